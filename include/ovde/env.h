@@ -1,0 +1,83 @@
+// The environment interface and the registry of tasks. A user adds a task by implementing Env and registering it; no
+// other file changes. Knows nothing of agents.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ovde/bytes.h>
+#include <ovde/option.h>
+#include <ovde/random.h>
+
+namespace ovde {
+
+// A box of real vectors.
+struct Box {
+  std::vector<double> low, high;
+  int size() const { return static_cast<int>(low.size()); }
+};
+
+Box box(int size, double low, double high);
+
+// What a step returns besides the observation.
+struct Step {
+  double reward = 0;
+  bool terminated = false;  // the task's own end: no future return
+  bool truncated = false;   // cut off (time limit): the future would have gone on
+  bool success = false;     // the task's goal was reached in this step, for tasks that have one
+};
+
+class Env {
+ public:
+  virtual ~Env() = default;
+
+  virtual int observation_size() const = 0;
+  virtual const Box& action_space() const = 0;
+
+  // Starts an episode. All randomness of the episode follows from `seed`. Writes the observation.
+  virtual void reset(std::uint64_t seed, std::span<double> observation) = 0;
+  virtual Step step(std::span<const double> action, std::span<double> observation) = 0;
+
+  // For injected noise (noise.*). disturb() adds scale * N(0, 1) to every coordinate of the state and brings the
+  // observation up to date; false: this environment has no such state. coordinate() is the value of a named state
+  // coordinate ("x", "torso_z"), by which noise may depend on the state; nullopt: no such name.
+  virtual bool disturb(double /*scale*/, Random& /*random*/, std::span<double> /*observation*/) { return false; }
+  virtual std::optional<double> coordinate(const std::string& /*name*/) const { return std::nullopt; }
+
+  // State in the middle of an episode, exact to the bit; nullopt / false: this environment cannot, and a resumed run
+  // starts a new episode and says so.
+  virtual std::optional<Bytes> save() const { return std::nullopt; }
+  virtual bool restore(std::span<const std::byte>) { return false; }
+};
+
+// A named set of option values of a task, asked for as "Task:name".
+struct TaskPreset {
+  std::string name;
+  std::vector<std::pair<std::string, OptionValue>> values;
+};
+
+struct Task {
+  std::string name;  // "GridChaos-v0"
+  std::string summary;       // one line for `ovde list tasks`
+  int horizon = 1000;        // default time limit (task.horizon)
+  int steps_per_epoch = 0;   // default; 0: the horizon
+  bool has_goal = false;     // success is meaningful
+  std::vector<Option> options;
+  std::vector<TaskPreset> presets;
+  std::function<std::unique_ptr<Env>(const OptionValues&)> make;
+  // Values of tables other than "task" that this task brings ("noise.transition" = true).
+  std::vector<std::pair<std::string, OptionValue>> brings;
+};
+
+// Registers a task; throws Error if the name is taken. Not thread-safe: register before training starts.
+void register_task(Task task);
+
+const std::vector<Task>& tasks();              // in order of registration, built-in ones first
+const Task& find_task(const std::string& id);  // "Name" or "Name:preset"; InputError with the nearest name otherwise
+
+}  // namespace ovde

@@ -1,0 +1,56 @@
+// Options that can be set from a file or the command line: what exists, its default, its range; and a set of resolved
+// values. Knows nothing of TOML or of what the options mean.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ovde {
+
+using OptionValue = std::variant<bool, double, std::string, std::vector<double>>;
+
+// One option. Its type is that of its default.
+struct Option {
+  std::string name;  // within its table: "radius" of table "task"
+  OptionValue standard;
+  std::string help;
+  double low = -std::numeric_limits<double>::infinity();  // inclusive; for lists, of each element
+  double high = std::numeric_limits<double>::infinity();
+  bool integer = false;
+  int length = 0;                    // of a list; 0: any length from 1
+  std::vector<std::string> choices = {};  // of a string; empty: any
+};
+
+// Throws InputError that names the option and what would be valid.
+void check_option(const Option& option, const OptionValue& value, const std::string& table);
+
+std::string to_string(const OptionValue& value);  // as TOML writes it
+
+// Resolved values by name. Asking for a name or type that was not declared is a programming error (throws Error).
+class OptionValues {
+ public:
+  OptionValues() = default;
+  explicit OptionValues(const std::vector<Option>& options);  // the defaults
+
+  bool has(const std::string& name) const { return values_.contains(name); }
+  void set(const std::string& name, OptionValue value) { values_[name] = std::move(value); }
+
+  bool flag(const std::string& name) const;
+  double number(const std::string& name) const;
+  int integer(const std::string& name) const;
+  const std::string& text(const std::string& name) const;
+  const std::vector<double>& list(const std::string& name) const;
+
+  const std::map<std::string, OptionValue>& all() const { return values_; }
+
+ private:
+  std::map<std::string, OptionValue> values_;
+};
+
+// The candidate nearest to `word` by edit distance, or "" when none is near enough to be meant.
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace ovde

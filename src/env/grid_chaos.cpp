@@ -1,0 +1,137 @@
+// GridChaos: a point that has to cross a square to a goal in its corner, pushed around by noise whose strength depends
+// on the quadrant it is in. The paper gives no geometry; this is a reconstruction (docs/tasks.md).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "env/builtin.h"
+#include <ovde/random.h>
+
+namespace ovde {
+
+namespace {
+
+class GridChaos final : public Env {
+ public:
+  explicit GridChaos(const OptionValues& options)
+      : half_width_(options.number("half_width")),
+        step_(options.number("step")),
+        radius_(options.number("radius")),
+        angle_(options.number("angle")),
+        start_{options.list("start")[0], options.list("start")[1]},
+        goal_{options.list("goal")[0], options.list("goal")[1]} {
+    std::copy_n(options.list("noise").begin(), 4, noise_);
+  }
+
+  int observation_size() const override { return 2; }
+  const Box& action_space() const override { return action_space_; }
+
+  void reset(std::uint64_t seed, std::span<double> observation) override {
+    random_ = Random(seed, Stream::environment);
+    seed_ = seed;
+    position_[0] = start_[0];
+    position_[1] = start_[1];
+    observe(observation);
+  }
+
+  Step step(std::span<const double> action, std::span<double> observation) override {
+    // the quadrant before the move decides how noisy the move is
+    const double noise = noise_[quadrant()];
+    const double angle = angle_ * action[0];
+    const double distance = step_ * (action[1] + 1) / 2;
+    const std::array<double, 2> move = {distance * std::cos(angle), distance * std::sin(angle)};
+    for (int i = 0; i < 2; ++i) {
+      const double next = position_[i] + move[i] + noise * random_.normal();
+      position_[i] = std::clamp(next, -half_width_, half_width_);
+    }
+    observe(observation);
+
+    const bool reached = std::hypot(position_[0] - goal_[0], position_[1] - goal_[1]) <= radius_;
+    return {.reward = reached ? 100.0 : 0.0, .terminated = reached, .success = reached};
+  }
+
+  bool disturb(double scale, Random& random, std::span<double> observation) override {
+    for (double& x : position_) x = std::clamp(x + scale * random.normal(), -half_width_, half_width_);
+    observe(observation);
+    return true;
+  }
+
+  std::optional<double> coordinate(const std::string& name) const override {
+    if (name == "x") return position_[0];
+    if (name == "y") return position_[1];
+    return std::nullopt;
+  }
+
+  std::optional<Bytes> save() const override {
+    ByteWriter out;
+    out.put(seed_);
+    out.put(random_.position());
+    out.put(position_);
+    return out.take();
+  }
+
+  bool restore(std::span<const std::byte> bytes) override {
+    ByteReader in(bytes);
+    seed_ = in.get<std::uint64_t>();
+    random_ = Random(seed_, Stream::environment);
+    random_.seek(in.get<std::uint64_t>());
+    position_ = in.get<std::array<double, 2>>();
+    return true;
+  }
+
+ private:
+  // 0: x>=0, y>=0; 1: x<0, y>=0; 2: x<0, y<0; 3: x>=0, y<0 (the paper's 1 to 4)
+  int quadrant() const {
+    if (position_[1] >= 0) return position_[0] >= 0 ? 0 : 1;
+    return position_[0] >= 0 ? 3 : 2;
+  }
+
+  void observe(std::span<double> observation) const {
+    observation[0] = position_[0];
+    observation[1] = position_[1];
+  }
+
+  double half_width_, step_, radius_, angle_;
+  double start_[2], goal_[2], noise_[4];
+  Box action_space_ = box(2, -1, 1);
+
+  std::uint64_t seed_ = 0;
+  Random random_;
+  std::array<double, 2> position_{};
+};
+
+TaskPreset noise_row(const char* name, double q1, double q2, double q3, double q4) {
+  return {name, {{"noise", std::vector<double>{q1, q2, q3, q4}}}};
+}
+
+}  // namespace
+
+Task grid_chaos_task() {
+  Task task;
+  task.name = "GridChaos-v0";
+  task.summary = "cross a noisy square to a goal in its corner; sparse reward 100";
+  task.horizon = 100;
+  task.has_goal = true;
+  task.options = {
+      {.name = "half_width", .standard = 10.0, .help = "half the side of the square", .low = 1e-3, .high = 1e6},
+      {.name = "step", .standard = 0.2, .help = "longest move of one step", .low = 1e-6, .high = 1e6},
+      {.name = "start", .standard = std::vector<double>{0, 0}, .help = "where an episode starts", .low = -1e6, .high = 1e6, .length = 2},
+      {.name = "goal", .standard = std::vector<double>{9, 9}, .help = "centre of the goal", .low = -1e6, .high = 1e6, .length = 2},
+      {.name = "radius", .standard = 1.0, .help = "radius of the goal", .low = 1e-6, .high = 1e6},
+      {.name = "noise", .standard = std::vector<double>{0.1, 0.5, 0.5, 0.1}, .help = "standard deviation of the noise in quadrants 1 to 4 (x>=0,y>=0; x<0,y>=0; x<0,y<0; x>=0,y<0)", .low = 0, .high = 1e6, .length = 4},
+      {.name = "angle", .standard = std::numbers::pi, .help = "angle of the move at action 1 (radians)", .low = 0, .high = 2 * std::numbers::pi},
+  };
+  // Tables 1 and 2 of the paper
+  task.presets = {
+      noise_row("s", 0.1, 0.5, 0.5, 0.1),      noise_row("a", 0.0, 0.5, 0.1, 0.1),
+      noise_row("b", 0.0, 0.05, 0.01, 0.01),   noise_row("c", 0.05, 0.1, 0.1, 0.05),
+      noise_row("d", 0.001, 0.005, 0.005, 0.001), noise_row("e", 0, 0, 0, 0),
+      noise_row("f", 0.1, 0.05, 0.05, 0.1),    noise_row("g", 0.05, 0.005, 0.005, 0.05),
+      noise_row("h", 0.01, 0.005, 0.005, 0.01), noise_row("i", 0.005, 0.001, 0.001, 0.005),
+  };
+  task.make = [](const OptionValues& options) { return std::make_unique<GridChaos>(options); };
+  return task;
+}
+
+}  // namespace ovde

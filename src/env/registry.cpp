@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "env/builtin.h"
+#include <ovde/env.h>
+#include <ovde/error.h>
+
+namespace ovde {
+
+namespace {
+// The built-in tasks are listed, not self-registered: no order of static initialisation to depend on.
+std::vector<Task>& registry() {
+  static std::vector<Task> all = builtin_tasks();
+  return all;
+}
+}  // namespace
+
+Box box(int size, double low, double high) {
+  return {std::vector<double>(size, low), std::vector<double>(size, high)};
+}
+
+void register_task(Task task) {
+  for (const Task& known : registry()) {
+    if (known.name == task.name) throw Error(fmt::format("task '{}' is registered twice", task.name));
+  }
+  if (!task.make) throw Error(fmt::format("task '{}' has no make function", task.name));
+  registry().push_back(std::move(task));
+}
+
+const std::vector<Task>& tasks() { return registry(); }
+
+const Task& find_task(const std::string& id) {
+  const std::string name = id.substr(0, id.find(':'));
+  std::vector<std::string> names;
+  for (const Task& task : registry()) {
+    if (task.name != name) {
+      names.push_back(task.name);
+      continue;
+    }
+    if (name.size() == id.size()) return task;
+    const std::string preset = id.substr(name.size() + 1);
+    std::vector<std::string> presets;
+    for (const TaskPreset& p : task.presets) presets.push_back(p.name);
+    if (std::ranges::find(presets, preset) != presets.end()) return task;
+    throw InputError(fmt::format("task '{}' has no preset '{}'; valid: {}", name, preset,
+                                 presets.empty() ? "none" : fmt::format("{}", fmt::join(presets, ", "))));
+  }
+  const std::string near = nearest(name, names);
+  throw InputError(fmt::format("unknown task '{}'{}; valid: {}", name,
+                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                               fmt::join(names, ", ")));
+}
+
+}  // namespace ovde

@@ -1,0 +1,139 @@
+#include <ovde/option.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+
+namespace {
+
+const char* type_name(const OptionValue& value) {
+  constexpr const char* kNames[] = {"true or false", "a number", "a string", "a list of numbers"};
+  return kNames[value.index()];
+}
+
+std::string format_number(double x) {
+  if (x == std::floor(x) && std::abs(x) < 1e15) return fmt::format("{}", static_cast<long long>(x));
+  return fmt::format("{}", x);
+}
+
+std::string range_text(const Option& option) {
+  const char* kind = option.integer ? "a whole number" : "a number";
+  const bool low = std::isfinite(option.low), high = std::isfinite(option.high);
+  if (low && high) {
+    return fmt::format("{} from {} to {}", kind, format_number(option.low), format_number(option.high));
+  }
+  if (low) return fmt::format("{} of at least {}", kind, format_number(option.low));
+  if (high) return fmt::format("{} of at most {}", kind, format_number(option.high));
+  return kind;
+}
+
+bool in_range(const Option& option, double x) {
+  return std::isfinite(x) && x >= option.low && x <= option.high &&
+         (!option.integer || x == std::floor(x));
+}
+
+template <typename T>
+const T& typed(const std::map<std::string, OptionValue>& values, const std::string& name) {
+  const auto found = values.find(name);
+  if (found == values.end() || !std::holds_alternative<T>(found->second)) {
+    throw Error(fmt::format("option '{}' is not declared with this type", name));
+  }
+  return std::get<T>(found->second);
+}
+
+int edit_distance(const std::string& a, const std::string& b) {
+  std::vector<int> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const int substitute = diagonal + (std::tolower(a[i - 1]) != std::tolower(b[j - 1]));
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+void check_option(const Option& option, const OptionValue& value, const std::string& table) {
+  const std::string key = table.empty() ? option.name : table + "." + option.name;
+  const auto refuse = [&](const std::string& valid) {
+    throw InputError(fmt::format("{} = {}: must be {}", key, to_string(value), valid));
+  };
+  if (value.index() != option.standard.index()) refuse(type_name(option.standard));
+
+  if (const auto* number = std::get_if<double>(&value)) {
+    if (!in_range(option, *number)) refuse(range_text(option));
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    if (!option.choices.empty() && std::ranges::find(option.choices, *text) == option.choices.end()) {
+      const std::string near = nearest(*text, option.choices);
+      refuse(fmt::format("one of {}{}", fmt::join(option.choices, ", "),
+                         near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+    }
+  } else if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+    if (option.length > 0 && static_cast<int>(list->size()) != option.length) {
+      refuse(fmt::format("a list of {} numbers", option.length));
+    }
+    if (list->empty()) refuse("a list of at least one number");
+    for (const double x : *list) {
+      if (!in_range(option, x)) refuse(fmt::format("a list whose every element is {}", range_text(option)));
+    }
+  }
+}
+
+std::string to_string(const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* number = std::get_if<double>(&value)) return format_number(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    std::string quoted = "\"";
+    for (const char c : *text) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    return quoted + '"';
+  }
+  std::string out = "[";
+  for (const double x : std::get<std::vector<double>>(value)) {
+    if (out.size() > 1) out += ", ";
+    out += format_number(x);
+  }
+  return out + "]";
+}
+
+OptionValues::OptionValues(const std::vector<Option>& options) {
+  for (const Option& option : options) values_[option.name] = option.standard;
+}
+
+bool OptionValues::flag(const std::string& name) const { return typed<bool>(values_, name); }
+double OptionValues::number(const std::string& name) const { return typed<double>(values_, name); }
+int OptionValues::integer(const std::string& name) const { return static_cast<int>(number(name)); }
+const std::string& OptionValues::text(const std::string& name) const {
+  return typed<std::string>(values_, name);
+}
+const std::vector<double>& OptionValues::list(const std::string& name) const {
+  return typed<std::vector<double>>(values_, name);
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string best;
+  int best_distance = static_cast<int>(word.size()) / 2 + 2;  // further away is no longer a misspelling
+  for (const std::string& candidate : candidates) {
+    const int distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace ovde

@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "env/wrappers.h"
+#include <ovde/env.h>
+#include <ovde/error.h>
+
+namespace ovde {
+namespace {
+
+OptionValues options(std::vector<double> noise = {0, 0, 0, 0}) {
+  OptionValues values(find_task("GridChaos-v0").options);
+  values.set("noise", noise);
+  return values;
+}
+
+TEST(GridChaos, MovesByAngleAndDistance) {
+  auto env = find_task("GridChaos-v0").make(options());
+  std::vector<double> s(2);
+  env->reset(1, s);
+  EXPECT_EQ(s, (std::vector<double>{0, 0}));
+
+  // a0 = 0.5 is 90 degrees, a1 = 0 is half the longest step
+  env->step(std::vector<double>{0.5, 0.0}, s);
+  EXPECT_NEAR(s[0], 0, 1e-12);
+  EXPECT_NEAR(s[1], 0.1, 1e-12);
+}
+
+TEST(GridChaos, PaysAndEndsInsideTheGoalOnly) {
+  auto values = options();
+  values.set("step", 1.0);
+  auto env = find_task("GridChaos-v0").make(values);
+  std::vector<double> s(2);
+  env->reset(1, s);
+  int steps = 0;
+  Step result;
+  do {
+    result = env->step(std::vector<double>{0.25, 1.0}, s);  // 45 degrees, full step
+    ++steps;
+    EXPECT_EQ(result.reward, result.terminated ? 100 : 0);
+    EXPECT_EQ(result.terminated, std::hypot(s[0] - 9, s[1] - 9) <= 1);
+  } while (!result.terminated && steps < 50);
+  EXPECT_EQ(steps, 12);  // ceil(9 sqrt(2) - 1)
+  EXPECT_TRUE(result.success);
+}
+
+TEST(GridChaos, StaysInsideTheSquare) {
+  auto values = options({3, 3, 3, 3});
+  auto env = find_task("GridChaos-v0").make(values);
+  std::vector<double> s(2);
+  env->reset(7, s);
+  for (int i = 0; i < 2000; ++i) {
+    env->step(std::vector<double>{-1, 1}, s);
+    ASSERT_LE(std::abs(s[0]), 10);
+    ASSERT_LE(std::abs(s[1]), 10);
+  }
+}
+
+TEST(GridChaos, NoiseIsThatOfTheQuadrantBeforeTheMove) {
+  const std::vector<double> noise = {0.1, 0.2, 0.3, 0.4};
+  const double starts[4][2] = {{5, 5}, {-5, 5}, {-5, -5}, {5, -5}};
+  for (int q = 0; q < 4; ++q) {
+    auto values = options(noise);
+    values.set("start", std::vector<double>{starts[q][0], starts[q][1]});
+    auto env = find_task("GridChaos-v0").make(values);
+    double sum = 0, squares = 0;
+    const int n = 20000;
+    std::vector<double> s(2);
+    for (int i = 0; i < n; ++i) {
+      env->reset(i, s);
+      env->step(std::vector<double>{0, -1}, s);  // no move of its own
+      sum += s[0] - starts[q][0];
+      squares += std::pow(s[0] - starts[q][0], 2);
+    }
+    EXPECT_NEAR(sum / n, 0, 4 * noise[q] / std::sqrt(n));
+    EXPECT_NEAR(std::sqrt(squares / n), noise[q], 0.02 * noise[q]);
+  }
+}
+
+TEST(GridChaos, PresetsHoldTheRowsOfThePaper) {
+  const Task& task = find_task("GridChaos-v0:h");
+  for (const TaskPreset& preset : task.presets) {
+    if (preset.name != "h") continue;
+    EXPECT_EQ(std::get<std::vector<double>>(preset.values.at(0).second),
+              (std::vector<double>{0.01, 0.005, 0.005, 0.01}));
+  }
+  EXPECT_EQ(task.presets.size(), 10u);
+}
+
+TEST(GridChaos, RestoredStateContinuesToTheBit) {
+  auto a = std::make_unique<TimeLimit>(find_task("GridChaos-v0").make(options({1, 1, 1, 1})), 100);
+  auto b = std::make_unique<TimeLimit>(find_task("GridChaos-v0").make(options({1, 1, 1, 1})), 100);
+  std::vector<double> sa(2), sb(2);
+  a->reset(3, sa);
+  for (int i = 0; i < 95; ++i) a->step(std::vector<double>{0.1, 1}, sa);
+  ASSERT_TRUE(b->restore(*a->save()));
+  for (int i = 0; i < 5; ++i) {
+    const Step ra = a->step(std::vector<double>{0.1, 1}, sa);
+    const Step rb = b->step(std::vector<double>{0.1, 1}, sb);
+    EXPECT_EQ(sa, sb);
+    EXPECT_EQ(ra.truncated, rb.truncated);
+    EXPECT_EQ(ra.truncated, i == 4);
+  }
+}
+
+TEST(TimeLimit, AnEpisodeThatEndsInItsLastStepIsNotTruncated) {
+  auto values = options();
+  values.set("step", 1.0);
+  TimeLimit env(find_task("GridChaos-v0").make(values), 12);
+  std::vector<double> s(2);
+  env.reset(1, s);
+  Step result;
+  for (int i = 0; i < 12; ++i) result = env.step(std::vector<double>{0.25, 1.0}, s);
+  EXPECT_TRUE(result.terminated);
+  EXPECT_FALSE(result.truncated);
+}
+
+TEST(ScaledActions, MapsTheUnitBoxAndClips) {
+  class Echo final : public Env {
+   public:
+    int observation_size() const override { return 1; }
+    const Box& action_space() const override { return space_; }
+    void reset(std::uint64_t, std::span<double>) override {}
+    Step step(std::span<const double> action, std::span<double> observation) override {
+      observation[0] = action[0];
+      return {};
+    }
+    Box space_ = box(1, 2, 6);
+  };
+  ScaledActions env(std::make_unique<Echo>());
+  std::vector<double> s(1);
+  for (auto [in, out] : {std::pair{-1.0, 2.0}, {0.0, 4.0}, {1.0, 6.0}, {7.0, 6.0}, {-7.0, 2.0}}) {
+    env.step(std::vector<double>{in}, s);
+    EXPECT_EQ(s[0], out);
+  }
+}
+
+TEST(Registry, NamesTheNearestTask) {
+  try {
+    find_task("GridChoas-v0");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean GridChaos-v0?"), std::string::npos);
+  }
+  EXPECT_THROW(find_task("GridChaos-v0:z"), InputError);
+}
+
+}  // namespace
+}  // namespace ovde
