@@ -1,0 +1,20 @@
+// Times the parts of training on this machine and prints one row for each.
+#pragma once
+
+#include <string>
+
+namespace ovde {
+
+struct BenchRequest {
+  std::string task;  // whose sizes to use; empty: those of HalfCheetah (17 observations, 6 actions)
+  std::string algorithm;
+  int threads = 1;
+  int population = 1;
+  std::string device = "cpu";
+  bool json = false;
+};
+
+void bench_update(const BenchRequest& request);
+void bench_act(const BenchRequest& request);
+
+}  // namespace ovde

@@ -1,0 +1,43 @@
+// The configuration of a run: every key resolved, from defaults, presets, a file and the command
+// line, and checked. What the keys are is declared in train/config_keys.h; how they are spelled in
+// a file is train/settings.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <ovde/option.h>
+#include "train/settings.h"
+
+namespace ovde {
+
+struct Config {
+  std::string task;       // "GridChaos-v0:s"
+  std::string algorithm;  // "ovde_g"
+  std::uint64_t seed = 0;
+
+  OptionValues task_options;  // table "task": horizon and what the task declares
+  OptionValues noise;
+  OptionValues network;
+  OptionValues critic;
+  OptionValues explore;
+  OptionValues train;
+  OptionValues checkpoint;
+};
+
+bool operator==(const Config& a, const Config& b);
+
+// Defaults < algorithm and task presets < `settings`, of which a later one wins over an earlier
+// one. The settings must name a task and an algorithm (run.task, run.algorithm). Throws InputError
+// that says where the fault is and what is valid.
+Config resolve_config(const std::vector<Setting>& settings);
+
+// The settings of a file; InputError if it cannot be read.
+std::vector<Setting> read_settings(const std::filesystem::path& file);
+
+// Everything resolved, as a file that resolve_config() turns back into the same Config.
+std::string to_toml(const Config& config, const std::string& version, const std::string& command);
+
+}  // namespace ovde

@@ -1,0 +1,56 @@
+// Telling a person how a run goes. The trainer reports to a ProgressSink; ConsoleProgress is the
+// one that draws a bar on a terminal and prints plain lines elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "train/metrics.h"
+
+namespace ovde {
+
+struct RunStart {
+  std::string task, algorithm;
+  std::vector<std::uint64_t> seeds;  // one agent each
+  int epochs = 0;
+  int epochs_done = 0;  // where a resumed run continues
+  std::filesystem::path folder;
+};
+
+// Calls may come from any thread, one agent's in the order of its epochs.
+class ProgressSink {
+ public:
+  virtual ~ProgressSink() = default;
+  virtual void run_started(const RunStart& run) = 0;
+  virtual void epoch_done(int agent, const EpochRow& row) = 0;  // agent: index into RunStart::seeds
+  virtual void run_finished(std::span<const RunSummary> summaries) = 0;  // one for each agent
+};
+
+// Says nothing: for tests and for programs that embed the trainer.
+class SilentProgress final : public ProgressSink {
+ public:
+  void run_started(const RunStart&) override {}
+  void epoch_done(int, const EpochRow&) override {}
+  void run_finished(std::span<const RunSummary>) override {}
+};
+
+struct ConsoleStyle {
+  bool bar = false;         // redraw one line; otherwise print lines, and no control codes
+  bool colour = false;      // of the bar
+  bool unicode = false;     // characters of the bar
+  int width = 80;           // of the terminal
+  double line_seconds = 5;  // least time between two plain lines
+  double draw_seconds = 0.1;
+};
+
+// What suits this stream: a bar on a terminal, lines in a pipe. Respects NO_COLOR and TERM=dumb.
+ConsoleStyle console_style(std::FILE* out);
+
+std::unique_ptr<ProgressSink> console_progress(std::FILE* out, ConsoleStyle style);
+
+}  // namespace ovde

@@ -1,0 +1,30 @@
+// Settings: values that someone asked for, and where they asked. Turns TOML text and "key=value"
+// arguments into them; which keys exist and what they may hold is not known here (train/config.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ovde/option.h>
+
+namespace ovde {
+
+struct Setting {
+  std::string key;  // "train.batch"
+  OptionValue value;
+  std::string where;  // "my.toml:3", "--set": the start of any complaint about it
+};
+
+// Every value of a TOML text, tables flattened to dotted keys, in the order of the file.
+// Throws InputError with file and line where the text is not TOML or a value is of a kind that no
+// key takes.
+std::vector<Setting> parse_toml(const std::string& text, const std::string& file_name);
+
+// A value as it is typed on a command line: TOML, or a bare word, which is a string
+// (gradient=full).
+OptionValue parse_value(const std::string& text, const std::string& where);
+
+// "train.batch=64"
+Setting parse_assignment(const std::string& assignment, const std::string& where);
+
+}  // namespace ovde
