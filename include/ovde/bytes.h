@@ -57,7 +57,8 @@ class ByteReader {
   // Into a span of known size: the stored count must match it.
   template <typename T>
   void get_all(std::span<T> out) {
-    if (get<std::uint64_t>() != out.size()) throw Error("saved state has another size than expected");
+    if (get<std::uint64_t>() != out.size())
+      throw Error("saved state has another size than expected");
     if (!out.empty()) std::memcpy(out.data(), take(out.size_bytes()).data(), out.size_bytes());
   }
   template <typename T>

@@ -1,5 +1,5 @@
-// The environment interface and the registry of tasks. A user adds a task by implementing Env and registering it; no
-// other file changes. Knows nothing of agents.
+// The environment interface and the registry of tasks. A user adds a task by implementing Env and
+// registering it; no other file changes. Knows nothing of agents.
 #pragma once
 
 #include <cstdint>
@@ -43,14 +43,19 @@ class Env {
   virtual void reset(std::uint64_t seed, std::span<double> observation) = 0;
   virtual Step step(std::span<const double> action, std::span<double> observation) = 0;
 
-  // For injected noise (noise.*). disturb() adds scale * N(0, 1) to every coordinate of the state and brings the
-  // observation up to date; false: this environment has no such state. coordinate() is the value of a named state
-  // coordinate ("x", "torso_z"), by which noise may depend on the state; nullopt: no such name.
-  virtual bool disturb(double /*scale*/, Random& /*random*/, std::span<double> /*observation*/) { return false; }
-  virtual std::optional<double> coordinate(const std::string& /*name*/) const { return std::nullopt; }
+  // For injected noise (noise.*). disturb() adds scale * N(0, 1) to every coordinate of the state
+  // and brings the observation up to date; false: this environment has no such state. coordinate()
+  // is the value of a named state coordinate ("x", "torso_z"), by which noise may depend on the
+  // state; nullopt: no such name.
+  virtual bool disturb(double /*scale*/, Random& /*random*/, std::span<double> /*observation*/) {
+    return false;
+  }
+  virtual std::optional<double> coordinate(const std::string& /*name*/) const {
+    return std::nullopt;
+  }
 
-  // State in the middle of an episode, exact to the bit; nullopt / false: this environment cannot, and a resumed run
-  // starts a new episode and says so.
+  // State in the middle of an episode, exact to the bit; nullopt / false: this environment cannot,
+  // and a resumed run starts a new episode and says so.
   virtual std::optional<Bytes> save() const { return std::nullopt; }
   virtual bool restore(std::span<const std::byte>) { return false; }
 };
@@ -62,11 +67,11 @@ struct TaskPreset {
 };
 
 struct Task {
-  std::string name;  // "GridChaos-v0"
-  std::string summary;       // one line for `ovde list tasks`
-  int horizon = 1000;        // default time limit (task.horizon)
-  int steps_per_epoch = 0;   // default; 0: the horizon
-  bool has_goal = false;     // success is meaningful
+  std::string name;         // "GridChaos-v0"
+  std::string summary;      // one line for `ovde list tasks`
+  int horizon = 1000;       // default time limit (task.horizon)
+  int steps_per_epoch = 0;  // default; 0: the horizon
+  bool has_goal = false;    // success is meaningful
   std::vector<Option> options;
   std::vector<TaskPreset> presets;
   std::function<std::unique_ptr<Env>(const OptionValues&)> make;
@@ -74,10 +79,12 @@ struct Task {
   std::vector<std::pair<std::string, OptionValue>> brings;
 };
 
-// Registers a task; throws Error if the name is taken. Not thread-safe: register before training starts.
+// Registers a task; throws Error if the name is taken. Not thread-safe: register before training
+// starts.
 void register_task(Task task);
 
-const std::vector<Task>& tasks();              // in order of registration, built-in ones first
-const Task& find_task(const std::string& id);  // "Name" or "Name:preset"; InputError with the nearest name otherwise
+const std::vector<Task>& tasks();  // in order of registration, built-in ones first
+const Task& find_task(
+    const std::string& id);  // "Name" or "Name:preset"; InputError with the nearest name otherwise
 
 }  // namespace ovde

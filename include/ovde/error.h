@@ -1,5 +1,5 @@
-// The one exception type of the project. Its message is written for the person who has to act on it;
-// `cli` catches it once and turns it into an exit code.
+// The one exception type of the project. Its message is written for the person who has to act on
+// it; `cli` catches it once and turns it into an exit code.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,8 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& message) : std::runtime_error(message) {}
 };
 
-// Wrong usage or input (exit code 2); everything else is a failure of the work itself (exit code 1).
+// Wrong usage or input (exit code 2); everything else is a failure of the work itself (exit code
+// 1).
 class InputError : public Error {
  public:
   using Error::Error;

@@ -1,5 +1,5 @@
-// Options that can be set from a file or the command line: what exists, its default, its range; and a set of resolved
-// values. Knows nothing of TOML or of what the options mean.
+// Options that can be set from a file or the command line: what exists, its default, its range; and
+// a set of resolved values. Knows nothing of TOML or of what the options mean.
 #pragma once
 
 #include <limits>
@@ -20,7 +20,7 @@ struct Option {
   double low = -std::numeric_limits<double>::infinity();  // inclusive; for lists, of each element
   double high = std::numeric_limits<double>::infinity();
   bool integer = false;
-  int length = 0;                    // of a list; 0: any length from 1
+  int length = 0;                         // of a list; 0: any length from 1
   std::vector<std::string> choices = {};  // of a string; empty: any
 };
 
@@ -29,7 +29,8 @@ void check_option(const Option& option, const OptionValue& value, const std::str
 
 std::string to_string(const OptionValue& value);  // as TOML writes it
 
-// Resolved values by name. Asking for a name or type that was not declared is a programming error (throws Error).
+// Resolved values by name. Asking for a name or type that was not declared is a programming error
+// (throws Error).
 class OptionValues {
  public:
   OptionValues() = default;

@@ -1,5 +1,6 @@
-// Counter-based random numbers (Random123 Philox4x32-10). A stream is named by (seed, stream, substream) and its whole
-// state is one counter: nothing to lose at a resume, and the same numbers on every machine and device.
+// Counter-based random numbers (Random123 Philox4x32-10). A stream is named by (seed, stream,
+// substream) and its whole state is one counter: nothing to lose at a resume, and the same numbers
+// on every machine and device.
 #pragma once
 
 #include <array>
@@ -8,7 +9,8 @@
 
 namespace ovde {
 
-// What a stream is for. The numbers are part of the file format of a checkpoint: append, never reorder.
+// What a stream is for. The numbers are part of the file format of a checkpoint: append, never
+// reorder.
 enum class Stream : std::uint32_t {
   initial_parameters = 0,
   behaviour_noise = 1,   // the policy's own noise while it collects
@@ -29,19 +31,21 @@ class Random {
   Random() : Random(0, Stream::user) {}
   Random(std::uint64_t seed, Stream stream, std::uint32_t substream = 0);
 
-  std::uint32_t bits();                    // 32 random bits
-  double uniform();                        // [0, 1), 32 bits of it
+  std::uint32_t bits();  // 32 random bits
+  double uniform();      // [0, 1), 32 bits of it
   double uniform(double low, double high);
-  double normal();                         // N(0, 1), Box-Muller
-  std::uint32_t below(std::uint32_t n);    // 0 .. n-1 without bias that matters (32 x 32 -> 64 bit multiply)
+  double normal();  // N(0, 1), Box-Muller
+  std::uint32_t below(
+      std::uint32_t n);  // 0 .. n-1 without bias that matters (32 x 32 -> 64 bit multiply)
 
   // The number of 32-bit words drawn so far; seek() continues from there.
   std::uint64_t position() const { return position_; }
   void seek(std::uint64_t position) { position_ = position; }
 
-  // One block of four words at a given counter: what the learner and a GPU use to address numbers directly.
-  static std::array<std::uint32_t, 4> block(std::uint64_t seed, Stream stream, std::uint32_t substream,
-                                            std::uint64_t index);
+  // One block of four words at a given counter: what the learner and a GPU use to address numbers
+  // directly.
+  static std::array<std::uint32_t, 4> block(std::uint64_t seed, Stream stream,
+                                            std::uint32_t substream, std::uint64_t index);
 
  private:
   std::uint64_t seed_;
@@ -52,8 +56,8 @@ class Random {
   std::array<std::uint32_t, 4> cached_{};
 };
 
-// Standard normal numbers number first .. first + out.size() - 1 of a stream: word pair i gives numbers 2i and 2i + 1.
-// `first` must be a multiple of 4.
+// Standard normal numbers number first .. first + out.size() - 1 of a stream: word pair i gives
+// numbers 2i and 2i + 1. `first` must be a multiple of 4.
 void fill_normal(std::uint64_t seed, Stream stream, std::uint32_t substream, std::uint64_t first,
                  std::span<float> out);
 

@@ -14,9 +14,12 @@ const std::vector<Algorithm>& algorithms() {
       {"dsac", "SAC with quantile critics", true, Behaviour::gaussian},
       {"oac", "SAC that explores by the upper bound of two critics", false, Behaviour::oac},
       {"doac", "OAC with quantile critics", true, Behaviour::oac},
-      {"ovde_g", "OVD-Explorer, Gaussian current return", true, Behaviour::ovd, CurrentReturn::gaussian},
-      {"ovde_q", "OVD-Explorer, quantile current return", true, Behaviour::ovd, CurrentReturn::quantiles},
-      {"ovde_m", "OVD-Explorer, Gaussian current return around the mean", true, Behaviour::ovd, CurrentReturn::mean},
+      {"ovde_g", "OVD-Explorer, Gaussian current return", true, Behaviour::ovd,
+       CurrentReturn::gaussian},
+      {"ovde_q", "OVD-Explorer, quantile current return", true, Behaviour::ovd,
+       CurrentReturn::quantiles},
+      {"ovde_m", "OVD-Explorer, Gaussian current return around the mean", true, Behaviour::ovd,
+       CurrentReturn::mean},
   };
   return all;
 }

@@ -1,12 +1,13 @@
-// GridChaos: a point that has to cross a square to a goal in its corner, pushed around by noise whose strength depends
-// on the quadrant it is in. The paper gives no geometry; this is a reconstruction (docs/tasks.md).
+// GridChaos: a point that has to cross a square to a goal in its corner, pushed around by noise
+// whose strength depends on the quadrant it is in. The paper gives no geometry; this is a
+// reconstruction (docs/tasks.md).
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 
-#include "env/builtin.h"
 #include <ovde/random.h>
+#include "env/builtin.h"
 
 namespace ovde {
 
@@ -52,7 +53,8 @@ class GridChaos final : public Env {
   }
 
   bool disturb(double scale, Random& random, std::span<double> observation) override {
-    for (double& x : position_) x = std::clamp(x + scale * random.normal(), -half_width_, half_width_);
+    for (double& x : position_)
+      x = std::clamp(x + scale * random.normal(), -half_width_, half_width_);
     observe(observation);
     return true;
   }
@@ -114,21 +116,49 @@ Task grid_chaos_task() {
   task.horizon = 100;
   task.has_goal = true;
   task.options = {
-      {.name = "half_width", .standard = 10.0, .help = "half the side of the square", .low = 1e-3, .high = 1e6},
-      {.name = "step", .standard = 0.2, .help = "longest move of one step", .low = 1e-6, .high = 1e6},
-      {.name = "start", .standard = std::vector<double>{0, 0}, .help = "where an episode starts", .low = -1e6, .high = 1e6, .length = 2},
-      {.name = "goal", .standard = std::vector<double>{9, 9}, .help = "centre of the goal", .low = -1e6, .high = 1e6, .length = 2},
+      {.name = "half_width",
+       .standard = 10.0,
+       .help = "half the side of the square",
+       .low = 1e-3,
+       .high = 1e6},
+      {.name = "step",
+       .standard = 0.2,
+       .help = "longest move of one step",
+       .low = 1e-6,
+       .high = 1e6},
+      {.name = "start",
+       .standard = std::vector<double>{0, 0},
+       .help = "where an episode starts",
+       .low = -1e6,
+       .high = 1e6,
+       .length = 2},
+      {.name = "goal",
+       .standard = std::vector<double>{9, 9},
+       .help = "centre of the goal",
+       .low = -1e6,
+       .high = 1e6,
+       .length = 2},
       {.name = "radius", .standard = 1.0, .help = "radius of the goal", .low = 1e-6, .high = 1e6},
-      {.name = "noise", .standard = std::vector<double>{0.1, 0.5, 0.5, 0.1}, .help = "standard deviation of the noise in quadrants 1 to 4 (x>=0,y>=0; x<0,y>=0; x<0,y<0; x>=0,y<0)", .low = 0, .high = 1e6, .length = 4},
-      {.name = "angle", .standard = std::numbers::pi, .help = "angle of the move at action 1 (radians)", .low = 0, .high = 2 * std::numbers::pi},
+      {.name = "noise",
+       .standard = std::vector<double>{0.1, 0.5, 0.5, 0.1},
+       .help = "standard deviation of the noise in quadrants 1 to 4 (x>=0,y>=0; x<0,y>=0; x<0,y<0; "
+               "x>=0,y<0)",
+       .low = 0,
+       .high = 1e6,
+       .length = 4},
+      {.name = "angle",
+       .standard = std::numbers::pi,
+       .help = "angle of the move at action 1 (radians)",
+       .low = 0,
+       .high = 2 * std::numbers::pi},
   };
   // Tables 1 and 2 of the paper
   task.presets = {
-      noise_row("s", 0.1, 0.5, 0.5, 0.1),      noise_row("a", 0.0, 0.5, 0.1, 0.1),
-      noise_row("b", 0.0, 0.05, 0.01, 0.01),   noise_row("c", 0.05, 0.1, 0.1, 0.05),
+      noise_row("s", 0.1, 0.5, 0.5, 0.1),         noise_row("a", 0.0, 0.5, 0.1, 0.1),
+      noise_row("b", 0.0, 0.05, 0.01, 0.01),      noise_row("c", 0.05, 0.1, 0.1, 0.05),
       noise_row("d", 0.001, 0.005, 0.005, 0.001), noise_row("e", 0, 0, 0, 0),
-      noise_row("f", 0.1, 0.05, 0.05, 0.1),    noise_row("g", 0.05, 0.005, 0.005, 0.05),
-      noise_row("h", 0.01, 0.005, 0.005, 0.01), noise_row("i", 0.005, 0.001, 0.001, 0.005),
+      noise_row("f", 0.1, 0.05, 0.05, 0.1),       noise_row("g", 0.05, 0.005, 0.005, 0.05),
+      noise_row("h", 0.01, 0.005, 0.005, 0.01),   noise_row("i", 0.005, 0.001, 0.001, 0.005),
   };
   task.make = [](const OptionValues& options) { return std::make_unique<GridChaos>(options); };
   return task;

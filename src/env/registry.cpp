@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "env/builtin.h"
 #include <ovde/env.h>
 #include <ovde/error.h>
+#include "env/builtin.h"
 
 namespace ovde {
 
 namespace {
-// The built-in tasks are listed, not self-registered: no order of static initialisation to depend on.
+// The built-in tasks are listed, not self-registered: no order of static initialisation to depend
+// on.
 std::vector<Task>& registry() {
   static std::vector<Task> all = builtin_tasks();
   return all;
@@ -23,7 +24,8 @@ Box box(int size, double low, double high) {
 
 void register_task(Task task) {
   for (const Task& known : registry()) {
-    if (known.name == task.name) throw Error(fmt::format("task '{}' is registered twice", task.name));
+    if (known.name == task.name)
+      throw Error(fmt::format("task '{}' is registered twice", task.name));
   }
   if (!task.make) throw Error(fmt::format("task '{}' has no make function", task.name));
   registry().push_back(std::move(task));
@@ -44,8 +46,9 @@ const Task& find_task(const std::string& id) {
     std::vector<std::string> presets;
     for (const TaskPreset& p : task.presets) presets.push_back(p.name);
     if (std::ranges::find(presets, preset) != presets.end()) return task;
-    throw InputError(fmt::format("task '{}' has no preset '{}'; valid: {}", name, preset,
-                                 presets.empty() ? "none" : fmt::format("{}", fmt::join(presets, ", "))));
+    throw InputError(
+        fmt::format("task '{}' has no preset '{}'; valid: {}", name, preset,
+                    presets.empty() ? "none" : fmt::format("{}", fmt::join(presets, ", "))));
   }
   const std::string near = nearest(name, names);
   throw InputError(fmt::format("unknown task '{}'{}; valid: {}", name,

@@ -4,7 +4,8 @@
 
 namespace ovde {
 
-TimeLimit::TimeLimit(std::unique_ptr<Env> inner, int horizon) : inner_(std::move(inner)), horizon_(horizon) {}
+TimeLimit::TimeLimit(std::unique_ptr<Env> inner, int horizon)
+    : inner_(std::move(inner)), horizon_(horizon) {}
 
 void TimeLimit::reset(std::uint64_t seed, std::span<double> observation) {
   steps_ = 0;
@@ -35,7 +36,9 @@ bool TimeLimit::restore(std::span<const std::byte> bytes) {
 }
 
 ScaledActions::ScaledActions(std::unique_ptr<Env> inner)
-    : inner_(std::move(inner)), unit_(box(inner_->action_space().size(), -1, 1)), scaled_(unit_.low.size()) {}
+    : inner_(std::move(inner)),
+      unit_(box(inner_->action_space().size(), -1, 1)),
+      scaled_(unit_.low.size()) {}
 
 Step ScaledActions::step(std::span<const double> action, std::span<double> observation) {
   const Box& target = inner_->action_space();

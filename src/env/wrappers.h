@@ -1,5 +1,5 @@
-// What stands between a task and an agent: the time limit and the scaling of actions from [-1, 1] to the task's box.
-// Each is an Env around another Env.
+// What stands between a task and an agent: the time limit and the scaling of actions from [-1, 1]
+// to the task's box. Each is an Env around another Env.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,9 @@ class TimeLimit final : public Env {
   bool disturb(double scale, Random& random, std::span<double> observation) override {
     return inner_->disturb(scale, random, observation);
   }
-  std::optional<double> coordinate(const std::string& name) const override { return inner_->coordinate(name); }
+  std::optional<double> coordinate(const std::string& name) const override {
+    return inner_->coordinate(name);
+  }
   std::optional<Bytes> save() const override;
   bool restore(std::span<const std::byte> bytes) override;
 
@@ -38,12 +40,16 @@ class ScaledActions final : public Env {
 
   int observation_size() const override { return inner_->observation_size(); }
   const Box& action_space() const override { return unit_; }
-  void reset(std::uint64_t seed, std::span<double> observation) override { inner_->reset(seed, observation); }
+  void reset(std::uint64_t seed, std::span<double> observation) override {
+    inner_->reset(seed, observation);
+  }
   Step step(std::span<const double> action, std::span<double> observation) override;
   bool disturb(double scale, Random& random, std::span<double> observation) override {
     return inner_->disturb(scale, random, observation);
   }
-  std::optional<double> coordinate(const std::string& name) const override { return inner_->coordinate(name); }
+  std::optional<double> coordinate(const std::string& name) const override {
+    return inner_->coordinate(name);
+  }
   std::optional<Bytes> save() const override { return inner_->save(); }
   bool restore(std::span<const std::byte> bytes) override { return inner_->restore(bytes); }
 

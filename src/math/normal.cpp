@@ -1,4 +1,5 @@
-// Many normal numbers at once, for the learner's noise: the same words as Random, in single precision and vectorised.
+// Many normal numbers at once, for the learner's noise: the same words as Random, in single
+// precision and vectorised.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -26,7 +26,8 @@ std::string range_text(const Option& option) {
   const char* kind = option.integer ? "a whole number" : "a number";
   const bool low = std::isfinite(option.low), high = std::isfinite(option.high);
   if (low && high) {
-    return fmt::format("{} from {} to {}", kind, format_number(option.low), format_number(option.high));
+    return fmt::format("{} from {} to {}", kind, format_number(option.low),
+                       format_number(option.high));
   }
   if (low) return fmt::format("{} of at least {}", kind, format_number(option.low));
   if (high) return fmt::format("{} of at most {}", kind, format_number(option.high));
@@ -74,7 +75,8 @@ void check_option(const Option& option, const OptionValue& value, const std::str
   if (const auto* number = std::get_if<double>(&value)) {
     if (!in_range(option, *number)) refuse(range_text(option));
   } else if (const auto* text = std::get_if<std::string>(&value)) {
-    if (!option.choices.empty() && std::ranges::find(option.choices, *text) == option.choices.end()) {
+    if (!option.choices.empty() &&
+        std::ranges::find(option.choices, *text) == option.choices.end()) {
       const std::string near = nearest(*text, option.choices);
       refuse(fmt::format("one of {}{}", fmt::join(option.choices, ", "),
                          near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
@@ -85,7 +87,8 @@ void check_option(const Option& option, const OptionValue& value, const std::str
     }
     if (list->empty()) refuse("a list of at least one number");
     for (const double x : *list) {
-      if (!in_range(option, x)) refuse(fmt::format("a list whose every element is {}", range_text(option)));
+      if (!in_range(option, x))
+        refuse(fmt::format("a list whose every element is {}", range_text(option)));
     }
   }
 }
@@ -125,7 +128,8 @@ const std::vector<double>& OptionValues::list(const std::string& name) const {
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
-  int best_distance = static_cast<int>(word.size()) / 2 + 2;  // further away is no longer a misspelling
+  int best_distance =
+      static_cast<int>(word.size()) / 2 + 2;  // further away is no longer a misspelling
   for (const std::string& candidate : candidates) {
     const int distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -15,13 +15,13 @@ Random::Random(std::uint64_t seed, Stream stream, std::uint32_t substream)
     : seed_(seed), stream_(stream), substream_(substream) {}
 
 // Key = seed, counter = (index low, index high, stream, substream).
-std::array<std::uint32_t, 4> Random::block(std::uint64_t seed, Stream stream, std::uint32_t substream,
-                                           std::uint64_t index) {
+std::array<std::uint32_t, 4> Random::block(std::uint64_t seed, Stream stream,
+                                           std::uint32_t substream, std::uint64_t index) {
   const r123::Philox4x32::key_type key = {
       {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
-  const r123::Philox4x32::ctr_type counter = {
-      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
-       static_cast<std::uint32_t>(stream), substream}};
+  const r123::Philox4x32::ctr_type counter = {{static_cast<std::uint32_t>(index),
+                                               static_cast<std::uint32_t>(index >> 32),
+                                               static_cast<std::uint32_t>(stream), substream}};
   const auto out = r123::Philox4x32{}(counter, key);
   return {out[0], out[1], out[2], out[3]};
 }

@@ -1,0 +1,36 @@
+// Adam (Kingma and Ba, 2015) and Polyak averaging, fused into one pass over flat buffers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "nn/simd.h"
+
+namespace ovde {
+
+struct AdamOptions {
+  float learning_rate = 3e-4f;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+};
+
+// Parameters with what their optimiser and their target network remember.
+struct Trained {
+  Trained() = default;
+  explicit Trained(std::size_t size)
+      : parameters(size), first_moment(size), second_moment(size), target(size) {}
+  Buffer parameters, first_moment, second_moment, target;
+};
+
+// Step number `step` (from 1) for elements first .. last-1, with the sum of the given gradients;
+// then target += polyak * (parameters - target).
+void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const float> gradient,
+               std::span<const float> more_gradient, float polyak, std::size_t first,
+               std::size_t last, Trained& net);
+
+// The same for one number (the temperature).
+void adam_step(const AdamOptions& options, std::uint64_t step, float gradient, float& parameter,
+               float& first_moment, float& second_moment);
+
+}  // namespace ovde

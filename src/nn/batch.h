@@ -1,0 +1,54 @@
+// A batch of column vectors (features x samples), stored in blocks of kLanes samples: within a
+// block each feature is a row of kLanes neighbouring numbers. Products, losses and element-wise
+// functions run over such rows; nothing is packed or transposed on the way through a network.
+#pragma once
+
+#include <cassert>
+
+#include "nn/simd.h"
+
+namespace ovde {
+
+// Blocks first .. last-1 of a batch: the piece of work of one thread.
+struct Blocks {
+  int first = 0;
+  int last = 0;
+};
+
+class Batch {
+ public:
+  Batch() = default;
+  Batch(int features, int samples)
+      : features_(features),
+        samples_(samples),
+        stride_(static_cast<std::size_t>(round_up(features, kRows)) * kLanes),
+        data_(stride_ * blocks()) {}
+
+  int features() const { return features_; }
+  int samples() const { return samples_; }
+  int blocks() const { return (samples_ + kLanes - 1) / kLanes; }
+
+  // (features x kLanes), row by row; the rows up to a multiple of kRows exist and are zero.
+  float* block(int b) { return data_.data() + b * stride_; }
+  const float* block(int b) const { return data_.data() + b * stride_; }
+  float* row(int b, int feature) { return block(b) + feature * kLanes; }
+  const float* row(int b, int feature) const { return block(b) + feature * kLanes; }
+
+  float& at(int feature, int sample) { return row(sample / kLanes, feature)[sample % kLanes]; }
+  float at(int feature, int sample) const { return row(sample / kLanes, feature)[sample % kLanes]; }
+
+ private:
+  int features_ = 0;
+  int samples_ = 0;
+  std::size_t stride_ = 0;
+  Buffer data_;
+};
+
+// All blocks of a batch, or one of its two fixed halves.
+inline Blocks all_blocks(const Batch& batch) { return {0, batch.blocks()}; }
+inline Blocks half_blocks(const Batch& batch, int half) {
+  const int middle = (batch.blocks() + 1) / 2;
+  return half == 0 ? Blocks{0, middle} : Blocks{middle, batch.blocks()};
+}
+
+}  // namespace ovde

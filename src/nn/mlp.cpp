@@ -1,0 +1,114 @@
+#include "nn/mlp.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ovde/random.h>
+
+namespace ovde {
+
+namespace {
+constexpr int kAlign =
+    16;  // floats: fixed, so that the layout of a parameter buffer is the same on every machine
+}
+
+MlpShape::MlpShape(int inputs, const std::vector<int>& hidden, int outputs) {
+  std::vector<int> sizes = {inputs};
+  sizes.insert(sizes.end(), hidden.begin(), hidden.end());
+  sizes.push_back(outputs);
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    Layer layer{sizes[i], sizes[i + 1], round_up(sizes[i], kAlign), size_, 0};
+    layer.bias = layer.weights + static_cast<std::size_t>(layer.outputs) * layer.stride;
+    size_ = layer.bias + round_up(layer.outputs, kAlign);
+    layers_.push_back(layer);
+  }
+}
+
+int MlpShape::widest() const {
+  int widest = inputs();
+  for (const Layer& layer : layers_) widest = std::max(widest, layer.outputs);
+  return widest;
+}
+
+void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network, float last,
+                std::span<float> parameters) {
+  std::ranges::fill(parameters, 0.0f);
+  Random random(seed, Stream::initial_parameters, network);
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    const bool output = l == shape.layers() - 1;
+    const double limit = output ? last : 1 / std::sqrt(256.0);
+    for (int o = 0; o < layer.outputs; ++o) {
+      float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
+      for (int i = 0; i < layer.inputs; ++i)
+        row[i] = static_cast<float>(random.uniform(-limit, limit));
+      parameters[layer.bias + o] =
+          output ? static_cast<float>(random.uniform(-limit, limit)) : 0.1f;
+    }
+  }
+}
+
+Activations::Activations(const MlpShape& shape, int samples) {
+  for (int l = 0; l < shape.layers(); ++l) layer.emplace_back(shape.layer(l).outputs, samples);
+}
+
+Deltas::Deltas(const MlpShape& shape, int samples)
+    : scratch(shape.widest(), shape.widest(), samples) {
+  for (int l = 0; l < shape.layers(); ++l) layer.emplace_back(shape.layer(l).outputs, samples);
+}
+
+Mlp::Mlp(const MlpShape& shape, Use use, int first_input, int inputs)
+    : shape_(shape), use_(use), first_input_(first_input) {
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    forward_.emplace_back(layer.outputs, layer.inputs);
+    if (use == Use::forward_and_backward)
+      backward_.emplace_back(l == 0 ? inputs : layer.inputs, layer.outputs);
+  }
+}
+
+void Mlp::pack(std::span<const float> parameters) {
+  for (int l = 0; l < shape_.layers(); ++l) {
+    const auto& layer = shape_.layer(l);
+    const float* weights = parameters.data() + layer.weights;
+    forward_[l].pack(weights, layer.stride);
+    if (use_ == Use::forward_and_backward) {
+      backward_[l].pack_transposed(weights, layer.stride, l == 0 ? first_input_ : 0);
+    }
+  }
+}
+
+void Mlp::forward(std::span<const float> parameters, const Batch& input, Activations& activations,
+                  Blocks blocks) const {
+  for (int l = 0; l < shape_.layers(); ++l) {
+    const bool output = l == shape_.layers() - 1;
+    product_forward(forward_[l], parameters.data() + shape_.layer(l).bias,
+                    output ? Activation::none : Activation::relu,
+                    l == 0 ? input : activations.layer[l - 1], activations.layer[l], blocks);
+  }
+}
+
+void Mlp::backward(const Batch& input, const Activations& activations, Deltas& deltas,
+                   Blocks blocks, std::span<float> gradient) const {
+  for (int l = shape_.layers() - 1; l >= 0; --l) {
+    const auto& layer = shape_.layer(l);
+    weight_gradient(deltas.layer[l], l == 0 ? input : activations.layer[l - 1], blocks,
+                    gradient.data() + layer.weights, layer.stride, gradient.data() + layer.bias,
+                    deltas.scratch);
+    if (l > 0) {
+      product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1],
+                       deltas.layer[l - 1], blocks);
+    }
+  }
+}
+
+void Mlp::backward_to_input(const Activations& activations, Deltas& deltas, int from,
+                            Batch& input_gradient, Blocks blocks) const {
+  for (int l = from; l > 0; --l) {
+    product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1], deltas.layer[l - 1],
+                     blocks);
+  }
+  product_backward(backward_[0], deltas.layer[0], nullptr, input_gradient, blocks);
+}
+
+}  // namespace ovde

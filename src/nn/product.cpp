@@ -1,0 +1,230 @@
+#include "nn/product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+namespace ovde {
+
+namespace {
+
+// A tile of the result: kRows rows of V vectors, kept in registers.
+template <int V>
+struct Tile {
+  Vector value[kRows][V];
+};
+
+// tile += panel(kRows x depth) * x(depth x V vectors), the rows of x `stride` floats apart.
+template <int V>
+inline void multiply(int depth, const float* __restrict panel, const float* __restrict x,
+                     int stride, Tile<V>& tile) {
+  for (int k = 0; k < depth; ++k) {
+    Vector column[V];
+    for (int v = 0; v < V; ++v) column[v] = load(x + k * stride + v * kVector);
+#if defined(__ARM_NEON)
+    // by-element multiply-add: one load serves four rows (GCC would load every weight by itself)
+    static_assert(kRows == 4);
+    const float32x4_t w = vld1q_f32(panel + k * kRows);
+    for (int v = 0; v < V; ++v) {
+      tile.value[0][v] = vfmaq_laneq_f32(tile.value[0][v], column[v], w, 0);
+      tile.value[1][v] = vfmaq_laneq_f32(tile.value[1][v], column[v], w, 1);
+      tile.value[2][v] = vfmaq_laneq_f32(tile.value[2][v], column[v], w, 2);
+      tile.value[3][v] = vfmaq_laneq_f32(tile.value[3][v], column[v], w, 3);
+    }
+#else
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < V; ++v) tile.value[r][v] += column[v] * panel[k * kRows + r];
+    }
+#endif
+  }
+}
+
+// 4 x 4 transpose: dst[j][i] = src[i][j].
+inline void transpose_quad(const float* src, int src_stride, float* dst, int dst_stride) {
+  typedef int Index __attribute__((vector_size(16)));
+  const auto at = [&](int i) { return *reinterpret_cast<const Quad*>(src + i * src_stride); };
+  const Quad a = at(0), b = at(1), c = at(2), d = at(3);
+  const Quad ab_low = __builtin_shuffle(a, b, Index{0, 4, 1, 5}),
+             ab_high = __builtin_shuffle(a, b, Index{2, 6, 3, 7});
+  const Quad cd_low = __builtin_shuffle(c, d, Index{0, 4, 1, 5}),
+             cd_high = __builtin_shuffle(c, d, Index{2, 6, 3, 7});
+  const auto put = [&](int j, Quad q) { *reinterpret_cast<Quad*>(dst + j * dst_stride) = q; };
+  put(0, __builtin_shuffle(ab_low, cd_low, Index{0, 1, 4, 5}));
+  put(1, __builtin_shuffle(ab_low, cd_low, Index{2, 3, 6, 7}));
+  put(2, __builtin_shuffle(ab_high, cd_high, Index{0, 1, 4, 5}));
+  put(3, __builtin_shuffle(ab_high, cd_high, Index{2, 3, 6, 7}));
+}
+
+// Rows o .. o+kRows-1 of `weights`, columns of one chunk, as the product over all samples.
+template <int V>
+inline void gradient_tile(int samples, const float* panel, const float* inputs, int rows,
+                          float* weights, int stride) {
+  Tile<V> tile{};
+  multiply<V>(samples, panel, inputs, V * kVector, tile);
+  for (int r = 0; r < rows; ++r) {
+    for (int v = 0; v < V; ++v) store(weights + r * stride + v * kVector, tile.value[r][v]);
+  }
+}
+
+template <int V>
+void gradient_chunk(int samples, const GradientScratch& scratch, const float* inputs, int outputs,
+                    float* weights, int stride) {
+  for (int o = 0; o < outputs; o += kRows) {
+    const float* panel = scratch.outputs.data() + static_cast<std::size_t>(o) * samples;
+    gradient_tile<V>(samples, panel, inputs, std::min(kRows, outputs - o), weights + o * stride,
+                     stride);
+  }
+}
+
+}  // namespace
+
+Panels::Panels(int rows, int depth)
+    : rows_(rows),
+      depth_(depth),
+      padded_depth_(round_up(depth, 4)),
+      data_(static_cast<std::size_t>(round_up(rows, kRows)) * padded_depth_) {}
+
+void Panels::pack(const float* matrix, int stride) {
+  float* out = data_.data();
+  for (int r = 0; r < rows_; r += kRows, out += padded_depth_ * kRows) {
+    for (int q = 0; q < kRows; q += 4) {
+      if (r + q + 4 <= rows_) {
+        for (int k = 0; k < depth_; k += 4) {
+          transpose_quad(matrix + (r + q) * stride + k, stride, out + k * kRows + q, kRows);
+        }
+      } else {
+        for (int i = r + q; i < std::min(r + q + 4, rows_); ++i) {
+          for (int k = 0; k < depth_; ++k) out[k * kRows + i - r] = matrix[i * stride + k];
+        }
+      }
+    }
+  }
+}
+
+void Panels::pack_transposed(const float* matrix, int stride, int first) {
+  float* out = data_.data();
+  for (int r = 0; r < rows_; r += kRows, out += padded_depth_ * kRows) {
+    const int rows = std::min(kRows, rows_ - r);
+    for (int k = 0; k < depth_; ++k) {
+      const float* from = matrix + static_cast<std::size_t>(k) * stride + first + r;
+      if (rows == kRows) {
+        std::memcpy(out + k * kRows, from, kRows * sizeof(float));
+      } else {
+        for (int i = 0; i < rows; ++i) out[k * kRows + i] = from[i];
+      }
+    }
+  }
+}
+
+void product_forward(const Panels& w, const float* bias, Activation activation, const Batch& x,
+                     Batch& y, Blocks blocks) {
+  const Vector floor = splat(activation == Activation::relu ? 0 : -__builtin_inff());
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int p = 0; p < w.panels(); ++p) {
+      Tile<kVectorsPerBlock> tile;
+      for (int r = 0; r < kRows; ++r) {
+        for (int v = 0; v < kVectorsPerBlock; ++v) tile.value[r][v] = splat(bias[p * kRows + r]);
+      }
+      multiply<kVectorsPerBlock>(w.depth(), w.panel(p), x.block(b), kLanes, tile);
+      float* out = y.row(b, p * kRows);
+      for (int r = 0; r < kRows; ++r) {
+        for (int v = 0; v < kVectorsPerBlock; ++v) {
+          // written so that a NaN stays one: the check for non-finite losses has to see it
+          const Vector value = tile.value[r][v];
+          store(out + r * kLanes + v * kVector, value < floor ? floor : value);
+        }
+      }
+    }
+  }
+}
+
+void product_backward(const Panels& w, const Batch& dy, const Batch* mask, Batch& dx,
+                      Blocks blocks) {
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int p = 0; p < w.panels(); ++p) {
+      Tile<kVectorsPerBlock> tile{};
+      multiply<kVectorsPerBlock>(w.depth(), w.panel(p), dy.block(b), kLanes, tile);
+      float* out = dx.row(b, p * kRows);
+      const float* active = mask ? mask->row(b, p * kRows) : nullptr;
+      for (int r = 0; r < kRows; ++r) {
+        for (int v = 0; v < kVectorsPerBlock; ++v) {
+          Vector value = tile.value[r][v];
+          if (active) value = load(active + r * kLanes + v * kVector) > 0 ? value : Vector{};
+          store(out + r * kLanes + v * kVector, value);
+        }
+      }
+    }
+  }
+}
+
+GradientScratch::GradientScratch(int largest_inputs, int largest_outputs, int samples)
+    : inputs(static_cast<std::size_t>(round_up(largest_inputs, kLanes)) *
+             round_up(samples, kLanes)),
+      outputs(static_cast<std::size_t>(round_up(largest_outputs, kRows)) *
+              round_up(samples, kLanes)) {}
+
+void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
+                     float* bias, GradientScratch& scratch) {
+  const int samples = (blocks.last - blocks.first) * kLanes;
+
+  // dy -> panels of outputs, and its row sums
+  for (int o = 0; o < dy.features(); o += 4) {
+    float* panel =
+        scratch.outputs.data() + static_cast<std::size_t>(o / kRows * kRows) * samples + o % kRows;
+    for (int b = blocks.first; b < blocks.last; ++b) {
+      for (int s = 0; s < kLanes; s += 4) {
+        transpose_quad(dy.row(b, o) + s, kLanes, panel + ((b - blocks.first) * kLanes + s) * kRows,
+                       kRows);
+      }
+    }
+  }
+  for (int o = 0; o < dy.features(); ++o) {
+    Vector sum{};
+    for (int b = blocks.first; b < blocks.last; ++b) {
+      for (int v = 0; v < kVectorsPerBlock; ++v) sum += load(dy.row(b, o) + v * kVector);
+    }
+    bias[o] = sum_lanes(sum);
+  }
+
+  // x -> chunks of inputs; the last one as many vectors wide as it needs
+  for (int i = 0; i < x.features(); i += kLanes) {
+    const int vectors = std::min(kVectorsPerBlock, (x.features() - i + kVector - 1) / kVector);
+    const int width = vectors * kVector;
+    float* chunk = scratch.inputs.data() + static_cast<std::size_t>(i) * samples;
+    const int rows = round_up(x.features(), kRows);  // rows that exist
+    for (int q = 0; q < width; q += 4) {
+      for (int b = blocks.first; b < blocks.last; ++b) {
+        for (int s = 0; s < kLanes; s += 4) {
+          float* out =
+              chunk + static_cast<std::size_t>((b - blocks.first) * kLanes + s) * width + q;
+          if (i + q < rows) {
+            transpose_quad(x.row(b, i + q) + s, kLanes, out, width);
+          } else {
+            for (int j = 0; j < 4; ++j) std::memset(out + j * width, 0, 4 * sizeof(float));
+          }
+        }
+      }
+    }
+    switch (vectors) {
+      case 1:
+        gradient_chunk<1>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        break;
+      case 2:
+        gradient_chunk<2>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        break;
+#if !defined(__AVX__)
+      case 3:
+        gradient_chunk<3>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        break;
+      case 4:
+        gradient_chunk<4>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        break;
+#endif
+    }
+  }
+}
+
+}  // namespace ovde

@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <ovde/random.h>
+#include "nn/mlp.h"
+#include "nn/single.h"
+#include "reference.h"
+
+namespace ovde {
+namespace {
+
+using reference::Vec;
+
+Buffer random_parameters(const MlpShape& shape, std::uint64_t seed) {
+  Buffer parameters(shape.size());
+  initialise(shape, seed, 0, 0.1f, parameters);
+  return parameters;
+}
+
+void fill(Batch& batch, std::uint64_t seed) {
+  Random random(seed, Stream::user);
+  for (int s = 0; s < batch.samples(); ++s) {
+    for (int f = 0; f < batch.features(); ++f) batch.at(f, s) = static_cast<float>(random.normal());
+  }
+}
+
+Vec column(const Batch& batch, int sample) {
+  Vec x(batch.features());
+  for (int f = 0; f < batch.features(); ++f) x[f] = batch.at(f, sample);
+  return x;
+}
+
+struct Case {
+  int inputs;
+  std::vector<int> hidden;
+  int outputs;
+  int samples;
+};
+
+class MlpTest : public testing::TestWithParam<Case> {
+ protected:
+  Case c = GetParam();
+  MlpShape shape{c.inputs, c.hidden, c.outputs};
+  Buffer parameters = random_parameters(shape, 11);
+};
+
+TEST_P(MlpTest, ForwardMatchesPlainDoublePrecision) {
+  Mlp net(shape, Mlp::Use::forward);
+  net.pack(parameters);
+  Activations activations(shape, c.samples);
+  Batch input(c.inputs, c.samples);
+  fill(input, 1);
+  net.forward(parameters, input, activations, all_blocks(input));
+  for (int s = 0; s < c.samples; ++s) {
+    const Vec expected = reference::mlp(shape, reference::to_double(parameters), column(input, s));
+    for (int o = 0; o < c.outputs; ++o)
+      EXPECT_NEAR(activations.output().at(o, s), expected[o], 2e-5);
+  }
+}
+
+// L = sum of coefficient * output: its gradient by central differences in double precision, for a
+// sample of parameters of every layer, weights and biases.
+TEST_P(MlpTest, ParameterGradientMatchesCentralDifferences) {
+  Mlp net(shape, Mlp::Use::forward_and_backward);
+  net.pack(parameters);
+  Activations activations(shape, c.samples);
+  Batch input(c.inputs, c.samples);
+  fill(input, 1);
+  net.forward(parameters, input, activations, all_blocks(input));
+  Deltas deltas(shape, c.samples);
+  fill(deltas.output(), 2);
+  Buffer gradient(shape.size());
+  net.backward(input, activations, deltas, all_blocks(input), gradient);
+
+  std::vector<int> which;
+  Random random(3, Stream::user);
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    for (int n = 0; n < 12; ++n) {
+      which.push_back(layer.weights + random.below(layer.outputs) * layer.stride +
+                      random.below(layer.inputs));
+    }
+    for (int n = 0; n < 4; ++n) which.push_back(layer.bias + random.below(layer.outputs));
+  }
+  const auto loss = [&](const Vec& p) {
+    double total = 0;
+    for (int s = 0; s < c.samples; ++s) {
+      const Vec y = reference::mlp(shape, p, column(input, s));
+      for (int o = 0; o < c.outputs; ++o) total += y[o] * deltas.output().at(o, s);
+    }
+    return total;
+  };
+  const Vec expected = reference::gradient(loss, reference::to_double(parameters), which, 1e-7);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    EXPECT_NEAR(gradient[which[i]], expected[i], 2e-4 * (1 + std::abs(expected[i])))
+        << "parameter " << which[i];
+  }
+}
+
+TEST_P(MlpTest, PaddingKeepsZeroGradient) {
+  Mlp net(shape, Mlp::Use::forward_and_backward);
+  net.pack(parameters);
+  Activations activations(shape, c.samples);
+  Batch input(c.inputs, c.samples);
+  fill(input, 1);
+  net.forward(parameters, input, activations, all_blocks(input));
+  Deltas deltas(shape, c.samples);
+  fill(deltas.output(), 2);
+  Buffer gradient(shape.size());
+  net.backward(input, activations, deltas, all_blocks(input), gradient);
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    for (int o = 0; o < layer.outputs; ++o) {
+      for (int i = layer.inputs; i < layer.stride; ++i)
+        EXPECT_EQ(gradient[layer.weights + o * layer.stride + i], 0);
+    }
+    const std::size_t end = l + 1 < shape.layers() ? shape.layer(l + 1).weights : shape.size();
+    for (std::size_t i = layer.bias + layer.outputs; i < end; ++i) EXPECT_EQ(gradient[i], 0);
+  }
+}
+
+TEST_P(MlpTest, HalvesAddUpToTheWhole) {
+  Mlp net(shape, Mlp::Use::forward_and_backward);
+  net.pack(parameters);
+  Activations activations(shape, c.samples);
+  Batch input(c.inputs, c.samples);
+  fill(input, 1);
+  net.forward(parameters, input, activations, all_blocks(input));
+  Deltas deltas(shape, c.samples);
+  fill(deltas.output(), 2);
+  Buffer whole(shape.size()), first(shape.size()), second(shape.size());
+  net.backward(input, activations, deltas, all_blocks(input), whole);
+  net.backward(input, activations, deltas, half_blocks(input, 0), first);
+  net.backward(input, activations, deltas, half_blocks(input, 1), second);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_NEAR(whole[i], first[i] + second[i], 1e-4 * (1 + std::abs(whole[i])));
+  }
+}
+
+TEST_P(MlpTest, InputGradientMatchesCentralDifferences) {
+  const int first = c.inputs / 3, count = c.inputs - first;
+  Mlp net(shape, Mlp::Use::forward_and_backward, first, count);
+  net.pack(parameters);
+  Activations activations(shape, c.samples);
+  Batch input(c.inputs, c.samples);
+  fill(input, 1);
+  net.forward(parameters, input, activations, all_blocks(input));
+  Deltas deltas(shape, c.samples);
+  fill(deltas.output(), 2);
+  Batch input_gradient(count, c.samples);
+  net.backward_to_input(activations, deltas, shape.layers() - 1, input_gradient, all_blocks(input));
+
+  SinglePass single(shape);
+  for (const int s : {0, c.samples / 2, c.samples - 1}) {
+    const Vec x = column(input, s), d = column(deltas.output(), s);
+    const auto loss = [&](const Vec& input) {
+      const Vec y = reference::mlp(shape, reference::to_double(parameters), input);
+      double total = 0;
+      for (int o = 0; o < c.outputs; ++o) total += y[o] * d[o];
+      return total;
+    };
+    const Vec expected = reference::gradient(loss, x);
+
+    std::ranges::copy(x, single.input().begin());
+    single.forward(parameters);
+    std::vector<float> output_gradient(d.begin(), d.end()), found(count);
+    single.backward(parameters, output_gradient, first, found);
+    for (int i = 0; i < count; ++i) {
+      EXPECT_NEAR(input_gradient.at(i, s), expected[first + i],
+                  1e-4 * (1 + std::abs(expected[first + i])));
+      EXPECT_NEAR(found[i], expected[first + i], 1e-4 * (1 + std::abs(expected[first + i])));
+    }
+  }
+}
+
+TEST_P(MlpTest, SinglePassMatchesTheBatch) {
+  Mlp net(shape, Mlp::Use::forward);
+  net.pack(parameters);
+  Activations activations(shape, c.samples);
+  Batch input(c.inputs, c.samples);
+  fill(input, 1);
+  net.forward(parameters, input, activations, all_blocks(input));
+  SinglePass single(shape);
+  for (int s = 0; s < c.samples; ++s) {
+    for (int f = 0; f < c.inputs; ++f) single.input()[f] = input.at(f, s);
+    const auto y = single.forward(parameters);
+    for (int o = 0; o < c.outputs; ++o) EXPECT_NEAR(y[o], activations.output().at(o, s), 2e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, MlpTest,
+                         testing::Values(Case{23, {256, 256}, 20, 256}, Case{2, {64, 64}, 4, 48},
+                                         Case{17, {40, 24, 9}, 1, 37}, Case{5, {7}, 3, 5}));
+
+TEST(Initialise, FollowsTheCodeBaseOfThePaper) {
+  const MlpShape shape(17, {256, 256}, 12);
+  Buffer parameters(shape.size());
+  initialise(shape, 3, 1, 1e-3f, parameters);
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    const double limit = l == 2 ? 1e-3 : 1.0 / 16;
+    double sum = 0, largest = 0;
+    for (int o = 0; o < layer.outputs; ++o) {
+      for (int i = 0; i < layer.inputs; ++i) {
+        const double w = parameters[layer.weights + o * layer.stride + i];
+        sum += w;
+        largest = std::max(largest, std::abs(w));
+      }
+      if (l < 2) {
+        EXPECT_EQ(parameters[layer.bias + o], 0.1f);
+      }
+    }
+    EXPECT_LE(largest, limit);
+    EXPECT_GT(largest, 0.99 * limit);
+    EXPECT_NEAR(sum / (layer.outputs * layer.inputs), 0,
+                5 * limit / std::sqrt(3.0 * layer.outputs * layer.inputs));
+  }
+}
+
+}  // namespace
+}  // namespace ovde
