@@ -52,12 +52,6 @@ struct RunSummary {
   std::string version;
 };
 
-// How many epochs the score of a run looks at: its last 8 %, rounded up, and at most 100.
-int score_window(int epochs);
-
-// Mean evaluation return over the last score_window() epochs; NaN for no rows.
-double score(std::span<const EpochRow> rows);
-
 // Everything of the summary that follows from the rows. Times are those of the last row.
 RunSummary summarise(std::span<const EpochRow> rows);
 

@@ -18,6 +18,7 @@ struct RunStart {
   std::string task, algorithm;
   std::vector<std::uint64_t> seeds;  // one agent each
   int epochs = 0;
+  int updates_per_epoch = 0;
   int epochs_done = 0;  // where a resumed run continues
   std::filesystem::path folder;
 };

@@ -47,6 +47,8 @@ class ProgressFile {
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)
 
  private:
+  void write_line(const std::string& line);
+
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };

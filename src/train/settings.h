@@ -15,14 +15,14 @@ struct Setting {
   std::string where;  // "my.toml:3", "--set": the start of any complaint about it
 };
 
-// Every value of a TOML text, tables flattened to dotted keys, in the order of the file.
+// Every value of a TOML text, tables flattened to dotted keys.
 // Throws InputError with file and line where the text is not TOML or a value is of a kind that no
 // key takes.
 std::vector<Setting> parse_toml(const std::string& text, const std::string& file_name);
 
-// A value as it is typed on a command line: TOML, or a bare word, which is a string
-// (gradient=full).
-OptionValue parse_value(const std::string& text, const std::string& where);
+// A value as it is typed on a command line: as in TOML, or a bare word, which is a string
+// (gradient=full). (gradient=full).
+OptionValue parse_value(const std::string& text);
 
 // "train.batch=64"
 Setting parse_assignment(const std::string& assignment, const std::string& where);

@@ -1,0 +1,276 @@
+#include "train/config.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/env.h>
+#include <ovde/error.h>
+#include "agent/algorithm.h"
+#include "train/config_keys.h"
+#include "train/files.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr std::size_t kLargestFile = 1 << 20;
+
+struct Member {
+  const char* table;
+  OptionValues Config::*values;
+};
+constexpr Member kMembers[] = {
+    {"task", &Config::task_options},     {"noise", &Config::noise},
+    {"network", &Config::network},       {"critic", &Config::critic},
+    {"explore", &Config::explore},       {"train", &Config::train},
+    {"checkpoint", &Config::checkpoint},
+};
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
+}
+
+[[noreturn]] void refuse(const std::string& where, const std::string& message) {
+  throw InputError(where.empty() ? message : where + ": " + message);
+}
+
+// A run is rebuilt from its config.toml: text that would not survive being written there is
+// refused.
+bool printable(char c) { return c >= ' ' && c <= '~'; }
+
+bool printable(const OptionValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr || std::ranges::all_of(*text, [](char c) { return printable(c); });
+}
+
+[[noreturn]] void refuse_unknown(const Setting& setting, const std::vector<ConfigTable>& tables) {
+  const std::string table_name = setting.key.substr(0, setting.key.find('.'));
+  std::vector<std::string> all, in_table, table_names;
+  for (const ConfigTable& table : tables) {
+    if (!table.keys.empty()) table_names.push_back(table.name);
+    for (const ConfigKey& key : table.keys) {
+      all.push_back(table.name + "." + key.option.name);
+      if (table.name == table_name) in_table.push_back(key.option.name);
+    }
+  }
+  const std::string valid = in_table.empty()
+                                ? fmt::format("tables are {}", fmt::join(table_names, ", "))
+                                : fmt::format("{} has {}", table_name, fmt::join(in_table, ", "));
+  refuse(setting.where,
+         fmt::format("unknown key '{}'{}; {}", setting.key, did_you_mean(setting.key, all), valid));
+}
+
+const Option& declared(const Setting& setting, const std::vector<ConfigTable>& tables) {
+  for (const ConfigTable& table : tables) {
+    for (const ConfigKey& key : table.keys) {
+      if (table.name + "." + key.option.name == setting.key) return key.option;
+    }
+  }
+  refuse_unknown(setting, tables);
+}
+
+void check(const Setting& setting, const std::vector<ConfigTable>& tables) {
+  const Option& option = declared(setting, tables);
+  try {
+    check_option(option, setting.value, setting.key.substr(0, setting.key.find('.')));
+  } catch (const InputError& error) {
+    refuse(setting.where, error.what());
+  }
+  if (!printable(setting.value))
+    refuse(setting.where, setting.key + " must be printable ASCII text");
+}
+
+// The value of run.<name>: the last setting that gives it.
+const Setting* last(const std::vector<Setting>& settings, const std::string& key) {
+  const auto found = std::find_if(settings.rbegin(), settings.rend(),
+                                  [&](const Setting& s) { return s.key == key; });
+  return found == settings.rend() ? nullptr : &*found;
+}
+
+// A name from run.*, found by `find`, whose complaint then says where the name was given.
+template <typename Find>
+std::string find_named(const std::vector<Setting>& settings, const std::string& key,
+                       const std::string& missing, Find find) {
+  const Setting* setting = last(settings, key);
+  if (setting == nullptr) throw InputError(missing);
+  check(*setting, config_tables());
+  const auto& name = std::get<std::string>(setting->value);
+  try {
+    find(name);
+  } catch (const InputError& error) {
+    refuse(setting->where, error.what());
+  }
+  return name;
+}
+
+// Values that the task and the algorithm bring, weaker than anything a person asks for.
+std::vector<Setting> presets(const Task& task, const std::string& task_id,
+                             const Algorithm& algorithm) {
+  std::vector<Setting> all;
+  for (const auto& [key, value] : task.brings) all.push_back({key, value, ""});
+  const auto colon = task_id.find(':');
+  for (const TaskPreset& preset : task.presets) {
+    if (colon == std::string::npos || preset.name != task_id.substr(colon + 1)) continue;
+    for (const auto& [name, value] : preset.values) all.push_back({"task." + name, value, ""});
+  }
+  if (!algorithm.distributional) all.push_back({"critic.quantiles", 1.0, ""});
+  return all;
+}
+
+// A configuration in the making: knows which keys were given, and where.
+class Resolver {
+ public:
+  Resolver(const Task& task, const Algorithm& algorithm)
+      : task_(task), algorithm_(algorithm), tables_(config_tables(task)) {
+    for (const ConfigTable& table : tables_) {
+      OptionValues* values = values_of(table.name);
+      if (values == nullptr) continue;
+      for (const ConfigKey& key : table.keys) values->set(key.option.name, key.option.standard);
+    }
+  }
+
+  void apply(const Setting& setting) {
+    check(setting, tables_);
+    const auto dot = setting.key.find('.');
+    const std::string table = setting.key.substr(0, dot);
+    if (setting.key == "run.seed")
+      config_.seed = static_cast<std::uint64_t>(std::get<double>(setting.value));
+    if (OptionValues* values = values_of(table))
+      values->set(setting.key.substr(dot + 1), setting.value);
+    given_[setting.key] = setting.where;
+  }
+
+  // The protocol's defaults for everything that nobody asked for (docs/config.md).
+  void derive() {
+    const double horizon = config_.task_options.number("horizon");
+    const bool tied = task_.steps_per_epoch == 0 || task_.steps_per_epoch == task_.horizon;
+    set_default("steps_per_epoch", tied ? horizon : task_.steps_per_epoch);
+
+    const double n = train("steps_per_epoch");
+    set_default("warmup_steps", std::max(10 * n, train("batch")));
+    set_default("eval_steps", std::max((n <= 100 ? 10 : 5) * n, horizon));
+    set_default("replay", n <= 500 ? 1e5 : 1e6);
+  }
+
+  // Keys that are each in range and still cannot be trained with.
+  void check_together() const {
+    const double quantiles = config_.critic.number("quantiles");
+    if (algorithm_.distributional && quantiles < 2) {
+      conflict("critic.quantiles", quantiles, fmt::format("{} needs at least 2", algorithm_.name));
+    }
+    if (!algorithm_.distributional && quantiles != 1) {
+      conflict("critic.quantiles", quantiles,
+               fmt::format("{} has no quantile critics; must be 1", algorithm_.name));
+    }
+    if (const auto layers = config_.network.list("hidden").size(); layers > 8) {
+      refuse(where("network.hidden"),
+             fmt::format("network.hidden has {} layers; must have at most 8", layers));
+    }
+
+    const double horizon = config_.task_options.number("horizon");
+    if (train("eval_steps") < horizon) {
+      conflict("train.eval_steps", train("eval_steps"),
+               fmt::format("must be at least task.horizon = {}, for one whole episode", horizon));
+    }
+    if (train("replay") < train("batch")) {
+      conflict("train.replay", train("replay"),
+               fmt::format("must be at least train.batch = {}", train("batch")));
+    }
+    if (const double first = train("warmup_steps") + train("steps_per_epoch");
+        first < train("batch")) {
+      conflict("train.batch", train("batch"),
+               fmt::format("must be at most train.warmup_steps + train.steps_per_epoch = {}, what "
+                           "the first update "
+                           "can choose from",
+                           first));
+    }
+  }
+
+  Config take() { return std::move(config_); }
+
+ private:
+  OptionValues* values_of(const std::string& table) {
+    for (const Member& member : kMembers) {
+      if (member.table == table) return &(config_.*member.values);
+    }
+    return nullptr;  // "run", which is not a set of options
+  }
+
+  double train(const std::string& name) const { return config_.train.number(name); }
+
+  void set_default(const std::string& name, double value) {
+    if (!given_.contains("train." + name)) config_.train.set(name, value);
+  }
+
+  std::string where(const std::string& key) const {
+    const auto found = given_.find(key);
+    return found == given_.end() ? "" : found->second;
+  }
+
+  [[noreturn]] void conflict(const std::string& key, double value, const std::string& why) const {
+    refuse(where(key), fmt::format("{} = {}: {}", key, value, why));
+  }
+
+  const Task& task_;
+  const Algorithm& algorithm_;
+  std::vector<ConfigTable> tables_;
+  Config config_;
+  std::map<std::string, std::string> given_;  // key -> where
+};
+
+}  // namespace
+
+bool operator==(const Config& a, const Config& b) {
+  const bool same_run = a.task == b.task && a.algorithm == b.algorithm && a.seed == b.seed;
+  return same_run && std::ranges::all_of(kMembers, [&](const Member& member) {
+           return (a.*member.values).all() == (b.*member.values).all();
+         });
+}
+
+Config resolve_config(const std::vector<Setting>& settings) {
+  const std::string task_id =
+      find_named(settings, "run.task", "no task given: --task ID (ovde list tasks)", find_task);
+  const std::string algorithm_name =
+      find_named(settings, "run.algorithm", "no algorithm given: --algo NAME (ovde list algos)",
+                 find_algorithm);
+  const Task& task = find_task(task_id);
+  const Algorithm& algorithm = find_algorithm(algorithm_name);
+
+  Resolver resolver(task, algorithm);
+  for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
+  for (const Setting& setting : settings) resolver.apply(setting);
+  resolver.derive();
+  resolver.check_together();
+
+  Config config = resolver.take();
+  config.task = task_id;
+  config.algorithm = algorithm_name;
+  return config;
+}
+
+std::vector<Setting> read_settings(const std::filesystem::path& file) {
+  return parse_toml(read_file(file, kLargestFile), file.string());
+}
+
+std::string to_toml(const Config& config, const std::string& version, const std::string& command) {
+  std::string comment = command;
+  std::ranges::replace_if(
+      comment, [](char c) { return !printable(c); }, '?');
+  std::string text = fmt::format("# ovde {}\n# {}\n", version, comment);
+  text += fmt::format("\n[run]\ntask = {}\nalgorithm = {}\nseed = {}\n", to_string(config.task),
+                      to_string(config.algorithm), config.seed);
+  for (const Member& member : kMembers) {
+    const auto& values = (config.*member.values).all();
+    if (values.empty()) continue;
+    text += fmt::format("\n[{}]\n", member.table);
+    for (const auto& [name, value] : values)
+      text += fmt::format("{} = {}\n", name, to_string(value));
+  }
+  return text;
+}
+
+}  // namespace ovde

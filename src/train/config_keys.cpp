@@ -1,0 +1,230 @@
+#include "train/config_keys.h"
+
+#if __has_include("env/noise.h")
+#include "env/noise.h"
+#endif
+
+namespace ovde {
+
+namespace {
+
+// Upper ends of ranges are there to catch slips (a seed in place of a size, a size no memory
+// holds), not to limit use.
+
+ConfigTable run_table() {
+  return {"run",
+          "what is run; on the command line `--task`, `--algo` and `--seed`",
+          {
+              {{.name = "task", .standard = std::string(), .help = "task, `Name` or `Name:preset`"},
+               "none: must be given"},
+              {{.name = "algorithm", .standard = std::string(), .help = "algorithm"},
+               "none: must be given"},
+              {{.name = "seed",
+                .standard = 0.0,
+                .help = "all randomness of the run follows from it",
+                .low = 0,
+                .high = 9007199254740991.0,  // every whole number up to here is a double
+                .integer = true}},
+          }};
+}
+
+ConfigTable task_table() {
+  return {"task",
+          "the task's time limit, and the task's own keys",
+          {
+              {{.name = "horizon",
+                .standard = 100.0,
+                .help = "steps after which an episode is cut off",
+                .low = 1,
+                .high = 1e6,
+                .integer = true},
+               "the task's"},
+          }};
+}
+
+ConfigTable noise_table() {
+  ConfigTable table{"noise", "noise injected into any task, beside the task's own", {}};
+#if __has_include("env/noise.h")
+  for (const Option& option : noise_options()) table.keys.push_back({option});
+#endif
+  return table;
+}
+
+ConfigTable network_table() {
+  return {"network",
+          "actor and critics alike",
+          {
+              {{.name = "hidden",
+                .standard = std::vector<double>{256, 256},
+                .help = "widths of the hidden layers, at most 8 of them",
+                .low = 1,
+                .high = 4096,
+                .integer = true}},
+          }};
+}
+
+ConfigTable critic_table() {
+  return {
+      "critic",
+      "how the return's distribution is represented",
+      {
+          {{.name = "head",
+            .standard = std::string("qr"),
+            .help = "`qr`: one output for each of the fixed fractions",
+            .choices = {"qr"}}},
+          {{.name = "quantiles",
+            .standard = 20.0,
+            .help =
+                "quantiles of each critic (N); algorithms without quantile critics have exactly 1",
+            .low = 1,
+            .high = 1000,
+            .integer = true},
+           "20; 1 for sac and oac"},
+      }};
+}
+
+ConfigTable explore_table() {
+  return {"explore",
+          "the behaviour policy; `oac_*` for oac and doac, the others for ovde_*",
+          {
+              {{.name = "alpha",
+                .standard = 0.05,
+                .help = "step from the policy's mean to the behaviour policy's (Eq. 16)",
+                .low = 0,
+                .high = 100}},
+              {{.name = "beta",
+                .standard = 3.2,
+                .help = "optimism: epistemic standard deviations above the mean",
+                .low = 0,
+                .high = 1000}},
+              {{.name = "normaliser",
+                .standard = 0.5,
+                .help = "the constant C of Eq. 9",
+                .low = 1e-6,
+                .high = 1000}},
+              {{.name = "gradient",
+                .standard = std::string("unit"),
+                .help = "direction of the step: `unit` and `raw` gradient of the upper bound, "
+                        "`full` gradient of the "
+                        "whole objective",
+                .choices = {"unit", "raw", "full"}}},
+              {{.name = "samples",
+                .standard = 0.0,
+                .help = "samples of the optimistic distribution; 0: its mean",
+                .low = 0,
+                .high = 1000,
+                .integer = true}},
+              {{.name = "oac_beta",
+                .standard = 4.66,
+                .help = "optimism of OAC's upper bound",
+                .low = 0,
+                .high = 1000}},
+              {{.name = "oac_delta",
+                .standard = 23.53,
+                .help = "OAC's bound on the divergence between behaviour and policy",
+                .low = 0,
+                .high = 1e4}},
+          }};
+}
+
+ConfigTable train_table() {
+  return {
+      "train",
+      "the protocol: per epoch evaluate, collect n = steps_per_epoch steps, do n updates",
+      {
+          {{.name = "epochs",
+            .standard = 1250.0,
+            .help = "epochs of the run; on the command line `--epochs`",
+            .low = 1,
+            .high = 1e7,
+            .integer = true}},
+          {{.name = "steps_per_epoch",
+            .standard = 100.0,
+            .help = "exploring steps, and updates, of one epoch (n)",
+            .low = 1,
+            .high = 1e6,
+            .integer = true},
+           "the task's; task.horizon where the task has none"},
+          {{.name = "warmup_steps",
+            .standard = 1000.0,
+            .help = "steps of the untrained policy before the first epoch",
+            .low = 0,
+            .high = 1e7,
+            .integer = true},
+           "10 n, at least one batch"},
+          {{.name = "eval_steps",
+            .standard = 1000.0,
+            .help = "steps of one epoch's evaluation; at least task.horizon, for one whole episode",
+            .low = 1,
+            .high = 1e7,
+            .integer = true},
+           "10 n for n up to 100, 5 n above; at least one whole episode"},
+          {{.name = "batch",
+            .standard = 256.0,
+            .help = "transitions an update sees",
+            .low = 1,
+            .high = 65536,
+            .integer = true}},
+          {{.name = "replay",
+            .standard = 1e5,
+            .help = "transitions kept; the oldest go first",
+            .low = 1,
+            .high = 1e7,
+            .integer = true},
+           "100000 for n up to 500, 1000000 above"},
+          {{.name = "discount",
+            .standard = 0.99,
+            .help = "discount of future rewards",
+            .low = 0,
+            .high = 1}},
+          {{.name = "learning_rate",
+            .standard = 3e-4,
+            .help = "Adam's step, for actor, critics and temperature",
+            .low = 1e-9,
+            .high = 1}},
+          {{.name = "polyak",
+            .standard = 5e-3,
+            .help = "share of the new parameters in each step of the target networks",
+            .low = 1e-6,
+            .high = 1}},
+      }};
+}
+
+ConfigTable checkpoint_table() {
+  return {"checkpoint",
+          "when the state of the run is saved: whichever comes first",
+          {
+              {{.name = "epochs",
+                .standard = 0.0,
+                .help = "save after this many epochs; 0: not by epochs",
+                .low = 0,
+                .high = 1e7,
+                .integer = true}},
+              {{.name = "minutes",
+                .standard = 10.0,
+                .help = "save after this many minutes; 0: not by time",
+                .low = 0,
+                .high = 1e5}},
+          }};
+}
+
+}  // namespace
+
+const std::vector<ConfigTable>& config_tables() {
+  static const std::vector<ConfigTable> all = {run_table(),     task_table(),      noise_table(),
+                                               network_table(), critic_table(),    explore_table(),
+                                               train_table(),   checkpoint_table()};
+  return all;
+}
+
+std::vector<ConfigTable> config_tables(const Task& task) {
+  std::vector<ConfigTable> all = config_tables();
+  for (ConfigTable& table : all) {
+    if (table.name != "task") continue;
+    table.keys.front().option.standard = static_cast<double>(task.horizon);
+    for (const Option& option : task.options) table.keys.push_back({option});
+  }
+  return all;
+}
+
+}  // namespace ovde

@@ -1,0 +1,31 @@
+#include "train/metrics.h"
+
+#include <vector>
+
+#include "math/run_score.h"
+
+namespace ovde {
+
+RunSummary summarise(std::span<const EpochRow> rows) {
+  RunSummary summary;
+  summary.epochs = static_cast<int>(rows.size());
+  std::vector<double> returns;
+  for (const EpochRow& row : rows) {
+    returns.push_back(row.eval_return_mean);
+    // comparisons with NaN are false: a task without a goal never reaches it
+    if (!summary.first_goal_epoch_eval && row.eval_success > 0)
+      summary.first_goal_epoch_eval = row.epoch;
+    if (!summary.first_goal_epoch_explore && row.explore_success > 0)
+      summary.first_goal_epoch_explore = row.epoch;
+  }
+  if (!rows.empty()) {
+    summary.score = run_score(returns);
+    summary.wall_seconds = rows.back().seconds;
+    if (summary.wall_seconds > 0) {
+      summary.steps_per_second = static_cast<double>(rows.back().env_steps) / summary.wall_seconds;
+    }
+  }
+  return summary;
+}
+
+}  // namespace ovde

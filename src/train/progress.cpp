@@ -1,0 +1,238 @@
+#include "train/progress.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace ovde {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// "0:07", "12:30", "3:00:00"
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e9)));
+  const long long hours = whole / 3600, minutes = whole / 60 % 60;
+  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
+  return fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+// Mean of the values there are; NaN where there is none.
+class Mean {
+ public:
+  void add(double value) {
+    if (std::isnan(value)) return;
+    sum_ += value;
+    ++count_;
+  }
+  double value() const { return count_ == 0 ? EpochRow::kNone : sum_ / count_; }
+
+ private:
+  double sum_ = 0;
+  int count_ = 0;
+};
+
+std::string draw_bar(double share, int width, const ConsoleStyle& style) {
+  const int full = std::clamp(static_cast<int>(share * width), 0, width);
+  const auto repeat = [](const char* piece, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += piece;
+    return out;
+  };
+  if (!style.unicode) return "[" + repeat("#", full) + repeat("-", width - full) + "]";
+  const std::string done = repeat("━", full), rest = repeat("─", width - full);
+  return style.colour ? "\x1b[32m" + done + "\x1b[0m\x1b[2m" + rest + "\x1b[0m" : done + rest;
+}
+
+class ConsoleProgress final : public ProgressSink {
+ public:
+  ConsoleProgress(std::FILE* out, const ConsoleStyle& style) : out_(out), style_(style) {}
+
+  // A run that failed leaves its bar in place and the cursor below it, where the error will be
+  // printed.
+  ~ConsoleProgress() override {
+    if (bar_drawn_) print("\n");
+  }
+
+  void run_started(const RunStart& run) override {
+    const std::lock_guard lock(mutex_);
+    run_ = run;
+    latest_.assign(run.seeds.size(), EpochRow{});
+    total_epochs_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs;
+    epochs_done_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs_done;
+    start_ = Clock::now();
+    recent_ = {{start_, epochs_done_}};
+    print(fmt::format("{} on {}, {}, {} epochs, into {}\n", run.algorithm, run.task, agents_text(),
+                      run.epochs, run.folder.string()));
+  }
+
+  void epoch_done(int agent, const EpochRow& row) override {
+    const std::lock_guard lock(mutex_);
+    latest_[static_cast<std::size_t>(agent)] = row;
+    ++epochs_done_;
+
+    const auto now = Clock::now();
+    recent_.push_back({now, epochs_done_});
+    while (recent_.size() > 2 && seconds_between(recent_.front().time, now) > kSpeedWindow)
+      recent_.pop_front();
+
+    const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
+    const bool due = !last_shown_ || seconds_between(*last_shown_, now) >= interval;
+    if (!due && epochs_done_ != total_epochs_) return;
+    last_shown_ = now;
+    style_.bar ? show_bar() : print(status_text() + "\n");
+  }
+
+  void run_finished(std::span<const RunSummary> summaries) override {
+    const std::lock_guard lock(mutex_);
+    if (bar_drawn_) print("\r\x1b[K");
+    bar_drawn_ = false;
+    print(fmt::format("done in {}: {}, in {}\n",
+                      format_duration(seconds_between(start_, Clock::now())),
+                      result_text(summaries), run_.folder.string()));
+  }
+
+ private:
+  struct Moment {
+    Clock::time_point time;
+    std::int64_t epochs_done;
+  };
+  static constexpr double kSpeedWindow = 30;  // seconds over which speed is measured
+
+  void print(const std::string& text) {
+    std::fputs(text.c_str(), out_);
+    std::fflush(out_);
+  }
+
+  std::string agents_text() const {
+    if (run_.seeds.size() == 1) return fmt::format("seed {}", run_.seeds.front());
+    return fmt::format("{} agents (seeds {} to {})", run_.seeds.size(), run_.seeds.front(),
+                       run_.seeds.back());
+  }
+
+  bool has_goal() const {
+    return std::ranges::any_of(latest_,
+                               [](const EpochRow& row) { return !std::isnan(row.eval_success); });
+  }
+
+  // "epoch   12/1250   return    98.0   goal  80%   184 updates/s   2:31 left"; columns keep their
+  // places. A population shows the epoch its agents have reached together and the means over them.
+  std::string status_text() const {
+    Mean returns, success;
+    for (const EpochRow& row : latest_) {
+      returns.add(row.eval_return_mean);
+      success.add(row.eval_success);
+    }
+    const auto epoch =
+        epochs_done_ / std::max<std::int64_t>(1, static_cast<std::int64_t>(latest_.size()));
+    const int width = static_cast<int>(fmt::formatted_size("{}", run_.epochs));
+    std::string text = fmt::format("epoch {:>{}}/{}   return {:>7.1f}", epoch, width, run_.epochs,
+                                   returns.value());
+    if (has_goal()) text += fmt::format("   goal {:>3.0f}%", 100 * success.value());
+
+    const Moment &from = recent_.front(), &to = recent_.back();
+    const double seconds = seconds_between(from.time, to.time);
+    const auto epochs = static_cast<double>(to.epochs_done - from.epochs_done);
+    if (seconds > 0 && epochs > 0) {
+      text += fmt::format("   {:>5.0f} updates/s", epochs * run_.updates_per_epoch / seconds);
+      text += fmt::format(
+          "   {:>7} left",
+          format_duration(static_cast<double>(total_epochs_ - epochs_done_) * seconds / epochs));
+    }
+    return text;
+  }
+
+  void show_bar() {
+    const std::string text = status_text();
+    const int room = std::min(40, style_.width - static_cast<int>(text.size()) - 4);
+    std::string line;
+    if (room >= 10) {
+      const double share = static_cast<double>(epochs_done_) /
+                           static_cast<double>(std::max<std::int64_t>(1, total_epochs_));
+      line = draw_bar(share, room, style_) + "  ";
+    }
+    line += text.substr(0, static_cast<std::size_t>(
+                               std::max(0, style_.width - 1)));  // a wrapped line cannot be redrawn
+    print("\r" + line + "\x1b[K");
+    bar_drawn_ = true;
+  }
+
+  std::string result_text(std::span<const RunSummary> summaries) const {
+    if (summaries.empty()) return "no agents";
+    const auto [worst, best] = std::ranges::minmax_element(summaries, {}, &RunSummary::score);
+    Mean score;
+    for (const RunSummary& summary : summaries) score.add(summary.score);
+    const auto reached = std::ranges::count_if(
+        summaries, [](const RunSummary& s) { return s.first_goal_epoch_eval.has_value(); });
+
+    std::string text = fmt::format("score {:.1f}", score.value());
+    if (summaries.size() > 1)
+      text += fmt::format(" on average (from {:.1f} to {:.1f})", worst->score, best->score);
+    if (!has_goal()) return text;
+    if (summaries.size() > 1)
+      return text + fmt::format(", goal reached by {} of {}", reached, summaries.size());
+    const auto first = summaries.front().first_goal_epoch_eval;
+    return text + (first ? fmt::format(", goal first reached in epoch {}", *first)
+                         : ", goal never reached");
+  }
+
+  std::FILE* out_;
+  ConsoleStyle style_;
+  std::mutex mutex_;
+
+  RunStart run_;
+  std::vector<EpochRow> latest_;                     // of each agent
+  std::int64_t total_epochs_ = 0, epochs_done_ = 0;  // of all agents together
+  Clock::time_point start_;
+  std::deque<Moment> recent_;  // never empty once a run has started
+  std::optional<Clock::time_point> last_shown_;
+  bool bar_drawn_ = false;
+};
+
+bool environment_has(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+bool utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (!environment_has(name)) continue;
+    const std::string locale = std::getenv(name);
+    return locale.find("UTF-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+ConsoleStyle console_style(std::FILE* out) {
+  ConsoleStyle style;
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string(terminal) == "dumb";
+  style.bar = ::isatty(::fileno(out)) == 1 && !dumb;
+  style.colour = !environment_has("NO_COLOR");
+  style.unicode = utf8_locale();
+  winsize size{};
+  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
+  return style;
+}
+
+std::unique_ptr<ProgressSink> console_progress(std::FILE* out, ConsoleStyle style) {
+  return std::make_unique<ConsoleProgress>(out, style);
+}
+
+}  // namespace ovde

@@ -1,0 +1,67 @@
+#include "train/settings.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// More forgiving than TOML: ".05" and "5." are numbers too.
+std::optional<double> number_from(std::string_view text) {
+  text = trimmed(text);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::vector<double>> list_from(std::string_view text) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  text = trimmed(text.substr(1, text.size() - 2));
+  std::vector<double> list;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    const auto number = number_from(text.substr(0, comma));
+    if (!number) return std::nullopt;
+    list.push_back(*number);
+    text = comma == std::string_view::npos ? std::string_view() : trimmed(text.substr(comma + 1));
+  }
+  return list;
+}
+
+}  // namespace
+
+OptionValue parse_value(const std::string& text) {
+  const std::string_view word = trimmed(text);
+  if (word == "true") return true;
+  if (word == "false") return false;
+  if (const auto number = number_from(word)) return *number;
+  if (const auto list = list_from(word)) return *list;
+  const bool quoted = word.size() >= 2 && word.front() == word.back() &&
+                      (word.front() == '"' || word.front() == '\'');
+  return std::string(quoted ? word.substr(1, word.size() - 2) : word);
+}
+
+Setting parse_assignment(const std::string& assignment, const std::string& where) {
+  const auto equals = assignment.find('=');
+  const std::string key(trimmed(std::string_view(assignment).substr(0, equals)));
+  if (equals == std::string::npos || key.empty()) {
+    throw InputError(fmt::format("{} {}: must have the form table.key=value", where, assignment));
+  }
+  return {key, parse_value(assignment.substr(equals + 1)), where};
+}
+
+}  // namespace ovde
