@@ -54,6 +54,13 @@ class Env {
     return std::nullopt;
   }
 
+  // Starts an episode from a recorded state instead of a drawn one (`ovde replay`); false: this environment is not a
+  // mechanical system with positions and velocities.
+  virtual bool set_state(std::span<const double> /*position*/, std::span<const double> /*velocity*/,
+                         std::span<double> /*observation*/) {
+    return false;
+  }
+
   // State in the middle of an episode, exact to the bit; nullopt / false: this environment cannot,
   // and a resumed run starts a new episode and says so.
   virtual std::optional<Bytes> save() const { return std::nullopt; }

@@ -5,6 +5,9 @@ namespace ovde {
 std::vector<Task> builtin_tasks() {
   std::vector<Task> all;
   all.push_back(grid_chaos_task());
+#ifdef OVDE_MUJOCO
+  for (Task& task : mujoco_tasks()) all.push_back(std::move(task));
+#endif
   return all;
 }
 

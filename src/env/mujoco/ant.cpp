@@ -1,0 +1,57 @@
+// Ant: a four-legged walker that is paid for speed along x.
+#include <algorithm>
+#include <cmath>
+
+#include "env/mujoco/task.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int torso = 1;  // body of ant.xml
+constexpr double control_cost = 0.5;
+constexpr double healthy_reward = 1;
+constexpr double lowest = 0.2, highest = 1;  // healthy heights of the torso
+constexpr double start_noise = 0.1;
+
+void start(std::span<double> q, std::span<double> v, Random& random) {
+  add_uniform(q, start_noise, random);
+  add_normal(v, start_noise, random);
+}
+
+bool healthy(const Simulation& s) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  return std::ranges::all_of(s.q(), finite) && std::ranges::all_of(s.v(), finite) &&
+         s.q()[2] >= lowest && s.q()[2] <= highest;
+}
+
+Step step(Simulation& s, std::span<const double> action) {
+  const double before = s.body(torso)[0];
+  s.advance(action);
+  const double speed = (s.body(torso)[0] - before) / s.seconds_per_action();
+  return {.reward = speed - control_cost * sum_of_squares(action) + healthy_reward,
+          .terminated = !healthy(s)};
+}
+
+// height, orientation and joint angles; then all velocities
+void observe(const Simulation& s, std::span<double> observation) {
+  const auto out = write(s.q().subspan(2), observation.begin());
+  write(s.v(), out);
+}
+
+}  // namespace
+
+MujocoTask ant_task() {
+  return {.name = "Ant",
+          .summary = "four-legged walker, paid for speed; ends when it falls",
+          .model = "ant",
+          .frame_skip = 5,
+          .observation_size = 27,
+          .horizon = 1000,
+          .bodies = {{"torso", torso}},
+          .start = start,
+          .step = step,
+          .observe = observe};
+}
+
+}  // namespace ovde

@@ -1,0 +1,71 @@
+#include "env/mujoco/guard.h"
+
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include <mujoco/mujoco.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+
+namespace {
+
+using Handler = void (*)(const char*);
+
+// One guarded call in progress.
+struct Watch {
+  std::jmp_buf jump;
+  char message[512] = "";  // of the first warning, or of the error
+};
+thread_local Watch* current = nullptr;
+
+// What the program around us had installed; it still gets what happens outside guarded calls.
+Handler earlier_warning = nullptr;
+Handler earlier_error = nullptr;
+
+void on_warning(const char* text) {
+  if (current == nullptr) {
+    earlier_warning ? earlier_warning(text)
+                    : (void)std::fprintf(stderr, "MuJoCo warning: %s\n", text);
+  } else if (current->message[0] == '\0') {
+    std::snprintf(current->message, sizeof current->message, "%s", text);
+  }
+}
+
+// MuJoCo expects this not to return. A jump, not an exception: it only crosses C frames, and does
+// so whether or not the library was built with unwind tables.
+void on_error(const char* text) {
+  if (current == nullptr) {
+    earlier_error ? earlier_error(text) : (void)std::fprintf(stderr, "MuJoCo error: %s\n", text);
+    std::exit(EXIT_FAILURE);
+  }
+  std::snprintf(current->message, sizeof current->message, "%s", text);
+  std::longjmp(current->jump, 1);
+}
+
+void install_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    earlier_warning = mju_user_warning;
+    earlier_error = mju_user_error;
+    mju_user_warning = on_warning;
+    mju_user_error = on_error;
+  });
+}
+
+}  // namespace
+
+void guarded_call(void (*call)(void*), void* argument) {
+  install_handlers();
+  Watch watch;
+  Watch* const outer = current;
+  current = &watch;
+  if (setjmp(watch.jump) == 0) call(argument);
+  current = outer;
+  if (watch.message[0] != '\0') throw Error(watch.message);
+}
+
+}  // namespace ovde

@@ -1,0 +1,55 @@
+// InvertedDoublePendulum: two poles, one on the other, to be kept upright by moving the cart under
+// them.
+#include <cmath>
+
+#include "env/mujoco/task.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int tip = 0;         // site of inverted_double_pendulum.xml
+constexpr double alive = 10;   // paid for every step, the last included
+constexpr double upright = 2;  // height that costs nothing (the poles reach 1.2)
+constexpr double fallen = 1;   // ends at this height
+constexpr double limit = 10;   // of velocities and forces in the observation
+constexpr double start_noise = 0.1;
+
+void start(std::span<double> q, std::span<double> v, Random& random) {
+  add_uniform(q, start_noise, random);
+  add_normal(v, start_noise, random);
+}
+
+Step step(Simulation& s, std::span<const double> action) {
+  s.advance(action);
+  const double x = s.site(tip)[0], height = s.site(tip)[2];
+  const double place_cost = 0.01 * square(x) + square(height - upright);
+  const double speed_cost = 1e-3 * square(s.v()[1]) + 5e-3 * square(s.v()[2]);
+  return {.reward = alive - place_cost - speed_cost, .terminated = height <= fallen};
+}
+
+// the cart; sines and cosines of the poles; velocities and constraint forces, clipped
+void observe(const Simulation& s, std::span<double> observation) {
+  const auto q = s.q();
+  auto out = write(std::array{q[0], std::sin(q[1]), std::sin(q[2]), std::cos(q[1]), std::cos(q[2])},
+                   observation.begin());
+  out = write_clipped(s.v(), limit, out);
+  write_clipped({s.data().qfrc_constraint, s.v().size()}, limit, out);
+}
+
+}  // namespace
+
+MujocoTask inverted_double_pendulum_task() {
+  return {.name = "InvertedDoublePendulum",
+          .summary = "cart that balances two poles, one on the other; ends when they fall",
+          .model = "inverted_double_pendulum",
+          .frame_skip = 5,
+          .observation_size = 11,
+          .horizon = 1000,
+          .sites = {{"tip", tip}},
+          .start = start,
+          .step = step,
+          .observe = observe};
+}
+
+}  // namespace ovde

@@ -1,0 +1,71 @@
+#include "env/mujoco/model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "env/mujoco/guard.h"
+
+namespace ovde {
+
+namespace {
+
+// MuJoCo's virtual file system, which is how it takes a model from memory. About 2 MB in old
+// versions: keep it on the heap.
+class Files {
+ public:
+  Files() : files_(std::make_unique<mjVFS>()) { mj_defaultVFS(files_.get()); }
+  ~Files() { mj_deleteVFS(files_.get()); }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  bool add(const std::string& name, const std::string& text) {
+    const int size = static_cast<int>(text.size());
+#if mjVERSION_HEADER >= 320
+    return mj_addBufferVFS(files_.get(), name.c_str(), text.data(), size) == 0;
+#else
+    if (mj_makeEmptyFileVFS(files_.get(), name.c_str(), size) != 0) return false;
+    std::memcpy(files_->filedata[mj_findFileVFS(files_.get(), name.c_str())], text.data(), size);
+    return true;
+#endif
+  }
+  const mjVFS* get() const { return files_.get(); }
+
+ private:
+  std::unique_ptr<mjVFS> files_;
+};
+
+std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
+  const std::string file = source.name + ".xml";
+  Files files;
+  if (!files.add(file, source.text))
+    throw Error(fmt::format("cannot hand model '{}' to MuJoCo", source.name));
+
+  char message[1000] = "";
+  const mjModel* model = nullptr;
+  guarded([&] { model = mj_loadXML(file.c_str(), files.get(), message, sizeof message); });
+  if (model == nullptr) throw Error(fmt::format("model '{}': {}", source.name, message));
+  return {model, [](const mjModel* m) { mj_deleteModel(const_cast<mjModel*>(m)); }};
+}
+
+}  // namespace
+
+std::shared_ptr<const mjModel> shared_model(const std::string& name) {
+  // the lock is held while compiling: MuJoCo's compiler is not safe to run twice at once
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const mjModel>> compiled;
+  const std::lock_guard lock(mutex);
+  auto& model = compiled[name];
+  if (!model) {
+    const auto source = std::ranges::find(embedded_models(), name, &EmbeddedModel::name);
+    if (source == embedded_models().end()) throw Error(fmt::format("no model named '{}'", name));
+    model = compile(*source);
+  }
+  return model;
+}
+
+}  // namespace ovde

@@ -1,0 +1,56 @@
+// Pusher: a seven-joint arm that has to push a puck to a goal.
+#include <algorithm>
+#include <cmath>
+
+#include "env/mujoco/task.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int tips = 10, puck = 11, goal = 12;  // bodies of pusher.xml
+constexpr int arm = 7;                          // joints
+constexpr double control_cost = 0.1, reach_cost = 0.5;
+constexpr double nearest = 0.17;  // the puck starts at least this far from the goal
+constexpr double velocity_noise = 5e-3;
+
+void start(std::span<double> q, std::span<double> v, Random& random) {
+  std::ranges::fill(q, 0.0);
+  do {
+    q[arm] = random.uniform(-0.3, 0);        // along the puck's first axis, which is y
+    q[arm + 1] = random.uniform(-0.2, 0.2);  // and along x
+  } while (std::hypot(q[arm], q[arm + 1]) <= nearest);
+  add_uniform(v.first(arm), velocity_noise, random);
+}
+
+// The distances that count are those the previous step left.
+Step step(Simulation& s, std::span<const double> action) {
+  const double to_goal = distance(s.body(puck), s.body(goal));
+  const double to_puck = distance(s.body(puck), s.body(tips));
+  s.advance(action);
+  return {.reward = -to_goal - control_cost * sum_of_squares(action) - reach_cost * to_puck};
+}
+
+// the arm's angles and velocities; where its tips, the puck and the goal are
+void observe(const Simulation& s, std::span<double> observation) {
+  auto out = write(s.q().first(arm), observation.begin());
+  out = write(s.v().first(arm), out);
+  for (const int body : {tips, puck, goal}) out = write(s.body(body), out);
+}
+
+}  // namespace
+
+MujocoTask pusher_task() {
+  return {.name = "Pusher",
+          .summary = "seven-joint arm that pushes a puck to a goal; never ends",
+          .model = "pusher",
+          .frame_skip = 5,
+          .observation_size = 23,
+          .horizon = 100,
+          .bodies = {{"tips", tips}, {"puck", puck}, {"goal", goal}},
+          .start = start,
+          .step = step,
+          .observe = observe};
+}
+
+}  // namespace ovde

@@ -1,0 +1,57 @@
+// Reacher: a two-link arm whose fingertip has to go to a target that is elsewhere in each episode.
+#include <cmath>
+
+#include "env/mujoco/task.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int fingertip = 3, target = 4;  // bodies of reacher.xml
+constexpr double target_radius = 0.2;     // of the disc the target is drawn from
+constexpr double position_noise = 0.1, velocity_noise = 5e-3;
+
+void start(std::span<double> q, std::span<double> v, Random& random) {
+  add_uniform(q, position_noise, random);
+  do {
+    q[2] = random.uniform(-target_radius, target_radius);
+    q[3] = random.uniform(-target_radius, target_radius);
+  } while (std::hypot(q[2], q[3]) >= target_radius);
+  add_uniform(v.first(2), velocity_noise, random);  // the target stands still
+}
+
+// The distance that counts is the one the previous step left.
+Step step(Simulation& s, std::span<const double> action) {
+  const double reward = -distance(s.body(fingertip), s.body(target)) - sum_of_squares(action);
+  s.advance(action);
+  return {.reward = reward};
+}
+
+// cosines and sines of the joints, the target, the joints' velocities, and the way from target to
+// fingertip
+void observe(const Simulation& s, std::span<double> observation) {
+  const auto q = s.q();
+  const auto tip = s.body(fingertip), goal = s.body(target);
+  auto out = write(std::array{std::cos(q[0]), std::cos(q[1]), std::sin(q[0]), std::sin(q[1])},
+                   observation.begin());
+  out = write(q.subspan(2), out);
+  out = write(s.v().first(2), out);
+  write(std::array{tip[0] - goal[0], tip[1] - goal[1], tip[2] - goal[2]}, out);
+}
+
+}  // namespace
+
+MujocoTask reacher_task() {
+  return {.name = "Reacher",
+          .summary = "two-link arm, paid for being near a target; never ends",
+          .model = "reacher",
+          .frame_skip = 2,
+          .observation_size = 11,
+          .horizon = 50,
+          .bodies = {{"fingertip", fingertip}, {"target", target}},
+          .start = start,
+          .step = step,
+          .observe = observe};
+}
+
+}  // namespace ovde

@@ -1,0 +1,56 @@
+// What turns a model into a task: a few constants and three functions. Each task is one file that
+// fills this in; the rest (seeds, clipping, errors, saved state, injected noise) is the same for
+// all and lives in task.cpp.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ovde/env.h>
+#include <ovde/random.h>
+#include "env/mujoco/simulation.h"
+
+namespace ovde {
+
+struct MujocoTask {
+  std::string name;     // without version: "Ant"
+  std::string summary;  // one line for `ovde list tasks`
+  std::string model;    // embedded MJCF file
+  int frame_skip = 1;   // steps of the engine per action
+  int observation_size = 0;
+  int horizon = 1000;
+
+  // Bodies and sites the task reads, with the numbers it knows them by; checked against the model.
+  std::vector<std::pair<std::string, int>> bodies = {};
+  std::vector<std::pair<std::string, int>> sites = {};
+
+  // Draws the start of an episode into positions (which hold qpos0) and velocities (zero).
+  void (*start)(std::span<double> q, std::span<double> v, Random& random) = nullptr;
+  // Advances the simulation by one action, which is inside the task's box.
+  Step (*step)(Simulation& simulation, std::span<const double> action) = nullptr;
+  void (*observe)(const Simulation& simulation, std::span<double> observation) = nullptr;
+};
+
+MujocoTask ant_task();
+MujocoTask half_cheetah_task();
+MujocoTask hopper_task();
+MujocoTask inverted_double_pendulum_task();
+MujocoTask pusher_task();
+MujocoTask reacher_task();
+
+// Pieces that several tasks are made of.
+inline double square(double x) { return x * x; }
+double sum_of_squares(std::span<const double> values);
+double distance(std::span<const double, 3> a, std::span<const double, 3> b);
+void add_uniform(std::span<double> values, double half_width, Random& random);
+void add_normal(std::span<double> values, double deviation, Random& random);
+
+// Parts of an observation: each writes at `out` and returns where the next part begins.
+using Out = std::span<double>::iterator;
+Out write(std::span<const double> values, Out out);
+Out write_clipped(std::span<const double> values, double limit, Out out);
+
+}  // namespace ovde

@@ -1,0 +1,150 @@
+#include "env/noise.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+
+std::vector<Option> noise_options() {
+  return {
+      {.name = "transition", .standard = false, .help = "disturb the state after every step"},
+      {.name = "scales",
+       .standard = std::vector<double>{0, 0.01, 0.02},
+       .help = "standard deviations of the disturbance; each step draws one of them",
+       .low = 0,
+       .high = 1e3},
+      {.name = "coordinate",
+       .standard = std::string(),
+       .help =
+           "state coordinate by which the disturbance depends on the state; empty: it does not"},
+      {.name = "edges",
+       .standard = std::vector<double>{0},
+       .help = "where, along that coordinate, one region ends and the next begins; ascending"},
+      {.name = "factors",
+       .standard = std::vector<double>{1, 1},
+       .help = "what the disturbance is multiplied by in each region, one more than edges",
+       .low = 0,
+       .high = 1e3},
+      {.name = "action",
+       .standard = 0.0,
+       .help = "standard deviation of noise on actions, in units of half the action's range",
+       .low = 0,
+       .high = 1e3},
+      {.name = "observation",
+       .standard = 0.0,
+       .help = "standard deviation of noise on observations; the state itself is untouched",
+       .low = 0,
+       .high = 1e3},
+      {.name = "reward",
+       .standard = 0.0,
+       .help = "standard deviation of noise on rewards",
+       .low = 0,
+       .high = 1e6},
+  };
+}
+
+std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const OptionValues& options) {
+  const bool off = !options.flag("transition") && options.number("action") == 0 &&
+                   options.number("observation") == 0 && options.number("reward") == 0;
+  if (off) return inner;
+  return std::make_unique<Noise>(std::move(inner), options);
+}
+
+double NoiseRegions::factor(const Env& env) const {
+  if (coordinate.empty()) return 1;
+  const auto region = std::ranges::upper_bound(edges, *env.coordinate(coordinate)) - edges.begin();
+  return factors[region];
+}
+
+Noise::Noise(std::unique_ptr<Env> inner, const OptionValues& options)
+    : inner_(std::move(inner)),
+      transition_(options.flag("transition")),
+      scales_(options.list("scales")),
+      regions_{options.text("coordinate"), options.list("edges"), options.list("factors")},
+      action_deviation_(options.number("action")),
+      observation_deviation_(options.number("observation")),
+      reward_deviation_(options.number("reward")),
+      action_(inner_->action_space().low.size()) {
+  if (regions_.coordinate.empty()) return;
+  if (!inner_->coordinate(regions_.coordinate)) {
+    throw InputError(fmt::format(
+        "noise.coordinate: this task has no state coordinate '{}' (docs/tasks.md lists them)",
+        regions_.coordinate));
+  }
+  if (!std::ranges::is_sorted(regions_.edges))
+    throw InputError("noise.edges must be in ascending order");
+  if (regions_.factors.size() != regions_.edges.size() + 1) {
+    throw InputError(fmt::format(
+        "noise.factors must have one more element than noise.edges: {} expected, {} given",
+        regions_.edges.size() + 1, regions_.factors.size()));
+  }
+}
+
+void Noise::seed_streams(std::uint64_t seed) {
+  seed_ = seed;
+  for (std::uint32_t kind = 0; kind < kinds; ++kind)
+    random_[kind] = Random(seed, Stream::disturbance, kind);
+}
+
+void Noise::reset(std::uint64_t seed, std::span<double> out) {
+  seed_streams(seed);
+  inner_->reset(seed, out);
+  if (observation_deviation_ > 0) {
+    for (double& x : out) x += observation_deviation_ * random_[observation].normal();
+  }
+}
+
+Step Noise::step(std::span<const double> in, std::span<double> out) {
+  // actions: the task clips what leaves its box
+  std::ranges::copy(in, action_.begin());
+  if (action_deviation_ > 0) {
+    const Box& box = inner_->action_space();
+    for (std::size_t i = 0; i < action_.size(); ++i) {
+      const double half_range = (box.high[i] - box.low[i]) / 2;
+      const double noisy = action_[i] + action_deviation_ * half_range * random_[action].normal();
+      action_[i] = std::clamp(noisy, box.low[i], box.high[i]);
+    }
+  }
+
+  // the region before the move decides, as in GridChaos
+  const double factor = transition_ ? regions_.factor(*inner_) : 0;
+  Step result = inner_->step(action_, out);
+
+  // the state: reward and end are those of the move itself, the disturbance counts from the next
+  // step on
+  if (transition_) {
+    const double drawn = scales_[random_[scale].below(static_cast<std::uint32_t>(scales_.size()))];
+    if (!inner_->disturb(factor * drawn, random_[transition], out)) {
+      throw InputError("noise.transition: this task has no state that could be disturbed");
+    }
+  }
+
+  // what the agent is told
+  if (observation_deviation_ > 0) {
+    for (double& x : out) x += observation_deviation_ * random_[observation].normal();
+  }
+  if (reward_deviation_ > 0) result.reward += reward_deviation_ * random_[reward].normal();
+  return result;
+}
+
+std::optional<Bytes> Noise::save() const {
+  const auto inner = inner_->save();
+  if (!inner) return std::nullopt;
+  ByteWriter out;
+  out.put(seed_);
+  for (const Random& random : random_) out.put(random.position());
+  out.put_bytes(*inner);
+  return out.take();
+}
+
+bool Noise::restore(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  seed_streams(in.get<std::uint64_t>());
+  for (Random& random : random_) random.seek(in.get<std::uint64_t>());
+  return inner_->restore(in.get_bytes());
+}
+
+}  // namespace ovde

@@ -1,0 +1,63 @@
+// Noise injected into any task (table `noise`): into the state after each step, into actions,
+// observations and rewards. An Env around another Env. Each kind draws from its own stream, which
+// follows from the episode's seed alone: switching one on changes neither the task's own randomness
+// nor the other kinds.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <ovde/env.h>
+
+namespace ovde {
+
+std::vector<Option> noise_options();
+
+// `inner` with the noise that the options ask for, or `inner` itself when they ask for none.
+// InputError if they do not fit together or do not fit the task.
+std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const OptionValues& options);
+
+// Multiplies the scale of the transition noise by a factor that depends on where one coordinate of
+// the state is: factors[i] between edges[i - 1] and edges[i], the last one above all edges.
+struct NoiseRegions {
+  std::string coordinate;  // empty: the same noise everywhere
+  std::vector<double> edges, factors;
+
+  double factor(const Env& env) const;
+};
+
+class Noise final : public Env {
+ public:
+  Noise(std::unique_ptr<Env> inner, const OptionValues& options);
+
+  int observation_size() const override { return inner_->observation_size(); }
+  const Box& action_space() const override { return inner_->action_space(); }
+  void reset(std::uint64_t seed, std::span<double> observation) override;
+  Step step(std::span<const double> action, std::span<double> observation) override;
+  bool disturb(double scale, Random& random, std::span<double> observation) override {
+    return inner_->disturb(scale, random, observation);
+  }
+  std::optional<double> coordinate(const std::string& name) const override {
+    return inner_->coordinate(name);
+  }
+  std::optional<Bytes> save() const override;
+  bool restore(std::span<const std::byte> bytes) override;
+
+ private:
+  void seed_streams(std::uint64_t seed);
+
+  std::unique_ptr<Env> inner_;
+  bool transition_;
+  std::vector<double> scales_;
+  NoiseRegions regions_;
+  double action_deviation_, observation_deviation_, reward_deviation_;
+
+  std::vector<double> action_;
+  std::uint64_t seed_ = 0;
+  // Substreams of Stream::disturbance. Their numbers decide the draws: append, never reorder.
+  enum Kind { scale, transition, action, observation, reward, kinds };
+  std::array<Random, kinds> random_;
+};
+
+}  // namespace ovde

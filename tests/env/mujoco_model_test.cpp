@@ -1,0 +1,132 @@
+// The compiled models against the recorded numbers of the reference models
+// (tests/data/mujoco/*.model.json).
+#ifdef OVDE_MUJOCO
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <mujoco/mjxmacro.h>
+#include <nlohmann/json.hpp>
+
+#include "env/mujoco/model.h"
+
+namespace ovde {
+namespace {
+
+using Json = nlohmann::json;
+
+void flatten(const Json& value, std::vector<double>& out) {
+  if (value.is_array()) {
+    for (const Json& item : value) flatten(item, out);
+  } else {
+    out.push_back(value.get<double>());
+  }
+}
+
+template <typename T>
+void expect_equal(const Json& expected, const T* actual, std::size_t size,
+                  const std::string& name) {
+  std::vector<double> numbers;
+  flatten(expected, numbers);
+  ASSERT_EQ(numbers.size(), size) << name;
+  for (std::size_t i = 0; i < size; ++i) {
+    // relative, with room for round-off around zero: the puck's inertia is of the order 1e-11
+    const double tolerance = 1e-12 * std::abs(numbers[i]) + 1e-15;
+    ASSERT_NEAR(static_cast<double>(actual[i]), numbers[i], tolerance) << name << '[' << i << ']';
+  }
+}
+
+struct Pair {
+  const char* model;
+  const char* task;
+};
+
+class MujocoModel : public testing::TestWithParam<Pair> {};
+
+// recorded with 2.2.2; later versions renamed and added arrays
+#if mjVERSION_HEADER == 222
+TEST_P(MujocoModel, EqualsTheReferenceInEveryArray) {
+  const auto model = shared_model(GetParam().model);
+  const mjModel* m = model.get();
+  std::ifstream file(
+      fmt::format("{}/tests/data/mujoco/{}.model.json", OVDE_SOURCE_DIR, GetParam().task));
+  const Json reference = Json::parse(file).at("model");
+
+  // sizes that belong to the dynamics; the rest counts textures, names and memory
+  const Json& sizes = reference.at("sizes");
+#define CHECK_SIZE(name) EXPECT_EQ(sizes.at(#name).get<int>(), m->name) << #name
+  CHECK_SIZE(nq);
+  CHECK_SIZE(nv);
+  CHECK_SIZE(nu);
+  CHECK_SIZE(na);
+  CHECK_SIZE(nbody);
+  CHECK_SIZE(njnt);
+  CHECK_SIZE(ngeom);
+  CHECK_SIZE(nsite);
+  CHECK_SIZE(nM);
+  CHECK_SIZE(nD);
+  CHECK_SIZE(neq);
+  CHECK_SIZE(ntendon);
+  CHECK_SIZE(npair);
+  CHECK_SIZE(nexclude);
+  CHECK_SIZE(njmax);
+  CHECK_SIZE(nconmax);
+#undef CHECK_SIZE
+
+  // options, and the one statistic the solver uses
+  std::set<std::string> seen;
+  const Json& opt = reference.at("opt");
+#define X(type, name)                                  \
+  expect_equal(opt.at(#name), &m->opt.name, 1, #name); \
+  seen.insert(#name);
+  MJOPTION_INTS
+  MJOPTION_FLOATS
+#undef X
+#define X(name, n)                                    \
+  expect_equal(opt.at(#name), m->opt.name, n, #name); \
+  seen.insert(#name);
+  MJOPTION_VECTORS
+#undef X
+  EXPECT_EQ(seen.size(), opt.size());
+  EXPECT_NEAR(m->stat.meaninertia, reference.at("stat").at("meaninertia").get<double>(), 1e-12);
+
+  // every array; "numeric" and "user" are custom data of the reference files that nothing reads
+  const auto custom = [](const std::string& name) {
+    return name.starts_with("numeric_") || name.ends_with("_user");
+  };
+  seen.clear();
+  const Json& arrays = reference.at("arrays");
+#undef MJ_M
+#define MJ_M(n) m->n
+#define X(type, name, rows, columns)                                                               \
+  if (arrays.contains(#name) && !custom(#name)) {                                                  \
+    expect_equal(arrays.at(#name), m->name, static_cast<std::size_t>(m->rows) * (columns), #name); \
+  }                                                                                                \
+  seen.insert(#name);
+  MJMODEL_POINTERS
+#undef X
+  for (const auto& [name, values] : arrays.items()) EXPECT_TRUE(seen.contains(name)) << name;
+}
+
+#else
+TEST_P(MujocoModel, Compiles) { EXPECT_NE(shared_model(GetParam().model), nullptr); }
+#endif
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MujocoModel,
+    testing::Values(Pair{"ant", "Ant-v4"}, Pair{"half_cheetah", "HalfCheetah-v4"},
+                    Pair{"hopper", "Hopper-v4"}, Pair{"reacher", "Reacher-v4"},
+                    Pair{"pusher", "Pusher-v4"},
+                    Pair{"inverted_double_pendulum", "InvertedDoublePendulum-v4"}),
+    [](const auto& pair) { return std::string(pair.param.model); });
+
+TEST(MujocoModels, OfOneNameAreShared) { EXPECT_EQ(shared_model("ant"), shared_model("ant")); }
+
+}  // namespace
+}  // namespace ovde
+
+#endif
