@@ -1,0 +1,26 @@
+// ovde bench: checks what was asked for and hands it to the benchmarks.
+#include "train/bench.h"
+#include <ovde/env.h>
+#include "agent/algorithm.h"
+#include "cli/commands.h"
+
+namespace ovde::cli {
+
+void run(const BenchCommand& command) {
+  check_device(command.device);
+  const bool update = command.what == "update";
+
+  BenchRequest request;
+  request.task = command.task;
+  request.algorithm = !command.algorithm.empty() ? command.algorithm : update ? "dsac" : "ovde_g";
+  request.threads = thread_count(command.threads);
+  request.population = command.population;
+  request.device = command.device;
+  request.json = command.json;
+  if (!request.task.empty()) find_task(request.task);
+  find_algorithm(request.algorithm);
+
+  update ? bench_update(request) : bench_act(request);
+}
+
+}  // namespace ovde::cli

@@ -1,0 +1,232 @@
+// The one file that knows the command-line library, whose header is too large to include twice.
+#include "cli/command_line.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <ovde/error.h>
+#include <ovde/option.h>
+#include "train/version.h"
+
+namespace ovde::cli {
+
+namespace {
+
+constexpr int kMostThreads = 1024;
+constexpr int kMostAgents = 10'000;
+constexpr int kMostEpisodes = 1'000'000;
+
+[[noreturn]] void refuse_word(const std::string& kind, const std::string& word,
+                              const std::vector<std::string>& valid, const std::string& help) {
+  const std::string near = nearest(word, valid);
+  throw InputError(fmt::format("unknown {} '{}'{}; valid: {} ({} --help)", kind, word,
+                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                               fmt::join(valid, ", "), help));
+}
+
+void check_word(const std::string& kind, const std::string& word,
+                const std::vector<std::string>& valid, const std::string& help) {
+  if (std::ranges::find(valid, word) == valid.end()) refuse_word(kind, word, valid, help);
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// A word as a shell would need it, in ASCII: the command can be read, stored in a comment, and run
+// again.
+std::string shell_word(const std::string& word) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
+  if (std::ranges::all_of(word, [](char c) { return c >= ' ' && c <= '~' && c != '\''; }))
+    return "'" + word + "'";
+  std::string out = "$'";
+  for (const char c : word) {
+    if (c >= ' ' && c <= '~' && c != '\'' && c != '\\') {
+      out += c;
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return out + "'";
+}
+
+std::string shell_command(int argc, const char* const* argv) {
+  std::string text = "ovde";
+  for (int i = 1; i < argc; ++i) text += " " + shell_word(argv[i]);
+  return text;
+}
+
+// The program's grammar, bound to the structs it fills.
+class Grammar {
+ public:
+  Grammar() {
+    app_.set_version_flag("--version", fmt::format("ovde {}", version()));
+    app_.footer("ovde COMMAND --help explains a command.");
+    app_.allow_extras();  // what is left over is judged here, where the nearest word is known
+    add_list();
+    add_train();
+    add_eval();
+    add_bench();
+  }
+
+  Command parse(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      return PrintCommand{app_.help()};
+    } catch (const CLI::CallForVersion& version) {
+      return PrintCommand{std::string(version.what()) + "\n"};
+    } catch (const CLI::ParseError& error) {
+      const auto chosen = app_.get_subcommands();
+      throw InputError(fmt::format("{} (ovde{} --help)", error.what(),
+                                   chosen.empty() ? "" : " " + chosen.front()->get_name()));
+    }
+    refuse_leftovers();
+    train_.typed = shell_command(argc, argv);
+    if (app_.got_subcommand("list")) return list_;
+    if (app_.got_subcommand("train")) return train_;
+    if (app_.got_subcommand("eval")) return eval_;
+    return bench_;
+  }
+
+ private:
+  CLI::App* add_command(const std::string& name, const std::string& help) {
+    CLI::App* command = app_.add_subcommand(name, help);
+    command->allow_extras();
+    return command;
+  }
+
+  void add_list() {
+    CLI::App* command =
+        add_command("list", "Show the tasks, the algorithms and the keys of the configuration");
+    command->add_option("what", list_.what, "tasks, algos or config; all if left out");
+    command->add_flag("--markdown", list_.markdown, "the configuration as docs/config.md has it");
+  }
+
+  void add_train() {
+    CLI::App* command = add_command("train", "Train one agent, or one for each of several seeds");
+    command->add_option("--task", train_.task, "task, such as GridChaos-v0:s (ovde list tasks)")
+        ->type_name("ID");
+    command->add_option("--algo", train_.algorithm, "algorithm, such as ovde_g (ovde list algos)")
+        ->type_name("NAME");
+    CLI::Option* seed =
+        command->add_option("--seed", train_.seed, "seed of the run (0)")->type_name("S");
+    command
+        ->add_option("--seeds", train_.seeds, "a population: one agent for each seed from A to B")
+        ->type_name("A-B")
+        ->excludes(seed);
+    command
+        ->add_option("--epochs", train_.epochs, "epochs to train; short for --set train.epochs=E")
+        ->type_name("E");
+    command
+        ->add_option("--config", train_.config,
+                     "configuration file; a run's own config.toml is one")
+        ->type_name("FILE");
+    // one value a flag: a list such as task.noise=[0,0,0,0] must not be taken apart
+    command
+        ->add_option("--set", train_.set,
+                     "set a key of the configuration; may be repeated (ovde list config)")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--out", train_.out,
+                     "the run's folder (runs/<task>-<algo>-<seed>); never overwritten")
+        ->type_name("DIR");
+    add_threads(command, train_.threads);
+    add_device(command, train_.device);
+    command->footer(
+        "Examples:\n"
+        "  ovde train --task GridChaos-v0:s --algo ovde_g\n"
+        "  ovde train --task GridChaos-v0 --algo dsac --seeds 0-9 --set "
+        "task.noise=[0.1,0.5,0.5,0.1] --out runs/dsac\n"
+        "  ovde train --config runs/dsac/seed_3/config.toml --out runs/again");
+  }
+
+  void add_eval() {
+    CLI::App* command = add_command("eval", "Evaluate the policy of a finished run");
+    command->add_option("DIR", eval_.folder, "the run's folder")->required();
+    command->add_option("--episodes", eval_.episodes, "episodes to play (10)")
+        ->type_name("N")
+        ->check(CLI::Range(1, kMostEpisodes));
+    command->add_option("--seed", eval_.seed, "the episodes' seed (0)")->type_name("S");
+    command->add_flag("--json", eval_.json, "print one JSON object");
+  }
+
+  void add_bench() {
+    CLI::App* command =
+        add_command("bench", "Measure the speed of updates or of actions on this machine");
+    command->add_option("what", bench_.what, "update or act")->required();
+    command->add_option("--task", bench_.task, "take the sizes of this task (HalfCheetah's)")
+        ->type_name("ID");
+    command->add_option("--algo", bench_.algorithm, "algorithm (update: dsac, act: ovde_g)")
+        ->type_name("NAME");
+    add_threads(command, bench_.threads);
+    command->add_option("--population", bench_.population, "agents at once (1)")
+        ->type_name("M")
+        ->check(CLI::Range(1, kMostAgents));
+    add_device(command, bench_.device);
+    command->add_flag("--json", bench_.json, "print one JSON object a line");
+  }
+
+  static void add_threads(CLI::App* command, int& threads) {
+    command
+        ->add_option("--threads", threads, "threads (all cores); the result does not depend on it")
+        ->type_name("T")
+        ->check(CLI::Range(1, kMostThreads));
+  }
+
+  static void add_device(CLI::App* command, std::string& device) {
+    command->add_option("--device", device, "cpu or cuda (cpu)")->type_name("D");
+  }
+
+  void refuse_leftovers() const {
+    const auto chosen = app_.get_subcommands();
+    const CLI::App& command = chosen.empty() ? app_ : *chosen.front();
+    const std::string name = chosen.empty() ? "ovde" : "ovde " + command.get_name();
+
+    const std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
+    const bool is_flag = !rest.empty() && rest.front().starts_with('-');
+    if (is_flag) refuse_word("option", rest.front(), flags_of(command), name);
+    if (chosen.empty()) {
+      std::vector<std::string> names;
+      for (const CLI::App* known : app_.get_subcommands({})) names.push_back(known->get_name());
+      if (rest.empty())
+        throw InputError(
+            fmt::format("no command given; valid: {} (ovde --help)", fmt::join(names, ", ")));
+      refuse_word("command", rest.front(), names, "ovde");
+    }
+    if (!rest.empty())
+      throw InputError(fmt::format("'{}' was not expected ({} --help)", rest.front(), name));
+
+    if (name == "ovde list" && !list_.what.empty())
+      check_word("list", list_.what, {"tasks", "algos", "config"}, name);
+    if (name == "ovde bench") check_word("benchmark", bench_.what, {"update", "act"}, name);
+  }
+
+  CLI::App app_{"Noise-aware optimistic exploration in continuous control", "ovde"};
+  ListCommand list_;
+  TrainCommand train_;
+  EvalCommand eval_;
+  BenchCommand bench_;
+};
+
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) {
+  return Grammar().parse(argc, argv);
+}
+
+}  // namespace ovde::cli

@@ -1,0 +1,54 @@
+// What a person typed, as data. Parsing is the only thing done here; the commands are in the files
+// of their names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ovde::cli {
+
+// --help and --version: print, and be done
+struct PrintCommand {
+  std::string text;
+};
+
+struct ListCommand {
+  std::string what;  // tasks, algos, config; empty: all
+  bool markdown = false;
+};
+
+// Values that are keys of the configuration stay text: the configuration says what is valid.
+struct TrainCommand {
+  std::optional<std::string> task, algorithm, seed, seeds, epochs, config, out;
+  std::vector<std::string> set;
+  int threads = 0;  // 0: all cores
+  std::string device = "cpu";
+  std::string typed;  // the whole command, for config.toml
+};
+
+struct EvalCommand {
+  std::string folder;
+  int episodes = 10;
+  std::uint64_t seed = 0;
+  bool json = false;
+};
+
+struct BenchCommand {
+  std::string what;  // update, act
+  std::string task;
+  std::string algorithm;  // empty: the one that `what` is about
+  int threads = 0;        // 0: all cores
+  int population = 1;
+  std::string device = "cpu";
+  bool json = false;
+};
+
+using Command = std::variant<PrintCommand, ListCommand, TrainCommand, EvalCommand, BenchCommand>;
+
+// Throws InputError, with the nearest valid word, for anything that is not a command.
+Command parse_command_line(int argc, const char* const* argv);
+
+}  // namespace ovde::cli

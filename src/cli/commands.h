@@ -1,0 +1,18 @@
+// The commands. Each prints its results to standard output and throws ovde::Error where it fails.
+#pragma once
+
+#include "cli/command_line.h"
+
+namespace ovde::cli {
+
+void run(const PrintCommand& command);
+void run(const ListCommand& command);
+void run(const TrainCommand& command);
+void run(const EvalCommand& command);
+void run(const BenchCommand& command);
+
+// Shared by the commands: 0 means all cores; InputError for a device this build does not have.
+int thread_count(int asked);
+void check_device(const std::string& device);
+
+}  // namespace ovde::cli

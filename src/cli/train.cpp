@@ -1,0 +1,72 @@
+// ovde train: from what was typed to a request for the trainer.
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "cli/commands.h"
+#include "train/progress.h"
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace ovde::cli {
+
+namespace {
+
+constexpr std::uint64_t kMostAgents = 10'000;
+constexpr std::uint64_t kLargestSeed = (std::uint64_t{1} << 53) - 1;  // as run.seed
+
+// "0-9": the seeds of a population, from the first to the last.
+std::vector<std::uint64_t> parse_seeds(const std::string& text) {
+  std::uint64_t first = 0, last = 0;
+  const char* end = text.data() + text.size();
+  const auto [dash, bad_first] = std::from_chars(text.data(), end, first);
+  bool valid = bad_first == std::errc() && dash != end && *dash == '-';
+  if (valid) {
+    const auto [stop, bad_last] = std::from_chars(dash + 1, end, last);
+    valid = bad_last == std::errc() && stop == end && first <= last && last <= kLargestSeed;
+  }
+  if (!valid)
+    throw InputError(
+        fmt::format("--seeds {}: must be two whole numbers A-B with A <= B, such as 0-9", text));
+  if (last - first >= kMostAgents) {
+    throw InputError(fmt::format("--seeds {}: must be at most {} seeds", text, kMostAgents));
+  }
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
+  return seeds;
+}
+
+// In order of precedence: the file, the flags that stand for keys, then --set.
+std::vector<Setting> collect_settings(const TrainCommand& command) {
+  std::vector<Setting> settings;
+  if (command.config) settings = read_settings(*command.config);
+  if (command.task) settings.push_back({"run.task", *command.task, "--task"});
+  if (command.algorithm) settings.push_back({"run.algorithm", *command.algorithm, "--algo"});
+  if (command.seed) settings.push_back({"run.seed", parse_value(*command.seed), "--seed"});
+  if (command.epochs)
+    settings.push_back({"train.epochs", parse_value(*command.epochs), "--epochs"});
+  for (const std::string& assignment : command.set)
+    settings.push_back(parse_assignment(assignment, "--set"));
+  return settings;
+}
+
+}  // namespace
+
+void run(const TrainCommand& command) {
+  check_device(command.device);
+  TrainRequest request;
+  request.config = resolve_config(collect_settings(command));
+  request.seeds = command.seeds ? parse_seeds(*command.seeds) : std::vector{request.config.seed};
+  request.threads = thread_count(command.threads);
+  request.command = command.typed;
+
+  const std::string seeds = command.seeds ? *command.seeds : std::to_string(request.config.seed);
+  request.out = command.out.value_or(
+      fmt::format("runs/{}-{}-{}", request.config.task, request.config.algorithm, seeds));
+  check_new_run_folder(request.out);
+
+  train(request, *console_progress(stdout, console_style(stdout)));
+}
+
+}  // namespace ovde::cli
