@@ -1,0 +1,206 @@
+#ifdef OVDE_MUJOCO
+
+#include <gtest/gtest.h>
+#include <mujoco/mujoco.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include <ovde/env.h>
+#include <ovde/error.h>
+#include "env/mujoco/guard.h"
+#include "env/noise.h"
+#include "env/wrappers.h"
+
+namespace ovde {
+namespace {
+
+const char* const names[] = {
+    "Ant-v4",    "HalfCheetah-v4", "Hopper-v4", "Pusher-v4", "InvertedDoublePendulum-v4",
+    "Reacher-v4"};
+
+std::unique_ptr<Env> make(const std::string& name) { return find_task(name).make({}); }
+
+std::unique_ptr<Env> make_noisy(const std::string& name) {
+  OptionValues options(noise_options());
+  options.set("transition", true);
+  return with_noise(make(name), options);
+}
+
+struct Trace {
+  std::vector<double> numbers;  // observations, rewards and ends, one after the other
+  bool operator==(const Trace&) const = default;
+};
+
+// Random actions, beyond the box now and then; a new episode whenever one has ended.
+Trace run(Env& env, int steps, std::uint64_t seed, bool start = true) {
+  Random random(seed, Stream::user);
+  const Box& box = env.action_space();
+  std::vector<double> action(box.size()), observation(env.observation_size());
+  Trace trace;
+  if (start) env.reset(seed, observation);
+  for (int i = 0; i < steps; ++i) {
+    for (int k = 0; k < box.size(); ++k) action[k] = 1.2 * random.uniform(box.low[k], box.high[k]);
+    const Step step = env.step(action, observation);
+    trace.numbers.insert(trace.numbers.end(), observation.begin(), observation.end());
+    trace.numbers.push_back(step.reward);
+    trace.numbers.push_back(step.terminated);
+    if (step.terminated) env.reset(seed + i, observation);
+  }
+  return trace;
+}
+
+class MujocoTasks : public testing::TestWithParam<const char*> {};
+
+TEST_P(MujocoTasks, AreRegisteredPlainAndNoisy) {
+  const Task& plain = find_task(GetParam());
+  const Task& noisy = find_task(std::string("Noisy") + GetParam());
+  EXPECT_EQ(plain.steps_per_epoch, 1000);
+  EXPECT_TRUE(plain.brings.empty());
+  EXPECT_EQ(noisy.horizon, 100);
+  EXPECT_EQ(noisy.steps_per_epoch, 100);
+  ASSERT_EQ(noisy.brings.size(), 1u);
+  EXPECT_EQ(noisy.brings[0].first, "noise.transition");
+  EXPECT_TRUE(std::get<bool>(noisy.brings[0].second));
+}
+
+TEST_P(MujocoTasks, RestoredStateContinuesToTheBit) {
+  for (auto* maker : {make, make_noisy}) {
+    for (const int steps : {0, 1, 37}) {
+      const auto a = maker(GetParam());
+      const auto b = maker(GetParam());
+      run(*a, steps, 3);
+      run(*b, 5, 4);  // another past
+      ASSERT_TRUE(b->restore(*a->save()));
+      EXPECT_EQ(run(*a, 60, 5, false), run(*b, 60, 5, false)) << steps;
+    }
+  }
+}
+
+TEST_P(MujocoTasks, AnEpisodeFollowsFromItsSeedAlone) {
+  const auto used = make(GetParam());
+  run(*used, 100, 1);
+  const auto fresh = make(GetParam());
+  EXPECT_EQ(run(*used, 50, 2), run(*fresh, 50, 2));
+  EXPECT_NE(run(*used, 50, 2), run(*fresh, 50, 3));
+}
+
+TEST_P(MujocoTasks, StepTheSameInManyThreads) {
+  std::array<Trace, 4> alone, together;
+  for (int i = 0; i < 4; ++i) alone[i] = run(*make(GetParam()), 50, i);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] { together[i] = run(*make(GetParam()), 50, i); });
+    }
+  }
+  EXPECT_EQ(alone, together);
+}
+
+TEST_P(MujocoTasks, ClipActionsToTheirBox) {
+  const auto a = make(GetParam()), b = make(GetParam());
+  std::vector<double> oa(a->observation_size()), ob(oa);
+  a->reset(1, oa);
+  b->reset(1, ob);
+  const Step ra = a->step(a->action_space().high, oa);
+  const Step rb = b->step(std::vector<double>(b->action_space().size(), 100), ob);
+  EXPECT_EQ(ra.reward, rb.reward);
+  EXPECT_EQ(oa, ob);
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_P(MujocoTasks, TroubleIsAnErrorThatSaysWhere) {
+  const auto env = make(GetParam());
+  const auto expected = run(*env, 20, 7);
+  std::vector<double> observation(env->observation_size());
+  std::vector<double> action(env->action_space().size(), 0);
+  env->reset(77, observation);
+  env->step(action, observation);
+  action[0] = std::numeric_limits<double>::quiet_NaN();
+  const std::string message = message_of([&] { env->step(action, observation); });
+  EXPECT_NE(message.find(GetParam()), std::string::npos) << message;
+  EXPECT_NE(message.find("seed 77, step 2"), std::string::npos) << message;
+  EXPECT_NE(message.find("CTRL"), std::string::npos) << message;
+
+  // and the environment is as good as new after a reset
+  EXPECT_EQ(run(*env, 20, 7), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MujocoTasks, testing::ValuesIn(names), [](const auto& task) {
+  const std::string name = task.param;
+  return name.substr(0, name.find('-'));
+});
+
+TEST(Mujoco, ADivergedStateIsAnErrorNotASilentReset) {
+  const auto env = make("HalfCheetah-v4");
+  std::vector<double> observation(env->observation_size());
+  const std::vector<double> action(6, 0.0), q(9, 0.0), v(9, 1e9);
+  env->set_state(q, v, observation);
+  std::string message;
+  for (int i = 0; i < 100 && message.empty(); ++i)
+    message = message_of([&] { env->step(action, observation); });
+  EXPECT_NE(message.find("unstable"), std::string::npos) << message;
+}
+
+TEST(Mujoco, AnEngineErrorDoesNotEndTheProcess) {
+  std::vector<std::jthread> threads;
+  std::array<std::string, 4> messages;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 100; ++n) {
+        messages[i] = message_of([&] {
+          guarded([i] { mju_error(std::array{"a", "b", "c", "d"}[i]); });
+        });
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(messages, (std::array<std::string, 4>{"a", "b", "c", "d"}));
+}
+
+TEST(Mujoco, CoordinatesAreTheJointsByName) {
+  const auto ant = make("Ant-v4");
+  std::vector<double> observation(27);
+  ant->reset(1, observation);
+  EXPECT_EQ(ant->coordinate("torso_z"), observation[0]);
+  EXPECT_EQ(ant->coordinate("hip_1"), observation[5]);
+  EXPECT_EQ(ant->coordinate("hip_1_velocity"), observation[19]);
+  EXPECT_EQ(ant->coordinate("no_such"), std::nullopt);
+}
+
+TEST(Mujoco, StartStatesAreDrawnFromWhereTheyShould) {
+  const auto reacher = make("Reacher-v4"), pusher = make("Pusher-v4");
+  std::vector<double> r(11), p(23);
+  double farthest = 0, nearest = 1;
+  for (int seed = 0; seed < 2000; ++seed) {
+    reacher->reset(seed, r);
+    const double radius = std::hypot(r[4], r[5]);
+    ASSERT_LT(radius, 0.2);
+    farthest = std::max(farthest, radius);
+    EXPECT_EQ(reacher->coordinate("target_x_velocity"), 0);
+
+    pusher->reset(seed, p);
+    const double y = *pusher->coordinate("puck_y"), x = *pusher->coordinate("puck_x");
+    ASSERT_GT(std::hypot(x, y), 0.17);
+    ASSERT_TRUE(-0.3 <= y && y <= 0 && std::abs(x) <= 0.2);
+    nearest = std::min(nearest, std::hypot(x, y));
+    for (int i = 0; i < 7; ++i) ASSERT_EQ(p[i], 0);
+  }
+  EXPECT_GT(farthest, 0.19);
+  EXPECT_LT(nearest, 0.175);
+}
+
+}  // namespace
+}  // namespace ovde
+
+#endif

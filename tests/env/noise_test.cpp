@@ -1,0 +1,217 @@
+#include "env/noise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <ovde/env.h>
+#include <ovde/error.h>
+#include "env/goodness_of_fit.h"
+
+namespace ovde {
+namespace {
+
+constexpr int draws = 100000;
+constexpr double unlikely = 1e-3;  // the seeds are fixed: a test that passes once always passes
+
+OptionValues noise(std::vector<std::pair<std::string, OptionValue>> changes) {
+  OptionValues values(noise_options());
+  for (auto& [name, value] : changes) values.set(name, value);
+  return values;
+}
+
+// A wide GridChaos without noise of its own: standing still, it moves by the injected noise only.
+std::unique_ptr<Env> quiet_grid() {
+  const Task& task = find_task("GridChaos-v0");
+  OptionValues values(task.options);
+  values.set("noise", std::vector<double>{0, 0, 0, 0});
+  values.set("half_width", 1e6);
+  return task.make(values);
+}
+const std::vector<double> stand_still = {0, -1};
+
+// Moves of both coordinates in `draws` steps of standing still.
+std::vector<double> moves(Env& env) {
+  std::vector<double> now(2), before, all;
+  env.reset(11, now);
+  while (all.size() < draws) {
+    before = now;
+    env.step(stand_still, now);
+    for (int i = 0; i < 2; ++i) all.push_back(now[i] - before[i]);
+  }
+  return all;
+}
+
+// Shows the action it got as its observation; pays nothing.
+class Echo final : public Env {
+ public:
+  int observation_size() const override { return 2; }
+  const Box& action_space() const override { return space_; }
+  void reset(std::uint64_t, std::span<double> observation) override {
+    observation[0] = observation[1] = 0;
+  }
+  Step step(std::span<const double> action, std::span<double> observation) override {
+    std::ranges::copy(action, observation.begin());
+    return {};
+  }
+
+ private:
+  Box space_ = box(2, -4, 4);
+};
+
+TEST(Noise, IsOffWhenItIsOff) {
+  auto env = std::make_unique<Echo>();
+  const Env* const inner = env.get();
+  EXPECT_EQ(with_noise(std::move(env), noise({})).get(), inner);
+  // regions and scales alone switch nothing on
+  env = std::make_unique<Echo>();
+  const Env* const other = env.get();
+  EXPECT_EQ(with_noise(std::move(env), noise({{"scales", std::vector<double>{5}}})).get(), other);
+}
+
+TEST(Noise, OfTheTransitionIsTheMixtureOfItsScales) {
+  const auto env = with_noise(quiet_grid(), noise({{"transition", true}}));
+  const auto all = moves(*env);
+
+  // a third of the steps draws scale 0: not moved at all
+  std::vector<double> moved;
+  std::ranges::copy_if(all, std::back_inserter(moved), [](double x) { return x != 0; });
+  const double still = draws / 2 - moved.size() / 2.0;  // steps
+  const double deviation = std::sqrt(draws / 2 * (1.0 / 3) * (2.0 / 3));
+  EXPECT_NEAR(still, draws / 2 / 3.0, 3.3 * deviation);
+
+  const auto mixture = [](double x) { return (normal_cdf(x / 0.01) + normal_cdf(x / 0.02)) / 2; };
+  EXPECT_GT(kolmogorov_smirnov(moved, mixture), unlikely);
+  // and the test can tell: one scale alone, or scales a few percent off, are refused
+  EXPECT_LT(kolmogorov_smirnov(moved, [](double x) { return normal_cdf(x / 0.015); }), 1e-6);
+  EXPECT_LT(kolmogorov_smirnov(moved, [&](double x) { return mixture(x / 1.05); }), 1e-6);
+}
+
+TEST(Noise, OfActionsObservationsAndRewardsIsNormal) {
+  const double action = 0.05, observation = 0.3, reward = 2;
+  std::vector<double> from_actions, from_observations, from_rewards, out(2);
+
+  const auto acting = with_noise(std::make_unique<Echo>(), noise({{"action", action}}));
+  acting->reset(1, out);
+  const auto watching = with_noise(std::make_unique<Echo>(), noise({{"observation", observation}}));
+  watching->reset(2, out);
+  const auto paying = with_noise(std::make_unique<Echo>(), noise({{"reward", reward}}));
+  paying->reset(3, out);
+  while (from_rewards.size() < draws) {
+    acting->step(std::vector<double>{1, -1}, out);
+    from_actions.push_back((out[0] - 1) / (4 * action));  // half the range of actions is 4
+    from_actions.push_back((out[1] + 1) / (4 * action));
+    watching->step(std::vector<double>{1, -1}, out);
+    from_observations.push_back((out[0] - 1) / observation);
+    from_observations.push_back((out[1] + 1) / observation);
+    from_rewards.push_back(paying->step(std::vector<double>{1, -1}, out).reward / reward);
+    EXPECT_EQ(out, (std::vector<double>{1, -1}));
+  }
+  EXPECT_GT(kolmogorov_smirnov(from_actions, normal_cdf), unlikely);
+  EXPECT_GT(kolmogorov_smirnov(from_observations, normal_cdf), unlikely);
+  EXPECT_GT(kolmogorov_smirnov(from_rewards, normal_cdf), unlikely);
+}
+
+TEST(Noise, KeepsActionsInTheirBox) {
+  const auto env = with_noise(std::make_unique<Echo>(), noise({{"action", 10.0}}));
+  std::vector<double> out(2);
+  env->reset(1, out);
+  for (int i = 0; i < 1000; ++i) {
+    env->step(std::vector<double>{0, 0}, out);
+    ASSERT_LE(std::max(std::abs(out[0]), std::abs(out[1])), 4);
+  }
+}
+
+TEST(Noise, DependsOnTheRegionBeforeTheMove) {
+  // nothing below x = -1, doubled above 1
+  const auto options = noise({{"transition", true},
+                              {"scales", std::vector<double>{0.1}},
+                              {"coordinate", std::string("x")},
+                              {"edges", std::vector<double>{-1, 1}},
+                              {"factors", std::vector<double>{0, 1, 2}}});
+  for (const auto& [start, expected] : {std::pair{-2.0, 0.0}, {0.0, 0.1}, {2.0, 0.2}}) {
+    const Task& task = find_task("GridChaos-v0");
+    OptionValues values(task.options);
+    values.set("noise", std::vector<double>{0, 0, 0, 0});
+    values.set("start", std::vector<double>{start, 0});
+    const auto env = with_noise(task.make(values), options);
+    double squares = 0;
+    std::vector<double> s(2);
+    const int n = 10000;
+    for (int i = 0; i < n; ++i) {
+      env->reset(i, s);
+      env->step(stand_still, s);
+      squares += std::pow(s[0] - start, 2);
+    }
+    EXPECT_NEAR(std::sqrt(squares / n), expected, 0.03 * expected) << start;
+  }
+}
+
+TEST(Noise, OfOneKindDoesNotChangeTheOthers) {
+  const auto one = with_noise(quiet_grid(), noise({{"transition", true}}));
+  const auto all = with_noise(quiet_grid(),
+                              noise({{"transition", true}, {"observation", 1.0}, {"reward", 1.0}}));
+  std::vector<double> s(2);
+  one->reset(5, s);
+  all->reset(5, s);
+  for (int i = 0; i < 50; ++i) {
+    one->step(stand_still, s);
+    all->step(stand_still, s);
+    EXPECT_NE(s[0], *all->coordinate("x"));  // what is seen is noisy, where it is has not changed
+    ASSERT_EQ(*one->coordinate("x"), *all->coordinate("x"));
+  }
+}
+
+TEST(Noise, FollowsFromTheSeedOfTheEpisode) {
+  const auto env =
+      with_noise(quiet_grid(), noise({{"transition", true}, {"scales", std::vector<double>{1}}}));
+  std::vector<double> first(2), again(2), other(2);
+  env->reset(1, first);
+  env->step(stand_still, first);
+  env->reset(2, other);
+  env->step(stand_still, other);
+  env->reset(1, again);
+  env->step(stand_still, again);
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, other);
+}
+
+TEST(Noise, RestoredStateContinuesToTheBit) {
+  const auto options =
+      noise({{"transition", true}, {"action", 0.1}, {"observation", 0.1}, {"reward", 0.1}});
+  const auto a = with_noise(quiet_grid(), options);
+  const auto b = with_noise(quiet_grid(), options);
+  std::vector<double> sa(2), sb(2);
+  a->reset(3, sa);
+  for (int i = 0; i < 7; ++i) a->step(std::vector<double>{0.1, 1}, sa);
+  b->reset(4, sb);
+  ASSERT_TRUE(b->restore(*a->save()));
+  for (int i = 0; i < 20; ++i) {
+    const Step ra = a->step(std::vector<double>{0.1, 1}, sa);
+    const Step rb = b->step(std::vector<double>{0.1, 1}, sb);
+    ASSERT_EQ(sa, sb);
+    ASSERT_EQ(ra.reward, rb.reward);
+  }
+}
+
+TEST(Noise, RefusesOptionsThatDoNotFit) {
+  const std::pair<std::string, OptionValue> on = {"transition", true};
+  const std::pair<std::string, OptionValue> along_x = {"coordinate", std::string("x")};
+  EXPECT_THROW(with_noise(quiet_grid(), noise({on, {"coordinate", std::string("height")}})),
+               InputError);
+  EXPECT_THROW(with_noise(quiet_grid(), noise({on, along_x, {"factors", std::vector<double>{1}}})),
+               InputError);
+  EXPECT_THROW(with_noise(quiet_grid(), noise({on,
+                                               along_x,
+                                               {"edges", std::vector<double>{1, 0}},
+                                               {"factors", std::vector<double>{1, 2, 3}}})),
+               InputError);
+  // a task without a state to disturb
+  const auto env = with_noise(std::make_unique<Echo>(), noise({on}));
+  std::vector<double> s(2);
+  env->reset(1, s);
+  EXPECT_THROW(env->step(stand_still, s), InputError);
+}
+
+}  // namespace
+}  // namespace ovde
