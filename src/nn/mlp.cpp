@@ -52,8 +52,7 @@ Activations::Activations(const MlpShape& shape, int samples) {
   for (int l = 0; l < shape.layers(); ++l) layer.emplace_back(shape.layer(l).outputs, samples);
 }
 
-Deltas::Deltas(const MlpShape& shape, int samples)
-    : scratch(shape.widest(), shape.widest(), samples) {
+Deltas::Deltas(const MlpShape& shape, int samples) {
   for (int l = 0; l < shape.layers(); ++l) layer.emplace_back(shape.layer(l).outputs, samples);
 }
 
@@ -89,12 +88,12 @@ void Mlp::forward(std::span<const float> parameters, const Batch& input, Activat
 }
 
 void Mlp::backward(const Batch& input, const Activations& activations, Deltas& deltas,
-                   Blocks blocks, std::span<float> gradient) const {
+                   Blocks blocks, std::span<float> gradient, GradientScratch& scratch) const {
   for (int l = shape_.layers() - 1; l >= 0; --l) {
     const auto& layer = shape_.layer(l);
     weight_gradient(deltas.layer[l], l == 0 ? input : activations.layer[l - 1], blocks,
                     gradient.data() + layer.weights, layer.stride, gradient.data() + layer.bias,
-                    deltas.scratch);
+                    scratch);
     if (l > 0) {
       product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1],
                        deltas.layer[l - 1], blocks);

@@ -47,13 +47,12 @@ struct Activations {
   std::vector<Batch> layer;
 };
 
-// Gradients with respect to the output and each hidden layer, and scratch space.
+// Gradients with respect to the output and each hidden layer.
 struct Deltas {
   Deltas() = default;
   Deltas(const MlpShape& shape, int samples);
   Batch& output() { return layer.back(); }
   std::vector<Batch> layer;  // layer[i]: gradient of what layer i puts out
-  GradientScratch scratch;
 };
 
 // A network laid out for products: call pack() whenever its parameters have changed.
@@ -75,7 +74,7 @@ class Mlp {
   // From deltas.output() to the gradient of every parameter (padding stays zero), over the samples
   // of `blocks`.
   void backward(const Batch& input, const Activations& activations, Deltas& deltas, Blocks blocks,
-                std::span<float> gradient) const;
+                std::span<float> gradient, GradientScratch& scratch) const;
 
   // From the gradient of layer `from`'s output, already masked, down to the chosen inputs; no
   // parameter gradients.

@@ -64,8 +64,13 @@ inline void gradient_tile(int samples, const float* panel, const float* inputs, 
                           float* weights, int stride) {
   Tile<V> tile{};
   multiply<V>(samples, panel, inputs, V * kVector, tile);
-  for (int r = 0; r < rows; ++r) {
-    for (int v = 0; v < V; ++v) store(weights + r * stride + v * kVector, tile.value[r][v]);
+  // a loop of constant length with a test inside: the tile is never indexed by a variable and stays
+  // in registers
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    if (r < rows) {
+      for (int v = 0; v < V; ++v) store(weights + r * stride + v * kVector, tile.value[r][v]);
+    }
   }
 }
 
@@ -105,15 +110,21 @@ void Panels::pack(const float* matrix, int stride) {
 }
 
 void Panels::pack_transposed(const float* matrix, int stride, int first) {
-  float* out = data_.data();
-  for (int r = 0; r < rows_; r += kRows, out += padded_depth_ * kRows) {
-    const int rows = std::min(kRows, rows_ - r);
-    for (int k = 0; k < depth_; ++k) {
-      const float* from = matrix + static_cast<std::size_t>(k) * stride + first + r;
-      if (rows == kRows) {
-        std::memcpy(out + k * kRows, from, kRows * sizeof(float));
-      } else {
-        for (int i = 0; i < rows; ++i) out[k * kRows + i] = from[i];
+  // a few rows of the matrix at a time, so that they stay in the cache while every panel takes its
+  // part
+  constexpr int kRowsAtATime = 16;
+  for (int begin = 0; begin < depth_; begin += kRowsAtATime) {
+    const int end = std::min(begin + kRowsAtATime, depth_);
+    float* out = data_.data();
+    for (int r = 0; r < rows_; r += kRows, out += padded_depth_ * kRows) {
+      const int rows = std::min(kRows, rows_ - r);
+      for (int k = begin; k < end; ++k) {
+        const float* from = matrix + static_cast<std::size_t>(k) * stride + first + r;
+        if (rows == kRows) {
+          std::memcpy(out + k * kRows, from, kRows * sizeof(float));
+        } else {
+          for (int i = 0; i < rows; ++i) out[k * kRows + i] = from[i];
+        }
       }
     }
   }
@@ -160,11 +171,9 @@ void product_backward(const Panels& w, const Batch& dy, const Batch* mask, Batch
   }
 }
 
-GradientScratch::GradientScratch(int largest_inputs, int largest_outputs, int samples)
-    : inputs(static_cast<std::size_t>(round_up(largest_inputs, kLanes)) *
-             round_up(samples, kLanes)),
-      outputs(static_cast<std::size_t>(round_up(largest_outputs, kRows)) *
-              round_up(samples, kLanes)) {}
+GradientScratch::GradientScratch(int widest, int samples)
+    : inputs(static_cast<std::size_t>(round_up(widest, kLanes)) * round_up(samples, kLanes)),
+      outputs(static_cast<std::size_t>(round_up(widest, kRows)) * round_up(samples, kLanes)) {}
 
 void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
                      float* bias, GradientScratch& scratch) {

@@ -50,9 +50,9 @@ void product_backward(const Panels& w, const Batch& dy, const Batch* mask, Batch
 // Scratch space of weight_gradient, for one thread.
 struct GradientScratch {
   GradientScratch() = default;
-  GradientScratch(int largest_inputs, int largest_outputs, int samples);
-  Buffer inputs;   // x transposed: [chunk of inputs][sample][lane]
-  Buffer outputs;  // dy transposed: [panel of outputs][sample][kRows]
+  GradientScratch(int widest, int samples);  // widest: most inputs or outputs of any layer
+  Buffer inputs;                             // x transposed: [chunk of inputs][sample][lane]
+  Buffer outputs;                            // dy transposed: [panel of outputs][sample][kRows]
 };
 
 // weights (outputs x inputs, row-major, rows `stride` apart, stride a multiple of 16) = dy x' and

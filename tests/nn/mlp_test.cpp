@@ -69,9 +69,10 @@ TEST_P(MlpTest, ParameterGradientMatchesCentralDifferences) {
   fill(input, 1);
   net.forward(parameters, input, activations, all_blocks(input));
   Deltas deltas(shape, c.samples);
+  GradientScratch scratch(shape.widest(), c.samples);
   fill(deltas.output(), 2);
   Buffer gradient(shape.size());
-  net.backward(input, activations, deltas, all_blocks(input), gradient);
+  net.backward(input, activations, deltas, all_blocks(input), gradient, scratch);
 
   std::vector<int> which;
   Random random(3, Stream::user);
@@ -106,9 +107,10 @@ TEST_P(MlpTest, PaddingKeepsZeroGradient) {
   fill(input, 1);
   net.forward(parameters, input, activations, all_blocks(input));
   Deltas deltas(shape, c.samples);
+  GradientScratch scratch(shape.widest(), c.samples);
   fill(deltas.output(), 2);
   Buffer gradient(shape.size());
-  net.backward(input, activations, deltas, all_blocks(input), gradient);
+  net.backward(input, activations, deltas, all_blocks(input), gradient, scratch);
   for (int l = 0; l < shape.layers(); ++l) {
     const auto& layer = shape.layer(l);
     for (int o = 0; o < layer.outputs; ++o) {
@@ -128,11 +130,12 @@ TEST_P(MlpTest, HalvesAddUpToTheWhole) {
   fill(input, 1);
   net.forward(parameters, input, activations, all_blocks(input));
   Deltas deltas(shape, c.samples);
+  GradientScratch scratch(shape.widest(), c.samples);
   fill(deltas.output(), 2);
   Buffer whole(shape.size()), first(shape.size()), second(shape.size());
-  net.backward(input, activations, deltas, all_blocks(input), whole);
-  net.backward(input, activations, deltas, half_blocks(input, 0), first);
-  net.backward(input, activations, deltas, half_blocks(input, 1), second);
+  net.backward(input, activations, deltas, all_blocks(input), whole, scratch);
+  net.backward(input, activations, deltas, half_blocks(input, 0), first, scratch);
+  net.backward(input, activations, deltas, half_blocks(input, 1), second, scratch);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     EXPECT_NEAR(whole[i], first[i] + second[i], 1e-4 * (1 + std::abs(whole[i])));
   }

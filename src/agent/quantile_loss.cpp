@@ -1,0 +1,59 @@
+#include "agent/quantile_loss.h"
+
+namespace ovde {
+
+std::vector<float> midpoints(int quantiles) {
+  std::vector<float> fractions(quantiles);
+  for (int i = 0; i < quantiles; ++i)
+    fractions[i] = (static_cast<float>(i) + 0.5f) / static_cast<float>(quantiles);
+  return fractions;
+}
+
+double quantile_huber_loss(const Batch& targets, const Batch& quantiles,
+                           const std::vector<float>& fractions, const Batch& weight,
+                           Batch& gradient, Blocks blocks) {
+  const int n = quantiles.features();
+  const Vector one = splat(1), zero{};
+  double total = 0;
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      const Vector scale = load(weight.row(b, 0) + v * kVector) * (1.0f / static_cast<float>(n));
+      Vector loss{};
+      for (int j = 0; j < n; ++j) {
+        const Vector z = load(quantiles.row(b, j) + v * kVector);
+        const Vector below = splat(1 - fractions[j]), above = splat(fractions[j]);
+        Vector slope{}, value{};
+        for (int i = 0; i < n; ++i) {
+          const Vector u = load(targets.row(b, i) + v * kVector) - z;
+          // huber'(u) = c = clamp(u, -1, 1) and huber(u) = c (u - c / 2)
+          const Vector from_below = u < -one ? -one : u;
+          const Vector c = from_below > one ? one : from_below;
+          const Vector weighted = (u < zero ? below : above) * c;
+          slope += weighted;
+          value += weighted * (u - 0.5f * c);
+        }
+        loss += value;
+        store(gradient.row(b, j) + v * kVector, -(scale * slope));
+      }
+      total += sum_lanes(loss * scale);
+    }
+  }
+  return total;
+}
+
+double squared_loss(const Batch& targets, const Batch& values, const Batch& weight, Batch& gradient,
+                    Blocks blocks) {
+  double total = 0;
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      const Vector error =
+          load(values.row(b, 0) + v * kVector) - load(targets.row(b, 0) + v * kVector);
+      const Vector weighted = error * load(weight.row(b, 0) + v * kVector);
+      store(gradient.row(b, 0) + v * kVector, 2.0f * weighted);
+      total += sum_lanes(weighted * error);
+    }
+  }
+  return total;
+}
+
+}  // namespace ovde

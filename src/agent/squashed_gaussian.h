@@ -1,0 +1,36 @@
+// The squashed Gaussian policy: u = mean + std * eps, a = tanh(u), with log_std clamped to [-20, 2]
+// and log pi = sum_d [ log N(u; mean, std) - log(1 - a^2 + 1e-6) ]. Works on the output of the
+// actor network, whose first half is the mean and second half the raw log standard deviation.
+#pragma once
+
+#include "nn/batch.h"
+
+namespace ovde {
+
+inline constexpr float kMinLogStd = -20;
+inline constexpr float kMaxLogStd = 2;
+inline constexpr float kSquashEpsilon = 1e-6f;
+
+// Sampled actions of a batch with what their gradient needs.
+struct SampledActions {
+  SampledActions() = default;
+  SampledActions(int actions, int samples)
+      : noise(actions, samples),
+        spread(actions, samples),
+        action(actions, samples),
+        log_probability(1, samples) {}
+  Batch noise;            // eps, given
+  Batch spread;           // std * eps
+  Batch action;           // (actions x batch)
+  Batch log_probability;  // (1 x batch)
+};
+
+// Fills all but the noise.
+void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks);
+
+// The gradient of `head` for the loss  sum over samples of weight * (alpha * log pi - q),  given
+// dq/da.
+void head_gradient(const Batch& head, const SampledActions& sampled, const Batch& q_action_gradient,
+                   float alpha, const Batch& weight, Batch& head_delta, Blocks blocks);
+
+}  // namespace ovde
