@@ -162,6 +162,21 @@ TEST(Noise, OfOneKindDoesNotChangeTheOthers) {
   }
 }
 
+TEST(Noise, OfOneKindIsUncorrelatedWithTheOthers) {
+  const auto env = with_noise(std::make_unique<Echo>(), noise({{"action", 0.1}, {"reward", 1.0}}));
+  std::vector<double> s(2), actions, rewards;
+  env->reset(5, s);
+  const int n = 10000;
+  for (int i = 0; i < n; ++i) {
+    rewards.push_back(env->step(std::vector<double>{0, 0}, s).reward);
+    for (const double x : s) actions.push_back(x / (4 * 0.1));
+  }
+  // in the order they were drawn: would be 1 if both kinds drew the same numbers
+  double correlation = 0;
+  for (int i = 0; i < n; ++i) correlation += actions[i] * rewards[i] / n;
+  EXPECT_NEAR(correlation, 0, 3.5 / std::sqrt(n));
+}
+
 TEST(Noise, FollowsFromTheSeedOfTheEpisode) {
   const auto env =
       with_noise(quiet_grid(), noise({{"transition", true}, {"scales", std::vector<double>{1}}}));
