@@ -94,17 +94,17 @@ std::string capitalised(std::string text) {
   return text;
 }
 
-// One aligned line for each key.
+std::string without_backticks(std::string text) {
+  std::erase(text, '`');
+  return text;
+}
+
+// Two lines for each key: defaults and meanings are too uneven for columns.
 std::string plain_table(const std::vector<ConfigKey>& keys) {
-  std::size_t names = 0, defaults = 0;
-  for (const ConfigKey& key : keys) {
-    names = std::max(names, key.option.name.size());
-    defaults = std::max(defaults, default_text(key).size());
-  }
   std::string text;
   for (const ConfigKey& key : keys) {
-    text += fmt::format("  {:<{}}  {:<{}}  {} ({})\n", key.option.name, names, default_text(key),
-                        defaults, key.option.help, valid_text(key.option));
+    text += fmt::format("  {} = {}\n      {}; {}\n", key.option.name, default_text(key),
+                        without_backticks(key.option.help), valid_text(key.option));
   }
   return text;
 }
@@ -114,8 +114,8 @@ std::string plain_table(const std::vector<ConfigKey>& keys) {
 std::string config_listing() {
   std::string text;
   for (const ConfigTable& table : config_tables()) {
-    text += fmt::format("{}[{}]  {}\n{}", text.empty() ? "" : "\n", table.name, table.help,
-                        plain_table(table.keys));
+    text += fmt::format("{}[{}]  {}\n{}", text.empty() ? "" : "\n", table.name,
+                        without_backticks(table.help), plain_table(table.keys));
     if (table.name != "task") continue;
     for (const Task& task : tasks()) {
       if (!task.options.empty())

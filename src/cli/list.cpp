@@ -54,7 +54,7 @@ void run(const ListCommand& command) {
   list_tasks();
   fmt::print("\nAlgorithms (--algo)\n");
   list_algorithms();
-  fmt::print("\nConfiguration (--config FILE, --set table.key=value): key, default, meaning\n\n{}",
+  fmt::print("\nConfiguration (--config FILE, --set table.key=value): key = default\n\n{}",
              config_listing());
 }
 

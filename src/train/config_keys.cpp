@@ -1,8 +1,6 @@
 #include "train/config_keys.h"
 
-#if __has_include("env/noise.h")
 #include "env/noise.h"
-#endif
 
 namespace ovde {
 
@@ -44,9 +42,7 @@ ConfigTable task_table() {
 
 ConfigTable noise_table() {
   ConfigTable table{"noise", "noise injected into any task, beside the task's own", {}};
-#if __has_include("env/noise.h")
   for (const Option& option : noise_options()) table.keys.push_back({option});
-#endif
   return table;
 }
 

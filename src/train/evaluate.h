@@ -1,9 +1,14 @@
-// Evaluates the policy that a finished run left behind.
+// Plays a policy and says what it got.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <vector>
+
+#include <ovde/env.h>
+#include <ovde/random.h>
 
 namespace ovde {
 
@@ -13,6 +18,16 @@ struct EvaluationResult {
   double seconds = 0;
 };
 
+using Act = std::function<void(std::span<const double> observation, std::span<double> action)>;
+
+// Whole episodes until `steps` steps or `episodes` episodes are used up; an episode that the steps do not reach to the
+// end of is left out, unless it is the only one. Episode seeds are drawn from `seeds`.
+EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps, int episodes);
+
+// The policy that a run left behind.
 EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed);
+
+// The seed of the next episode.
+std::uint64_t next_episode_seed(Random& seeds);
 
 }  // namespace ovde

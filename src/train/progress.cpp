@@ -112,6 +112,8 @@ class ConsoleProgress final : public ProgressSink {
     std::int64_t epochs_done;
   };
   static constexpr double kSpeedWindow = 30;  // seconds over which speed is measured
+  static constexpr int kShortestBar = 6, kLongestBar = 40;
+  static constexpr int kBarMargin = 5;  // brackets, two spaces, and the last column left free
 
   void print(const std::string& text) {
     std::fputs(text.c_str(), out_);
@@ -129,7 +131,7 @@ class ConsoleProgress final : public ProgressSink {
                                [](const EpochRow& row) { return !std::isnan(row.eval_success); });
   }
 
-  // "epoch   12/1250   return    98.0   goal  80%   184 updates/s   2:31 left"; columns keep their
+  // "epoch   12/1250  return   98.0  goal  80%   184 updates/s  2:31 left"; columns keep their
   // places. A population shows the epoch its agents have reached together and the means over them.
   std::string status_text() const {
     Mean returns, success;
@@ -140,17 +142,17 @@ class ConsoleProgress final : public ProgressSink {
     const auto epoch =
         epochs_done_ / std::max<std::int64_t>(1, static_cast<std::int64_t>(latest_.size()));
     const int width = static_cast<int>(fmt::formatted_size("{}", run_.epochs));
-    std::string text = fmt::format("epoch {:>{}}/{}   return {:>7.1f}", epoch, width, run_.epochs,
-                                   returns.value());
-    if (has_goal()) text += fmt::format("   goal {:>3.0f}%", 100 * success.value());
+    std::string text =
+        fmt::format("epoch {:>{}}/{}  return {:>6.1f}", epoch, width, run_.epochs, returns.value());
+    if (has_goal()) text += fmt::format("  goal {:>3.0f}%", 100 * success.value());
 
     const Moment &from = recent_.front(), &to = recent_.back();
     const double seconds = seconds_between(from.time, to.time);
     const auto epochs = static_cast<double>(to.epochs_done - from.epochs_done);
     if (seconds > 0 && epochs > 0) {
-      text += fmt::format("   {:>5.0f} updates/s", epochs * run_.updates_per_epoch / seconds);
+      text += fmt::format("  {:>4.0f} updates/s", epochs * run_.updates_per_epoch / seconds);
       text += fmt::format(
-          "   {:>7} left",
+          "  {} left",
           format_duration(static_cast<double>(total_epochs_ - epochs_done_) * seconds / epochs));
     }
     return text;
@@ -158,9 +160,10 @@ class ConsoleProgress final : public ProgressSink {
 
   void show_bar() {
     const std::string text = status_text();
-    const int room = std::min(40, style_.width - static_cast<int>(text.size()) - 4);
+    const int room =
+        std::min(kLongestBar, style_.width - static_cast<int>(text.size()) - kBarMargin);
     std::string line;
-    if (room >= 10) {
+    if (room >= kShortestBar) {
       const double share = static_cast<double>(epochs_done_) /
                            static_cast<double>(std::max<std::int64_t>(1, total_epochs_));
       line = draw_bar(share, room, style_) + "  ";
