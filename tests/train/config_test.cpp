@@ -1,0 +1,274 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <ovde/env.h>
+#include <ovde/error.h>
+#include "train/config.h"
+#include "train/config_keys.h"
+
+namespace ovde {
+namespace {
+
+std::vector<Setting> run_of(const std::string& task, const std::string& algorithm) {
+  return {{"run.task", task, "--task"}, {"run.algorithm", algorithm, "--algo"}};
+}
+
+// A run of GridChaos with assignments as --set has them.
+Config resolve(const std::vector<std::string>& assignments, const std::string& algorithm = "ovde_g",
+               const std::string& task = "GridChaos-v0") {
+  std::vector<Setting> settings = run_of(task, algorithm);
+  for (const std::string& assignment : assignments) {
+    settings.push_back(parse_assignment(assignment, "--set"));
+  }
+  return resolve_config(settings);
+}
+
+template <typename Call>
+std::string complaint(Call call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no InputError";
+}
+
+std::string refusal(const std::string& assignment, const std::string& algorithm = "ovde_g") {
+  return complaint([&] { resolve({assignment}, algorithm); });
+}
+
+// A task registered for these tests: `steps_per_epoch` 0 ties the epoch to the horizon.
+std::string task_with(const std::string& name, int horizon, int steps_per_epoch) {
+  Task task = find_task("GridChaos-v0");
+  task.name = name;
+  task.horizon = horizon;
+  task.steps_per_epoch = steps_per_epoch;
+  task.presets.clear();
+  register_task(task);
+  return name;
+}
+
+TEST(Config, DefaultsAreThoseOfThePaper) {
+  const Config config = resolve({});
+  EXPECT_EQ(config.task, "GridChaos-v0");
+  EXPECT_EQ(config.algorithm, "ovde_g");
+  EXPECT_EQ(config.seed, 0u);
+  EXPECT_EQ(config.explore.number("alpha"), 0.05);
+  EXPECT_EQ(config.explore.number("beta"), 3.2);
+  EXPECT_EQ(config.explore.number("normaliser"), 0.5);
+  EXPECT_EQ(config.explore.text("gradient"), "unit");
+  EXPECT_EQ(config.explore.integer("samples"), 0);
+  EXPECT_EQ(config.explore.number("oac_beta"), 4.66);
+  EXPECT_EQ(config.explore.number("oac_delta"), 23.53);
+  EXPECT_EQ(config.critic.integer("quantiles"), 20);
+  EXPECT_EQ(config.network.list("hidden"), (std::vector<double>{256, 256}));
+  EXPECT_EQ(config.train.integer("batch"), 256);
+  EXPECT_EQ(config.train.number("discount"), 0.99);
+  EXPECT_EQ(config.train.number("learning_rate"), 3e-4);
+  EXPECT_EQ(config.train.number("polyak"), 5e-3);
+}
+
+TEST(Config, ProtocolFollowsFromTheStepsOfAnEpoch) {
+  struct Row {
+    int n, replay, eval_steps, warmup_steps;
+  };
+  // the table of the method's protocol
+  for (const Row& row :
+       {Row{100, 100000, 1000, 1000}, Row{250, 100000, 1250, 2500}, Row{500, 100000, 2500, 5000},
+        Row{750, 1000000, 3750, 7500}, Row{1000, 1000000, 5000, 10000}}) {
+    const Config config = resolve({"task.horizon=" + std::to_string(row.n)});
+    EXPECT_EQ(config.train.integer("steps_per_epoch"), row.n);
+    EXPECT_EQ(config.train.integer("replay"), row.replay);
+    EXPECT_EQ(config.train.integer("eval_steps"), row.eval_steps);
+    EXPECT_EQ(config.train.integer("warmup_steps"), row.warmup_steps);
+  }
+}
+
+TEST(Config, EpochFollowsTheHorizonOnlyWhereTheTaskTiesThem) {
+  const std::string tied = task_with("Tied-v0", 200, 200), free = task_with("Free-v0", 50, 1000);
+  EXPECT_EQ(resolve({}, "sac", tied).train.integer("steps_per_epoch"), 200);
+  EXPECT_EQ(resolve({"task.horizon=70"}, "sac", tied).train.integer("steps_per_epoch"), 70);
+  EXPECT_EQ(resolve({}, "sac", free).train.integer("steps_per_epoch"), 1000);
+  EXPECT_EQ(resolve({"task.horizon=70"}, "sac", free).train.integer("steps_per_epoch"), 1000);
+}
+
+TEST(Config, WhatWasAskedForIsNotDerived) {
+  const Config config = resolve({"train.steps_per_epoch=1000", "train.replay=5000",
+                                 "train.eval_steps=200", "train.warmup_steps=300"});
+  EXPECT_EQ(config.train.integer("replay"), 5000);
+  EXPECT_EQ(config.train.integer("eval_steps"), 200);
+  EXPECT_EQ(config.train.integer("warmup_steps"), 300);
+}
+
+TEST(Config, DefaultsOfShortEpochsStillTrain) {
+  const Config config = resolve({"task.horizon=3"});
+  EXPECT_EQ(config.train.integer("warmup_steps"), 256);
+  EXPECT_EQ(resolve({"train.steps_per_epoch=1"}).train.integer("eval_steps"), 100);
+}
+
+TEST(Config, LaterIsStronger) {
+  // defaults < preset < file < --set
+  const std::vector<double> preset = {0.01, 0.005, 0.005, 0.01}, file = {1, 1, 1, 1},
+                            set = {2, 2, 2, 2};
+  std::vector<Setting> settings = run_of("GridChaos-v0:h", "sac");
+  EXPECT_EQ(resolve_config(settings).task_options.list("noise"), preset);
+  for (const Setting& setting : parse_toml("[task]\nnoise = [1, 1, 1, 1]\n", "a.toml"))
+    settings.push_back(setting);
+  EXPECT_EQ(resolve_config(settings).task_options.list("noise"), file);
+  settings.push_back(parse_assignment("task.noise=[2,2,2,2]", "--set"));
+  EXPECT_EQ(resolve_config(settings).task_options.list("noise"), set);
+}
+
+TEST(Config, TasksBringValuesOfOtherTables) {
+  Task task = find_task("GridChaos-v0");
+  task.name = "Shaken-v0";
+  task.brings = {{"noise.transition", true}};
+  register_task(task);
+  EXPECT_TRUE(resolve({}, "sac", "Shaken-v0").noise.flag("transition"));
+  EXPECT_FALSE(resolve({"noise.transition=false"}, "sac", "Shaken-v0").noise.flag("transition"));
+}
+
+TEST(Config, QuantilesBelongToQuantileCritics) {
+  EXPECT_EQ(resolve({}, "sac").critic.integer("quantiles"), 1);
+  EXPECT_EQ(resolve({}, "oac").critic.integer("quantiles"), 1);
+  EXPECT_EQ(resolve({"critic.quantiles=1"}, "sac").critic.integer("quantiles"), 1);
+  EXPECT_EQ(refusal("critic.quantiles=20", "sac"),
+            "--set: critic.quantiles = 20: sac has no quantile critics; must be 1");
+  EXPECT_EQ(refusal("critic.quantiles=1", "dsac"),
+            "--set: critic.quantiles = 1: dsac needs at least 2");
+}
+
+TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
+  EXPECT_EQ(refusal("train.bacth=1"),
+            "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
+            "steps_per_epoch, "
+            "warmup_steps, eval_steps, batch, replay, discount, learning_rate, polyak");
+  EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
+            std::string::npos);
+  EXPECT_EQ(refusal("train.batch=0"),
+            "--set: train.batch = 0: must be a whole number from 1 to 65536");
+  EXPECT_EQ(refusal("train.batch=1.5"),
+            "--set: train.batch = 1.5: must be a whole number from 1 to 65536");
+  EXPECT_EQ(refusal("train.discount=nan"),
+            "--set: train.discount = nan: must be a number from 0 to 1");
+  EXPECT_EQ(refusal("train.batch=many"), "--set: train.batch = \"many\": must be a number");
+  EXPECT_EQ(refusal("network.hidden=64"), "--set: network.hidden = 64: must be a list of numbers");
+  EXPECT_EQ(
+      refusal("explore.gradient=ful"),
+      "--set: explore.gradient = \"ful\": must be one of unit, raw, full (did you mean full?)");
+  EXPECT_NE(refusal("critic.head=iqn").find("critic.head = \"iqn\": must be one of qr"),
+            std::string::npos);
+  EXPECT_NE(refusal("task.step").find("must have the form table.key=value"), std::string::npos);
+}
+
+TEST(Config, AbsurdSizesAreOutOfRange) {
+  for (const char* assignment :
+       {"train.replay=1e15", "train.batch=1e9", "network.hidden=[1e9]", "train.epochs=1e300",
+        "task.horizon=1e12", "explore.samples=1e9", "critic.quantiles=1e9",
+        "network.hidden=[1,1,1,1,1,1,1,1,1]", "run.seed=1e17"}) {
+    EXPECT_NE(refusal(assignment), "no InputError") << assignment;
+  }
+}
+
+TEST(Config, KeysThatCannotBeTrainedWithTogetherAreRefused) {
+  EXPECT_NE(
+      refusal("train.replay=100").find("train.replay = 100: must be at least train.batch = 256"),
+      std::string::npos);
+  EXPECT_NE(refusal("train.eval_steps=99").find("must be at least task.horizon = 100"),
+            std::string::npos);
+  EXPECT_NE(refusal("train.warmup_steps=10").find("train.batch = 256: must be at most"),
+            std::string::npos);
+}
+
+TEST(Config, TaskAndAlgorithmMustBeNamed) {
+  EXPECT_NE(complaint([] { resolve_config({}); }).find("no task given"), std::string::npos);
+  EXPECT_NE(complaint([] {
+              resolve_config({{"run.task", std::string("GridChaos-v0"), ""}});
+            }).find("no algorithm given"),
+            std::string::npos);
+  EXPECT_NE(complaint([] { resolve({}, "ovdeg"); }).find("did you mean ovde_g?"),
+            std::string::npos);
+  EXPECT_NE(complaint([] { resolve({"run.task=3"}); }).find("run.task = 3: must be a string"),
+            std::string::npos);
+}
+
+TEST(Config, ValuesOnTheCommandLine) {
+  EXPECT_EQ(parse_value(".05"), OptionValue(0.05));
+  EXPECT_EQ(parse_value("+1e3"), OptionValue(1000.0));
+  EXPECT_EQ(parse_value("true"), OptionValue(true));
+  EXPECT_EQ(parse_value(" [1, .5,2 ] "), OptionValue(std::vector<double>{1, 0.5, 2}));
+  EXPECT_EQ(parse_value("[]"), OptionValue(std::vector<double>{}));
+  EXPECT_EQ(parse_value("full"), OptionValue(std::string("full")));
+  EXPECT_EQ(parse_value("\"full\""), OptionValue(std::string("full")));
+  EXPECT_EQ(parse_value("[1, x]"), OptionValue(std::string("[1, x]")));
+  EXPECT_EQ(parse_value(""), OptionValue(std::string()));
+}
+
+TEST(Config, FilesAreComplainedAboutByLine) {
+  const auto refusal_of = [](const std::string& text) {
+    return complaint([&] {
+      std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
+      for (const Setting& setting : parse_toml(text, "my.toml")) settings.push_back(setting);
+      resolve_config(settings);
+    });
+  };
+  EXPECT_EQ(refusal_of("[train]\n\nbatch = 0\n"),
+            "my.toml:3: train.batch = 0: must be a whole number from 1 to 65536");
+  EXPECT_NE(refusal_of("[train]\nbatch = 1\nbath = 3\n")
+                .find("my.toml:3: unknown key 'train.bath' (did you mean train.batch?)"),
+            std::string::npos);
+  EXPECT_NE(refusal_of("batch = 3\n").find("my.toml:1: unknown key 'batch'"), std::string::npos);
+  EXPECT_EQ(refusal_of("[train]\nbatch = \n").substr(0, 10), "my.toml:2:");
+  EXPECT_EQ(refusal_of("[train]\nbatch = 1\nbatch = 2\n").substr(0, 10), "my.toml:3:");
+  EXPECT_EQ(refusal_of("[train.more]\nbatch = 1\n"),
+            "my.toml:1: train.more is a table; keys have the form table.key");
+  EXPECT_EQ(refusal_of("[task]\nnoise = [1, \"a\"]\n"),
+            "my.toml:2: task.noise must be a list of numbers");
+  EXPECT_EQ(refusal_of("[task]\nstep = 2020-01-01\n").substr(0, 20), "my.toml:2: task.step");
+  EXPECT_NE(refusal_of("[noise]\ncoordinate = \"a\\nb\"\n").find("must be printable"),
+            std::string::npos);
+}
+
+TEST(Config, DeepNestingIsRefusedNotFollowed) {
+  std::string dotted = "a";
+  for (int i = 0; i < 300'000; ++i) dotted += ".a";
+  EXPECT_NE(complaint([&] { parse_toml(dotted + " = 1\n", "deep.toml"); }).find("deep.toml:1"),
+            std::string::npos);
+  const std::string brackets(300'000, '[');
+  EXPECT_NE(complaint([&] { parse_toml("a = " + brackets, "deep.toml"); }).find("deep.toml:1"),
+            std::string::npos);
+  std::string lines = "a = [\n";
+  for (int i = 0; i < 100'000; ++i) lines += "[\n";
+  EXPECT_NE(complaint([&] { parse_toml(lines, "deep.toml"); }).find("deep.toml:"),
+            std::string::npos);
+}
+
+TEST(Config, AResolvedFileGivesTheSameConfigAgain) {
+  const std::vector<std::string> assignments = {
+      "run.seed=9007199254740991", "task.noise=[0.1,1e-300,0.30000000000000004,0]",
+      "explore.gradient=full",     "train.learning_rate=0.0001234567890123",
+      "network.hidden=[17]",       "noise.coordinate=\\quote\"d"};
+  for (const char* algorithm : {"sac", "ovde_q"}) {
+    const Config config = resolve(assignments, algorithm, "GridChaos-v0:g");
+    const std::string text = to_toml(config, "0.0.0", "ovde train 'with\nodd \xff bytes'");
+    EXPECT_TRUE(config == resolve_config(parse_toml(text, "config.toml"))) << text;
+  }
+  EXPECT_FALSE(resolve({}) == resolve({"explore.alpha=0.1"}));
+  EXPECT_FALSE(resolve({}) == resolve({"run.seed=1"}));
+}
+
+TEST(Config, EveryDefaultIsInItsOwnRange) {
+  for (const Task& task : tasks()) {
+    for (const ConfigTable& table : config_tables(task)) {
+      for (const ConfigKey& key : table.keys) {
+        EXPECT_NO_THROW(check_option(key.option, key.option.standard, table.name));
+        EXPECT_FALSE(key.option.help.empty()) << table.name << "." << key.option.name;
+      }
+    }
+    EXPECT_NO_THROW(resolve({}, "ovde_g", task.name));
+  }
+}
+
+}  // namespace
+}  // namespace ovde

@@ -1,0 +1,147 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "train/progress.h"
+
+namespace ovde {
+namespace {
+
+// What a console would have received.
+class Console {
+ public:
+  Console() : file_(std::tmpfile(), &std::fclose) {}
+  std::FILE* file() { return file_.get(); }
+  std::string text() {
+    std::string text(static_cast<std::size_t>(std::ftell(file())), '\0');
+    std::rewind(file());
+    EXPECT_EQ(std::fread(text.data(), 1, text.size(), file()), text.size());
+    return text;
+  }
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+};
+
+RunStart start_of(std::vector<std::uint64_t> seeds, int epochs) {
+  RunStart start;
+  start.task = "GridChaos-v0:s";
+  start.algorithm = "ovde_g";
+  start.seeds = std::move(seeds);
+  start.epochs = epochs;
+  start.updates_per_epoch = 100;
+  start.folder = "runs/x";
+  return start;
+}
+
+EpochRow row_of(int epoch, double eval_return, double success) {
+  EpochRow row;
+  row.epoch = epoch;
+  row.eval_return_mean = eval_return;
+  row.eval_success = success;
+  return row;
+}
+
+std::string run(const ConsoleStyle& style, int epochs) {
+  Console console;
+  const auto progress = console_progress(console.file(), style);
+  progress->run_started(start_of({0}, epochs));
+  for (int epoch = 0; epoch < epochs; ++epoch) progress->epoch_done(0, row_of(epoch, epoch, 0.5));
+  RunSummary summary;
+  summary.score = 42;
+  summary.first_goal_epoch_eval = 3;
+  progress->run_finished(std::vector{summary});
+  return console.text();
+}
+
+TEST(Progress, APipeGetsPlainLinesAndFewOfThem) {
+  const std::string text = run({.line_seconds = 1000}, 500);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4);  // start, first epoch, last epoch, result
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+  EXPECT_NE(text.find("ovde_g on GridChaos-v0:s, seed 0, 500 epochs"), std::string::npos);
+  EXPECT_NE(text.find("epoch   1/500"), std::string::npos);
+  EXPECT_NE(text.find("epoch 500/500  return  499.0  goal  50%"), std::string::npos);
+  EXPECT_NE(text.find("score 42.0, goal first reached in epoch 3, in runs/x\n"), std::string::npos);
+}
+
+TEST(Progress, ABarIsOneLineThatFitsTheTerminal) {
+  for (const int width : {20, 60, 80, 120}) {
+    const std::string text = run({.bar = true, .width = width, .draw_seconds = 0}, 30);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 2) << width;  // start and result
+    std::size_t from = text.find('\n') + 1;
+    while ((from = text.find('\r', from)) != std::string::npos) {
+      const std::size_t end = text.find("\x1b[K", ++from);
+      ASSERT_NE(end, std::string::npos);
+      EXPECT_LT(end - from, static_cast<std::size_t>(width));
+    }
+  }
+  EXPECT_NE(run({.bar = true, .width = 80, .draw_seconds = 0}, 30).find("[###"), std::string::npos);
+}
+
+TEST(Progress, ColourIsAskedFor) {
+  EXPECT_EQ(run({.bar = true, .colour = false, .unicode = true}, 3).find("\x1b[32m"),
+            std::string::npos);
+  EXPECT_NE(run({.bar = true, .colour = true, .unicode = true, .width = 120}, 3).find("\x1b[32m"),
+            std::string::npos);
+}
+
+TEST(Progress, APopulationShowsTheMeansOfItsAgents) {
+  Console console;
+  const auto progress = console_progress(console.file(), {.line_seconds = 0});
+  progress->run_started(start_of({10, 11}, 2));
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    progress->epoch_done(0, row_of(epoch, 10, 0));
+    progress->epoch_done(1, row_of(epoch, 20, 1));
+  }
+  RunSummary low, high;
+  low.score = 10;
+  high.score = 20;
+  high.first_goal_epoch_eval = 0;
+  progress->run_finished(std::vector{low, high});
+  const std::string text = console.text();
+  EXPECT_NE(text.find("2 agents (seeds 10 to 11)"), std::string::npos);
+  EXPECT_NE(text.find("epoch 2/2  return   15.0  goal  50%"), std::string::npos);
+  EXPECT_NE(text.find("score 15.0 on average (from 10.0 to 20.0), goal reached by 1 of 2"),
+            std::string::npos);
+}
+
+TEST(Progress, TasksWithoutAGoalDoNotMentionOne) {
+  Console console;
+  const auto progress = console_progress(console.file(), {});
+  progress->run_started(start_of({0}, 1));
+  progress->epoch_done(0, row_of(0, 5, EpochRow::kNone));
+  progress->run_finished(std::vector<RunSummary>(1));
+  EXPECT_EQ(console.text().find("goal"), std::string::npos);
+}
+
+TEST(Progress, ARunThatFailsLeavesTheCursorBelowItsBar) {
+  Console console;
+  {
+    const auto progress = console_progress(console.file(), {.bar = true});
+    progress->run_started(start_of({0}, 9));
+    progress->epoch_done(0, row_of(0, 5, 0));
+  }
+  EXPECT_EQ(console.text().back(), '\n');
+}
+
+TEST(Progress, AgentsMayReportFromTheirOwnThreads) {
+  Console console;
+  const auto progress = console_progress(console.file(), {.line_seconds = 0});
+  progress->run_started(start_of({0, 1, 2, 3}, 50));
+  std::vector<std::thread> threads;
+  for (int agent = 0; agent < 4; ++agent) {
+    threads.emplace_back([&, agent] {
+      for (int epoch = 0; epoch < 50; ++epoch) progress->epoch_done(agent, row_of(epoch, 1, 1));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string text = console.text();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 201);
+  EXPECT_NE(text.find("epoch 50/50"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ovde
