@@ -9,9 +9,10 @@ namespace ovde::cli {
 void run(const BenchCommand& command) {
   check_device(command.device);
   const bool update = command.what == "update";
+  const bool env = command.what == "env";
 
   BenchRequest request;
-  request.task = command.task;
+  request.task = env && command.task.empty() ? "HalfCheetah-v4" : command.task;
   request.algorithm = !command.algorithm.empty() ? command.algorithm : update ? "dsac" : "ovde_g";
   request.threads = thread_count(command.threads);
   request.population = command.population;
@@ -20,7 +21,13 @@ void run(const BenchCommand& command) {
   if (!request.task.empty()) find_task(request.task);
   find_algorithm(request.algorithm);
 
-  update ? bench_update(request) : bench_act(request);
+  if (update) {
+    bench_update(request);
+  } else if (env) {
+    bench_env(request);
+  } else {
+    bench_act(request);
+  }
 }
 
 }  // namespace ovde::cli

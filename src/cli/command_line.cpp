@@ -79,6 +79,7 @@ class Grammar {
     add_list();
     add_train();
     add_eval();
+    add_replay();
     add_bench();
   }
 
@@ -99,6 +100,7 @@ class Grammar {
     if (app_.got_subcommand("list")) return list_;
     if (app_.got_subcommand("train")) return train_;
     if (app_.got_subcommand("eval")) return eval_;
+    if (app_.got_subcommand("replay")) return replay_;
     return bench_;
   }
 
@@ -165,11 +167,23 @@ class Grammar {
     command->add_flag("--json", eval_.json, "print one JSON object");
   }
 
+  void add_replay() {
+    CLI::App* command = add_command(
+        "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ");
+    command->add_option("FILE", replay_.file, "the recording, JSON (docs/tasks.md)")->required();
+    command
+        ->add_option("--tolerance", replay_.tolerance,
+                     "largest difference allowed (1e-10; 1e-6 suits a recording from another "
+                     "architecture)")
+        ->type_name("X")
+        ->check(CLI::NonNegativeNumber);
+  }
+
   void add_bench() {
-    CLI::App* command =
-        add_command("bench", "Measure the speed of updates or of actions on this machine");
-    command->add_option("what", bench_.what, "update or act")->required();
-    command->add_option("--task", bench_.task, "take the sizes of this task (HalfCheetah's)")
+    CLI::App* command = add_command(
+        "bench", "Measure the speed of updates, of actions or of a task on this machine");
+    command->add_option("what", bench_.what, "update, act or env")->required();
+    command->add_option("--task", bench_.task, "this task, or its sizes (HalfCheetah)")
         ->type_name("ID");
     command->add_option("--algo", bench_.algorithm, "algorithm (update: dsac, act: ovde_g)")
         ->type_name("NAME");
@@ -213,13 +227,14 @@ class Grammar {
 
     if (name == "ovde list" && !list_.what.empty())
       check_word("list", list_.what, {"tasks", "algos", "config"}, name);
-    if (name == "ovde bench") check_word("benchmark", bench_.what, {"update", "act"}, name);
+    if (name == "ovde bench") check_word("benchmark", bench_.what, {"update", "act", "env"}, name);
   }
 
   CLI::App app_{"Noise-aware optimistic exploration in continuous control", "ovde"};
   ListCommand list_;
   TrainCommand train_;
   EvalCommand eval_;
+  ReplayCommand replay_;
   BenchCommand bench_;
 };
 

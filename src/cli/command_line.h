@@ -36,8 +36,13 @@ struct EvalCommand {
   bool json = false;
 };
 
+struct ReplayCommand {
+  std::string file;
+  double tolerance = 1e-10;
+};
+
 struct BenchCommand {
-  std::string what;  // update, act
+  std::string what;  // update, act, env
   std::string task;
   std::string algorithm;  // empty: the one that `what` is about
   int threads = 0;        // 0: all cores
@@ -46,7 +51,8 @@ struct BenchCommand {
   bool json = false;
 };
 
-using Command = std::variant<PrintCommand, ListCommand, TrainCommand, EvalCommand, BenchCommand>;
+using Command = std::variant<PrintCommand, ListCommand, TrainCommand, EvalCommand, ReplayCommand,
+                             BenchCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -9,6 +9,7 @@ void run(const PrintCommand& command);
 void run(const ListCommand& command);
 void run(const TrainCommand& command);
 void run(const EvalCommand& command);
+void run(const ReplayCommand& command);
 void run(const BenchCommand& command);
 
 // Shared by the commands: 0 means all cores; InputError for a device this build does not have.

@@ -17,4 +17,7 @@ struct BenchRequest {
 void bench_update(const BenchRequest& request);
 void bench_act(const BenchRequest& request);
 
+// The environment on one thread and on all of them, and the physics engine alone beside it.
+void bench_env(const BenchRequest& request);
+
 }  // namespace ovde

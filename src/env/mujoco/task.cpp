@@ -183,6 +183,11 @@ Task noisy(const MujocoTask& task) {
   return entry;
 }
 
+std::vector<MujocoTask> all_tasks() {
+  return {ant_task(),    half_cheetah_task(), hopper_task(), inverted_double_pendulum_task(),
+          pusher_task(), reacher_task()};
+}
+
 }  // namespace
 
 double sum_of_squares(std::span<const double> values) {
@@ -211,13 +216,17 @@ Out write_clipped(std::span<const double> values, double limit, Out out) {
 }
 
 std::vector<Task> mujoco_tasks() {
-  const MujocoTask all[] = {ant_task(),    half_cheetah_task(),
-                            hopper_task(), inverted_double_pendulum_task(),
-                            pusher_task(), reacher_task()};
   std::vector<Task> entries;
-  for (const MujocoTask& task : all) entries.push_back(standard(task));
-  for (const MujocoTask& task : all) entries.push_back(noisy(task));
+  for (const MujocoTask& task : all_tasks()) entries.push_back(standard(task));
+  for (const MujocoTask& task : all_tasks()) entries.push_back(noisy(task));
   return entries;
+}
+
+std::optional<MujocoTask> find_mujoco_task(const std::string& id) {
+  for (const MujocoTask& task : all_tasks()) {
+    if (id == standard(task).name || id == noisy(task).name) return task;
+  }
+  return std::nullopt;
 }
 
 }  // namespace ovde

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,6 +41,8 @@ MujocoTask hopper_task();
 MujocoTask inverted_double_pendulum_task();
 MujocoTask pusher_task();
 MujocoTask reacher_task();
+
+std::optional<MujocoTask> find_mujoco_task(const std::string& id);  // "Ant-v4", "NoisyAnt-v4"
 
 // Pieces that several tasks are made of.
 inline double square(double x) { return x * x; }

@@ -1,0 +1,23 @@
+// ovde replay: compares a task with recorded rollouts.
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "cli/commands.h"
+#include "env/replay.h"
+
+namespace ovde::cli {
+
+void run(const ReplayCommand& command) {
+  const ReplayResult result = replay(command.file);
+  fmt::print("{}: {} rollouts, {} steps{}\n", result.task, result.rollouts, result.steps,
+             result.arch.empty() ? "" : ", recorded on " + result.arch);
+  fmt::print("  first observation  {:.3g}\n", result.first_observation);
+  fmt::print("  observation        {:.3g}\n", result.observation);
+  fmt::print("  reward             {:.3g}\n", result.reward);
+  fmt::print("  ends that differ   {}\n", result.ends);
+  if (!result.within(command.tolerance))
+    throw Error(fmt::format("{} differs from the recording by more than {:g}", result.task,
+                            command.tolerance));
+}
+
+}  // namespace ovde::cli
