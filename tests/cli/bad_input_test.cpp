@@ -1,0 +1,142 @@
+// Bad input gets one clear line on standard error, exit code 2, and touches nothing.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/program.h"
+
+namespace ovde {
+namespace {
+
+const std::string kTrain = "train --task GridChaos-v0:s --algo sac ";
+
+struct Case {
+  std::string arguments;
+  std::vector<std::string> says;
+};
+
+void expect_refusals(const std::vector<Case>& cases, const Program& program = {}) {
+  const auto before = program.files();
+  for (const Case& c : cases) {
+    const Outcome outcome = program.run(c.arguments);
+    EXPECT_EQ(outcome.code, 2) << c.arguments;
+    EXPECT_EQ(outcome.out, "") << c.arguments;
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << c.arguments << "\n" << outcome.err;
+    EXPECT_TRUE(outcome.err.starts_with("ovde: ")) << outcome.err;
+    for (const std::string& words : c.says) {
+      EXPECT_NE(outcome.err.find(words), std::string::npos)
+          << c.arguments << "\n  should say: " << words << "\n  says: " << outcome.err;
+    }
+  }
+  EXPECT_EQ(program.files(), before);
+}
+
+TEST(BadInput, Commands) {
+  expect_refusals({
+      {"", {"no command given", "list, train, eval, bench"}},
+      {"trian", {"unknown command 'trian'", "did you mean train?", "list, train, eval, bench"}},
+      {"--verson", {"unknown option '--verson'", "did you mean --version?"}},
+      {"train --tsk x", {"unknown option '--tsk'", "did you mean --task?", "--seeds"}},
+      {"train GridChaos-v0", {"'GridChaos-v0' was not expected", "ovde train --help"}},
+      {"list taks", {"did you mean tasks?", "algos"}},
+      {"list tasks --markdown", {"ovde list config"}},
+      {"bench", {"required"}},
+      {"bench updat", {"did you mean update?", "act"}},
+      {"bench update --population 0", {"--population", "1 to 10000"}},
+  });
+}
+
+TEST(BadInput, TasksAlgorithmsAndDevices) {
+  expect_refusals({
+      {"train --algo sac", {"no task given", "ovde list tasks"}},
+      {"train --task GridChaos-v0", {"no algorithm given", "ovde list algos"}},
+      {"train --task GridChoas-v0 --algo sac", {"--task", "did you mean GridChaos-v0?"}},
+      {"train --task GridChaos-v0:x --algo sac", {"no preset 'x'", "s, a, b"}},
+      {"train --task GridChaos-v0 --algo ovd_g", {"--algo", "did you mean ovde_g?", "sac, dsac"}},
+      {"bench update --algo dsca", {"did you mean dsac?"}},
+      {"bench act --task Grid", {"unknown task 'Grid'"}},
+      {kTrain + "--device tpu", {"--device tpu", "cpu or cuda"}},
+      {kTrain + "--threads 0", {"--threads", "1 to 1024"}},
+      {kTrain + "--threads many", {"--threads"}},
+  });
+}
+
+TEST(BadInput, SeedsAndEpochs) {
+  expect_refusals({
+      {kTrain + "--seed -1", {"--seed", "a whole number from 0"}},
+      {kTrain + "--seed 1.5", {"--seed", "a whole number from 0"}},
+      {kTrain + "--seed", {"--seed"}},
+      {kTrain + "--seed 1 --seeds 0-3", {"--seed excludes --seeds"}},
+      {kTrain + "--seeds 3", {"--seeds 3", "such as 0-9"}},
+      {kTrain + "--seeds 5-2", {"A <= B"}},
+      {kTrain + "--seeds 0-99999999", {"at most 10000"}},
+      {kTrain + "--seeds 0-18446744073709551615", {"--seeds"}},
+      {kTrain + "--epochs 0", {"--epochs", "train.epochs = 0", "from 1 to"}},
+      {kTrain + "--epochs ten", {"--epochs", "\"ten\"", "must be a number"}},
+  });
+}
+
+TEST(BadInput, Keys) {
+  expect_refusals({
+      {kTrain + "--set train.bacth=3", {"'train.bacth'", "did you mean train.batch?", "replay"}},
+      {kTrain + "--set train.batch=0", {"train.batch = 0", "from 1 to 65536"}},
+      {kTrain + "--set train.replay=1e15", {"train.replay", "from 1 to 10000000"}},
+      {kTrain + "--set task.noise=[1,2]", {"task.noise = [1, 2]", "a list of 4 numbers"}},
+      {kTrain + "--set explore.gradient=ful", {"unit, raw, full", "did you mean full?"}},
+      {kTrain + "--set train.batch", {"table.key=value"}},
+      {kTrain + "--set critic.quantiles=5", {"sac has no quantile critics"}},
+      {kTrain + "--set critic.head=iqn", {"critic.head", "qr"}},
+  });
+}
+
+TEST(BadInput, Files) {
+  const Program program;
+  write_file_atomically(program.folder() / "bad.toml",
+                        std::string("[train]\nepochs = 3\nbatch = -1\n"));
+  write_file_atomically(program.folder() / "broken.toml", std::string("[train\n"));
+  expect_refusals(
+      {
+          {kTrain + "--config nowhere.toml", {"cannot read nowhere.toml", "No such file"}},
+          {kTrain + "--config .", {"cannot read .", "folder"}},
+          {kTrain + "--config bad.toml", {"bad.toml:3", "train.batch = -1", "from 1 to"}},
+          {kTrain + "--config broken.toml", {"broken.toml:1"}},
+          {kTrain + "--config /dev/zero", {"larger than"}},
+      },
+      program);
+}
+
+TEST(BadInput, Folders) {
+  const Program program;
+  write_file_atomically(program.folder() / "file", std::string("x"));
+  for (const char* name : {"single", "many/seed_0"}) {
+    std::filesystem::create_directories(program.folder() / name);
+    write_file_atomically(program.folder() / name / "config.toml", std::string("x"));
+  }
+  expect_refusals(
+      {
+          {kTrain + "--out single", {"folder single already holds a run"}},
+          {kTrain + "--out many", {"folder many already holds a run"}},
+          {kTrain + "--out file", {"cannot write to folder file"}},
+          {kTrain + "--out file/run", {"cannot write to folder file/run"}},
+          {kTrain + "--out /proc/ovde", {"cannot write to folder /proc/ovde"}},
+          {"eval nowhere", {"nowhere is not a folder"}},
+          {"eval .", {"no run"}},
+          {"eval many", {"name the folder of one", "many/seed_0"}},
+          {"eval single", {"config.toml:1"}},
+          {"eval", {"DIR is required"}},
+          {"eval single --episodes 0", {"--episodes", "1 to"}},
+      },
+      program);
+}
+
+TEST(BadInput, AnUnwritableFolderIsRefused) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const Program program;
+  std::filesystem::create_directory(program.folder() / "locked");
+  std::filesystem::permissions(program.folder() / "locked", std::filesystem::perms::owner_read);
+  expect_refusals({{kTrain + "--out locked/run", {"cannot write to folder locked/run"}}}, program);
+}
+
+}  // namespace
+}  // namespace ovde

@@ -1,0 +1,41 @@
+// Runs the real program in a folder of its own and keeps what it said and left behind.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "temporary_folder.h"
+#include "train/files.h"
+
+namespace ovde {
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+class Program {
+ public:
+  // `arguments` as a shell reads them; the program's folder is the current one.
+  Outcome run(const std::string& arguments) const {
+    const auto out = streams_.path() / "out", err = streams_.path() / "err";
+    const std::string command = "cd '" + folder_.path().string() + "' && '" + OVDE_PROGRAM + "' " +
+                                arguments + " >'" + out.string() + "' 2>'" + err.string() +
+                                "' </dev/null";
+    const int status = std::system(command.c_str());
+    if (!WIFEXITED(status)) throw std::runtime_error("the program did not exit: " + arguments);
+    return {WEXITSTATUS(status), read_file(out), read_file(err)};
+  }
+
+  const std::filesystem::path& folder() const { return folder_.path(); }
+  std::vector<std::string> files() const { return folder_.names(); }
+
+ private:
+  TemporaryFolder folder_, streams_;
+};
+
+}  // namespace ovde
