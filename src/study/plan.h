@@ -1,0 +1,139 @@
+// The plan of a study: a grid of rows (tasks) and columns (algorithms with options), the seeds of
+// each cell, and the paper's own figures to put beside. Data only: running it and reporting on it
+// are other files' business. docs/studies.md describes the file format.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/settings.h"
+
+namespace ovde {
+
+enum class Role { baseline, ours };  // `ours` is tested against each `baseline`
+
+// The option that a swept row or column differs by from its neighbours: the x axis of a figure.
+struct Swept {
+  std::string key;
+  OptionValue value;
+};
+
+struct Row {
+  std::string name;
+  std::string task;  // "NoisyAnt-v4", "GridChaos-v0:s"
+  std::optional<int> epochs;
+  std::vector<std::uint64_t> seeds;  // empty: the plan's
+  std::vector<Setting> settings;
+  std::optional<Swept> swept;
+  std::string where;  // "table1.toml:12"
+};
+
+struct Column {
+  std::string name;
+  std::string algorithm;
+  Role role = Role::baseline;
+  bool optional = false;  // left out where the algorithm does not exist, instead of an error
+  std::vector<Setting> settings;
+  std::optional<Swept> swept;
+  std::string where;
+};
+
+// What single cells have of their own. Stronger than the row's and the column's settings.
+struct Override {
+  std::vector<std::string> rows, columns;  // empty: all
+  std::optional<int> epochs;
+  std::vector<std::uint64_t> seeds;
+  std::vector<Setting> settings;
+};
+
+// Rows over which results are averaged and aggregated.
+struct Group {
+  std::string name;
+  std::vector<std::string> rows;
+};
+
+// A number as the paper prints it: 222.96 +- 41.93, "1250+", "<0.001".
+struct Figure {
+  enum class Bound { none, at_least, below };
+  double value = 0;
+  std::optional<double> deviation;
+  Bound bound = Bound::none;
+};
+
+struct Published {
+  std::string measure;  // score, frg, runtime, p_value
+  std::string row;      // of a row or a group
+  std::string column;
+  Figure figure;
+};
+
+// Fig. 2 of the paper: actions whose exploration ability follows from these three numbers.
+struct ExampleAction {
+  std::string panel, action;
+  double mean = 0, epistemic = 0, aleatoric = 0;
+};
+
+// What is drawn over the state space of GridChaos.
+struct Maps {
+  std::vector<double> steps;   // first and last step of the visits that are counted
+  std::vector<double> epochs;  // at which the uncertainties are shown
+  std::vector<double> state;   // at which they are shown over actions
+};
+
+struct Plan {
+  std::string name;  // the file's, without extension
+  std::string title;
+  std::string text;                   // a paragraph for the reader of the report
+  std::vector<std::string> measures;  // score, frg, runtime
+  std::vector<std::string> show;      // table, curves, bars, profile, sweep, maps, example
+  std::string relative_to;            // column that runtimes are divided by; empty: none
+  int epochs = 0;
+  std::vector<std::uint64_t> seeds;
+  std::vector<Setting> settings;  // of every cell
+
+  std::vector<Row> rows;
+  std::vector<Column> columns;
+  std::vector<Override> overrides;
+  std::vector<Group> groups;
+
+  std::string paper;       // where the figures are printed: "Table 1"
+  std::string paper_note;  // what to know about them
+  int paper_runs = 0;      // of which they are the mean
+  std::vector<Published> published;
+
+  std::vector<ExampleAction> example;
+  std::optional<Maps> maps;
+};
+
+// One cell of the grid: a population of runs, one for each seed.
+struct Cell {
+  std::string row, column;
+  std::string task, algorithm;
+  int epochs = 0;
+  std::vector<std::uint64_t> seeds;
+  std::vector<Setting>
+      settings;  // weakest first; names task, algorithm and epochs: for resolve_config()
+  // Relative to the study's folder, from the names of row and column. Cells that are the same runs
+  // (a baseline in two rows that differ in an option of ours) share the folder of the first.
+  std::string folder;
+};
+
+// InputError with file, line, key and the nearest valid word where the text is not a plan.
+Plan parse_plan(const std::string& text, const std::string& file_name);
+Plan read_plan(const std::filesystem::path& file);
+
+// The cells in order of rows, then columns.
+std::vector<Cell> expand(const Plan& plan);
+
+// The paper's figure for a cell or group; nullptr: it has none.
+const Figure* find_published(const Plan& plan, const std::string& measure, const std::string& row,
+                             const std::string& column);
+
+// The settings of every cell resolved, so that a mistake in the last cell shows before the first
+// runs. InputError as resolve_config() throws it.
+void check_settings(const Plan& plan);
+
+}  // namespace ovde

@@ -1,0 +1,275 @@
+// The TOML form of a plan: what the file may say. docs/studies.md has the same for users.
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+#include "agent/algorithm.h"
+#include "study/plan.h"
+#include "study/toml_reader.h"
+
+namespace ovde {
+
+namespace {
+
+const Words kMeasures = {"score", "frg", "runtime"};
+const Words kPaperMeasures = {"score", "frg", "runtime", "p_value"};
+const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "example"};
+
+template <typename Named>
+Words names_of(const std::vector<Named>& list) {
+  Words out;
+  for (const Named& entry : list) out.push_back(entry.name);
+  return out;
+}
+
+// A number as printed with a bound: "1250+", "<0.001".
+std::optional<Figure> bounded_figure(const std::string& printed) {
+  if (printed.size() < 2) return std::nullopt;
+  const bool at_least = printed.back() == '+';
+  if (!at_least && printed.front() != '<') return std::nullopt;
+  const std::string digits = at_least ? printed.substr(0, printed.size() - 1) : printed.substr(1);
+  try {
+    std::size_t used = 0;
+    const double value = std::stod(digits, &used);
+    if (used != digits.size()) return std::nullopt;
+    return Figure{value, std::nullopt, at_least ? Figure::Bound::at_least : Figure::Bound::below};
+  } catch (const std::logic_error&) {  // what std::stod throws on text that is no number
+    return std::nullopt;
+  }
+}
+
+class PlanFile {
+ public:
+  explicit PlanFile(const std::string& file_name) : in_(file_name) {}
+
+  Plan read(const toml::table& root) {
+    in_.check_keys(root, "a study",
+                   {"title", "text", "measures", "show", "relative_to", "epochs", "seeds", "set",
+                    "row", "column", "cell", "group", "paper", "example", "maps"});
+    plan_.name = std::filesystem::path(in_.file_name()).stem().string();
+    plan_.title = in_.text(root, "title").value_or(plan_.name);
+    plan_.text = in_.text(root, "text").value_or("");
+    plan_.measures = in_.words(root, "measures", "measure", kMeasures);
+    if (plan_.measures.empty()) plan_.measures = {"score"};
+    plan_.show = in_.words(root, "show", "way to show results", kShows);
+    plan_.epochs = epochs(root).value_or(0);
+    plan_.seeds = in_.seeds(root, "seeds");
+    plan_.settings = settings(root);
+
+    // the names first, then what refers to them
+    in_.for_each(root, "row", [&](const toml::table& entry) { read_row(entry); });
+    in_.for_each(root, "column", [&](const toml::table& entry) { read_column(entry); });
+    in_.for_each(root, "group", [&](const toml::table& entry) { read_group(entry); });
+    in_.for_each(root, "cell", [&](const toml::table& entry) { read_override(entry); });
+    in_.for_each(root, "example", [&](const toml::table& entry) { read_example(entry); });
+    if (const toml::table* paper = in_.table(root, "paper")) read_paper(*paper);
+    if (const toml::table* maps = in_.table(root, "maps")) read_maps(*maps);
+    if (const auto column = in_.text(root, "relative_to")) {
+      in_.check_word(*root.get("relative_to"), *column, "column", names_of(plan_.columns));
+      plan_.relative_to = *column;
+    }
+    check_grid(root);
+    return std::move(plan_);
+  }
+
+ private:
+  void read_row(const toml::table& entry) {
+    in_.check_keys(entry, "a row", {"name", "task", "epochs", "seeds", "set", "vary"});
+    Row row;
+    row.task = in_.required_text(entry, "a row", "task");
+    row.name = in_.text(entry, "name").value_or(row.task);
+    row.epochs = epochs(entry);
+    row.seeds = in_.seeds(entry, "seeds");
+    row.settings = settings(entry);
+    row.where = in_.where(entry);
+    add_varied(entry, "row", row, plan_.rows);
+  }
+
+  void read_column(const toml::table& entry) {
+    in_.check_keys(entry, "a column", {"name", "algorithm", "role", "optional", "set", "vary"});
+    Column column;
+    column.algorithm = in_.required_text(entry, "a column", "algorithm");
+    column.name = in_.text(entry, "name").value_or(column.algorithm);
+    column.optional = in_.flag(entry, "optional");
+    if (!column.optional) {
+      in_.check_word(*entry.get("algorithm"), column.algorithm, "algorithm",
+                     names_of(algorithms()));
+    }
+    if (const auto role = in_.text(entry, "role")) {
+      in_.check_word(*entry.get("role"), *role, "role", {"baseline", "ours"});
+      column.role = *role == "ours" ? Role::ours : Role::baseline;
+    }
+    column.settings = settings(entry);
+    column.where = in_.where(entry);
+    add_varied(entry, "column", column, plan_.columns);
+  }
+
+  void read_override(const toml::table& entry) {
+    in_.check_keys(entry, "a cell", {"row", "column", "epochs", "seeds", "set"});
+    Override own{in_.words(entry, "row", "row", names_of(plan_.rows)),
+                 in_.words(entry, "column", "column", names_of(plan_.columns)), epochs(entry),
+                 in_.seeds(entry, "seeds"), settings(entry)};
+    if (own.rows.empty() && own.columns.empty())
+      in_.refuse(entry, "a cell needs a row, a column or both");
+    plan_.overrides.push_back(std::move(own));
+  }
+
+  void read_group(const toml::table& entry) {
+    in_.check_keys(entry, "a group", {"name", "rows"});
+    Group group{in_.required_text(entry, "a group", "name"),
+                in_.words(entry, "rows", "row", names_of(plan_.rows))};
+    if (group.rows.empty()) in_.refuse(entry, "a group needs rows");
+    refuse_second(entry, "row or group", group.name, rows_and_groups());
+    plan_.groups.push_back(std::move(group));
+  }
+
+  void read_example(const toml::table& entry) {
+    in_.check_keys(entry, "an example", {"panel", "action", "mean", "epistemic", "aleatoric"});
+    const auto number = [&](const char* key) {
+      return in_.required_number(entry, "an example", key);
+    };
+    ExampleAction action{in_.required_text(entry, "an example", "panel"),
+                         in_.required_text(entry, "an example", "action"), number("mean"),
+                         number("epistemic"), number("aleatoric")};
+    if (action.epistemic < 0 || action.aleatoric <= 0) {
+      in_.refuse(entry, "epistemic must be at least 0 and aleatoric above 0");
+    }
+    plan_.example.push_back(std::move(action));
+  }
+
+  void read_maps(const toml::table& entry) {
+    in_.check_keys(entry, "maps", {"steps", "epochs", "state"});
+    Maps maps{in_.numbers(entry, "steps"), in_.numbers(entry, "epochs"),
+              in_.numbers(entry, "state")};
+    if (maps.steps.size() != 2 || maps.steps[0] >= maps.steps[1]) {
+      in_.refuse(entry, "maps needs steps = [first, last]");
+    }
+    plan_.maps = std::move(maps);
+  }
+
+  // [paper.<measure>]: a table of columns for each row
+  void read_paper(const toml::table& paper) {
+    Words keys = {"source", "runs", "note"};
+    keys.insert(keys.end(), kPaperMeasures.begin(), kPaperMeasures.end());
+    in_.check_keys(paper, "paper", keys);
+    plan_.paper = in_.required_text(paper, "paper", "source");
+    plan_.paper_note = in_.text(paper, "note").value_or("");
+    plan_.paper_runs = static_cast<int>(in_.integer(paper, "runs", 1, 1'000'000).value_or(0));
+
+    for (const std::string& measure : kPaperMeasures) {
+      const toml::table* rows = in_.table(paper, measure);
+      if (rows == nullptr) continue;
+      for (const auto& [row_key, row_node] : *rows) {
+        const std::string row(row_key.str());
+        in_.check_word(row_node, row, "row or group", rows_and_groups());
+        for (const auto& [column_key, node] : *in_.table(*rows, row)) {
+          const std::string column(column_key.str());
+          in_.check_word(node, column, "column", names_of(plan_.columns));
+          plan_.published.push_back({measure, row, column, figure(node)});
+        }
+      }
+    }
+  }
+
+  Figure figure(const toml::node& node) const {
+    if (node.is_number()) return {*node.value<double>(), std::nullopt, Figure::Bound::none};
+    if (const auto* pair = node.as_array(); pair != nullptr && pair->size() == 2) {
+      const auto value = (*pair)[0].value<double>(), deviation = (*pair)[1].value<double>();
+      if (value && deviation) return {*value, *deviation, Figure::Bound::none};
+    }
+    if (const auto printed = node.value_exact<std::string>()) {
+      if (const auto bounded = bounded_figure(*printed)) return *bounded;
+    }
+    in_.refuse(node, "a figure is a number, [mean, deviation], \"1250+\" or \"<0.001\"");
+  }
+
+  // A plan needs no grid if it has an example to show.
+  void check_grid(const toml::table& root) const {
+    if (plan_.rows.empty() && plan_.columns.empty() && !plan_.example.empty()) return;
+    if (plan_.rows.empty()) in_.refuse(root, "the study has no [[row]]");
+    if (plan_.columns.empty()) in_.refuse(root, "the study has no [[column]]");
+    for (const Row& row : plan_.rows) {
+      const auto lacks = [&](const char* key) {
+        throw InputError(fmt::format("{}: row '{}' has no {}, and neither has the study", row.where,
+                                     row.name, key));
+      };
+      if (plan_.epochs == 0 && !row.epochs) lacks("epochs");
+      if (plan_.seeds.empty() && row.seeds.empty()) lacks("seeds");
+    }
+  }
+
+  // `vary = { table.key = [v1, v2] }` stands for one row or column for each value, named after it.
+  template <typename Axis>
+  void add_varied(const toml::table& entry, const char* what, const Axis& axis,
+                  std::vector<Axis>& to) const {
+    const auto add = [&](Axis each) {
+      refuse_second(entry, what, each.name, names_of(to));
+      to.push_back(std::move(each));
+    };
+    const toml::table* vary = in_.table(entry, "vary");
+    if (vary == nullptr) return add(axis);
+
+    const auto leaves = in_.leaves(*vary);
+    const auto* values = leaves.size() == 1 ? leaves[0].second->as_array() : nullptr;
+    if (values == nullptr || values->empty())
+      in_.refuse(*vary, "vary takes one key and a list of its values");
+    const std::string& key = leaves[0].first;
+    for (const toml::node& node : *values) {
+      const OptionValue value = in_.option_value(node, key);
+      Axis each = axis;
+      each.name += " " + to_string(value);
+      each.settings.push_back({key, value, in_.where(node)});
+      each.swept = Swept{key, value};
+      add(std::move(each));
+    }
+  }
+
+  std::vector<Setting> settings(const toml::table& entry) const {
+    std::vector<Setting> out;
+    const toml::table* set = in_.table(entry, "set");
+    if (set == nullptr) return out;
+    for (const auto& [key, node] : in_.leaves(*set)) {
+      if (key.starts_with("run.") || key == "train.epochs") {
+        in_.refuse(*node, key + " does not go into set: use task, algorithm, seeds and epochs");
+      }
+      out.push_back({key, in_.option_value(*node, key), in_.where(*node)});
+    }
+    return out;
+  }
+
+  std::optional<int> epochs(const toml::table& entry) const {
+    const auto value = in_.integer(entry, "epochs", 1, 10'000'000);
+    return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
+  }
+
+  Words rows_and_groups() const {
+    Words out = names_of(plan_.rows);
+    for (const Group& group : plan_.groups) out.push_back(group.name);
+    return out;
+  }
+
+  void refuse_second(const toml::table& entry, const char* what, const std::string& name,
+                     const Words& taken) const {
+    if (std::ranges::find(taken, name) == taken.end()) return;
+    in_.refuse(entry, fmt::format("a second {} named '{}'", what, name));
+  }
+
+  TomlReader in_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan parse_plan(const std::string& text, const std::string& file_name) {
+  try {
+    return PlanFile(file_name).read(toml::parse(text, file_name));
+  } catch (const toml::parse_error& error) {
+    throw InputError(
+        fmt::format("{}:{}: {}", file_name, error.source().begin.line, error.description()));
+  }
+}
+
+}  // namespace ovde

@@ -1,0 +1,220 @@
+#include "study/toml_reader.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include <ovde/option.h>
+
+namespace ovde {
+
+namespace {
+
+constexpr std::uint64_t kLargestSeed =
+    (std::uint64_t{1} << 53) - 1;  // whole numbers up to here are doubles
+constexpr std::uint64_t kMostSeeds = 10'000;
+
+std::string suggestion(const std::string& word, const Words& valid) {
+  const std::string near = nearest(word, valid);
+  return near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near);
+}
+
+// The whole of `text` as a number from 0.
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "3" or "0-9"; empty if it is neither
+std::vector<std::uint64_t> seed_range(std::string_view text) {
+  const auto dash = text.find('-');
+  const auto first = whole_number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : whole_number(text.substr(dash + 1));
+  if (!first || !last || *last < *first || *last > kLargestSeed || *last - *first >= kMostSeeds)
+    return {};
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t seed = *first; seed <= *last; ++seed) out.push_back(seed);
+  return out;
+}
+
+// A list of different whole numbers; empty if it is not
+std::vector<std::uint64_t> seed_list(const toml::array& list) {
+  std::vector<std::uint64_t> out;
+  for (const toml::node& element : list) {
+    const auto value = element.value_exact<std::int64_t>();
+    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > kLargestSeed) return {};
+    if (std::ranges::find(out, static_cast<std::uint64_t>(*value)) != out.end()) return {};
+    out.push_back(static_cast<std::uint64_t>(*value));
+  }
+  return out;
+}
+
+void flatten(const toml::table& from, const std::string& prefix,
+             std::vector<TomlReader::Leaf>& to) {
+  for (const auto& [name, node] : from) {
+    const std::string key = prefix + std::string(name.str());
+    if (const auto* inner = node.as_table()) {
+      flatten(*inner, key + ".", to);
+    } else {
+      to.emplace_back(key, &node);
+    }
+  }
+}
+
+}  // namespace
+
+std::string TomlReader::where(const toml::node& node) const {
+  return fmt::format("{}:{}", file_name_, node.source().begin.line);
+}
+
+void TomlReader::refuse(const toml::node& node, const std::string& why) const {
+  throw InputError(fmt::format("{}: {}", where(node), why));
+}
+
+void TomlReader::check_keys(const toml::table& table, const std::string& what,
+                            const Words& valid) const {
+  for (const auto& [name, node] : table) {
+    const std::string key(name.str());
+    if (std::ranges::find(valid, key) != valid.end()) continue;
+    refuse(node, fmt::format("unknown key '{}'{}; {} has {}", key, suggestion(key, valid), what,
+                             fmt::join(valid, ", ")));
+  }
+}
+
+void TomlReader::check_word(const toml::node& node, const std::string& word,
+                            const std::string& what, const Words& valid) const {
+  if (std::ranges::find(valid, word) != valid.end()) return;
+  refuse(node, fmt::format("unknown {} '{}'{}; valid: {}", what, word, suggestion(word, valid),
+                           fmt::join(valid, ", ")));
+}
+
+std::optional<std::string> TomlReader::text(const toml::table& table,
+                                            const std::string& key) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return std::nullopt;
+  const auto value = node->value_exact<std::string>();
+  if (!value) refuse(*node, key + " must be a string");
+  return value;
+}
+
+std::optional<std::int64_t> TomlReader::integer(const toml::table& table, const std::string& key,
+                                                std::int64_t low, std::int64_t high) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return std::nullopt;
+  const auto value = node->value_exact<std::int64_t>();
+  if (!value || *value < low || *value > high) {
+    refuse(*node, fmt::format("{} must be a whole number from {} to {}", key, low, high));
+  }
+  return value;
+}
+
+bool TomlReader::flag(const toml::table& table, const std::string& key) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return false;
+  if (!node->is_boolean()) refuse(*node, key + " must be true or false");
+  return *node->value<bool>();
+}
+
+Words TomlReader::words(const toml::table& table, const std::string& key, const std::string& what,
+                        const Words& valid) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return {};
+  Words out;
+  const auto add = [&](const toml::node& element) {
+    const auto word = element.value_exact<std::string>();
+    if (!word) refuse(element, fmt::format("{} must be a string or a list of strings", key));
+    check_word(element, *word, what, valid);
+    out.push_back(*word);
+  };
+  if (const auto* list = node->as_array()) {
+    if (list->empty()) refuse(*node, fmt::format("{} is empty", key));
+    for (const toml::node& element : *list) add(element);
+  } else {
+    add(*node);
+  }
+  return out;
+}
+
+std::vector<double> TomlReader::numbers(const toml::table& table, const std::string& key) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return {};
+  if (!node->is_array()) refuse(*node, key + " must be a list of numbers");
+  return std::get<std::vector<double>>(option_value(*node, key));
+}
+
+std::vector<std::uint64_t> TomlReader::seeds(const toml::table& table,
+                                             const std::string& key) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return {};
+  std::vector<std::uint64_t> out;
+  if (const auto range = node->value_exact<std::string>()) out = seed_range(*range);
+  if (const auto* list = node->as_array()) out = seed_list(*list);
+  if (out.empty())
+    refuse(*node, key + " must be \"A-B\" or a list of different whole numbers from 0");
+  return out;
+}
+
+const toml::table* TomlReader::table(const toml::table& parent, const std::string& key) const {
+  const toml::node* node = parent.get(key);
+  if (node == nullptr) return nullptr;
+  if (!node->is_table()) refuse(*node, key + " must be a table");
+  return node->as_table();
+}
+
+void TomlReader::for_each(const toml::table& parent, const std::string& key,
+                          const std::function<void(const toml::table&)>& body) const {
+  const toml::node* node = parent.get(key);
+  if (node == nullptr) return;
+  const auto* list = node->as_array();
+  if (list == nullptr)
+    refuse(*node, fmt::format("{0} must be written [[{0}]], once for each", key));
+  for (const toml::node& element : *list) {
+    if (!element.is_table())
+      refuse(element, fmt::format("{0} must be written [[{0}]], once for each", key));
+    body(*element.as_table());
+  }
+}
+
+std::string TomlReader::required_text(const toml::table& table, const std::string& what,
+                                      const std::string& key) const {
+  const auto value = text(table, key);
+  if (!value || value->empty()) refuse(table, fmt::format("{} needs {}", what, key));
+  return *value;
+}
+
+double TomlReader::required_number(const toml::table& table, const std::string& what,
+                                   const std::string& key) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr || !node->is_number())
+    refuse(table, fmt::format("{} needs {}, a number", what, key));
+  return *node->value<double>();
+}
+
+std::vector<TomlReader::Leaf> TomlReader::leaves(const toml::table& table) const {
+  std::vector<Leaf> out;
+  flatten(table, "", out);
+  return out;
+}
+
+OptionValue TomlReader::option_value(const toml::node& node, const std::string& key) const {
+  if (const auto flag = node.value_exact<bool>()) return *flag;
+  if (node.is_number()) return *node.value<double>();
+  if (const auto word = node.value_exact<std::string>()) return *word;
+  const auto* array = node.as_array();
+  if (array == nullptr) {
+    refuse(node, key + " must be true or false, a number, a string or a list of numbers");
+  }
+  std::vector<double> list;
+  for (const toml::node& element : *array) {
+    if (!element.is_number()) refuse(element, key + " must be a list of numbers");
+    list.push_back(*element.value<double>());
+  }
+  return list;
+}
+
+}  // namespace ovde

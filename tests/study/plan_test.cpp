@@ -1,0 +1,223 @@
+// Plans: what a study file means, and what is said when it means nothing.
+#include "study/plan.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+namespace {
+
+const std::string kGrid = R"toml(
+epochs = 100
+seeds = "1-3"
+set = { train.batch = 64 }
+
+[[row]]
+name = "first"
+task = "GridChaos-v0:a"
+[[row]]
+name = "second, longer"
+task = "GridChaos-v0:b"
+epochs = 200
+set = { task.horizon = 50, explore.alpha = 0.2 }
+
+[[column]]
+name = "DSAC"
+algorithm = "dsac"
+[[column]]
+name = "OVDE(m)"
+algorithm = "ovde_m"
+role = "ours"
+set = { explore.alpha = 0.1 }
+)toml";
+
+std::map<std::string, std::string> values(const Cell& cell) {
+  std::map<std::string, std::string> out;
+  for (const Setting& setting : cell.settings) out[setting.key] = to_string(setting.value);
+  return out;
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    const Plan plan = parse_plan(text, "my.toml");
+    check_settings(plan);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Plan, ExpandsToRowsTimesColumns) {
+  const Plan plan = parse_plan(kGrid, "studies/my.toml");
+  EXPECT_EQ(plan.name, "my");
+  EXPECT_EQ(plan.columns[0].role, Role::baseline);
+  EXPECT_EQ(plan.columns[1].role, Role::ours);
+
+  const auto cells = expand(plan);
+  ASSERT_EQ(cells.size(), 4u);
+  EXPECT_EQ(cells[0].folder, "first/DSAC");
+  EXPECT_EQ(cells[1].folder, "first/OVDE-m");
+  EXPECT_EQ(cells[2].folder, "second-longer/DSAC");
+  EXPECT_EQ(cells[3].folder, "second-longer/OVDE-m");
+  EXPECT_EQ(cells[0].seeds, (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(cells[0].epochs, 100);
+  EXPECT_EQ(cells[2].epochs, 200);
+}
+
+TEST(Plan, LaterSettingsAreStronger) {
+  // plan < row < column < cell
+  const Plan plan = parse_plan(kGrid + R"toml(
+[[cell]]
+row = "second, longer"
+column = "OVDE(m)"
+epochs = 7
+seeds = [9]
+set = { train.batch = 32 }
+)toml",
+                               "my.toml");
+  const auto cells = expand(plan);
+  const auto first = values(cells[0]), last = values(cells[3]);
+  EXPECT_EQ(first.at("run.task"), "\"GridChaos-v0:a\"");
+  EXPECT_EQ(first.at("run.algorithm"), "\"dsac\"");
+  EXPECT_EQ(first.at("train.batch"), "64");
+  EXPECT_FALSE(first.contains("explore.alpha"));
+  EXPECT_EQ(last.at("explore.alpha"), "0.1");
+  EXPECT_EQ(last.at("train.batch"), "32");
+  EXPECT_EQ(last.at("train.epochs"), "7");
+  EXPECT_EQ(cells[3].seeds, std::vector<std::uint64_t>{9});
+  EXPECT_EQ(cells[1].seeds.size(), 3u);
+}
+
+TEST(Plan, FoldersDoNotDependOnTheOrderOfRows) {
+  const std::string third = "[[row]]\nname = \"third\"\ntask = \"GridChaos-v0:c\"\n";
+  std::string before = kGrid;
+  before.insert(before.find("[[row]]"), third);
+  std::set<std::string> folders;
+  for (const Cell& cell : expand(parse_plan(before, "my.toml"))) folders.insert(cell.folder);
+  for (const Cell& cell : expand(parse_plan(kGrid + third, "my.toml"))) {
+    EXPECT_TRUE(folders.contains(cell.folder)) << cell.folder;
+  }
+}
+
+TEST(Plan, EqualRunsShareAFolder) {
+  // two rows of the same task; an option of one column in one of them
+  const auto cells = expand(parse_plan(R"toml(
+epochs = 10
+seeds = "0"
+row = [{ name = "plain", task = "GridChaos-v0" }, { name = "small step", task = "GridChaos-v0" }]
+column = [{ algorithm = "dsac" }, { algorithm = "ovde_g" }]
+cell = [{ row = "small step", column = "ovde_g", set = { explore.alpha = 0.01 } }]
+)toml",
+                                       "my.toml"));
+  ASSERT_EQ(cells.size(), 4u);
+  EXPECT_EQ(cells[2].folder, "plain/dsac");
+  EXPECT_EQ(cells[3].folder, "small-step/ovde_g");
+}
+
+TEST(Plan, SweepsBecomeNamedColumns) {
+  const Plan plan = parse_plan(R"toml(
+epochs = 10
+seeds = "0"
+row = [{ task = "GridChaos-v0", name = "noise", vary = { task.noise = [[0, 0, 0, 0], [0.1, 0.5, 0.5, 0.1]] } }]
+column = [{ algorithm = "ovde_g", name = "alpha", vary = { explore.alpha = [0.05, 1] } }]
+)toml",
+                               "my.toml");
+  ASSERT_EQ(plan.columns.size(), 2u);
+  EXPECT_EQ(plan.columns[0].name, "alpha 0.05");
+  EXPECT_EQ(plan.columns[1].name, "alpha 1");
+  EXPECT_EQ(plan.columns[1].swept->key, "explore.alpha");
+  EXPECT_EQ(std::get<double>(plan.columns[1].swept->value), 1);
+  const auto cells = expand(plan);
+  EXPECT_EQ(values(cells[0]).at("explore.alpha"), "0.05");
+  EXPECT_EQ(values(cells[3]).at("task.noise"), "[0.1, 0.5, 0.5, 0.1]");
+  EXPECT_EQ(cells[3].folder, "noise-0.1-0.5-0.5-0.1/alpha-1");
+  check_settings(plan);
+}
+
+TEST(Plan, OptionalColumnsVanishUntilTheirAlgorithmExists) {
+  const std::string grid = "epochs = 1\nseeds = \"0\"\nrow = [{ task = \"GridChaos-v0\" }]\n";
+  const Plan plan = parse_plan(
+      grid + "column = [{ algorithm = \"dsac\" }, { algorithm = \"no_such\", optional = true }]",
+      "my.toml");
+  EXPECT_EQ(plan.columns.size(), 2u);
+  EXPECT_EQ(expand(plan).size(), 1u);
+}
+
+TEST(Plan, FiguresMayHaveDeviationsAndBounds) {
+  const Plan plan = parse_plan(kGrid + R"toml(
+[paper]
+source = "Table 9"
+runs = 5
+[paper.score]
+first = { DSAC = 3, "OVDE(m)" = [4.5, 0.25] }
+[paper.frg]
+first = { DSAC = "1250+" }
+[paper.p_value]
+first = { DSAC = "<0.001" }
+)toml",
+                               "my.toml");
+  EXPECT_EQ(find_published(plan, "score", "first", "DSAC")->value, 3);
+  EXPECT_EQ(find_published(plan, "score", "first", "OVDE(m)")->deviation, 0.25);
+  EXPECT_EQ(find_published(plan, "frg", "first", "DSAC")->value, 1250);
+  EXPECT_EQ(find_published(plan, "frg", "first", "DSAC")->bound, Figure::Bound::at_least);
+  EXPECT_EQ(find_published(plan, "p_value", "first", "DSAC")->value, 0.001);
+  EXPECT_EQ(find_published(plan, "p_value", "first", "DSAC")->bound, Figure::Bound::below);
+  EXPECT_EQ(find_published(plan, "score", "second, longer", "DSAC"), nullptr);
+}
+
+TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
+  const std::pair<std::string, std::string> table[] = {
+      {"epochs = [", "my.toml:1: "},
+      {"epoch = 5", "my.toml:1: unknown key 'epoch' (did you mean 'epochs'?); a study has title, "},
+      {"epochs = 0", "my.toml:1: epochs must be a whole number from 1 to 10000000"},
+      {"seeds = \"5-1\"",
+       "my.toml:1: seeds must be \"A-B\" or a list of different whole numbers from 0"},
+      {"seeds = [1, 1]", "my.toml:1: seeds must be"},
+      {"seeds = \"1-\"", "my.toml:1: seeds must be"},
+      {"measures = [\"scor\"]",
+       "my.toml:1: unknown measure 'scor' (did you mean 'score'?); valid: score, frg"},
+      {"row = 3", "my.toml:1: row must be written [[row]]"},
+      {"\n[[row]]\nname = \"x\"", "my.toml:2: a row needs task"},
+      {"[[row]]\ntask = \"GridChaos-v0\"\nsets = 1", "my.toml:3: unknown key 'sets'"},
+      {"[[column]]\nalgorithm = \"dsca\"",
+       "my.toml:2: unknown algorithm 'dsca' (did you mean 'dsac'?)"},
+      {"[[column]]\nalgorithm = \"dsac\"\nrole = \"our\"",
+       "my.toml:3: unknown role 'our' (did you mean 'ours'?)"},
+      {"[[column]]\nalgorithm = \"dsac\"\nset = { train.epochs = 3 }",
+       "my.toml:3: train.epochs does not go into set"},
+      {"[[column]]\nalgorithm = \"dsac\"\nvary = { a.b = 3 }", "my.toml:3: vary takes one key"},
+      {"title = \"empty\"", "my.toml:1: the study has no [[row]]"},
+      {kGrid + "[[row]]\nname = \"first\"\ntask = \"GridChaos-v0\"",
+       "my.toml:23: a second row named 'first'"},
+      {kGrid + "[[cell]]\nrow = \"frist\"",
+       "my.toml:24: unknown row 'frist' (did you mean 'first'?); valid: first,"},
+      {kGrid + "[paper]\nsource = \"T\"\nscore.first.DSCA = 3",
+       "my.toml:25: unknown column 'DSCA' (did you mean 'DSAC'?)"},
+      {kGrid + "[paper]\nsource = \"T\"\nscore.first.DSAC = \"3\"",
+       "my.toml:25: a figure is a number"},
+      // what resolve_config() says of the settings, with their place in the study file
+      {kGrid + "[[cell]]\ncolumn = \"DSAC\"\nset = { train.bacth = 3 }",
+       "my.toml:25: unknown key 'train.bacth' (did you mean train.batch?)"},
+      {kGrid + "[[cell]]\ncolumn = \"DSAC\"\nset = { train.batch = -3 }",
+       "my.toml:25: train.batch = -3: must be"},
+      {kGrid + "[[row]]\ntask = \"GridChaos-v1\"", "my.toml:23: unknown task 'GridChaos-v1'"},
+  };
+  for (const auto& [text, expected] : table) {
+    EXPECT_EQ(complaint(text).substr(0, expected.size()), expected) << complaint(text);
+  }
+}
+
+TEST(Plan, NamesThatWouldShareAFolderAreRefused) {
+  const Plan plan =
+      parse_plan(kGrid + "[[row]]\nname = \"first!\"\ntask = \"GridChaos-v0:c\"", "my.toml");
+  EXPECT_THROW(expand(plan), InputError);
+}
+
+}  // namespace
+}  // namespace ovde
