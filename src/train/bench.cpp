@@ -1,0 +1,181 @@
+#include "train/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <Eigen/Core>
+#include <fmt/format.h>
+
+#include "agent/agent.h"
+#include "math/team.h"
+#include "train/config.h"
+#include "train/json.h"
+#include "train/setup.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int kRounds = 15;
+constexpr double kRoundSeconds = 0.1;
+
+// Seconds of one call: `work` in rounds of about 0.1 s each.
+class Timer {
+ public:
+  explicit Timer(std::function<void()> work) : work_(std::move(work)) {
+    work_();  // touches memory, fills caches
+    repeats_ = std::max(1, static_cast<int>(kRoundSeconds / time(1)));
+  }
+  void round() { best_ = std::min(best_, time(repeats_)); }
+  double seconds() const { return best_; }
+
+ private:
+  double time(int repeats) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < repeats; ++i) work_();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
+  }
+  std::function<void()> work_;
+  int repeats_ = 1;
+  double best_ = 1e300;
+};
+
+// The rounds of all timers take turns, so that a slow moment of the machine hits them alike; the best round of each
+// counts.
+void run_interleaved(std::initializer_list<Timer*> timers) {
+  for (int i = 0; i < kRounds; ++i) {
+    for (Timer* timer : timers) timer->round();
+  }
+}
+
+// An agent of the asked-for kind and sizes with a filled replay buffer.
+AgentOptions bench_options(const BenchRequest& request) {
+  Config config = resolve_config({{"run.task", request.task.empty() ? "GridChaos-v0" : request.task, "bench"},
+                                  {"run.algorithm", request.algorithm, "bench"}});
+  AgentOptions options = agent_options(config, *make_environment(config), 0);
+  if (request.task.empty()) {
+    options.learner.observation_size = 17;
+    options.learner.action_size = 6;
+  }
+  options.replay = 10000;
+  return options;
+}
+
+std::unique_ptr<Agent> filled_agent(AgentOptions options, std::uint64_t seed) {
+  options.learner.seed = seed;
+  auto agent = std::make_unique<Agent>(options);
+  Random random(seed, Stream::user);
+  std::vector<double> s(options.learner.observation_size), next(s), a(options.learner.action_size);
+  for (std::int64_t i = 0; i < options.replay; ++i) {
+    for (double& x : s) x = random.normal();
+    for (double& x : next) x = random.normal();
+    for (double& x : a) x = random.uniform(-1, 1);
+    agent->remember(s, a, random.normal(), next, i % 100 == 0);
+  }
+  return agent;
+}
+
+// A plain product of two 256 x 256 matrices on every thread of the team.
+struct PlainProducts {
+  explicit PlainProducts(int threads) {
+    for (int i = 0; i < threads; ++i) {
+      matrices.push_back({Eigen::MatrixXf::Random(256, 256), Eigen::MatrixXf::Random(256, 256),
+                          Eigen::MatrixXf::Zero(256, 256)});
+    }
+  }
+  void run(Team& team) {
+    team.run(team.threads(), [this](int i) {
+      auto& [a, b, c] = matrices[i];
+      for (int repeat = 0; repeat < 20; ++repeat) c.noalias() = a * b;
+    });
+  }
+  double flop() const { return 20.0 * 2 * 256 * 256 * 256 * static_cast<double>(matrices.size()); }
+  struct Triple {
+    Eigen::MatrixXf a, b, c;
+  };
+  std::vector<Triple> matrices;
+};
+
+JsonObject row(const char* what, const BenchRequest& request, double per_second, double seconds) {
+  JsonObject object;
+  object.add("what", what)
+      .add("task", request.task.empty() ? "HalfCheetah sizes" : request.task)
+      .add("algo", request.algorithm)
+      .add("population", request.population)
+      .add("threads", request.threads)
+      .add("device", request.device)
+      .add("per_second", per_second)
+      .add("ms", 1e3 * seconds);
+  return object;
+}
+
+}  // namespace
+
+void bench_update(const BenchRequest& request) {
+  const AgentOptions options = bench_options(request);
+  std::vector<std::unique_ptr<Agent>> agents;
+  for (int i = 0; i < request.population; ++i) agents.push_back(filled_agent(options, i));
+
+  // as training does: one agent uses the threads inside its update, several have a thread each
+  Team team(request.threads);
+  Team alone(1);
+  Timer update([&] {
+    if (agents.size() == 1) {
+      agents[0]->update(team);
+    } else {
+      team.run(static_cast<int>(agents.size()), [&](int i) { agents[i]->update(alone); });
+    }
+  });
+  PlainProducts products(request.threads);
+  Timer plain([&] { products.run(team); });
+  run_interleaved({&update, &plain});
+
+  const double gflop = 1e-9 * agents[0]->learner().flop_per_update();
+  const double per_second = request.population / update.seconds();
+  const double gflops = gflop * per_second, gemm_gflops = 1e-9 * products.flop() / plain.seconds();
+  if (request.json) {
+    fmt::print("{}\n", row("update", request, per_second, update.seconds())
+                           .add("gflop_per_update", gflop)
+                           .add("gflops", gflops)
+                           .add("gemm_gflops", gemm_gflops)
+                           .add("efficiency", gflops / gemm_gflops)
+                           .line());
+  } else {
+    fmt::print("{} update, {} agent(s), {} thread(s): {:.3f} ms, {:.1f} updates/s\n", request.algorithm,
+               request.population, request.threads, 1e3 * update.seconds(), per_second);
+    fmt::print("  {:.1f} GFLOP/s in products; a plain 256 x 256 x 256 product {:.1f}; efficiency {:.0f} %\n", gflops,
+               gemm_gflops, 100 * gflops / gemm_gflops);
+  }
+}
+
+void bench_act(const BenchRequest& request) {
+  const AgentOptions options = bench_options(request);
+  const auto agent = filled_agent(options, 0);
+  std::vector<double> observation(options.learner.observation_size), action(options.learner.action_size);
+  Random random(1, Stream::user);
+  for (double& x : observation) x = random.normal();
+
+  // learning for a moment brings the networks into their usual state
+  Team team(request.threads);
+  for (int i = 0; i < 20; ++i) agent->update(team);
+
+  Timer behaviour([&] { agent->explore(observation, false, action); });
+  Timer policy([&] { agent->explore(observation, true, action); });
+  run_interleaved({&behaviour, &policy});
+
+  const double ratio = behaviour.seconds() / policy.seconds();
+  if (request.json) {
+    fmt::print("{}\n", row("act", request, 1 / behaviour.seconds(), behaviour.seconds())
+                           .add("policy_ms", 1e3 * policy.seconds())
+                           .add("ratio_to_policy", ratio)
+                           .line());
+  } else {
+    fmt::print("{} action: {:.2f} us; the policy's own action: {:.2f} us; ratio {:.2f}\n", request.algorithm,
+               1e6 * behaviour.seconds(), 1e6 * policy.seconds(), ratio);
+  }
+}
+
+}  // namespace ovde

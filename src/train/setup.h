@@ -1,0 +1,20 @@
+// From a resolved configuration to the objects it describes.
+#pragma once
+
+#include <memory>
+
+#include "agent/agent.h"
+#include "train/config.h"
+#include <ovde/env.h>
+
+namespace ovde {
+
+// The task as an agent sees it: with its noise and time limit, actions in [-1, 1].
+std::unique_ptr<Env> make_environment(const Config& config);
+
+// The box of the task's own actions, to which [-1, 1] is scaled.
+Box task_action_space(const Config& config);
+
+AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed);
+
+}  // namespace ovde
