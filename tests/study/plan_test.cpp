@@ -110,14 +110,16 @@ TEST(Plan, EqualRunsShareAFolder) {
   const auto cells = expand(parse_plan(R"toml(
 epochs = 10
 seeds = "0"
-row = [{ name = "plain", task = "GridChaos-v0" }, { name = "small step", task = "GridChaos-v0" }]
+row = [{ name = "plain", task = "GridChaos-v0" }, { name = "small step", task = "GridChaos-v0" },
+       { name = "other seed", task = "GridChaos-v0", seeds = "1" }]
 column = [{ algorithm = "dsac" }, { algorithm = "ovde_g" }]
 cell = [{ row = "small step", column = "ovde_g", set = { explore.alpha = 0.01 } }]
 )toml",
                                        "my.toml"));
-  ASSERT_EQ(cells.size(), 4u);
+  ASSERT_EQ(cells.size(), 6u);
   EXPECT_EQ(cells[2].folder, "plain/dsac");
   EXPECT_EQ(cells[3].folder, "small-step/ovde_g");
+  EXPECT_EQ(cells[4].folder, "other-seed/dsac");
 }
 
 TEST(Plan, SweepsBecomeNamedColumns) {
