@@ -1,6 +1,5 @@
 // What turns a model into a task: a few constants and three functions. Each task is one file that
-// fills this in; the rest (seeds, clipping, errors, saved state, injected noise) is the same for
-// all and lives in task.cpp.
+// fills this in; everything that is the same for all of them is in env.cpp.
 #pragma once
 
 #include <array>

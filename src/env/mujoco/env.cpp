@@ -1,0 +1,168 @@
+#include "env/mujoco/env.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+
+namespace {
+
+Box control_box(const mjModel& m) {
+  Box box;
+  for (int i = 0; i < m.nu; ++i) {
+    box.low.push_back(m.actuator_ctrlrange[2 * i]);
+    box.high.push_back(m.actuator_ctrlrange[2 * i + 1]);
+  }
+  return box;
+}
+
+// State coordinates by name: a joint's own name is its position, "<joint>_velocity" its velocity. A
+// free joint gives the place of its body: "<joint>_x", "_y", "_z".
+std::map<std::string, const double*> coordinates(const Simulation& s) {
+  const mjModel& m = s.model();
+  std::map<std::string, const double*> all;
+  for (int i = 0; i < m.njnt; ++i) {
+    const std::string name = mj_id2name(&m, mjOBJ_JOINT, i);
+    const double* const q = &s.q()[m.jnt_qposadr[i]];
+    if (m.jnt_type[i] == mjJNT_FREE) {
+      all[name + "_x"] = q;
+      all[name + "_y"] = q + 1;
+      all[name + "_z"] = q + 2;
+    } else {
+      all[name] = q;
+      all[name + "_velocity"] = &s.v()[m.jnt_dofadr[i]];
+    }
+  }
+  return all;
+}
+
+class MujocoEnv final : public Env {
+ public:
+  explicit MujocoEnv(const MujocoTask& task)
+      : task_(task),
+        simulation_(task.model, task.frame_skip),
+        action_space_(control_box(simulation_.model())),
+        coordinates_(coordinates(simulation_)),
+        action_(action_space_.low.size()),
+        position_push_(simulation_.v().size()),
+        velocity_push_(simulation_.v().size()) {
+    check_numbers(mjOBJ_BODY, task.bodies);
+    check_numbers(mjOBJ_SITE, task.sites);
+  }
+
+  int observation_size() const override { return task_.observation_size; }
+  const Box& action_space() const override { return action_space_; }
+
+  void reset(std::uint64_t seed, std::span<double> observation) override {
+    seed_ = seed;
+    begin(observation, [&](std::span<double> q, std::span<double> v) {
+      Random random(seed, Stream::environment);
+      task_.start(q, v, random);
+    });
+  }
+
+  bool set_state(std::span<const double> position, std::span<const double> velocity,
+                 std::span<double> observation) override {
+    if (position.size() != simulation_.q().size() || velocity.size() != simulation_.v().size()) {
+      throw InputError(fmt::format("{}-v4 has {} positions and {} velocities; got {} and {}",
+                                   task_.name, simulation_.q().size(), simulation_.v().size(),
+                                   position.size(), velocity.size()));
+    }
+    seed_ = 0;
+    begin(observation, [&](std::span<double> q, std::span<double> v) {
+      std::ranges::copy(position, q.begin());
+      std::ranges::copy(velocity, v.begin());
+    });
+    return true;
+  }
+
+  Step step(std::span<const double> action, std::span<double> observation) override {
+    // MuJoCo clips what it applies; the control cost must see the same numbers
+    for (std::size_t i = 0; i < action_.size(); ++i) {
+      action_[i] = std::clamp(action[i], action_space_.low[i], action_space_.high[i]);
+    }
+    ++steps_;
+    Step result;
+    with_context([&] { result = task_.step(simulation_, action_); });
+    task_.observe(simulation_, observation);
+    return result;
+  }
+
+  bool disturb(double scale, Random& random, std::span<double> observation) override {
+    for (double& x : position_push_) x = scale * random.normal();
+    for (double& x : velocity_push_) x = scale * random.normal();
+    with_context([&] { simulation_.push(position_push_, velocity_push_); });
+    task_.observe(simulation_, observation);
+    return true;
+  }
+
+  std::optional<double> coordinate(const std::string& name) const override {
+    const auto found = coordinates_.find(name);
+    return found == coordinates_.end() ? std::nullopt : std::optional(*found->second);
+  }
+
+  std::optional<Bytes> save() const override {
+    ByteWriter out;
+    out.put(seed_);
+    out.put(steps_);
+    simulation_.save(out);
+    return out.take();
+  }
+
+  bool restore(std::span<const std::byte> bytes) override {
+    ByteReader in(bytes);
+    seed_ = in.get<std::uint64_t>();
+    steps_ = in.get<std::int64_t>();
+    simulation_.restore(in);
+    return true;
+  }
+
+ private:
+  template <typename Place>
+  void begin(std::span<double> observation, Place place) {
+    steps_ = 0;
+    with_context([&] { simulation_.start(place); });
+    task_.observe(simulation_, observation);
+  }
+
+  // Says where in which run MuJoCo had trouble.
+  template <typename Function>
+  void with_context(Function function) {
+    try {
+      function();
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}-v4, seed {}, step {}: MuJoCo: {}", task_.name, seed_, steps_,
+                              error.what()));
+    }
+  }
+
+  void check_numbers(int type, const std::vector<std::pair<std::string, int>>& names) const {
+    for (const auto& [name, number] : names) {
+      if (mj_name2id(&simulation_.model(), type, name.c_str()) != number) {
+        throw Error(
+            fmt::format("model '{}' does not have '{}' as number {}", task_.model, name, number));
+      }
+    }
+  }
+
+  MujocoTask task_;
+  Simulation simulation_;
+  Box action_space_;
+  std::map<std::string, const double*> coordinates_;
+
+  std::uint64_t seed_ = 0;
+  std::int64_t steps_ = 0;  // in this episode
+  std::vector<double> action_, position_push_, velocity_push_;
+};
+
+}  // namespace
+
+std::unique_ptr<Env> make_mujoco_env(const MujocoTask& task) {
+  return std::make_unique<MujocoEnv>(task);
+}
+
+}  // namespace ovde
