@@ -89,15 +89,17 @@ MannWhitneyTest mann_whitney_test(std::span<const double> x, std::span<const dou
   check_sample(y, "Mann-Whitney test: second sample");
 
   const Ranking ranking = rank(x, y);
-  const int sum_x =
-      std::accumulate(ranking.doubled.begin(), ranking.doubled.begin() + std::ssize(x), 0);
+  const long long sum_x =
+      std::accumulate(ranking.doubled.begin(), ranking.doubled.begin() + std::ssize(x), 0LL);
   const auto n = static_cast<double>(x.size());
   const auto m = static_cast<double>(y.size());
-  const double u = sum_x / 2.0 - n * (n + 1) / 2;
+  const double u = static_cast<double>(sum_x) / 2 - n * (n + 1) / 2;
 
   const bool exact = method == MannWhitneyMethod::exact ||
                      (method == MannWhitneyMethod::automatic && x.size() + y.size() <= kExactRuns);
-  return {u, exact ? exact_p(ranking, x.size(), sum_x) : normal_p(ranking, n, m, u), exact};
+  return {u,
+          exact ? exact_p(ranking, x.size(), static_cast<int>(sum_x)) : normal_p(ranking, n, m, u),
+          exact};
 }
 
 }  // namespace ovde

@@ -9,7 +9,8 @@ namespace ovde {
 
 enum class MannWhitneyMethod {
   automatic,  // exact up to kExactRuns values in all, normal above
-  exact,      // the permutation distribution of the (mid)ranks at hand, ties included
+  exact,      // the permutation distribution of the (mid)ranks at hand, ties included; up to some
+              // hundreds
   normal,     // normal approximation with tie and continuity correction
 };
 

@@ -114,8 +114,8 @@ struct Cell {
   std::string task, algorithm;
   int epochs = 0;
   std::vector<std::uint64_t> seeds;
-  std::vector<Setting>
-      settings;  // weakest first; names task, algorithm and epochs: for resolve_config()
+  // Weakest first; task, algorithm and epochs among them: ready for resolve_config().
+  std::vector<Setting> settings;
   // Relative to the study's folder, from the names of row and column. Cells that are the same runs
   // (a baseline in two rows that differ in an option of ours) share the folder of the first.
   std::string folder;
