@@ -114,7 +114,7 @@ class Grammar {
   void add_list() {
     CLI::App* command =
         add_command("list", "Show the tasks, the algorithms and the keys of the configuration");
-    command->add_option("what", list_.what, "tasks, algos or config; all if left out");
+    command->add_option("WHAT", list_.what, "tasks, algos or config; all if left out");
     command->add_flag("--markdown", list_.markdown, "the configuration as docs/config.md has it");
   }
 
@@ -182,7 +182,7 @@ class Grammar {
   void add_bench() {
     CLI::App* command = add_command(
         "bench", "Measure the speed of updates, of actions or of a task on this machine");
-    command->add_option("what", bench_.what, "update, act or env")->required();
+    command->add_option("BENCHMARK", bench_.what, "update, act or env")->required();
     command->add_option("--task", bench_.task, "this task, or its sizes (HalfCheetah)")
         ->type_name("ID");
     command->add_option("--algo", bench_.algorithm, "algorithm (update: dsac, act: ovde_g)")

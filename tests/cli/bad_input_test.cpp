@@ -34,8 +34,8 @@ void expect_refusals(const std::vector<Case>& cases, const Program& program = {}
 
 TEST(BadInput, Commands) {
   expect_refusals({
-      {"", {"no command given", "list, train, eval, bench"}},
-      {"trian", {"unknown command 'trian'", "did you mean train?", "list, train, eval, bench"}},
+      {"", {"no command given", "list, train, eval"}},
+      {"trian", {"unknown command 'trian'", "did you mean train?", "list, train, eval"}},
       {"--verson", {"unknown option '--verson'", "did you mean --version?"}},
       {"train --tsk x", {"unknown option '--tsk'", "did you mean --task?", "--seeds"}},
       {"train GridChaos-v0", {"'GridChaos-v0' was not expected", "ovde train --help"}},
@@ -52,6 +52,7 @@ TEST(BadInput, TasksAlgorithmsAndDevices) {
       {"train --algo sac", {"no task given", "ovde list tasks"}},
       {"train --task GridChaos-v0", {"no algorithm given", "ovde list algos"}},
       {"train --task GridChoas-v0 --algo sac", {"--task", "did you mean GridChaos-v0?"}},
+      {"bench act --task \"$(printf 'a\\nb')\"", {"unknown task 'a b'"}},
       {"train --task GridChaos-v0:x --algo sac", {"no preset 'x'", "s, a, b"}},
       {"train --task GridChaos-v0 --algo ovd_g", {"--algo", "did you mean ovde_g?", "sac, dsac"}},
       {"bench update --algo dsca", {"did you mean dsac?"}},
@@ -86,6 +87,8 @@ TEST(BadInput, Keys) {
       {kTrain + "--set explore.gradient=ful", {"unit, raw, full", "did you mean full?"}},
       {kTrain + "--set train.batch", {"table.key=value"}},
       {kTrain + "--set critic.quantiles=5", {"sac has no quantile critics"}},
+      {kTrain + "--set noise.transition=true --set noise.coordinate=zz",
+       {"noise.coordinate", "'zz'"}},
       {kTrain + "--set critic.head=iqn", {"critic.head", "qr"}},
   });
 }

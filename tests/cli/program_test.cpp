@@ -1,6 +1,8 @@
 // What the program prints when all is well.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <ovde/env.h>
 #include "cli/program.h"
 
@@ -26,6 +28,44 @@ TEST(Program, ListsTasksAlgorithmsAndKeys) {
   }
   EXPECT_EQ(program.run("list algos").out.find("GridChaos"), std::string::npos);
   EXPECT_EQ(program.files(), std::vector<std::string>{});
+}
+
+// Small enough to train in an instant.
+const std::string kSmall =
+    "--set network.hidden=[8] --set train.batch=16 --set train.warmup_steps=50 "
+    "--set train.steps_per_epoch=20 --set train.eval_steps=100 --threads 1 ";
+
+TEST(Program, TrainsAndEvaluates) {
+  const Program program;
+  const Outcome trained =
+      program.run("train --task GridChaos-v0:e --algo ovde_g --epochs 3 --out run " + kSmall);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(trained.err, "");
+  EXPECT_NE(trained.out.find("epoch 3/3"), std::string::npos) << trained.out;
+  EXPECT_EQ(program.files(),
+            (std::vector<std::string>{"run", "run/config.toml", "run/policy.safetensors",
+                                      "run/progress.csv", "run/summary.json"}));
+
+  const Outcome evaluated = program.run("eval run --episodes 3 --json");
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  const auto json = nlohmann::json::parse(evaluated.out);
+  EXPECT_EQ(json.at("episodes"), 3);
+  EXPECT_TRUE(json.at("success_rate").is_number());
+  EXPECT_NE(program.run("eval run").out.find("10 episodes"), std::string::npos);
+}
+
+TEST(Program, TheConfigOfARunRepeatsIt) {
+  const Program program;
+  ASSERT_EQ(
+      program.run("train --task GridChaos-v0:s --algo dsac --seeds 3-4 --epochs 2 " + kSmall).code,
+      0);
+  const auto first = program.folder() / "runs/GridChaos-v0:s-dsac-3-4/seed_4";
+  ASSERT_TRUE(std::filesystem::exists(first / "policy.safetensors"));
+  const Outcome again =
+      program.run("train --config '" + (first / "config.toml").string() + "' --out again");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(read_file(first / "policy.safetensors") ==
+              read_file(program.folder() / "again/policy.safetensors"));
 }
 
 // docs/config.md is the program's own description of its keys. To bring it up to date:

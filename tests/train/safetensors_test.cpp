@@ -110,6 +110,16 @@ TEST(Safetensors, RefusesWhatIsNotConsistent) {
   }
 }
 
+// 2^64 elements are 0 to a product that is not watched.
+TEST(Safetensors, RefusesAShapeWhoseProductOverflows) {
+  std::string shape = "2";
+  for (int i = 1; i < 64; ++i) shape += ",2";
+  const std::string header =
+      R"({"a":{"dtype":"F32","shape":[)" + shape +
+      R"(],"data_offsets":[0,0]},"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  EXPECT_NE(complaint(by_hand(header, 8)).find("tensor 'a' has another size"), std::string::npos);
+}
+
 TEST(Safetensors, RefusesEveryTruncation) {
   const Bytes whole = to_safetensors(example());
   for (std::size_t size = 0; size < whole.size(); ++size) {
