@@ -19,9 +19,15 @@
 namespace ovde {
 namespace {
 
-const char* const names[] = {
-    "Ant-v4",    "HalfCheetah-v4", "Hopper-v4", "Pusher-v4", "InvertedDoublePendulum-v4",
-    "Reacher-v4"};
+const char* const names[] = {"Ant-v4",
+                             "HalfCheetah-v4",
+                             "Hopper-v4",
+                             "Pusher-v4",
+                             "InvertedDoublePendulum-v4",
+                             "InvertedPendulum-v4",
+                             "Reacher-v4",
+                             "Swimmer-v4",
+                             "Walker2d-v4"};
 
 std::unique_ptr<Env> make(const std::string& name) { return find_task(name).make({}); }
 

@@ -29,8 +29,16 @@ Task noisy(const MujocoTask& task) {
 }
 
 std::vector<MujocoTask> all_tasks() {
-  return {ant_task(),    half_cheetah_task(), hopper_task(), inverted_double_pendulum_task(),
-          pusher_task(), reacher_task()};
+  // those of the paper, then the others
+  return {ant_task(),
+          half_cheetah_task(),
+          hopper_task(),
+          inverted_double_pendulum_task(),
+          pusher_task(),
+          reacher_task(),
+          inverted_pendulum_task(),
+          swimmer_task(),
+          walker2d_task()};
 }
 
 }  // namespace

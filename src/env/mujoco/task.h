@@ -38,8 +38,11 @@ MujocoTask ant_task();
 MujocoTask half_cheetah_task();
 MujocoTask hopper_task();
 MujocoTask inverted_double_pendulum_task();
+MujocoTask inverted_pendulum_task();
 MujocoTask pusher_task();
 MujocoTask reacher_task();
+MujocoTask swimmer_task();
+MujocoTask walker2d_task();
 
 std::optional<MujocoTask> find_mujoco_task(const std::string& id);  // "Ant-v4", "NoisyAnt-v4"
 
