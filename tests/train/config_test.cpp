@@ -4,6 +4,7 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
+#include <ovde/random.h>
 #include "train/config.h"
 #include "train/config_keys.h"
 
@@ -256,6 +257,26 @@ TEST(Config, AResolvedFileGivesTheSameConfigAgain) {
   }
   EXPECT_FALSE(resolve({}) == resolve({"explore.alpha=0.1"}));
   EXPECT_FALSE(resolve({}) == resolve({"run.seed=1"}));
+}
+
+TEST(Config, SurvivesFlippedBitsAndTruncation) {
+  const std::string whole = to_toml(resolve({}), "0.0.0", "ovde train");
+  const auto read = [](const std::string& text) {
+    try {
+      resolve_config(parse_toml(text, "config.toml"));
+    } catch (const InputError&) {
+    }
+  };
+  Random random(1, Stream::user);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text = whole;
+    const std::uint32_t bit = random.below(static_cast<std::uint32_t>(8 * text.size()));
+    text[bit / 8] = static_cast<char>(text[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_NO_THROW(read(text)) << bit;
+  }
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_NO_THROW(read(whole.substr(0, size))) << size;
+  }
 }
 
 TEST(Config, EveryDefaultIsInItsOwnRange) {
