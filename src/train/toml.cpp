@@ -1,4 +1,15 @@
 // The one file that knows the TOML library, whose header is too large to include twice.
+
+// In version 3.3 of the library "[=x]" is enough to fail one of its assertions: a bad file, not a
+// reason to abort. Without assertions it would take the condition for granted, so they stay on.
+#undef NDEBUG
+
+namespace {
+struct TomlFault {};
+[[noreturn]] void toml_fault() { throw TomlFault(); }
+}  // namespace
+
+#define TOML_ASSERT(condition) ((condition) ? void() : toml_fault())
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
@@ -86,6 +97,8 @@ std::vector<Setting> parse_toml(const std::string& text, const std::string& file
   } catch (const toml::parse_error& error) {
     throw InputError(
         fmt::format("{}:{}: {}", file_name, error.source().begin.line, error.description()));
+  } catch (const TomlFault&) {
+    throw InputError(fmt::format("{}: not valid TOML", file_name));
   }
 }
 

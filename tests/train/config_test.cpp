@@ -227,6 +227,7 @@ TEST(Config, FilesAreComplainedAboutByLine) {
   EXPECT_EQ(refusal_of("[task]\nnoise = [1, \"a\"]\n"),
             "my.toml:2: task.noise must be a list of numbers");
   EXPECT_EQ(refusal_of("[task]\nstep = 2020-01-01\n").substr(0, 20), "my.toml:2: task.step");
+  EXPECT_EQ(refusal_of("[=x]\n"), "my.toml: not valid TOML");
   EXPECT_NE(refusal_of("[noise]\ncoordinate = \"a\\nb\"\n").find("must be printable"),
             std::string::npos);
 }
