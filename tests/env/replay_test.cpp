@@ -11,10 +11,6 @@
 namespace ovde {
 namespace {
 
-std::string recording(const std::string& task) {
-  return fmt::format("{}/tests/data/mujoco/{}.rollouts.json", OVDE_SOURCE_DIR, task);
-}
-
 std::string file_with(const std::string& text) {
   const auto path =
       std::filesystem::temp_directory_path() /
@@ -24,6 +20,10 @@ std::string file_with(const std::string& text) {
 }
 
 #ifdef OVDE_MUJOCO
+
+std::string recording(const std::string& task) {
+  return fmt::format("{}/tests/data/mujoco/{}.rollouts.json", OVDE_SOURCE_DIR, task);
+}
 
 // the recordings were made on this architecture; elsewhere the last bits differ and contacts
 // amplify them
