@@ -6,12 +6,15 @@
 #include <array>
 #include <barrier>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <thread>
 
+#include <fmt/format.h>
 #include <ovde/env.h>
 #include <ovde/error.h>
+
 #include "env/mujoco/guard.h"
 #include "env/noise.h"
 #include "env/wrappers.h"
@@ -146,6 +149,16 @@ TEST_P(MujocoTasks, TroubleIsAnErrorThatSaysWhere) {
 
   // and the environment is as good as new after a reset
   EXPECT_EQ(run(*env, 20, 7), expected);
+}
+
+TEST_P(MujocoTasks, AreDescribedInTheDocuments) {
+  std::ifstream file(OVDE_SOURCE_DIR "/docs/tasks.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto row =
+      text.find(fmt::format("| `{}` | {}: ", GetParam(), make(GetParam())->observation_size()));
+  ASSERT_NE(row, std::string::npos);
+  const std::string line = text.substr(row, text.find('\n', row) - row);
+  EXPECT_TRUE(line.ends_with(fmt::format("| {} |", find_task(GetParam()).horizon))) << line;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MujocoTasks, testing::ValuesIn(names), [](const auto& task) {
