@@ -1,5 +1,5 @@
-// A trained policy, loaded from a run's policy.safetensors: a function from observation to action that allocates
-// nothing and needs nothing of the rest of the library.
+// A trained policy, loaded from a run's policy.safetensors: a function from observation to action
+// that allocates nothing and needs nothing of the rest of the library.
 #pragma once
 
 #include <memory>

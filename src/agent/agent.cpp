@@ -17,7 +17,7 @@ Agent::Agent(const AgentOptions& options)
       behaviour_noise_(options.learner.seed, Stream::behaviour_noise),
       explorer_noise_(options.learner.seed, Stream::explorer),
       policy_(learner_.actor_shape()),
-      critics_(learner_.critic_shape(), options.learner.observation_size, {learner_.critic(0), learner_.critic(1)}),
+      critics_(learner_.critic_shape(), options.learner.observation_size),
       explorer_(make_explorer(options.algorithm, options.explore, options.learner.action_size,
                               options.learner.quantiles)),
       head_(options.learner.action_size),
@@ -26,12 +26,23 @@ Agent::Agent(const AgentOptions& options)
       next_observation_(options.learner.observation_size),
       action_(options.learner.action_size) {}
 
+// Acting happens in long stretches between updates: its copies of the networks are renewed when one
+// has passed.
+void Agent::load_networks() {
+  if (loaded_ == learner_.updates()) return;
+  policy_.load(learner_.actor());
+  if (explorer_) critics_.load(learner_.critic(0), learner_.critic(1));
+  loaded_ = learner_.updates();
+}
+
 void Agent::act(std::span<const double> observation, std::span<double> action) {
-  policy_.act(learner_.actor(), observation, action);
+  load_networks();
+  policy_.act(observation, action);
 }
 
 Decision Agent::explore(std::span<const double> observation, bool plain, std::span<double> action) {
-  policy_.head(learner_.actor(), observation, head_);
+  load_networks();
+  policy_.head(observation, head_);
   mean_ = head_.mean;
 
   Decision decision;
@@ -49,8 +60,8 @@ Decision Agent::explore(std::span<const double> observation, bool plain, std::sp
   return decision;
 }
 
-void Agent::remember(std::span<const double> observation, std::span<const double> action, double reward,
-                     std::span<const double> next_observation, bool terminal) {
+void Agent::remember(std::span<const double> observation, std::span<const double> action,
+                     double reward, std::span<const double> next_observation, bool terminal) {
   to_float(observation, observation_);
   to_float(action, action_);
   to_float(next_observation, next_observation_);

@@ -1,17 +1,17 @@
-// One agent: the learner, its replay buffer and its behaviour policy. Actions are in [-1, 1]. Knows nothing of
-// environments or files.
+// One agent: the learner, its replay buffer and its behaviour policy. Actions are in [-1, 1]. Knows
+// nothing of environments or files.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
+#include <ovde/random.h>
 #include "agent/algorithm.h"
 #include "agent/explore/explorer.h"
 #include "agent/learner.h"
 #include "agent/policy_pass.h"
 #include "agent/replay.h"
-#include <ovde/random.h>
 
 namespace ovde {
 
@@ -25,12 +25,15 @@ struct AgentOptions {
 // How the behaviour policy differs from the policy at one step.
 struct Decision {
   double m = std::numeric_limits<double>::quiet_NaN();  // OVD-Explorer's weight of the step
-  double shift = 0;                                     // length of the move of the mean, before the squash
+  double shift = 0;  // length of the move of the mean, before the squash
 };
 
 class Agent {
  public:
   explicit Agent(const AgentOptions& options);
+
+  // The team that acting may use from now on; null: none. It must outlive its use.
+  void use(Team* team) { critics_.use(team); }
 
   // The trained policy: tanh(mean).
   void act(std::span<const double> observation, std::span<double> action);
@@ -51,12 +54,15 @@ class Agent {
   Random& explorer_noise() { return explorer_noise_; }
 
  private:
+  void load_networks();
+
   Learner learner_;
   Replay replay_;
   Random behaviour_noise_, explorer_noise_;
   PolicyPass policy_;
   CriticPair critics_;
   std::unique_ptr<Explorer> explorer_;
+  std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what policy_ and critics_ hold
 
   ActorHead head_;
   std::vector<double> mean_;

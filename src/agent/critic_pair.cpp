@@ -3,30 +3,48 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <ovde/error.h>
 
 namespace ovde {
 
-CriticPair::CriticPair(const MlpShape& shape, int observation_size,
-                       std::array<std::span<const float>, 2> parameters)
+CriticPair::CriticPair(const MlpShape& shape, int observation_size)
     : observation_size_(observation_size),
-      parameters_(parameters),
       pass_{SinglePass(shape), SinglePass(shape)},
-      quantiles_(shape.outputs()),
-      output_gradient_(shape.outputs()),
-      input_gradient_(shape.inputs() - observation_size) {}
+      quantiles_(shape.outputs()) {
+  for (Gradients& gradients : gradients_) {
+    gradients.output.resize(shape.outputs());
+    gradients.input.resize(shape.inputs() - observation_size);
+  }
+}
+
+void CriticPair::load(std::span<const float> first, std::span<const float> second) {
+  pass_[0].load(first);
+  pass_[1].load(second);
+}
+
+template <typename Work>
+void CriticPair::for_each_critic(Work&& work) {
+  if (team_) {
+    team_->run_awake(2, work);
+  } else {
+    work(0);
+    work(1);
+  }
+}
 
 const QuantilePair& CriticPair::quantiles(std::span<const float> observation,
                                           std::span<const float> action) {
-  for (int k = 0; k < 2; ++k) {
+  for_each_critic([&](int k) {
     const auto input = pass_[k].input();
     std::ranges::copy(observation, input.begin());
     std::ranges::copy(action, input.begin() + observation_size_);
-    std::ranges::copy(pass_[k].forward(parameters_[k]), quantiles_.critic[k].begin());
+    std::ranges::copy(pass_[k].forward(), quantiles_.critic[k].begin());
+  });
+  for (int k = 0; k < 2; ++k) {
     for (const double z : quantiles_.critic[k]) {
-      if (!std::isfinite(z))
-        throw Error(k == 0 ? "the first critic's value is not finite"
-                           : "the second critic's value is not finite");
+      if (!std::isfinite(z)) throw Error(fmt::format("a value of critic {} is {}", k + 1, z));
     }
   }
   return quantiles_;
@@ -34,12 +52,13 @@ const QuantilePair& CriticPair::quantiles(std::span<const float> observation,
 
 void CriticPair::action_gradient(const QuantilePair& quantile_gradient,
                                  std::span<double> gradient) {
-  std::ranges::fill(gradient, 0.0);
-  for (int k = 0; k < 2; ++k) {
-    std::ranges::transform(quantile_gradient.critic[k], output_gradient_.begin(),
+  for_each_critic([&](int k) {
+    std::ranges::transform(quantile_gradient.critic[k], gradients_[k].output.begin(),
                            [](double x) { return static_cast<float>(x); });
-    pass_[k].backward(parameters_[k], output_gradient_, observation_size_, input_gradient_);
-    for (std::size_t d = 0; d < gradient.size(); ++d) gradient[d] += input_gradient_[d];
+    pass_[k].backward(gradients_[k].output, observation_size_, gradients_[k].input);
+  });
+  for (std::size_t d = 0; d < gradient.size(); ++d) {
+    gradient[d] = double{gradients_[0].input[d]} + gradients_[1].input[d];
   }
 }
 

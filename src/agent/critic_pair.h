@@ -7,15 +7,21 @@
 #include <vector>
 
 #include "agent/uncertainty.h"
+#include "math/team.h"
 #include "nn/single.h"
 
 namespace ovde {
 
 class CriticPair {
  public:
-  // `parameters` are read at every call and must outlive this.
-  CriticPair(const MlpShape& shape, int observation_size,
-             std::array<std::span<const float>, 2> parameters);
+  CriticPair(const MlpShape& shape, int observation_size);
+
+  // The team that evaluates the two critics side by side from now on, as far as it is awake; null:
+  // one after the other.
+  void use(Team* team) { team_ = team; }
+
+  // Takes over the critics' parameters; call it again when they have changed.
+  void load(std::span<const float> first, std::span<const float> second);
 
   // Evaluates both critics; the result stays valid until the next call.
   const QuantilePair& quantiles(std::span<const float> observation, std::span<const float> action);
@@ -24,11 +30,17 @@ class CriticPair {
   void action_gradient(const QuantilePair& quantile_gradient, std::span<double> gradient);
 
  private:
+  template <typename Work>
+  void for_each_critic(Work&& work);
+
+  Team* team_ = nullptr;
   int observation_size_;
-  std::array<std::span<const float>, 2> parameters_;
   std::array<SinglePass, 2> pass_;
   QuantilePair quantiles_;
-  std::vector<float> output_gradient_, input_gradient_;
+  struct Gradients {
+    std::vector<float> output, input;
+  };
+  std::array<Gradients, 2> gradients_;
 };
 
 }  // namespace ovde

@@ -7,22 +7,25 @@
 
 namespace ovde {
 
-std::span<const float> PolicyPass::forward(std::span<const float> parameters, std::span<const double> observation) {
-  std::ranges::transform(observation, pass_.input().begin(), [](double x) { return static_cast<float>(x); });
-  return pass_.forward(parameters);
+std::span<const float> PolicyPass::forward(std::span<const double> observation) {
+  std::ranges::transform(observation, pass_.input().begin(),
+                         [](double x) { return static_cast<float>(x); });
+  return pass_.forward();
 }
 
-void PolicyPass::head(std::span<const float> parameters, std::span<const double> observation, ActorHead& head) {
-  const auto out = forward(parameters, observation);
-  for (int d = 0; d < actions_; ++d) {
+void PolicyPass::head(std::span<const double> observation, ActorHead& head) {
+  const auto out = forward(observation);
+  const int actions = action_size();
+  for (int d = 0; d < actions; ++d) {
     head.mean[d] = out[d];
-    head.std[d] = std::exp(std::clamp(double{out[actions_ + d]}, double{kMinLogStd}, double{kMaxLogStd}));
+    head.std[d] =
+        std::exp(std::clamp(double{out[actions + d]}, double{kMinLogStd}, double{kMaxLogStd}));
   }
 }
 
-void PolicyPass::act(std::span<const float> parameters, std::span<const double> observation, std::span<double> action) {
-  const auto out = forward(parameters, observation);
-  for (int d = 0; d < actions_; ++d) action[d] = std::tanh(double{out[d]});
+void PolicyPass::act(std::span<const double> observation, std::span<double> action) {
+  const auto out = forward(observation);
+  for (int d = 0; d < action_size(); ++d) action[d] = std::tanh(double{out[d]});
 }
 
 }  // namespace ovde

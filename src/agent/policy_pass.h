@@ -1,4 +1,4 @@
-// The actor network at one observation: its Gaussian before the squash. Reads parameters, owns none.
+// The actor network at one observation: its Gaussian before the squash.
 #pragma once
 
 #include <span>
@@ -10,21 +10,23 @@ namespace ovde {
 
 class PolicyPass {
  public:
-  explicit PolicyPass(const MlpShape& actor_shape) : pass_(actor_shape), actions_(actor_shape.outputs() / 2) {}
+  explicit PolicyPass(const MlpShape& actor_shape) : pass_(actor_shape) {}
 
-  int observation_size() { return static_cast<int>(pass_.input().size()); }
-  int action_size() const { return actions_; }
+  // Takes over the actor's parameters; call it again when they have changed.
+  void load(std::span<const float> parameters) { pass_.load(parameters); }
 
-  void head(std::span<const float> parameters, std::span<const double> observation, ActorHead& head);
+  int observation_size() const { return pass_.inputs(); }
+  int action_size() const { return pass_.outputs() / 2; }
+
+  void head(std::span<const double> observation, ActorHead& head);
 
   // tanh(mean): how a trained policy acts.
-  void act(std::span<const float> parameters, std::span<const double> observation, std::span<double> action);
+  void act(std::span<const double> observation, std::span<double> action);
 
  private:
-  std::span<const float> forward(std::span<const float> parameters, std::span<const double> observation);
+  std::span<const float> forward(std::span<const double> observation);
 
   SinglePass pass_;
-  int actions_;
 };
 
 }  // namespace ovde

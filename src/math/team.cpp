@@ -1,24 +1,28 @@
 #include "math/team.h"
 
+#include <cassert>
 #include <utility>
 
 namespace ovde {
 
 namespace {
 
-// Rounds of an update follow each other within microseconds, so waiting begins with spinning. On a
-// machine that is shared, or after a long pause, the core is given away instead.
-template <typename Done>
-void spin_until(Done done) {
-  for (int i = 0; i < 20000; ++i) {
-    if (done()) return;
+constexpr int kSpins =
+    20000;  // a fraction of a millisecond: rounds of an update follow each other much faster
+
+inline void pause() {
 #if defined(__aarch64__)
-    asm volatile("isb");
+  asm volatile("isb");
 #elif defined(__x86_64__)
-    __builtin_ia32_pause();
+  __builtin_ia32_pause();
 #endif
-  }
 }
+
+constexpr std::uint64_t make_ticket(std::uint64_t round, int pieces) {
+  return round << 32 | static_cast<std::uint64_t>(pieces) << 16;
+}
+constexpr int pieces_of(std::uint64_t ticket) { return static_cast<int>(ticket >> 16 & 0xffff); }
+constexpr int next_of(std::uint64_t ticket) { return static_cast<int>(ticket & 0xffff); }
 
 }  // namespace
 
@@ -28,51 +32,65 @@ Team::Team(int threads) {
 
 Team::~Team() {
   stop_ = true;
-  ++round_;
-  round_.notify_all();
+  ++wakes_;
+  wakes_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
-void Team::start(int pieces, Call call, void* context) {
+void Team::run_round(int pieces, Call call, void* context, bool wake) {
+  assert(pieces < 0x10000);
   call_ = call;
   context_ = context;
-  pieces_ = pieces;
-  next_piece_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
+  done_.store(0, std::memory_order_relaxed);
+  const std::uint64_t round = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
+  ticket_.store(make_ticket(round, pieces));
+  if (wake && sleepers_.load() > 0) {
+    ++wakes_;
+    wakes_.notify_all();
+  }
 
-  take_pieces();
-
-  const auto finished = [this] { return busy_.load(std::memory_order_acquire) == 0; };
-  spin_until(finished);
-  for (int left = busy_.load(std::memory_order_acquire); left != 0;
-       left = busy_.load(std::memory_order_acquire)) {
-    busy_.wait(left, std::memory_order_acquire);
+  while (take_piece()) {
+  }
+  for (int spins = 0; done_.load(std::memory_order_acquire) < pieces; ++spins) {
+    // the pieces left are being worked on; if their threads have lost their cores, let them have
+    // this one
+    spins < kSpins ? pause() : std::this_thread::yield();
   }
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void Team::take_pieces() {
+// Takes and runs one piece, if one is left.
+bool Team::take_piece() {
+  std::uint64_t ticket = ticket_.load();
+  do {
+    if (next_of(ticket) >= pieces_of(ticket)) return false;
+  } while (!ticket_.compare_exchange_weak(ticket, ticket + 1));
   try {
-    for (int piece = next_piece_.fetch_add(1); piece < pieces_; piece = next_piece_.fetch_add(1)) {
-      call_(context_, piece);
-    }
+    call_(context_, next_of(ticket));
   } catch (...) {
     const std::lock_guard lock(error_mutex_);
     if (!error_) error_ = std::current_exception();
   }
+  done_.fetch_add(1, std::memory_order_release);
+  return true;
 }
 
 void Team::worker() {
-  std::uint32_t seen = 0;
-  for (;;) {
-    spin_until([&] { return round_.load(std::memory_order_acquire) != seen; });
-    round_.wait(seen, std::memory_order_acquire);
-    seen = round_.load(std::memory_order_acquire);
-    if (stop_) return;
-    take_pieces();
-    if (busy_.fetch_sub(1, std::memory_order_release) == 1) busy_.notify_one();
+  int spins = 0;
+  while (!stop_) {
+    if (take_piece()) {
+      spins = 0;
+    } else if (++spins < kSpins) {
+      pause();
+    } else {
+      // announce the sleep, then look once more: a round that began in between has seen the sleeper
+      // or is seen here
+      const std::uint32_t seen = wakes_.load();
+      ++sleepers_;
+      if (next_of(ticket_.load()) >= pieces_of(ticket_.load()) && !stop_) wakes_.wait(seen);
+      --sleepers_;
+      spins = 0;
+    }
   }
 }
 

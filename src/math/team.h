@@ -1,13 +1,15 @@
 // A fixed team of threads that runs numbered pieces of work side by side. Which thread runs a piece
 // never changes a result: the pieces are fixed by the work, not by the team. The caller is a member
-// of the team.
+// of the team and takes every piece that no other thread has taken, so a round never waits for a
+// thread that is asleep or off its core.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace ovde {
@@ -22,33 +24,46 @@ class Team {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Runs work(0) .. work(pieces - 1) and returns when all are done; rethrows the first exception.
+  // Threads that have gone to sleep are woken; for work of a few microseconds that costs more than
+  // it brings, and run_awake() lets them sleep.
   template <typename Work>
   void run(int pieces, Work&& work) {
-    if (workers_.empty() || pieces <= 1) {
-      for (int piece = 0; piece < pieces; ++piece) work(piece);
-      return;
-    }
-    start(
-        pieces,
-        [](void* context, int piece) {
-          (*static_cast<std::remove_reference_t<Work>*>(context))(piece);
-        },
-        const_cast<void*>(static_cast<const void*>(&work)));
+    start(pieces, work, true);
+  }
+  template <typename Work>
+  void run_awake(int pieces, Work&& work) {
+    start(pieces, work, false);
   }
 
  private:
   using Call = void (*)(void* context, int piece);
-  void start(int pieces, Call call, void* context);
-  void take_pieces();
+
+  template <typename Work>
+  void start(int pieces, Work& work, bool wake) {
+    if (workers_.empty() || pieces <= 1) {
+      for (int piece = 0; piece < pieces; ++piece) work(piece);
+      return;
+    }
+    const Call call = [](void* context, int piece) { (*static_cast<Work*>(context))(piece); };
+    run_round(pieces, call, const_cast<void*>(static_cast<const void*>(&work)), wake);
+  }
+
+  void run_round(int pieces, Call call, void* context, bool wake);
+  bool take_piece();
   void worker();
 
   std::vector<std::thread> workers_;
+
+  // What there is to do. `ticket_` says which round it is, how many pieces it has and which is the
+  // next: taking a piece is one compare-and-swap, and whoever has taken one may read the rest,
+  // since the round cannot end before it is done.
+  std::atomic<std::uint64_t> ticket_{0};  // round << 32 | pieces << 16 | next piece
   Call call_ = nullptr;
   void* context_ = nullptr;
-  int pieces_ = 0;
-  std::atomic<int> next_piece_{0};
-  std::atomic<int> busy_{0};  // workers that have not finished this round
-  std::atomic<std::uint32_t> round_{0};
+  std::atomic<int> done_{0};
+
+  std::atomic<std::uint32_t> wakes_{0};  // sleepers wait for it to change
+  std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
   std::mutex error_mutex_;
   std::exception_ptr error_;

@@ -1,5 +1,7 @@
-// A network evaluated for one input at a time, straight from its flat parameter buffer: what acting
-// needs. Half of the hidden units are usually off; the backward pass skips them.
+// A network evaluated for one input at a time: what acting needs. It keeps a copy of the weights in
+// tiles of outputs, laid out in the order in which both directions read them: such a pass is as
+// fast as the cache delivers the weights, and skipping the hidden units that are off would gain
+// nothing.
 #pragma once
 
 #include <span>
@@ -14,24 +16,35 @@ class SinglePass {
   SinglePass() = default;
   explicit SinglePass(const MlpShape& shape);
 
+  // Takes over the parameters; call it again when they have changed.
+  void load(std::span<const float> parameters);
+
+  int inputs() const { return shape_.inputs(); }
+  int outputs() const { return shape_.outputs(); }
+
   // Where the caller puts the input before forward().
   std::span<float> input() {
-    return {activations_.front().data(), static_cast<std::size_t>(shape_.inputs())};
+    return {layers_.front().input.data(), static_cast<std::size_t>(inputs())};
   }
 
   // Returns the output; it stays valid, and backward() refers to it, until the next call.
-  std::span<const float> forward(std::span<const float> parameters);
+  std::span<const float> forward();
 
   // The gradient of inputs first .. first + input_gradient.size() - 1, given that of the output.
-  void backward(std::span<const float> parameters, std::span<const float> output_gradient,
-                int first, std::span<float> input_gradient);
+  void backward(std::span<const float> output_gradient, int first, std::span<float> input_gradient);
 
  private:
+  struct Layer {
+    int inputs, outputs, tiles;
+    Buffer weights;  // [tile of outputs][input][kTile]
+    Buffer bias;     // [tile][kTile]
+    Buffer input;    // what the layer is given
+  };
+
   MlpShape shape_;
-  std::vector<Buffer>
-      activations_;  // input, hidden, output; padded with zeros like the weights' rows
-  Buffer delta_, next_delta_;
-  std::vector<int> active_;
+  std::vector<Layer> layers_;
+  Buffer output_, delta_;
+  Buffer partial_;  // sums of the backward pass, one vector for each input
 };
 
 }  // namespace ovde

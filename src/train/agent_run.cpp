@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <ovde/error.h>
 #include "math/statistics.h"
 #include "train/evaluate.h"
 #include "train/setup.h"
-#include <ovde/error.h>
 
 namespace ovde {
 
@@ -33,6 +33,7 @@ AgentRun::AgentRun(const Config& config, std::uint64_t seed)
       action_(env_->action_space().size()) {}
 
 EpochRow AgentRun::epoch(Team& team) {
+  agent_->use(&team);
   EpochRow row;
   row.epoch = epochs_done_;
   if (epochs_done_ == 0) {
@@ -48,7 +49,9 @@ EpochRow AgentRun::epoch(Team& team) {
   row.explore_episodes = collected.episodes;
   if (collected.episodes > 0) {
     row.explore_return_mean = collected.returns / static_cast<double>(collected.episodes);
-    if (has_goal_) row.explore_success = static_cast<double>(collected.successes) / static_cast<double>(collected.episodes);
+    if (has_goal_)
+      row.explore_success =
+          static_cast<double>(collected.successes) / static_cast<double>(collected.episodes);
   }
   row.m = collected.m / n;
   row.shift = collected.shift / n;
@@ -100,8 +103,9 @@ void AgentRun::collect(std::int64_t steps, bool warm_up, Collected& collected) {
 void AgentRun::evaluate_policy(EpochRow& row) {
   const Random seeds(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_));
   const auto act = [this](auto observation, auto action) { agent_->act(observation, action); };
-  const EvaluationResult result = evaluate(*evaluation_env_, act, seeds, config_.train.integer("eval_steps"),
-                                           std::numeric_limits<int>::max());
+  const EvaluationResult result =
+      evaluate(*evaluation_env_, act, seeds, config_.train.integer("eval_steps"),
+               std::numeric_limits<int>::max());
   row.eval_return_mean = mean(result.returns);
   row.eval_return_std = standard_deviation(result.returns);
   row.eval_length_mean = mean(result.lengths);
@@ -127,15 +131,17 @@ void AgentRun::learn(std::int64_t updates, Team& team, EpochRow& row) {
 
 // A parameter can overflow in the very last step of an epoch, before any loss has seen it.
 void AgentRun::check_parameters() const {
-  for (const float p : agent_->learner().actor()) check_finite(p, "a parameter of the actor", where());
+  for (const float p : agent_->learner().actor())
+    check_finite(p, "a parameter of the actor", where());
   for (int k = 0; k < 2; ++k) {
-    for (const float p : agent_->learner().critic(k)) check_finite(p, "a parameter of a critic", where());
+    for (const float p : agent_->learner().critic(k))
+      check_finite(p, "a parameter of a critic", where());
   }
 }
 
 std::string AgentRun::where() const {
-  return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task, seed_, epochs_done_,
-                     env_steps_, agent_->learner().updates());
+  return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task,
+                     seed_, epochs_done_, env_steps_, agent_->learner().updates());
 }
 
 }  // namespace ovde

@@ -1,5 +1,5 @@
-// One agent of a run at work: the agent, its two environments and where it is in the protocol. Knows nothing of files;
-// what it returns is written by the trainer.
+// One agent of a run at work: the agent, its two environments and where it is in the protocol.
+// Knows nothing of files; what it returns is written by the trainer.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include <ovde/env.h>
 #include "agent/agent.h"
 #include "math/team.h"
 #include "train/config.h"
 #include "train/metrics.h"
-#include <ovde/env.h>
 
 namespace ovde {
 
@@ -19,9 +19,9 @@ class AgentRun {
  public:
   AgentRun(const Config& config, std::uint64_t seed);
 
-  // One epoch of the protocol: evaluate the current policy, collect n steps with the behaviour policy, do n updates.
-  // The first one begins with the warm-up. Error if a number stops being finite or the environment fails; it says
-  // which and where.
+  // One epoch of the protocol: evaluate the current policy, collect n steps with the behaviour
+  // policy, do n updates. The first one begins with the warm-up. Error if a number stops being
+  // finite or the environment fails; it says which and where.
   EpochRow epoch(Team& team);
 
   int epochs_done() const { return epochs_done_; }

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include <Eigen/Core>
 #include <fmt/format.h>
+#include <Eigen/Core>
 
 #include "agent/agent.h"
 #include "math/team.h"
@@ -36,15 +36,16 @@ class Timer {
   double time(int repeats) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < repeats; ++i) work_();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+           repeats;
   }
   std::function<void()> work_;
   int repeats_ = 1;
   double best_ = 1e300;
 };
 
-// The rounds of all timers take turns, so that a slow moment of the machine hits them alike; the best round of each
-// counts.
+// The rounds of all timers take turns, so that a slow moment of the machine hits them alike; the
+// best round of each counts.
 void run_interleaved(std::initializer_list<Timer*> timers) {
   for (int i = 0; i < kRounds; ++i) {
     for (Timer* timer : timers) timer->round();
@@ -53,8 +54,9 @@ void run_interleaved(std::initializer_list<Timer*> timers) {
 
 // An agent of the asked-for kind and sizes with a filled replay buffer.
 AgentOptions bench_options(const BenchRequest& request) {
-  Config config = resolve_config({{"run.task", request.task.empty() ? "GridChaos-v0" : request.task, "bench"},
-                                  {"run.algorithm", request.algorithm, "bench"}});
+  Config config =
+      resolve_config({{"run.task", request.task.empty() ? "GridChaos-v0" : request.task, "bench"},
+                      {"run.algorithm", request.algorithm, "bench"}});
   AgentOptions options = agent_options(config, *make_environment(config), 0);
   if (request.task.empty()) {
     options.learner.observation_size = 17;
@@ -144,23 +146,28 @@ void bench_update(const BenchRequest& request) {
                            .add("efficiency", gflops / gemm_gflops)
                            .line());
   } else {
-    fmt::print("{} update, {} agent(s), {} thread(s): {:.3f} ms, {:.1f} updates/s\n", request.algorithm,
-               request.population, request.threads, 1e3 * update.seconds(), per_second);
-    fmt::print("  {:.1f} GFLOP/s in products; a plain 256 x 256 x 256 product {:.1f}; efficiency {:.0f} %\n", gflops,
-               gemm_gflops, 100 * gflops / gemm_gflops);
+    fmt::print("{} update, {} agent(s), {} thread(s): {:.3f} ms, {:.1f} updates/s\n",
+               request.algorithm, request.population, request.threads, 1e3 * update.seconds(),
+               per_second);
+    fmt::print(
+        "  {:.1f} GFLOP/s in products; a plain 256 x 256 x 256 product {:.1f}; efficiency {:.0f} "
+        "%\n",
+        gflops, gemm_gflops, 100 * gflops / gemm_gflops);
   }
 }
 
 void bench_act(const BenchRequest& request) {
   const AgentOptions options = bench_options(request);
   const auto agent = filled_agent(options, 0);
-  std::vector<double> observation(options.learner.observation_size), action(options.learner.action_size);
+  std::vector<double> observation(options.learner.observation_size),
+      action(options.learner.action_size);
   Random random(1, Stream::user);
   for (double& x : observation) x = random.normal();
 
   // learning for a moment brings the networks into their usual state
   Team team(request.threads);
   for (int i = 0; i < 20; ++i) agent->update(team);
+  agent->use(&team);
 
   Timer behaviour([&] { agent->explore(observation, false, action); });
   Timer policy([&] { agent->explore(observation, true, action); });
@@ -173,8 +180,8 @@ void bench_act(const BenchRequest& request) {
                            .add("ratio_to_policy", ratio)
                            .line());
   } else {
-    fmt::print("{} action: {:.2f} us; the policy's own action: {:.2f} us; ratio {:.2f}\n", request.algorithm,
-               1e6 * behaviour.seconds(), 1e6 * policy.seconds(), ratio);
+    fmt::print("{} action: {:.2f} us; the policy's own action: {:.2f} us; ratio {:.2f}\n",
+               request.algorithm, 1e6 * behaviour.seconds(), 1e6 * policy.seconds(), ratio);
   }
 }
 

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <limits>
 
+#include <ovde/policy.h>
 #include "train/run_folder.h"
 #include "train/setup.h"
-#include <ovde/policy.h>
 
 namespace ovde {
 
@@ -14,7 +14,8 @@ std::uint64_t next_episode_seed(Random& seeds) {
   return high << 32 | seeds.bits();
 }
 
-EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps, int episodes) {
+EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps,
+                          int episodes) {
   const auto start = std::chrono::steady_clock::now();
   EvaluationResult result;
   std::vector<double> observation(env.observation_size()), action(env.action_space().size());
@@ -46,8 +47,9 @@ EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t s
 EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed) {
   const auto env = make_environment(read_config(run));
   Policy policy = Policy::load((run / "policy.safetensors").string());
-  return evaluate(*env, [&](auto observation, auto action) { policy.act_unit(observation, action); },
-                  Random(seed, Stream::evaluation_seeds), std::numeric_limits<std::int64_t>::max(), episodes);
+  return evaluate(
+      *env, [&](auto observation, auto action) { policy.act_unit(observation, action); },
+      Random(seed, Stream::evaluation_seeds), std::numeric_limits<std::int64_t>::max(), episodes);
 }
 
 }  // namespace ovde

@@ -20,8 +20,9 @@ struct EvaluationResult {
 
 using Act = std::function<void(std::span<const double> observation, std::span<double> action)>;
 
-// Whole episodes until `steps` steps or `episodes` episodes are used up; an episode that the steps do not reach to the
-// end of is left out, unless it is the only one. Episode seeds are drawn from `seeds`.
+// Whole episodes until `steps` steps or `episodes` episodes are used up; an episode that the steps
+// do not reach to the end of is left out, unless it is the only one. Episode seeds are drawn from
+// `seeds`.
 EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps, int episodes);
 
 // The policy that a run left behind.

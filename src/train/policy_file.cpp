@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <ovde/error.h>
+#include <ovde/policy.h>
 #include "agent/policy_pass.h"
 #include "train/safetensors.h"
 #include "train/version.h"
-#include <ovde/error.h>
-#include <ovde/policy.h>
 
 namespace ovde {
 
@@ -23,15 +23,17 @@ Tensor vector_tensor(std::vector<float> values) {
 
 }  // namespace
 
-void write_policy(const std::filesystem::path& path, const MlpShape& shape, std::span<const float> parameters,
-                  const Box& action_space, const Config& config, std::uint64_t seed) {
+void write_policy(const std::filesystem::path& path, const MlpShape& shape,
+                  std::span<const float> parameters, const Box& action_space, const Config& config,
+                  std::uint64_t seed) {
   TensorFile file;
   for (int l = 0; l < shape.layers(); ++l) {
     // without the padding of the rows
     const auto& layer = shape.layer(l);
     Tensor weight{{layer.outputs, layer.inputs}, {}};
     for (int o = 0; o < layer.outputs; ++o) {
-      const float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
+      const float* row =
+          parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
       weight.values.insert(weight.values.end(), row, row + layer.inputs);
     }
     const float* bias = parameters.data() + layer.bias;
@@ -49,9 +51,10 @@ void write_policy(const std::filesystem::path& path, const MlpShape& shape, std:
 }
 
 struct Policy::Inside {
-  Inside(const MlpShape& shape, Buffer parameters, Tensor low, Tensor high)
-      : parameters(std::move(parameters)), pass(shape), low(std::move(low)), high(std::move(high)) {}
-  Buffer parameters;
+  Inside(const MlpShape& shape, std::span<const float> parameters, Tensor low, Tensor high)
+      : pass(shape), low(std::move(low)), high(std::move(high)) {
+    pass.load(parameters);
+  }
   PolicyPass pass;
   Tensor low, high;
 };
@@ -63,7 +66,9 @@ Policy::~Policy() = default;
 
 Policy Policy::load(const std::string& file) {
   const TensorFile stored = read_safetensors(file);
-  const auto refuse = [&](const std::string& why) { throw InputError(fmt::format("{}: not a policy: {}", file, why)); };
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("{}: not a policy: {}", file, why));
+  };
   const auto find = [&](const std::string& name) -> const Tensor& {
     const auto found = stored.tensors.find(name);
     if (found == stored.tensors.end()) refuse(fmt::format("it has no tensor '{}'", name));
@@ -75,7 +80,8 @@ Policy Policy::load(const std::string& file) {
   int layers = 0;
   for (; stored.tensors.contains(weight_name(layers)); ++layers) {
     const auto& shape = find(weight_name(layers)).shape;
-    if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > 1 << 20 || shape[1] > 1 << 20) {
+    if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > 1 << 20 ||
+        shape[1] > 1 << 20) {
       refuse(fmt::format("'{}' is not a matrix", weight_name(layers)));
     }
     if (layers > 0 && shape[1] != sizes.back()) refuse("its layers do not fit together");
@@ -90,7 +96,8 @@ Policy Policy::load(const std::string& file) {
     const auto& layer = shape.layer(l);
     const Tensor& weight = find(weight_name(l));
     const Tensor& bias = find(bias_name(l));
-    if (static_cast<int>(bias.values.size()) != layer.outputs) refuse(fmt::format("'{}' has a wrong size", bias_name(l)));
+    if (static_cast<int>(bias.values.size()) != layer.outputs)
+      refuse(fmt::format("'{}' has a wrong size", bias_name(l)));
     for (int o = 0; o < layer.outputs; ++o) {
       std::copy_n(weight.values.begin() + static_cast<std::size_t>(o) * layer.inputs, layer.inputs,
                   parameters.begin() + layer.weights + static_cast<std::size_t>(o) * layer.stride);
@@ -99,15 +106,16 @@ Policy Policy::load(const std::string& file) {
   }
   const Tensor &low = find("action_low"), &high = find("action_high");
   const auto actions = static_cast<std::size_t>(sizes.back() / 2);
-  if (low.values.size() != actions || high.values.size() != actions) refuse("its action box has a wrong size");
-  return Policy(std::make_unique<Inside>(shape, std::move(parameters), low, high));
+  if (low.values.size() != actions || high.values.size() != actions)
+    refuse("its action box has a wrong size");
+  return Policy(std::make_unique<Inside>(shape, parameters, low, high));
 }
 
 int Policy::observation_size() const { return inside_->pass.observation_size(); }
 int Policy::action_size() const { return inside_->pass.action_size(); }
 
 void Policy::act_unit(std::span<const double> observation, std::span<double> action) {
-  inside_->pass.act(inside_->parameters, observation, action);
+  inside_->pass.act(observation, action);
 }
 
 void Policy::act(std::span<const double> observation, std::span<double> action) {

@@ -1,8 +1,8 @@
 #include "train/setup.h"
 
+#include <ovde/error.h>
 #include "env/noise.h"
 #include "env/wrappers.h"
-#include <ovde/error.h>
 
 namespace ovde {
 
@@ -36,7 +36,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.observation_size = env.observation_size();
   learner.action_size = env.action_space().size();
   learner.hidden.clear();
-  for (const double width : config.network.list("hidden")) learner.hidden.push_back(static_cast<int>(width));
+  for (const double width : config.network.list("hidden"))
+    learner.hidden.push_back(static_cast<int>(width));
   learner.quantiles = config.critic.integer("quantiles");
   learner.distributional = options.algorithm.distributional;
   learner.batch = config.train.integer("batch");

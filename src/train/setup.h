@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include <ovde/env.h>
 #include "agent/agent.h"
 #include "train/config.h"
-#include <ovde/env.h>
 
 namespace ovde {
 

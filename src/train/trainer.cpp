@@ -5,13 +5,13 @@
 #include <mutex>
 #include <thread>
 
+#include <ovde/error.h>
 #include "math/team.h"
 #include "train/agent_run.h"
 #include "train/policy_file.h"
 #include "train/run_folder.h"
 #include "train/setup.h"
 #include "train/version.h"
-#include <ovde/error.h>
 
 namespace ovde {
 
@@ -19,12 +19,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // An agent with its folder.
 class Member {
  public:
-  Member(const Config& config, std::uint64_t seed, std::filesystem::path folder, const std::string& command)
+  Member(const Config& config, std::uint64_t seed, std::filesystem::path folder,
+         const std::string& command)
       : config_(config), folder_(std::move(folder)), run_(config, seed) {
     config_.seed = seed;
     ensure_new_run_folder(folder_);
@@ -46,8 +49,8 @@ class Member {
   }
 
   RunSummary finish() {
-    write_policy(folder_ / "policy.safetensors", run_.agent().learner().actor_shape(), run_.agent().learner().actor(),
-                 task_action_space(config_), config_, run_.seed());
+    write_policy(folder_ / "policy.safetensors", run_.agent().learner().actor_shape(),
+                 run_.agent().learner().actor(), task_action_space(config_), config_, run_.seed());
     RunSummary summary = summarise(rows_);
     summary.task = config_.task;
     summary.algorithm = config_.algorithm;
@@ -65,11 +68,12 @@ class Member {
   std::vector<EpochRow> rows_;
 };
 
-// Hands out the agents of a population, the one that is furthest behind first. Agents never wait for each other, and
-// what an agent learns does not depend on who runs it.
+// Hands out the agents of a population, the one that is furthest behind first. Agents never wait
+// for each other, and what an agent learns does not depend on who runs it.
 class Schedule {
  public:
-  Schedule(std::vector<Member>& members, int epochs) : members_(members), busy_(members.size()), epochs_(epochs) {}
+  Schedule(std::vector<Member>& members, int epochs)
+      : members_(members), busy_(members.size()), epochs_(epochs) {}
 
   // Index of the next agent to advance, or -1 when none is left that is not already being advanced.
   int take() {
@@ -109,8 +113,8 @@ void train(const TrainRequest& request, ProgressSink& progress) {
   std::vector<Member> members;
   members.reserve(request.seeds.size());
   for (std::size_t i = 0; i < request.seeds.size(); ++i) {
-    members.emplace_back(request.config, request.seeds[i], agent_folder(request.out, request.seeds, i),
-                         request.command);
+    members.emplace_back(request.config, request.seeds[i],
+                         agent_folder(request.out, request.seeds, i), request.command);
   }
 
   RunStart start{.task = request.config.task,

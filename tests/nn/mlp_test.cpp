@@ -155,6 +155,7 @@ TEST_P(MlpTest, InputGradientMatchesCentralDifferences) {
   net.backward_to_input(activations, deltas, shape.layers() - 1, input_gradient, all_blocks(input));
 
   SinglePass single(shape);
+  single.load(parameters);
   for (const int s : {0, c.samples / 2, c.samples - 1}) {
     const Vec x = column(input, s), d = column(deltas.output(), s);
     const auto loss = [&](const Vec& input) {
@@ -166,9 +167,9 @@ TEST_P(MlpTest, InputGradientMatchesCentralDifferences) {
     const Vec expected = reference::gradient(loss, x);
 
     std::ranges::copy(x, single.input().begin());
-    single.forward(parameters);
+    single.forward();
     std::vector<float> output_gradient(d.begin(), d.end()), found(count);
-    single.backward(parameters, output_gradient, first, found);
+    single.backward(output_gradient, first, found);
     for (int i = 0; i < count; ++i) {
       EXPECT_NEAR(input_gradient.at(i, s), expected[first + i],
                   1e-4 * (1 + std::abs(expected[first + i])));
@@ -185,9 +186,10 @@ TEST_P(MlpTest, SinglePassMatchesTheBatch) {
   fill(input, 1);
   net.forward(parameters, input, activations, all_blocks(input));
   SinglePass single(shape);
+  single.load(parameters);
   for (int s = 0; s < c.samples; ++s) {
     for (int f = 0; f < c.inputs; ++f) single.input()[f] = input.at(f, s);
-    const auto y = single.forward(parameters);
+    const auto y = single.forward();
     for (int o = 0; o < c.outputs; ++o) EXPECT_NEAR(y[o], activations.output().at(o, s), 2e-5);
   }
 }
