@@ -54,8 +54,8 @@ class Env {
     return std::nullopt;
   }
 
-  // Starts an episode from a recorded state instead of a drawn one (`ovde replay`); false: this environment is not a
-  // mechanical system with positions and velocities.
+  // Starts an episode from a recorded state instead of a drawn one (`ovde replay`); false: this
+  // environment is not a mechanical system with positions and velocities.
   virtual bool set_state(std::span<const double> /*position*/, std::span<const double> /*velocity*/,
                          std::span<double> /*observation*/) {
     return false;

@@ -1,0 +1,60 @@
+// The program: parse, run, and turn what went wrong into one line and an exit code.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include <ovde/program.h>
+#include "cli/commands.h"
+
+namespace ovde::cli {
+
+void run(const PrintCommand& command) { std::fputs(command.text.c_str(), stdout); }
+
+int thread_count(int asked) {
+  if (asked > 0) return asked;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void check_device(const std::string& device) {
+  if (device == "cuda") throw InputError("--device cuda: this build has no CUDA; valid: cpu");
+  if (device != "cpu") throw InputError(fmt::format("--device {}: must be cpu or cuda", device));
+}
+
+}  // namespace ovde::cli
+
+namespace ovde {
+
+namespace {
+
+constexpr int kFailed = 1, kWrongInput = 2;
+
+int complain(std::string message, int code) {
+  std::ranges::replace(message, '\n', ' ');
+  std::fflush(stdout);
+  std::fprintf(stderr, "ovde: %s\n", message.c_str());
+  return code;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  try {
+    std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
+  } catch (const InputError& error) {
+    return complain(error.what(), kWrongInput);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", kFailed);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kFailed);
+  }
+  // output that never reached its file is a failure too
+  if (std::fflush(stdout) != 0) return complain("cannot write to standard output", kFailed);
+  return 0;
+}
+
+}  // namespace ovde

@@ -1,0 +1,52 @@
+// Training for programs that embed the library (ovde/train.h).
+#include <algorithm>
+#include <thread>
+
+#include <ovde/train.h>
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace ovde {
+
+namespace {
+
+// Keeps the summaries; shows nothing.
+class Collect final : public ProgressSink {
+ public:
+  void run_started(const RunStart&) override {}
+  void epoch_done(int, const EpochRow&) override {}
+  void run_finished(std::span<const RunSummary> all) override {
+    summaries.assign(all.begin(), all.end());
+  }
+  std::vector<RunSummary> summaries;
+};
+
+}  // namespace
+
+std::vector<TrainingResult> train(const Training& training) {
+  std::vector<Setting> settings = {{"run.task", training.task, "task"},
+                                   {"run.algorithm", training.algorithm, "algorithm"}};
+  for (const std::string& text : training.settings)
+    settings.push_back(parse_assignment(text, "settings"));
+
+  TrainRequest request;
+  request.config = resolve_config(settings);
+  request.seeds = training.seeds;
+  request.out = training.folder;
+  request.threads =
+      training.threads > 0 ? training.threads : std::max(1u, std::thread::hardware_concurrency());
+  request.command = "ovde::train";
+
+  Collect collect;
+  train(request, collect);
+  std::vector<TrainingResult> results;
+  for (std::size_t i = 0; i < collect.summaries.size(); ++i) {
+    const RunSummary& summary = collect.summaries[i];
+    const auto policy = agent_folder(request.out, request.seeds, i) / "policy.safetensors";
+    results.push_back(
+        {summary.seed, summary.score, summary.first_goal_epoch_eval, policy.string()});
+  }
+  return results;
+}
+
+}  // namespace ovde

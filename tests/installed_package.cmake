@@ -1,0 +1,43 @@
+# Installs into an empty folder, builds examples/ against that alone, through the CMake package and through pkg-config,
+# and runs what comes out.
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${ARGV}: ${result}\n${output}")
+  endif()
+endfunction()
+
+set(work ${BUILD}/installed_package)
+set(prefix ${work}/prefix)
+file(REMOVE_RECURSE ${work})
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+set(flags "")
+if(SANITIZE)
+  set(flags "-fsanitize=${SANITIZE}")
+endif()
+run(${CMAKE_COMMAND} -S ${SOURCE}/examples -B ${work}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+  "-DCMAKE_PREFIX_PATH=${prefix};${PREFIX_PATH}" "-DCMAKE_CXX_FLAGS=${flags}")
+run(${CMAKE_COMMAND} --build ${work}/build)
+
+# a task of one's own: known to the program, trained, evaluated
+set(tiny --set network.hidden=[16,16] --set train.batch=16 --set train.warmup_steps=50 --set train.steps_per_epoch=20
+  --set train.eval_steps=200)
+run(${work}/build/custom_env list tasks)
+run(${work}/build/custom_env train --task Valve-v0 --algo ovde_g --epochs 2 --out ${work}/run ${tiny})
+run(${work}/build/custom_env eval ${work}/run --episodes 2)
+# the policy of that run in a control loop
+run(${work}/build/control_loop ${work}/run/policy.safetensors 200)
+
+find_program(PKG_CONFIG pkg-config)
+find_program(CXX NAMES c++ g++)
+if(PKG_CONFIG AND CXX)
+  file(GLOB pc ${prefix}/lib*/pkgconfig ${prefix}/lib/*/pkgconfig)
+  list(JOIN pc ":" pc)
+  set(ENV{PKG_CONFIG_PATH} ${pc})
+  execute_process(COMMAND ${PKG_CONFIG} --define-variable=prefix=${prefix} --cflags --libs ovde
+    OUTPUT_VARIABLE arguments OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(arguments)
+  run(${CXX} ${flags} ${SOURCE}/examples/control_loop/main.cpp ${arguments} -o ${work}/by_pkg_config)
+  run(${work}/by_pkg_config ${work}/run/policy.safetensors 50)
+endif()
