@@ -109,32 +109,36 @@ EnvSpeed env_speed(const std::string& name, int threads, double seconds) {
   std::vector<std::unique_ptr<Lane>> lanes;
   for (int i = 0; i < threads; ++i) lanes.push_back(std::make_unique<Lane>(task, i));
 
-  // turns of some 20 ms, found by a first one that is not counted
-  int steps = 100;
-  const auto whole = [&] {
-    return seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->whole(steps); }); });
-  };
-  const auto engine = [&] {
-    for (auto& lane : lanes) lane->prepare_engine();
-    return seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->engine(steps); }); });
-  };
-  // one turn of each; the median of many is what the machine can do when left alone
+  // one turn of each, side by side in time
+  int steps = 20;
   const bool has_engine = lanes.front()->has_engine();
-  std::vector<double> whole_seconds, engine_seconds;
+  std::vector<double> whole, engine, ratios;
   const auto turn = [&] {
-    whole_seconds.push_back(whole());
-    if (has_engine) engine_seconds.push_back(engine());
+    whole.push_back(seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->whole(steps); }); }));
+    if (has_engine) {
+      for (auto& lane : lanes) lane->prepare_engine();
+      engine.push_back(
+          seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->engine(steps); }); }));
+      ratios.push_back(engine.back() / whole.back());
+    }
     for (auto& lane : lanes) lane->next_turn(steps);
   };
-  turn();
-  steps = std::max(100, static_cast<int>(steps * 0.02 / whole_seconds.front()));
-  whole_seconds.clear();
-  engine_seconds.clear();
 
-  for (double spent = 0; spent < seconds; spent += whole_seconds.back()) turn();
+  // the first turn says how many steps make some 5 ms, and is not counted
+  turn();
+  steps = std::max(20, static_cast<int>(steps * 0.005 / whole.front()));
+  whole.clear();
+  engine.clear();
+  ratios.clear();
+  for (double spent = 0; spent < seconds; spent += whole.back()) turn();
+
+  // medians: a turn that lost its core to another program does not count
   const double counted = static_cast<double>(steps) * threads;
-  EnvSpeed speed{.per_second = counted / median(whole_seconds)};
-  if (has_engine) speed.engine_per_second = counted / median(engine_seconds);
+  EnvSpeed speed{.per_second = counted / median(whole)};
+  if (has_engine) {
+    speed.engine_per_second = counted / median(engine);
+    speed.ratio = median(ratios);
+  }
   return speed;
 }
 

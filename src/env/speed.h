@@ -11,6 +11,7 @@ namespace ovde {
 struct EnvSpeed {
   double per_second = 0;                         // steps of all threads together
   std::optional<double> engine_per_second = {};  // the same of mj_step alone
+  std::optional<double> ratio = {};              // of the two, turn by turn
 };
 
 // Each thread steps an environment of its own. Takes about twice `seconds`.

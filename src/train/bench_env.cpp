@@ -14,8 +14,6 @@ constexpr double kSeconds = 2;  // of the environment, for each number of thread
 
 void print_row(const BenchRequest& request, int threads, const EnvSpeed& speed,
                std::optional<double> speedup) {
-  std::optional<double> ratio;
-  if (speed.engine_per_second) ratio = speed.per_second / *speed.engine_per_second;
   if (request.json) {
     JsonObject row;
     row.add("what", "env")
@@ -27,14 +25,15 @@ void print_row(const BenchRequest& request, int threads, const EnvSpeed& speed,
         .add("per_second", speed.per_second)
         .add("ms", 1000 / speed.per_second)
         .add("engine_per_second", speed.engine_per_second)
-        .add("ratio", ratio)
+        .add("ratio", speed.ratio)
         .add("speedup", speedup);
     fmt::print("{}\n", row.line());
     return;
   }
   fmt::print("{}, {} thread{}: {:.0f} steps/s", request.task, threads, threads == 1 ? "" : "s",
              speed.per_second);
-  if (ratio) fmt::print(", {:.3f} of mj_step alone ({:.0f})", *ratio, *speed.engine_per_second);
+  if (speed.ratio)
+    fmt::print(", {:.3f} of mj_step alone ({:.0f})", *speed.ratio, *speed.engine_per_second);
   if (speedup) fmt::print(", {:.2f} times one thread", *speedup);
   fmt::print("\n");
 }
