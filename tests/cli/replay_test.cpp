@@ -1,0 +1,57 @@
+// ovde replay and ovde bench env, as a user types them.
+#ifdef OVDE_MUJOCO
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace ovde {
+namespace {
+
+const std::string kRecording = OVDE_SOURCE_DIR "/tests/data/mujoco/Hopper-v4.rollouts.json";
+
+TEST(ReplayCommand, ExitsByTheTolerance) {
+  const Program program;
+  const Outcome same = program.run("replay '" + kRecording + "' --tolerance 1e-6");
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_NE(same.out.find("Hopper-v4: 5 rollouts, 50 steps"), std::string::npos) << same.out;
+
+  // another reward; the difference is printed before it fails
+  auto recording = nlohmann::json::parse(std::ifstream(kRecording));
+  double& reward = recording.at("rollouts").at(0).at("rewards").at(0).get_ref<double&>();
+  reward += 0.25;
+  std::ofstream(program.folder() / "other.json") << recording;
+  EXPECT_EQ(program.run("replay other.json --tolerance 0.5").code, 0);
+  const Outcome other = program.run("replay other.json --tolerance 0.1");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.out.find("reward             0.25"), std::string::npos) << other.out;
+  EXPECT_NE(other.err.find("differs from the recording"), std::string::npos) << other.err;
+}
+
+TEST(ReplayCommand, RefusesWhatIsNoRecording) {
+  const Program program;
+  EXPECT_EQ(program.run("replay").code, 2);
+  EXPECT_EQ(program.run("replay no_such_file.json").code, 2);
+  EXPECT_EQ(program.run("replay '" + kRecording + "' --tolerance -1").code, 2);
+}
+
+TEST(BenchCommand, PutsTheEngineBesideTheEnvironment) {
+  const Outcome outcome = Program().run("bench env --task Reacher-v4 --threads 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto row = nlohmann::json::parse(outcome.out);
+  for (const char* key : {"what", "task", "algo", "population", "threads", "device", "per_second",
+                          "ms", "engine_per_second", "ratio"}) {
+    EXPECT_TRUE(row.contains(key)) << key;
+  }
+  EXPECT_GT(row.at("per_second").get<double>(), 100);
+  EXPECT_GT(row.at("ratio").get<double>(), 0.5);  // loose: other programs may be running
+}
+
+}  // namespace
+}  // namespace ovde
+
+#endif
