@@ -40,11 +40,14 @@ class Files {
 };
 
 std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
-  const std::string file = source.name + ".xml";
+  // all of them: models include what they have in common
   Files files;
-  if (!files.add(file, source.text))
-    throw Error(fmt::format("cannot hand model '{}' to MuJoCo", source.name));
+  for (const EmbeddedModel& model : embedded_models()) {
+    if (!files.add(model.name + ".xml", model.text))
+      throw Error(fmt::format("cannot hand model '{}' to MuJoCo", model.name));
+  }
 
+  const std::string file = source.name + ".xml";
   char message[1000] = "";
   const mjModel* model = nullptr;
   guarded([&] { model = mj_loadXML(file.c_str(), files.get(), message, sizeof message); });
