@@ -14,9 +14,7 @@ void start(std::span<double> q, std::span<double> v, Random& random) {
 }
 
 Step step(Simulation& s, std::span<const double> action) {
-  const double before = s.q()[0];
-  s.advance(action);
-  const double speed = (s.q()[0] - before) / s.seconds_per_action();
+  const double speed = advance_along_x(s, action);
   return {.reward = speed - control_cost * sum_of_squares(action)};
 }
 

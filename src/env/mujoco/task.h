@@ -50,6 +50,8 @@ std::optional<MujocoTask> find_mujoco_task(const std::string& id);  // "Ant-v4",
 inline double square(double x) { return x * x; }
 double sum_of_squares(std::span<const double> values);
 double distance(std::span<const double, 3> a, std::span<const double, 3> b);
+// Advances by one action; how fast the first coordinate grew.
+double advance_along_x(Simulation& simulation, std::span<const double> action);
 void add_uniform(std::span<double> values, double half_width, Random& random);
 void add_normal(std::span<double> values, double deviation, Random& random);
 

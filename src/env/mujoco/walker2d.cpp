@@ -24,9 +24,7 @@ bool healthy(const Simulation& s) {
 }
 
 Step step(Simulation& s, std::span<const double> action) {
-  const double before = s.q()[0];
-  s.advance(action);
-  const double speed = (s.q()[0] - before) / s.seconds_per_action();
+  const double speed = advance_along_x(s, action);
   return {.reward = speed + healthy_reward - control_cost * sum_of_squares(action),
           .terminated = !healthy(s)};
 }
