@@ -18,7 +18,13 @@ using Handler = void (*)(const char*);
 // One guarded call in progress.
 struct Watch {
   std::jmp_buf jump;
+  bool trouble = false;
   char message[512] = "";  // of the first warning, or of the error
+
+  void note(const char* text) {
+    trouble = true;
+    std::snprintf(message, sizeof message, "%s", text);
+  }
 };
 thread_local Watch* current = nullptr;
 
@@ -30,8 +36,8 @@ void on_warning(const char* text) {
   if (current == nullptr) {
     earlier_warning ? earlier_warning(text)
                     : (void)std::fprintf(stderr, "MuJoCo warning: %s\n", text);
-  } else if (current->message[0] == '\0') {
-    std::snprintf(current->message, sizeof current->message, "%s", text);
+  } else if (!current->trouble) {
+    current->note(text);
   }
 }
 
@@ -42,7 +48,7 @@ void on_error(const char* text) {
     earlier_error ? earlier_error(text) : (void)std::fprintf(stderr, "MuJoCo error: %s\n", text);
     std::exit(EXIT_FAILURE);
   }
-  std::snprintf(current->message, sizeof current->message, "%s", text);
+  current->note(text);
   std::longjmp(current->jump, 1);
 }
 
@@ -56,6 +62,12 @@ void install_handlers() {
   });
 }
 
+// The frame that an error jumps back to. It has no variables of its own: what changes between
+// setjmp and longjmp would be lost.
+void call_or_return(Watch& watch, void (*call)(void*), void* argument) {
+  if (setjmp(watch.jump) == 0) call(argument);
+}
+
 }  // namespace
 
 void guarded_call(void (*call)(void*), void* argument) {
@@ -63,9 +75,9 @@ void guarded_call(void (*call)(void*), void* argument) {
   Watch watch;
   Watch* const outer = current;
   current = &watch;
-  if (setjmp(watch.jump) == 0) call(argument);
+  call_or_return(watch, call, argument);
   current = outer;
-  if (watch.message[0] != '\0') throw Error(watch.message);
+  if (watch.trouble) throw Error(watch.message);
 }
 
 }  // namespace ovde
