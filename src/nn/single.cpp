@@ -2,13 +2,51 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace ovde {
 
 namespace {
 
-constexpr int kTile = 32;  // outputs worked on at a time: as many as fit into registers twice over
-constexpr int kParts = kTile / kVector;
+constexpr int kStep = 16;  // floats of a row per turn of the inner loops; rows are padded to it
+constexpr int kParts = kStep / kVector;
+constexpr int kTogether =
+    4;  // rows worked on at a time: each vector of the other factor serves all
+
+// The rows of a layer's weights that a pass reads, in order: all that belong to active inputs.
+struct Rows {
+  const float* weights;
+  int stride;
+  const int* active;
+  int count;
+
+  const float* operator[](int a) const {
+    return weights + static_cast<std::size_t>(active[a]) * stride;
+  }
+  // Which rows follow is no pattern that the hardware could foresee: each group fetches the next.
+  const float* after(int a) const { return (*this)[a + kTogether < count ? a + kTogether : a]; }
+};
+
+// y += sum of x * row, over rows a .. a + kCount - 1
+template <int kCount>
+inline void add_rows(const Rows& rows, int a, const float* x, float* y) {
+  const float *row[kCount], *next[kCount];
+  Vector scale[kCount];
+  for (int r = 0; r < kCount; ++r) {
+    row[r] = rows[a + r];
+    next[r] = rows.after(a + r);
+    scale[r] = splat(x[rows.active[a + r]]);
+  }
+  for (int o = 0; o < rows.stride; o += kStep) {
+    Vector sum[kParts];
+    for (int p = 0; p < kParts; ++p) sum[p] = load(y + o + p * kVector);
+    for (int r = 0; r < kCount; ++r) {
+      __builtin_prefetch(next[r] + o);
+      for (int p = 0; p < kParts; ++p) sum[p] += load(row[r] + o + p * kVector) * scale[r];
+    }
+    for (int p = 0; p < kParts; ++p) store(y + o + p * kVector, sum[p]);
+  }
+}
 
 inline Quad fold(Vector v) {
   Quad quads[kVector / 4];
@@ -29,14 +67,30 @@ inline Quad sums(Quad a, Quad b, Quad c, Quad d) {
          __builtin_shuffle(ab, cd, Index{1, 3, 5, 7});
 }
 
-// The sums of the lanes of `count` vectors that lie one after the other; reads up to a multiple of
-// four.
-inline void sum_vectors(const float* vectors, int count, float* sums_out) {
-  for (int i = 0; i < count; i += 4) {
-    Quad folded[4];
-    for (int r = 0; r < 4; ++r) folded[r] = fold(load(vectors + (i + r) * kVector));
-    *reinterpret_cast<Quad*>(sums_out + i) = sums(folded[0], folded[1], folded[2], folded[3]);
+// out[active] = d . row, over rows a .. a + kCount - 1
+template <int kCount>
+inline void dot_rows(const Rows& rows, int a, const float* d, float* out) {
+  const float *row[kCount], *next[kCount];
+  Vector sum[kTogether][kParts] = {};
+  for (int r = 0; r < kCount; ++r) {
+    row[r] = rows[a + r];
+    next[r] = rows.after(a + r);
   }
+  for (int o = 0; o < rows.stride; o += kStep) {
+    Vector factor[kParts];
+    for (int p = 0; p < kParts; ++p) factor[p] = load(d + o + p * kVector);
+    for (int r = 0; r < kCount; ++r) {
+      __builtin_prefetch(next[r] + o);
+      for (int p = 0; p < kParts; ++p) sum[r][p] += load(row[r] + o + p * kVector) * factor[p];
+    }
+  }
+  Quad folded[kTogether];
+  for (int r = 0; r < kTogether; ++r) {
+    for (int p = 1; p < kParts; ++p) sum[r][0] += sum[r][p];
+    folded[r] = fold(sum[r][0]);
+  }
+  const Quad total = sums(folded[0], folded[1], folded[2], folded[3]);
+  for (int r = 0; r < kCount; ++r) out[rows.active[a + r]] = total[r];
 }
 
 }  // namespace
@@ -44,50 +98,58 @@ inline void sum_vectors(const float* vectors, int count, float* sums_out) {
 SinglePass::SinglePass(const MlpShape& shape) : shape_(shape) {
   for (int l = 0; l < shape.layers(); ++l) {
     const auto& from = shape.layer(l);
-    Layer layer{from.inputs, from.outputs, (from.outputs + kTile - 1) / kTile, {}, {}, {}};
-    layer.weights = Buffer(static_cast<std::size_t>(layer.tiles) * layer.inputs * kTile);
-    layer.bias = Buffer(layer.tiles * kTile);
-    layer.input = Buffer(round_up(layer.inputs, kTile));
+    Layer layer;
+    layer.inputs = from.inputs;
+    layer.stride = round_up(from.outputs, kStep);
+    layer.weights = Buffer(static_cast<std::size_t>(layer.inputs) * layer.stride);
+    layer.bias = Buffer(layer.stride);
+    layer.input = Buffer(round_up(layer.inputs, kStep));
+    layer.active.resize(layer.inputs);
     layers_.push_back(std::move(layer));
   }
-  const int widest = round_up(shape.widest(), kTile);
-  output_ = Buffer(round_up(shape.outputs(), kTile));
-  delta_ = Buffer(widest);
-  partial_ = Buffer(static_cast<std::size_t>(widest) * kVector);
+  output_ = Buffer(round_up(shape.outputs(), kStep));
+  delta_ = Buffer(round_up(shape.widest(), kStep));
+  next_delta_ = Buffer(delta_.size());
 }
 
 void SinglePass::load(std::span<const float> parameters) {
   for (int l = 0; l < shape_.layers(); ++l) {
     const auto& from = shape_.layer(l);
     Layer& layer = layers_[l];
-    for (int o = 0; o < layer.outputs; ++o) {
+    for (int o = 0; o < from.outputs; ++o) {
       const float* row =
           parameters.data() + from.weights + static_cast<std::size_t>(o) * from.stride;
-      float* out = layer.weights.data() +
-                   static_cast<std::size_t>(o / kTile) * layer.inputs * kTile + o % kTile;
-      for (int i = 0; i < layer.inputs; ++i) out[i * kTile] = row[i];
+      float* out = layer.weights.data() + o;
+      for (int i = 0; i < layer.inputs; ++i)
+        out[static_cast<std::size_t>(i) * layer.stride] = row[i];
     }
-    std::copy_n(parameters.data() + from.bias, layer.outputs, layer.bias.data());
+    std::copy_n(parameters.data() + from.bias, from.outputs, layer.bias.data());
   }
 }
 
 std::span<const float> SinglePass::forward() {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Layer& layer = layers_[l];
+    Layer& layer = layers_[l];
     const bool hidden = l + 1 < layers_.size();
     float* y = hidden ? layers_[l + 1].input.data() : output_.data();
-    const float *w = layer.weights.data(), *x = layer.input.data();
-    for (int t = 0; t < layer.tiles; ++t) {
-      Vector sum[kParts];
-      for (int p = 0; p < kParts; ++p)
-        sum[p] = ovde::load(layer.bias.data() + t * kTile + p * kVector);
-      for (int i = 0; i < layer.inputs; ++i, w += kTile) {
-        for (int p = 0; p < kParts; ++p) sum[p] += ovde::load(w + p * kVector) * x[i];
-      }
-      for (int p = 0; p < kParts; ++p) {
-        const Vector value = hidden ? (sum[p] < 0 ? Vector{} : sum[p]) : sum[p];
-        store(y + t * kTile + p * kVector, value);
-      }
+
+    // a NaN is not zero, and so is seen
+    int count = 0;
+    for (int i = 0; i < layer.inputs; ++i) {
+      layer.active[count] = i;
+      count += layer.input[i] != 0;
+    }
+    layer.actives = count;
+
+    std::ranges::copy(layer.bias, y);
+    const Rows rows{layer.weights.data(), layer.stride, layer.active.data(), count};
+    const float* x = layer.input.data();
+    int a = 0;
+    for (; a + kTogether <= count; a += kTogether) add_rows<kTogether>(rows, a, x, y);
+    for (; a < count; ++a) add_rows<1>(rows, a, x, y);
+
+    if (hidden) {
+      for (int o = 0; o < layer.stride; ++o) y[o] = y[o] < 0 ? 0 : y[o];
     }
   }
   return {output_.data(), static_cast<std::size_t>(outputs())};
@@ -98,35 +160,22 @@ void SinglePass::backward(std::span<const float> output_gradient, int first,
   std::ranges::fill(delta_, 0.0f);
   std::ranges::copy(output_gradient, delta_.begin());
   for (std::size_t l = layers_.size(); l-- > 0;) {
-    // of the bottom layer only the chosen inputs are asked for
-    const Layer& layer = layers_[l];
-    const int from = l == 0 ? first : 0;
-    const int count = l == 0 ? static_cast<int>(input_gradient.size()) : layer.inputs;
-
-    // gradient of input i = sum over outputs of weight * delta
-    for (int t = 0; t < layer.tiles; ++t) {
-      Vector d[kParts];
-      for (int p = 0; p < kParts; ++p) d[p] = ovde::load(delta_.data() + t * kTile + p * kVector);
-      const float* w =
-          layer.weights.data() + (static_cast<std::size_t>(t) * layer.inputs + from) * kTile;
-      for (int i = 0; i < count; ++i, w += kTile) {
-        Vector even = t == 0 ? Vector{} : ovde::load(partial_.data() + i * kVector), odd{};
-        for (int p = 0; p < kParts; p += 2) {
-          even += ovde::load(w + p * kVector) * d[p];
-          odd += ovde::load(w + (p + 1) * kVector) * d[p + 1];
-        }
-        store(partial_.data() + i * kVector, even + odd);
-      }
-    }
-    sum_vectors(partial_.data(), count, delta_.data());
-
+    // of a hidden layer the units that are on, of the input those that are asked for
+    Layer& layer = layers_[l];
     if (l == 0) {
-      std::copy_n(delta_.data(), count, input_gradient.data());
-    } else {
-      for (int i = 0; i < round_up(count, kTile); ++i)
-        delta_[i] = layer.input[i] > 0 ? delta_[i] : 0;
+      layer.actives = static_cast<int>(input_gradient.size());
+      std::iota(layer.active.begin(), layer.active.begin() + layer.actives, first);
     }
+    std::fill_n(next_delta_.begin(), round_up(layer.inputs, kStep), 0.0f);
+    const Rows rows{layer.weights.data(), layer.stride, layer.active.data(), layer.actives};
+    const float* d = delta_.data();
+    float* out = next_delta_.data();
+    int a = 0;
+    for (; a + kTogether <= rows.count; a += kTogether) dot_rows<kTogether>(rows, a, d, out);
+    for (; a < rows.count; ++a) dot_rows<1>(rows, a, d, out);
+    delta_.swap(next_delta_);
   }
+  std::copy_n(delta_.begin() + first, input_gradient.size(), input_gradient.begin());
 }
 
 }  // namespace ovde
