@@ -17,20 +17,45 @@ using Vec = std::vector<double>;
 
 inline Vec to_double(std::span<const float> x) { return {x.begin(), x.end()}; }
 
-// Output of an MLP with ReLU between its layers.
-inline Vec mlp(const MlpShape& shape, const Vec& parameters, Vec x) {
+// What an MLP with ReLU between its layers computes: [0] is the input, the last the output.
+inline std::vector<Vec> mlp_layers(const MlpShape& shape, const Vec& parameters, const Vec& x) {
+  std::vector<Vec> values = {x};
   for (int l = 0; l < shape.layers(); ++l) {
     const auto& layer = shape.layer(l);
     Vec y(layer.outputs);
     for (int o = 0; o < layer.outputs; ++o) {
       y[o] = parameters[layer.bias + o];
       for (int i = 0; i < layer.inputs; ++i)
-        y[o] += parameters[layer.weights + o * layer.stride + i] * x[i];
+        y[o] += parameters[layer.weights + o * layer.stride + i] * values[l][i];
       if (l + 1 < shape.layers()) y[o] = std::max(y[o], 0.0);
     }
-    x = y;
+    values.push_back(y);
   }
-  return x;
+  return values;
+}
+
+inline Vec mlp(const MlpShape& shape, const Vec& parameters, const Vec& x) {
+  return mlp_layers(shape, parameters, x).back();
+}
+
+// Adds the gradient of the parameters to `gradient`, given that of the output; returns that of the
+// input.
+inline Vec mlp_backward(const MlpShape& shape, const Vec& parameters,
+                        const std::vector<Vec>& values, Vec delta, Vec& gradient) {
+  for (int l = shape.layers() - 1; l >= 0; --l) {
+    const auto& layer = shape.layer(l);
+    Vec below(layer.inputs);
+    for (int o = 0; o < layer.outputs; ++o) {
+      gradient[layer.bias + o] += delta[o];
+      for (int i = 0; i < layer.inputs; ++i) {
+        const std::size_t w = layer.weights + o * layer.stride + i;
+        gradient[w] += delta[o] * values[l][i];
+        if (l == 0 || values[l][i] > 0) below[i] += delta[o] * parameters[w];
+      }
+    }
+    delta = below;
+  }
+  return delta;
 }
 
 // Central differences of f at x, in the chosen coordinates (all where none are given).
