@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "agent/uncertainty.h"
+#include "reference_critics.h"
+
+namespace ovde {
+namespace {
+
+using reference::Quantiles;
+using reference::Vec;
+
+QuantilePair random_pair(int n, std::uint64_t seed) {
+  Random random(seed, Stream::user);
+  QuantilePair z(n);
+  for (auto& critic : z.critic) {
+    for (double& x : critic) x = 3 * random.normal() + 1;
+  }
+  return z;
+}
+
+Quantiles values(const QuantilePair& z) { return {z.critic[0], z.critic[1]}; }
+
+TEST(Uncertainty, MatchesTheFormulasOfTheAppendix) {
+  for (const int n : {1, 2, 5, 20}) {
+    const QuantilePair z = random_pair(n, n);
+    const Uncertainty u = uncertainty(z);
+    EXPECT_NEAR(u.mean, reference::expected_value(values(z)), 1e-12);
+    EXPECT_NEAR(u.epistemic, reference::epistemic(values(z)), 1e-12);
+    EXPECT_NEAR(u.aleatoric, reference::aleatoric(values(z)), 1e-12);
+  }
+}
+
+// By hand: z_1 = (0, 2), z_2 = (2, 8).
+TEST(Uncertainty, OfASmallExample) {
+  QuantilePair z(2);
+  z.critic[0] = {0, 2};
+  z.critic[1] = {2, 8};
+  const Uncertainty u = uncertainty(z);
+  EXPECT_DOUBLE_EQ(u.mean, 3);
+  EXPECT_DOUBLE_EQ(u.epistemic, std::sqrt((1.0 + 9.0) / 2));
+  EXPECT_DOUBLE_EQ(u.aleatoric, 2);  // of the averages 1 and 5
+}
+
+TEST(Uncertainty, GradientMatchesCentralDifferences) {
+  for (const int n : {1, 2, 5, 20}) {
+    const QuantilePair z = random_pair(n, 7 + n);
+    const double by_mean = 0.7, by_epistemic = -1.3, by_aleatoric = n == 1 ? 0 : 2.1;
+    QuantilePair found(n);
+    uncertainty_gradient(z, uncertainty(z), by_mean, by_epistemic, by_aleatoric, found);
+
+    const auto f = [&](const Vec& x) {
+      const Quantiles at = {Vec(x.begin(), x.begin() + n), Vec(x.begin() + n, x.end())};
+      return by_mean * reference::expected_value(at) + by_epistemic * reference::epistemic(at) +
+             by_aleatoric * reference::aleatoric(at);
+    };
+    Vec x = z.critic[0];
+    x.insert(x.end(), z.critic[1].begin(), z.critic[1].end());
+    const Vec expected = reference::gradient(f, x);
+    for (int i = 0; i < n; ++i) {
+      EXPECT_NEAR(found.critic[0][i], expected[i], 1e-7);
+      EXPECT_NEAR(found.critic[1][i], expected[n + i], 1e-7);
+    }
+  }
+}
+
+// Where both critics agree, or all quantiles are one, the root has no derivative: zero is taken.
+TEST(Uncertainty, GradientIsZeroWhereTheUncertaintyIs) {
+  const int n = 4;
+  QuantilePair z(n), found(n);
+  for (int i = 0; i < n; ++i) z.critic[0][i] = z.critic[1][i] = 5;
+  const Uncertainty u = uncertainty(z);
+  EXPECT_EQ(u.epistemic, 0);
+  EXPECT_EQ(u.aleatoric, 0);
+  uncertainty_gradient(z, u, 1, 3, 3, found);
+  for (const auto& critic : found.critic) {
+    for (const double g : critic) EXPECT_DOUBLE_EQ(g, 1.0 / (2 * n));
+  }
+}
+
+}  // namespace
+}  // namespace ovde
