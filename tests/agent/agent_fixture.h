@@ -1,0 +1,45 @@
+// Small agents for the tests: a filled replay buffer and networks in general position.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include <ovde/random.h>
+#include "agent/learner.h"
+#include "agent/replay.h"
+
+namespace ovde {
+
+inline Replay filled_replay(int observations, int actions, int count, std::uint64_t seed = 3) {
+  Replay replay(observations, actions, count);
+  Random random(seed, Stream::user);
+  std::vector<float> s(observations), next(observations), a(actions);
+  for (int n = 0; n < count; ++n) {
+    for (float& x : s) x = static_cast<float>(random.normal());
+    for (float& x : next) x = static_cast<float>(random.normal());
+    for (float& x : a) x = static_cast<float>(random.uniform(-1, 1));
+    replay.add(s, a, static_cast<float>(2 * random.normal()), next, n % 7 == 0);
+  }
+  return replay;
+}
+
+// A fresh learner's values are all near zero and its targets equal its networks: errors would hide.
+// Every network here gets values of order one and a target of its own. The standard deviations stay
+// near 1/3: where tanh saturates, log(1 - a^2) has few digits in single precision.
+inline void spread_parameters(Learner& learner, std::uint64_t seed) {
+  std::uint32_t network = 0;
+  for (auto& [name, values] : learner.state().arrays) {
+    if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
+    const bool actor = name.starts_with("actor");
+    const MlpShape& shape = actor ? learner.actor_shape() : learner.critic_shape();
+    const auto& last = shape.layer(shape.layers() - 1);
+    initialise(shape, seed, network++, actor ? 0.1f : 0.5f, values);
+    for (std::size_t i = 0; i < last.weights; ++i) values[i] *= 5;  // fit for a width of 16
+    if (actor) {
+      for (int d = shape.outputs() / 2; d < shape.outputs(); ++d) values[last.bias + d] -= 1;
+    }
+  }
+  learner.restored();
+}
+
+}  // namespace ovde

@@ -1,0 +1,134 @@
+// What must hold to the last bit: results do not depend on the number of threads, on other agents
+// in the process, or on where a run was cut and continued.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "agent/agent.h"
+#include "agent_fixture.h"
+
+namespace ovde {
+namespace {
+
+LearnerOptions options_of(bool distributional, int batch, std::uint64_t seed) {
+  LearnerOptions options;
+  options.observation_size = 5;
+  options.action_size = 3;
+  options.hidden = {40, 24};
+  options.quantiles = distributional ? 5 : 1;
+  options.distributional = distributional;
+  options.batch = batch;
+  options.seed = seed;
+  return options;
+}
+
+// All that an update reads and changes.
+std::vector<float> snapshot(Learner& learner) {
+  std::vector<float> all;
+  for (const auto& [name, values] : learner.state().arrays)
+    all.insert(all.end(), values.begin(), values.end());
+  return all;
+}
+
+void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+}
+
+class IndependenceTest : public testing::TestWithParam<std::pair<bool, int>> {
+ protected:
+  LearnerOptions options = options_of(GetParam().first, GetParam().second, 1);
+  Replay replay = filled_replay(5, 3, 500);
+
+  std::vector<float> after(int updates, int threads) {
+    Learner learner(options);
+    Team team(threads);
+    for (int i = 0; i < updates; ++i) learner.update(replay, team);
+    return snapshot(learner);
+  }
+};
+
+TEST_P(IndependenceTest, ThreadsDoNotChangeABit) {
+  const auto one = after(20, 1);
+  for (const int threads : {2, 3, 5}) expect_same_bits(one, after(20, threads));
+}
+
+TEST_P(IndependenceTest, AgentsTrainedInTurnsLearnWhatEachLearnsAlone) {
+  LearnerOptions other = options;
+  other.seed = 2;
+  Learner first(options), second(other);
+  const Replay other_replay = filled_replay(5, 3, 500, 9);
+  Team team(2);
+  for (int i = 0; i < 20; ++i) {
+    first.update(replay, team);
+    second.update(other_replay, team);
+  }
+  expect_same_bits(after(20, 1), snapshot(first));
+
+  Learner alone(other);
+  for (int i = 0; i < 20; ++i) alone.update(other_replay, team);
+  expect_same_bits(snapshot(alone), snapshot(second));
+}
+
+TEST_P(IndependenceTest, AgentsSideBySideLearnWhatEachLearnsAlone) {
+  std::vector<std::unique_ptr<Learner>> agents;
+  for (int i = 0; i < 4; ++i) agents.push_back(std::make_unique<Learner>(options));
+  Team team(2), alone(1);
+  for (int i = 0; i < 20; ++i)
+    team.run(4, [&](int agent) { agents[agent]->update(replay, alone); });
+  const auto expected = after(20, 1);
+  for (const auto& agent : agents) expect_same_bits(expected, snapshot(*agent));
+}
+
+TEST_P(IndependenceTest, RestoredStateContinuesToTheSameBits) {
+  Learner first(options), second(options);
+  Team team(1);
+  for (int i = 0; i < 10; ++i) first.update(replay, team);
+  const auto from = first.state(), to = second.state();
+  for (std::size_t i = 0; i < from.arrays.size(); ++i)
+    std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
+  *to.updates = *from.updates;
+  second.restored();
+  for (int i = 0; i < 10; ++i) second.update(replay, team);
+  expect_same_bits(after(20, 1), snapshot(second));
+}
+
+// Lanes beyond the batch hold whatever was drawn for them; the rest of the replay buffer must not
+// leak through them.
+TEST_P(IndependenceTest, UnusedLanesStayOut) {
+  Learner learner(options);
+  Team team(1);
+  for (int i = 0; i < 3; ++i) {
+    const UpdateReport report = learner.update(replay, team);
+    EXPECT_TRUE(std::isfinite(report.critic_loss) && std::isfinite(report.actor_loss));
+  }
+  for (const float x : snapshot(learner)) ASSERT_TRUE(std::isfinite(x));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, IndependenceTest,
+                         testing::Values(std::pair{true, 64}, std::pair{true, 100},
+                                         std::pair{true, 1}, std::pair{false, 100}));
+
+TEST(Agent, ActsTheSameWithAndWithoutATeam) {
+  for (const Algorithm& algorithm : algorithms()) {
+    AgentOptions options{algorithm, options_of(algorithm.distributional, 32, 3), {}, 100};
+    Agent alone(options), helped(options);
+    Team team(2);
+    helped.use(&team);
+    const std::vector<double> observation = {0.3, -1, 0.5, 2, -0.2};
+    std::vector<double> a(3), b(3);
+    for (int i = 0; i < 200; ++i) {
+      const Decision x = alone.explore(observation, false, a);
+      const Decision y = helped.explore(observation, false, b);
+      EXPECT_EQ(a, b) << algorithm.name;
+      EXPECT_EQ(x.shift, y.shift);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ovde

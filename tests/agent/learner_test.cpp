@@ -1,0 +1,168 @@
+// Whole updates of SAC and DSAC against their re-implementation in double precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "agent_fixture.h"
+#include "reference_learner.h"
+
+namespace ovde {
+namespace {
+
+using reference::LearnerReference;
+using reference::Vec;
+
+struct Case {
+  bool distributional;
+  int batch, observations, actions, quantiles;
+  const char* name;
+};
+
+LearnerOptions options_of(const Case& c) {
+  LearnerOptions options;
+  options.observation_size = c.observations;
+  options.action_size = c.actions;
+  options.hidden = {16, 16};
+  options.quantiles = c.quantiles;
+  options.distributional = c.distributional;
+  options.batch = c.batch;
+  options.seed = 42;
+  // steps that change the networks visibly, and an epsilon that keeps them a smooth function of the
+  // gradient where it is small: Adam at its own settings has tests of its own
+  options.adam.learning_rate = 1e-2f;
+  options.adam.epsilon = 1e-3f;
+  options.polyak = 0.05f;
+  return options;
+}
+
+class UpdateTest : public testing::TestWithParam<Case> {
+ protected:
+  UpdateTest() { spread_parameters(learner, 5); }
+
+  void expect_equal_to(LearnerReference& reference, double tolerance) {
+    for (const auto& [name, found] : learner.state().arrays) {
+      const Vec& expected = *reference.array(name);
+      ASSERT_EQ(found.size(), expected.size());
+      double largest = 0;
+      for (std::size_t i = 0; i < found.size(); ++i)
+        largest = std::max(largest, std::abs(found[i] - expected[i]));
+      EXPECT_LT(largest, tolerance) << name;
+    }
+  }
+
+  Case c = GetParam();
+  Learner learner{options_of(c)};
+  Replay replay = filled_replay(c.observations, c.actions, 300);
+  Team team{2};
+};
+
+TEST_P(UpdateTest, FollowsTheReferenceStepByStep) {
+  LearnerReference reference(learner);
+  for (int update = 1; update <= 5; ++update) {
+    const UpdateReport expected = reference.update(replay), found = learner.update(replay, team);
+    EXPECT_NEAR(found.critic_loss, expected.critic_loss, 1e-4 * (1 + expected.critic_loss));
+    EXPECT_NEAR(found.actor_loss, expected.actor_loss, 1e-4 * (1 + std::abs(expected.actor_loss)));
+    EXPECT_NEAR(found.temperature, expected.temperature, 1e-6);
+    expect_equal_to(reference, update == 1 ? 1e-5 : 1e-4);
+  }
+}
+
+// The reference's own gradients: of its losses, by central differences, in a sample of parameters.
+TEST_P(UpdateTest, GradientsOfTheReferenceMatchCentralDifferences) {
+  LearnerReference reference(learner);
+  const auto batch = reference.draw(replay);
+  std::vector<int> which;
+  Random random(8, Stream::user);
+  for (int l = 0; l < 3; ++l) {
+    const auto& layer = reference.actor_shape.layer(l);
+    for (int n = 0; n < 8; ++n) {
+      which.push_back(static_cast<int>(layer.weights) +
+                      static_cast<int>(random.below(layer.outputs)) * layer.stride +
+                      static_cast<int>(random.below(layer.inputs)));
+      which.push_back(static_cast<int>(layer.bias + random.below(layer.outputs)));
+    }
+  }
+  const Vec found = reference.actor_gradient(batch);
+  const Vec expected =
+      reference::gradient([&](const Vec& p) { return reference.actor_loss(p, batch); },
+                          reference.actor.parameters, which);
+  for (std::size_t i = 0; i < which.size(); ++i)
+    EXPECT_NEAR(found[which[i]], expected[i], 1e-5 * (1 + std::abs(expected[i])));
+
+  // of the critic's loss in the prediction
+  const Vec y = reference.targets(batch[0]);
+  Vec z = y, slope(y.size());
+  for (double& x : z) x += 0.4 * random.normal() + 0.1;
+  reference.critic_loss(y, z, &slope);
+  const Vec by_z =
+      reference::gradient([&](const Vec& x) { return reference.critic_loss(y, x, nullptr); }, z);
+  for (std::size_t i = 0; i < z.size(); ++i) EXPECT_NEAR(slope[i], by_z[i], 1e-6);
+}
+
+TEST_P(UpdateTest, ValueReportIsThatOfTheNewActions) {
+  LearnerReference reference(learner);
+  const auto batch = reference.draw(replay);
+  const Vec actor = reference.actor.parameters;  // new actions come before the actor's step
+  reference.update(replay);
+  learner.update(replay, team);
+  double mean = 0, epistemic = 0, aleatoric = 0;
+  for (const auto& s : batch) {
+    const auto now = reference.sample(actor, s.observation, s.noise);
+    const Vec input = LearnerReference::join(s.observation, now.action);
+    const Vec z1 = reference::mlp(reference.critic_shape, reference.critic[0].parameters, input);
+    const Vec z2 = reference::mlp(reference.critic_shape, reference.critic[1].parameters, input);
+    double mu = 0, disagreement = 0, second = 0;
+    for (std::size_t i = 0; i < z1.size(); ++i) {
+      const double n = static_cast<double>(z1.size()), middle = (z1[i] + z2[i]) / 2;
+      mu += middle / n;
+      second += middle * middle / n;
+      disagreement += std::pow((z1[i] - z2[i]) / 2, 2) / n;
+    }
+    mean += mu / c.batch;
+    epistemic += std::sqrt(disagreement) / c.batch;
+    aleatoric += std::sqrt(std::max(second - mu * mu, 0.0)) / c.batch;
+  }
+  const ValueReport found = learner.value_report();
+  EXPECT_NEAR(found.mean, mean, 1e-4);
+  EXPECT_NEAR(found.epistemic, epistemic, 1e-4);
+  EXPECT_NEAR(found.aleatoric, aleatoric, 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, UpdateTest,
+                         testing::Values(Case{true, 48, 5, 3, 5, "Dsac"},
+                                         Case{true, 100, 2, 2, 20, "DsacOddBatch"},
+                                         Case{true, 8, 17, 6, 1, "DsacOneQuantile"},
+                                         Case{false, 48, 5, 3, 1, "Sac"},
+                                         Case{false, 37, 3, 1, 1, "SacOddBatch"}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Adam's first step is lr * sign(gradient): with the default epsilon the parameters whose gradient
+// is not lost in rounding agree too.
+TEST(Update, FollowsTheReferenceWithDefaultOptions) {
+  LearnerOptions options = options_of({true, 48, 5, 3, 5, ""});
+  options.adam = {};
+  options.polyak = 5e-3f;
+  Learner learner(options);
+  spread_parameters(learner, 6);
+  const Replay replay = filled_replay(5, 3, 300);
+  LearnerReference reference(learner);
+  Team team(1);
+  learner.update(replay, team);
+  reference.update(replay);
+  std::size_t checked = 0, all = 0;
+  for (const auto& [name, found] : learner.state().arrays) {
+    if (!name.ends_with(".parameters")) continue;
+    const std::string net = name.substr(0, name.find('.'));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ++all;
+      if (std::abs((*reference.array(net + ".first_moment"))[i]) < 1e-6) continue;
+      ++checked;
+      EXPECT_NEAR(found[i], (*reference.array(name))[i], 1e-6) << name << " " << i;
+    }
+  }
+  EXPECT_GT(checked, all / 4);
+}
+
+}  // namespace
+}  // namespace ovde

@@ -1,0 +1,246 @@
+// One update of SAC or DSAC in double precision, a sample at a time: what DESIGN calls the critic,
+// actor and temperature losses, their gradients by textbook back-propagation, Adam and Polyak
+// averaging. Shares with the learner the layout of parameters and the numbering of random numbers,
+// nothing else.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include <ovde/random.h>
+#include "agent/learner.h"
+#include "reference.h"
+
+namespace ovde::reference {
+
+// Parameters, Adam's two moments and the target network, as the learner names them.
+struct Net {
+  Vec parameters, first_moment, second_moment, target;
+
+  void step(const AdamOptions& o, double t, const Vec& gradient, double polyak) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const double g = gradient[i];
+      first_moment[i] = o.beta1 * first_moment[i] + (1.0 - o.beta1) * g;
+      second_moment[i] = o.beta2 * second_moment[i] + (1.0 - o.beta2) * g * g;
+      const double m = first_moment[i] / (1 - std::pow(double{o.beta1}, t));
+      const double v = second_moment[i] / (1 - std::pow(double{o.beta2}, t));
+      parameters[i] -= o.learning_rate * m / (std::sqrt(v) + o.epsilon);
+      target[i] = polyak * parameters[i] + (1 - polyak) * target[i];
+    }
+  }
+};
+
+struct LearnerReference {
+  explicit LearnerReference(Learner& learner) : options(learner.options()) {
+    actor_shape = learner.actor_shape();
+    critic_shape = learner.critic_shape();
+    const auto state = learner.state();
+    updates = *state.updates;
+    for (const auto& [name, values] : state.arrays) *array(name) = to_double(values);
+  }
+
+  // The array of that name in the learner's state.
+  Vec* array(const std::string& name) {
+    if (name == "log_alpha") return &log_alpha;
+    Net& net = name.starts_with("actor") ? actor : critic[name.starts_with("critic_2") ? 1 : 0];
+    const std::string part = name.substr(name.find('.') + 1);
+    if (part == "parameters") return &net.parameters;
+    if (part == "first_moment") return &net.first_moment;
+    if (part == "second_moment") return &net.second_moment;
+    return &net.target;
+  }
+
+  struct Sample {
+    Vec observation, action, next_observation, noise, next_noise;
+    double reward = 0, terminal = 0;
+  };
+
+  // Rows and noise are numbered in rows of a multiple of 64.
+  std::vector<Sample> draw(const Replay& replay) const {
+    const std::uint64_t row = (options.batch + 63) / 64 * 64;
+    std::vector<Sample> batch(options.batch);
+    for (std::uint64_t s = 0; s < batch.size(); ++s) {
+      const auto words =
+          Random::block(options.seed, Stream::replay_batch, 0, (updates * row + s) / 4);
+      const std::uint64_t index = (std::uint64_t{words[s % 4]} * replay.size()) >> 32;
+      const Replay::Row from = replay.row(static_cast<std::int64_t>(index));
+      batch[s].observation.assign(from.observation, from.observation + options.observation_size);
+      batch[s].action.assign(from.action, from.action + options.action_size);
+      batch[s].next_observation.assign(from.next_observation,
+                                       from.next_observation + options.observation_size);
+      batch[s].reward = from.reward;
+      batch[s].terminal = from.terminal;
+    }
+    std::vector<float> noise(row);
+    for (int d = 0; d < options.action_size; ++d) {
+      const std::uint64_t first = (updates * options.action_size + d) * row;
+      fill_normal(options.seed, Stream::actor_noise, 0, first, noise);
+      for (std::size_t s = 0; s < batch.size(); ++s) batch[s].noise.push_back(noise[s]);
+      fill_normal(options.seed, Stream::target_noise, 0, first, noise);
+      for (std::size_t s = 0; s < batch.size(); ++s) batch[s].next_noise.push_back(noise[s]);
+    }
+    return batch;
+  }
+
+  struct Sampled {
+    Vec action;
+    double log_probability = 0;
+  };
+
+  Sampled sample(const Vec& parameters, const Vec& observation, const Vec& noise) const {
+    const Vec head = mlp(actor_shape, parameters, observation);
+    Sampled out;
+    for (int d = 0; d < options.action_size; ++d) {
+      const double log_std = std::min(std::max(head[options.action_size + d], -20.0), 2.0);
+      const double a = std::tanh(head[d] + std::exp(log_std) * noise[d]);
+      out.action.push_back(a);
+      out.log_probability += -noise[d] * noise[d] / 2 - log_std -
+                             0.5 * std::log(2 * std::numbers::pi) - std::log(1 - a * a + 1e-6);
+    }
+    return out;
+  }
+
+  static Vec join(Vec a, const Vec& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+
+  double value(const Vec& parameters, const Vec& observation, const Vec& action) const {
+    double sum = 0;
+    for (const double z : mlp(critic_shape, parameters, join(observation, action))) sum += z;
+    return sum / options.quantiles;
+  }
+
+  // y_i of one sample.
+  Vec targets(const Sample& s) const {
+    const Sampled next = sample(options.distributional ? actor.target : actor.parameters,
+                                s.next_observation, s.next_noise);
+    const Vec input = join(s.next_observation, next.action);
+    const Vec z1 = mlp(critic_shape, critic[0].target, input);
+    const Vec z2 = mlp(critic_shape, critic[1].target, input);
+    Vec y;
+    for (int i = 0; i < options.quantiles; ++i) {
+      y.push_back(s.reward + options.discount * (1 - s.terminal) *
+                                 (std::min(z1[i], z2[i]) - alpha() * next.log_probability));
+    }
+    return y;
+  }
+
+  // Of one sample; the slope with respect to the prediction is added to `slope`, if wanted.
+  double critic_loss(const Vec& y, const Vec& z, Vec* slope) const {
+    const int n = options.quantiles;
+    if (!options.distributional) {
+      if (slope) (*slope)[0] += 2 * (z[0] - y[0]);
+      return (z[0] - y[0]) * (z[0] - y[0]);
+    }
+    double loss = 0;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) {
+        const double u = y[i] - z[j];
+        const double weight = std::abs((j + 0.5) / n - (u < 0 ? 1 : 0)) / n;
+        loss += weight * (std::abs(u) <= 1 ? u * u / 2 : std::abs(u) - 0.5);
+        if (slope) (*slope)[j] -= weight * (std::abs(u) <= 1 ? u : (u > 0 ? 1 : -1));
+      }
+    }
+    return loss;
+  }
+
+  // mean(alpha log pi - min_k Q_k) for given parameters of the actor.
+  double actor_loss(const Vec& parameters, const std::vector<Sample>& batch) const {
+    double loss = 0;
+    for (const Sample& s : batch) {
+      const Sampled now = sample(parameters, s.observation, s.noise);
+      const double q = std::min(value(critic[0].parameters, s.observation, now.action),
+                                value(critic[1].parameters, s.observation, now.action));
+      loss += (alpha() * now.log_probability - q) / options.batch;
+    }
+    return loss;
+  }
+
+  Vec actor_gradient(const std::vector<Sample>& batch) const {
+    Vec gradient(actor.parameters.size());
+    for (const Sample& s : batch) {
+      const auto layers = mlp_layers(actor_shape, actor.parameters, s.observation);
+      const Vec& head = layers.back();
+      const Vec action = sample(actor.parameters, s.observation, s.noise).action;
+
+      // dQ/da of the smaller critic
+      const Vec input = join(s.observation, action);
+      const int k = value(critic[0].parameters, s.observation, action) <=
+                            value(critic[1].parameters, s.observation, action)
+                        ? 0
+                        : 1;
+      Vec unused(critic_shape.size());
+      const Vec by_input = mlp_backward(critic_shape, critic[k].parameters,
+                                        mlp_layers(critic_shape, critic[k].parameters, input),
+                                        Vec(options.quantiles, 1.0 / options.quantiles), unused);
+
+      Vec delta(2 * options.action_size);
+      for (int d = 0; d < options.action_size; ++d) {
+        const double a = action[d], slope = 1 - a * a, raw = head[options.action_size + d];
+        const double by_u = alpha() * 2 * a * slope / (slope + 1e-6) -
+                            by_input[options.observation_size + d] * slope;
+        delta[d] = by_u / options.batch;
+        if (raw > -20 && raw < 2) {
+          delta[options.action_size + d] =
+              (by_u * s.noise[d] * std::exp(raw) - alpha()) / options.batch;
+        }
+      }
+      mlp_backward(actor_shape, actor.parameters, layers, delta, gradient);
+    }
+    return gradient;
+  }
+
+  UpdateReport update(const Replay& replay) {
+    const auto batch = draw(replay);
+    const double t = static_cast<double>(updates) + 1;
+    UpdateReport report;
+
+    // temperature: gradient of -log_alpha * mean(log pi + H), H = -dim(A)
+    double entropy_gap = 0;
+    for (const Sample& s : batch) {
+      entropy_gap +=
+          (sample(actor.parameters, s.observation, s.noise).log_probability - options.action_size) /
+          options.batch;
+    }
+    Net scalar{{log_alpha[0]}, {log_alpha[1]}, {log_alpha[2]}, {0}};
+    scalar.step(options.adam, t, {-entropy_gap}, 0);
+    log_alpha = {scalar.parameters[0], scalar.first_moment[0], scalar.second_moment[0]};
+    report.temperature = alpha();
+
+    // critics, both with targets from before the update
+    std::vector<Vec> y;
+    for (const Sample& s : batch) y.push_back(targets(s));
+    for (Net& net : critic) {
+      Vec gradient(net.parameters.size());
+      for (std::size_t s = 0; s < batch.size(); ++s) {
+        const auto layers =
+            mlp_layers(critic_shape, net.parameters, join(batch[s].observation, batch[s].action));
+        Vec slope(options.quantiles);
+        report.critic_loss += critic_loss(y[s], layers.back(), &slope) / (2.0 * options.batch);
+        for (double& x : slope) x /= options.batch;
+        mlp_backward(critic_shape, net.parameters, layers, slope, gradient);
+      }
+      net.step(options.adam, t, gradient, options.polyak);
+    }
+
+    // the actor, by the critics just updated
+    report.actor_loss = actor_loss(actor.parameters, batch);
+    actor.step(options.adam, t, actor_gradient(batch), options.polyak);
+    ++updates;
+    return report;
+  }
+
+  double alpha() const { return std::exp(log_alpha[0]); }
+
+  LearnerOptions options;
+  MlpShape actor_shape, critic_shape;
+  std::uint64_t updates = 0;
+  Net actor;
+  std::array<Net, 2> critic;
+  Vec log_alpha;  // value and its two moments
+};
+
+}  // namespace ovde::reference
