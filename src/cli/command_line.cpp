@@ -79,6 +79,7 @@ class Grammar {
     add_list();
     add_train();
     add_eval();
+    add_status();
     add_replay();
     add_bench();
   }
@@ -99,6 +100,7 @@ class Grammar {
     train_.typed = shell_command(argc, argv);
     if (app_.got_subcommand("list")) return list_;
     if (app_.got_subcommand("train")) return train_;
+    if (app_.got_subcommand("status")) return status_;
     if (app_.got_subcommand("eval")) return eval_;
     if (app_.got_subcommand("replay")) return replay_;
     return bench_;
@@ -149,12 +151,34 @@ class Grammar {
         ->type_name("DIR");
     add_threads(command, train_.threads);
     add_device(command, train_.device);
+    add_resume(command);
     command->footer(
         "Examples:\n"
         "  ovde train --task GridChaos-v0:s --algo ovde_g\n"
         "  ovde train --task GridChaos-v0 --algo dsac --seeds 0-9 --set "
         "task.noise=[0.1,0.5,0.5,0.1] --out runs/dsac\n"
-        "  ovde train --config runs/dsac/seed_3/config.toml --out runs/again");
+        "  ovde train --config runs/dsac/seed_3/config.toml --out runs/again\n"
+        "  ovde train --resume runs/dsac");
+  }
+
+  // The run's folder says everything but where and on how many threads to go on.
+  void add_resume(CLI::App* command) {
+    CLI::Option* resume = command
+                              ->add_option("--resume", train_.resume,
+                                           "go on with the run or population in this folder, to "
+                                           "the same result as if it had never stopped")
+                              ->type_name("DIR");
+    for (CLI::Option* option : command->get_options()) {
+      const std::string name = option->get_name();
+      if (name != "--resume" && name != "--threads" && name != "--device" && name != "-h,--help")
+        resume->excludes(option);
+    }
+  }
+
+  void add_status() {
+    CLI::App* command = add_command(
+        "status", "Show how runs are getting on: progress, last return, rate and time left");
+    command->add_option("DIR", status_.folders, "folders of runs, or that hold runs")->required();
   }
 
   void add_eval() {
@@ -233,6 +257,7 @@ class Grammar {
   CLI::App app_{"Noise-aware optimistic exploration in continuous control", "ovde"};
   ListCommand list_;
   TrainCommand train_;
+  StatusCommand status_;
   EvalCommand eval_;
   ReplayCommand replay_;
   BenchCommand bench_;

@@ -22,11 +22,15 @@ struct ListCommand {
 
 // Values that are keys of the configuration stay text: the configuration says what is valid.
 struct TrainCommand {
-  std::optional<std::string> task, algorithm, seed, seeds, epochs, config, out;
+  std::optional<std::string> task, algorithm, seed, seeds, epochs, config, out, resume;
   std::vector<std::string> set;
   int threads = 0;  // 0: all cores
   std::string device = "cpu";
   std::string typed;  // the whole command, for config.toml
+};
+
+struct StatusCommand {
+  std::vector<std::string> folders;
 };
 
 struct EvalCommand {
@@ -51,8 +55,8 @@ struct BenchCommand {
   bool json = false;
 };
 
-using Command = std::variant<PrintCommand, ListCommand, TrainCommand, EvalCommand, ReplayCommand,
-                             BenchCommand>;
+using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand,
+                             ReplayCommand, BenchCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

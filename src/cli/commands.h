@@ -1,6 +1,7 @@
 // The commands. Each prints its results to standard output and throws ovde::Error where it fails.
 #pragma once
 
+#include <ovde/error.h>
 #include "cli/command_line.h"
 
 namespace ovde::cli {
@@ -8,9 +9,16 @@ namespace ovde::cli {
 void run(const PrintCommand& command);
 void run(const ListCommand& command);
 void run(const TrainCommand& command);
+void run(const StatusCommand& command);
 void run(const EvalCommand& command);
 void run(const ReplayCommand& command);
 void run(const BenchCommand& command);
+
+// The work was stopped by a signal, and is saved.
+constexpr int kInterrupted = 130;  // exit code
+class Interrupted : public Error {
+  using Error::Error;
+};
 
 // Shared by the commands: 0 means all cores; InputError for a device this build does not have.
 int thread_count(int asked);

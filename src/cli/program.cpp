@@ -45,6 +45,8 @@ int complain(std::string message, int code) {
 int run_program(int argc, char** argv) {
   try {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
+  } catch (const cli::Interrupted& error) {
+    return complain(error.what(), cli::kInterrupted);
   } catch (const InputError& error) {
     return complain(error.what(), kWrongInput);
   } catch (const std::bad_alloc&) {

@@ -1,5 +1,12 @@
 // ovde train: from what was typed to a request for the trainer.
+#include <atomic>
 #include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -51,22 +58,74 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
   return settings;
 }
 
+// Set by the first SIGINT or SIGTERM. A handler can reach nothing else.
+std::atomic<bool> stop_asked{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void ask_to_stop(int) {
+  if (stop_asked.exchange(true)) ::_exit(kInterrupted);
+}
+
+// While a run is going on: signals ask it to stop, and a file that must not grow further is an
+// error of writing, not the end of the process.
+class Signals {
+ public:
+  Signals() {
+    stop_asked = false;
+    set(SIGINT, &ask_to_stop);
+    set(SIGTERM, &ask_to_stop);
+    set(SIGXFSZ, SIG_IGN);
+  }
+  ~Signals() {
+    for (const auto& [signal, before] : before_) ::sigaction(signal, &before, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+ private:
+  void set(int signal, void (*handler)(int)) {
+    struct sigaction action = {}, before = {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(signal, &action, &before);
+    before_.emplace_back(signal, before);
+  }
+  std::vector<std::pair<int, struct sigaction>> before_;
+};
+
+void check_finished(bool finished, const std::filesystem::path& folder) {
+  if (finished) return;
+  throw Interrupted(
+      fmt::format("interrupted; the state is saved: ovde train --resume {}", folder.string()));
+}
+
+void resume_run(const TrainCommand& command) {
+  const ResumeRequest request{
+      .folder = *command.resume, .threads = thread_count(command.threads), .stop = &stop_asked};
+  const Signals signals;
+  check_finished(resume(request, *console_progress(stdout, console_style(stdout))), request.folder);
+}
+
 }  // namespace
 
 void run(const TrainCommand& command) {
   check_device(command.device);
+  if (command.resume) return resume_run(command);
+
   TrainRequest request;
   request.config = resolve_config(collect_settings(command));
   request.seeds = command.seeds ? parse_seeds(*command.seeds) : std::vector{request.config.seed};
   request.threads = thread_count(command.threads);
   request.command = command.typed;
+  request.stop = &stop_asked;
 
   const std::string seeds = command.seeds ? *command.seeds : std::to_string(request.config.seed);
   request.out = command.out.value_or(
       fmt::format("runs/{}-{}-{}", request.config.task, request.config.algorithm, seeds));
   check_new_run_folder(request.out);
 
-  train(request, *console_progress(stdout, console_style(stdout)));
+  const Signals signals;
+  check_finished(train(request, *console_progress(stdout, console_style(stdout))), request.out);
 }
 
 }  // namespace ovde::cli

@@ -14,8 +14,8 @@ namespace ovde {
 
 namespace {
 
-void check_finite(double value, const char* what, const std::string& where) {
-  if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, where));
+void check_finite(double value, const char* what, const AgentRun& run) {
+  if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, run.where()));
 }
 
 }  // namespace
@@ -32,60 +32,66 @@ AgentRun::AgentRun(const Config& config, std::uint64_t seed)
       next_observation_(env_->observation_size()),
       action_(env_->action_space().size()) {}
 
-EpochRow AgentRun::epoch(Team& team) {
+std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& stop) {
   agent_->use(&team);
-  EpochRow row;
-  row.epoch = epochs_done_;
-  if (epochs_done_ == 0) {
-    Collected ignored;
-    collect(config_.train.integer("warmup_steps"), true, ignored);
+  if (phase_ == Phase::warm_up && collect(stop)) begin(Phase::evaluate);
+  if (phase_ == Phase::evaluate && evaluate_policy(stop)) begin(Phase::collect);
+  if (phase_ == Phase::collect && collect(stop)) {
+    report_collected();
+    begin(Phase::learn);
   }
-
-  evaluate_policy(row);
-
-  const int n = config_.train.integer("steps_per_epoch");
-  Collected collected;
-  collect(n, false, collected);
-  row.explore_episodes = collected.episodes;
-  if (collected.episodes > 0) {
-    row.explore_return_mean = collected.returns / static_cast<double>(collected.episodes);
-    if (has_goal_)
-      row.explore_success =
-          static_cast<double>(collected.successes) / static_cast<double>(collected.episodes);
-  }
-  row.m = collected.m / n;
-  row.shift = collected.shift / n;
-
-  learn(n, team, row);
+  if (phase_ != Phase::learn || !learn(team, stop)) return std::nullopt;
   check_parameters();
 
-  ++epochs_done_;
-  row.env_steps = env_steps_;
-  row.updates = static_cast<std::int64_t>(agent_->learner().updates());
-  return row;
+  row_.epoch = epochs_done_++;
+  row_.env_steps = env_steps_;
+  row_.updates = static_cast<std::int64_t>(agent_->learner().updates());
+  begin(Phase::evaluate);
+  return std::exchange(row_, EpochRow{});
+}
+
+void AgentRun::begin(Phase phase) {
+  phase_ = phase;
+  steps_done_ = 0;
+  collected_ = {};
+}
+
+std::int64_t AgentRun::steps_of(Phase phase) const {
+  return config_.train.integer(phase == Phase::warm_up ? "warmup_steps" : "steps_per_epoch");
+}
+
+template <typename Call>
+auto AgentRun::guarded(Call call) const {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("the environment failed: {}: {}", error.what(), where()));
+  }
 }
 
 void AgentRun::start_episode() {
-  env_->reset(next_episode_seed(episode_seeds_), observation_);
+  guarded([this] { env_->reset(next_episode_seed(episode_seeds_), observation_); });
   in_episode_ = true;
   episode_return_ = 0;
   episode_success_ = false;
 }
 
-void AgentRun::collect(std::int64_t steps, bool warm_up, Collected& collected) {
-  for (std::int64_t i = 0; i < steps; ++i) {
+bool AgentRun::collect(const std::atomic<bool>& stop) {
+  const std::int64_t steps = steps_of(phase_);
+  for (; steps_done_ < steps; ++steps_done_) {
+    if (stop) return false;
     if (!in_episode_) start_episode();
-    for (const double x : observation_) check_finite(x, "an observation", where());
+    for (const double x : observation_) check_finite(x, "an observation", *this);
 
     // a NaN of m (methods without one) stays a NaN in the mean
-    const Decision decision = agent_->explore(observation_, warm_up, action_);
-    collected.m += decision.m;
-    collected.shift += decision.shift;
+    const Decision decision = agent_->explore(observation_, phase_ == Phase::warm_up, action_);
+    collected_.m += decision.m;
+    collected_.shift += decision.shift;
 
-    const Step step = env_->step(action_, next_observation_);
+    const Step step = guarded([this] { return env_->step(action_, next_observation_); });
     ++env_steps_;
-    check_finite(step.reward, "a reward", where());
-    for (const double x : next_observation_) check_finite(x, "an observation", where());
+    check_finite(step.reward, "a reward", *this);
+    for (const double x : next_observation_) check_finite(x, "an observation", *this);
     agent_->remember(observation_, action_, step.reward, next_observation_, step.terminated);
 
     episode_return_ += step.reward;
@@ -93,49 +99,72 @@ void AgentRun::collect(std::int64_t steps, bool warm_up, Collected& collected) {
     observation_.swap(next_observation_);
     if (step.terminated || step.truncated) {
       in_episode_ = false;
-      ++collected.episodes;
-      collected.returns += episode_return_;
-      collected.successes += episode_success_;
+      ++collected_.episodes;
+      collected_.returns += episode_return_;
+      collected_.successes += episode_success_;
     }
   }
+  return true;
 }
 
-void AgentRun::evaluate_policy(EpochRow& row) {
+void AgentRun::report_collected() {
+  const auto steps = static_cast<double>(steps_done_);
+  const auto episodes = static_cast<double>(collected_.episodes);
+  row_.explore_episodes = collected_.episodes;
+  if (collected_.episodes > 0) {
+    row_.explore_return_mean = collected_.returns / episodes;
+    if (has_goal_) row_.explore_success = static_cast<double>(collected_.successes) / episodes;
+  }
+  row_.m = collected_.m / steps;
+  row_.shift = collected_.shift / steps;
+}
+
+// Leaves nothing behind when it is stopped: every evaluation begins with the same seeds.
+bool AgentRun::evaluate_policy(const std::atomic<bool>& stop) {
   const Random seeds(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_));
   const auto act = [this](auto observation, auto action) { agent_->act(observation, action); };
-  const EvaluationResult result =
-      evaluate(*evaluation_env_, act, seeds, config_.train.integer("eval_steps"),
-               std::numeric_limits<int>::max());
-  row.eval_return_mean = mean(result.returns);
-  row.eval_return_std = standard_deviation(result.returns);
-  row.eval_length_mean = mean(result.lengths);
-  if (has_goal_) row.eval_success = result.successes / static_cast<double>(result.returns.size());
+  const auto result = guarded([&] {
+    return evaluate(*evaluation_env_, act, seeds, config_.train.integer("eval_steps"),
+                    std::numeric_limits<int>::max(), stop);
+  });
+  if (!result) return false;
+
+  row_.eval_return_mean = mean(result->returns);
+  row_.eval_return_std = standard_deviation(result->returns);
+  row_.eval_length_mean = mean(result->lengths);
+  check_finite(row_.eval_return_mean, "the mean return of the evaluation", *this);
+  if (has_goal_)
+    row_.eval_success = result->successes / static_cast<double>(result->returns.size());
+  return true;
 }
 
-void AgentRun::learn(std::int64_t updates, Team& team, EpochRow& row) {
-  row.critic_loss = row.actor_loss = 0;
-  for (std::int64_t i = 0; i < updates; ++i) {
+bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
+  const std::int64_t updates = steps_of(phase_);
+  if (steps_done_ == 0) row_.critic_loss = row_.actor_loss = 0;
+  for (; steps_done_ < updates; ++steps_done_) {
+    if (stop) return false;
     const UpdateReport report = agent_->update(team);
-    check_finite(report.critic_loss, "the critics' loss", where());
-    check_finite(report.actor_loss, "the actor's loss", where());
-    check_finite(report.temperature, "the temperature", where());
-    row.critic_loss += report.critic_loss / static_cast<double>(updates);
-    row.actor_loss += report.actor_loss / static_cast<double>(updates);
-    row.temperature = report.temperature;
+    check_finite(report.critic_loss, "the critics' loss", *this);
+    check_finite(report.actor_loss, "the actor's loss", *this);
+    check_finite(report.temperature, "the temperature", *this);
+    row_.critic_loss += report.critic_loss / static_cast<double>(updates);
+    row_.actor_loss += report.actor_loss / static_cast<double>(updates);
+    row_.temperature = report.temperature;
   }
   const ValueReport value = agent_->learner().value_report();
-  row.q_mean = value.mean;
-  row.epistemic = value.epistemic;
-  row.aleatoric = value.aleatoric;
+  row_.q_mean = value.mean;
+  row_.epistemic = value.epistemic;
+  row_.aleatoric = value.aleatoric;
+  return true;
 }
 
 // A parameter can overflow in the very last step of an epoch, before any loss has seen it.
 void AgentRun::check_parameters() const {
   for (const float p : agent_->learner().actor())
-    check_finite(p, "a parameter of the actor", where());
+    check_finite(p, "a parameter of the actor", *this);
   for (int k = 0; k < 2; ++k) {
     for (const float p : agent_->learner().critic(k))
-      check_finite(p, "a parameter of a critic", where());
+      check_finite(p, "a parameter of a critic", *this);
   }
 }
 

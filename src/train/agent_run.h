@@ -1,15 +1,18 @@
 // One agent of a run at work: the agent, its two environments and where it is in the protocol.
-// Knows nothing of files; what it returns is written by the trainer.
+// Knows nothing of files; what it returns is written by its member of the run.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ovde/env.h>
 #include "agent/agent.h"
 #include "math/team.h"
+#include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/metrics.h"
 
@@ -22,26 +25,55 @@ class AgentRun {
   // One epoch of the protocol: evaluate the current policy, collect n steps with the behaviour
   // policy, do n updates. The first one begins with the warm-up. Error if a number stops being
   // finite or the environment fails; it says which and where.
-  EpochRow epoch(Team& team);
+  //
+  // Stops between two steps when `stop` becomes true, and returns nothing; the next call goes on
+  // from there.
+  std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
+
+  // Everything that determines the future, except for the rows of the replay buffer. Error, as of
+  // epoch(), rather than to save parameters that are not finite.
+  Sections save();
+
+  // Puts saved state into an AgentRun that has done nothing yet, whose configuration is the one it
+  // was saved with. False: the environment cannot continue an episode; that episode is given up and
+  // the next one begins. Error if the state is not one of such a run; the AgentRun is then useless.
+  bool restore(const Sections& saved);
 
   int epochs_done() const { return epochs_done_; }
+  std::int64_t env_steps() const { return env_steps_; }
   const Agent& agent() const { return *agent_; }
   Agent& agent() { return *agent_; }
   std::uint64_t seed() const { return seed_; }
+  std::string where() const;  // task, seed and step, for messages
 
  private:
-  // Sums over what was collected in one epoch.
+  // The parts of an epoch, in their order. The numbers are part of the file format of a checkpoint.
+  enum class Phase : std::uint8_t { warm_up = 0, evaluate = 1, collect = 2, learn = 3 };
+
+  // Sums over what was collected in one phase.
   struct Collected {
-    std::int64_t episodes = 0, successes = 0, steps = 0;
+    std::int64_t episodes = 0, successes = 0;
     double returns = 0, m = 0, shift = 0;
   };
 
+  // Each does what is left of its phase; false: was stopped before its end.
+  bool collect(const std::atomic<bool>& stop);
+  bool evaluate_policy(const std::atomic<bool>& stop);
+  bool learn(Team& team, const std::atomic<bool>& stop);
+
+  void begin(Phase phase);
+  std::int64_t steps_of(Phase phase) const;
   void start_episode();
-  void collect(std::int64_t steps, bool warm_up, Collected& collected);
-  void evaluate_policy(EpochRow& row);
-  void learn(std::int64_t updates, Team& team, EpochRow& row);
+  void report_collected();
   void check_parameters() const;
-  std::string where() const;  // task, seed and step, for messages
+
+  // Calls into an environment; what it throws gets a message that says where.
+  template <typename Call>
+  auto guarded(Call call) const;
+
+  void save_position(ByteWriter& out) const;
+  void restore_position(ByteReader& in);
+  bool restore_episode(ByteReader& in);
 
   Config config_;
   std::uint64_t seed_;
@@ -53,6 +85,12 @@ class AgentRun {
   int epochs_done_ = 0;
   std::int64_t env_steps_ = 0;
   Random episode_seeds_;
+
+  // where the epoch is
+  Phase phase_ = Phase::warm_up;
+  std::int64_t steps_done_ = 0;  // of the phase: environment steps or updates
+  Collected collected_;
+  EpochRow row_;
 
   // the exploring episode in progress; it goes on from one epoch to the next
   bool in_episode_ = false;

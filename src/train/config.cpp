@@ -224,11 +224,29 @@ class Resolver {
 
 }  // namespace
 
-bool operator==(const Config& a, const Config& b) {
-  const bool same_run = a.task == b.task && a.algorithm == b.algorithm && a.seed == b.seed;
-  return same_run && std::ranges::all_of(kMembers, [&](const Member& member) {
-           return (a.*member.values).all() == (b.*member.values).all();
-         });
+bool operator==(const Config& a, const Config& b) { return differences(a, b).empty(); }
+
+std::vector<std::string> differences(const Config& now, const Config& before) {
+  // every key of either, as it would be written
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  const auto add = [&](const Config& config, std::string std::pair<std::string, std::string>::*at) {
+    values["run.task"].*at = to_string(config.task);
+    values["run.algorithm"].*at = to_string(config.algorithm);
+    values["run.seed"].*at = std::to_string(config.seed);
+    for (const Member& member : kMembers) {
+      for (const auto& [name, value] : (config.*member.values).all())
+        values[fmt::format("{}.{}", member.table, name)].*at = to_string(value);
+    }
+  };
+  add(now, &std::pair<std::string, std::string>::first);
+  add(before, &std::pair<std::string, std::string>::second);
+
+  std::vector<std::string> found;
+  for (const auto& [key, pair] : values) {
+    const auto& [after, was] = pair;
+    if (after != was) found.push_back(fmt::format("{} = {}, was {}", key, after, was));
+  }
+  return found;
 }
 
 Config resolve_config(const std::vector<Setting>& settings) {

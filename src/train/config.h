@@ -29,6 +29,9 @@ struct Config {
 
 bool operator==(const Config& a, const Config& b);
 
+// Every key that differs, as "train.batch = 64, was 256".
+std::vector<std::string> differences(const Config& now, const Config& before);
+
 // Defaults < algorithm and task presets < `settings`, of which a later one wins over an earlier
 // one. The settings must name a task and an algorithm (run.task, run.algorithm). Throws InputError
 // that says where the fault is and what is valid.

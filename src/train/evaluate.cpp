@@ -14,8 +14,8 @@ std::uint64_t next_episode_seed(Random& seeds) {
   return high << 32 | seeds.bits();
 }
 
-EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps,
-                          int episodes) {
+std::optional<EvaluationResult> evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps,
+                                         int episodes, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
   EvaluationResult result;
   std::vector<double> observation(env.observation_size()), action(env.action_space().size());
@@ -27,6 +27,7 @@ EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t s
     std::int64_t length = 0;
     bool ended = false, success = false;
     while (!ended && used < steps) {
+      if (stop) return std::nullopt;
       act(observation, action);
       const Step step = env.step(action, observation);
       total += step.reward;
@@ -47,9 +48,11 @@ EvaluationResult evaluate(Env& env, const Act& act, Random seeds, std::int64_t s
 EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed) {
   const auto env = make_environment(read_config(run));
   Policy policy = Policy::load((run / "policy.safetensors").string());
-  return evaluate(
+  const std::atomic<bool> never{false};
+  return *evaluate(
       *env, [&](auto observation, auto action) { policy.act_unit(observation, action); },
-      Random(seed, Stream::evaluation_seeds), std::numeric_limits<std::int64_t>::max(), episodes);
+      Random(seed, Stream::evaluation_seeds), std::numeric_limits<std::int64_t>::max(), episodes,
+      never);
 }
 
 }  // namespace ovde

@@ -1,5 +1,6 @@
 #include "train/files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,24 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A file descriptor that is closed when its scope ends.
-class Descriptor {
- public:
-  Descriptor(const fs::path& path, int flags)
-      : value_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  bool valid() const { return value_ >= 0; }
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
 bool write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
@@ -47,6 +30,13 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+Descriptor::Descriptor(const fs::path& path, int flags)
+    : value_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+
+Descriptor::~Descriptor() {
+  if (value_ >= 0) ::close(value_);
+}
 
 std::string read_file(const fs::path& path, std::size_t limit) {
   const auto refuse = [&](const std::string& why) {
@@ -69,7 +59,8 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   return text;
 }
 
-void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+void write_file_atomically(const fs::path& path,
+                           std::span<const std::span<const std::byte>> pieces) {
   const fs::path beside = path.string() + ".tmp";
   const auto fail = [&] {
     const int cause = errno;
@@ -78,19 +69,62 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> byte
   };
   {
     const Descriptor file(beside, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file.valid() || !write_all(file.get(), bytes) || ::fsync(file.get()) != 0) fail();
+    if (!file.valid()) fail();
+    for (const auto piece : pieces) {
+      if (!write_all(file.get(), piece)) fail();
+    }
+    if (::fsync(file.get()) != 0) fail();
   }
   if (::rename(beside.c_str(), path.c_str()) != 0) fail();
+  sync_folder(path.parent_path());
+}
 
-  // the new name itself reaches the disk with its folder; some file systems cannot sync one, which
-  // costs no data
-  const Descriptor folder(path.has_parent_path() ? path.parent_path() : fs::path("."),
-                          O_RDONLY | O_DIRECTORY);
-  if (folder.valid()) ::fsync(folder.get());
+void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+  write_file_atomically(path, std::span(&bytes, 1));
 }
 
 void write_file_atomically(const fs::path& path, const std::string& text) {
   write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+// Some file systems cannot sync a folder, which costs no data.
+void sync_folder(const fs::path& folder) {
+  const Descriptor descriptor(folder.empty() ? fs::path(".") : folder, O_RDONLY | O_DIRECTORY);
+  if (descriptor.valid()) ::fsync(descriptor.get());
+}
+
+GrowingFile::GrowingFile(const fs::path& path, std::string_view contents)
+    : path_(path), file_(path, O_RDWR | O_CREAT) {
+  if (!file_.valid()) fail();
+
+  std::size_t same = 0;
+  char piece[1 << 16];
+  while (same < contents.size()) {
+    const ssize_t count = ::read(file_.get(), piece, sizeof piece);
+    if (count < 0) fail();
+    const std::string_view there(piece, static_cast<std::size_t>(count));
+    const std::string_view wanted = contents.substr(same, there.size());
+    const auto [differs, _] = std::ranges::mismatch(there, wanted);
+    same += static_cast<std::size_t>(differs - there.begin());
+    if (differs != there.end() || there.empty()) break;
+  }
+  if (::ftruncate(file_.get(), static_cast<off_t>(same)) != 0 && errno != EINVAL) fail();
+  if (::lseek(file_.get(), 0, SEEK_END) < 0) fail();
+  append(contents.substr(same));
+}
+
+void GrowingFile::append(std::span<const std::byte> bytes) {
+  if (!write_all(file_.get(), bytes)) fail();
+}
+
+void GrowingFile::append(std::string_view text) { append(std::as_bytes(std::span(text))); }
+
+void GrowingFile::sync() {
+  if (::fsync(file_.get()) != 0) fail();
+}
+
+void GrowingFile::fail() const {
+  throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
 }
 
 }  // namespace ovde

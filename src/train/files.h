@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <ovde/bytes.h>
 
@@ -16,5 +18,48 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit = std
 // beside its place, brought to the disk, then renamed. Error if that fails.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, const std::string& text);
+// The same for a file that is not in one piece in memory.
+void write_file_atomically(const std::filesystem::path& path,
+                           std::span<const std::span<const std::byte>> pieces);
+
+// Names made or removed in `folder` are on the disk when this returns.
+void sync_folder(const std::filesystem::path& folder);
+
+// A file descriptor that is closed when its scope ends.
+class Descriptor {
+ public:
+  Descriptor(const std::filesystem::path& path, int flags);  // of open(2); check valid()
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+
+  bool valid() const { return value_ >= 0; }
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+// A file that only grows. What append() was given is on the system's side of the program's buffers
+// when it returns, and on the disk after sync(). Error if that fails.
+class GrowingFile {
+ public:
+  // A file that holds exactly `contents`. One that exists keeps what it has in common with them, so
+  // that whoever follows it does not lose the place.
+  GrowingFile(const std::filesystem::path& path, std::string_view contents);
+
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view text);
+  void sync();
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path path_;
+  Descriptor file_;
+};
 
 }  // namespace ovde

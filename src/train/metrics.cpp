@@ -1,10 +1,32 @@
 #include "train/metrics.h"
 
+#include <iterator>
 #include <vector>
 
 #include "math/run_score.h"
 
 namespace ovde {
+
+static_assert(sizeof(EpochRow) == 4 * 8 + std::size(kColumns) * sizeof(double),
+              "a row has a value that is neither a column nor saved");
+
+void put_row(ByteWriter& out, const EpochRow& row) {
+  out.put(row.epoch);
+  out.put(row.env_steps);
+  out.put(row.updates);
+  out.put(row.explore_episodes);
+  for (const Column& column : kColumns) out.put(row.*column.value);
+}
+
+EpochRow get_row(ByteReader& in) {
+  EpochRow row;
+  row.epoch = in.get<int>();
+  row.env_steps = in.get<std::int64_t>();
+  row.updates = in.get<std::int64_t>();
+  row.explore_episodes = in.get<std::int64_t>();
+  for (const Column& column : kColumns) row.*column.value = in.get<double>();
+  return row;
+}
 
 RunSummary summarise(std::span<const EpochRow> rows) {
   RunSummary summary;

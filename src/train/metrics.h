@@ -1,5 +1,5 @@
 // What is measured of a run: one row an epoch, and a summary at its end. Numbers only; files are
-// train/run_folder.h.
+// train/progress_csv.h and train/run_folder.h.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+
+#include <ovde/bytes.h>
 
 namespace ovde {
 
@@ -39,6 +41,38 @@ struct EpochRow {
   double explore_success = kNone;  // the same of the exploring episodes
   double seconds = 0;              // since the start of the run
 };
+
+// A measured value of a row: its name in progress.csv and its tag in the event file.
+struct Column {
+  const char* name;
+  const char* tag;
+  double EpochRow::*value;
+};
+
+// In the order of progress.csv, where explore_episodes, a whole number, stands before critic_loss.
+inline constexpr Column kColumns[] = {
+    {"eval_return_mean", "eval/return_mean", &EpochRow::eval_return_mean},
+    {"eval_return_std", "eval/return_std", &EpochRow::eval_return_std},
+    {"eval_length_mean", "eval/length_mean", &EpochRow::eval_length_mean},
+    {"explore_return_mean", "explore/return_mean", &EpochRow::explore_return_mean},
+    {"critic_loss", "train/critic_loss", &EpochRow::critic_loss},
+    {"actor_loss", "train/actor_loss", &EpochRow::actor_loss},
+    {"temperature", "train/temperature", &EpochRow::temperature},
+    {"q_mean", "train/q_mean", &EpochRow::q_mean},
+    {"epistemic", "train/epistemic", &EpochRow::epistemic},
+    {"aleatoric", "train/aleatoric", &EpochRow::aleatoric},
+    {"m", "explore/m", &EpochRow::m},
+    {"shift", "explore/shift", &EpochRow::shift},
+    {"steps_per_second", "time/steps_per_second", &EpochRow::steps_per_second},
+    {"eval_success", "eval/success", &EpochRow::eval_success},
+    {"explore_success", "explore/success", &EpochRow::explore_success},
+    {"seconds", "time/seconds", &EpochRow::seconds},
+};
+inline constexpr std::size_t kColumnsBeforeEpisodes = 4;
+
+// As saved state.
+void put_row(ByteWriter& out, const EpochRow& row);
+EpochRow get_row(ByteReader& in);
 
 struct RunSummary {
   std::string task, algorithm;

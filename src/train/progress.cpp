@@ -73,7 +73,7 @@ class ConsoleProgress final : public ProgressSink {
     run_ = run;
     latest_.assign(run.seeds.size(), EpochRow{});
     total_epochs_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs;
-    epochs_done_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs_done;
+    epochs_done_ = run.epochs_done;
     start_ = Clock::now();
     recent_ = {{start_, epochs_done_}};
     print(fmt::format("{} on {}, {}, {} epochs, into {}\n", run.algorithm, run.task, agents_text(),
@@ -104,6 +104,11 @@ class ConsoleProgress final : public ProgressSink {
     print(fmt::format("done in {}: {}, in {}\n",
                       format_duration(seconds_between(start_, Clock::now())),
                       result_text(summaries), run_.folder.string()));
+  }
+
+  void warning(const std::string& text) override {
+    const std::lock_guard lock(mutex_);
+    std::fprintf(stderr, "ovde: warning: %s\n", text.c_str());
   }
 
  private:

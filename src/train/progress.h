@@ -19,7 +19,7 @@ struct RunStart {
   std::vector<std::uint64_t> seeds;  // one agent each
   int epochs = 0;
   int updates_per_epoch = 0;
-  int epochs_done = 0;  // where a resumed run continues
+  std::int64_t epochs_done = 0;  // of all agents together, where a resumed run continues
   std::filesystem::path folder;
 };
 
@@ -30,6 +30,7 @@ class ProgressSink {
   virtual void run_started(const RunStart& run) = 0;
   virtual void epoch_done(int agent, const EpochRow& row) = 0;  // agent: index into RunStart::seeds
   virtual void run_finished(std::span<const RunSummary> summaries) = 0;  // one for each agent
+  virtual void warning(const std::string&) {}  // worth a person's notice; the run goes on
 };
 
 // Says nothing: for tests and for programs that embed the trainer.

@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* kConfigFile = "config.toml";
 constexpr const char* kProgressFile = "progress.csv";
+constexpr const char* kPopulationFile = "population.toml";
 constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kAgentPrefix = "seed_";
 
@@ -42,7 +43,7 @@ std::vector<std::string> agent_folders(const fs::path& folder) {
 
 bool holds_run(const fs::path& folder) {
   std::error_code ignored;
-  for (const char* name : {kConfigFile, kProgressFile, kSummaryFile}) {
+  for (const char* name : {kConfigFile, kProgressFile, kSummaryFile, kPopulationFile}) {
     if (fs::exists(folder / name, ignored)) return true;
   }
   return !agent_folders(folder).empty();
@@ -51,36 +52,6 @@ bool holds_run(const fs::path& folder) {
 [[noreturn]] void refuse_folder(const fs::path& folder, const std::string& why) {
   throw InputError(fmt::format("cannot write to folder {}: {}", folder.string(), why));
 }
-
-// A column of progress.csv: its name, and where its value is.
-struct Column {
-  const char* name;
-  double EpochRow::*value;
-};
-// The first three are whole numbers; explore_episodes, the other one, stands between kEvaluation
-// and kLearning.
-constexpr Column kEvaluation[] = {
-    {"eval_return_mean", &EpochRow::eval_return_mean},
-    {"eval_return_std", &EpochRow::eval_return_std},
-    {"eval_length_mean", &EpochRow::eval_length_mean},
-    {"explore_return_mean", &EpochRow::explore_return_mean},
-};
-constexpr Column kLearning[] = {
-    {"critic_loss", &EpochRow::critic_loss},
-    {"actor_loss", &EpochRow::actor_loss},
-    {"temperature", &EpochRow::temperature},
-    {"q_mean", &EpochRow::q_mean},
-    {"epistemic", &EpochRow::epistemic},
-    {"aleatoric", &EpochRow::aleatoric},
-    {"m", &EpochRow::m},
-    {"shift", &EpochRow::shift},
-    {"steps_per_second", &EpochRow::steps_per_second},
-    {"eval_success", &EpochRow::eval_success},
-    {"explore_success", &EpochRow::explore_success},
-    {"seconds", &EpochRow::seconds},
-};
-
-std::string cell(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 }  // namespace
 
@@ -157,34 +128,40 @@ void write_summary(const fs::path& folder, const RunSummary& summary) {
   write_file_atomically(folder / kSummaryFile, to_json(summary));
 }
 
-std::string csv_header() {
-  std::string header = "epoch,env_steps,updates";
-  for (const Column& column : kEvaluation) header += fmt::format(",{}", column.name);
-  header += ",explore_episodes";
-  for (const Column& column : kLearning) header += fmt::format(",{}", column.name);
-  return header;
+bool is_finished(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kSummaryFile, ignored);
 }
 
-std::string csv_row(const EpochRow& row) {
-  std::string text = fmt::format("{},{},{}", row.epoch, row.env_steps, row.updates);
-  for (const Column& column : kEvaluation) text += "," + cell(row.*column.value);
-  text += fmt::format(",{}", row.explore_episodes);
-  for (const Column& column : kLearning) text += "," + cell(row.*column.value);
-  return text;
+bool holds_population(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kPopulationFile, ignored);
 }
 
-ProgressFile::ProgressFile(const fs::path& folder)
-    : path_(folder / kProgressFile), file_(std::fopen(path_.c_str(), "wxe")) {
-  if (!file_) throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
-  write_line(csv_header());
+void write_population(const fs::path& folder, const Population& population,
+                      const std::string& command) {
+  const std::string text = to_toml(population.config, version(), command);
+  write_file_atomically(folder / kPopulationFile,
+                        fmt::format("{}\n[population]\nseeds = [\n  {}\n]\n", text,
+                                    fmt::join(population.seeds, ",\n  ")));
 }
 
-void ProgressFile::append(const EpochRow& row) { write_line(csv_row(row)); }
-
-void ProgressFile::write_line(const std::string& line) {
-  if (std::fputs((line + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
-    throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
+std::optional<Population> read_population(const fs::path& folder) {
+  if (!holds_population(folder)) return std::nullopt;
+  std::vector<Setting> settings = read_settings(folder / kPopulationFile);
+  const auto found = std::ranges::find(settings, "population.seeds", &Setting::key);
+  const auto* list =
+      found == settings.end() ? nullptr : std::get_if<std::vector<double>>(&found->value);
+  const auto is_seed = [](double x) { return x >= 0 && x < 0x1p53 && x == std::floor(x); };
+  if (list == nullptr || list->empty() || !std::ranges::all_of(*list, is_seed)) {
+    throw InputError(fmt::format("{}: population.seeds must be a list of seeds",
+                                 (folder / kPopulationFile).string()));
   }
+  Population population;
+  population.seeds.assign(list->begin(), list->end());
+  settings.erase(found);
+  population.config = resolve_config(settings);
+  return population;
 }
 
 }  // namespace ovde

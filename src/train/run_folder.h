@@ -1,12 +1,11 @@
-// The folder a run leaves behind: config.toml, progress.csv, summary.json (policy.safetensors and
-// checkpoints come from elsewhere). A population has one such folder, seed_<n>, for each agent.
-// Decides nothing about training.
+// The folder a run leaves behind: which one may be used, what is in it, config.toml and
+// summary.json (the other files have headers of their own). A population has one such folder,
+// seed_<n>, for each agent. Decides nothing about training.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,25 +37,19 @@ Config read_config(const std::filesystem::path& folder);
 void write_summary(const std::filesystem::path& folder, const RunSummary& summary);
 std::string to_json(const RunSummary& summary);
 
-// progress.csv, one row an epoch, on the disk's side of the program's buffers as soon as append()
-// returns.
-class ProgressFile {
- public:
-  explicit ProgressFile(const std::filesystem::path& folder);  // creates the file with its header
+// Whether the run of one agent has come to its end.
+bool is_finished(const std::filesystem::path& folder);
 
-  void append(const EpochRow& row);  // Error if it cannot be written (disk full)
-
- private:
-  void write_line(const std::string& line);
-
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Close> file_;
+// The agents of a population. On the disk before the first of them: one that is killed at its very
+// start can still be completed.
+struct Population {
+  Config config;
+  std::vector<std::uint64_t> seeds;
 };
-
-std::string csv_header();
-std::string csv_row(const EpochRow& row);
+void write_population(const std::filesystem::path& folder, const Population& population,
+                      const std::string& command);
+// nullopt where there is no population.
+std::optional<Population> read_population(const std::filesystem::path& folder);
+bool holds_population(const std::filesystem::path& folder);
 
 }  // namespace ovde

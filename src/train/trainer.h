@@ -1,6 +1,8 @@
-// Trains a population of agents, one for each seed, in lockstep epochs, and leaves a run folder.
+// Trains a population of agents, one for each seed, and leaves a run folder; goes on with one that
+// was interrupted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -16,9 +18,21 @@ struct TrainRequest {
   std::vector<std::uint64_t> seeds;  // one agent each; config.seed is not looked at
   std::filesystem::path out;         // the run folder; must not hold a run yet
   int threads = 1;
-  std::string command;  // written into config.toml
+  std::string command;                      // written into config.toml
+  const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
 };
 
-void train(const TrainRequest& request, ProgressSink& progress);
+struct ResumeRequest {
+  std::filesystem::path folder;  // of a run or a population
+  int threads = 1;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// False: was asked to stop before the end; the state is saved.
+bool train(const TrainRequest& request, ProgressSink& progress);
+
+// The same for what is left of a run. InputError if it cannot be resumed: it holds no run, is
+// finished, its configuration was changed, its format is newer, or another process is writing it.
+bool resume(const ResumeRequest& request, ProgressSink& progress);
 
 }  // namespace ovde

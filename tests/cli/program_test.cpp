@@ -11,7 +11,7 @@ namespace {
 
 TEST(Program, EveryCommandExplainsItself) {
   const Program program;
-  for (const char* command : {"", "list ", "train ", "eval ", "bench "}) {
+  for (const char* command : {"", "list ", "train ", "status ", "eval ", "replay ", "bench "}) {
     const Outcome outcome = program.run(std::string(command) + "--help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_NE(outcome.out.find("Usage: ovde"), std::string::npos) << command;
@@ -43,7 +43,8 @@ TEST(Program, TrainsAndEvaluates) {
   EXPECT_EQ(trained.err, "");
   EXPECT_NE(trained.out.find("epoch 3/3"), std::string::npos) << trained.out;
   EXPECT_EQ(program.files(),
-            (std::vector<std::string>{"run", "run/config.toml", "run/policy.safetensors",
+            (std::vector<std::string>{"run", "run/config.toml", "run/events.out.tfevents.ovde",
+                                      "run/lock", "run/log.txt", "run/policy.safetensors",
                                       "run/progress.csv", "run/summary.json"}));
 
   const Outcome evaluated = program.run("eval run --episodes 3 --json");

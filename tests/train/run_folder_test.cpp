@@ -13,50 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(RunFolder, RowsHaveTheColumnsOfTheContract) {
-  EXPECT_EQ(csv_header(),
-            "epoch,env_steps,updates,eval_return_mean,eval_return_std,eval_length_mean,explore_"
-            "return_mean,"
-            "explore_episodes,critic_loss,actor_loss,temperature,q_mean,epistemic,aleatoric,m,"
-            "shift,steps_per_second,"
-            "eval_success,explore_success,seconds");
-  EpochRow row;
-  row.epoch = 3;
-  row.env_steps = 1400;
-  row.updates = 400;
-  row.eval_return_mean = 1;
-  row.eval_return_std = 2;
-  row.eval_length_mean = 3;
-  row.explore_return_mean = 4;
-  row.explore_episodes = 5;
-  double next = 6;
-  for (double EpochRow::*member :
-       {&EpochRow::critic_loss, &EpochRow::actor_loss, &EpochRow::temperature, &EpochRow::q_mean,
-        &EpochRow::epistemic, &EpochRow::aleatoric, &EpochRow::m, &EpochRow::shift,
-        &EpochRow::steps_per_second, &EpochRow::eval_success, &EpochRow::explore_success,
-        &EpochRow::seconds}) {
-    row.*member = next++;
-  }
-  EXPECT_EQ(csv_row(row), "3,1400,400,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17");
-}
-
-TEST(RunFolder, NumbersReadBackTheSameAndNothingIsAnEmptyCell) {
-  EpochRow row;
-  row.eval_return_mean = 0.1 + 0.2;
-  EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0");
-}
-
-TEST(RunFolder, RowsAreThereAsSoonAsTheyAreAppended) {
-  const TemporaryFolder folder;
-  ProgressFile file(folder.path());
-  file.append({});
-  file.append({.epoch = 1});
-  const std::string text = read_file(folder.path() / "progress.csv");
-  EXPECT_EQ(std::ranges::count(text, '\n'), 3);
-  EXPECT_EQ(text.substr(0, 6), "epoch,");
-  EXPECT_THROW(ProgressFile again(folder.path()), Error);  // never written over
-}
-
 TEST(RunFolder, AFullDiskIsAnError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   const TemporaryFolder folder;

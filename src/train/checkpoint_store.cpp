@@ -1,0 +1,136 @@
+#include "train/checkpoint_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kPrefix = "checkpoint-", kSuffix = ".ovde";
+constexpr int kKept = 2;
+constexpr int kLargestNumber = 1'000'000'000;
+constexpr const char* kReplay = "replay";
+
+std::string file_name(int number) { return fmt::format("{}{}{}", kPrefix, number, kSuffix); }
+
+std::optional<int> number_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  int number = 0;
+  const char* end = name.data() + name.size() - kSuffix.size();
+  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, number);
+  if (error != std::errc() || stop != end || number < 1 || number > kLargestNumber)
+    return std::nullopt;
+  return number;
+}
+
+struct ReplayPosition {
+  std::int64_t added = 0;
+  std::vector<ReplaySegment> segments;
+};
+
+Bytes to_bytes(const ReplayPosition& position) {
+  ByteWriter out;
+  out.put(position.added);
+  out.put<std::uint64_t>(position.segments.size());
+  for (const ReplaySegment& segment : position.segments) {
+    out.put(segment.first);
+    out.put(segment.rows);
+    out.put(segment.checksum);
+  }
+  return out.take();
+}
+
+ReplayPosition replay_position(const Bytes& bytes) {
+  ByteReader in(bytes);
+  ReplayPosition position;
+  position.added = in.get<std::int64_t>();
+  const auto count = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < count; ++i) {  // ends with the bytes at the latest
+    const auto first = in.get<std::int64_t>();
+    const auto rows = in.get<std::int64_t>();
+    position.segments.push_back({first, rows, in.get<std::uint32_t>()});
+  }
+  return position;
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(const fs::path& run)
+    : folder_(run / "checkpoints"), log_(folder_) {}
+
+void CheckpointStore::save(Sections sections, const Replay& replay) {
+  wait();
+  first_row_read_ = log_.next_row();
+  writing_ = std::async(std::launch::async, [this, &replay, added = replay.added(),
+                                             sections = std::move(sections)]() mutable {
+    write(sections, replay, added);
+  });
+}
+
+void CheckpointStore::wait() {
+  if (writing_.valid()) writing_.get();
+}
+
+void CheckpointStore::before_overwriting(std::int64_t row) {
+  const bool ended =
+      writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  if (ended || row >= first_row_read_) wait();
+}
+
+void CheckpointStore::finish_quietly() {
+  if (writing_.valid()) writing_.wait();
+}
+
+void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64_t added) {
+  std::error_code error;
+  fs::create_directory(folder_, error);
+  if (error) throw Error(fmt::format("cannot make {}: {}", folder_.string(), error.message()));
+
+  // rows first: a checkpoint never names what is not on the disk
+  auto segments = log_.write(replay, added);
+  sections[kReplay] = to_bytes({added, segments});
+  write_checkpoint(folder_ / file_name(newest_ + 1), sections);
+  ++newest_;
+
+  previous_segments_ = std::move(segments_);
+  segments_ = std::move(segments);
+  remove_old(newest_);
+  log_.keep_only(segments_, previous_segments_);
+}
+
+void CheckpointStore::remove_old(int newest) const {
+  std::error_code ignored;
+  for (const fs::path& path : all()) {
+    if (*number_of(path) <= newest - kKept) fs::remove(path, ignored);
+  }
+}
+
+std::vector<fs::path> CheckpointStore::all() const {
+  std::vector<fs::path> paths;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
+    if (number_of(entry.path())) paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths, std::greater(), [](const fs::path& path) { return *number_of(path); });
+  return paths;
+}
+
+void CheckpointStore::load(const fs::path& path, const Sections& sections, Replay& replay) {
+  const ReplayPosition position = replay_position(section(sections, kReplay));
+  log_.read(position.segments, position.added, replay);
+  segments_ = position.segments;
+  newest_ = number_of(path).value_or(0);
+}
+
+}  // namespace ovde

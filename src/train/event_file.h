@@ -1,0 +1,27 @@
+// The run as TensorBoard reads it: a file of records, each a serialised Event with the scalars of
+// one epoch. The x-axis is the number of environment steps.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "train/files.h"
+#include "train/metrics.h"
+
+namespace ovde {
+
+class EventFile {
+ public:
+  // Holds these rows, whatever it held before. `start` is the time of the run's start in seconds
+  // since 1970; times of events follow from it and the rows.
+  EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows);
+
+  void append(const EpochRow& row);  // Error if it cannot be written (disk full)
+
+ private:
+  double start_;
+  GrowingFile file_;
+};
+
+}  // namespace ovde

@@ -1,0 +1,206 @@
+#include "train/member.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include "train/policy_file.h"
+#include "train/run_folder.h"
+#include "train/setup.h"
+#include "train/version.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char *kConfig = "config", *kProgress = "progress";
+
+// Not damage, and no reason to use an older checkpoint.
+class ChangedConfig : public InputError {
+  using InputError::InputError;
+};
+
+// How often a run is saved does not change it; everything else would.
+void check_same_config(const Config& now, const Bytes& saved, const fs::path& folder) {
+  const std::string text(reinterpret_cast<const char*>(saved.data()), saved.size());
+  Config before = resolve_config(parse_toml(text, "configuration of the checkpoint"));
+  before.checkpoint = now.checkpoint;
+  if (const auto changed = differences(now, before); !changed.empty()) {
+    throw ChangedConfig(fmt::format(
+        "{} was changed since the run began ({}); change it back to resume, or start a new run",
+        (folder / "config.toml").string(), fmt::join(changed, "; ")));
+  }
+}
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Member::Member(const Config& config, const fs::path& folder)
+    : config_(config), folder_(folder), log_(folder), store_(folder), start_time_(unix_time()) {}
+
+std::unique_ptr<Member> Member::start(const Config& config, const fs::path& folder,
+                                      const std::string& command) {
+  std::unique_ptr<Member> member(new Member(config, folder));
+  member->run_ = std::make_unique<AgentRun>(config, config.seed);
+  ensure_new_run_folder(folder);
+  write_config(folder, config, command);
+  member->open_files();
+  member->log(LogLevel::info, fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs",
+                                          version(), config.algorithm, config.task, config.seed,
+                                          config.train.integer("epochs")));
+  return member;
+}
+
+std::unique_ptr<Member> Member::resume(const fs::path& folder, std::vector<std::string>& warnings) {
+  std::unique_ptr<Member> member(new Member(read_config(folder), folder));
+  std::vector<std::string> found;
+  const bool loaded = member->load_newest(found);
+  if (!loaded) member->run_ = std::make_unique<AgentRun>(member->config_, member->config_.seed);
+  member->open_files();
+
+  for (const std::string& text : found) member->log(LogLevel::warning, text);
+  warnings.insert(warnings.end(), found.begin(), found.end());
+  member->log(LogLevel::info,
+              loaded ? fmt::format("resumed at epoch {}, environment step {}",
+                                   member->epochs_done(), member->run_->env_steps())
+                     : std::string("resumed from the beginning: no checkpoint was written yet"));
+  return member;
+}
+
+// False: there is no checkpoint.
+bool Member::load_newest(std::vector<std::string>& warnings) {
+  const auto checkpoints = store_.all();
+  for (const fs::path& path : checkpoints) {
+    try {
+      load(path, warnings);
+      return true;
+    } catch (const NewerFormat&) {
+      throw;
+    } catch (const ChangedConfig&) {
+      throw;
+    } catch (const std::exception& error) {
+      const std::string what = error.what();
+      warnings.push_back(what.starts_with(path.string())
+                             ? what
+                             : fmt::format("{}: cannot be used: {}", path.string(), what));
+    }
+  }
+  if (!checkpoints.empty()) {
+    throw Error(fmt::format("no checkpoint of {} can be used: {}", folder_.string(),
+                            fmt::join(warnings, "; ")));
+  }
+  return false;
+}
+
+void Member::load(const fs::path& checkpoint, std::vector<std::string>& warnings) {
+  const Sections sections = read_checkpoint(checkpoint);
+  check_same_config(config_, section(sections, kConfig), folder_);
+  run_ = std::make_unique<AgentRun>(config_, config_.seed);
+  const bool continued = run_->restore(sections);
+  store_.load(checkpoint, sections, run_->agent().replay());
+
+  ByteReader in(section(sections, kProgress));
+  start_time_ = in.get<double>();
+  seconds_before_ = in.get<double>();
+  const auto began = in.get<double>();
+  epoch_began_ = began < 0 ? std::nullopt : std::optional(began);
+  rows_.clear();
+  for (int i = 0; i < epochs_done(); ++i) rows_.push_back(get_row(in));
+  if (!in.empty()) throw Error("has more rows than epochs");
+  saved_epochs_ = epochs_done();
+
+  if (!continued) {
+    warnings.push_back(fmt::format(
+        "task {} cannot save an episode: the one in progress is given up and a new one begins",
+        config_.task));
+  }
+}
+
+void Member::open_files() {
+  progress_.emplace(folder_, rows_);
+  events_.emplace(folder_, start_time_, rows_);
+}
+
+double Member::elapsed() const {
+  return seconds_before_ + std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+std::optional<EpochRow> Member::epoch(Team& team, const std::atomic<bool>& stop) {
+  if (!epoch_began_) epoch_began_ = elapsed();
+  const Replay& replay = run_->agent().replay();
+  const std::int64_t most_steps = config_.train.integer("steps_per_epoch") +
+                                  (epochs_done() == 0 ? config_.train.integer("warmup_steps") : 0);
+  store_.before_overwriting(replay.added() + most_steps - 1 - replay.capacity());
+
+  unsaved_ = true;
+  std::optional<EpochRow> row = run_->epoch(team, stop);
+  if (!row) return std::nullopt;
+
+  const std::int64_t steps_before = rows_.empty() ? 0 : rows_.back().env_steps;
+  row->seconds = elapsed();
+  row->steps_per_second =
+      static_cast<double>(row->env_steps - steps_before) / (row->seconds - *epoch_began_);
+  epoch_began_.reset();
+  progress_->append(*row);
+  events_->append(*row);
+  rows_.push_back(*row);
+  if (checkpoint_due()) save();
+  return row;
+}
+
+bool Member::checkpoint_due() const {
+  const int epochs = config_.checkpoint.integer("epochs");
+  const double minutes = config_.checkpoint.number("minutes");
+  const std::chrono::duration<double, std::ratio<60>> since = Clock::now() - saved_at_;
+  return (epochs > 0 && epochs_done() - saved_epochs_ >= epochs) ||
+         (minutes > 0 && since.count() >= minutes);
+}
+
+void Member::save() {
+  Sections sections = run_->save();
+  const std::string text = to_toml(config_, version(), "");
+  const auto bytes = std::as_bytes(std::span(text));
+  sections[kConfig] = Bytes(bytes.begin(), bytes.end());
+
+  ByteWriter rows;
+  rows.put(start_time_);
+  rows.put(elapsed());
+  rows.put(epoch_began_.value_or(-1));
+  for (const EpochRow& row : rows_) put_row(rows, row);
+  sections[kProgress] = rows.take();
+
+  store_.save(std::move(sections), run_->agent().replay());
+  log(LogLevel::info,
+      fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(), run_->env_steps()));
+  unsaved_ = false;
+  saved_epochs_ = epochs_done();
+  saved_at_ = Clock::now();
+}
+
+void Member::save_now() {
+  if (unsaved_) save();
+  store_.wait();
+}
+
+RunSummary Member::finish() {
+  store_.wait();
+  write_policy(folder_ / "policy.safetensors", run_->agent().learner().actor_shape(),
+               run_->agent().learner().actor(), task_action_space(config_), config_, config_.seed);
+  RunSummary summary = summarise(rows_);
+  summary.task = config_.task;
+  summary.algorithm = config_.algorithm;
+  summary.seed = config_.seed;
+  summary.version = version();
+  write_summary(folder_, summary);
+  log(LogLevel::info, fmt::format("finished: score {}", summary.score));
+  return summary;
+}
+
+}  // namespace ovde

@@ -1,0 +1,81 @@
+// One agent of a run with its folder: what it does is written down, epoch by epoch, and saved so
+// that it can go on after anything that ends the program. Used by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/agent_run.h"
+#include "train/checkpoint_store.h"
+#include "train/config.h"
+#include "train/event_file.h"
+#include "train/metrics.h"
+#include "train/progress_csv.h"
+#include "train/run_log.h"
+
+namespace ovde {
+
+class Member {
+ public:
+  // A new run in `folder`, which is made. `config` names the agent's seed.
+  static std::unique_ptr<Member> start(const Config& config, const std::filesystem::path& folder,
+                                       const std::string& command);
+
+  // The run that `folder` holds, from the newest checkpoint that is whole, or from its beginning
+  // where none was written yet. What a person should know of that goes to `warnings`. InputError if
+  // its configuration was changed or its checkpoint has a newer format; Error if there are
+  // checkpoints and none can be used.
+  static std::unique_ptr<Member> resume(const std::filesystem::path& folder,
+                                        std::vector<std::string>& warnings);
+
+  int epochs_done() const { return run_->epochs_done(); }
+  bool done() const { return epochs_done() >= config_.train.integer("epochs"); }
+
+  // Advances by one epoch and writes its row, and a checkpoint when one is due. nullopt: `stop`
+  // became true before the epoch's end.
+  std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
+
+  // Brings the state to the disk, as far as it is not there, and waits for it.
+  void save_now();
+
+  // The end of the run: policy and summary.
+  RunSummary finish();
+
+  void log(LogLevel level, const std::string& message) { log_.add(level, message); }
+
+ private:
+  Member(const Config& config, const std::filesystem::path& folder);
+
+  using Clock = std::chrono::steady_clock;
+  double elapsed() const;  // seconds of the run, pauses between two processes left out
+  bool checkpoint_due() const;
+  void save();
+  void load(const std::filesystem::path& checkpoint, std::vector<std::string>& warnings);
+  bool load_newest(std::vector<std::string>& warnings);
+  void open_files();
+
+  Config config_;
+  std::filesystem::path folder_;
+  RunLog log_;
+  CheckpointStore store_;
+  std::unique_ptr<AgentRun> run_;
+  std::vector<EpochRow> rows_;
+  std::optional<ProgressFile> progress_;
+  std::optional<EventFile> events_;
+
+  double start_time_;          // of the run, in seconds since 1970
+  double seconds_before_ = 0;  // elapsed() when this process took over
+  Clock::time_point begin_ = Clock::now();
+  std::optional<double> epoch_began_;  // elapsed() then; empty between two epochs
+
+  bool unsaved_ = false;
+  int saved_epochs_ = 0;
+  Clock::time_point saved_at_ = Clock::now();
+};
+
+}  // namespace ovde

@@ -1,0 +1,103 @@
+#include "train/progress_csv.h"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+namespace ovde {
+
+namespace {
+
+constexpr const char* kFile = "progress.csv";
+
+std::string cell(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
+
+std::string text_of(std::span<const EpochRow> rows) {
+  std::string text = csv_header() + "\n";
+  for (const EpochRow& row : rows) text += csv_row(row) + "\n";
+  return text;
+}
+
+// Takes the cells of a line one after the other.
+class Cells {
+ public:
+  explicit Cells(std::string_view line) : rest_(line) {}
+
+  template <typename T>
+  T next() {
+    const auto comma = rest_.find(',');
+    const std::string_view text = rest_.substr(0, comma);
+    rest_ = comma == std::string_view::npos ? std::string_view() : rest_.substr(comma + 1);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (text.empty()) return EpochRow::kNone;
+    }
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    valid_ &= error == std::errc() && end == text.data() + text.size();
+    return value;
+  }
+  bool valid() const { return valid_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool valid_ = true;
+};
+
+}  // namespace
+
+std::string csv_header() {
+  std::string header = "epoch,env_steps,updates";
+  for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+    if (i == kColumnsBeforeEpisodes) header += ",explore_episodes";
+    header += fmt::format(",{}", kColumns[i].name);
+  }
+  return header;
+}
+
+std::string csv_row(const EpochRow& row) {
+  std::string text = fmt::format("{},{},{}", row.epoch, row.env_steps, row.updates);
+  for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+    if (i == kColumnsBeforeEpisodes) text += fmt::format(",{}", row.explore_episodes);
+    text += "," + cell(row.*kColumns[i].value);
+  }
+  return text;
+}
+
+std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
+  const std::string header = csv_header() + "\n";
+  if (!text.starts_with(header))
+    throw InputError(fmt::format("{}: not the progress of a run: other columns", name));
+
+  std::vector<EpochRow> rows;
+  std::string_view rest = std::string_view(text).substr(header.size());
+  for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    Cells cells(rest.substr(0, end));
+    rest = rest.substr(end + 1);
+    EpochRow row;
+    row.epoch = cells.next<int>();
+    row.env_steps = cells.next<std::int64_t>();
+    row.updates = cells.next<std::int64_t>();
+    for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+      if (i == kColumnsBeforeEpisodes) row.explore_episodes = cells.next<std::int64_t>();
+      row.*kColumns[i].value = cells.next<double>();
+    }
+    if (!cells.valid()) throw InputError(fmt::format("{}:{}: not a row", name, rows.size() + 2));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<EpochRow> read_progress(const std::filesystem::path& run) {
+  return parse_progress(read_file(run / kFile), (run / kFile).string());
+}
+
+ProgressFile::ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows)
+    : file_(run / kFile, text_of(rows)) {}
+
+void ProgressFile::append(const EpochRow& row) { file_.append(csv_row(row) + "\n"); }
+
+}  // namespace ovde

@@ -1,0 +1,71 @@
+#include "train/run_log.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <fstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "train/files.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr const char* kFile = "log.txt";
+constexpr std::array<const char*, 3> kLevels = {"INFO", "WARNING", "ERROR"};
+constexpr std::size_t kTimeWidth = 20, kLevelWidth = 7;
+constexpr int kLongestTail = 8192;
+
+std::string now() {
+  const std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[kTimeWidth + 1];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+RunLog::RunLog(const std::filesystem::path& run) : path_(run / kFile) {}
+
+void RunLog::add(LogLevel level, const std::string& message) noexcept {
+  try {
+    std::string line = fmt::format("{} {:<{}} {}", now(), kLevels[static_cast<std::size_t>(level)],
+                                   kLevelWidth, message);
+    std::ranges::replace(line, '\n', ' ');
+    line += '\n';
+    // one call a line: lines of several writers do not mix
+    const Descriptor file(path_, O_WRONLY | O_CREAT | O_APPEND);
+    if (file.valid()) static_cast<void>(!::write(file.get(), line.data(), line.size()));
+  } catch (const std::exception&) {
+  }
+}
+
+std::optional<LogLine> last_log_line(const std::filesystem::path& run) {
+  std::ifstream file(run / kFile, std::ios::binary | std::ios::ate);
+  if (!file) return std::nullopt;
+  const auto size = static_cast<std::streamoff>(file.tellg());
+  file.seekg(std::max<std::streamoff>(0, size - kLongestTail));
+  std::string line, last;
+  while (std::getline(file, line)) {
+    if (!line.empty()) last = line;
+  }
+  if (last.size() < kTimeWidth + 1 + kLevelWidth) return std::nullopt;
+
+  LogLine result;
+  const std::string word = last.substr(kTimeWidth + 1, kLevelWidth);
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    if (word.starts_with(kLevels[i])) result.level = static_cast<LogLevel>(i);
+  }
+  result.message = last.substr(std::min(last.size(), kTimeWidth + kLevelWidth + 2));
+  return result;
+}
+
+}  // namespace ovde

@@ -1,0 +1,104 @@
+#include "train/run_status.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "train/progress_csv.h"
+#include "train/run_folder.h"
+#include "train/run_lock.h"
+#include "train/run_log.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kRecent = 20;  // epochs over which the rate is taken
+constexpr int kDeepest = 4;          // folders below the one asked for: study, run, agent
+
+bool is_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "config.toml", ignored);
+}
+
+// The lock of a population is above its agents.
+bool is_alive(const fs::path& folder) {
+  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
+  return RunLock::is_held(folder) || (holds_population(above) && RunLock::is_held(above));
+}
+
+void read_rows(RunStatus& status) {
+  const std::vector<EpochRow> rows = read_progress(status.folder);
+  if (rows.empty()) return;
+  const EpochRow& last = rows.back();
+  status.epochs_done = last.epoch + 1;
+  status.last_return = last.eval_return_mean;
+  status.steps_per_second = last.steps_per_second;
+
+  // an agent of a population also waits for its turn: what counts is the time between epochs
+  const std::size_t recent = std::min(kRecent, rows.size() - 1);
+  const double since = recent == 0 ? 0 : rows[rows.size() - 1 - recent].seconds;
+  const double each =
+      (last.seconds - since) / static_cast<double>(std::max<std::size_t>(1, recent));
+  status.seconds_left = each * (status.epochs - status.epochs_done);
+}
+
+RunStatus status_of(const fs::path& folder) {
+  RunStatus status;
+  status.folder = folder;
+  try {
+    const Config config = read_config(folder);
+    status.task = config.task;
+    status.algorithm = config.algorithm;
+    status.epochs = config.train.integer("epochs");
+    const bool alive = is_alive(folder);  // asked first: what is read later is not older
+    read_rows(status);
+
+    const auto last_line = last_log_line(folder);
+    const bool failed = last_line && last_line->level == LogLevel::error;
+    status.state = is_finished(folder) ? RunState::finished
+                   : alive             ? RunState::alive
+                   : failed            ? RunState::failed
+                                       : RunState::interrupted;
+    if (status.state == RunState::failed) status.message = last_line->message;
+  } catch (const Error& error) {
+    status.state = RunState::unreadable;
+    status.message = error.what();
+  }
+  if (status.state != RunState::alive && status.state != RunState::interrupted)
+    status.seconds_left = EpochRow::kNone;
+  return status;
+}
+
+void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
+  if (is_run(folder)) return found.push_back(folder);
+  if (depth == 0) return;
+  std::vector<fs::path> inside;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.is_directory(ignored)) inside.push_back(entry.path());
+  }
+  // seed_2 before seed_10
+  std::ranges::sort(inside, {}, [](const fs::path& path) {
+    const std::string name = path.filename().string();
+    const auto digits = name.find_last_not_of("0123456789") + 1;
+    return std::tuple(name.substr(0, digits), name.size(), name);
+  });
+  for (const fs::path& path : inside) find_runs(path, depth - 1, found);
+}
+
+}  // namespace
+
+std::vector<RunStatus> run_status(const fs::path& folder) {
+  std::vector<fs::path> found;
+  find_runs(folder, kDeepest, found);
+  if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
+  std::vector<RunStatus> all;
+  for (const fs::path& path : found) all.push_back(status_of(path));
+  return all;
+}
+
+}  // namespace ovde

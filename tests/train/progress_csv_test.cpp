@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+#include "temporary_folder.h"
+#include "train/progress_csv.h"
+
+namespace ovde {
+namespace {
+
+TEST(ProgressCsv, RowsHaveTheColumnsOfTheContract) {
+  EXPECT_EQ(csv_header(),
+            "epoch,env_steps,updates,eval_return_mean,eval_return_std,eval_length_mean,explore_"
+            "return_mean,"
+            "explore_episodes,critic_loss,actor_loss,temperature,q_mean,epistemic,aleatoric,m,"
+            "shift,steps_per_second,"
+            "eval_success,explore_success,seconds");
+  EpochRow row;
+  row.epoch = 3;
+  row.env_steps = 1400;
+  row.updates = 400;
+  row.eval_return_mean = 1;
+  row.eval_return_std = 2;
+  row.eval_length_mean = 3;
+  row.explore_return_mean = 4;
+  row.explore_episodes = 5;
+  double next = 6;
+  for (double EpochRow::*member :
+       {&EpochRow::critic_loss, &EpochRow::actor_loss, &EpochRow::temperature, &EpochRow::q_mean,
+        &EpochRow::epistemic, &EpochRow::aleatoric, &EpochRow::m, &EpochRow::shift,
+        &EpochRow::steps_per_second, &EpochRow::eval_success, &EpochRow::explore_success,
+        &EpochRow::seconds}) {
+    row.*member = next++;
+  }
+  EXPECT_EQ(csv_row(row), "3,1400,400,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17");
+}
+
+TEST(ProgressCsv, NumbersReadBackTheSameAndNothingIsAnEmptyCell) {
+  EpochRow row;
+  row.eval_return_mean = 0.1 + 0.2;
+  EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0");
+}
+
+TEST(ProgressCsv, RowsAreThereAsSoonAsTheyAreAppended) {
+  const TemporaryFolder folder;
+  ProgressFile file(folder.path(), {});
+  file.append({});
+  file.append({.epoch = 1});
+  const std::string text = read_file(folder.path() / "progress.csv");
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3);
+  EXPECT_EQ(text.substr(0, 6), "epoch,");
+}
+
+TEST(ProgressCsv, ReadsBackWhatItWrote) {
+  std::vector<EpochRow> rows(3);
+  for (int i = 0; i < 3; ++i) {
+    rows[i].epoch = i;
+    rows[i].env_steps = std::int64_t{1} << (50 + i);
+    rows[i].explore_episodes = 7;
+    rows[i].eval_return_mean = -1.0 / (i + 3);
+    rows[i].seconds = 1e-300;
+  }
+  const TemporaryFolder folder;
+  const ProgressFile file(folder.path(), rows);
+  const auto read = read_progress(folder.path());
+  ASSERT_EQ(read.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(csv_row(read[i]), csv_row(rows[i]));
+}
+
+TEST(ProgressCsv, ARowThatIsBeingWrittenIsNotThereYet) {
+  const std::string row = csv_row({.epoch = 4});
+  EXPECT_EQ(parse_progress(csv_header() + "\n" + row + "\n" + row.substr(0, 9), "x").size(), 1u);
+  EXPECT_THROW(parse_progress(csv_header() + "\nnot,a,row\n", "x"), InputError);
+  EXPECT_THROW(parse_progress("a,b\n1,2\n", "x"), InputError);
+  EXPECT_THROW(parse_progress("", "x"), InputError);
+}
+
+TEST(ProgressCsv, RowsAfterTheOnesToKeepAreGone) {
+  const TemporaryFolder folder;
+  const std::vector<EpochRow> rows = {{.epoch = 0}, {.epoch = 1}, {.epoch = 2}};
+  { const ProgressFile file(folder.path(), rows); }
+  ProgressFile file(folder.path(), std::span(rows).first(1));
+  file.append({.epoch = 1, .env_steps = 5});
+  const auto read = read_progress(folder.path());
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].env_steps, 5);
+}
+
+}  // namespace
+}  // namespace ovde
