@@ -42,22 +42,6 @@ inline void multiply(int depth, const float* __restrict panel, const float* __re
   }
 }
 
-// 4 x 4 transpose: dst[j][i] = src[i][j].
-inline void transpose_quad(const float* src, int src_stride, float* dst, int dst_stride) {
-  typedef int Index __attribute__((vector_size(16)));
-  const auto at = [&](int i) { return *reinterpret_cast<const Quad*>(src + i * src_stride); };
-  const Quad a = at(0), b = at(1), c = at(2), d = at(3);
-  const Quad ab_low = __builtin_shuffle(a, b, Index{0, 4, 1, 5}),
-             ab_high = __builtin_shuffle(a, b, Index{2, 6, 3, 7});
-  const Quad cd_low = __builtin_shuffle(c, d, Index{0, 4, 1, 5}),
-             cd_high = __builtin_shuffle(c, d, Index{2, 6, 3, 7});
-  const auto put = [&](int j, Quad q) { *reinterpret_cast<Quad*>(dst + j * dst_stride) = q; };
-  put(0, __builtin_shuffle(ab_low, cd_low, Index{0, 1, 4, 5}));
-  put(1, __builtin_shuffle(ab_low, cd_low, Index{2, 3, 6, 7}));
-  put(2, __builtin_shuffle(ab_high, cd_high, Index{0, 1, 4, 5}));
-  put(3, __builtin_shuffle(ab_high, cd_high, Index{2, 3, 6, 7}));
-}
-
 // Rows o .. o+kRows-1 of `weights`, columns of one chunk, as the product over all samples.
 template <int V>
 inline void gradient_tile(int samples, const float* panel, const float* inputs, int rows,

@@ -101,7 +101,7 @@ SinglePass::SinglePass(const MlpShape& shape) : shape_(shape) {
     Layer layer;
     layer.inputs = from.inputs;
     layer.stride = round_up(from.outputs, kStep);
-    layer.weights = Buffer(static_cast<std::size_t>(layer.inputs) * layer.stride);
+    layer.weights = Buffer(static_cast<std::size_t>(round_up(layer.inputs, 4)) * layer.stride);
     layer.bias = Buffer(layer.stride);
     layer.input = Buffer(round_up(layer.inputs, kStep));
     layer.active.resize(layer.inputs);
@@ -116,12 +116,22 @@ void SinglePass::load(std::span<const float> parameters) {
   for (int l = 0; l < shape_.layers(); ++l) {
     const auto& from = shape_.layer(l);
     Layer& layer = layers_[l];
-    for (int o = 0; o < from.outputs; ++o) {
-      const float* row =
-          parameters.data() + from.weights + static_cast<std::size_t>(o) * from.stride;
-      float* out = layer.weights.data() + o;
-      for (int i = 0; i < layer.inputs; ++i)
-        out[static_cast<std::size_t>(i) * layer.stride] = row[i];
+    const float* weights = parameters.data() + from.weights;
+    // a line of the copy at a time; missing outputs stay zero
+    for (int o = 0; o < from.outputs; o += kStep) {
+      for (int i = 0; i < layer.inputs; i += 4) {
+        float* out = layer.weights.data() + static_cast<std::size_t>(i) * layer.stride;
+        for (int q = o; q < std::min(o + kStep, from.outputs); q += 4) {
+          const float* row = weights + static_cast<std::size_t>(q) * from.stride + i;
+          if (q + 4 <= from.outputs) {
+            transpose_quad(row, from.stride, out + q, layer.stride);
+          } else {
+            for (int r = q; r < from.outputs; ++r, row += from.stride) {
+              for (int j = 0; j < 4; ++j) out[j * layer.stride + r] = row[j];
+            }
+          }
+        }
+      }
     }
     std::copy_n(parameters.data() + from.bias, from.outputs, layer.bias.data());
   }

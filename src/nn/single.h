@@ -37,7 +37,7 @@ class SinglePass {
   struct Layer {
     int inputs = 0;
     int stride = 0;           // outputs, padded with zeros
-    Buffer weights;           // [input][stride]
+    Buffer weights;           // [input, padded to four][stride]
     Buffer bias;              // [stride]
     Buffer input;             // what the layer is given
     std::vector<int> active;  // which of these are not zero, in order: the first `actives`
