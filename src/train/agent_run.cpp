@@ -61,16 +61,17 @@ std::int64_t AgentRun::steps_of(Phase phase) const {
 }
 
 template <typename Call>
-auto AgentRun::guarded(Call call) const {
+auto AgentRun::guarded(const char* what, Call call) const {
   try {
     return call();
   } catch (const std::exception& error) {
-    throw Error(fmt::format("the environment failed: {}: {}", error.what(), where()));
+    throw Error(fmt::format("{} failed: {}: {}", what, error.what(), where()));
   }
 }
 
 void AgentRun::start_episode() {
-  guarded([this] { env_->reset(next_episode_seed(episode_seeds_), observation_); });
+  guarded("the environment",
+          [this] { env_->reset(next_episode_seed(episode_seeds_), observation_); });
   in_episode_ = true;
   episode_return_ = 0;
   episode_success_ = false;
@@ -88,7 +89,8 @@ bool AgentRun::collect(const std::atomic<bool>& stop) {
     collected_.m += decision.m;
     collected_.shift += decision.shift;
 
-    const Step step = guarded([this] { return env_->step(action_, next_observation_); });
+    const Step step =
+        guarded("the environment", [this] { return env_->step(action_, next_observation_); });
     ++env_steps_;
     check_finite(step.reward, "a reward", *this);
     for (const double x : next_observation_) check_finite(x, "an observation", *this);
@@ -122,17 +124,22 @@ void AgentRun::report_collected() {
 // Leaves nothing behind when it is stopped: every evaluation begins with the same seeds.
 bool AgentRun::evaluate_policy(const std::atomic<bool>& stop) {
   const Random seeds(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_));
-  const auto act = [this](auto observation, auto action) { agent_->act(observation, action); };
-  const auto result = guarded([&] {
+  bool finite = true;
+  const auto act = [&](auto observation, auto action) {
+    for (const double x : observation) finite &= std::isfinite(x);
+    agent_->act(observation, action);
+  };
+  const auto result = guarded("the environment of the evaluation", [&] {
     return evaluate(*evaluation_env_, act, seeds, config_.train.integer("eval_steps"),
                     std::numeric_limits<int>::max(), stop);
   });
   if (!result) return false;
 
+  if (!finite) throw Error("an observation of the evaluation is not finite: " + where());
+  for (const double x : result->returns) check_finite(x, "a return of the evaluation", *this);
   row_.eval_return_mean = mean(result->returns);
   row_.eval_return_std = standard_deviation(result->returns);
   row_.eval_length_mean = mean(result->lengths);
-  check_finite(row_.eval_return_mean, "the mean return of the evaluation", *this);
   if (has_goal_)
     row_.eval_success = result->successes / static_cast<double>(result->returns.size());
   return true;
@@ -158,13 +165,11 @@ bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
   return true;
 }
 
-// A parameter can overflow in the very last step of an epoch, before any loss has seen it.
+// A number can overflow in the very last step of an epoch, before any loss has seen it; one in a
+// target network may never show in a loss, which takes the smaller of two values.
 void AgentRun::check_parameters() const {
-  for (const float p : agent_->learner().actor())
-    check_finite(p, "a parameter of the actor", *this);
-  for (int k = 0; k < 2; ++k) {
-    for (const float p : agent_->learner().critic(k))
-      check_finite(p, "a parameter of a critic", *this);
+  for (const auto& [name, values] : agent_->learner().state().arrays) {
+    for (const float x : values) check_finite(x, ("a number of " + name).c_str(), *this);
   }
 }
 

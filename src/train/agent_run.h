@@ -67,9 +67,9 @@ class AgentRun {
   void report_collected();
   void check_parameters() const;
 
-  // Calls into an environment; what it throws gets a message that says where.
+  // Calls into an environment; what it throws gets a message that says what failed and where.
   template <typename Call>
-  auto guarded(Call call) const;
+  auto guarded(const char* what, Call call) const;
 
   void save_position(ByteWriter& out) const;
   void restore_position(ByteReader& in);

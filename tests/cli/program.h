@@ -22,12 +22,16 @@ class Program {
  public:
   // `arguments` as a shell reads them; the program's folder is the current one.
   Outcome run(const std::string& arguments) const {
+    return shell(std::string("'") + OVDE_PROGRAM + "' " + arguments);
+  }
+
+  // A shell command in that folder.
+  Outcome shell(const std::string& script) const {
     const auto out = streams_.path() / "out", err = streams_.path() / "err";
-    const std::string command = "cd '" + folder_.path().string() + "' && '" + OVDE_PROGRAM + "' " +
-                                arguments + " >'" + out.string() + "' 2>'" + err.string() +
-                                "' </dev/null";
+    const std::string command = "cd '" + folder_.path().string() + "' && { " + script + "; } >'" +
+                                out.string() + "' 2>'" + err.string() + "' </dev/null";
     const int status = std::system(command.c_str());
-    if (!WIFEXITED(status)) throw std::runtime_error("the program did not exit: " + arguments);
+    if (!WIFEXITED(status)) throw std::runtime_error("the program did not exit: " + script);
     return {WEXITSTATUS(status), read_file(out), read_file(err)};
   }
 

@@ -1,0 +1,114 @@
+// The program when it is interrupted, finds no space, or may not go on.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "cli/program.h"
+
+namespace ovde {
+namespace {
+
+const std::string kOvde = std::string("'") + OVDE_PROGRAM + "' ";
+const std::string kSmall =
+    "train --task GridChaos-v0:s --algo ovde_g --threads 1 --set network.hidden=[16] "
+    "--set train.batch=16 --set train.warmup_steps=50 --set train.steps_per_epoch=20 "
+    "--set train.eval_steps=100 --set checkpoint.epochs=5 ";
+const std::string kTrain = kSmall + "--out run ";
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+}
+
+TEST(Faults, SignalsSaveTheRun) {
+  for (const std::string signal : {"INT", "TERM"}) {
+    const Program program;
+    const Outcome stopped = program.shell(kOvde + kTrain + "--epochs 100000 & pid=$!; sleep 0.4; " +
+                                          "kill -" + signal + " $pid; wait $pid");
+    EXPECT_EQ(stopped.code, 130) << stopped.err;
+    expect_words(stopped.err, {"interrupted", "ovde train --resume run"});
+    expect_words(program.run("status run").out, {"interrupted", "/100000"});
+    EXPECT_TRUE(std::filesystem::exists(program.folder() / "run/checkpoints"));
+  }
+}
+
+// With batches this large a step takes seconds, and the first signal waits for its end.
+TEST(Faults, ASecondSignalEndsAtOnce) {
+  const Program program;
+  const Outcome stopped = program.shell(
+      kOvde + kTrain +
+      "--set train.batch=30000 --set train.warmup_steps=30000 --set train.replay=30000 "
+      "--set network.hidden=[1024,1024] --epochs 9 & pid=$!; sleep 1.5; kill -TERM $pid; "
+      "sleep 0.2; kill -TERM $pid; wait $pid");
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_EQ(stopped.err, "");
+}
+
+TEST(Faults, AResumedRunEndsLikeOneThatWasNotStopped) {
+  const Program stopped, whole;
+  ASSERT_EQ(whole.run(kTrain + "--epochs 60").code, 0);
+  // leave a run that has to be resumed by any means: the signal may come too late
+  stopped.shell(kOvde + kTrain + "--epochs 60 & pid=$!; sleep 0.1; kill -TERM $pid; wait $pid");
+  stopped.run("train --resume run --threads 2");
+  const auto policy = [](const Program& program) {
+    return read_file(program.folder() / "run/policy.safetensors");
+  };
+  EXPECT_TRUE(policy(stopped) == policy(whole));
+}
+
+TEST(Faults, ResumeTakesOnlyWhatTheRunDoesNotSay) {
+  const Program program;
+  for (const char* more : {"--task GridChaos-v0", "--epochs 5", "--set train.batch=3", "--seed 1",
+                           "--config x.toml", "--out other", "--algo sac"}) {
+    const Outcome outcome = program.run(std::string("train --resume run ") + more);
+    EXPECT_EQ(outcome.code, 2) << more;
+    expect_words(outcome.err, {"--resume"});
+  }
+  const Outcome none = program.run("train --resume nowhere");
+  EXPECT_EQ(none.code, 2);
+  expect_words(none.err, {"nowhere is not a folder"});
+}
+
+TEST(Faults, AFileThatMayNotGrowStopsTheRun) {
+  const Program program;
+  const Outcome full =
+      program.shell("(ulimit -f 60; " + kOvde + kTrain + "--epochs 100000)");  // blocks of 512
+  EXPECT_EQ(full.code, 1);
+  expect_words(full.err, {"ovde: cannot write run/", "File too large"});
+  expect_words(program.run("status run").out, {"failed", "File too large"});
+}
+
+TEST(Faults, AFullDiskStopsTheRunAndItCanBeResumed) {
+  const Program program;
+  const std::string disk = "mkdir -p disk && mount -t tmpfs -o size=600k none disk";
+  if (geteuid() != 0 || program.shell(disk).code != 0)
+    GTEST_SKIP() << "needs a file system of its own";
+  const Outcome full = program.run(kSmall + "--out disk/run --epochs 100000");
+  EXPECT_EQ(full.code, 1) << full.err;
+  expect_words(full.err, {"ovde: cannot write disk/run/", "No space left on device"});
+
+  const Outcome again = program.shell("mount -o remount,size=60m none disk; timeout -s INT 1 " +
+                                      kOvde + "train --resume disk/run");
+  expect_words(again.err, {"interrupted"});
+  program.shell("umount disk");
+}
+
+TEST(Faults, StatusIsATable) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 3").code, 0);
+  ASSERT_EQ(program
+                .shell("cp -r run other && rm other/summary.json && mkdir bad && "
+                       "echo x > bad/config.toml")
+                .code,
+            0);
+  const Outcome table = program.run("status .");
+  EXPECT_EQ(table.code, 0);
+  expect_words(table.out, {"run", "task", "state", "epoch", "return", "steps/s", "time left",
+                           "finished", "interrupted", "3/3", "unreadable", "bad/config.toml"});
+  const Outcome alive = program.shell(kOvde + kSmall + "--out alive --epochs 100000 >x & pid=$!; " +
+                                      "sleep 0.4; " + kOvde + "status alive; kill -9 $pid");
+  expect_words(alive.out, {"alive  ", "/100000"});
+  EXPECT_EQ(program.run("status nowhere").code, 2);
+}
+
+}  // namespace
+}  // namespace ovde

@@ -1,0 +1,202 @@
+// An agent at work: stopped anywhere and restored it goes on as if nothing had happened, and what
+// goes wrong says where.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "agent/algorithm.h"
+#include "train/agent_run.h"
+#include "train/odd_task.h"
+#include "train/progress_csv.h"
+
+namespace ovde {
+namespace {
+
+const std::atomic<bool> kNever{false};
+
+Config small_config(const std::string& task, const std::string& algorithm,
+                    const std::vector<Setting>& more = {}) {
+  std::vector<Setting> settings = {{"run.task", task, ""},
+                                   {"run.algorithm", algorithm, ""},
+                                   {"network.hidden", std::vector<double>{16, 16}, ""},
+                                   {"train.batch", 16.0, ""},
+                                   {"train.warmup_steps", 40.0, ""},
+                                   {"train.steps_per_epoch", 25.0, ""},
+                                   {"train.eval_steps", 60.0, ""},
+                                   {"train.replay", 60.0, ""},
+                                   {"train.epochs", 6.0, ""},
+                                   {"task.horizon", 30.0, ""}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return resolve_config(settings);
+}
+
+// What a process that resumes does: a new AgentRun with the saved state and the rows.
+std::unique_ptr<AgentRun> reborn(const Config& config, AgentRun& run) {
+  const Sections saved = run.save();
+  auto next = std::make_unique<AgentRun>(config, run.seed());
+  EXPECT_TRUE(next->restore(saved));
+  const Replay& from = run.agent().replay();
+  next->agent().replay().restore(0, from.raw(0, from.size()));
+  next->agent().replay().set_added(from.added());
+  return next;
+}
+
+struct Result {
+  std::string rows;
+  std::vector<float> actor;
+  int interruptions = 0;
+  bool operator==(const Result& other) const { return rows == other.rows && actor == other.actor; }
+};
+
+void collect(Result& result, AgentRun& run, const std::optional<EpochRow>& row) {
+  if (row) result.rows += csv_row(*row) + "\n";
+  result.actor.assign(run.agent().learner().actor().begin(), run.agent().learner().actor().end());
+}
+
+Result whole(const Config& config) {
+  Team team(1);
+  AgentRun run(config, 5);
+  Result result;
+  while (run.epochs_done() < 6) collect(result, run, run.epoch(team, kNever));
+  return result;
+}
+
+// Stopped again and again, a random time after each start, with another team every time.
+Result in_pieces(const Config& config, double longest_seconds) {
+  Random random(1, Stream::user);
+  auto run = std::make_unique<AgentRun>(config, 5);
+  Result result;
+  while (run->epochs_done() < 6) {
+    std::atomic<bool> stop{false};
+    const std::chrono::duration<double> time(random.uniform(0, longest_seconds));
+    std::thread clock([&] {
+      std::this_thread::sleep_for(time);
+      stop = true;
+    });
+    Team team(1 + result.interruptions % 2);
+    const auto row = run->epoch(team, stop);
+    clock.join();
+    collect(result, *run, row);
+    result.interruptions += !row;
+    run = reborn(config, *run);
+  }
+  return result;
+}
+
+TEST(AgentRun, StoppedAnywhereAndRestoredItEndsTheSame) {
+  int interruptions = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    const Config config =
+        small_config("GridChaos-v0:s", algorithm.name,
+                     {{"train.steps_per_epoch", 250.0, ""}, {"task.radius", 12.0, ""}});
+    const Result expected = whole(config), result = in_pieces(config, 2e-3);
+    EXPECT_TRUE(result == expected) << algorithm.name << "\n" << result.rows << expected.rows;
+    interruptions += result.interruptions;
+  }
+  EXPECT_GT(interruptions, 10);
+}
+
+#ifdef OVDE_MUJOCO
+TEST(AgentRun, MujocoTasksAreRestoredToo) {
+  for (const char* task : {"Hopper-v4", "NoisyAnt-v4"}) {
+    const Config config = small_config(task, "ovde_q");
+    const Result expected = whole(config), result = in_pieces(config, 2e-2);
+    EXPECT_TRUE(result == expected) << task << "\n" << result.rows << expected.rows;
+    EXPECT_GT(result.interruptions, 0) << task;
+  }
+}
+#endif
+
+TEST(AgentRun, AnEpisodeThatCannotBeSavedIsGivenUp) {
+  register_odd_task();
+  const Config config = small_config("Odd-v0", "sac");
+  Team team(1);
+  AgentRun run(config, 5);
+  while (run.epochs_done() < 2) run.epoch(team, kNever);  // 90 steps: between two episodes
+  EXPECT_TRUE(AgentRun(config, 5).restore(run.save()));
+  run.epoch(team, kNever);  // 115: within one
+  EXPECT_FALSE(AgentRun(config, 5).restore(run.save()));
+}
+
+std::string failure(const std::string& fault, int at) {
+  register_odd_task();
+  const Config config =
+      small_config("Odd-v0", "sac", {{"task.fault", fault, ""}, {"task.at", double(at), ""}});
+  Team team(1);
+  AgentRun run(config, 7);
+  try {
+    for (int epoch = 0; epoch < 6; ++epoch) run.epoch(team, kNever);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+}
+
+// The first 40 steps are the warm-up's; then comes an evaluation, in an environment of its own.
+TEST(AgentRun, AnEnvironmentThatThrowsIsNamed) {
+  expect_words(failure("throw", 30), {"the environment failed", "the motor is on fire",
+                                      "task Odd-v0", "seed 7", "epoch 0", "environment step 29"});
+  expect_words(failure("throw", 50), {"the environment of the evaluation failed", "on fire"});
+}
+
+TEST(AgentRun, NumbersThatAreNotFiniteAreNamed) {
+  expect_words(failure("reward", 30), {"a reward is nan", "task Odd-v0", "seed 7", "step 30"});
+  expect_words(failure("observation", 30), {"an observation is nan", "environment step 30"});
+  expect_words(failure("reward", 50), {"a return of the evaluation is nan", "seed 7"});
+  expect_words(failure("observation", 50), {"an observation of the evaluation", "seed 7"});
+  EXPECT_EQ(failure("none", 30), "");
+}
+
+TEST(AgentRun, NumbersThatAreNotFiniteAreNotSaved) {
+  AgentRun run(small_config("GridChaos-v0:s", "dsac"), 5);
+  for (auto& [name, values] : run.agent().learner().state().arrays) {
+    EXPECT_NO_THROW(run.save());
+    const float before = std::exchange(values[0], std::numeric_limits<float>::infinity());
+    EXPECT_THROW(run.save(), Error) << name;
+    values[0] = before;
+  }
+}
+
+TEST(AgentRun, ALossThatIsNotFiniteStopsTheRun) {
+  AgentRun run(small_config("GridChaos-v0:s", "dsac"), 5);
+  Team team(1);
+  run.epoch(team, kNever);
+  for (auto& [name, values] : run.agent().learner().state().arrays) {
+    if (name == "critic_1.parameters") values[0] = std::numeric_limits<float>::quiet_NaN();
+  }
+  run.agent().learner().restored();
+  try {
+    run.epoch(team, kNever);
+    FAIL();
+  } catch (const Error& error) {
+    expect_words(error.what(), {"loss is nan", "seed 5", "epoch 1", "update 26"});
+  }
+}
+
+TEST(AgentRun, StateOfAnotherRunIsRefused) {
+  const Config config = small_config("GridChaos-v0:s", "dsac");
+  AgentRun run(config, 5);
+  const Sections saved = run.save();
+  EXPECT_THROW(AgentRun(config, 6).restore(saved), Error);  // another seed
+  EXPECT_THROW(AgentRun(small_config("GridChaos-v0:s", "sac"), 5).restore(saved), Error);
+  EXPECT_THROW(AgentRun(config, 5).restore({}), Error);
+  for (const auto& [name, contents] : saved) {
+    for (const std::size_t size : {std::size_t{0}, contents.size() / 2, contents.size() - 1}) {
+      Sections cut = saved;
+      cut[name].resize(size);
+      EXPECT_THROW(AgentRun(config, 5).restore(cut), Error) << name << " " << size;
+    }
+    Sections longer = saved;
+    longer[name].push_back({});
+    EXPECT_THROW(AgentRun(config, 5).restore(longer), Error) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ovde

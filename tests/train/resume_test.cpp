@@ -1,0 +1,292 @@
+// Whole runs: what resuming promises, and the answer where it cannot be done.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "temporary_folder.h"
+#include "train/checkpoint.h"
+#include "train/crc32c.h"
+#include "train/odd_task.h"
+#include "train/progress_csv.h"
+#include "train/run_folder.h"
+#include "train/run_lock.h"
+#include "train/run_status.h"
+#include "train/trainer.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kEpochs = 8;
+
+TrainRequest request(const fs::path& out, const std::string& task = "GridChaos-v0:s",
+                     std::vector<std::uint64_t> seeds = {3}) {
+  TrainRequest request;
+  request.config = resolve_config({{"run.task", task, ""},
+                                   {"run.algorithm", std::string("ovde_g"), ""},
+                                   {"run.seed", 3.0, ""},
+                                   {"network.hidden", std::vector<double>{8, 8}, ""},
+                                   {"train.batch", 8.0, ""},
+                                   {"train.warmup_steps", 20.0, ""},
+                                   {"train.steps_per_epoch", 25.0, ""},
+                                   {"train.eval_steps", 40.0, ""},
+                                   {"train.replay", 60.0, ""},
+                                   {"train.epochs", double(kEpochs), ""},
+                                   {"task.horizon", 40.0, ""},
+                                   {"checkpoint.epochs", 1.0, ""}});
+  request.seeds = std::move(seeds);
+  request.out = out;
+  request.command = "test";
+  return request;
+}
+
+// Asks to stop after some epochs; keeps what a person would be told.
+class Watcher final : public ProgressSink {
+ public:
+  explicit Watcher(int epochs = -1) : left_(epochs) {}
+  void run_started(const RunStart&) override {}
+  void epoch_done(int, const EpochRow&) override {
+    if (--left_ == 0) stop = true;
+  }
+  void run_finished(std::span<const RunSummary>) override {}
+  void warning(const std::string& text) override { warnings.push_back(text); }
+
+  std::atomic<bool> stop{false};
+  std::vector<std::string> warnings;
+
+ private:
+  std::atomic<int> left_;
+};
+
+bool train_until(TrainRequest request, int epochs) {
+  Watcher watcher(epochs);
+  request.stop = &watcher.stop;
+  return train(request, watcher);
+}
+
+std::vector<std::string> resume_to_end(const fs::path& folder, int threads = 1) {
+  Watcher watcher;
+  EXPECT_TRUE(resume({.folder = folder, .threads = threads}, watcher));
+  return watcher.warnings;
+}
+
+std::string failure(const fs::path& folder) {
+  Watcher watcher;
+  try {
+    resume({.folder = folder}, watcher);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing is wrong";
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+}
+
+// All of a finished run that must not depend on interruptions.
+std::string fingerprint(const fs::path& folder) {
+  std::string text = read_file(folder / "policy.safetensors");
+  std::vector<EpochRow> rows = read_progress(folder);
+  for (EpochRow& row : rows) {
+    row.seconds = row.steps_per_second = 0;
+    text += csv_row(row) + "\n";
+  }
+  RunSummary summary = summarise(rows);
+  return text + fmt::format("{}", summary.score);
+}
+
+class Resume : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const TemporaryFolder folder;
+    train_until(request(folder.path() / "run"), -1);
+    expected_ = fingerprint(folder.path() / "run");
+  }
+  fs::path run() const { return folder_.path() / "run"; }
+  fs::path checkpoint(int number) const {
+    return run() / "checkpoints" / fmt::format("checkpoint-{}.ovde", number);
+  }
+  std::string log() const { return read_file(run() / "log.txt"); }
+  void replace_in(const fs::path& file, const std::string& from, const std::string& to) const {
+    std::string text = read_file(file);
+    ASSERT_NE(text.find(from), std::string::npos);
+    write_file_atomically(file, text.replace(text.find(from), from.size(), to));
+  }
+  void flip_bit(const fs::path& file) const {
+    std::string text = read_file(file);
+    text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 4);
+    write_file_atomically(file, text);
+  }
+
+  TemporaryFolder folder_;
+  static std::string expected_;
+};
+std::string Resume::expected_;
+
+TEST_F(Resume, IsBitIdenticalWithAnotherNumberOfThreads) {
+  EXPECT_FALSE(train_until(request(run()), 3));
+  EXPECT_TRUE(resume_to_end(run(), 2).empty());
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+TEST_F(Resume, TheLastTwoCheckpointsAreKept) {
+  EXPECT_FALSE(train_until(request(run()), 5));
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(run() / "checkpoints"))
+    files += entry.path().extension() == ".ovde";
+  EXPECT_EQ(files, 2);
+  EXPECT_TRUE(fs::exists(checkpoint(4)) && fs::exists(checkpoint(5)));
+}
+
+TEST_F(Resume, ADamagedCheckpointIsNamedAndTheOlderOneUsed) {
+  EXPECT_FALSE(train_until(request(run()), 5));
+  flip_bit(checkpoint(5));
+  const auto warnings = resume_to_end(run());
+  ASSERT_EQ(warnings.size(), 1u);
+  expect_words(warnings[0], {checkpoint(5).string(), "damaged"});
+  expect_words(log(), {"WARNING " + checkpoint(5).string()});
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+TEST_F(Resume, AForeignOrEmptyFileIsNotACheckpoint) {
+  EXPECT_FALSE(train_until(request(run()), 5));
+  write_file_atomically(checkpoint(6), std::string("hello"));
+  write_file_atomically(checkpoint(7), std::string());
+  EXPECT_EQ(resume_to_end(run()).size(), 2u);
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+TEST_F(Resume, DamagedReplayRowsAreFound) {
+  EXPECT_FALSE(train_until(request(run()), 5));
+  const fs::path rows = run() / "checkpoints/replay-0.rows";
+  std::string text = read_file(rows);
+  text.back() = static_cast<char>(text.back() ^ 1);  // the newest row: the older one has not got it
+  write_file_atomically(rows, text);
+  const auto warnings = resume_to_end(run());
+  ASSERT_EQ(warnings.size(), 1u);
+  expect_words(warnings[0], {checkpoint(5).string(), "replay-0.rows is damaged"});
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+TEST_F(Resume, WithoutAWholeCheckpointItSaysSoAndTouchesNothing) {
+  EXPECT_FALSE(train_until(request(run()), 5));
+  flip_bit(checkpoint(4));
+  flip_bit(checkpoint(5));
+  const std::string progress = read_file(run() / "progress.csv");
+  expect_words(failure(run()), {"no checkpoint of", checkpoint(4).string(), "checkpoint-5"});
+  EXPECT_EQ(read_file(run() / "progress.csv"), progress);
+}
+
+TEST_F(Resume, BeforeTheFirstCheckpointItStartsFromTheBeginning) {
+  EXPECT_FALSE(train_until(request(run()), 2));
+  fs::remove_all(run() / "checkpoints");
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run()), expected_);
+  expect_words(log(), {"from the beginning"});
+}
+
+TEST_F(Resume, AChangedConfigurationIsRefusedAndNamed) {
+  EXPECT_FALSE(train_until(request(run()), 2));
+  replace_in(run() / "config.toml", "discount = 0.99", "discount = 0.9");
+  expect_words(failure(run()), {"config.toml was changed", "train.discount = 0.9, was 0.99"});
+  replace_in(run() / "config.toml", "discount = 0.9", "discount = 0.99");
+
+  // how often it is saved changes nothing
+  replace_in(run() / "config.toml", "epochs = 1\n", "epochs = 2\n");
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+TEST_F(Resume, AFinishedRunIsRefused) {
+  EXPECT_TRUE(train_until(request(run()), -1));
+  expect_words(failure(run()), {"is finished (8 epochs)"});
+}
+
+TEST_F(Resume, ANewerFormatIsRefusedEvenIfThereIsAnOlderCheckpoint) {
+  EXPECT_FALSE(train_until(request(run()), 3));
+  std::string text = read_file(checkpoint(3));
+  text[8] = 9;  // the version
+  const std::uint32_t crc = crc32c(std::as_bytes(std::span(text)).first(16));
+  std::memcpy(text.data() + 16, &crc, sizeof crc);
+  write_file_atomically(checkpoint(3), text);
+  expect_words(failure(run()), {"has format 9", "newer ovde"});
+}
+
+TEST_F(Resume, ARunThatIsBeingWrittenIsRefused) {
+  EXPECT_FALSE(train_until(request(run()), 3));
+  EXPECT_EQ(run_status(run()).at(0).state, RunState::interrupted);
+  {
+    const RunLock other(run());
+    EXPECT_EQ(run_status(run()).at(0).state, RunState::alive);
+    expect_words(failure(run()), {"another process (pid", "is writing the run"});
+  }
+  resume_to_end(run());
+  EXPECT_EQ(run_status(run()).at(0).state, RunState::finished);
+}
+
+TEST_F(Resume, WhatIsNotARunIsRefused) {
+  expect_words(failure(folder_.path() / "none"), {"is not a folder"});
+  expect_words(failure(folder_.path()), {"holds no run"});
+}
+
+TEST_F(Resume, APopulationGoesOnWhereverItsAgentsAre) {
+  train_until(request(folder_.path() / "whole", "GridChaos-v0:s", {3, 4, 5}), -1);
+  EXPECT_EQ(fingerprint(folder_.path() / "whole/seed_3"), expected_);  // as if it were alone
+
+  EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4, 5}), 7));
+  fs::remove_all(run() / "seed_5");  // as if killed before it was made
+  fs::remove_all(run() / "seed_4/checkpoints");
+  expect_words(failure(run() / "seed_3"), {"one agent of a population", run().string()});
+  resume_to_end(run(), 2);
+  for (const char* agent : {"seed_3", "seed_4", "seed_5"})
+    EXPECT_EQ(fingerprint(run() / agent), fingerprint(folder_.path() / "whole" / agent)) << agent;
+  expect_words(failure(run()), {"is finished"});
+}
+
+TEST_F(Resume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {
+  register_odd_task();
+  EXPECT_FALSE(train_until(request(run(), "Odd-v0"), 3));
+  const auto warnings = resume_to_end(run());
+  ASSERT_EQ(warnings.size(), 1u);
+  expect_words(warnings[0], {"Odd-v0 cannot save an episode"});
+  expect_words(log(), {"WARNING task Odd-v0 cannot save an episode"});
+  EXPECT_EQ(read_progress(run()).size(), std::size_t{kEpochs});
+}
+
+TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {
+  register_odd_task();
+  TrainRequest odd = request(run(), "Odd-v0");
+  odd.config.task_options.set("fault", std::string("throw"));
+  odd.config.task_options.set("at", 130.0);
+  EXPECT_THROW(train_until(odd, -1), Error);
+  const RunStatus status = run_status(run()).at(0);
+  EXPECT_EQ(status.state, RunState::failed);
+  expect_words(status.message, {"the motor is on fire", "seed 3"});
+  EXPECT_GT(status.epochs_done, 0);
+  EXPECT_TRUE(fs::exists(checkpoint(status.epochs_done)));
+}
+
+// The n-th write of a checkpoint finds no space.
+TEST_F(Resume, AFullDiskStopsTrainingAndKeepsTheLastCheckpoint) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  fs::create_directories(run() / "checkpoints");
+  const fs::path beside = checkpoint(4).string() + ".tmp";
+  fs::create_symlink("/dev/full", beside);
+  try {
+    train_until(request(run()), -1);
+    FAIL();
+  } catch (const Error& error) {
+    expect_words(error.what(), {checkpoint(4).string(), "No space left"});
+  }
+  expect_words(log(), {"ERROR", "No space left"});
+  EXPECT_TRUE(fs::exists(checkpoint(3)));
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+}  // namespace
+}  // namespace ovde
