@@ -2,6 +2,7 @@
 // are to choose from.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <vector>
 
 #include <ovde/random.h>
