@@ -25,6 +25,8 @@ void run(const BenchCommand& command) {
     bench_update(request);
   } else if (env) {
     bench_env(request);
+  } else if (command.what == "train") {
+    bench_train(request);
   } else {
     bench_act(request);
   }

@@ -17,6 +17,9 @@ struct BenchRequest {
 void bench_update(const BenchRequest& request);
 void bench_act(const BenchRequest& request);
 
+// Whole epochs of every algorithm on one task (GridChaos-v0), relative to SAC.
+void bench_train(const BenchRequest& request);
+
 // The environment on one thread and on all of them, and the physics engine alone beside it.
 void bench_env(const BenchRequest& request);
 

@@ -1,0 +1,77 @@
+// Whole training, epoch by epoch: every algorithm on the same task, relative to SAC.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "agent/algorithm.h"
+#include "math/statistics.h"
+#include "math/team.h"
+#include "train/agent_run.h"
+#include "train/bench.h"
+#include "train/json.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int kEpochs = 12;  // timed for each algorithm, after the first, which holds the warm-up
+
+struct Runner {
+  std::string algorithm;
+  std::unique_ptr<AgentRun> run;
+  std::vector<double> seconds;
+};
+
+}  // namespace
+
+void bench_train(const BenchRequest& request) {
+  const std::string task = request.task.empty() ? "GridChaos-v0" : request.task;
+  std::vector<Runner> runners;
+  for (const Algorithm& algorithm : algorithms()) {
+    const Config config =
+        resolve_config({{"run.task", task, "bench"}, {"run.algorithm", algorithm.name, "bench"}});
+    runners.push_back({algorithm.name, std::make_unique<AgentRun>(config, 0), {}});
+  }
+
+  // the algorithms take turns, so that a slow moment of the machine hits them alike
+  Team team(request.threads);
+  const std::atomic<bool> never{false};
+  for (int epoch = 0; epoch <= kEpochs; ++epoch) {
+    for (Runner& runner : runners) {
+      const auto start = std::chrono::steady_clock::now();
+      runner.run->epoch(team, never);
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      if (epoch > 0) runner.seconds.push_back(passed.count());
+    }
+  }
+
+  // each epoch against SAC's of the same turn
+  const std::vector<double>& sac = runners.front().seconds;
+  for (const Runner& runner : runners) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < sac.size(); ++i) ratios.push_back(runner.seconds[i] / sac[i]);
+    const double seconds = median(runner.seconds), ratio = median(ratios);
+    if (request.json) {
+      JsonObject object;
+      object.add("what", "train")
+          .add("task", task)
+          .add("algo", runner.algorithm)
+          .add("population", 1)
+          .add("threads", request.threads)
+          .add("device", request.device)
+          .add("per_second", 1 / seconds)
+          .add("ms", 1e3 * seconds)
+          .add("relative_to_sac", ratio);
+      fmt::print("{}\n", object.line());
+    } else {
+      fmt::print("{:8} {:8.1f} ms an epoch, {:.3f} times SAC\n", runner.algorithm, 1e3 * seconds,
+                 ratio);
+    }
+  }
+}
+
+}  // namespace ovde
