@@ -164,6 +164,8 @@ TEST(Explorers, StayFiniteAtTheEdges) {
     kNone,
     kEqualCritics,
     kOneQuantileDominates,
+    kEqualQuantiles,  // no aleatoric uncertainty
+    kAllEqual,        // and no epistemic either
     kZeroWeights,
     kConstantQuantiles,
     kEdges
@@ -173,13 +175,20 @@ TEST(Explorers, StayFiniteAtTheEdges) {
     const auto& last = critics.shape.layer(critics.shape.layers() - 1);
     for (Buffer& p : critics.parameters) {
       if (edge == kOneQuantileDominates) p[last.bias + 2] = 1e6f;
+      if (edge == kEqualQuantiles || edge == kAllEqual) {
+        for (int i = 1; i < kQuantiles; ++i) {
+          std::copy_n(p.begin() + last.weights, last.stride,
+                      p.begin() + last.weights + i * last.stride);
+          p[last.bias + i] = p[last.bias];
+        }
+      }
       if (edge == kZeroWeights) std::ranges::fill(p, 0.0f);
       if (edge == kConstantQuantiles) {  // both critics the same number whatever the action
         std::ranges::fill(p, 0.0f);
         for (int i = 0; i < kQuantiles; ++i) p[last.bias + i] = -3;
       }
     }
-    if (edge == kEqualCritics) critics.parameters[1] = critics.parameters[0];
+    if (edge == kEqualCritics || edge == kAllEqual) critics.parameters[1] = critics.parameters[0];
     critics.load();
 
     for (const double mean : {0.0, 0.4, -20.0, 20.0}) {
