@@ -82,6 +82,7 @@ class Grammar {
     add_status();
     add_replay();
     add_bench();
+    add_study();
   }
 
   Command parse(int argc, const char* const* argv) {
@@ -97,12 +98,13 @@ class Grammar {
                                    chosen.empty() ? "" : " " + chosen.front()->get_name()));
     }
     refuse_leftovers();
-    train_.typed = shell_command(argc, argv);
+    train_.typed = study_.typed = shell_command(argc, argv);
     if (app_.got_subcommand("list")) return list_;
     if (app_.got_subcommand("train")) return train_;
     if (app_.got_subcommand("status")) return status_;
     if (app_.got_subcommand("eval")) return eval_;
     if (app_.got_subcommand("replay")) return replay_;
+    if (app_.got_subcommand("study")) return study_;
     return bench_;
   }
 
@@ -219,6 +221,27 @@ class Grammar {
     command->add_flag("--json", bench_.json, "print one JSON object a line");
   }
 
+  void add_study() {
+    CLI::App* command = add_command(
+        "study", "Run a study of many cells, show how it is getting on, or report on it");
+    command->add_option("ACTION", study_.what, "run, status or report")->required();
+    command->add_option("FILE", study_.file, "the study file, TOML (docs/studies.md)")->required();
+    command
+        ->add_option("--out", study_.out,
+                     "the study's folder (runs/<file's name>); run completes what it holds")
+        ->type_name("DIR");
+    command->add_option("--jobs", study_.jobs, "cells at a time; they share the threads")
+        ->type_name("J")
+        ->check(CLI::Range(1, kMostThreads));
+    add_threads(command, study_.threads);
+    command->add_flag("--smoke", study_.smoke,
+                      "the whole plan at a few epochs of small agents, to see that it works");
+    command->footer(
+        "Examples:\n"
+        "  ovde study run configs/paper/table1.toml --smoke --out runs/try\n"
+        "  ovde study report configs/paper/table1.toml --out runs/try");
+  }
+
   static void add_threads(CLI::App* command, int& threads) {
     command
         ->add_option("--threads", threads, "threads (all cores); the result does not depend on it")
@@ -251,6 +274,7 @@ class Grammar {
 
     if (name == "ovde list" && !list_.what.empty())
       check_word("list", list_.what, {"tasks", "algos", "config"}, name);
+    if (name == "ovde study") check_word("action", study_.what, {"run", "status", "report"}, name);
     if (name == "ovde bench") check_word("benchmark", bench_.what, {"update", "act", "train", "env"}, name);
   }
 
@@ -261,6 +285,7 @@ class Grammar {
   EvalCommand eval_;
   ReplayCommand replay_;
   BenchCommand bench_;
+  StudyCommand study_;
 };
 
 }  // namespace

@@ -55,8 +55,18 @@ struct BenchCommand {
   bool json = false;
 };
 
+struct StudyCommand {
+  std::string what;  // run, status, report
+  std::string file;
+  std::optional<std::string> out;
+  int jobs = 0;     // 0: as many as keep the threads busy
+  int threads = 0;  // 0: all cores
+  bool smoke = false;
+  std::string typed;
+};
+
 using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand,
-                             ReplayCommand, BenchCommand>;
+                             ReplayCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -13,6 +13,7 @@ void run(const StatusCommand& command);
 void run(const EvalCommand& command);
 void run(const ReplayCommand& command);
 void run(const BenchCommand& command);
+void run(const StudyCommand& command);
 
 // The work was stopped by a signal, and is saved.
 constexpr int kInterrupted = 130;  // exit code

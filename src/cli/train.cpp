@@ -1,17 +1,13 @@
 // ovde train: from what was typed to a request for the trainer.
-#include <atomic>
 #include <charconv>
-#include <csignal>
 #include <filesystem>
-#include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 #include "cli/commands.h"
+#include "cli/signals.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"
@@ -58,41 +54,6 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
   return settings;
 }
 
-// Set by the first SIGINT or SIGTERM. A handler can reach nothing else.
-std::atomic<bool> stop_asked{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-extern "C" void ask_to_stop(int) {
-  if (stop_asked.exchange(true)) ::_exit(kInterrupted);
-}
-
-// While a run is going on: signals ask it to stop, and a file that must not grow further is an
-// error of writing, not the end of the process.
-class Signals {
- public:
-  Signals() {
-    stop_asked = false;
-    set(SIGINT, &ask_to_stop);
-    set(SIGTERM, &ask_to_stop);
-    set(SIGXFSZ, SIG_IGN);
-  }
-  ~Signals() {
-    for (const auto& [signal, before] : before_) ::sigaction(signal, &before, nullptr);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
- private:
-  void set(int signal, void (*handler)(int)) {
-    struct sigaction action = {}, before = {};
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    ::sigaction(signal, &action, &before);
-    before_.emplace_back(signal, before);
-  }
-  std::vector<std::pair<int, struct sigaction>> before_;
-};
-
 void check_finished(bool finished, const std::filesystem::path& folder) {
   if (finished) return;
   throw Interrupted(
@@ -101,7 +62,7 @@ void check_finished(bool finished, const std::filesystem::path& folder) {
 
 void resume_run(const TrainCommand& command) {
   const ResumeRequest request{
-      .folder = *command.resume, .threads = thread_count(command.threads), .stop = &stop_asked};
+      .folder = *command.resume, .threads = thread_count(command.threads), .stop = &stop_asked()};
   const Signals signals;
   check_finished(resume(request, *console_progress(stdout, console_style(stdout))), request.folder);
 }
@@ -117,7 +78,7 @@ void run(const TrainCommand& command) {
   request.seeds = command.seeds ? parse_seeds(*command.seeds) : std::vector{request.config.seed};
   request.threads = thread_count(command.threads);
   request.command = command.typed;
-  request.stop = &stop_asked;
+  request.stop = &stop_asked();
 
   const std::string seeds = command.seeds ? *command.seeds : std::to_string(request.config.seed);
   request.out = command.out.value_or(

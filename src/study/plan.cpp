@@ -33,7 +33,7 @@ std::string folder_name(const std::string& name) {
   return out;
 }
 
-bool available(const Column& column) {
+bool available(const PlanColumn& column) {
   return !column.optional || std::ranges::any_of(algorithms(), [&](const Algorithm& a) {
     return a.name == column.algorithm;
   });
@@ -47,7 +47,7 @@ void append(std::vector<Setting>& to, const std::vector<Setting>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-Cell make_cell(const Plan& plan, const Row& row, const Column& column) {
+Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
   Cell cell;
   cell.row = row.name;
   cell.column = column.name;
@@ -87,8 +87,8 @@ bool same_runs(const Cell& a, const Cell& b) {
 
 std::vector<Cell> expand(const Plan& plan) {
   std::vector<Cell> cells;
-  for (const Row& row : plan.rows) {
-    for (const Column& column : plan.columns) {
+  for (const PlanRow& row : plan.rows) {
+    for (const PlanColumn& column : plan.columns) {
       if (!available(column)) continue;
       Cell cell = make_cell(plan, row, column);
       const auto twin =

@@ -21,7 +21,7 @@ struct Swept {
   OptionValue value;
 };
 
-struct Row {
+struct PlanRow {
   std::string name;
   std::string task;  // "NoisyAnt-v4", "GridChaos-v0:s"
   std::optional<int> epochs;
@@ -31,7 +31,7 @@ struct Row {
   std::string where;  // "table1.toml:12"
 };
 
-struct Column {
+struct PlanColumn {
   std::string name;
   std::string algorithm;
   Role role = Role::baseline;
@@ -94,8 +94,8 @@ struct Plan {
   std::vector<std::uint64_t> seeds;
   std::vector<Setting> settings;  // of every cell
 
-  std::vector<Row> rows;
-  std::vector<Column> columns;
+  std::vector<PlanRow> rows;
+  std::vector<PlanColumn> columns;
   std::vector<Override> overrides;
   std::vector<Group> groups;
 

@@ -78,7 +78,7 @@ class PlanFile {
  private:
   void read_row(const toml::table& entry) {
     in_.check_keys(entry, "a row", {"name", "task", "epochs", "seeds", "set", "vary"});
-    Row row;
+    PlanRow row;
     row.task = in_.required_text(entry, "a row", "task");
     row.name = in_.text(entry, "name").value_or(row.task);
     row.epochs = epochs(entry);
@@ -90,7 +90,7 @@ class PlanFile {
 
   void read_column(const toml::table& entry) {
     in_.check_keys(entry, "a column", {"name", "algorithm", "role", "optional", "set", "vary"});
-    Column column;
+    PlanColumn column;
     column.algorithm = in_.required_text(entry, "a column", "algorithm");
     column.name = in_.text(entry, "name").value_or(column.algorithm);
     column.optional = in_.flag(entry, "optional");
@@ -191,7 +191,7 @@ class PlanFile {
     if (plan_.rows.empty() && plan_.columns.empty() && !plan_.example.empty()) return;
     if (plan_.rows.empty()) in_.refuse(root, "the study has no [[row]]");
     if (plan_.columns.empty()) in_.refuse(root, "the study has no [[column]]");
-    for (const Row& row : plan_.rows) {
+    for (const PlanRow& row : plan_.rows) {
       const auto lacks = [&](const char* key) {
         throw InputError(fmt::format("{}: row '{}' has no {}, and neither has the study", row.where,
                                      row.name, key));

@@ -23,14 +23,6 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// "0:07", "12:30", "3:00:00"
-std::string format_duration(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e9)));
-  const long long hours = whole / 3600, minutes = whole / 60 % 60;
-  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
-  return fmt::format("{}:{:02}", minutes, whole % 60);
-}
-
 // Mean of the values there are; NaN where there is none.
 class Mean {
  public:
@@ -45,18 +37,6 @@ class Mean {
   double sum_ = 0;
   int count_ = 0;
 };
-
-std::string draw_bar(double share, int width, const ConsoleStyle& style) {
-  const int full = std::clamp(static_cast<int>(share * width), 0, width);
-  const auto repeat = [](const char* piece, int count) {
-    std::string out;
-    for (int i = 0; i < count; ++i) out += piece;
-    return out;
-  };
-  if (!style.unicode) return "[" + repeat("#", full) + repeat("-", width - full) + "]";
-  const std::string done = repeat("━", full), rest = repeat("─", width - full);
-  return style.colour ? "\x1b[32m" + done + "\x1b[0m\x1b[2m" + rest + "\x1b[0m" : done + rest;
-}
 
 class ConsoleProgress final : public ProgressSink {
  public:
@@ -237,6 +217,25 @@ ConsoleStyle console_style(std::FILE* out) {
   winsize size{};
   if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
   return style;
+}
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e9)));
+  const long long hours = whole / 3600, minutes = whole / 60 % 60;
+  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
+  return fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+std::string draw_bar(double share, int width, const ConsoleStyle& style) {
+  const int full = std::clamp(static_cast<int>(share * width), 0, width);
+  const auto repeat = [](const char* piece, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += piece;
+    return out;
+  };
+  if (!style.unicode) return "[" + repeat("#", full) + repeat("-", width - full) + "]";
+  const std::string done = repeat("━", full), rest = repeat("─", width - full);
+  return style.colour ? "\x1b[32m" + done + "\x1b[0m\x1b[2m" + rest + "\x1b[0m" : done + rest;
 }
 
 std::unique_ptr<ProgressSink> console_progress(std::FILE* out, ConsoleStyle style) {

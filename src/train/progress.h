@@ -53,6 +53,10 @@ struct ConsoleStyle {
 // What suits this stream: a bar on a terminal, lines in a pipe. Respects NO_COLOR and TERM=dumb.
 ConsoleStyle console_style(std::FILE* out);
 
+// The pieces it draws with: "0:07", "3:00:00"; and a bar of which a share in [0, 1] is done.
+std::string format_duration(double seconds);
+std::string draw_bar(double share, int width, const ConsoleStyle& style);
+
 std::unique_ptr<ProgressSink> console_progress(std::FILE* out, ConsoleStyle style);
 
 }  // namespace ovde

@@ -52,7 +52,7 @@ TEST(PaperPlans, EveryFileParsesAndExpands) {
     EXPECT_EQ(plan.columns.size(), size.columns);
 
     // as if the algorithms that are still to come were there
-    for (Column& column : plan.columns) column.optional = false;
+    for (PlanColumn& column : plan.columns) column.optional = false;
     const auto cells = expand(plan);
     std::set<std::string> folders;
     for (const Cell& cell : cells) folders.insert(cell.folder);
@@ -114,7 +114,7 @@ TEST(PaperPlans, FiguresAreThoseOfThePaper) {
 TEST(PaperPlans, AveragesOfTableThreeAddUp) {
   const Plan plan = paper_plan("table3");
   for (const Group& group : plan.groups) {
-    for (const Column& column : plan.columns) {
+    for (const PlanColumn& column : plan.columns) {
       double sum = 0;
       for (const std::string& row : group.rows) sum += score(plan, row, column.name);
       EXPECT_NEAR(sum / 5, score(plan, group.name, column.name), 0.0101)

@@ -1,0 +1,105 @@
+// ovde study: run a plan, show how it is getting on, report on it.
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "cli/commands.h"
+#include "cli/signals.h"
+#include "study/overview.h"
+#include "study/plan.h"
+#include "study/report.h"
+#include "study/results.h"
+#include "study/run_study.h"
+#include "study/smoke.h"
+#include "train/run_folder.h"
+#include "train/run_status.h"
+
+namespace ovde::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
+  const StudyRequest request{.plan = plan,
+                             .out = out,
+                             .smoke = command.smoke,
+                             .jobs = command.jobs,
+                             .threads = thread_count(command.threads),
+                             .command = command.typed,
+                             .stop = &stop_asked()};
+  const Signals signals;
+  const auto overview = console_overview(stdout, console_style(stdout));
+  const StudyOutcome outcome = run_study(request, *overview);
+
+  for (const CellFailure& failure : outcome.failures) {
+    fmt::print("failed: {} / {} (in {}): {}\n", failure.row, failure.column,
+               failure.folder.string(), failure.why);
+  }
+  if (outcome.stopped)
+    throw Interrupted("interrupted; the state is saved: the same command goes on");
+  if (!outcome.failures.empty()) {
+    throw Error(fmt::format("{} of {} cells failed; the same command tries them again",
+                            outcome.failures.size(), outcome.cells));
+  }
+}
+
+// One line a cell: "finished", "3 of 5 runs finished, epoch 120/1250 of the last", "not started".
+std::string cell_state(const Cell& cell, const fs::path& out) {
+  if (is_cell_finished(out, cell)) return fmt::format("finished ({} runs)", cell.seeds.size());
+  if (!fs::exists(out / cell.folder)) return "not started";
+  std::size_t finished = 0;
+  int behind = cell.epochs;
+  bool alive = false;
+  std::string message;
+  try {
+    for (const RunStatus& run : run_status(out / cell.folder)) {
+      finished += run.state == RunState::finished;
+      alive |= run.state == RunState::alive;
+      behind = std::min(behind, run.epochs_done);
+      if (!run.message.empty()) message = ": " + run.message;
+    }
+  } catch (const InputError&) {
+    return "not started";
+  }
+  const char* state = alive ? "running" : message.empty() ? "interrupted" : "failed";
+  return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}", state, finished,
+                     cell.seeds.size(), behind, cell.epochs, message);
+}
+
+void show_status(const Plan& plan, const fs::path& out) {
+  const auto cells = distinct_cells(plan);
+  int finished = 0;
+  for (const Cell& cell : cells) {
+    finished += is_cell_finished(out, cell);
+    fmt::print("{} / {}: {}\n", cell.row, cell.column, cell_state(cell, out));
+  }
+  fmt::print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
+}
+
+void report(const Plan& plan, const fs::path& out) {
+  if (!plan.rows.empty() && !fs::is_directory(out)) {
+    throw InputError(fmt::format("{} is not a folder; ovde study run makes it", out.string()));
+  }
+  const Report report = write_report(read_results(plan, out), out);
+  for (const std::string& remark : report.remarks) fmt::print("{}\n", remark);
+  fmt::print("{}\n", report.page.string());
+}
+
+}  // namespace
+
+void run(const StudyCommand& command) {
+  Plan plan = read_plan(command.file);
+  const fs::path out =
+      command.out.value_or(fmt::format("runs/{}{}", plan.name, command.smoke ? "-smoke" : ""));
+  const bool smoke = command.smoke || (command.what != "run" && is_smoke(out));
+  if (smoke) plan = smoke_plan(std::move(plan));
+
+  if (command.what == "run") return run_plan(command, plan, out);
+  if (command.what == "report") return report(plan, out);
+  show_status(plan, out);
+}
+
+}  // namespace ovde::cli

@@ -1,0 +1,115 @@
+#include "study/comparison.h"
+
+#include <functional>
+
+#include "math/mann_whitney.h"
+#include "math/power.h"
+#include "math/significance.h"
+#include "math/statistics.h"
+
+namespace ovde {
+
+namespace {
+
+// A single run says nothing about how much runs scatter.
+constexpr std::size_t kFewestRuns = 2;
+
+bool testable(const Comparison& comparison) { return !comparison.test.empty(); }
+
+// Holm over the comparisons that were tested, then the verdicts.
+void decide(std::vector<Comparison>& family, double level) {
+  std::vector<double> p, rank_p;
+  for (const Comparison& each : family) {
+    if (!testable(each)) continue;
+    p.push_back(each.p);
+    if (each.rank_p) rank_p.push_back(*each.rank_p);
+  }
+  const std::vector<double> adjusted = p.empty() ? p : holm(p);
+  const std::vector<double> rank_adjusted = rank_p.empty() ? rank_p : holm(rank_p);
+  std::size_t next = 0, next_rank = 0;
+  for (Comparison& each : family) {
+    if (!testable(each)) continue;
+    each.adjusted = adjusted[next++];
+    if (each.rank_p) each.rank_p = rank_adjusted[next_rank++];
+    each.verdict = each.adjusted > level ? Verdict::not_shown
+                   : each.x > each.y     ? Verdict::better
+                                         : Verdict::worse;
+  }
+}
+
+Comparison compare_one(const Contest& contest) {
+  Comparison out{.row = contest.row, .ours = contest.ours, .baseline = contest.baseline};
+  if (contest.x.size() < kFewestRuns || contest.y.size() < kFewestRuns) return out;
+  out.x = mean(contest.x);
+  out.y = mean(contest.y);
+  out.rank_p = mann_whitney_test(contest.x, contest.y).p;
+  const auto welch = welch_test(contest.x, contest.y);
+  out.test = welch ? "Welch" : "Mann-Whitney";
+  out.p = welch ? welch->p : *out.rank_p;
+
+  const Effect effect{out.x - out.y, standard_deviation(contest.x), standard_deviation(contest.y)};
+  if (welch && effect.difference != 0) out.runs_needed = runs_needed(effect);
+  return out;
+}
+
+void for_each_pair(
+    const StudyResults& results,
+    const std::function<void(const CellResult& ours, const CellResult& baseline)>& body) {
+  const auto columns = results.columns();
+  for (const PlanRow& row : results.plan.rows) {
+    for (const PlanColumn* ours : columns) {
+      if (ours->role != Role::ours) continue;
+      for (const PlanColumn* baseline : columns) {
+        if (baseline->role != Role::baseline) continue;
+        body(*results.find(row.name, ours->name), *results.find(row.name, baseline->name));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Comparison> compare(const std::vector<Contest>& contests, double level) {
+  std::vector<Comparison> family;
+  for (const Contest& contest : contests) family.push_back(compare_one(contest));
+  decide(family, level);
+  return family;
+}
+
+std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, double level) {
+  std::vector<Comparison> family;
+  for (const SuccessContest& contest : contests) {
+    Comparison out{.row = contest.row, .ours = contest.ours, .baseline = contest.baseline};
+    if (contest.runs_x > 0 && contest.runs_y > 0) {
+      out.x = static_cast<double>(contest.successes_x) / contest.runs_x;
+      out.y = static_cast<double>(contest.successes_y) / contest.runs_y;
+      out.test = "Fisher";
+      out.p = fisher_exact_test(contest.successes_x, contest.runs_x, contest.successes_y,
+                                contest.runs_y);
+    }
+    family.push_back(std::move(out));
+  }
+  decide(family, level);
+  return family;
+}
+
+std::vector<Contest> score_contests(const StudyResults& results) {
+  std::vector<Contest> out;
+  for_each_pair(results, [&](const CellResult& ours, const CellResult& baseline) {
+    out.push_back(
+        {ours.cell.row, ours.cell.column, baseline.cell.column, ours.scores(), baseline.scores()});
+  });
+  return out;
+}
+
+std::vector<SuccessContest> success_contests(const StudyResults& results) {
+  std::vector<SuccessContest> out;
+  for_each_pair(results, [&](const CellResult& ours, const CellResult& baseline) {
+    out.push_back({ours.cell.row, ours.cell.column, baseline.cell.column, ours.reached_goal(),
+                   static_cast<int>(ours.runs.size()), baseline.reached_goal(),
+                   static_cast<int>(baseline.runs.size())});
+  });
+  return out;
+}
+
+}  // namespace ovde

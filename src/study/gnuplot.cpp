@@ -1,0 +1,96 @@
+#include "study/gnuplot.h"
+
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+#include "train/files.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Exit code of `gnuplot <argument>` in `folder`, what it says going to `log`; 127: there is none.
+int run_gnuplot(const std::string& argument, const fs::path& folder, const std::string& log) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  std::string program = "gnuplot", word = argument;
+  char* const arguments[] = {program.data(), word.data(), nullptr};
+  pid_t child = 0;
+  const int failed = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return 127;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+// The element alone: a page has its own first lines. Its size follows the page's width.
+std::string svg_element(std::string svg, const Picture& picture) {
+  svg.erase(0, svg.find("<svg"));
+  const std::size_t end = svg.find('>');
+  return fmt::format(
+             "<svg role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {} {}\" "
+             "xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
+             picture.name, picture.width, picture.height) +
+         svg.substr(end);
+}
+
+}  // namespace
+
+bool has_gnuplot() { return run_gnuplot("--version", "/", "/dev/null") == 0; }
+
+std::string gnuplot_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += ' ';
+      continue;
+    }
+    if (c == '"' || c == '\\' || c == '`') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string draw(const Picture& picture, const fs::path& folder) {
+  const auto pass = [&](const std::string& terminal, const char* extension) {
+    return fmt::format("reset\nset terminal {}\nset output \"{}.{}\"\n{}\nunset output\n", terminal,
+                       picture.name, extension, picture.body);
+  };
+  // names in the SVG begin with the picture's, so that several can be in one page
+  const std::string svg = fmt::format(
+      "svg size {},{} dynamic noenhanced font \"Helvetica,13\" background \"white\" name \"{}\"",
+      picture.width, picture.height, picture.name);
+  const std::string png = fmt::format(
+      "pngcairo size {},{} noenhanced font \"Helvetica,20\" linewidth 1.6 background "
+      "\"white\"",
+      2 * picture.width, 2 * picture.height);
+  write_file_atomically(folder / (picture.name + ".gp"),
+                        picture.data + pass(svg, "svg") + pass(png, "png"));
+
+  const std::string log = picture.name + ".log";
+  if (run_gnuplot(picture.name + ".gp", folder, log) != 0) {
+    throw Error(fmt::format("gnuplot cannot draw {}: {}", (folder / picture.name).string(),
+                            read_file(folder / log)));
+  }
+  fs::remove(folder / log);
+  return svg_element(read_file(folder / (picture.name + ".svg")), picture);
+}
+
+}  // namespace ovde

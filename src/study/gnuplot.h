@@ -1,0 +1,26 @@
+// Draws a gnuplot script as SVG and PNG. What is in the picture is study/plots.h.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace ovde {
+
+struct Picture {
+  std::string name;     // of its files: "curves"
+  std::string caption;  // what it shows
+  int width = 900, height = 400;
+  std::string data = {};  // gnuplot's named blocks, $name << END ... END
+  std::string body = {};  // drawn once for each format
+};
+
+bool has_gnuplot();
+
+// Leaves <name>.gp, .svg and .png in `folder` and returns the SVG element, to be put into a page.
+// Error with gnuplot's own words if it fails.
+std::string draw(const Picture& picture, const std::filesystem::path& folder);
+
+// Text that is data, inside double quotes of a script.
+std::string gnuplot_text(const std::string& text);
+
+}  // namespace ovde

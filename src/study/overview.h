@@ -1,0 +1,14 @@
+// The live overview of a study: on a terminal a few lines that are redrawn, in a pipe plain lines.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+
+#include "study/run_study.h"
+#include "train/progress.h"
+
+namespace ovde {
+
+std::unique_ptr<StudySink> console_overview(std::FILE* out, ConsoleStyle style);
+
+}  // namespace ovde

@@ -1,0 +1,273 @@
+#include "study/plots.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "math/bootstrap.h"
+#include "math/statistics.h"
+#include "study/panels.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int kPoints = 250;  // of a curve: more cannot be seen
+constexpr BootstrapOptions kBootstrap = {.resamples = 2000};
+
+const std::map<std::string, std::string> kAlgorithmColours = {
+    {"sac", "#7F7F7F"},    {"dsac", "#0072B2"},     {"oac", "#F0E442"},
+    {"doac", "#009E73"},   {"ovde_g", "#D55E00"},   {"ovde_q", "#CC79A7"},
+    {"ovde_m", "#E69F00"}, {"dsac_rnd", "#56B4E9"}, {"ids", "#000000"}};
+
+// Mean over a centred window, which is cut at the ends of the run.
+std::vector<double> smoothed(const std::vector<double>& values, int window) {
+  std::vector<double> out;
+  const int count = static_cast<int>(values.size()), half = window / 2;
+  for (int i = 0; i < count; ++i) {
+    const int first = std::max(0, i - half), last = std::min(count - 1, i + half);
+    double sum = 0;
+    for (int j = first; j <= last; ++j) sum += values[static_cast<std::size_t>(j)];
+    out.push_back(sum / (last - first + 1));
+  }
+  return out;
+}
+
+// Lines "epoch q25 median q75" of a cell.
+std::string curve_block(const std::string& name, const CellResult& result) {
+  std::vector<std::vector<double>> curves;
+  for (const RunResult& run : result.runs)
+    curves.push_back(smoothed(run.returns, smoothing_window(result.cell.epochs)));
+  std::size_t epochs = curves.front().size();
+  for (const auto& curve : curves) epochs = std::min(epochs, curve.size());
+
+  std::string out = fmt::format("${} << END\n", name);
+  const std::size_t step = std::max<std::size_t>(1, epochs / kPoints);
+  for (std::size_t e = 0; e < epochs; e += step) {
+    std::vector<double> values;
+    for (const auto& curve : curves) values.push_back(curve[e]);
+    out += fmt::format("{} {} {} {}\n", e, quantile(values, 0.25), median(values),
+                       quantile(values, 0.75));
+  }
+  return out + "END\n";
+}
+
+Interval mean_interval(const std::vector<double>& scores) {
+  return bootstrap_interval(
+      {scores}, [](const Strata& strata) { return mean(strata[0]); }, kBootstrap);
+}
+
+bool any_runs(const StudyResults& results) {
+  return std::ranges::any_of(results.cells,
+                             [](const CellResult& result) { return !result.runs.empty(); });
+}
+
+std::vector<std::string> row_names(const StudyResults& results) {
+  std::vector<std::string> out;
+  for (const PlanRow& row : results.plan.rows) out.push_back(row.name);
+  return out;
+}
+
+// Each row's scores on one scale: 0 the lowest of any run, 1 the highest.
+std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
+  std::map<std::string, Strata> out;
+  for (const PlanRow& row : results.plan.rows) {
+    std::vector<double> all;
+    for (const PlanColumn* column : results.columns()) {
+      const auto scores = results.find(row.name, column->name)->scores();
+      all.insert(all.end(), scores.begin(), scores.end());
+    }
+    if (all.empty()) continue;
+    const auto [low, high] = std::ranges::minmax(all);
+    for (const PlanColumn* column : results.columns()) {
+      auto scores = results.find(row.name, column->name)->scores();
+      if (scores.empty()) continue;
+      for (double& score : scores) score = high > low ? (score - low) / (high - low) : 0.5;
+      out[column->name].push_back(std::move(scores));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> column_colours(const StudyResults& results) {
+  std::map<std::string, std::string> out;
+  std::set<std::string> taken;
+  std::vector<std::string> without;
+  for (const PlanColumn& column : results.plan.columns) {
+    const auto own = kAlgorithmColours.find(column.algorithm);
+    if (own != kAlgorithmColours.end() && taken.insert(own->second).second) {
+      out[column.name] = own->second;
+    } else {
+      without.push_back(column.name);
+    }
+  }
+  // strong colours first; a study with more columns than colours starts again
+  const std::vector<std::string> spare = {"#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#0072B2",
+                                          "#000000", "#7F7F7F", "#F0E442", "#D55E00"};
+  std::size_t next = 0;
+  for (const std::string& name : without) {
+    for (std::size_t i = 0; i < spare.size() && taken.contains(spare[next % spare.size()]); ++i)
+      ++next;
+    out[name] = spare[next % spare.size()];
+    taken.insert(out[name]);
+    if (taken.size() == spare.size()) taken.clear();
+  }
+  return out;
+}
+
+int smoothing_window(int epochs) { return std::max(1, epochs / 50); }
+
+std::optional<Picture> curves_picture(const StudyResults& results) {
+  if (!any_runs(results)) return std::nullopt;
+  const auto colours = column_colours(results);
+  Panels panels("curves", row_names(results));
+  for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
+    std::vector<std::string> bands, lines;
+    int dash = 0;
+    for (const PlanColumn* column : results.columns()) {
+      ++dash;
+      const CellResult& result = *results.find(results.plan.rows[r].name, column->name);
+      if (result.runs.empty()) continue;
+      const std::string block = fmt::format("c{}_{}", r, dash);
+      panels.add_data(curve_block(block, result));
+      bands.push_back(fmt::format(
+          "${} using 1:2:4 with filledcurves fillcolor rgb \"{}\" fillstyle transparent solid 0.18 "
+          "noborder notitle",
+          block, colours.at(column->name)));
+      lines.push_back(fmt::format(
+          "${} using 1:3 with lines linewidth 1.8 dashtype {} linecolor rgb \"{}\" notitle", block,
+          (dash - 1) % 4 + 1, colours.at(column->name)));
+    }
+    bands.insert(bands.end(), lines.begin(), lines.end());
+    panels.add_panel("set xlabel \"epoch\"\nset ylabel \"return\"\n", bands);
+  }
+  int dash = 0;
+  for (const PlanColumn* column : results.columns()) {
+    panels.add_key(fmt::format("with lines linewidth 2.5 dashtype {} linecolor rgb \"{}\"",
+                               dash++ % 4 + 1, colours.at(column->name)),
+                   column->name);
+  }
+  int longest = 0;
+  for (const CellResult& result : results.cells) longest = std::max(longest, result.cell.epochs);
+  const int window = smoothing_window(longest);
+  return panels.picture(fmt::format(
+      "Learning curves: evaluation return, median over the runs and interquartile range{}.",
+      window > 1 ? fmt::format("; each run smoothed by a moving average over 2 % of its epochs "
+                               "({} of {})",
+                               window, longest)
+                 : "; not smoothed"));
+}
+
+std::optional<Picture> bars_picture(const StudyResults& results) {
+  if (!any_runs(results)) return std::nullopt;
+  const bool runtime = !results.measures("score");
+  const auto colours = column_colours(results);
+  const auto columns = results.columns();
+  Panels panels("bars", row_names(results));
+  bool has_paper = false;
+  for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
+    std::vector<std::string> plots;
+    std::string bars, paper;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const CellResult& result = *results.find(results.plan.rows[r].name, columns[c]->name);
+      if (!result.runs.empty()) {
+        std::vector<double> values = result.scores();
+        if (runtime) {
+          values.clear();
+          for (const RunResult& run : result.runs) values.push_back(run.wall_seconds);
+        }
+        const Interval interval = mean_interval(values);
+        bars += fmt::format("{} {} {} {} 0x{}\n", c, interval.estimate, interval.low, interval.high,
+                            colours.at(columns[c]->name).substr(1));
+      }
+      const Figure* figure =
+          find_published(results.plan, "score", result.cell.row, result.cell.column);
+      if (figure != nullptr && !runtime && !results.smoke)
+        paper += fmt::format("{} {}\n", c, figure->value);
+    }
+    std::vector<std::string> tics;
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      tics.push_back(fmt::format("\"{}\" {}", gnuplot_text(columns[c]->name), c));
+    if (!bars.empty()) {
+      panels.add_data(fmt::format("$b{} << END\n{}END\n", r, bars));
+      plots.push_back(fmt::format(
+          "$b{} using 1:2:(0.62):5 with boxes fillcolor rgb variable fillstyle solid 0.75 noborder "
+          "notitle",
+          r));
+      plots.push_back(fmt::format(
+          "$b{} using 1:2:3:4 with yerrorbars linecolor rgb \"#222222\" linewidth 1.4 pointtype 0 "
+          "notitle",
+          r));
+    }
+    if (!paper.empty()) {
+      has_paper = true;
+      panels.add_data(fmt::format("$p{} << END\n{}END\n", r, paper));
+      plots.push_back(fmt::format(
+          "$p{} using 1:2 with points pointtype 12 pointsize 1.1 linewidth 1.5 linecolor rgb "
+          "\"#777777\" notitle",
+          r));
+    }
+    panels.add_panel(fmt::format("set xrange [-0.6:{}]\nset xtics ({}) rotate by -30 nomirror\n"
+                                 "set ylabel \"{}\"\n",
+                                 static_cast<double>(columns.size()) - 0.4, fmt::join(tics, ", "),
+                                 runtime ? "seconds" : "score"),
+                     plots);
+  }
+  for (const PlanColumn* column : columns) {
+    panels.add_key(
+        fmt::format("with lines linewidth 8 linecolor rgb \"{}\"", colours.at(column->name)),
+        column->name);
+  }
+  if (has_paper)
+    panels.add_key("with points pointtype 12 linewidth 1.5 linecolor rgb \"#777777\"", "the paper");
+  return panels.picture(fmt::format("{}: mean over the runs with its 95 % bootstrap interval{}.",
+                                    runtime ? "Wall time" : "Scores",
+                                    has_paper ? "; grey diamonds: the paper's means" : ""));
+}
+
+std::optional<Picture> profile_picture(const StudyResults& results) {
+  const auto strata = normalised_scores(results);
+  if (strata.empty()) return std::nullopt;
+  const auto colours = column_colours(results);
+  std::vector<double> thresholds;
+  for (int i = 0; i <= 50; ++i) thresholds.push_back(i / 50.0);
+  Panels panels("profile", {"all rows"});
+  std::vector<std::string> bands, lines;
+  int series = 0;
+  for (const PlanColumn* column : results.columns()) {
+    const auto found = strata.find(column->name);
+    if (found == strata.end()) continue;
+    const auto profile = performance_profile(found->second, thresholds, kBootstrap);
+    const std::string block = fmt::format("f{}", series);
+    std::string data = fmt::format("${} << END\n", block);
+    for (std::size_t i = 0; i < thresholds.size(); ++i)
+      data += fmt::format("{} {} {} {}\n", thresholds[i], profile[i].estimate, profile[i].low,
+                          profile[i].high);
+    panels.add_data(data + "END\n");
+    const std::string& colour = colours.at(column->name);
+    bands.push_back(
+        fmt::format("${} using 1:3:4 with filledcurves fillcolor rgb \"{}\" fillstyle "
+                    "transparent solid 0.15 noborder notitle",
+                    block, colour));
+    const std::string style =
+        fmt::format("linewidth 2 dashtype {} linecolor rgb \"{}\"", series++ % 4 + 1, colour);
+    lines.push_back(fmt::format("${} using 1:2 with lines {} notitle", block, style));
+    panels.add_key("with lines " + style, column->name);
+  }
+  bands.insert(bands.end(), lines.begin(), lines.end());
+  panels.add_panel(
+      "set xrange [0:1]\nset yrange [0:1]\nset xlabel \"normalised score\"\n"
+      "set ylabel \"share of runs above\"\n",
+      bands);
+  return panels.picture(
+      "Performance profile: share of runs whose score is above a threshold, every row counting the "
+      "same, with pointwise 95 % bootstrap bands. Scores of a row are normalised: 0 is the lowest "
+      "of any run, 1 the highest.");
+}
+
+}  // namespace ovde

@@ -1,0 +1,193 @@
+#include "study/report.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+#include "study/comparison.h"
+#include "study/example.h"
+#include "study/gnuplot.h"
+#include "study/plots.h"
+#include "study/table.h"
+#include "study/words.h"
+#include "train/files.h"
+#include "train/version.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Set like a paper: one column of serif text, tables with rules above and below, little colour.
+constexpr const char* kStyle = R"css(
+:root { color-scheme: light; }
+body { margin: 0; background: #fff; color: #1a1a1a;
+  font: 17px/1.55 Charter, "Bitstream Charter", "Sitka Text", Cambria, Georgia, serif; }
+main { max-width: 940px; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
+h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .4rem; }
+h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }
+h3 { font-size: 1.05rem; margin: 1.4rem 0 .3rem; }
+p { margin: .5rem 0; }
+.lead, .caption, footer { color: #555; font-size: .88rem; }
+.warning { background: #fff6e0; border-left: 4px solid #E69F00; padding: .5rem .8rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; margin: .8rem 0 .3rem; font-size: .92rem;
+  font-variant-numeric: tabular-nums lining-nums; border-top: 2px solid #222; border-bottom: 2px solid #222; }
+thead th { border-bottom: 1px solid #222; text-align: right; font-weight: 600; }
+thead th:first-child, tbody th { text-align: left; }
+th, td { padding: .28rem .75rem; white-space: nowrap; }
+tbody th { font-weight: 500; vertical-align: top; }
+td { text-align: right; vertical-align: top; }
+tr.groups th, tr.groups td { border-top: 1px solid #222; }
+.paper { display: block; color: #8a8a8a; font-size: .82em; }
+.mark { color: #222; font-size: .7em; margin-left: .25em; vertical-align: .2em; }
+.missing { color: #a0a0a0; font-style: italic; }
+figure { margin: 1.2rem 0; }
+figure svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+figcaption { color: #555; font-size: .88rem; margin-top: .4rem; }
+details { margin: .8rem 0; } summary { cursor: pointer; color: #0072B2; }
+footer { margin-top: 3rem; border-top: 1px solid #ddd; padding-top: .6rem; }
+@media print { main { max-width: none; padding: 0; } figure, table { break-inside: avoid; } }
+)css";
+
+class ReportWriter {
+ public:
+  ReportWriter(const StudyResults& results, const fs::path& study)
+      : results_(results), study_(study) {}
+
+  Report write() {
+    fs::create_directories(study_ / "tables");
+    fs::create_directories(study_ / "figures");
+    const std::vector<Comparison> scores =
+        results_.measures("score") ? compare(score_contests(results_)) : std::vector<Comparison>{};
+    const std::vector<Comparison> goals =
+        results_.measures("frg") ? compare(success_contests(results_)) : std::vector<Comparison>{};
+    if (!results_.cells.empty()) {
+      write_file_atomically(study_ / "tables/runs.csv", runs_csv(results_));
+      write_file_atomically(study_ / "tables/cells.csv", cells_csv(results_));
+      write_file_atomically(study_ / "tables/tests.csv",
+                            "measure,row,ours,baseline,value_ours,value_baseline,test,p,p_holm,"
+                            "rank_p_holm,verdict,runs_needed\n" +
+                                tests_csv("score", scores) + tests_csv("frg", goals));
+    }
+
+    body_ += fmt::format("<h1>{}</h1>\n", escape_html(results_.plan.title));
+    if (!results_.plan.text.empty())
+      body_ += fmt::format("<p>{}</p>\n", escape_html(results_.plan.text));
+    body_ += completeness_html(results_);
+    if (!results_.plan.example.empty()) add_example();
+    if (!results_.cells.empty()) {
+      if (!scores.empty() || !goals.empty()) {
+        body_ += "<h2>Summary</h2>\n" + comparisons_html("Score", scores) +
+                 comparisons_html("Runs that reach the goal", goals);
+      }
+      add_tables(scores, goals);
+      add_figures();
+      add_method();
+    }
+
+    Report report{.page = study_ / "report.html", .remarks = remarks_};
+    write_file_atomically(report.page, page());
+    return report;
+  }
+
+ private:
+  void add_table(const Table& table, const std::string& heading) {
+    write_file_atomically(study_ / "tables" / (table.name + ".md"), to_markdown(table));
+    write_file_atomically(study_ / "tables" / (table.name + ".tex"), to_latex(table));
+    body_ += fmt::format("<h3>{}</h3>\n{}", heading, to_html(table));
+  }
+
+  void add_tables(const std::vector<Comparison>& scores, const std::vector<Comparison>& goals) {
+    body_ += "<h2>Tables</h2>\n";
+    if (!results_.plan.published.empty()) {
+      body_ += fmt::format(
+          "<p class=\"lead\">Grey: the paper's own figure ({}{}). {}</p>\n",
+          escape_html(results_.plan.paper),
+          results_.plan.paper_runs > 0 ? fmt::format(", {} runs", results_.plan.paper_runs) : "",
+          escape_html(results_.plan.paper_note));
+    }
+    if (results_.measures("score")) {
+      add_table(score_table(results_, scores), "Score");
+      if (!scores.empty()) body_ += tests_html(scores);
+    }
+    if (results_.measures("frg")) {
+      add_table(goal_table(results_), "First epoch at the goal");
+      if (!goals.empty()) body_ += tests_html(goals);
+    }
+    if (results_.measures("runtime")) add_table(runtime_table(results_), "Runtime");
+  }
+
+  void add_figure(const std::optional<Picture>& picture) {
+    if (!picture) return;
+    body_ += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n",
+                         draw(*picture, study_ / "figures"), escape_html(picture->caption));
+  }
+
+  bool can_draw() {
+    if (!gnuplot_) gnuplot_ = has_gnuplot();
+    if (!*gnuplot_ && remarks_.empty())
+      remarks_.push_back("no figures: gnuplot is not installed (Debian: gnuplot-nox)");
+    return *gnuplot_;
+  }
+
+  void add_figures() {
+    if (results_.shows("maps")) {
+      remarks_.push_back("maps over the state space are not drawn by this version");
+      body_ +=
+          "<p class=\"warning\">Maps over the state space are not drawn by this version.</p>\n";
+    }
+    if (!can_draw()) {
+      body_ += "<p class=\"warning\">No figures: gnuplot is not installed.</p>\n";
+      return;
+    }
+    body_ += "<h2>Figures</h2>\n";
+    if (results_.shows("sweep")) add_figure(sweep_picture(results_));
+    if (results_.shows("curves")) add_figure(curves_picture(results_));
+    if (results_.shows("bars")) add_figure(bars_picture(results_));
+    if (results_.shows("profile")) add_figure(profile_picture(results_));
+  }
+
+  void add_example() {
+    body_ += example_html(weigh_example(results_.plan));
+    if (can_draw()) add_figure(example_picture(results_));
+  }
+
+  void add_method() {
+    body_ +=
+        "<h2>How these numbers were made</h2>\n<p>Every run is reduced to its score before "
+        "anything "
+        "is compared. Intervals are percentile bootstrap intervals from resampled runs; with few "
+        "runs they are too narrow. “Significant” means after Holm’s correction over all tests of a "
+        "table. Deviations are sample standard deviations. The numbers of every run are in "
+        "<code>tables/runs.csv</code>, those of every test in <code>tables/tests.csv</code>; each "
+        "figure is in <code>figures/</code> as SVG, PNG and the script that draws it.</p>\n";
+  }
+
+  std::string page() const {
+    return fmt::format(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{}</style>\n</head>\n"
+        "<body><main>\n{}<footer>ovde {}, study {}</footer>\n</main></body>\n</html>\n",
+        escape_html(results_.plan.title), kStyle, body_, version(),
+        escape_html(results_.plan.name));
+  }
+
+  const StudyResults& results_;
+  fs::path study_;
+  std::string body_;
+  std::vector<std::string> remarks_;
+  std::optional<bool> gnuplot_;
+};
+
+}  // namespace
+
+Report write_report(const StudyResults& results, const fs::path& study) {
+  return ReportWriter(results, study).write();
+}
+
+}  // namespace ovde

@@ -1,0 +1,123 @@
+#include "study/results.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+
+#include "study/smoke.h"
+#include "train/config.h"
+#include "train/progress_csv.h"
+#include "train/run_folder.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+RunResult read_run(const fs::path& folder, std::uint64_t seed) {
+  RunResult out;
+  out.seed = seed;
+  const std::vector<EpochRow> rows = read_progress(folder);
+  const RunSummary summary = summarise(rows);
+  out.score = summary.score;
+  out.first_goal_epoch = summary.first_goal_epoch_eval;
+  out.wall_seconds = summary.wall_seconds;
+  for (const EpochRow& row : rows) out.returns.push_back(row.eval_return_mean);
+  return out;
+}
+
+// InputError if the run is not what the cell asks for.
+void check_settings_of(const fs::path& folder, const Cell& cell, std::uint64_t seed) {
+  Config asked = resolve_config(cell.settings);
+  asked.seed = seed;
+  const auto changes = differences(asked, read_config(folder));
+  if (!changes.empty()) {
+    throw InputError(
+        fmt::format("was run with other settings: the plan has {}", fmt::join(changes, ", ")));
+  }
+}
+
+std::vector<RunResult> read_runs(const fs::path& study, const Cell& cell) {
+  std::vector<RunResult> out;
+  for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
+    const fs::path folder = agent_folder(study / cell.folder, cell.seeds, i);
+    if (!is_finished(folder)) continue;
+    check_settings_of(folder, cell, cell.seeds[i]);
+    out.push_back(read_run(folder, cell.seeds[i]));
+  }
+  return out;
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+}  // namespace
+
+std::vector<double> CellResult::scores() const {
+  std::vector<double> out;
+  for (const RunResult& run : runs) out.push_back(run.score);
+  return out;
+}
+
+int CellResult::reached_goal() const {
+  return static_cast<int>(std::ranges::count_if(
+      runs, [](const RunResult& run) { return run.first_goal_epoch.has_value(); }));
+}
+
+std::optional<int> CellResult::earliest_goal() const {
+  std::optional<int> out;
+  for (const RunResult& run : runs) {
+    if (run.first_goal_epoch && (!out || *run.first_goal_epoch < *out)) out = run.first_goal_epoch;
+  }
+  return out;
+}
+
+const CellResult* StudyResults::find(const std::string& row, const std::string& column) const {
+  const auto found = std::ranges::find_if(cells, [&](const CellResult& result) {
+    return result.cell.row == row && result.cell.column == column;
+  });
+  return found == cells.end() ? nullptr : &*found;
+}
+
+std::vector<const PlanColumn*> StudyResults::columns() const {
+  std::vector<const PlanColumn*> out;
+  for (const PlanColumn& column : plan.columns) {
+    const bool exists = std::ranges::any_of(
+        cells, [&](const CellResult& result) { return result.cell.column == column.name; });
+    if (exists) out.push_back(&column);
+  }
+  return out;
+}
+
+bool StudyResults::shows(const std::string& what) const { return contains(plan.show, what); }
+bool StudyResults::measures(const std::string& what) const { return contains(plan.measures, what); }
+
+StudyResults read_results(Plan plan, const fs::path& study) {
+  StudyResults out;
+  out.smoke = is_smoke(study);
+  std::map<std::string, std::vector<RunResult>> by_folder;  // cells may share one
+  for (Cell& cell : expand(plan)) {
+    auto found = by_folder.find(cell.folder);
+    if (found == by_folder.end()) {
+      std::vector<RunResult> runs;
+      try {
+        runs = read_runs(study, cell);
+      } catch (const Error& error) {
+        out.notes.push_back(fmt::format("{} / {}: {}", cell.row, cell.column, error.what()));
+      }
+      found = by_folder.emplace(cell.folder, std::move(runs)).first;
+    }
+    out.cells.push_back({std::move(cell), found->second});
+  }
+  out.plan = std::move(plan);
+  return out;
+}
+
+}  // namespace ovde

@@ -1,0 +1,49 @@
+// What the runs of a study came to, read from its folder. Only runs that have finished count; a
+// cell whose runs are not there, or were made with other settings, is empty.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/plan.h"
+
+namespace ovde {
+
+struct RunResult {
+  std::uint64_t seed = 0;
+  double score = 0;
+  std::optional<int> first_goal_epoch;  // of the evaluation (FRG)
+  double wall_seconds = 0;
+  std::vector<double> returns;  // of the evaluation, epoch by epoch
+};
+
+struct CellResult {
+  Cell cell;
+  std::vector<RunResult> runs;  // in the order of the seeds; those that finished
+
+  std::vector<double> scores() const;
+  int reached_goal() const;  // runs that did
+  // Earliest of any run, as the paper's tables have it.
+  std::optional<int> earliest_goal() const;
+};
+
+struct StudyResults {
+  Plan plan;
+  bool smoke = false;
+  std::vector<CellResult> cells;   // in the order of expand()
+  std::vector<std::string> notes;  // why a cell that has files is empty
+
+  // Of a row and a column that the plan has; nullptr: its algorithm does not exist.
+  const CellResult* find(const std::string& row, const std::string& column) const;
+  // The columns whose algorithm exists.
+  std::vector<const PlanColumn*> columns() const;
+  bool shows(const std::string& what) const;
+  bool measures(const std::string& what) const;
+};
+
+StudyResults read_results(Plan plan, const std::filesystem::path& study);
+
+}  // namespace ovde

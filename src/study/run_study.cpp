@@ -1,0 +1,264 @@
+#include "study/run_study.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+
+#include "study/smoke.h"
+#include "train/progress_csv.h"
+#include "train/run_folder.h"
+#include "train/run_lock.h"
+#include "train/trainer.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A cell that is to be run.
+struct Job {
+  Cell cell;
+  Config config;
+
+  double updates_per_epoch() const { return config.train.integer("steps_per_epoch"); }
+  double updates() const {
+    return updates_per_epoch() * cell.epochs * static_cast<double>(cell.seeds.size());
+  }
+};
+
+// Hands out the jobs in the order of the plan and passes on, one at a time, what is reported.
+class Board {
+ public:
+  Board(const std::vector<Job>& jobs, const std::atomic<bool>* stop, StudySink& sink)
+      : jobs_(jobs), stop_(stop), sink_(sink) {}
+
+  bool stopped() const { return stop_ != nullptr && *stop_; }
+
+  const Job* take() {
+    const std::lock_guard lock(mutex_);
+    if (stopped() || next_ == jobs_.size()) return nullptr;
+    const Job& job = jobs_[next_++];
+    sink_.cell_started(job.cell);
+    return &job;
+  }
+  void epoch_done(const Job& job) {
+    const std::lock_guard lock(mutex_);
+    sink_.epoch_done(job.cell, job.updates_per_epoch());
+  }
+  void warning(const Job& job, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    sink_.warning(fmt::format("{} / {}: {}", job.cell.row, job.cell.column, text));
+  }
+  void finished(const Job& job) {
+    const std::lock_guard lock(mutex_);
+    ++finished_;
+    sink_.cell_finished(job.cell);
+  }
+  void failed(const Job& job, const fs::path& folder, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    failures_.push_back({job.cell.row, job.cell.column, folder, why});
+    sink_.cell_failed(job.cell, why);
+  }
+
+  int finished_count() const { return finished_; }
+  const std::vector<CellFailure>& failures() const { return failures_; }
+
+ private:
+  const std::vector<Job>& jobs_;
+  const std::atomic<bool>* stop_;
+  StudySink& sink_;
+  std::size_t next_ = 0;
+  int finished_ = 0;
+  std::vector<CellFailure> failures_;
+  std::mutex mutex_;
+};
+
+// What the trainer says of one cell, for the board.
+class CellSink final : public ProgressSink {
+ public:
+  CellSink(const Job& job, Board& board) : job_(job), board_(board) {}
+  void run_started(const RunStart&) override {}
+  void epoch_done(int, const EpochRow&) override { board_.epoch_done(job_); }
+  void run_finished(std::span<const RunSummary>) override {}
+  void warning(const std::string& text) override { board_.warning(job_, text); }
+
+ private:
+  const Job& job_;
+  Board& board_;
+};
+
+// What an earlier process left; nullopt where it left nothing that can go on.
+std::optional<Population> runs_in(const fs::path& folder) {
+  if (auto population = read_population(folder)) return population;
+  if (!fs::exists(folder / "config.toml")) return std::nullopt;
+  const Config config = read_config(folder);
+  return Population{config, {config.seed}};
+}
+
+// A folder is never overwritten, and results of another plan are never taken for this one's.
+void check_same_runs(const Job& job, Population there) {
+  there.config.seed = job.config.seed;
+  if (const auto changes = differences(job.config, there.config); !changes.empty()) {
+    throw InputError(
+        fmt::format("its folder holds runs with other settings ({}); remove it or "
+                    "choose another --out",
+                    fmt::join(changes, ", ")));
+  }
+  if (there.seeds != job.cell.seeds) {
+    throw InputError(fmt::format(
+        "its folder holds seeds {}, the plan asks for {}; remove it or choose another --out",
+        fmt::join(there.seeds, " "), fmt::join(job.cell.seeds, " ")));
+  }
+}
+
+// False: stopped, and saved.
+bool run_cell(const Job& job, const StudyRequest& request, int threads, Board& board) {
+  CellSink sink(job, board);
+  const fs::path folder = request.out / job.cell.folder;
+  if (auto there = runs_in(folder)) {
+    check_same_runs(job, *std::move(there));
+    return resume({.folder = folder, .threads = threads, .stop = request.stop}, sink);
+  }
+  return train({.config = job.config,
+                .seeds = job.cell.seeds,
+                .out = folder,
+                .threads = threads,
+                .command = request.command,
+                .stop = request.stop},
+               sink);
+}
+
+void work(const StudyRequest& request, int threads, Board& board) {
+  while (const Job* job = board.take()) {
+    try {
+      if (run_cell(*job, request, threads, board)) board.finished(*job);
+    } catch (const std::exception& error) {
+      board.failed(*job, request.out / job->cell.folder, error.what());
+    }
+  }
+}
+
+// Epochs that the runs of a cell have behind them, for the estimate of the time left.
+double updates_done(const Job& job, const fs::path& study) {
+  double epochs = 0;
+  for (std::size_t i = 0; i < job.cell.seeds.size(); ++i) {
+    const fs::path run = agent_folder(study / job.cell.folder, job.cell.seeds, i);
+    try {
+      if (fs::exists(run / "progress.csv"))
+        epochs += static_cast<double>(read_progress(run).size());
+    } catch (const Error&) {  // the run itself will complain, if there is reason to
+    }
+  }
+  return epochs * job.updates_per_epoch();
+}
+
+// As many cells at a time as it takes for their agents to occupy the threads.
+int default_jobs(const std::vector<Job>& jobs, int threads) {
+  std::size_t agents = 1;
+  for (const Job& job : jobs) agents = std::max(agents, job.cell.seeds.size());
+  return std::max(1, threads / static_cast<int>(agents));
+}
+
+// A smoke run and a real one do not share a folder.
+void prepare_folder(const StudyRequest& request) {
+  std::error_code error;
+  const bool is_new = fs::create_directories(request.out, error);
+  if (error) {
+    throw InputError(
+        fmt::format("cannot write to folder {}: {}", request.out.string(), error.message()));
+  }
+  if (!is_new && is_smoke(request.out) && !request.smoke) {
+    throw InputError(
+        fmt::format("{} holds a smoke run; choose another --out, or continue with "
+                    "--smoke",
+                    request.out.string()));
+  }
+  const bool holds_cells = std::ranges::any_of(expand(request.plan), [&](const Cell& cell) {
+    return fs::exists(request.out / cell.folder);
+  });
+  if (request.smoke && holds_cells && !is_smoke(request.out)) {
+    throw InputError(fmt::format("{} holds results; choose another --out for the smoke run",
+                                 request.out.string()));
+  }
+}
+
+}  // namespace
+
+std::vector<Cell> distinct_cells(const Plan& plan) {
+  std::vector<Cell> out;
+  std::set<std::string> folders;
+  for (Cell& cell : expand(plan)) {
+    if (folders.insert(cell.folder).second) out.push_back(std::move(cell));
+  }
+  return out;
+}
+
+bool is_cell_finished(const fs::path& study, const Cell& cell) {
+  for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
+    if (!is_finished(agent_folder(study / cell.folder, cell.seeds, i))) return false;
+  }
+  return true;
+}
+
+StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
+  // every setting is checked before the first cell runs
+  std::vector<Job> jobs;
+  for (Cell& cell : distinct_cells(request.plan)) {
+    Config config = resolve_config(cell.settings);
+    jobs.push_back({std::move(cell), std::move(config)});
+  }
+  prepare_folder(request);
+  const RunLock lock(request.out);
+  if (request.smoke) mark_smoke(request.out);
+
+  // what is finished counts, if it is what the plan asks for
+  StudyStart start{.name = request.plan.name, .folder = request.out};
+  start.cells = static_cast<int>(jobs.size());
+  for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
+  std::erase_if(jobs, [&](const Job& job) {
+    if (!is_cell_finished(request.out, job.cell)) return false;
+    try {
+      check_same_runs(job, runs_in(request.out / job.cell.folder).value());
+    } catch (const std::exception&) {
+      return false;  // reported when its turn comes
+    }
+    return true;
+  });
+  start.finished = start.cells - static_cast<int>(jobs.size());
+
+  const int asked = request.jobs > 0 ? request.jobs : default_jobs(jobs, request.threads);
+  start.jobs = std::clamp(asked, 1, std::max(1, static_cast<int>(jobs.size())));
+  start.threads_per_job = std::max(1, request.threads / start.jobs);
+  for (const Job& job : jobs) {
+    start.updates += job.updates();
+    start.updates_done += updates_done(job, request.out);
+  }
+  sink.study_started(start);
+
+  Board board(jobs, request.stop, sink);
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < start.jobs; ++i) {
+      workers.emplace_back([&] { work(request, start.threads_per_job, board); });
+    }
+  }
+
+  StudyOutcome outcome{.cells = start.cells,
+                       .finished = start.finished + board.finished_count(),
+                       .failures = board.failures()};
+  outcome.stopped = board.stopped() &&
+                    outcome.finished + static_cast<int>(outcome.failures.size()) < outcome.cells;
+  sink.study_finished(outcome);
+  return outcome;
+}
+
+}  // namespace ovde

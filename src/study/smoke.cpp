@@ -1,0 +1,57 @@
+#include "study/smoke.h"
+
+#include <utility>
+
+#include "train/config.h"
+#include "train/files.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kMark = "smoke.txt";
+
+}  // namespace
+
+Plan smoke_plan(Plan plan) {
+  const std::vector<Cell> cells = expand(plan);
+
+  // the last override wins over everything the plan says
+  Override small;
+  small.epochs = 3;
+  small.seeds = {0, 1};
+  const auto set = [&](const char* key, OptionValue value) {
+    small.settings.push_back({key, std::move(value), "--smoke"});
+  };
+  set("network.hidden", std::vector<double>{32, 32});
+  set("train.steps_per_epoch", 50.0);
+  set("train.warmup_steps", 100.0);
+  set("train.batch", 32.0);
+  set("train.replay", 1000.0);
+  plan.overrides.push_back(std::move(small));
+
+  // one whole episode is the least there is to evaluate
+  for (const Cell& cell : cells) {
+    const double horizon = resolve_config(cell.settings).task_options.number("horizon");
+    Override evaluation;
+    evaluation.rows = {cell.row};
+    evaluation.columns = {cell.column};
+    evaluation.settings = {{"train.eval_steps", horizon, "--smoke"}};
+    plan.overrides.push_back(std::move(evaluation));
+  }
+  return plan;
+}
+
+void mark_smoke(const fs::path& study) {
+  write_file_atomically(study / kMark,
+                        "A smoke run: few epochs of small agents. Its numbers mean nothing.\n");
+}
+
+bool is_smoke(const fs::path& study) {
+  std::error_code ignored;
+  return fs::exists(study / kMark, ignored);
+}
+
+}  // namespace ovde

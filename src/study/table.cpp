@@ -1,0 +1,170 @@
+#include "study/table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "math/statistics.h"
+
+namespace ovde {
+
+namespace {
+
+TableCell not_run() { return {.text = "not run", .missing = true}; }
+
+// What a cell shows, and the number by which the best of a row is found.
+struct Shown {
+  TableCell cell;
+  std::optional<double> goodness;
+};
+
+// Runs that are missing are named, so that nobody takes three runs for five.
+std::string run_count(const CellResult& result) {
+  if (result.runs.size() == result.cell.seeds.size()) return "";
+  return fmt::format(" ({} of {} runs)", result.runs.size(), result.cell.seeds.size());
+}
+
+// Where all are equal, none is best.
+void mark_best(TableRow& row, const std::vector<std::optional<double>>& goodness) {
+  std::optional<double> best, worst;
+  for (const auto& value : goodness) {
+    if (value && (!best || *value > *best)) best = value;
+    if (value && (!worst || *value < *worst)) worst = value;
+  }
+  for (std::size_t i = 0; i < row.cells.size(); ++i) {
+    row.cells[i].best = goodness[i] && *goodness[i] == *best && *best > *worst;
+  }
+}
+
+template <typename Show>
+Table make_table(const StudyResults& results, const std::string& measure, Show show) {
+  Table table;
+  table.name = measure;
+  for (const PlanColumn* column : results.columns()) table.columns.push_back(column->name);
+  for (const PlanRow& row : results.plan.rows) {
+    TableRow out{.name = row.name};
+    std::vector<std::optional<double>> goodness;
+    for (const std::string& column : table.columns) {
+      const CellResult& result = *results.find(row.name, column);
+      Shown shown = result.runs.empty() ? Shown{not_run(), std::nullopt} : show(result);
+      if (const Figure* figure = find_published(results.plan, measure, row.name, column))
+        shown.cell.paper = format_figure(*figure);
+      out.cells.push_back(std::move(shown.cell));
+      goodness.push_back(shown.goodness);
+    }
+    mark_best(out, goodness);
+    table.rows.push_back(std::move(out));
+  }
+  return table;
+}
+
+// The mean over the rows of a group, if none of them is missing.
+TableRow group_row(const StudyResults& results, const Group& group, const Table& table) {
+  TableRow out{.name = group.name, .group = true};
+  std::vector<std::optional<double>> goodness;
+  for (const std::string& column : table.columns) {
+    std::vector<double> means;
+    for (const std::string& row : group.rows) {
+      const CellResult* result = results.find(row, column);
+      if (result != nullptr && !result->runs.empty()) means.push_back(mean(result->scores()));
+    }
+    const bool whole = means.size() == group.rows.size();
+    TableCell cell = whole ? TableCell{.text = format_number(mean(means))} : not_run();
+    if (const Figure* figure = find_published(results.plan, "score", group.name, column))
+      cell.paper = format_figure(*figure);
+    out.cells.push_back(std::move(cell));
+    goodness.push_back(whole ? std::optional(mean(means)) : std::nullopt);
+  }
+  mark_best(out, goodness);
+  return out;
+}
+
+bool beats_all(const std::vector<Comparison>& comparisons, const std::string& row,
+               const std::string& column) {
+  bool any = false;
+  for (const Comparison& each : comparisons) {
+    if (each.row != row || each.ours != column) continue;
+    if (each.verdict != Verdict::better) return false;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+std::string format_number(double value) {
+  if (std::abs(value) < 0.005) return "0.00";  // and not "-0.00"
+  return std::abs(value) >= 1000 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+}
+
+std::string format_figure(const Figure& figure) {
+  const bool whole = figure.value == std::floor(figure.value) && !figure.deviation;
+  const std::string value = whole && figure.value >= 1 ? fmt::format("{:.0f}", figure.value)
+                            : figure.value != 0 && std::abs(figure.value) < 0.01
+                                ? fmt::format("{}", figure.value)
+                                : format_number(figure.value);
+  if (figure.bound == Figure::Bound::at_least) return value + "+";
+  if (figure.bound == Figure::Bound::below) return "<" + value;
+  return figure.deviation ? fmt::format("{} ± {}", value, format_number(*figure.deviation)) : value;
+}
+
+Table score_table(const StudyResults& results, const std::vector<Comparison>& comparisons) {
+  Table table = make_table(results, "score", [&](const CellResult& result) {
+    const std::vector<double> scores = result.scores();
+    std::string text = format_number(mean(scores));
+    if (scores.size() > 1) text += " ± " + format_number(standard_deviation(scores));
+    TableCell cell{.text = text + run_count(result)};
+    cell.mark = beats_all(comparisons, result.cell.row, result.cell.column);
+    return Shown{cell, mean(scores)};
+  });
+  table.caption =
+      "Score: mean evaluation return over the last min(100, 8 %) epochs; mean ± standard deviation "
+      "over the runs. Bold: best mean of the row. ▲: significantly better than every baseline.";
+  for (const Group& group : results.plan.groups)
+    table.rows.push_back(group_row(results, group, table));
+  return table;
+}
+
+Table goal_table(const StudyResults& results) {
+  Table table = make_table(results, "frg", [](const CellResult& result) {
+    const auto earliest = result.earliest_goal();
+    const std::string epoch =
+        earliest ? std::to_string(*earliest) : fmt::format("{}+", result.cell.epochs);
+    return Shown{{.text = fmt::format("{} ({}/{}){}", epoch, result.reached_goal(),
+                                      result.runs.size(), run_count(result))},
+                 earliest ? std::optional(-static_cast<double>(*earliest)) : std::nullopt};
+  });
+  table.caption =
+      "First epoch whose evaluation reaches the goal (FRG), earliest of any run, and the number of "
+      "runs that reach it at all. Bold: earliest of the row.";
+  return table;
+}
+
+Table runtime_table(const StudyResults& results) {
+  const std::string& reference = results.plan.relative_to;
+  const auto seconds = [](const CellResult& result) {
+    std::vector<double> all;
+    for (const RunResult& run : result.runs) all.push_back(run.wall_seconds);
+    return mean(all);
+  };
+  Table table = make_table(results, "runtime", [&](const CellResult& result) {
+    const double own = seconds(result);
+    const CellResult* other =
+        reference.empty() ? nullptr : results.find(result.cell.row, reference);
+    if (other == nullptr || other->runs.empty() || seconds(*other) <= 0)
+      return Shown{{.text = fmt::format("{:.1f} s{}", own, run_count(result))}, -own};
+    return Shown{
+        {.text = fmt::format("{:.2f} ({:.1f} s){}", own / seconds(*other), own, run_count(result))},
+        -own};
+  });
+  table.caption = reference.empty()
+                      ? "Wall time of a run, mean over the runs. Bold: fastest of the row."
+                      : fmt::format(
+                            "Wall time of a run relative to {}, mean over the runs. Bold: "
+                            "fastest of the row.",
+                            reference);
+  return table;
+}
+
+}  // namespace ovde

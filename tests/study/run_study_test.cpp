@@ -1,0 +1,197 @@
+// Executing a plan: what is done once is not done again, what was cut off goes on to the same
+// result, and a cell that fails stops nothing else.
+#include "study/run_study.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+
+#include "study/results.h"
+#include "study/smoke.h"
+#include "temporary_folder.h"
+#include "train/files.h"
+#include "train/run_lock.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kStudy = R"toml(
+epochs = 4
+seeds = "0-1"
+set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
+[[row]]
+name = "a"
+task = "GridChaos-v0:a"
+[[row]]
+name = "b"
+task = "GridChaos-v0:b"
+[[column]]
+name = "DSAC"
+algorithm = "dsac"
+[[column]]
+name = "OVDE"
+algorithm = "ovde_g"
+role = "ours"
+)toml";
+
+Plan small_plan() { return parse_plan(kStudy, "small.toml"); }
+
+StudyOutcome run(const Plan& plan, const fs::path& out, int jobs = 1) {
+  StudySink silent;
+  return run_study({.plan = plan, .out = out, .jobs = jobs, .threads = 2}, silent);
+}
+
+// Every return of every run, to the last bit.
+std::vector<std::vector<double>> all_returns(const fs::path& out) {
+  std::vector<std::vector<double>> returns;
+  for (const CellResult& cell : read_results(small_plan(), out).cells) {
+    for (const RunResult& run : cell.runs) returns.push_back(run.returns);
+  }
+  return returns;
+}
+
+class CountingSink : public StudySink {
+ public:
+  void cell_started(const Cell&) override { ++started; }
+  void epoch_done(const Cell&, double) override { ++epochs; }
+  int started = 0, epochs = 0;
+};
+
+TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
+  const TemporaryFolder folder;
+  CountingSink first, second;
+  const StudyRequest request{.plan = small_plan(), .out = folder.path() / "study"};
+  const StudyOutcome outcome = run_study(request, first);
+  EXPECT_EQ(outcome.cells, 4);
+  EXPECT_EQ(outcome.finished, 4);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(first.epochs, 4 * 2 * 4);
+
+  EXPECT_EQ(run_study(request, second).finished, 4);
+  EXPECT_EQ(second.started, 0);
+}
+
+TEST(RunStudy, JobsSideBySideGiveTheSameResults) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "one", 1);
+  run(small_plan(), folder.path() / "three", 3);
+  const auto returns = all_returns(folder.path() / "one");
+  EXPECT_EQ(returns.size(), 8u);
+  EXPECT_EQ(returns, all_returns(folder.path() / "three"));
+}
+
+TEST(RunStudy, SurvivesAFailedCellAndTriesItAgain) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "study";
+  fs::create_directories(out / "a");
+  std::ofstream(out / "a" / "DSAC") << "a file where a folder should be";
+  const StudyOutcome outcome = run(small_plan(), out);
+  EXPECT_EQ(outcome.finished, 3);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].row, "a");
+  EXPECT_EQ(outcome.failures[0].column, "DSAC");
+
+  fs::remove(out / "a" / "DSAC");
+  EXPECT_EQ(run(small_plan(), out).finished, 4);
+}
+
+TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "study";
+  run(small_plan(), out);
+  Plan longer = small_plan();
+  longer.epochs = 5;
+  const StudyOutcome outcome = run(longer, out);
+  ASSERT_EQ(outcome.failures.size(), 4u);
+  EXPECT_NE(outcome.failures[0].why.find("train.epochs"), std::string::npos)
+      << outcome.failures[0].why;
+  const StudyResults results = read_results(longer, out);
+  EXPECT_TRUE(results.cells[0].runs.empty());
+  EXPECT_EQ(results.notes.size(), 4u);
+}
+
+TEST(RunStudy, StartedTwiceTheSecondIsRefused) {
+  const TemporaryFolder folder;
+  const RunLock lock(folder.path());
+  EXPECT_THROW(run(small_plan(), folder.path()), InputError);
+}
+
+TEST(RunStudy, SmokeAndRealRunsDoNotShareAFolder) {
+  const TemporaryFolder folder;
+  const fs::path smoke = folder.path() / "smoke", real = folder.path() / "real";
+  StudySink silent;
+  const Plan small = smoke_plan(small_plan());
+  EXPECT_EQ(run_study({.plan = small, .out = smoke, .smoke = true}, silent).finished, 4);
+  EXPECT_TRUE(is_smoke(smoke));
+  EXPECT_THROW(run(small_plan(), smoke), InputError);
+  run(small_plan(), real);
+  EXPECT_THROW(run_study({.plan = small, .out = real, .smoke = true}, silent), InputError);
+  EXPECT_FALSE(is_smoke(real));
+}
+
+TEST(RunStudy, StopsWhenAskedAndGoesOnToTheSameResult) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "whole");
+
+  struct StopAfterThree : StudySink {
+    void epoch_done(const Cell&, double) override {
+      if (++epochs == 3) stop = true;
+    }
+    int epochs = 0;
+    std::atomic<bool> stop{false};
+  } sink;
+  const StudyRequest request{
+      .plan = small_plan(), .out = folder.path() / "cut", .stop = &sink.stop};
+  EXPECT_TRUE(run_study(request, sink).stopped);
+  EXPECT_EQ(run(small_plan(), folder.path() / "cut").finished, 4);
+  EXPECT_EQ(all_returns(folder.path() / "cut"), all_returns(folder.path() / "whole"));
+}
+
+// The real program, ended by SIGKILL again and again, at instants that wander through the study.
+TEST(RunStudy, KilledAtAnyInstantEndsAsIfNeverStopped) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "whole");
+  const std::string file = folder.path() / "small.toml", out = folder.path() / "killed";
+  write_file_atomically(file, kStudy);
+
+  int status = 1, kills = 0;
+  for (int attempt = 0; attempt < 60 && status != 0; ++attempt) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::close(STDOUT_FILENO);
+      ::open("/dev/null", O_WRONLY);
+      ::execl(OVDE_PROGRAM, "ovde", "study", "run", file.c_str(), "--out", out.c_str(), "--jobs",
+              "2", nullptr);
+      ::_exit(127);
+    }
+    std::thread killer;
+    if (attempt < 12) {
+      killer = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5 + 7 * attempt));
+        ::kill(child, SIGKILL);
+      });
+    }
+    if (killer.joinable()) killer.join();
+    ::waitpid(child, &status, 0);
+    kills += WIFSIGNALED(status);
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(kills, 3);
+  EXPECT_EQ(all_returns(out), all_returns(folder.path() / "whole"));
+}
+
+}  // namespace
+}  // namespace ovde
