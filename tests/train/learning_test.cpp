@@ -1,0 +1,47 @@
+// A short check that learning works at all: seconds, not the hour of docs/results/mujoco. A policy
+// that has learnt nothing gets about -11 here (the arm hardly moves); -8.5 takes one that reaches.
+#ifdef OVDE_MUJOCO
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "math/team.h"
+#include "train/agent_run.h"
+#include "train/config.h"
+
+namespace ovde {
+namespace {
+
+class Learning : public testing::TestWithParam<const char*> {};
+
+TEST_P(Learning, ReacherImproves) {
+  const Config config = resolve_config({{"run.task", "Reacher-v4", "test"},
+                                        {"run.algorithm", GetParam(), "test"},
+                                        {"network.hidden", std::vector<double>{64, 64}, "test"},
+                                        {"train.batch", 128.0, "test"},
+                                        {"train.learning_rate", 1e-3, "test"},
+                                        {"train.steps_per_epoch", 500.0, "test"},
+                                        {"train.warmup_steps", 1000.0, "test"},
+                                        {"train.eval_steps", 1000.0, "test"}});
+  AgentRun run(config, 1);
+  Team team(1);
+  const std::atomic<bool> never{false};
+
+  constexpr int kEpochs = 18, kLast = 3;
+  double first = 0, last = 0;
+  for (int epoch = 0; epoch < kEpochs; ++epoch) {
+    const double result = run.epoch(team, never)->eval_return_mean;
+    if (epoch == 0) first = result;
+    if (epoch >= kEpochs - kLast) last += result / kLast;
+  }
+  EXPECT_LT(first, -9.5);
+  EXPECT_GT(last, -8.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Learning, testing::Values("sac", "dsac", "ovde_g"));
+
+}  // namespace
+}  // namespace ovde
+
+#endif
