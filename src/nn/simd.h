@@ -1,5 +1,5 @@
-// The vector type that the products are written in (GCC vector extension: NEON, AVX, AVX-512 from
-// one source) and the block sizes that fit its register file.
+// The vector type that the products are written in (GCC and clang vector extension: NEON, AVX,
+// AVX-512 from one source) and the block sizes that fit its register file.
 #pragma once
 
 #include <cstddef>
@@ -52,18 +52,17 @@ inline float sum_lanes(Vector v) {
 
 // 4 x 4 transpose: dst[j][i] = src[i][j].
 inline void transpose_quad(const float* src, int src_stride, float* dst, int dst_stride) {
-  typedef int Index __attribute__((vector_size(16)));
   const auto at = [&](int i) { return *reinterpret_cast<const Quad*>(src + i * src_stride); };
   const Quad a = at(0), b = at(1), c = at(2), d = at(3);
-  const Quad ab_low = __builtin_shuffle(a, b, Index{0, 4, 1, 5}),
-             ab_high = __builtin_shuffle(a, b, Index{2, 6, 3, 7});
-  const Quad cd_low = __builtin_shuffle(c, d, Index{0, 4, 1, 5}),
-             cd_high = __builtin_shuffle(c, d, Index{2, 6, 3, 7});
+  const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+             ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+             cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
   const auto put = [&](int j, Quad q) { *reinterpret_cast<Quad*>(dst + j * dst_stride) = q; };
-  put(0, __builtin_shuffle(ab_low, cd_low, Index{0, 1, 4, 5}));
-  put(1, __builtin_shuffle(ab_low, cd_low, Index{2, 3, 6, 7}));
-  put(2, __builtin_shuffle(ab_high, cd_high, Index{0, 1, 4, 5}));
-  put(3, __builtin_shuffle(ab_high, cd_high, Index{2, 3, 6, 7}));
+  put(0, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+  put(1, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+  put(2, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  put(3, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
 }
 
 constexpr int round_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
