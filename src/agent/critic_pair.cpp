@@ -27,7 +27,7 @@ void CriticPair::load(std::span<const float> first, std::span<const float> secon
 template <typename Work>
 void CriticPair::for_each_critic(Work&& work) {
   if (team_) {
-    team_->run_awake(2, work);
+    team_->run(2, work);
   } else {
     work(0);
     work(1);

@@ -16,7 +16,7 @@ class CriticPair {
  public:
   CriticPair(const MlpShape& shape, int observation_size);
 
-  // The team that evaluates the two critics side by side from now on, as far as it is awake; null:
+  // The team that evaluates the two critics side by side from now on; null:
   // one after the other.
   void use(Team* team) { team_ = team; }
 

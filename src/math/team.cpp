@@ -37,14 +37,14 @@ Team::~Team() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void Team::run_round(int pieces, Call call, void* context, bool wake) {
+void Team::run_round(int pieces, Call call, void* context) {
   assert(pieces < 0x10000);
   call_ = call;
   context_ = context;
   done_.store(0, std::memory_order_relaxed);
   const std::uint64_t round = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
   ticket_.store(make_ticket(round, pieces));
-  if (wake && sleepers_.load() > 0) {
+  if (sleepers_.load() > 0) {
     ++wakes_;
     wakes_.notify_all();
   }

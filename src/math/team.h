@@ -24,31 +24,22 @@ class Team {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Runs work(0) .. work(pieces - 1) and returns when all are done; rethrows the first exception.
-  // Threads that have gone to sleep are woken; for work of a few microseconds that costs more than
-  // it brings, and run_awake() lets them sleep.
+  // Threads that have gone to sleep are woken, but not waited for.
   template <typename Work>
   void run(int pieces, Work&& work) {
-    start(pieces, work, true);
-  }
-  template <typename Work>
-  void run_awake(int pieces, Work&& work) {
-    start(pieces, work, false);
+    if (workers_.empty() || pieces <= 1) {
+      for (int piece = 0; piece < pieces; ++piece) work(piece);
+      return;
+    }
+    using Bare = std::remove_reference_t<Work>;
+    const Call call = [](void* context, int piece) { (*static_cast<Bare*>(context))(piece); };
+    run_round(pieces, call, const_cast<void*>(static_cast<const void*>(&work)));
   }
 
  private:
   using Call = void (*)(void* context, int piece);
 
-  template <typename Work>
-  void start(int pieces, Work& work, bool wake) {
-    if (workers_.empty() || pieces <= 1) {
-      for (int piece = 0; piece < pieces; ++piece) work(piece);
-      return;
-    }
-    const Call call = [](void* context, int piece) { (*static_cast<Work*>(context))(piece); };
-    run_round(pieces, call, const_cast<void*>(static_cast<const void*>(&work)), wake);
-  }
-
-  void run_round(int pieces, Call call, void* context, bool wake);
+  void run_round(int pieces, Call call, void* context);
   bool take_piece();
   void worker();
 
