@@ -10,9 +10,10 @@ void run(const BenchCommand& command) {
   check_device(command.device);
   const bool update = command.what == "update";
   const bool env = command.what == "env";
+  const bool checkpoint = command.what == "checkpoint";
 
   BenchRequest request;
-  request.task = env && command.task.empty() ? "HalfCheetah-v4" : command.task;
+  request.task = (env || checkpoint) && command.task.empty() ? "HalfCheetah-v4" : command.task;
   request.algorithm = !command.algorithm.empty() ? command.algorithm : update ? "dsac" : "ovde_g";
   request.threads = thread_count(command.threads);
   request.population = command.population;
@@ -25,6 +26,8 @@ void run(const BenchCommand& command) {
     bench_update(request);
   } else if (env) {
     bench_env(request);
+  } else if (checkpoint) {
+    bench_checkpoint(request);
   } else if (command.what == "train") {
     bench_train(request);
   } else {

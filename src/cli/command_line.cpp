@@ -208,7 +208,8 @@ class Grammar {
   void add_bench() {
     CLI::App* command = add_command(
         "bench", "Measure the speed of updates, actions, whole training or a task on this machine");
-    command->add_option("BENCHMARK", bench_.what, "update, act, train or env")->required();
+    command->add_option("BENCHMARK", bench_.what, "update, act, train, env or checkpoint")
+        ->required();
     command->add_option("--task", bench_.task, "this task, or its sizes (HalfCheetah)")
         ->type_name("ID");
     command->add_option("--algo", bench_.algorithm, "algorithm (update: dsac, act: ovde_g)")
@@ -275,7 +276,8 @@ class Grammar {
     if (name == "ovde list" && !list_.what.empty())
       check_word("list", list_.what, {"tasks", "algos", "config"}, name);
     if (name == "ovde study") check_word("action", study_.what, {"run", "status", "report"}, name);
-    if (name == "ovde bench") check_word("benchmark", bench_.what, {"update", "act", "train", "env"}, name);
+    if (name == "ovde bench")
+      check_word("benchmark", bench_.what, {"update", "act", "train", "env", "checkpoint"}, name);
   }
 
   CLI::App app_{"Noise-aware optimistic exploration in continuous control", "ovde"};

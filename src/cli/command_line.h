@@ -46,7 +46,7 @@ struct ReplayCommand {
 };
 
 struct BenchCommand {
-  std::string what;  // update, act, env
+  std::string what;  // update, act, env, checkpoint
   std::string task;
   std::string algorithm;  // empty: the one that `what` is about
   int threads = 0;        // 0: all cores

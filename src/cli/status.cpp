@@ -80,6 +80,7 @@ void run(const StatusCommand& command) {
     const auto found = run_status(folder);
     runs.insert(runs.end(), found.begin(), found.end());
   }
+  if (runs.empty()) throw InputError("there is no run in " + command.folders.front());
   std::vector<Line> lines = {
       {"run", "task", "algorithm", "state", "epoch", "return", "steps/s", "time left"}};
   for (const RunStatus& run : runs) lines.push_back(line_of(run));

@@ -58,13 +58,11 @@ inline Quad fold(Vector v) {
 
 // The sums of the lanes of four quads.
 inline Quad sums(Quad a, Quad b, Quad c, Quad d) {
-  typedef int Index __attribute__((vector_size(16)));
   const Quad ab =
-      __builtin_shuffle(a, b, Index{0, 2, 4, 6}) + __builtin_shuffle(a, b, Index{1, 3, 5, 7});
+      __builtin_shufflevector(a, b, 0, 2, 4, 6) + __builtin_shufflevector(a, b, 1, 3, 5, 7);
   const Quad cd =
-      __builtin_shuffle(c, d, Index{0, 2, 4, 6}) + __builtin_shuffle(c, d, Index{1, 3, 5, 7});
-  return __builtin_shuffle(ab, cd, Index{0, 2, 4, 6}) +
-         __builtin_shuffle(ab, cd, Index{1, 3, 5, 7});
+      __builtin_shufflevector(c, d, 0, 2, 4, 6) + __builtin_shufflevector(c, d, 1, 3, 5, 7);
+  return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
 // out[active] = d . row, over rows a .. a + kCount - 1

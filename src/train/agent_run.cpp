@@ -1,5 +1,6 @@
 #include "train/agent_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -169,7 +170,8 @@ bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
 // target network may never show in a loss, which takes the smaller of two values.
 void AgentRun::check_parameters() const {
   for (const auto& [name, values] : agent_->learner().state().arrays) {
-    for (const float x : values) check_finite(x, ("a number of " + name).c_str(), *this);
+    const auto bad = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+    if (bad != values.end()) check_finite(*bad, ("a number of " + name).c_str(), *this);
   }
 }
 

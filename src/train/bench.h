@@ -23,4 +23,8 @@ void bench_train(const BenchRequest& request);
 // The environment on one thread and on all of them, and the physics engine alone beside it.
 void bench_env(const BenchRequest& request);
 
+// A checkpoint at a full replay buffer: the pause of training, the writing beside it, the memory.
+// Writes into the current folder.
+void bench_checkpoint(const BenchRequest& request);
+
 }  // namespace ovde

@@ -197,7 +197,7 @@ ConfigTable checkpoint_table() {
                 .high = 1e7,
                 .integer = true}},
               {{.name = "minutes",
-                .standard = 10.0,
+                .standard = 5.0,
                 .help = "save after this many minutes; 0: not by time",
                 .low = 0,
                 .high = 1e5}},

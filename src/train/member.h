@@ -62,8 +62,8 @@ class Member {
   Config config_;
   std::filesystem::path folder_;
   RunLog log_;
-  CheckpointStore store_;
   std::unique_ptr<AgentRun> run_;
+  CheckpointStore store_;  // after run_: its writer reads the replay buffer until it is destroyed
   std::vector<EpochRow> rows_;
   std::optional<ProgressFile> progress_;
   std::optional<EventFile> events_;

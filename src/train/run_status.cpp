@@ -93,9 +93,11 @@ void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) 
 }  // namespace
 
 std::vector<RunStatus> run_status(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored))
+    throw InputError(fmt::format("{} is not a folder", folder.string()));
   std::vector<fs::path> found;
   find_runs(folder, kDeepest, found);
-  if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
   std::vector<RunStatus> all;
   for (const fs::path& path : found) all.push_back(status_of(path));
   return all;

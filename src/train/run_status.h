@@ -28,7 +28,7 @@ struct RunStatus {
   std::string message;                    // why it failed or cannot be read
 };
 
-// The run in `folder`, or all the runs below it. InputError if there is none.
+// The run in `folder`, or all the runs below it; InputError if there is no such folder.
 std::vector<RunStatus> run_status(const std::filesystem::path& folder);
 
 }  // namespace ovde

@@ -1,0 +1,180 @@
+// What a checkpoint costs once the replay buffer is full: how long training pauses, how long the
+// writing beside it takes, how much it writes and how much memory it needs meanwhile.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "train/agent_run.h"
+#include "train/bench.h"
+#include "train/checkpoint_store.h"
+#include "train/json.h"
+
+namespace ovde {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kBufferRows = 1e6;  // a full buffer of the standard tasks
+constexpr int kRounds = 5;
+constexpr int kUpdates = 30;  // timed, after as many that are not
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Beside the user's runs, which is where checkpoints go; gone at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = "ovde_bench_XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) throw Error("cannot make a folder here");
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Memory of the process that is its own, in megabytes.
+double own_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kilobytes = 0;
+    if (word == "RssAnon:" && status >> kilobytes) return kilobytes / 1024;
+  }
+  return 0;
+}
+
+// The most memory in use between its making and stop(), beyond what there was before.
+class PeakMemory {
+ public:
+  PeakMemory() : before_(own_memory()), watcher_([this] { watch(); }) {}
+  ~PeakMemory() { stop(); }
+  double stop() {
+    done_ = true;
+    if (watcher_.joinable()) watcher_.join();
+    return std::max(0.0, peak_ - before_);
+  }
+
+ private:
+  void watch() {
+    while (!done_) {
+      peak_ = std::max(peak_, own_memory());
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+  }
+  double before_, peak_ = 0;
+  std::atomic<bool> done_{false};
+  std::thread watcher_;
+};
+
+void add_rows(Replay& replay, const LearnerOptions& sizes, std::int64_t count) {
+  std::vector<float> observation(sizes.observation_size), action(sizes.action_size);
+  for (std::int64_t i = 0; i < count; ++i) {
+    observation[0] = static_cast<float>(replay.added() % 1000) * 1e-3f;
+    replay.add(observation, action, observation[0], observation, false);
+  }
+}
+
+double seconds_of_update(Agent& agent, Team& team) {
+  for (int i = 0; i < kUpdates; ++i) agent.update(team);
+  const auto start = Clock::now();
+  for (int i = 0; i < kUpdates; ++i) agent.update(team);
+  return seconds_since(start) / kUpdates;
+}
+
+std::size_t bytes_in(const fs::path& folder) {
+  std::size_t sum = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) sum += entry.file_size();
+  }
+  return sum;
+}
+
+}  // namespace
+
+void bench_checkpoint(const BenchRequest& request) {
+  const Config config = resolve_config({{"run.task", request.task, "bench"},
+                                        {"run.algorithm", request.algorithm, "bench"},
+                                        {"train.replay", kBufferRows, "bench"}});
+  AgentRun run(config, 0);
+  Team team(request.threads);
+  Replay& replay = run.agent().replay();
+  const LearnerOptions& sizes = run.agent().learner().options();
+  add_rows(replay, sizes, replay.capacity());
+
+  // rows that come while training goes on for one interval, an update for each
+  const double interval = 60 * config.checkpoint.number("minutes");
+  const double update = seconds_of_update(run.agent(), team);
+  const auto rows = static_cast<std::int64_t>(interval / update);
+
+  // the first one writes the whole buffer; those that follow are what a run pays
+  const ScratchFolder folder;
+  CheckpointStore store(folder.path());
+  const auto begin = Clock::now();
+  store.save(run.save(), replay);
+  store.wait();
+  const double first = seconds_since(begin);
+
+  double pause = 0, write = 0, memory = 0, written = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    add_rows(replay, sizes, rows);
+    PeakMemory peak;
+    const auto start = Clock::now();
+    store.save(run.save(), replay);
+    pause = std::max(pause, seconds_since(start));
+    store.wait();
+    write = std::max(write, seconds_since(start));
+    memory = std::max(memory, peak.stop());
+  }
+  const double row_bytes = replay.row_floats() * sizeof(float);
+  for (const auto& [name, contents] : run.save()) written += static_cast<double>(contents.size());
+  written += static_cast<double>(rows) * row_bytes;
+
+  // as if writing took the training's time for all of its own
+  const double overhead = write / (interval + write);
+  if (request.json) {
+    fmt::print("{}\n",
+               JsonObject()
+                   .add("what", "checkpoint")
+                   .add("task", request.task)
+                   .add("algo", request.algorithm)
+                   .add("population", 1)
+                   .add("threads", request.threads)
+                   .add("device", "cpu")
+                   .add("per_second", 1 / write)
+                   .add("ms", write * 1e3)
+                   .add("pause_ms", pause * 1e3)
+                   .add("first_ms", first * 1e3)
+                   .add("megabytes", written / 1e6)
+                   .add("memory_megabytes", memory)
+                   .add("disk_megabytes", static_cast<double>(bytes_in(folder.path())) / 1e6)
+                   .add("interval_seconds", interval)
+                   .add("overhead", overhead)
+                   .line());
+    return;
+  }
+  fmt::print(
+      "{}, {}, {:.0f} rows in the buffer, a checkpoint every {:.0f} s: {:.1f} MB written in "
+      "{:.0f} ms, training pauses {:.1f} ms, {:.1f} MB of memory; overhead at most {:.3f} %\n",
+      request.task, request.algorithm, kBufferRows, interval, written / 1e6, write * 1e3,
+      pause * 1e3, memory, overhead * 100);
+}
+
+}  // namespace ovde
