@@ -80,6 +80,7 @@ class Grammar {
     add_train();
     add_eval();
     add_status();
+    add_report();
     add_replay();
     add_bench();
     add_study();
@@ -103,6 +104,7 @@ class Grammar {
     if (app_.got_subcommand("train")) return train_;
     if (app_.got_subcommand("status")) return status_;
     if (app_.got_subcommand("eval")) return eval_;
+    if (app_.got_subcommand("report")) return report_;
     if (app_.got_subcommand("replay")) return replay_;
     if (app_.got_subcommand("study")) return study_;
     return bench_;
@@ -191,6 +193,12 @@ class Grammar {
         ->check(CLI::Range(1, kMostEpisodes));
     command->add_option("--seed", eval_.seed, "the episodes' seed (0)")->type_name("S");
     command->add_flag("--json", eval_.json, "print one JSON object");
+  }
+
+  void add_report() {
+    CLI::App* command =
+        add_command("report", "Write a page about a run, or a population: report.html in its folder");
+    command->add_option("DIR", report_.folder, "the run's folder")->required();
   }
 
   void add_replay() {
@@ -285,6 +293,7 @@ class Grammar {
   TrainCommand train_;
   StatusCommand status_;
   EvalCommand eval_;
+  ReportCommand report_;
   ReplayCommand replay_;
   BenchCommand bench_;
   StudyCommand study_;

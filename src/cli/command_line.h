@@ -40,6 +40,10 @@ struct EvalCommand {
   bool json = false;
 };
 
+struct ReportCommand {
+  std::string folder;
+};
+
 struct ReplayCommand {
   std::string file;
   double tolerance = 1e-10;
@@ -66,7 +70,7 @@ struct StudyCommand {
 };
 
 using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand,
-                             ReplayCommand, BenchCommand, StudyCommand>;
+                             ReportCommand, ReplayCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -1,4 +1,5 @@
-// ovde study: run a plan, show how it is getting on, report on it.
+// ovde study: run a plan, show how it is getting on, report on it. ovde report: the same page for
+// one run.
 #include <cstdio>
 #include <filesystem>
 
@@ -11,6 +12,7 @@
 #include "study/plan.h"
 #include "study/report.h"
 #include "study/results.h"
+#include "study/run_report.h"
 #include "study/run_study.h"
 #include "study/smoke.h"
 #include "train/run_folder.h"
@@ -79,16 +81,23 @@ void show_status(const Plan& plan, const fs::path& out) {
   fmt::print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
 }
 
+void print(const Report& report) {
+  for (const std::string& remark : report.remarks) fmt::print("{}\n", remark);
+  fmt::print("report: {}\n", report.page.string());
+}
+
 void report(const Plan& plan, const fs::path& out) {
   if (!plan.rows.empty() && !fs::is_directory(out)) {
     throw InputError(fmt::format("{} is not a folder; ovde study run makes it", out.string()));
   }
-  const Report report = write_report(read_results(plan, out), out);
-  for (const std::string& remark : report.remarks) fmt::print("{}\n", remark);
-  fmt::print("{}\n", report.page.string());
+  print(write_report(read_results(plan, out), out));
 }
 
 }  // namespace
+
+void run(const ReportCommand& command) {
+  print(write_report(results_of_run(command.folder), command.folder));
+}
 
 void run(const StudyCommand& command) {
   Plan plan = read_plan(command.file);

@@ -35,14 +35,14 @@ enum class Verdict {
 struct Comparison {
   std::string row, ours, baseline;
   Verdict verdict = Verdict::untestable;
-  double x = 0, y = 0;           // means, or shares of runs that succeeded
-  std::string test;              // the one that decides: Welch, Mann-Whitney, Fisher
-  double p = 1;                  // of that test
-  double adjusted = 1;           // by Holm, over the family
-  std::optional<double> rank_p;  // of the rank test beside it, adjusted in a family of its own
+  double x = 0, y = 0;                // means, or shares of runs that succeeded
+  std::string test = {};              // the one that decides: Welch, Mann-Whitney, Fisher
+  double p = 1;                       // of that test
+  double adjusted = 1;                // by Holm, over the family
+  std::optional<double> rank_p = {};  // of the rank test beside it, adjusted in a family of its own
   // Runs of each that would show a difference as large as this one, if it is real, with power 0.8
   // and without correction; a rough guess.
-  std::optional<int> runs_needed;
+  std::optional<int> runs_needed = {};
 };
 
 // Welch's test decides; where it does not exist (both samples constant), the rank test.

@@ -40,12 +40,13 @@ int run_gnuplot(const std::string& argument, const fs::path& folder, const std::
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-// The element alone: a page has its own first lines. Its size follows the page's width.
+// The element alone: a page has its own first lines. Not wider than it was drawn, nor than the
+// page.
 std::string svg_element(std::string svg, const Picture& picture) {
   svg.erase(0, svg.find("<svg"));
   const std::size_t end = svg.find('>');
   return fmt::format(
-             "<svg role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {} {}\" "
+             "<svg role=\"img\" aria-label=\"{0}\" viewBox=\"0 0 {1} {2}\" style=\"width:{1}px\" "
              "xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
              picture.name, picture.width, picture.height) +
          svg.substr(end);

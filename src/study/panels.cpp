@@ -11,7 +11,7 @@ namespace ovde {
 
 namespace {
 
-constexpr int kPanelWidth = 300, kPanelHeight = 230, kKeyHeight = 34;
+constexpr int kWidth = 900, kPanelHeight = 230, kTallPanelHeight = 270, kKeyHeight = 34;
 constexpr int kMostInARow = 3;
 constexpr int kLonePanelWidth = 560, kLonePanelHeight = 340;
 
@@ -58,8 +58,11 @@ Picture Panels::picture(const std::string& caption) const {
   const int across = std::min(count, count == 4 ? 2 : kMostInARow);
   const int down = (count + across - 1) / across;
   Picture out{.name = name_, .caption = caption};
-  out.width = lone ? kLonePanelWidth : across * kPanelWidth;
-  out.height = (lone ? kLonePanelHeight : down * kPanelHeight) + kKeyHeight;
+  out.width = lone ? kLonePanelWidth : kWidth;
+  out.height = (lone          ? kLonePanelHeight
+                : across == 2 ? down * kTallPanelHeight
+                              : down * kPanelHeight) +
+               kKeyHeight;
   out.data = data_;
 
   // panels are placed by hand: the strip below them belongs to the key
@@ -74,8 +77,9 @@ Picture Panels::picture(const std::string& caption) const {
   if (!keys_.empty()) {
     out.body += fmt::format(
         "set size 1,{:.4f}\nset origin 0,0\nunset border\nunset tics\nunset xlabel\nunset ylabel\n"
-        "unset title\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
-        "set key center center horizontal maxrows 1 samplen 2.5\nset xrange [0:1]\nset yrange "
+        "unset title\nunset arrow\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
+        "set key center center horizontal Left reverse maxrows 1 samplen 2.5 width 1\nset xrange "
+        "[0:1]\nset yrange "
         "[0:1]\n"
         "plot -1 notitle, {}\n",
         strip, fmt::join(keys_, ", "));

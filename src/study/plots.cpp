@@ -15,7 +15,8 @@ namespace ovde {
 
 namespace {
 
-constexpr int kPoints = 250;  // of a curve: more cannot be seen
+constexpr int kPoints = 250;            // of a curve: more cannot be seen
+constexpr std::size_t kMostLabels = 4;  // below bars; more would overlap, and the key has them too
 constexpr BootstrapOptions kBootstrap = {.resamples = 2000};
 
 const std::map<std::string, std::string> kAlgorithmColours = {
@@ -191,17 +192,20 @@ std::optional<Picture> bars_picture(const StudyResults& results) {
         paper += fmt::format("{} {}\n", c, figure->value);
     }
     std::vector<std::string> tics;
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      tics.push_back(fmt::format("\"{}\" {}", gnuplot_text(columns[c]->name), c));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const bool room = columns.size() <= kMostLabels;
+      tics.push_back(fmt::format("\"{}\" {}", room ? gnuplot_text(columns[c]->name) : "", c));
+    }
     if (!bars.empty()) {
       panels.add_data(fmt::format("$b{} << END\n{}END\n", r, bars));
       plots.push_back(fmt::format(
           "$b{} using 1:2:(0.62):5 with boxes fillcolor rgb variable fillstyle solid 0.75 noborder "
           "notitle",
           r));
+      // gnuplot's own error bars leave a gap around the mean
       plots.push_back(fmt::format(
-          "$b{} using 1:2:3:4 with yerrorbars linecolor rgb \"#222222\" linewidth 1.4 pointtype 0 "
-          "notitle",
+          "$b{} using 1:3:(0):($4-$3) with vectors heads size graph 0.02,90 linecolor rgb "
+          "\"#222222\" linewidth 1.4 notitle",
           r));
     }
     if (!paper.empty()) {
@@ -212,11 +216,13 @@ std::optional<Picture> bars_picture(const StudyResults& results) {
           "\"#777777\" notitle",
           r));
     }
-    panels.add_panel(fmt::format("set xrange [-0.6:{}]\nset xtics ({}) rotate by -30 nomirror\n"
-                                 "set ylabel \"{}\"\n",
-                                 static_cast<double>(columns.size()) - 0.4, fmt::join(tics, ", "),
-                                 runtime ? "seconds" : "score"),
-                     plots);
+    // bars are lengths: they start at zero
+    panels.add_panel(
+        fmt::format("set xrange [-0.6:{}]\nset yrange [*<0:0<*]\nset xtics ({}) nomirror\n"
+                    "set ylabel \"{}\"\n",
+                    static_cast<double>(columns.size()) - 0.4, fmt::join(tics, ", "),
+                    runtime ? "seconds" : "score"),
+        plots);
   }
   for (const PlanColumn* column : columns) {
     panels.add_key(

@@ -159,9 +159,7 @@ std::optional<Picture> example_picture(const StudyResults& results) {
             lines,
         plots);
   }
-  Picture picture = panels.picture(caption);
-  picture.width += picture.width / 3;  // two panels with room for their titles
-  return picture;
+  return panels.picture(caption);
 }
 
 }  // namespace ovde

@@ -20,18 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-RunResult read_run(const fs::path& folder, std::uint64_t seed) {
-  RunResult out;
-  out.seed = seed;
-  const std::vector<EpochRow> rows = read_progress(folder);
-  const RunSummary summary = summarise(rows);
-  out.score = summary.score;
-  out.first_goal_epoch = summary.first_goal_epoch_eval;
-  out.wall_seconds = summary.wall_seconds;
-  for (const EpochRow& row : rows) out.returns.push_back(row.eval_return_mean);
-  return out;
-}
-
 // InputError if the run is not what the cell asks for.
 void check_settings_of(const fs::path& folder, const Cell& cell, std::uint64_t seed) {
   Config asked = resolve_config(cell.settings);
@@ -59,6 +47,18 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
 }
 
 }  // namespace
+
+RunResult read_run(const fs::path& folder, std::uint64_t seed) {
+  RunResult out;
+  out.seed = seed;
+  const std::vector<EpochRow> rows = read_progress(folder);
+  const RunSummary summary = summarise(rows);
+  out.score = summary.score;
+  out.first_goal_epoch = summary.first_goal_epoch_eval;
+  out.wall_seconds = summary.wall_seconds;
+  for (const EpochRow& row : rows) out.returns.push_back(row.eval_return_mean);
+  return out;
+}
 
 std::vector<double> CellResult::scores() const {
   std::vector<double> out;

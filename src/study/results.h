@@ -15,9 +15,9 @@ namespace ovde {
 struct RunResult {
   std::uint64_t seed = 0;
   double score = 0;
-  std::optional<int> first_goal_epoch;  // of the evaluation (FRG)
+  std::optional<int> first_goal_epoch = {};  // of the evaluation (FRG)
   double wall_seconds = 0;
-  std::vector<double> returns;  // of the evaluation, epoch by epoch
+  std::vector<double> returns = {};  // of the evaluation, epoch by epoch
 };
 
 struct CellResult {
@@ -43,6 +43,9 @@ struct StudyResults {
   bool shows(const std::string& what) const;
   bool measures(const std::string& what) const;
 };
+
+// Of one finished run.
+RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed);
 
 StudyResults read_results(Plan plan, const std::filesystem::path& study);
 

@@ -46,8 +46,9 @@ std::string runs_csv(const StudyResults& results);
 // Every number of every cell.
 std::string cells_csv(const StudyResults& results);
 
-// Text that is data, made safe for the page.
+// Text that is data, made safe for the page; and for a field of a CSV file.
 std::string escape_html(const std::string& text);
+std::string csv_field(const std::string& text);
 
 // As the tables print it: two decimals, one from 1,000 on.
 std::string format_number(double value);

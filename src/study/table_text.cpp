@@ -50,14 +50,14 @@ std::string escape_latex(const std::string& text) {
   return out;
 }
 
+}  // namespace
+
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string out = text;
   replace_all(out, "\"", "\"\"");
   return "\"" + out + "\"";
 }
-
-}  // namespace
 
 std::string escape_html(const std::string& text) {
   return replaced(text,

@@ -56,6 +56,7 @@ std::string plural(std::size_t count, const char* one) {
 std::string format_p(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
 std::string completeness_html(const StudyResults& results) {
+  if (results.cells.empty()) return "";
   std::string out;
   if (results.smoke) {
     out +=
@@ -63,7 +64,6 @@ std::string completeness_html(const StudyResults& results) {
         "that "
         "the study works. Its numbers say nothing about the algorithms.</p>\n";
   }
-  if (results.cells.empty()) return out;
   std::vector<std::string> missing;
   std::size_t runs = 0, planned = 0;
   for (const CellResult& result : results.cells) {
@@ -110,8 +110,9 @@ std::string comparisons_html(const std::string& measure,
   out += list_of(comparisons, Verdict::worse, "Significantly worse:");
   if (count(Verdict::not_shown) > 0) {
     out +=
-        "<p><b>Not shown:</b> the other differences could be chance. That is not evidence that the "
-        "algorithms are equal; the table of tests below says how many runs it might take.</p>\n";
+        "<p><b>Not shown</b> means that the difference could be chance, not that there is none; "
+        "the "
+        "table of tests below says how many runs it might take.</p>\n";
   }
   if (count(Verdict::untestable) > 0)
     out += fmt::format("<p>Without a test, for lack of runs: {}.</p>\n",
@@ -149,9 +150,10 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
 std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons) {
   std::string out;
   for (const Comparison& each : comparisons) {
-    out += fmt::format("{},\"{}\",\"{}\",\"{}\",{},{},{},{},{},{},{},{}\n", measure, each.row,
-                       each.ours, each.baseline, each.x, each.y, each.test, each.p, each.adjusted,
-                       each.rank_p ? fmt::format("{}", *each.rank_p) : "", name_of(each.verdict),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
+                       csv_field(each.ours), csv_field(each.baseline), each.x, each.y, each.test,
+                       each.p, each.adjusted, each.rank_p ? fmt::format("{}", *each.rank_p) : "",
+                       name_of(each.verdict),
                        each.runs_needed ? std::to_string(*each.runs_needed) : "");
   }
   return out;

@@ -1,0 +1,58 @@
+#include "study/run_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+#include "train/run_folder.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Population runs_in(const fs::path& folder) {
+  if (auto population = read_population(folder)) return *std::move(population);
+  check_run_folder(folder);
+  const Config config = read_config(folder);
+  return {config, {config.seed}};
+}
+
+}  // namespace
+
+StudyResults results_of_run(const fs::path& folder) {
+  const Population there = runs_in(folder);
+  StudyResults out;
+  CellResult result;
+  result.cell = {.row = there.config.task,
+                 .column = there.config.algorithm,
+                 .task = there.config.task,
+                 .algorithm = there.config.algorithm,
+                 .epochs = there.config.train.integer("epochs"),
+                 .seeds = there.seeds,
+                 .settings = {},
+                 .folder = {}};
+  for (std::size_t i = 0; i < there.seeds.size(); ++i) {
+    const fs::path run = agent_folder(folder, there.seeds, i);
+    if (is_finished(run)) result.runs.push_back(read_run(run, there.seeds[i]));
+  }
+
+  out.plan.name = fs::absolute(folder).lexically_normal().filename().string();
+  out.plan.title = fmt::format("{} on {}", there.config.algorithm, there.config.task);
+  out.plan.measures = {"score"};
+  if (result.reached_goal() > 0) out.plan.measures.push_back("frg");
+  out.plan.show = {"table", "curves"};
+  PlanRow row;
+  row.name = row.task = there.config.task;
+  PlanColumn column;
+  column.name = column.algorithm = there.config.algorithm;
+  out.plan.rows.push_back(std::move(row));
+  out.plan.columns.push_back(std::move(column));
+  out.cells.push_back(std::move(result));
+  return out;
+}
+
+}  // namespace ovde

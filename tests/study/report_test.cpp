@@ -1,0 +1,214 @@
+// Reports of studies whose answer is known, and the page as a browser sees it.
+#include "study/report.h"
+
+#include <cstdlib>
+#include <random>
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "study/comparison.h"
+#include "study/gnuplot.h"
+#include "study/plots.h"
+#include "study/run_report.h"
+#include "study/table.h"
+#include "temporary_folder.h"
+#include "train/files.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kStudy = R"toml(
+title = "Known & <answers>"
+measures = ["score", "frg"]
+show = ["table", "curves", "bars", "profile"]
+epochs = 100
+seeds = "0-9"
+[[row]]
+name = "clear"
+task = "GridChaos-v0:a"
+[[row]]
+name = "same"
+task = "GridChaos-v0:b"
+[[row]]
+name = "empty"
+task = "GridChaos-v0:c"
+[[group]]
+name = "Average"
+rows = ["clear", "same"]
+[[column]]
+name = "DSAC"
+algorithm = "dsac"
+[[column]]
+name = "OVDE"
+algorithm = "ovde_g"
+role = "ours"
+[paper]
+source = "a table"
+[paper.score]
+clear = { DSAC = [1.5, 0.5], OVDE = 59.3 }
+[paper.frg]
+clear = { DSAC = "1250+", OVDE = 229 }
+)toml";
+
+// Ours is better by ten deviations in `clear`, reaches the goal only there, and is the same in
+// `same`; `empty` was not run.
+StudyResults known_results() {
+  StudyResults out;
+  out.plan = parse_plan(kStudy, "known.toml");
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> noise(0, 1);
+  for (Cell& cell : expand(out.plan)) {
+    CellResult result{cell, {}};
+    const bool better = cell.row == "clear" && cell.column == "OVDE";
+    for (std::uint64_t seed : cell.seeds) {
+      if (cell.row == "empty") break;
+      RunResult run{.seed = seed};
+      for (int epoch = 0; epoch < cell.epochs; ++epoch)
+        run.returns.push_back((better ? 0.2 : 0.1) * epoch + noise(random));
+      run.score = (better ? 20 : 10) + noise(random);
+      if (better) run.first_goal_epoch = 7 + static_cast<int>(seed);
+      result.runs.push_back(std::move(run));
+    }
+    out.cells.push_back(std::move(result));
+  }
+  return out;
+}
+
+std::string page_of(const StudyResults& results, const fs::path& folder) {
+  return read_file(write_report(results, folder).page);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Report, SaysWhatIsSignificantAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::string page = page_of(known_results(), folder.path());
+  const auto at = page.find("Significantly better:");
+  ASSERT_NE(at, std::string::npos);
+  const std::string claim = page.substr(at, page.find("</p>", at) - at);
+  EXPECT_TRUE(has(claim, "OVDE against DSAC in <i>clear</i>")) << claim;
+  EXPECT_FALSE(has(claim, "<i>same</i>")) << claim;
+  EXPECT_FALSE(has(page, "Significantly worse"));
+  EXPECT_FALSE(has(page, "smoke run"));
+}
+
+TEST(Report, SaysThatASmokeRunIsOne) {
+  const TemporaryFolder folder;
+  StudyResults results = known_results();
+  results.smoke = true;
+  EXPECT_TRUE(has(page_of(results, folder.path()), "This is a smoke run"));
+}
+
+TEST(Report, PageNeedsNothingOutsideItself) {
+  const TemporaryFolder folder;
+  const std::string page = page_of(known_results(), folder.path());
+  const std::regex reference(R"re((?:src|href)\s*=\s*["']([^"']*)["']|url\(([^)]*)\))re");
+  for (std::sregex_iterator at(page.begin(), page.end(), reference), end; at != end; ++at) {
+    const std::string target = (*at)[1].matched ? (*at)[1].str() : (*at)[2].str();
+    if (target.starts_with("data:")) continue;
+    const auto hash = target.find('#');
+    ASSERT_EQ(hash == 0 || hash == 1, true) << target;
+    const auto id = target.substr(hash + 1, target.find_last_not_of("'\"") - hash);
+    EXPECT_TRUE(has(page, "id=\"" + id + "\"") || has(page, "id='" + id + "'")) << target;
+  }
+  EXPECT_FALSE(has(page, "<script"));
+  EXPECT_TRUE(has(page, "Known &amp; &lt;answers&gt;"));
+}
+
+TEST(Report, TablesHaveBestPaperMissingAndGroups) {
+  const StudyResults results = known_results();
+  const Table score = score_table(results, compare(score_contests(results)));
+  ASSERT_EQ(score.rows.size(), 4u);
+  EXPECT_FALSE(score.rows[0].cells[0].best);
+  EXPECT_TRUE(score.rows[0].cells[1].best);
+  EXPECT_TRUE(score.rows[0].cells[1].mark);
+  EXPECT_FALSE(score.rows[1].cells[1].mark);
+  EXPECT_EQ(score.rows[0].cells[0].paper, "1.50 ± 0.50");
+  EXPECT_EQ(score.rows[2].cells[0].text, "not run");
+  EXPECT_TRUE(score.rows[3].group);
+
+  const Table goal = goal_table(results);
+  EXPECT_EQ(goal.rows[0].cells[0].text, "100+ (0/10)");
+  EXPECT_EQ(goal.rows[0].cells[1].text, "7 (10/10)");
+  EXPECT_EQ(goal.rows[0].cells[0].paper, "1250+");
+
+  EXPECT_TRUE(has(to_markdown(score), "(paper: 1.50 ± 0.50)"));
+  EXPECT_TRUE(has(to_latex(score), "\\textcolor{gray}{1.50 $\\pm$ 0.50}"));
+  EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
+}
+
+TEST(Report, NothingRunYetIsSaidAndHarmless) {
+  const TemporaryFolder folder;
+  StudyResults results = known_results();
+  for (CellResult& cell : results.cells) cell.runs.clear();
+  EXPECT_TRUE(has(page_of(results, folder.path()), "Nothing has been run yet"));
+}
+
+TEST(Report, ColumnsOfAStudyHaveDifferentColoursAndAlgorithmsKeepTheirs) {
+  StudyResults results = known_results();
+  const std::string dsac = column_colours(results).at("DSAC");
+  for (const char* name : {"raw", "unit", "full"}) {
+    PlanColumn column = results.plan.columns[1];
+    column.name = name;
+    results.plan.columns.push_back(column);
+  }
+  const auto colours = column_colours(results);
+  std::set<std::string> different;
+  for (const auto& [name, colour] : colours) different.insert(colour);
+  EXPECT_EQ(different.size(), colours.size());
+  EXPECT_EQ(colours.at("DSAC"), dsac);
+}
+
+int shell(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str());
+}
+
+// The first table of the paper by the program itself, small.
+TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
+  const TemporaryFolder folder;
+  const std::string plan = std::string(OVDE_SOURCE_DIR) + "/configs/paper/table1.toml";
+  const std::string program = std::string("'") + OVDE_PROGRAM + "' study ";
+  const std::string out = " '" + plan + "' --out '" + folder.path().string() + "'";
+  ASSERT_EQ(shell(program + "run" + out + " --smoke"), 0);
+  ASSERT_EQ(shell(program + "report" + out), 0);
+  const std::string page = read_file(folder.path() / "report.html");
+  EXPECT_TRUE(has(page, "36 of 36 runs"));
+  EXPECT_TRUE(has(page, "This is a smoke run"));
+  EXPECT_FALSE(has(page, "not run"));
+
+  // and the page of one of its populations
+  const fs::path population = folder.path() / "s" / "OVDE";
+  EXPECT_TRUE(has(page_of(results_of_run(population), population), "2 of 2 runs"));
+}
+
+// In Chromium: no message in the console, and every figure has a size.
+TEST(Report, OpensInABrowserWithoutComplaint) {
+  if (shell("command -v chromium") != 0) GTEST_SKIP() << "chromium is not installed";
+  if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
+  const TemporaryFolder folder;
+  std::string page = page_of(known_results(), folder.path());
+  // the test's own copy counts what is visible; the page itself has no script
+  page.insert(page.find("</body>"),
+              "<script>const seen = [...document.querySelectorAll('figure svg')].filter(s => "
+              "s.getBBox().width > 100 && s.getBoundingClientRect().height > 100).length;"
+              "document.title = 'figures ' + seen;</script>");
+  write_file_atomically(folder.path() / "probe.html", page);
+  const std::string dom = folder.path() / "dom.html", log = folder.path() / "log.txt";
+  const std::string command =
+      "timeout 60 chromium --headless --no-sandbox --disable-gpu "
+      "--enable-logging=stderr --user-data-dir='" +
+      (folder.path() / "profile").string() + "' --dump-dom 'file://" +
+      (folder.path() / "probe.html").string() + "' >'" + dom + "' 2>'" + log + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_TRUE(has(read_file(dom), "<title>figures 3</title>"));
+  EXPECT_FALSE(has(read_file(log), "CONSOLE")) << read_file(log);
+}
+
+}  // namespace
+}  // namespace ovde
