@@ -15,8 +15,7 @@ namespace ovde {
 
 namespace {
 
-constexpr int kPoints = 250;            // of a curve: more cannot be seen
-constexpr std::size_t kMostLabels = 4;  // below bars; more would overlap, and the key has them too
+constexpr int kPoints = 250;  // of a curve: more cannot be seen
 constexpr BootstrapOptions kBootstrap = {.resamples = 2000};
 
 const std::map<std::string, std::string> kAlgorithmColours = {
@@ -54,11 +53,6 @@ std::string curve_block(const std::string& name, const CellResult& result) {
                        quantile(values, 0.75));
   }
   return out + "END\n";
-}
-
-Interval mean_interval(const std::vector<double>& scores) {
-  return bootstrap_interval(
-      {scores}, [](const Strata& strata) { return mean(strata[0]); }, kBootstrap);
 }
 
 bool any_runs(const StudyResults& results) {
@@ -162,78 +156,6 @@ std::optional<Picture> curves_picture(const StudyResults& results) {
                                "({} of {})",
                                window, longest)
                  : "; not smoothed"));
-}
-
-std::optional<Picture> bars_picture(const StudyResults& results) {
-  if (!any_runs(results)) return std::nullopt;
-  const bool runtime = !results.measures("score");
-  const auto colours = column_colours(results);
-  const auto columns = results.columns();
-  Panels panels("bars", row_names(results));
-  bool has_paper = false;
-  for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
-    std::vector<std::string> plots;
-    std::string bars, paper;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const CellResult& result = *results.find(results.plan.rows[r].name, columns[c]->name);
-      if (!result.runs.empty()) {
-        std::vector<double> values = result.scores();
-        if (runtime) {
-          values.clear();
-          for (const RunResult& run : result.runs) values.push_back(run.wall_seconds);
-        }
-        const Interval interval = mean_interval(values);
-        bars += fmt::format("{} {} {} {} 0x{}\n", c, interval.estimate, interval.low, interval.high,
-                            colours.at(columns[c]->name).substr(1));
-      }
-      const Figure* figure =
-          find_published(results.plan, "score", result.cell.row, result.cell.column);
-      if (figure != nullptr && !runtime && !results.smoke)
-        paper += fmt::format("{} {}\n", c, figure->value);
-    }
-    std::vector<std::string> tics;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const bool room = columns.size() <= kMostLabels;
-      tics.push_back(fmt::format("\"{}\" {}", room ? gnuplot_text(columns[c]->name) : "", c));
-    }
-    if (!bars.empty()) {
-      panels.add_data(fmt::format("$b{} << END\n{}END\n", r, bars));
-      plots.push_back(fmt::format(
-          "$b{} using 1:2:(0.62):5 with boxes fillcolor rgb variable fillstyle solid 0.75 noborder "
-          "notitle",
-          r));
-      // gnuplot's own error bars leave a gap around the mean
-      plots.push_back(fmt::format(
-          "$b{} using 1:3:(0):($4-$3) with vectors heads size graph 0.02,90 linecolor rgb "
-          "\"#222222\" linewidth 1.4 notitle",
-          r));
-    }
-    if (!paper.empty()) {
-      has_paper = true;
-      panels.add_data(fmt::format("$p{} << END\n{}END\n", r, paper));
-      plots.push_back(fmt::format(
-          "$p{} using 1:2 with points pointtype 12 pointsize 1.1 linewidth 1.5 linecolor rgb "
-          "\"#777777\" notitle",
-          r));
-    }
-    // bars are lengths: they start at zero
-    panels.add_panel(
-        fmt::format("set xrange [-0.6:{}]\nset yrange [*<0:0<*]\nset xtics ({}) nomirror\n"
-                    "set ylabel \"{}\"\n",
-                    static_cast<double>(columns.size()) - 0.4, fmt::join(tics, ", "),
-                    runtime ? "seconds" : "score"),
-        plots);
-  }
-  for (const PlanColumn* column : columns) {
-    panels.add_key(
-        fmt::format("with lines linewidth 8 linecolor rgb \"{}\"", colours.at(column->name)),
-        column->name);
-  }
-  if (has_paper)
-    panels.add_key("with points pointtype 12 linewidth 1.5 linecolor rgb \"#777777\"", "the paper");
-  return panels.picture(fmt::format("{}: mean over the runs with its 95 % bootstrap interval{}.",
-                                    runtime ? "Wall time" : "Scores",
-                                    has_paper ? "; grey diamonds: the paper's means" : ""));
 }
 
 std::optional<Picture> profile_picture(const StudyResults& results) {

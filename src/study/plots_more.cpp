@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "math/bootstrap.h"
-#include "math/statistics.h"
 #include "study/example.h"
+#include "study/mean_interval.h"
 #include "study/panels.h"
 #include "study/plots.h"
 
@@ -40,9 +39,7 @@ std::string sweep_block(const std::string& name, const std::vector<const CellRes
   std::string out = fmt::format("${} << END\n", name);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i] == nullptr || cells[i]->runs.empty()) continue;
-    const Interval interval = bootstrap_interval(
-        {cells[i]->scores()}, [](const Strata& strata) { return mean(strata[0]); },
-        {.resamples = 2000});
+    const Interval interval = mean_interval(cells[i]->scores());
     out += fmt::format("{} {} {} {}\n", i, interval.estimate, interval.low, interval.high);
   }
   return out + "END\n";
@@ -57,7 +54,8 @@ std::string axis_settings(const Axis& axis) {
   return fmt::format(
       "set xrange [-0.4:{}]\nset xtics ({}){}\nset xlabel \"{}\"\nset ylabel \"score\"\n",
       static_cast<double>(axis.labels.size()) - 0.6, fmt::join(tics, ", "),
-      long_labels ? " rotate by -20" : "", long_labels ? "" : gnuplot_text(axis.key));
+      long_labels ? " rotate by 20 right\nset bmargin 5" : "",
+      long_labels ? "" : gnuplot_text(axis.key));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The tables as text: Markdown, LaTeX, HTML, CSV.
 #include <fmt/format.h>
 
-#include "math/bootstrap.h"
 #include "math/statistics.h"
+#include "study/mean_interval.h"
 #include "study/table.h"
 
 namespace ovde {
@@ -157,8 +157,7 @@ std::string cells_csv(const StudyResults& results) {
     if (scores.empty()) {
       out += ",,,,,,,,";
     } else {
-      const Interval interval = bootstrap_interval(
-          {scores}, [](const Strata& strata) { return mean(strata[0]); }, {.resamples = 2000});
+      const Interval interval = mean_interval(scores);
       const auto earliest = result.earliest_goal();
       out += fmt::format("{},{},{},{},{},{},{},{},", mean(scores), standard_deviation(scores),
                          median(scores), interquartile_mean(scores), interval.low, interval.high,

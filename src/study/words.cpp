@@ -72,8 +72,7 @@ std::string completeness_html(const StudyResults& results) {
     if (result.runs.empty())
       missing.push_back(escape_html(fmt::format("{} / {}", result.cell.row, result.cell.column)));
   }
-  out +=
-      fmt::format("<p>{} of {} have finished and are reported here.", runs, plural(planned, "run"));
+  out += fmt::format("<p>Runs that have finished and are reported here: {} of {}.", runs, planned);
   if (missing.size() == results.cells.size()) {
     out += " Nothing has been run yet.";
   } else if (!missing.empty()) {

@@ -178,13 +178,13 @@ TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
   ASSERT_EQ(shell(program + "run" + out + " --smoke"), 0);
   ASSERT_EQ(shell(program + "report" + out), 0);
   const std::string page = read_file(folder.path() / "report.html");
-  EXPECT_TRUE(has(page, "36 of 36 runs"));
+  EXPECT_TRUE(has(page, "reported here: 36 of 36"));
   EXPECT_TRUE(has(page, "This is a smoke run"));
   EXPECT_FALSE(has(page, "not run"));
 
   // and the page of one of its populations
   const fs::path population = folder.path() / "s" / "OVDE";
-  EXPECT_TRUE(has(page_of(results_of_run(population), population), "2 of 2 runs"));
+  EXPECT_TRUE(has(page_of(results_of_run(population), population), "reported here: 2 of 2"));
 }
 
 // In Chromium: no message in the console, and every figure has a size.
