@@ -40,18 +40,26 @@ struct Case {
 
 class MlpTest : public testing::TestWithParam<Case> {
  protected:
+  // A forward pass on random inputs, and a random gradient of the outputs to start the way back.
+  MlpTest() {
+    net.pack(parameters);
+    fill(input, 1);
+    net.forward(parameters, input, activations, all_blocks(input));
+    fill(deltas.output(), 2);
+  }
+
   Case c = GetParam();
   MlpShape shape{c.inputs, c.hidden, c.outputs};
   Buffer parameters = random_parameters(shape, 11);
+  int first = c.inputs / 3, count = c.inputs - first;  // the inputs whose gradient is asked for
+  Mlp net{shape, Mlp::Use::forward_and_backward, first, count};
+  Batch input{c.inputs, c.samples};
+  Activations activations{shape, c.samples};
+  Deltas deltas{shape, c.samples};
+  GradientScratch scratch{shape.widest(), c.samples};
 };
 
 TEST_P(MlpTest, ForwardMatchesPlainDoublePrecision) {
-  Mlp net(shape, Mlp::Use::forward);
-  net.pack(parameters);
-  Activations activations(shape, c.samples);
-  Batch input(c.inputs, c.samples);
-  fill(input, 1);
-  net.forward(parameters, input, activations, all_blocks(input));
   for (int s = 0; s < c.samples; ++s) {
     const Vec expected = reference::mlp(shape, reference::to_double(parameters), column(input, s));
     for (int o = 0; o < c.outputs; ++o)
@@ -62,15 +70,6 @@ TEST_P(MlpTest, ForwardMatchesPlainDoublePrecision) {
 // L = sum of coefficient * output: its gradient by central differences in double precision, for a
 // sample of parameters of every layer, weights and biases.
 TEST_P(MlpTest, ParameterGradientMatchesCentralDifferences) {
-  Mlp net(shape, Mlp::Use::forward_and_backward);
-  net.pack(parameters);
-  Activations activations(shape, c.samples);
-  Batch input(c.inputs, c.samples);
-  fill(input, 1);
-  net.forward(parameters, input, activations, all_blocks(input));
-  Deltas deltas(shape, c.samples);
-  GradientScratch scratch(shape.widest(), c.samples);
-  fill(deltas.output(), 2);
   Buffer gradient(shape.size());
   net.backward(input, activations, deltas, all_blocks(input), gradient, scratch);
 
@@ -100,15 +99,6 @@ TEST_P(MlpTest, ParameterGradientMatchesCentralDifferences) {
 }
 
 TEST_P(MlpTest, PaddingKeepsZeroGradient) {
-  Mlp net(shape, Mlp::Use::forward_and_backward);
-  net.pack(parameters);
-  Activations activations(shape, c.samples);
-  Batch input(c.inputs, c.samples);
-  fill(input, 1);
-  net.forward(parameters, input, activations, all_blocks(input));
-  Deltas deltas(shape, c.samples);
-  GradientScratch scratch(shape.widest(), c.samples);
-  fill(deltas.output(), 2);
   Buffer gradient(shape.size());
   net.backward(input, activations, deltas, all_blocks(input), gradient, scratch);
   for (int l = 0; l < shape.layers(); ++l) {
@@ -123,34 +113,16 @@ TEST_P(MlpTest, PaddingKeepsZeroGradient) {
 }
 
 TEST_P(MlpTest, HalvesAddUpToTheWhole) {
-  Mlp net(shape, Mlp::Use::forward_and_backward);
-  net.pack(parameters);
-  Activations activations(shape, c.samples);
-  Batch input(c.inputs, c.samples);
-  fill(input, 1);
-  net.forward(parameters, input, activations, all_blocks(input));
-  Deltas deltas(shape, c.samples);
-  GradientScratch scratch(shape.widest(), c.samples);
-  fill(deltas.output(), 2);
-  Buffer whole(shape.size()), first(shape.size()), second(shape.size());
+  Buffer whole(shape.size()), one(shape.size()), other(shape.size());
   net.backward(input, activations, deltas, all_blocks(input), whole, scratch);
-  net.backward(input, activations, deltas, half_blocks(input, 0), first, scratch);
-  net.backward(input, activations, deltas, half_blocks(input, 1), second, scratch);
+  net.backward(input, activations, deltas, half_blocks(input, 0), one, scratch);
+  net.backward(input, activations, deltas, half_blocks(input, 1), other, scratch);
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_NEAR(whole[i], first[i] + second[i], 1e-4 * (1 + std::abs(whole[i])));
+    EXPECT_NEAR(whole[i], one[i] + other[i], 1e-4 * (1 + std::abs(whole[i])));
   }
 }
 
 TEST_P(MlpTest, InputGradientMatchesCentralDifferences) {
-  const int first = c.inputs / 3, count = c.inputs - first;
-  Mlp net(shape, Mlp::Use::forward_and_backward, first, count);
-  net.pack(parameters);
-  Activations activations(shape, c.samples);
-  Batch input(c.inputs, c.samples);
-  fill(input, 1);
-  net.forward(parameters, input, activations, all_blocks(input));
-  Deltas deltas(shape, c.samples);
-  fill(deltas.output(), 2);
   Batch input_gradient(count, c.samples);
   net.backward_to_input(activations, deltas, shape.layers() - 1, input_gradient, all_blocks(input));
 
@@ -179,12 +151,6 @@ TEST_P(MlpTest, InputGradientMatchesCentralDifferences) {
 }
 
 TEST_P(MlpTest, SinglePassMatchesTheBatch) {
-  Mlp net(shape, Mlp::Use::forward);
-  net.pack(parameters);
-  Activations activations(shape, c.samples);
-  Batch input(c.inputs, c.samples);
-  fill(input, 1);
-  net.forward(parameters, input, activations, all_blocks(input));
   SinglePass single(shape);
   single.load(parameters);
   for (int s = 0; s < c.samples; ++s) {
