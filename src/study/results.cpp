@@ -10,7 +10,6 @@
 #include <ovde/error.h>
 
 #include "study/smoke.h"
-#include "train/config.h"
 #include "train/progress_csv.h"
 #include "train/run_folder.h"
 
@@ -21,13 +20,11 @@ namespace fs = std::filesystem;
 namespace {
 
 // InputError if the run is not what the cell asks for.
-void check_settings_of(const fs::path& folder, const Cell& cell, std::uint64_t seed) {
-  Config asked = resolve_config(cell.settings);
-  asked.seed = seed;
-  const auto changes = differences(asked, read_config(folder));
-  if (!changes.empty()) {
+void check_settings_of(const fs::path& folder, const Cell& cell) {
+  const auto foreign = foreign_settings(resolve_config(cell.settings), read_config(folder));
+  if (!foreign.empty()) {
     throw InputError(
-        fmt::format("was run with other settings: the plan has {}", fmt::join(changes, ", ")));
+        fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
   }
 }
 
@@ -36,7 +33,7 @@ std::vector<RunResult> read_runs(const fs::path& study, const Cell& cell) {
   for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
     const fs::path folder = agent_folder(study / cell.folder, cell.seeds, i);
     if (!is_finished(folder)) continue;
-    check_settings_of(folder, cell, cell.seeds[i]);
+    check_settings_of(folder, cell);
     out.push_back(read_run(folder, cell.seeds[i]));
   }
   return out;
@@ -47,6 +44,12 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
 }
 
 }  // namespace
+
+std::vector<std::string> foreign_settings(Config asked, const Config& there) {
+  asked.seed = there.seed;
+  asked.checkpoint = there.checkpoint;
+  return differences(asked, there);
+}
 
 RunResult read_run(const fs::path& folder, std::uint64_t seed) {
   RunResult out;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "study/plan.h"
+#include "train/config.h"
 
 namespace ovde {
 
@@ -43,6 +44,10 @@ struct StudyResults {
   bool shows(const std::string& what) const;
   bool measures(const std::string& what) const;
 };
+
+// The settings that the results of a run depend on and that are not what the plan asks for, as
+// differences() names them. Seeds are the cell's business, and when a run is saved changes nothing.
+std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
 // Of one finished run.
 RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed);

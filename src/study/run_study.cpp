@@ -12,6 +12,7 @@
 
 #include <ovde/error.h>
 
+#include "study/results.h"
 #include "study/smoke.h"
 #include "train/progress_csv.h"
 #include "train/run_folder.h"
@@ -105,13 +106,12 @@ std::optional<Population> runs_in(const fs::path& folder) {
 }
 
 // A folder is never overwritten, and results of another plan are never taken for this one's.
-void check_same_runs(const Job& job, Population there) {
-  there.config.seed = job.config.seed;
-  if (const auto changes = differences(job.config, there.config); !changes.empty()) {
+void check_same_runs(const Job& job, const Population& there) {
+  if (const auto foreign = foreign_settings(job.config, there.config); !foreign.empty()) {
     throw InputError(
         fmt::format("its folder holds runs with other settings ({}); remove it or "
                     "choose another --out",
-                    fmt::join(changes, ", ")));
+                    fmt::join(foreign, ", ")));
   }
   if (there.seeds != job.cell.seeds) {
     throw InputError(fmt::format(
@@ -124,8 +124,8 @@ void check_same_runs(const Job& job, Population there) {
 bool run_cell(const Job& job, const StudyRequest& request, int threads, Board& board) {
   CellSink sink(job, board);
   const fs::path folder = request.out / job.cell.folder;
-  if (auto there = runs_in(folder)) {
-    check_same_runs(job, *std::move(there));
+  if (const auto there = runs_in(folder)) {
+    check_same_runs(job, *there);
     return resume({.folder = folder, .threads = threads, .stop = request.stop}, sink);
   }
   return train({.config = job.config,

@@ -11,6 +11,8 @@ namespace ovde {
 
 namespace {
 
+constexpr std::size_t kMostNotes = 3;
+
 const char* name_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::better:
@@ -79,8 +81,12 @@ std::string completeness_html(const StudyResults& results) {
     out += fmt::format(" Not run: {}.", fmt::join(missing, ", "));
   }
   out += "</p>\n";
-  for (const std::string& note : results.notes)
-    out += fmt::format("<p class=\"warning\">Left out: {}.</p>\n", escape_html(note));
+  for (std::size_t i = 0; i < std::min(results.notes.size(), kMostNotes); ++i)
+    out += fmt::format("<p class=\"warning\">Left out: {}.</p>\n", escape_html(results.notes[i]));
+  if (results.notes.size() > kMostNotes) {
+    out += fmt::format("<p class=\"warning\">Left out for reasons of this kind: {} more.</p>\n",
+                       results.notes.size() - kMostNotes);
+  }
   return out;
 }
 
