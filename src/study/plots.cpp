@@ -9,6 +9,7 @@
 
 #include "math/bootstrap.h"
 #include "math/statistics.h"
+#include "study/aggregate.h"
 #include "study/panels.h"
 
 namespace ovde {
@@ -63,27 +64,6 @@ bool any_runs(const StudyResults& results) {
 std::vector<std::string> row_names(const StudyResults& results) {
   std::vector<std::string> out;
   for (const PlanRow& row : results.plan.rows) out.push_back(row.name);
-  return out;
-}
-
-// Each row's scores on one scale: 0 the lowest of any run, 1 the highest.
-std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
-  std::map<std::string, Strata> out;
-  for (const PlanRow& row : results.plan.rows) {
-    std::vector<double> all;
-    for (const PlanColumn* column : results.columns()) {
-      const auto scores = results.find(row.name, column->name)->scores();
-      all.insert(all.end(), scores.begin(), scores.end());
-    }
-    if (all.empty()) continue;
-    const auto [low, high] = std::ranges::minmax(all);
-    for (const PlanColumn* column : results.columns()) {
-      auto scores = results.find(row.name, column->name)->scores();
-      if (scores.empty()) continue;
-      for (double& score : scores) score = high > low ? (score - low) / (high - low) : 0.5;
-      out[column->name].push_back(std::move(scores));
-    }
-  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include <ovde/error.h>
 
+#include "study/aggregate.h"
 #include "study/comparison.h"
 #include "study/example.h"
 #include "study/gnuplot.h"
@@ -112,7 +113,7 @@ class ReportWriter {
     }
     if (results_.measures("score")) {
       add_table(score_table(results_, scores), "Score");
-      if (!scores.empty()) body_ += tests_html(scores);
+      if (!scores.empty()) body_ += tests_html(scores) + aggregate_html(results_);
     }
     if (results_.measures("frg")) {
       add_table(goal_table(results_), "First epoch at the goal");

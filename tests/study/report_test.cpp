@@ -6,8 +6,11 @@
 #include <regex>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "math/mann_whitney.h"
+#include "study/aggregate.h"
 #include "study/comparison.h"
 #include "study/gnuplot.h"
 #include "study/plots.h"
@@ -141,6 +144,20 @@ TEST(Report, TablesHaveBestPaperMissingAndGroups) {
   EXPECT_TRUE(has(to_markdown(score), "(paper: 1.50 ± 0.50)"));
   EXPECT_TRUE(has(to_latex(score), "\\textcolor{gray}{1.50 $\\pm$ 0.50}"));
   EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
+}
+
+// In one of the two rows that were run ours wins every pair, in the other half of them, roughly.
+TEST(Report, AggregatesOverTheRowsThatWereRun) {
+  const StudyResults results = known_results();
+  const std::string html = aggregate_html(results);
+  EXPECT_TRUE(has(html, "P(better than DSAC)"));
+  EXPECT_TRUE(has(html, "over the 2 rows")) << html;
+  const double expected = (1 + mann_whitney_test(results.find("same", "OVDE")->scores(),
+                                                 results.find("same", "DSAC")->scores())
+                                       .u /
+                                   100) /
+                          2;
+  EXPECT_TRUE(has(html, fmt::format("<td>{:.2f} [", expected))) << html;
 }
 
 TEST(Report, NothingRunYetIsSaidAndHarmless) {

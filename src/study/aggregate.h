@@ -1,0 +1,20 @@
+// All rows together: how likely ours is to beat a baseline, and the interquartile mean of scores
+// that were brought to one scale (Agarwal et al. 2021).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "math/bootstrap.h"
+#include "study/results.h"
+
+namespace ovde {
+
+// Each row's scores on one scale, by column: 0 the lowest of any run, 1 the highest. Rows without
+// runs are left out.
+std::map<std::string, Strata> normalised_scores(const StudyResults& results);
+
+// A section of the report; empty where fewer than two rows have runs of every column.
+std::string aggregate_html(const StudyResults& results);
+
+}  // namespace ovde
