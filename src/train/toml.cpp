@@ -1,4 +1,5 @@
-// The one file that knows the TOML library, whose header is too large to include twice.
+// Configuration files: the one file of this layer that knows the TOML library, whose header is
+// large.
 
 // In version 3.3 of the library "[=x]" is enough to fail one of its assertions: a bad file, not a
 // reason to abort. Without assertions it would take the condition for granted, so they stay on.
@@ -37,6 +38,16 @@ void refuse_long_lines(const std::string& text, const std::string& file_name) {
     }
     start = end + 1;
   }
+}
+
+// No key and no value of a configuration has a character beyond ASCII, but comments may.
+// Version 3.3 of the library steps into undefined behaviour at some of them, so it does not get to
+// see any.
+std::string without_unicode(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  return text;
 }
 
 class Flattener {
@@ -92,7 +103,7 @@ std::vector<Setting> parse_toml(const std::string& text, const std::string& file
   refuse_long_lines(text, file_name);
   try {
     Flattener flattener(file_name);
-    flattener.add(toml::parse(text, file_name), "");
+    flattener.add(toml::parse(without_unicode(text), file_name), "");
     return flattener.take();
   } catch (const toml::parse_error& error) {
     throw InputError(

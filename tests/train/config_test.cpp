@@ -292,5 +292,13 @@ TEST(Config, EveryDefaultIsInItsOwnRange) {
   }
 }
 
+TEST(ConfigFile, CharactersBeyondAsciiAreFineInCommentsAndRefusedInKeys) {
+  const auto settings =
+      parse_toml("# r\u00e9glages \u2014 na\u00efve\n[train]\nepochs = 7\n", "f.toml");
+  ASSERT_EQ(settings.size(), 1u);
+  EXPECT_EQ(settings[0].key, "train.epochs");
+  EXPECT_THROW(parse_toml("run\xd0\x8b = 1\n", "f.toml"), InputError);
+}
+
 }  // namespace
 }  // namespace ovde
