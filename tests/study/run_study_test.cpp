@@ -85,6 +85,13 @@ TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
   EXPECT_EQ(second.started, 0);
 }
 
+// The example that docs/studies.md points at.
+TEST(RunStudy, TheSmallStudyOfTheManualIsOne) {
+  const Plan plan = read_plan(fs::path(OVDE_SOURCE_DIR) / "configs/small_study.toml");
+  EXPECT_NO_THROW(check_settings(plan));
+  EXPECT_EQ(expand(plan).size(), 6u);
+}
+
 TEST(RunStudy, JobsSideBySideGiveTheSameResults) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "one", 1);
