@@ -99,6 +99,7 @@ class Grammar {
                                    chosen.empty() ? "" : " " + chosen.front()->get_name()));
     }
     refuse_leftovers();
+    check_resume();
     train_.typed = study_.typed = shell_command(argc, argv);
     if (app_.got_subcommand("list")) return list_;
     if (app_.got_subcommand("train")) return train_;
@@ -165,17 +166,23 @@ class Grammar {
         "  ovde train --resume runs/dsac");
   }
 
-  // The run's folder says everything but where and on how many threads to go on.
   void add_resume(CLI::App* command) {
-    CLI::Option* resume = command
-                              ->add_option("--resume", train_.resume,
-                                           "go on with the run or population in this folder, to "
-                                           "the same result as if it had never stopped")
-                              ->type_name("DIR");
-    for (CLI::Option* option : command->get_options()) {
-      const std::string name = option->get_name();
-      if (name != "--resume" && name != "--threads" && name != "--device" && name != "-h,--help")
-        resume->excludes(option);
+    command
+        ->add_option("--resume", train_.resume,
+                     "go on with the run or population in this folder, to the same result as if it "
+                     "had never stopped")
+        ->type_name("DIR");
+  }
+
+  // The run's folder says everything but where and on how many threads to go on.
+  void check_resume() const {
+    if (!train_.resume) return;
+    const TrainCommand& t = train_;
+    if (t.task || t.algorithm || t.seed || t.seeds || t.epochs || t.config || !t.set.empty() ||
+        t.out) {
+      throw InputError(
+          "--resume goes with --threads and --device alone: the folder says the rest (ovde train "
+          "--help)");
     }
   }
 
@@ -196,8 +203,8 @@ class Grammar {
   }
 
   void add_report() {
-    CLI::App* command =
-        add_command("report", "Write a page about a run, or a population: report.html in its folder");
+    CLI::App* command = add_command(
+        "report", "Write a page about a run, or a population: report.html in its folder");
     command->add_option("DIR", report_.folder, "the run's folder")->required();
   }
 
