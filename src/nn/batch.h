@@ -3,8 +3,6 @@
 // functions run over such rows; nothing is packed or transposed on the way through a network.
 #pragma once
 
-#include <cassert>
-
 #include "nn/simd.h"
 
 namespace ovde {

@@ -28,16 +28,10 @@ inline constexpr int kRows = 4;
 inline constexpr int kLanes = kVector * kVectorsPerBlock;
 
 typedef float Vector __attribute__((vector_size(kVector * sizeof(float)), may_alias));
-typedef float UnalignedVector
-    __attribute__((vector_size(kVector * sizeof(float)), may_alias, aligned(sizeof(float))));
 typedef float Quad __attribute__((vector_size(16), may_alias, aligned(sizeof(float))));
 
 inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
-inline Vector load_unaligned(const float* p) {
-  return *reinterpret_cast<const UnalignedVector*>(p);
-}
 inline void store(float* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
-inline void store_unaligned(float* p, Vector v) { *reinterpret_cast<UnalignedVector*>(p) = v; }
 inline Vector splat(float x) { return x - Vector{}; }
 
 // Sum over the lanes, always in the same order.

@@ -33,14 +33,6 @@ class ProgressSink {
   virtual void warning(const std::string&) {}  // worth a person's notice; the run goes on
 };
 
-// Says nothing: for tests and for programs that embed the trainer.
-class SilentProgress final : public ProgressSink {
- public:
-  void run_started(const RunStart&) override {}
-  void epoch_done(int, const EpochRow&) override {}
-  void run_finished(std::span<const RunSummary>) override {}
-};
-
 struct ConsoleStyle {
   bool bar = false;         // redraw one line; otherwise print lines, and no control codes
   bool colour = false;      // of the bar
