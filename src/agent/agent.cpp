@@ -17,7 +17,7 @@ Agent::Agent(const AgentOptions& options)
       behaviour_noise_(options.learner.seed, Stream::behaviour_noise),
       explorer_noise_(options.learner.seed, Stream::explorer),
       policy_(learner_.actor_shape()),
-      critics_(learner_.critic_shape(), options.learner.observation_size),
+      critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options.algorithm, options.explore, options.learner.action_size,
                               options.learner.quantiles)),
       head_(options.learner.action_size),
@@ -31,7 +31,7 @@ Agent::Agent(const AgentOptions& options)
 void Agent::load_networks() {
   if (loaded_ == learner_.updates()) return;
   policy_.load(learner_.actor());
-  if (explorer_) critics_.load(learner_.critic(0), learner_.critic(1));
+  if (explorer_) critics_->load(learner_.critic(0), learner_.critic(1));
   loaded_ = learner_.updates();
 }
 
@@ -48,7 +48,7 @@ Decision Agent::explore(std::span<const double> observation, bool plain, std::sp
   Decision decision;
   if (explorer_ && !plain) {
     to_float(observation, observation_);
-    decision.m = explorer_->shift(observation_, head_, critics_, explorer_noise_, mean_);
+    decision.m = explorer_->shift(observation_, head_, *critics_, explorer_noise_, mean_);
     double squares = 0;
     for (std::size_t d = 0; d < mean_.size(); ++d) squares += std::pow(mean_[d] - head_.mean[d], 2);
     decision.shift = std::sqrt(squares);

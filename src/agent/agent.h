@@ -33,7 +33,7 @@ class Agent {
   explicit Agent(const AgentOptions& options);
 
   // The team that acting may use from now on; null: none. It must outlive its use.
-  void use(Team* team) { critics_.use(team); }
+  void use(Team* team) { critics_->use(team); }
 
   // The trained policy: tanh(mean).
   void act(std::span<const double> observation, std::span<double> action);
@@ -60,7 +60,7 @@ class Agent {
   Replay replay_;
   Random behaviour_noise_, explorer_noise_;
   PolicyPass policy_;
-  CriticPair critics_;
+  std::unique_ptr<CriticPair> critics_;
   std::unique_ptr<Explorer> explorer_;
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what policy_ and critics_ hold
 

@@ -2,45 +2,36 @@
 // with respect to the action.
 #pragma once
 
-#include <array>
+#include <memory>
 #include <span>
-#include <vector>
 
+#include "agent/learner_options.h"
 #include "agent/uncertainty.h"
 #include "math/team.h"
-#include "nn/single.h"
 
 namespace ovde {
 
 class CriticPair {
  public:
-  CriticPair(const MlpShape& shape, int observation_size);
+  virtual ~CriticPair() = default;
 
   // The team that evaluates the two critics side by side from now on; null:
   // one after the other.
-  void use(Team* team) { team_ = team; }
+  virtual void use(Team* team) = 0;
 
   // Takes over the critics' parameters; call it again when they have changed.
-  void load(std::span<const float> first, std::span<const float> second);
+  virtual void load(std::span<const float> first, std::span<const float> second) = 0;
 
   // Evaluates both critics; the result stays valid until the next call.
-  const QuantilePair& quantiles(std::span<const float> observation, std::span<const float> action);
+  virtual const QuantilePair& quantiles(std::span<const float> observation,
+                                        std::span<const float> action) = 0;
 
   // d f / d action at the (s, a) of the last quantiles(), given d f / d z.
-  void action_gradient(const QuantilePair& quantile_gradient, std::span<double> gradient);
-
- private:
-  template <typename Work>
-  void for_each_critic(Work&& work);
-
-  Team* team_ = nullptr;
-  int observation_size_;
-  std::array<SinglePass, 2> pass_;
-  QuantilePair quantiles_;
-  struct Gradients {
-    std::vector<float> output, input;
-  };
-  std::array<Gradients, 2> gradients_;
+  virtual void action_gradient(const QuantilePair& quantile_gradient,
+                               std::span<double> gradient) = 0;
 };
+
+// For the critics that make_critic() gives a learner with these options.
+std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options);
 
 }  // namespace ovde

@@ -30,6 +30,12 @@ int MlpShape::widest() const {
   return widest;
 }
 
+double MlpShape::products(int first_layer) const {
+  double sum = 0;
+  for (int l = first_layer; l < layers(); ++l) sum += double(layer(l).inputs) * layer(l).outputs;
+  return sum;
+}
+
 void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network, float last,
                 std::span<float> parameters) {
   std::ranges::fill(parameters, 0.0f);

@@ -28,6 +28,7 @@ class MlpShape {
   const Layer& layer(int index) const { return layers_[index]; }
   std::size_t size() const { return size_; }  // floats in the buffer, padding included
   int widest() const;
+  double products(int first_layer = 0) const;  // multiply-adds of one sample from that layer on
 
  private:
   std::vector<Layer> layers_;

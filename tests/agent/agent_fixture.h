@@ -6,6 +6,7 @@
 
 #include <ovde/random.h>
 #include "agent/learner.h"
+#include "agent/quantile_critic.h"
 #include "agent/replay.h"
 
 namespace ovde {
@@ -31,7 +32,7 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
   for (auto& [name, values] : learner.state().arrays) {
     if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
     const bool actor = name.starts_with("actor");
-    const MlpShape& shape = actor ? learner.actor_shape() : learner.critic_shape();
+    const MlpShape shape = actor ? learner.actor_shape() : quantile_critic_shape(learner.options());
     const auto& last = shape.layer(shape.layers() - 1);
     initialise(shape, seed, network++, actor ? 0.1f : 0.5f, values);
     for (std::size_t i = 0; i < last.weights; ++i) values[i] *= 5;  // fit for a width of 16

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <ovde/random.h>
-#include "agent/critic_pair.h"
 #include "agent/explore/explorer.h"
+#include "agent/quantile_critic_pair.h"
 #include "reference.h"
 
 namespace ovde::reference {
@@ -89,7 +89,7 @@ struct Critics {
   }
 
   MlpShape shape;
-  CriticPair pair;
+  QuantileCriticPair pair;
   std::array<Buffer, 2> parameters;
   std::vector<float> observation;
 };

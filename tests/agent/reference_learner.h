@@ -11,6 +11,7 @@
 
 #include <ovde/random.h>
 #include "agent/learner.h"
+#include "agent/quantile_critic.h"
 #include "reference.h"
 
 namespace ovde::reference {
@@ -35,7 +36,7 @@ struct Net {
 struct LearnerReference {
   explicit LearnerReference(Learner& learner) : options(learner.options()) {
     actor_shape = learner.actor_shape();
-    critic_shape = learner.critic_shape();
+    critic_shape = quantile_critic_shape(options);
     const auto state = learner.state();
     updates = *state.updates;
     for (const auto& [name, values] : state.arrays) *array(name) = to_double(values);

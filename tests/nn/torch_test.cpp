@@ -94,12 +94,13 @@ TEST(Torch, DsacUpdatesAgree) {
     const MlpShape& shape;
     yardstick::Net& net;
   };
-  const Pair pairs[] = {{"actor.parameters", learner.actor_shape(), dsac.actor},
-                        {"actor.target", learner.actor_shape(), dsac.actor_target},
-                        {"critic_1.parameters", learner.critic_shape(), dsac.critics[0]},
-                        {"critic_1.target", learner.critic_shape(), dsac.critic_targets[0]},
-                        {"critic_2.parameters", learner.critic_shape(), dsac.critics[1]},
-                        {"critic_2.target", learner.critic_shape(), dsac.critic_targets[1]}};
+  const Pair pairs[] = {
+      {"actor.parameters", learner.actor_shape(), dsac.actor},
+      {"actor.target", learner.actor_shape(), dsac.actor_target},
+      {"critic_1.parameters", quantile_critic_shape(learner.options()), dsac.critics[0]},
+      {"critic_1.target", quantile_critic_shape(learner.options()), dsac.critic_targets[0]},
+      {"critic_2.parameters", quantile_critic_shape(learner.options()), dsac.critics[1]},
+      {"critic_2.target", quantile_critic_shape(learner.options()), dsac.critic_targets[1]}};
   for (const Pair& pair : pairs) yardstick::load(pair.shape, array(pair.name), pair.net);
 
   Team team(2);

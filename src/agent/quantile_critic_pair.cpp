@@ -1,4 +1,4 @@
-#include "agent/critic_pair.h"
+#include "agent/quantile_critic_pair.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace ovde {
 
-CriticPair::CriticPair(const MlpShape& shape, int observation_size)
+QuantileCriticPair::QuantileCriticPair(const MlpShape& shape, int observation_size)
     : observation_size_(observation_size),
       pass_{SinglePass(shape), SinglePass(shape)},
       quantiles_(shape.outputs()) {
@@ -19,13 +19,13 @@ CriticPair::CriticPair(const MlpShape& shape, int observation_size)
   }
 }
 
-void CriticPair::load(std::span<const float> first, std::span<const float> second) {
+void QuantileCriticPair::load(std::span<const float> first, std::span<const float> second) {
   pass_[0].load(first);
   pass_[1].load(second);
 }
 
 template <typename Work>
-void CriticPair::for_each_critic(Work&& work) {
+void QuantileCriticPair::for_each_critic(Work&& work) {
   if (team_) {
     team_->run(2, work);
   } else {
@@ -34,8 +34,8 @@ void CriticPair::for_each_critic(Work&& work) {
   }
 }
 
-const QuantilePair& CriticPair::quantiles(std::span<const float> observation,
-                                          std::span<const float> action) {
+const QuantilePair& QuantileCriticPair::quantiles(std::span<const float> observation,
+                                                  std::span<const float> action) {
   for_each_critic([&](int k) {
     const auto input = pass_[k].input();
     std::ranges::copy(observation, input.begin());
@@ -50,8 +50,8 @@ const QuantilePair& CriticPair::quantiles(std::span<const float> observation,
   return quantiles_;
 }
 
-void CriticPair::action_gradient(const QuantilePair& quantile_gradient,
-                                 std::span<double> gradient) {
+void QuantileCriticPair::action_gradient(const QuantilePair& quantile_gradient,
+                                         std::span<double> gradient) {
   for_each_critic([&](int k) {
     std::ranges::transform(quantile_gradient.critic[k], gradients_[k].output.begin(),
                            [](double x) { return static_cast<float>(x); });

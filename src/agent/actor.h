@@ -1,0 +1,58 @@
+// An actor as the learner sees it: the actions that the critics are asked about, and the step that
+// follows their answer. Calls with `half` concern one fixed half of the batch (half_blocks) and may
+// run side by side for both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "agent/actor_network.h"
+#include "agent/learner_options.h"
+#include "agent/state_arrays.h"
+#include "math/team.h"
+#include "nn/batch.h"
+
+namespace ovde {
+
+// Actions of a batch and how likely each was.
+struct Actions {
+  const Batch& action;           // (actions x batch)
+  const Batch& log_probability;  // (1 x batch)
+};
+
+class Actor {
+ public:
+  virtual ~Actor() = default;
+
+  // Steps of update number `update` (from 0), which numbers what they draw at random.
+
+  // The policy's own actions at s, by which it will be improved.
+  virtual void act(const Batch& observation, const Batch& weight, std::uint64_t update,
+                   int half) = 0;
+  virtual Actions actions() const = 0;
+
+  // Actions at s', by which the critics' targets are made.
+  virtual void act_next(const Batch& next_observation, std::uint64_t update, int half) = 0;
+  virtual Actions next_actions() const = 0;
+
+  // One step of the weight that log pi has in all losses, by the last act(); and that weight.
+  virtual void update_temperature(std::uint64_t update) = 0;
+  virtual float temperature() const = 0;
+
+  // The gradient of the loss  sum over samples of weight * (temperature * log pi - q)  at the last
+  // act(), given dq/da (actions x batch). Returns the part of the loss that is not q's.
+  virtual double differentiate(const Batch& observation, const Batch& q_gradient,
+                               const Batch& weight, int half) = 0;
+  // One step along it, and of the target network.
+  virtual void step(std::uint64_t update, Team& team) = 0;
+
+  virtual ActorNetwork& network() = 0;
+
+  // What an update changes beside the network; after writing into either call restored().
+  virtual StateArrays more_state() = 0;
+  virtual void restored() = 0;
+};
+
+std::unique_ptr<Actor> make_actor(const LearnerOptions& options);
+
+}  // namespace ovde

@@ -1,0 +1,19 @@
+// Which implementation belongs to a learner's options.
+#include "agent/critic.h"
+
+#include "agent/critic_pair.h"
+#include "agent/quantile_critic.h"
+#include "agent/quantile_critic_pair.h"
+
+namespace ovde {
+
+std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k) {
+  return std::make_unique<QuantileCritic>(options, k);
+}
+
+std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options) {
+  return std::make_unique<QuantileCriticPair>(quantile_critic_shape(options),
+                                              options.observation_size);
+}
+
+}  // namespace ovde

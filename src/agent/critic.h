@@ -1,0 +1,53 @@
+// A critic as the learner sees it: the distribution of the return at (s, a), as N values, and the
+// steps of an update that concern it. The learner has two of them; each owns all it works on, so
+// that two threads may work on one each. How the values come about is the head's own affair.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "agent/learner_options.h"
+#include "nn/adam.h"
+#include "nn/batch.h"
+
+namespace ovde {
+
+class Critic {
+ public:
+  virtual ~Critic() = default;
+
+  // Steps of update number `update` (from 0), which numbers what they draw at random: both critics
+  // draw the same. Each result stays valid until the next update.
+
+  // What the target network says at (s', a'): (N x batch).
+  virtual const Batch& target_values(const Batch& next_state_action, std::uint64_t update) = 0;
+
+  // One step of Adam on the loss, summed over samples with `weight` (1 x batch), against targets
+  // made of the last target_values(); then target network += polyak * (network - target network).
+  // Returns the loss.
+  virtual double learn(const Batch& state_action, const Batch& targets, const Batch& weight,
+                       float polyak, std::uint64_t update) = 0;
+
+  // The values at (s, a), and their mean.
+  virtual void evaluate(const Batch& state_action, std::uint64_t update) = 0;
+  virtual const Batch& values() const = 0;  // (N x batch)
+  virtual const Batch& mean() const = 0;    // (1 x batch)
+
+  // d mean / d action (actions x batch) at the last evaluate(), zero where `chosen` (1 x batch) is.
+  // Blocks that do not overlap may be worked on side by side.
+  virtual const Batch& action_gradient(const Batch& chosen, Blocks blocks) = 0;
+
+  // All that an update changes; after writing into it call restored().
+  virtual Trained& network() = 0;
+  virtual void restored() = 0;
+
+  // Multiply-adds, counted as two, of the matrix products of target_values() and learn(), and of
+  // evaluate() and action_gradient().
+  virtual double learning_flop() const = 0;
+  virtual double action_gradient_flop() const = 0;
+};
+
+// Critic number k (0 or 1) of a new learner.
+std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k);
+
+}  // namespace ovde

@@ -1,0 +1,43 @@
+// The actor of SAC and its kin: a squashed Gaussian whose entropy is rewarded, by a temperature
+// that is learnt too.
+#pragma once
+
+#include <array>
+
+#include "agent/actor.h"
+#include "agent/squashed_gaussian.h"
+
+namespace ovde {
+
+class GaussianActor final : public Actor {
+ public:
+  explicit GaussianActor(const LearnerOptions& options);
+
+  void act(const Batch& observation, const Batch& weight, std::uint64_t update, int half) override;
+  Actions actions() const override { return {sampled_.action, sampled_.log_probability}; }
+  void act_next(const Batch& next_observation, std::uint64_t update, int half) override;
+  Actions next_actions() const override { return {next_.action, next_.log_probability}; }
+
+  void update_temperature(std::uint64_t update) override;
+  float temperature() const override { return alpha_; }
+
+  double differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
+                       int half) override;
+  void step(std::uint64_t update, Team& team) override { network_.step(update + 1, team); }
+
+  ActorNetwork& network() override { return network_; }
+  StateArrays more_state() override { return {{"log_alpha", log_alpha_}}; }
+  void restored() override;
+
+ private:
+  std::uint64_t seed_;
+  AdamOptions adam_;
+  ActorNetwork network_;
+  std::array<float, 3> log_alpha_{};  // value and its two moments
+  float alpha_ = 1;
+
+  SampledActions sampled_, next_;
+  std::array<double, 2> log_probability_{};  // of each half: sum of weight * log pi
+};
+
+}  // namespace ovde

@@ -1,0 +1,113 @@
+#include "agent/quantile_critic.h"
+
+#include <algorithm>
+
+#include "agent/quantile_loss.h"
+
+namespace ovde {
+
+MlpShape quantile_critic_shape(const LearnerOptions& options) {
+  return {options.observation_size + options.action_size, options.hidden, options.quantiles};
+}
+
+QuantileCritic::QuantileCritic(const LearnerOptions& options, int k)
+    : shape_(quantile_critic_shape(options)),
+      distributional_(options.distributional),
+      batch_(options.batch),
+      adam_(options.adam),
+      fractions_(midpoints(options.quantiles)),
+      net_(shape_.size()),
+      online_(shape_, Mlp::Use::forward_and_backward, options.observation_size,
+              options.action_size),
+      target_(shape_, Mlp::Use::forward),
+      activations_(shape_, options.batch),
+      target_activations_(shape_, options.batch),
+      deltas_(shape_, options.batch),
+      gradient_(shape_.size()),
+      scratch_(shape_.widest(), options.batch),
+      mean_weights_(shape_.layer(shape_.layers() - 1).stride),
+      mean_(1, options.batch),
+      action_gradient_(options.action_size, options.batch) {
+  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), 3e-3f, net_.parameters);
+  net_.target = net_.parameters;
+  restored();
+}
+
+const Batch& QuantileCritic::target_values(const Batch& next_state_action, std::uint64_t) {
+  target_.forward(net_.target, next_state_action, target_activations_, all_blocks(mean_));
+  return target_activations_.output();
+}
+
+double QuantileCritic::learn(const Batch& state_action, const Batch& targets, const Batch& weight,
+                             float polyak, std::uint64_t update) {
+  const Blocks blocks = all_blocks(mean_);
+  online_.forward(net_.parameters, state_action, activations_, blocks);
+  const double loss =
+      distributional_
+          ? quantile_huber_loss(targets, values(), fractions_, weight, deltas_.output(), blocks)
+          : squared_loss(targets, values(), weight, deltas_.output(), blocks);
+  online_.backward(state_action, activations_, deltas_, blocks, gradient_, scratch_);
+  adam_step(adam_, update + 1, gradient_, {}, polyak, 0, gradient_.size(), net_);
+  restored();
+  return loss;
+}
+
+void QuantileCritic::evaluate(const Batch& state_action, std::uint64_t) {
+  const Blocks blocks = all_blocks(mean_);
+  online_.forward(net_.parameters, state_action, activations_, blocks);
+  const int quantiles = shape_.outputs();
+  const float scale = 1.0f / static_cast<float>(quantiles);
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kLanes; v += kVector) {
+      Vector sum{};
+      for (int i = 0; i < quantiles; ++i) sum += load(values().row(b, i) + v);
+      store(mean_.row(b, 0) + v, sum * scale);
+    }
+  }
+}
+
+// The last layer's mean gradient does not depend on the sample, so the way back starts at the last
+// hidden layer.
+const Batch& QuantileCritic::action_gradient(const Batch& chosen, Blocks blocks) {
+  const int last_hidden = shape_.layers() - 2;
+  const Batch& hidden = activations_.layer[last_hidden];
+  Batch& delta = deltas_.layer[last_hidden];
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kLanes; v += kVector) {
+      const auto counts = load(chosen.row(b, 0) + v) != 0;
+      for (int f = 0; f < hidden.features(); ++f) {
+        const Vector weight = splat(mean_weights_[f]);
+        store(delta.row(b, f) + v, (counts & (load(hidden.row(b, f) + v) > 0)) ? weight : Vector{});
+      }
+    }
+  }
+  online_.backward_to_input(activations_, deltas_, last_hidden, action_gradient_, blocks);
+  return action_gradient_;
+}
+
+void QuantileCritic::restored() {
+  online_.pack(net_.parameters);
+  target_.pack(net_.target);
+  const auto& last = shape_.layer(shape_.layers() - 1);
+  std::ranges::fill(mean_weights_, 0.0f);
+  for (int o = 0; o < last.outputs; ++o) {
+    const float* row =
+        net_.parameters.data() + last.weights + static_cast<std::size_t>(o) * last.stride;
+    for (int f = 0; f < last.stride; ++f)
+      mean_weights_[f] += row[f] / static_cast<float>(last.outputs);
+  }
+}
+
+double QuantileCritic::learning_flop() const {
+  // forward: target and current network; gradients of the weights and the way back between them
+  return 2.0 * batch_ * (3 * shape_.products() + shape_.products(1));
+}
+
+double QuantileCritic::action_gradient_flop() const {
+  const auto &first = shape_.layer(0), &last = shape_.layer(shape_.layers() - 1);
+  const double way_back = shape_.products(1) - double(last.inputs) * last.outputs +
+                          double(action_gradient_.features()) * first.outputs;
+  return 2.0 * batch_ * (shape_.products() + way_back);
+}
+
+}  // namespace ovde

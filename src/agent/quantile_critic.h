@@ -1,0 +1,51 @@
+// The critic with fixed fractions (head "qr"): one network whose N outputs are the quantiles at the
+// midpoints (i - 0.5) / N. SAC's critic is the case of one output with squared loss.
+#pragma once
+
+#include <vector>
+
+#include "agent/critic.h"
+#include "nn/mlp.h"
+
+namespace ovde {
+
+MlpShape quantile_critic_shape(const LearnerOptions& options);
+
+class QuantileCritic final : public Critic {
+ public:
+  QuantileCritic(const LearnerOptions& options, int k);
+
+  const Batch& target_values(const Batch& next_state_action, std::uint64_t update) override;
+  double learn(const Batch& state_action, const Batch& targets, const Batch& weight, float polyak,
+               std::uint64_t update) override;
+  void evaluate(const Batch& state_action, std::uint64_t update) override;
+  const Batch& values() const override { return activations_.output(); }
+  const Batch& mean() const override { return mean_; }
+  const Batch& action_gradient(const Batch& chosen, Blocks blocks) override;
+
+  Trained& network() override { return net_; }
+  void restored() override;
+
+  double learning_flop() const override;
+  double action_gradient_flop() const override;
+
+ private:
+  MlpShape shape_;
+  bool distributional_;
+  int batch_;
+  AdamOptions adam_;
+  std::vector<float> fractions_;
+
+  Trained net_;
+  Mlp online_, target_;
+  Activations activations_;         // of the online network
+  Activations target_activations_;  // of the target network at (s', a')
+  Deltas deltas_;
+  Buffer gradient_;
+  GradientScratch scratch_;
+  Buffer mean_weights_;  // last layer's weights averaged over the quantiles: d mean(z) / d last
+                         // hidden layer
+  Batch mean_, action_gradient_;
+};
+
+}  // namespace ovde
