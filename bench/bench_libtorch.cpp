@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ LearnerOptions half_cheetah() {
 // The transitions of one replay buffer in both worlds.
 struct Data {
   Data()
-      : agent({find_algorithm("ovde_g"), half_cheetah(), {}, kReplay}),
+      : agent(make_agent({find_algorithm("ovde_g"), half_cheetah(), {}, kReplay})),
         observation(17),
         all{torch::randn({kReplay, 17}), torch::rand({kReplay, 6}) * 2 - 1,
             torch::randn({kReplay, 1}), torch::randn({kReplay, 17}), torch::zeros({kReplay, 1})} {
@@ -40,7 +41,7 @@ struct Data {
         next[f] = all.next_observation[i][f].item<float>();
       }
       for (int d = 0; d < 6; ++d) action[d] = all.action[i][d].item<float>();
-      agent.remember(observation, action, all.reward[i][0].item<float>(), next, false);
+      agent->remember(observation, action, all.reward[i][0].item<float>(), next, false);
     }
   }
   yardstick::Transitions draw(int batch) const {
@@ -50,7 +51,7 @@ struct Data {
             take(all.terminal)};
   }
 
-  Agent agent;
+  std::unique_ptr<Agent> agent;
   std::vector<double> observation;
   yardstick::Transitions all;
 };
@@ -94,12 +95,12 @@ int main() {
   };
   const auto threads = [](int count) { return [count] { torch::set_num_threads(count); }; };
   const auto torch_act = [&] { dsac.explore(observation, explore); };
-  const auto update = [&](Team& team) { return [&] { data.agent.update(team); }; };
-  const auto act = [&] { data.agent.explore(data.observation, false, action); };
+  const auto update = [&](Team& team) { return [&] { data.agent->update(team); }; };
+  const auto act = [&] { data.agent->explore(data.observation, false, action); };
   const auto learn = [&](Team& team) {  // acting comes after learning: the team is awake
     return [&] {
-      data.agent.use(&team);
-      data.agent.update(team);
+      data.agent->use(&team);
+      data.agent->update(team);
     };
   };
   std::vector<Timed> all = {{"libtorch", "update", "dsac", 1, threads(1), torch_update},

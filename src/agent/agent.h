@@ -1,17 +1,22 @@
-// One agent: the learner, its replay buffer and its behaviour policy. Actions are in [-1, 1]. Knows
-// nothing of environments or files.
+// One agent: it acts, remembers and learns. Actions are in [-1, 1]. This is all that training sees
+// of it; what it learns, and how, is its kind's: actor_critic_agent.h. Knows nothing of
+// environments or files.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <ovde/random.h>
 #include "agent/algorithm.h"
 #include "agent/explore/explorer.h"
-#include "agent/learner.h"
-#include "agent/policy_pass.h"
+#include "agent/learner_options.h"
+#include "agent/learning.h"
 #include "agent/replay.h"
+#include "math/team.h"
+#include "nn/mlp.h"
 
 namespace ovde {
 
@@ -22,51 +27,70 @@ struct AgentOptions {
   std::int64_t replay = 100000;
 };
 
-// How the behaviour policy differs from the policy at one step.
+// How the behaviour policy differs from the policy at one step. NaN: the algorithm has no such
+// number.
 struct Decision {
   double m = std::numeric_limits<double>::quiet_NaN();  // OVD-Explorer's weight of the step
   double shift = 0;  // length of the move of the mean, before the squash
 };
 
+// What the policy consists of, for a file that keeps it. Refers to the agent's own memory.
+struct PolicyContents {
+  struct Network {
+    std::string name;
+    MlpShape shape;
+    std::span<const float> parameters;
+  };
+  std::vector<Network> networks;
+};
+
 class Agent {
  public:
-  explicit Agent(const AgentOptions& options);
+  virtual ~Agent() = default;
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
 
   // The team that acting may use from now on; null: none. It must outlive its use.
-  void use(Team* team) { critics_->use(team); }
+  virtual void use(Team* team) = 0;
 
-  // The trained policy: tanh(mean).
-  void act(std::span<const double> observation, std::span<double> action);
+  // The trained policy.
+  virtual void act(std::span<const double> observation, std::span<double> action) = 0;
 
-  // The behaviour policy N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std).
-  Decision explore(std::span<const double> observation, bool plain, std::span<double> action);
+  // The behaviour policy; with `plain`, that of the warm-up, which does not look at the critics.
+  virtual Decision explore(std::span<const double> observation, bool plain,
+                           std::span<double> action) = 0;
 
   void remember(std::span<const double> observation, std::span<const double> action, double reward,
                 std::span<const double> next_observation, bool terminal);
-  UpdateReport update(Team& team) { return learner_.update(replay_, team); }
 
-  Learner& learner() { return learner_; }
-  const Learner& learner() const { return learner_; }
+  virtual UpdateReport update(Team& team) = 0;
+  virtual ValueReport value_report() const = 0;  // of the last update's batch
+  virtual std::uint64_t updates() const = 0;
+  // Multiply-adds, counted as two, of the matrix products that one update performs.
+  virtual double flop_per_update() const = 0;
+
+  virtual LearnerState state() = 0;
+  virtual void restored() = 0;
+  virtual PolicyContents policy() const = 0;
+
+  const AgentOptions& options() const { return options_; }
   Replay& replay() { return replay_; }
   const Replay& replay() const { return replay_; }
   // The streams that acting draws from.
   Random& behaviour_noise() { return behaviour_noise_; }
   Random& explorer_noise() { return explorer_noise_; }
 
- private:
-  void load_networks();
+ protected:
+  explicit Agent(const AgentOptions& options);
 
-  Learner learner_;
+ private:
+  AgentOptions options_;
   Replay replay_;
   Random behaviour_noise_, explorer_noise_;
-  PolicyPass policy_;
-  std::unique_ptr<CriticPair> critics_;
-  std::unique_ptr<Explorer> explorer_;
-  std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what policy_ and critics_ hold
-
-  ActorHead head_;
-  std::vector<double> mean_;
-  std::vector<float> observation_, next_observation_, action_;
+  std::vector<float> observation_, action_, next_observation_;  // of remember()
 };
+
+// The kind of agent that the algorithm asks for.
+std::unique_ptr<Agent> make_agent(const AgentOptions& options);
 
 }  // namespace ovde

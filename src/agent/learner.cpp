@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/batch_noise.h"
-#include "agent/uncertainty.h"
+#include "agent/replay_batch.h"
 
 namespace ovde {
 
@@ -61,24 +60,18 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
 }
 
 void Learner::load_batch(const Replay& replay, Blocks blocks) {
-  const std::uint64_t first_block = updates_ * noise_row(options_.batch) / 4;
-  std::array<std::uint32_t, 4> words{};
-  for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
-    if (s % 4 == 0)
-      words = Random::block(options_.seed, Stream::replay_batch, 0, first_block + s / 4);
-    const auto index =
-        static_cast<std::int64_t>((std::uint64_t{words[s % 4]} * replay.size()) >> 32);
-    const Replay::Row row = replay.row(index);
-    for (int f = 0; f < options_.observation_size; ++f) {
-      observation_.at(f, s) = row.observation[f];
-      next_observation_.at(f, s) = row.next_observation[f];
-    }
-    for (int d = 0; d < options_.action_size; ++d) {
-      state_action_.at(options_.observation_size + d, s) = row.action[d];
-    }
-    reward_.at(0, s) = row.reward;
-    continues_.at(0, s) = options_.discount * (1 - row.terminal);
-  }
+  for_each_row(replay, options_.seed, updates_, options_.batch, blocks,
+               [&](int s, const auto& row) {
+                 for (int f = 0; f < options_.observation_size; ++f) {
+                   observation_.at(f, s) = row.observation[f];
+                   next_observation_.at(f, s) = row.next_observation[f];
+                 }
+                 for (int d = 0; d < options_.action_size; ++d) {
+                   state_action_.at(options_.observation_size + d, s) = row.action[d];
+                 }
+                 reward_.at(0, s) = row.reward;
+                 continues_.at(0, s) = options_.discount * (1 - row.terminal);
+               });
   copy_rows(observation_, state_action_, 0, blocks);
   copy_rows(observation_, state_new_action_, 0, blocks);
   copy_rows(next_observation_, next_state_action_, 0, blocks);
@@ -153,22 +146,11 @@ void Learner::differentiate_actor(int half) {
 }
 
 ValueReport Learner::value_report() const {
-  ValueReport report;
-  QuantilePair z(options_.quantiles);
-  for (int s = 0; s < options_.batch; ++s) {
-    for (int k = 0; k < 2; ++k) {
-      for (int i = 0; i < options_.quantiles; ++i) z.critic[k][i] = critics_[k]->values().at(i, s);
-    }
-    const Uncertainty u = uncertainty(z);
-    report.mean += u.mean / options_.batch;
-    report.epistemic += u.epistemic / options_.batch;
-    report.aleatoric += u.aleatoric / options_.batch;
-  }
-  return report;
+  return ovde::value_report(critics_[0]->values(), critics_[1]->values());
 }
 
-Learner::State Learner::state() {
-  State state;
+LearnerState Learner::state() {
+  LearnerState state;
   add_network("actor", actor_->network().trained(), state.arrays);
   add_network("critic_1", critics_[0]->network(), state.arrays);
   add_network("critic_2", critics_[1]->network(), state.arrays);

@@ -15,22 +15,11 @@
 #include "agent/actor.h"
 #include "agent/critic.h"
 #include "agent/learner_options.h"
+#include "agent/learning.h"
 #include "agent/replay.h"
-#include "agent/state_arrays.h"
 #include "math/team.h"
 
 namespace ovde {
-
-struct UpdateReport {
-  double critic_loss = 0;  // mean of the two critics'
-  double actor_loss = 0;
-  double temperature = 0;
-};
-
-// Mean over a batch, at the policy's own actions.
-struct ValueReport {
-  double mean = 0, epistemic = 0, aleatoric = 0;
-};
 
 class Learner {
  public:
@@ -47,12 +36,7 @@ class Learner {
   std::span<const float> critic(int k) const { return critics_[k]->network().parameters; }
   std::uint64_t updates() const { return updates_; }
 
-  // Everything that an update reads and changes; after writing into it call restored().
-  struct State {
-    StateArrays arrays;
-    std::uint64_t* updates;
-  };
-  State state();
+  LearnerState state();
   void restored();
 
   // Multiply-adds, counted as two, of the matrix products that one update performs.

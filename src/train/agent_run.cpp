@@ -19,6 +19,11 @@ void check_finite(double value, const char* what, const AgentRun& run) {
   if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, run.where()));
 }
 
+// Adds one of `count` values to their mean, which is NaN before the first.
+void add_share(double& mean, double value, std::int64_t count) {
+  mean = (std::isnan(mean) ? 0 : mean) + value / static_cast<double>(count);
+}
+
 }  // namespace
 
 AgentRun::AgentRun(const Config& config, std::uint64_t seed)
@@ -27,7 +32,7 @@ AgentRun::AgentRun(const Config& config, std::uint64_t seed)
       has_goal_(find_task(config.task).has_goal),
       env_(make_environment(config)),
       evaluation_env_(make_environment(config)),
-      agent_(std::make_unique<Agent>(agent_options(config, *env_, seed))),
+      agent_(make_agent(agent_options(config, *env_, seed))),
       episode_seeds_(seed, Stream::episode_seeds),
       observation_(env_->observation_size()),
       next_observation_(env_->observation_size()),
@@ -46,7 +51,7 @@ std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& sto
 
   row_.epoch = epochs_done_++;
   row_.env_steps = env_steps_;
-  row_.updates = static_cast<std::int64_t>(agent_->learner().updates());
+  row_.updates = static_cast<std::int64_t>(agent_->updates());
   begin(Phase::evaluate);
   return std::exchange(row_, EpochRow{});
 }
@@ -148,18 +153,17 @@ bool AgentRun::evaluate_policy(const std::atomic<bool>& stop) {
 
 bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
   const std::int64_t updates = steps_of(phase_);
-  if (steps_done_ == 0) row_.critic_loss = row_.actor_loss = 0;
   for (; steps_done_ < updates; ++steps_done_) {
     if (stop) return false;
     const UpdateReport report = agent_->update(team);
     check_finite(report.critic_loss, "the critics' loss", *this);
-    check_finite(report.actor_loss, "the actor's loss", *this);
-    check_finite(report.temperature, "the temperature", *this);
-    row_.critic_loss += report.critic_loss / static_cast<double>(updates);
-    row_.actor_loss += report.actor_loss / static_cast<double>(updates);
-    row_.temperature = report.temperature;
+    check_finite(report.actor_loss.value_or(0), "the actor's loss", *this);
+    check_finite(report.temperature.value_or(0), "the temperature", *this);
+    add_share(row_.critic_loss, report.critic_loss, updates);
+    if (report.actor_loss) add_share(row_.actor_loss, *report.actor_loss, updates);
+    row_.temperature = report.temperature.value_or(EpochRow::kNone);
   }
-  const ValueReport value = agent_->learner().value_report();
+  const ValueReport value = agent_->value_report();
   row_.q_mean = value.mean;
   row_.epistemic = value.epistemic;
   row_.aleatoric = value.aleatoric;
@@ -169,7 +173,7 @@ bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
 // A number can overflow in the very last step of an epoch, before any loss has seen it; one in a
 // target network may never show in a loss, which takes the smaller of two values.
 void AgentRun::check_parameters() const {
-  for (const auto& [name, values] : agent_->learner().state().arrays) {
+  for (const auto& [name, values] : agent_->state().arrays) {
     const auto bad = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
     if (bad != values.end()) check_finite(*bad, ("a number of " + name).c_str(), *this);
   }
@@ -177,7 +181,7 @@ void AgentRun::check_parameters() const {
 
 std::string AgentRun::where() const {
   return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task,
-                     seed_, epochs_done_, env_steps_, agent_->learner().updates());
+                     seed_, epochs_done_, env_steps_, agent_->updates());
 }
 
 }  // namespace ovde

@@ -16,8 +16,8 @@ void check(bool condition, const char* what) {
   if (!condition) throw Error(fmt::format("says something impossible of {}", what));
 }
 
-Bytes save_learner(Learner& learner) {
-  const Learner::State state = learner.state();
+Bytes save_learner(Agent& agent) {
+  const LearnerState state = agent.state();
   ByteWriter out;
   out.put(*state.updates);
   for (const auto& [name, values] : state.arrays) {
@@ -27,8 +27,8 @@ Bytes save_learner(Learner& learner) {
   return out.take();
 }
 
-void restore_learner(const Bytes& bytes, Learner& learner) {
-  const Learner::State state = learner.state();
+void restore_learner(const Bytes& bytes, Agent& agent) {
+  const LearnerState state = agent.state();
   ByteReader in(bytes);
   *state.updates = in.get<std::uint64_t>();
   for (const auto& [name, values] : state.arrays) {
@@ -36,7 +36,7 @@ void restore_learner(const Bytes& bytes, Learner& learner) {
     in.get_all(values);
   }
   check(in.empty(), "the learner");
-  learner.restored();
+  agent.restored();
 }
 
 }  // namespace
@@ -54,9 +54,8 @@ Sections AgentRun::save() {
   episode.put(environment.has_value());
   episode.put_bytes(environment.value_or(Bytes()));
 
-  return {{kPosition, position.take()},
-          {kEpisode, episode.take()},
-          {kLearner, save_learner(agent_->learner())}};
+  return {
+      {kPosition, position.take()}, {kEpisode, episode.take()}, {kLearner, save_learner(*agent_)}};
 }
 
 bool AgentRun::restore(const Sections& saved) {
@@ -64,7 +63,7 @@ bool AgentRun::restore(const Sections& saved) {
   restore_position(position);
   const bool continued = restore_episode(episode);
   check(position.empty() && episode.empty(), "its position");
-  restore_learner(section(saved, kLearner), agent_->learner());
+  restore_learner(section(saved, kLearner), *agent_);
   return continued;
 }
 

@@ -68,7 +68,7 @@ AgentOptions bench_options(const BenchRequest& request) {
 
 std::unique_ptr<Agent> filled_agent(AgentOptions options, std::uint64_t seed) {
   options.learner.seed = seed;
-  auto agent = std::make_unique<Agent>(options);
+  auto agent = make_agent(options);
   Random random(seed, Stream::user);
   std::vector<double> s(options.learner.observation_size), next(s), a(options.learner.action_size);
   for (std::int64_t i = 0; i < options.replay; ++i) {
@@ -135,7 +135,7 @@ void bench_update(const BenchRequest& request) {
   Timer plain([&] { products.run(team); });
   run_interleaved({&update, &plain});
 
-  const double gflop = 1e-9 * agents[0]->learner().flop_per_update();
+  const double gflop = 1e-9 * agents[0]->flop_per_update();
   const double per_second = request.population / update.seconds();
   const double gflops = gflop * per_second, gemm_gflops = 1e-9 * products.flop() / plain.seconds();
   if (request.json) {

@@ -116,7 +116,7 @@ void bench_checkpoint(const BenchRequest& request) {
   AgentRun run(config, 0);
   Team team(request.threads);
   Replay& replay = run.agent().replay();
-  const LearnerOptions& sizes = run.agent().learner().options();
+  const LearnerOptions& sizes = run.agent().options().learner;
   add_rows(replay, sizes, replay.capacity());
 
   // rows that come while training goes on for one interval, an update for each

@@ -191,8 +191,8 @@ void Member::save_now() {
 
 RunSummary Member::finish() {
   store_.wait();
-  write_policy(folder_ / "policy.safetensors", run_->agent().learner().actor_shape(),
-               run_->agent().learner().actor(), task_action_space(config_), config_, config_.seed);
+  write_policy(folder_ / "policy.safetensors", run_->agent().policy(), task_action_space(config_),
+               config_);
   RunSummary summary = summarise(rows_);
   summary.task = config_.task;
   summary.algorithm = config_.algorithm;

@@ -1,6 +1,6 @@
 #include "train/policy_file.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -14,38 +14,106 @@ namespace ovde {
 
 namespace {
 
-std::string weight_name(int layer) { return fmt::format("actor.{}.weight", layer); }
-std::string bias_name(int layer) { return fmt::format("actor.{}.bias", layer); }
+std::string weight_name(const std::string& network, int layer) {
+  return fmt::format("{}.{}.weight", network, layer);
+}
+std::string bias_name(const std::string& network, int layer) {
+  return fmt::format("{}.{}.bias", network, layer);
+}
 
 Tensor vector_tensor(std::vector<float> values) {
   return {{static_cast<std::int64_t>(values.size())}, std::move(values)};
 }
 
-}  // namespace
-
-void write_policy(const std::filesystem::path& path, const MlpShape& shape,
-                  std::span<const float> parameters, const Box& action_space, const Config& config,
-                  std::uint64_t seed) {
-  TensorFile file;
-  for (int l = 0; l < shape.layers(); ++l) {
-    // without the padding of the rows
-    const auto& layer = shape.layer(l);
+// Layer by layer, without the padding of the rows.
+void put_network(const PolicyContents::Network& network, TensorFile& file) {
+  for (int l = 0; l < network.shape.layers(); ++l) {
+    const auto& layer = network.shape.layer(l);
     Tensor weight{{layer.outputs, layer.inputs}, {}};
     for (int o = 0; o < layer.outputs; ++o) {
       const float* row =
-          parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
+          network.parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
       weight.values.insert(weight.values.end(), row, row + layer.inputs);
     }
-    const float* bias = parameters.data() + layer.bias;
-    file.tensors[weight_name(l)] = std::move(weight);
-    file.tensors[bias_name(l)] = vector_tensor({bias, bias + layer.outputs});
+    const float* bias = network.parameters.data() + layer.bias;
+    file.tensors[weight_name(network.name, l)] = std::move(weight);
+    file.tensors[bias_name(network.name, l)] = vector_tensor({bias, bias + layer.outputs});
   }
+}
+
+// What is read of a file, and the answer where it is not a policy.
+class StoredPolicy {
+ public:
+  explicit StoredPolicy(const std::string& file) : name_(file), file_(read_safetensors(file)) {}
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw InputError(fmt::format("{}: not a policy: {}", name_, why));
+  }
+  const Tensor& find(const std::string& name) const {
+    const auto found = file_.tensors.find(name);
+    if (found == file_.tensors.end()) refuse(fmt::format("it has no tensor '{}'", name));
+    return found->second;
+  }
+
+  struct Network {
+    MlpShape shape;
+    Buffer parameters;
+  };
+  Network network(const std::string& name) const {
+    Network network{shape_of(name), {}};
+    network.parameters = Buffer(network.shape.size());
+    for (int l = 0; l < network.shape.layers(); ++l) {
+      const auto& layer = network.shape.layer(l);
+      const Tensor& weight = find(weight_name(name, l));
+      const Tensor& bias = find(bias_name(name, l));
+      if (static_cast<int>(bias.values.size()) != layer.outputs)
+        refuse(fmt::format("'{}' has a wrong size", bias_name(name, l)));
+      for (int o = 0; o < layer.outputs; ++o) {
+        std::copy_n(weight.values.begin() + static_cast<std::size_t>(o) * layer.inputs,
+                    layer.inputs,
+                    network.parameters.begin() + layer.weights +
+                        static_cast<std::size_t>(o) * layer.stride);
+      }
+      std::ranges::copy(bias.values, network.parameters.begin() + layer.bias);
+    }
+    return network;
+  }
+
+ private:
+  // The shape follows from the weights.
+  MlpShape shape_of(const std::string& name) const {
+    std::vector<int> sizes;
+    int layers = 0;
+    for (; file_.tensors.contains(weight_name(name, layers)); ++layers) {
+      const auto& shape = find(weight_name(name, layers)).shape;
+      if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > 1 << 20 ||
+          shape[1] > 1 << 20) {
+        refuse(fmt::format("'{}' is not a matrix", weight_name(name, layers)));
+      }
+      if (layers > 0 && shape[1] != sizes.back()) refuse("its layers do not fit together");
+      if (layers == 0) sizes.push_back(static_cast<int>(shape[1]));
+      sizes.push_back(static_cast<int>(shape[0]));
+    }
+    if (layers < 2) refuse("it has too few layers");
+    return {sizes.front(), {sizes.begin() + 1, sizes.end() - 1}, sizes.back()};
+  }
+
+  std::string name_;
+  TensorFile file_;
+};
+
+}  // namespace
+
+void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
+                  const Box& action_space, const Config& config) {
+  TensorFile file;
+  for (const auto& network : policy.networks) put_network(network, file);
   file.tensors["action_low"] = vector_tensor({action_space.low.begin(), action_space.low.end()});
   file.tensors["action_high"] = vector_tensor({action_space.high.begin(), action_space.high.end()});
   file.metadata = {{"format", "ovde-policy-1"},
                    {"task", config.task},
                    {"algorithm", config.algorithm},
-                   {"seed", std::to_string(seed)},
+                   {"seed", std::to_string(config.seed)},
                    {"version", version()}};
   write_safetensors(path, file);
 }
@@ -65,49 +133,13 @@ Policy& Policy::operator=(Policy&&) noexcept = default;
 Policy::~Policy() = default;
 
 Policy Policy::load(const std::string& file) {
-  const TensorFile stored = read_safetensors(file);
-  const auto refuse = [&](const std::string& why) {
-    throw InputError(fmt::format("{}: not a policy: {}", file, why));
-  };
-  const auto find = [&](const std::string& name) -> const Tensor& {
-    const auto found = stored.tensors.find(name);
-    if (found == stored.tensors.end()) refuse(fmt::format("it has no tensor '{}'", name));
-    return found->second;
-  };
-
-  // the shape follows from the weights
-  std::vector<int> sizes;
-  int layers = 0;
-  for (; stored.tensors.contains(weight_name(layers)); ++layers) {
-    const auto& shape = find(weight_name(layers)).shape;
-    if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > 1 << 20 ||
-        shape[1] > 1 << 20) {
-      refuse(fmt::format("'{}' is not a matrix", weight_name(layers)));
-    }
-    if (layers > 0 && shape[1] != sizes.back()) refuse("its layers do not fit together");
-    if (layers == 0) sizes.push_back(static_cast<int>(shape[1]));
-    sizes.push_back(static_cast<int>(shape[0]));
-  }
-  if (layers < 2 || sizes.back() % 2 != 0) refuse("it has too few layers");
-
-  const MlpShape shape(sizes.front(), {sizes.begin() + 1, sizes.end() - 1}, sizes.back());
-  Buffer parameters(shape.size());
-  for (int l = 0; l < layers; ++l) {
-    const auto& layer = shape.layer(l);
-    const Tensor& weight = find(weight_name(l));
-    const Tensor& bias = find(bias_name(l));
-    if (static_cast<int>(bias.values.size()) != layer.outputs)
-      refuse(fmt::format("'{}' has a wrong size", bias_name(l)));
-    for (int o = 0; o < layer.outputs; ++o) {
-      std::copy_n(weight.values.begin() + static_cast<std::size_t>(o) * layer.inputs, layer.inputs,
-                  parameters.begin() + layer.weights + static_cast<std::size_t>(o) * layer.stride);
-    }
-    std::ranges::copy(bias.values, parameters.begin() + layer.bias);
-  }
-  const Tensor &low = find("action_low"), &high = find("action_high");
-  const auto actions = static_cast<std::size_t>(sizes.back() / 2);
+  const StoredPolicy stored(file);
+  const auto [shape, parameters] = stored.network("actor");
+  if (shape.outputs() % 2 != 0) stored.refuse("its actor has an odd number of outputs");
+  const Tensor &low = stored.find("action_low"), &high = stored.find("action_high");
+  const auto actions = static_cast<std::size_t>(shape.outputs() / 2);
   if (low.values.size() != actions || high.values.size() != actions)
-    refuse("its action box has a wrong size");
+    stored.refuse("its action box has a wrong size");
   return Policy(std::make_unique<Inside>(shape, parameters, low, high));
 }
 

@@ -1,16 +1,17 @@
-// policy.safetensors: the actor's weights, layer by layer, and the box its actions are scaled to.
+// policy.safetensors: the weights of the policy's networks, layer by layer, and the box its actions
+// are scaled to.
 #pragma once
 
 #include <filesystem>
 
 #include <ovde/env.h>
-#include "nn/mlp.h"
+#include "agent/agent.h"
 #include "train/config.h"
 
 namespace ovde {
 
-void write_policy(const std::filesystem::path& path, const MlpShape& shape,
-                  std::span<const float> parameters, const Box& action_space, const Config& config,
-                  std::uint64_t seed);
+// `config` names the task, the algorithm and the seed it was trained with.
+void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
+                  const Box& action_space, const Config& config);
 
 }  // namespace ovde

@@ -77,16 +77,17 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   learner.quantiles = algorithm.distributional ? 7 : 1;
   for (const auto form : {GradientForm::unit, GradientForm::full}) {
     for (const int samples : {0, 3}) {
-      Agent agent({algorithm, learner, {.gradient = form, .samples = samples}, 1000});
+      const auto agent =
+          make_agent({algorithm, learner, {.gradient = form, .samples = samples}, 1000});
       Team team(2);
-      agent.use(&team);
+      agent->use(&team);
       std::vector<double> observation(5, 0.1), action(3);
       const auto loop = [&] {
-        agent.explore(observation, false, action);
-        agent.explore(observation, true, action);
-        agent.act(observation, action);
-        agent.remember(observation, action, 1, observation, false);
-        agent.update(team);
+        agent->explore(observation, false, action);
+        agent->explore(observation, true, action);
+        agent->act(observation, action);
+        agent->remember(observation, action, 1, observation, false);
+        agent->update(team);
       };
       loop();
       const long before = allocations;

@@ -104,7 +104,7 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
   Team team(1);
   for (int i = 0; i < 3; ++i) {
     const UpdateReport report = learner.update(replay, team);
-    EXPECT_TRUE(std::isfinite(report.critic_loss) && std::isfinite(report.actor_loss));
+    EXPECT_TRUE(std::isfinite(report.critic_loss) && std::isfinite(report.actor_loss.value()));
   }
   for (const float x : snapshot(learner)) ASSERT_TRUE(std::isfinite(x));
 }
@@ -116,14 +116,14 @@ INSTANTIATE_TEST_SUITE_P(Sizes, IndependenceTest,
 TEST(Agent, ActsTheSameWithAndWithoutATeam) {
   for (const Algorithm& algorithm : algorithms()) {
     AgentOptions options{algorithm, options_of(algorithm.distributional, 32, 3), {}, 100};
-    Agent alone(options), helped(options);
+    const auto alone = make_agent(options), helped = make_agent(options);
     Team team(2);
-    helped.use(&team);
+    helped->use(&team);
     const std::vector<double> observation = {0.3, -1, 0.5, 2, -0.2};
     std::vector<double> a(3), b(3);
     for (int i = 0; i < 200; ++i) {
-      const Decision x = alone.explore(observation, false, a);
-      const Decision y = helped.explore(observation, false, b);
+      const Decision x = alone->explore(observation, false, a);
+      const Decision y = helped->explore(observation, false, b);
       EXPECT_EQ(a, b) << algorithm.name;
       EXPECT_EQ(x.shift, y.shift);
     }

@@ -62,8 +62,9 @@ TEST_P(UpdateTest, FollowsTheReferenceStepByStep) {
   for (int update = 1; update <= 5; ++update) {
     const UpdateReport expected = reference.update(replay), found = learner.update(replay, team);
     EXPECT_NEAR(found.critic_loss, expected.critic_loss, 1e-4 * (1 + expected.critic_loss));
-    EXPECT_NEAR(found.actor_loss, expected.actor_loss, 1e-4 * (1 + std::abs(expected.actor_loss)));
-    EXPECT_NEAR(found.temperature, expected.temperature, 1e-6);
+    EXPECT_NEAR(found.actor_loss.value(), expected.actor_loss.value(),
+                1e-4 * (1 + std::abs(*expected.actor_loss)));
+    EXPECT_NEAR(found.temperature.value(), expected.temperature.value(), 1e-6);
     expect_equal_to(reference, update == 1 ? 1e-5 : 1e-4);
   }
 }

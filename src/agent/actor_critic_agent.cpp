@@ -1,0 +1,64 @@
+#include "agent/actor_critic_agent.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ovde {
+
+ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
+    : Agent(options),
+      learner_(options.learner),
+      policy_(learner_.actor_shape()),
+      critics_(make_critic_pair(options.learner)),
+      explorer_(make_explorer(options.algorithm, options.explore, options.learner.action_size,
+                              options.learner.quantiles)),
+      head_(options.learner.action_size),
+      mean_(options.learner.action_size),
+      observation_(options.learner.observation_size) {}
+
+// Acting happens in long stretches between updates: its copies of the networks are renewed when one
+// has passed.
+void ActorCriticAgent::load_networks() {
+  if (loaded_ == learner_.updates()) return;
+  policy_.load(learner_.actor());
+  if (explorer_) critics_->load(learner_.critic(0), learner_.critic(1));
+  loaded_ = learner_.updates();
+}
+
+void ActorCriticAgent::act(std::span<const double> observation, std::span<double> action) {
+  load_networks();
+  policy_.act(observation, action);
+}
+
+Decision ActorCriticAgent::explore(std::span<const double> observation, bool plain,
+                                   std::span<double> action) {
+  load_networks();
+  policy_.head(observation, head_);
+  mean_ = head_.mean;
+
+  Decision decision;
+  if (explorer_ && !plain) {
+    std::ranges::transform(observation, observation_.begin(),
+                           [](double x) { return static_cast<float>(x); });
+    decision.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
+    double squares = 0;
+    for (std::size_t d = 0; d < mean_.size(); ++d) squares += std::pow(mean_[d] - head_.mean[d], 2);
+    decision.shift = std::sqrt(squares);
+  }
+
+  for (std::size_t d = 0; d < mean_.size(); ++d) {
+    action[d] = std::tanh(mean_[d] + head_.std[d] * behaviour_noise().normal());
+  }
+  return decision;
+}
+
+void ActorCriticAgent::restored() {
+  learner_.restored();
+  loaded_ = ~std::uint64_t{0};
+}
+
+PolicyContents ActorCriticAgent::policy() const {
+  return {{{"actor", learner_.actor_shape(), learner_.actor()}}};
+}
+
+}  // namespace ovde

@@ -1,0 +1,54 @@
+// The agent with an actor and two critics over continuous actions: the learner, and a behaviour
+// policy that may move the actor's mean. Every algorithm but those over discrete actions is one.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "agent/agent.h"
+#include "agent/critic_pair.h"
+#include "agent/learner.h"
+#include "agent/policy_pass.h"
+
+namespace ovde {
+
+class ActorCriticAgent final : public Agent {
+ public:
+  explicit ActorCriticAgent(const AgentOptions& options);
+
+  void use(Team* team) override { critics_->use(team); }
+
+  // tanh(mean)
+  void act(std::span<const double> observation, std::span<double> action) override;
+
+  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std).
+  Decision explore(std::span<const double> observation, bool plain,
+                   std::span<double> action) override;
+
+  UpdateReport update(Team& team) override { return learner_.update(replay(), team); }
+  ValueReport value_report() const override { return learner_.value_report(); }
+  std::uint64_t updates() const override { return learner_.updates(); }
+  double flop_per_update() const override { return learner_.flop_per_update(); }
+  LearnerState state() override { return learner_.state(); }
+  void restored() override;
+  PolicyContents policy() const override;
+
+  // For those who learn elsewhere on its behalf.
+  Learner& learner() { return learner_; }
+
+ private:
+  void load_networks();
+
+  Learner learner_;
+  PolicyPass policy_;
+  std::unique_ptr<CriticPair> critics_;
+  std::unique_ptr<Explorer> explorer_;
+  std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what policy_ and critics_ hold
+
+  ActorHead head_;
+  std::vector<double> mean_;
+  std::vector<float> observation_;
+};
+
+}  // namespace ovde

@@ -1,0 +1,23 @@
+#include "agent/learning.h"
+
+#include "agent/uncertainty.h"
+
+namespace ovde {
+
+ValueReport value_report(const Batch& first, const Batch& second) {
+  ValueReport report;
+  QuantilePair z(first.features());
+  for (int s = 0; s < first.samples(); ++s) {
+    for (int i = 0; i < first.features(); ++i) {
+      z.critic[0][i] = first.at(i, s);
+      z.critic[1][i] = second.at(i, s);
+    }
+    const Uncertainty u = uncertainty(z);
+    report.mean += u.mean / first.samples();
+    report.epistemic += u.epistemic / first.samples();
+    report.aleatoric += u.aleatoric / first.samples();
+  }
+  return report;
+}
+
+}  // namespace ovde

@@ -1,0 +1,31 @@
+// What every learner shows of itself: what an update reports, the values it sees, and its state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "agent/state_arrays.h"
+#include "nn/batch.h"
+
+namespace ovde {
+
+struct UpdateReport {
+  double critic_loss = 0;             // mean of the two critics'
+  std::optional<double> actor_loss;   // empty: there is no actor
+  std::optional<double> temperature;  // empty: there is none
+};
+
+// Mean over a batch, at the policy's own actions.
+struct ValueReport {
+  double mean = 0, epistemic = 0, aleatoric = 0;
+};
+// Of two critics' quantiles (N x batch).
+ValueReport value_report(const Batch& first, const Batch& second);
+
+// Everything that an update reads and changes; after writing into it call restored().
+struct LearnerState {
+  StateArrays arrays;
+  std::uint64_t* updates;
+};
+
+}  // namespace ovde
