@@ -1,11 +1,24 @@
 #include "agent/actor.h"
 
+#include "agent/deterministic_actor.h"
 #include "agent/gaussian_actor.h"
 
 namespace ovde {
 
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {
-  return std::make_unique<GaussianActor>(options);
+  switch (options.policy) {
+    case PolicyKind::gaussian:
+      return std::make_unique<GaussianActor>(options);
+    case PolicyKind::deterministic:
+      return std::make_unique<DeterministicActor>(options);
+  }
+  return nullptr;
+}
+
+void initialise_actor(const LearnerOptions& options, BatchNetwork& network) {
+  Trained& net = network.trained();
+  initialise(network.shape(), options.seed, 0, 1e-3f, net.parameters);
+  net.target = net.parameters;
 }
 
 }  // namespace ovde

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
-#include "agent/actor_network.h"
+#include "agent/batch_network.h"
 #include "agent/learner_options.h"
 #include "agent/state_arrays.h"
 #include "math/team.h"
@@ -35,18 +36,24 @@ class Actor {
   virtual void act_next(const Batch& next_observation, std::uint64_t update, int half) = 0;
   virtual Actions next_actions() const = 0;
 
-  // One step of the weight that log pi has in all losses, by the last act(); and that weight.
+  // One step of the weight that log pi has in all losses, by the last act(); and that weight, if
+  // the policy has one.
   virtual void update_temperature(std::uint64_t update) = 0;
-  virtual float temperature() const = 0;
+  virtual std::optional<float> temperature() const = 0;
 
-  // The gradient of the loss  sum over samples of weight * (temperature * log pi - q)  at the last
-  // act(), given dq/da (actions x batch). Returns the part of the loss that is not q's.
-  virtual double differentiate(const Batch& observation, const Batch& q_gradient,
-                               const Batch& weight, int half) = 0;
-  // One step along it, and of the target network.
-  virtual void step(std::uint64_t update, Team& team) = 0;
+  // The loss is  sum over samples of weight * (temperature * log pi - q). This is the part that is
+  // not q's.
+  virtual double entropy_loss(int half) const = 0;
+  // Its gradient at the last act(), given dq/da (actions x batch).
+  virtual void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
+                             int half) = 0;
+  // Step number `step` (from 1) along it, and of the target network.
+  virtual void step(std::uint64_t step, Team& team) = 0;
 
-  virtual ActorNetwork& network() = 0;
+  // Updates of the critics for each step of the actor and of all target networks.
+  virtual int delay() const = 0;
+
+  virtual BatchNetwork& network() = 0;
 
   // What an update changes beside the network; after writing into either call restored().
   virtual StateArrays more_state() = 0;
@@ -54,5 +61,8 @@ class Actor {
 };
 
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options);
+
+// The first parameters of an actor, and of its target network.
+void initialise_actor(const LearnerOptions& options, BatchNetwork& network);
 
 }  // namespace ovde

@@ -8,13 +8,15 @@ namespace ovde {
 ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
     : Agent(options),
       learner_(options.learner),
-      policy_(learner_.actor_shape()),
+      policy_(learner_.actor_shape(), options.learner.action_size),
       critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options.algorithm, options.explore, options.learner.action_size,
                               options.learner.quantiles)),
       head_(options.learner.action_size),
       mean_(options.learner.action_size),
-      observation_(options.learner.observation_size) {}
+      observation_(options.learner.observation_size) {
+  if (deterministic()) std::ranges::fill(head_.std, options.action_noise);
+}
 
 // Acting happens in long stretches between updates: its copies of the networks are renewed when one
 // has passed.
@@ -32,6 +34,10 @@ void ActorCriticAgent::act(std::span<const double> observation, std::span<double
 
 Decision ActorCriticAgent::explore(std::span<const double> observation, bool plain,
                                    std::span<double> action) {
+  if (plain && deterministic()) {
+    for (double& a : action) a = behaviour_noise().uniform(-1, 1);
+    return {};
+  }
   load_networks();
   policy_.head(observation, head_);
   mean_ = head_.mean;
@@ -47,7 +53,9 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
   }
 
   for (std::size_t d = 0; d < mean_.size(); ++d) {
-    action[d] = std::tanh(mean_[d] + head_.std[d] * behaviour_noise().normal());
+    const double noise = head_.std[d] * behaviour_noise().normal();
+    action[d] = deterministic() ? std::clamp(std::tanh(mean_[d]) + noise, -1.0, 1.0)
+                                : std::tanh(mean_[d] + noise);
   }
   return decision;
 }

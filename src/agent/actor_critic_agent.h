@@ -22,7 +22,8 @@ class ActorCriticAgent final : public Agent {
   // tanh(mean)
   void act(std::span<const double> observation, std::span<double> action) override;
 
-  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std).
+  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std). A deterministic policy has
+  // noise of a given size after the squash instead, and any action at all with `plain`.
   Decision explore(std::span<const double> observation, bool plain,
                    std::span<double> action) override;
 
@@ -39,6 +40,7 @@ class ActorCriticAgent final : public Agent {
 
  private:
   void load_networks();
+  bool deterministic() const { return learner_.options().policy == PolicyKind::deterministic; }
 
   Learner learner_;
   PolicyPass policy_;

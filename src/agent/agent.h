@@ -25,6 +25,7 @@ struct AgentOptions {
   LearnerOptions learner;
   ExploreOptions explore;
   std::int64_t replay = 100000;
+  double action_noise = 0.1;  // standard deviation of what a deterministic policy explores by
 };
 
 // How the behaviour policy differs from the policy at one step. NaN: the algorithm has no such

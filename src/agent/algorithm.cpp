@@ -10,8 +10,8 @@ namespace ovde {
 
 const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> all = {
-      {"sac", "soft actor-critic", false, Behaviour::gaussian},
-      {"dsac", "SAC with quantile critics", true, Behaviour::gaussian},
+      {"sac", "soft actor-critic", false, Behaviour::policy},
+      {"dsac", "SAC with quantile critics", true, Behaviour::policy},
       {"oac", "SAC that explores by the upper bound of two critics", false, Behaviour::oac},
       {"doac", "OAC with quantile critics", true, Behaviour::oac},
       {"ovde_g", "OVD-Explorer, Gaussian current return", true, Behaviour::ovd,
@@ -20,6 +20,10 @@ const std::vector<Algorithm>& algorithms() {
        CurrentReturn::quantiles},
       {"ovde_m", "OVD-Explorer, Gaussian current return around the mean", true, Behaviour::ovd,
        CurrentReturn::mean},
+      {"td3", "TD3 with quantile critics", true, Behaviour::policy, CurrentReturn::gaussian,
+       PolicyKind::deterministic},
+      {"ovde_td3", "OVD-Explorer on TD3, Gaussian current return", true, Behaviour::ovd,
+       CurrentReturn::gaussian, PolicyKind::deterministic},
   };
   return all;
 }

@@ -1,5 +1,5 @@
-// The algorithms by name. Each is a choice of critic and behaviour policy for the one learner; none
-// has code of its own.
+// The algorithms by name. Each is a choice of critic, policy and behaviour policy for the one
+// learner; none has code of its own.
 #pragma once
 
 #include <string>
@@ -7,7 +7,11 @@
 
 namespace ovde {
 
-enum class Behaviour { gaussian, oac, ovd };
+// A squashed Gaussian whose entropy is rewarded (SAC), or an action without noise of its own (TD3).
+enum class PolicyKind { gaussian, deterministic };
+
+// How actions are chosen while exploring: by the policy alone, or with its mean moved.
+enum class Behaviour { policy, oac, ovd };
 
 // How OVD-Explorer models the current return: Gaussian with pessimistic mean (Eq. 13), quantiles of
 // the pessimistic critic (Eq. 14), or Gaussian with the expected mean ("OVDE(m)", Table 2).
@@ -20,6 +24,7 @@ struct Algorithm {
       distributional;  // quantile critics and a target policy; otherwise one value per critic (SAC)
   Behaviour behaviour;
   CurrentReturn current_return = CurrentReturn::gaussian;  // used by Behaviour::ovd only
+  PolicyKind policy = PolicyKind::gaussian;
 };
 
 const std::vector<Algorithm>& algorithms();

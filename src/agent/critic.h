@@ -41,9 +41,10 @@ class Critic {
   virtual Trained& network() = 0;
   virtual void restored() = 0;
 
-  // Multiply-adds, counted as two, of the matrix products of target_values() and learn(), and of
-  // evaluate() and action_gradient().
+  // Multiply-adds, counted as two, of the matrix products of target_values() with learn(), of
+  // evaluate() and of action_gradient().
   virtual double learning_flop() const = 0;
+  virtual double evaluation_flop() const = 0;
   virtual double action_gradient_flop() const = 0;
 };
 

@@ -23,9 +23,12 @@ double weighted_sum(const Batch& weight, const Batch& values, Blocks blocks) {
 GaussianActor::GaussianActor(const LearnerOptions& options)
     : seed_(options.seed),
       adam_(options.adam),
-      network_(options, 2 * options.action_size, options.distributional),
+      polyak_(options.polyak),
+      network_({options.observation_size, options.hidden, 2 * options.action_size}, options.batch,
+               options.distributional),
       sampled_(options.action_size, options.batch),
       next_(options.action_size, options.batch) {
+  initialise_actor(options, network_);
   restored();
 }
 
@@ -40,7 +43,7 @@ void GaussianActor::act(const Batch& observation, const Batch& weight, std::uint
 void GaussianActor::act_next(const Batch& next_observation, std::uint64_t update, int half) {
   const Blocks blocks = half_blocks(next_observation, half);
   fill_batch_noise(seed_, Stream::target_noise, update, next_.noise, blocks);
-  sample_actions(network_.forward_next(next_observation, half), next_, blocks);
+  sample_actions(network_.second_pass(next_observation, half), next_, blocks);
 }
 
 // One step on -log_alpha * (log pi + H), with the target entropy H = -dim(A).
@@ -51,12 +54,11 @@ void GaussianActor::update_temperature(std::uint64_t update) {
   alpha_ = std::exp(log_alpha_[0]);
 }
 
-double GaussianActor::differentiate(const Batch& observation, const Batch& q_gradient,
-                                    const Batch& weight, int half) {
+void GaussianActor::differentiate(const Batch& observation, const Batch& q_gradient,
+                                  const Batch& weight, int half) {
   head_gradient(network_.output(), sampled_, q_gradient, alpha_, weight, network_.output_gradient(),
                 half_blocks(observation, half));
   network_.backward(observation, half);
-  return alpha_ * log_probability_[half];
 }
 
 void GaussianActor::restored() {

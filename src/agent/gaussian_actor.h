@@ -19,20 +19,23 @@ class GaussianActor final : public Actor {
   Actions next_actions() const override { return {next_.action, next_.log_probability}; }
 
   void update_temperature(std::uint64_t update) override;
-  float temperature() const override { return alpha_; }
+  std::optional<float> temperature() const override { return alpha_; }
 
-  double differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
-                       int half) override;
-  void step(std::uint64_t update, Team& team) override { network_.step(update + 1, team); }
+  double entropy_loss(int half) const override { return alpha_ * log_probability_[half]; }
+  void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
+                     int half) override;
+  void step(std::uint64_t step, Team& team) override { network_.step(adam_, step, polyak_, team); }
+  int delay() const override { return 1; }
 
-  ActorNetwork& network() override { return network_; }
+  BatchNetwork& network() override { return network_; }
   StateArrays more_state() override { return {{"log_alpha", log_alpha_}}; }
   void restored() override;
 
  private:
   std::uint64_t seed_;
   AdamOptions adam_;
-  ActorNetwork network_;
+  float polyak_;
+  BatchNetwork network_;
   std::array<float, 3> log_alpha_{};  // value and its two moments
   float alpha_ = 1;
 

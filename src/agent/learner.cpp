@@ -44,15 +44,20 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   actor_->update_temperature(updates_);
 
   // critics first, then the actor by the critics just updated (Algorithm 2)
+  const int delay = actor_->delay();
+  const bool moves = (updates_ + 1) % delay == 0;
   team.run(2, [&](int k) {
     target_values_[k] = &critics_[k]->target_values(next_state_action_, updates_);
   });
   team.run(2, [&](int k) {
-    update_critic(k);
+    update_critic(k, moves ? options_.polyak : 0);
     critics_[k]->evaluate(state_new_action_, updates_);
   });
-  team.run(2, [&](int half) { differentiate_actor(half); });
-  actor_->step(updates_, team);
+  team.run(2, [&](int half) {
+    evaluate_actor(half);
+    if (moves) differentiate_actor(half);
+  });
+  if (moves) actor_->step((updates_ + 1) / delay, team);
 
   ++updates_;
   return {(critic_loss_[0] + critic_loss_[1]) / 2, actor_loss_[0] + actor_loss_[1],
@@ -89,7 +94,7 @@ void Learner::choose_actions(int half) {
 
 // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4)
 void Learner::fill_targets(Batch& targets) const {
-  const float alpha = actor_->temperature();
+  const float alpha = actor_->temperature().value_or(0);
   const Batch& log_probability = actor_->next_actions().log_probability;
   for (int b = 0; b < targets.blocks(); ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
@@ -105,26 +110,31 @@ void Learner::fill_targets(Batch& targets) const {
   }
 }
 
-void Learner::update_critic(int k) {
+void Learner::update_critic(int k, float polyak) {
   fill_targets(targets_[k]);
-  critic_loss_[k] =
-      critics_[k]->learn(state_action_, targets_[k], weight_, options_.polyak, updates_);
+  critic_loss_[k] = critics_[k]->learn(state_action_, targets_[k], weight_, polyak, updates_);
 }
 
-// Gradient of mean(alpha log pi - min_k Q_k) (Eq. 5), Q_k being the mean of the values of critic k
-// at the policy's own actions (Eq. 6), over one half of the batch.
-void Learner::differentiate_actor(int half) {
+// The loss mean(alpha log pi - min_k Q_k) (Eq. 5) over one half of the batch, Q_k being the mean of
+// the values of critic k at the policy's own actions (Eq. 6); notes which critic is the smaller.
+void Learner::evaluate_actor(int half) {
   const Blocks blocks = half_blocks(weight_, half);
-
-  // each sample follows the critic that is the smaller there
+  actor_loss_[half] = actor_->entropy_loss(half);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
-      const auto chosen =
-          load(critics_[0]->mean().row(b, 0) + v) <= load(critics_[1]->mean().row(b, 0) + v);
+      const Vector first = load(critics_[0]->mean().row(b, 0) + v);
+      const Vector second = load(critics_[1]->mean().row(b, 0) + v);
+      const auto chosen = first <= second;
       store(smaller_[0].row(b, 0) + v, chosen ? splat(1) : Vector{});
       store(smaller_[1].row(b, 0) + v, chosen ? Vector{} : splat(1));
+      actor_loss_[half] -= sum_lanes(load(weight_.row(b, 0) + v) * (chosen ? first : second));
     }
   }
+}
+
+// Its gradient: of each sample through the critic that is the smaller, then through the actor.
+void Learner::differentiate_actor(int half) {
+  const Blocks blocks = half_blocks(weight_, half);
   const Batch& first = critics_[0]->action_gradient(smaller_[0], blocks);
   const Batch& second = critics_[1]->action_gradient(smaller_[1], blocks);
   for (int b = blocks.first; b < blocks.last; ++b) {
@@ -133,16 +143,7 @@ void Learner::differentiate_actor(int half) {
         store(q_gradient_.row(b, d) + v, load(first.row(b, d) + v) + load(second.row(b, d) + v));
     }
   }
-
-  actor_loss_[half] = actor_->differentiate(observation_, q_gradient_, weight_, half);
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      const Vector first = load(critics_[0]->mean().row(b, 0) + v);
-      const Vector second = load(critics_[1]->mean().row(b, 0) + v);
-      actor_loss_[half] -=
-          sum_lanes(load(weight_.row(b, 0) + v) * (first <= second ? first : second));
-    }
-  }
+  actor_->differentiate(observation_, q_gradient_, weight_, half);
 }
 
 ValueReport Learner::value_report() const {
@@ -165,10 +166,13 @@ void Learner::restored() {
 }
 
 double Learner::flop_per_update() const {
-  double flop = 2 * actor_->network().forward_flop() + actor_->network().backward_flop();
-  for (const auto& critic : critics_)
-    flop += critic->learning_flop() + critic->action_gradient_flop();
-  return flop;
+  double always = 2 * actor_->network().forward_flop();
+  double moving = actor_->network().backward_flop();
+  for (const auto& critic : critics_) {
+    always += critic->learning_flop() + critic->evaluation_flop();
+    moving += critic->action_gradient_flop();
+  }
+  return always + moving / actor_->delay();
 }
 
 }  // namespace ovde

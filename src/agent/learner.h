@@ -39,14 +39,15 @@ class Learner {
   LearnerState state();
   void restored();
 
-  // Multiply-adds, counted as two, of the matrix products that one update performs.
+  // Multiply-adds, counted as two, of the matrix products of one update, on average.
   double flop_per_update() const;
 
  private:
   // the steps of an update, in their order
   void load_batch(const Replay& replay, Blocks blocks);
   void choose_actions(int half);
-  void update_critic(int k);
+  void update_critic(int k, float polyak);
+  void evaluate_actor(int half);
   void differentiate_actor(int half);
 
   void fill_targets(Batch& targets) const;

@@ -4,9 +4,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "agent/algorithm.h"
 #include "nn/adam.h"
 
 namespace ovde {
+
+// TD3's actor (Fujimoto et al., 2018).
+struct Td3Options {
+  float smoothing = 0.2f;  // standard deviation of the noise on the target policy's actions
+  float clip = 0.5f;       // and its largest size
+  int delay = 2;           // updates of the critics for each of the actor and the target networks
+};
 
 struct LearnerOptions {
   int observation_size = 0;
@@ -15,6 +23,8 @@ struct LearnerOptions {
   int quantiles = 20;
   bool distributional =
       true;  // quantile loss and a target policy; otherwise squared loss and the online policy
+  PolicyKind policy = PolicyKind::gaussian;
+  Td3Options td3;  // for the deterministic policy
   int batch = 256;
   float discount = 0.99f;
   float polyak = 5e-3f;

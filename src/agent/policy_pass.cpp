@@ -15,17 +15,16 @@ std::span<const float> PolicyPass::forward(std::span<const double> observation) 
 
 void PolicyPass::head(std::span<const double> observation, ActorHead& head) {
   const auto out = forward(observation);
-  const int actions = action_size();
-  for (int d = 0; d < actions; ++d) {
-    head.mean[d] = out[d];
+  for (int d = 0; d < actions_; ++d) head.mean[d] = out[d];
+  for (int d = 0; d < pass_.outputs() - actions_; ++d) {
     head.std[d] =
-        std::exp(std::clamp(double{out[actions + d]}, double{kMinLogStd}, double{kMaxLogStd}));
+        std::exp(std::clamp(double{out[actions_ + d]}, double{kMinLogStd}, double{kMaxLogStd}));
   }
 }
 
 void PolicyPass::act(std::span<const double> observation, std::span<double> action) {
   const auto out = forward(observation);
-  for (int d = 0; d < action_size(); ++d) action[d] = std::tanh(double{out[d]});
+  for (int d = 0; d < actions_; ++d) action[d] = std::tanh(double{out[d]});
 }
 
 }  // namespace ovde

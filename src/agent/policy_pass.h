@@ -1,4 +1,5 @@
-// The actor network at one observation: its Gaussian before the squash.
+// The actor network at one observation: its Gaussian before the squash, or its mean alone where the
+// policy is deterministic and the network has no more outputs than actions.
 #pragma once
 
 #include <span>
@@ -10,14 +11,15 @@ namespace ovde {
 
 class PolicyPass {
  public:
-  explicit PolicyPass(const MlpShape& actor_shape) : pass_(actor_shape) {}
+  PolicyPass(const MlpShape& actor_shape, int actions) : pass_(actor_shape), actions_(actions) {}
 
   // Takes over the actor's parameters; call it again when they have changed.
   void load(std::span<const float> parameters) { pass_.load(parameters); }
 
   int observation_size() const { return pass_.inputs(); }
-  int action_size() const { return pass_.outputs() / 2; }
+  int action_size() const { return actions_; }
 
+  // The standard deviation stays as it is where the policy has none of its own.
   void head(std::span<const double> observation, ActorHead& head);
 
   // tanh(mean): how a trained policy acts.
@@ -27,6 +29,7 @@ class PolicyPass {
   std::span<const float> forward(std::span<const double> observation);
 
   SinglePass pass_;
+  int actions_;
 };
 
 }  // namespace ovde

@@ -105,9 +105,9 @@ double QuantileCritic::learning_flop() const {
 
 double QuantileCritic::action_gradient_flop() const {
   const auto &first = shape_.layer(0), &last = shape_.layer(shape_.layers() - 1);
-  const double way_back = shape_.products(1) - double(last.inputs) * last.outputs +
-                          double(action_gradient_.features()) * first.outputs;
-  return 2.0 * batch_ * (shape_.products() + way_back);
+  return 2.0 * batch_ *
+         (shape_.products(1) - double(last.inputs) * last.outputs +
+          double(action_gradient_.features()) * first.outputs);
 }
 
 }  // namespace ovde

@@ -27,6 +27,7 @@ class QuantileCritic final : public Critic {
   void restored() override;
 
   double learning_flop() const override;
+  double evaluation_flop() const override { return 2.0 * batch_ * shape_.products(); }
   double action_gradient_flop() const override;
 
  private:

@@ -22,6 +22,12 @@ RowMap row(Batch& batch, int b, int feature) { return RowMap(batch.row(b, featur
 
 }  // namespace
 
+void squash(const Batch& u, Batch& action, Blocks blocks) {
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int d = 0; d < action.features(); ++d) row(action, b, d) = row(u, b, d).tanh();
+  }
+}
+
 void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks) {
   const int actions = sampled.action.features();
   const float half_log_two_pi = 0.5f * std::log(2 * std::numbers::pi_v<float>);

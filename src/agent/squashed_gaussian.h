@@ -25,6 +25,9 @@ struct SampledActions {
   Batch log_probability;  // (1 x batch)
 };
 
+// a = tanh(u), of every row of `u`.
+void squash(const Batch& u, Batch& action, Blocks blocks);
+
 // Fills all but the noise.
 void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks);
 

@@ -23,10 +23,10 @@ struct Member {
   OptionValues Config::*values;
 };
 constexpr Member kMembers[] = {
-    {"task", &Config::task_options},     {"noise", &Config::noise},
-    {"network", &Config::network},       {"critic", &Config::critic},
-    {"explore", &Config::explore},       {"train", &Config::train},
-    {"checkpoint", &Config::checkpoint},
+    {"task", &Config::task_options}, {"noise", &Config::noise},
+    {"network", &Config::network},   {"critic", &Config::critic},
+    {"explore", &Config::explore},   {"td3", &Config::td3},
+    {"train", &Config::train},       {"checkpoint", &Config::checkpoint},
 };
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {

@@ -23,6 +23,7 @@ struct Config {
   OptionValues network;
   OptionValues critic;
   OptionValues explore;
+  OptionValues td3;
   OptionValues train;
   OptionValues checkpoint;
 };

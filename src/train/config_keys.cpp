@@ -123,6 +123,35 @@ ConfigTable explore_table() {
           }};
 }
 
+ConfigTable td3_table() {
+  return {
+      "td3",
+      "the deterministic policy of td3 and ovde_td3",
+      {
+          {{.name = "noise",
+            .standard = 0.1,
+            .help = "standard deviation of the noise added to the squashed action while exploring",
+            .low = 0,
+            .high = 10}},
+          {{.name = "smoothing",
+            .standard = 0.2,
+            .help = "standard deviation of the noise on the target policy's actions",
+            .low = 0,
+            .high = 10}},
+          {{.name = "clip",
+            .standard = 0.5,
+            .help = "largest size of that noise",
+            .low = 0,
+            .high = 2}},
+          {{.name = "delay",
+            .standard = 2.0,
+            .help = "updates of the critics for each of the actor and the target networks",
+            .low = 1,
+            .high = 1000,
+            .integer = true}},
+      }};
+}
+
 ConfigTable train_table() {
   return {
       "train",
@@ -207,9 +236,9 @@ ConfigTable checkpoint_table() {
 }  // namespace
 
 const std::vector<ConfigTable>& config_tables() {
-  static const std::vector<ConfigTable> all = {run_table(),     task_table(),      noise_table(),
-                                               network_table(), critic_table(),    explore_table(),
-                                               train_table(),   checkpoint_table()};
+  static const std::vector<ConfigTable> all = {run_table(),     task_table(),   noise_table(),
+                                               network_table(), critic_table(), explore_table(),
+                                               td3_table(),     train_table(),  checkpoint_table()};
   return all;
 }
 

@@ -120,7 +120,9 @@ void write_policy(const std::filesystem::path& path, const PolicyContents& polic
 
 struct Policy::Inside {
   Inside(const MlpShape& shape, std::span<const float> parameters, Tensor low, Tensor high)
-      : pass(shape), low(std::move(low)), high(std::move(high)) {
+      : pass(shape, static_cast<int>(low.values.size())),
+        low(std::move(low)),
+        high(std::move(high)) {
     pass.load(parameters);
   }
   PolicyPass pass;
@@ -135,10 +137,11 @@ Policy::~Policy() = default;
 Policy Policy::load(const std::string& file) {
   const StoredPolicy stored(file);
   const auto [shape, parameters] = stored.network("actor");
-  if (shape.outputs() % 2 != 0) stored.refuse("its actor has an odd number of outputs");
   const Tensor &low = stored.find("action_low"), &high = stored.find("action_high");
-  const auto actions = static_cast<std::size_t>(shape.outputs() / 2);
-  if (low.values.size() != actions || high.values.size() != actions)
+  // the actor gives mean and spread of every action, or the mean alone
+  const auto actions = static_cast<int>(low.values.size());
+  if (high.values.size() != low.values.size() ||
+      (shape.outputs() != 2 * actions && shape.outputs() != actions))
     stored.refuse("its action box has a wrong size");
   return Policy(std::make_unique<Inside>(shape, parameters, low, high));
 }

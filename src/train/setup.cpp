@@ -40,6 +40,11 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
     learner.hidden.push_back(static_cast<int>(width));
   learner.quantiles = config.critic.integer("quantiles");
   learner.distributional = options.algorithm.distributional;
+  learner.policy = options.algorithm.policy;
+  learner.td3.smoothing = static_cast<float>(config.td3.number("smoothing"));
+  learner.td3.clip = static_cast<float>(config.td3.number("clip"));
+  learner.td3.delay = config.td3.integer("delay");
+  options.action_noise = config.td3.number("noise");
   learner.batch = config.train.integer("batch");
   learner.discount = static_cast<float>(config.train.number("discount"));
   learner.polyak = static_cast<float>(config.train.number("polyak"));

@@ -37,7 +37,8 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
     initialise(shape, seed, network++, actor ? 0.1f : 0.5f, values);
     for (std::size_t i = 0; i < last.weights; ++i) values[i] *= 5;  // fit for a width of 16
     if (actor) {
-      for (int d = shape.outputs() / 2; d < shape.outputs(); ++d) values[last.bias + d] -= 1;
+      for (int d = learner.options().action_size; d < shape.outputs(); ++d)
+        values[last.bias + d] -= 1;
     }
   }
   learner.restored();

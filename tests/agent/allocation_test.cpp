@@ -75,6 +75,7 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   learner.batch = 48;
   learner.distributional = algorithm.distributional;
   learner.quantiles = algorithm.distributional ? 7 : 1;
+  learner.policy = algorithm.policy;
   for (const auto form : {GradientForm::unit, GradientForm::full}) {
     for (const int samples : {0, 3}) {
       const auto agent =
@@ -98,8 +99,8 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllocationTest,
-                         testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q",
-                                         "ovde_m"),
+                         testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m",
+                                         "ovde_td3"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

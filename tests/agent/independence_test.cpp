@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "agent/agent.h"
@@ -14,13 +15,15 @@
 namespace ovde {
 namespace {
 
-LearnerOptions options_of(bool distributional, int batch, std::uint64_t seed) {
+LearnerOptions options_of(const std::string& name, int batch, std::uint64_t seed) {
+  const Algorithm& algorithm = find_algorithm(name);
   LearnerOptions options;
   options.observation_size = 5;
   options.action_size = 3;
   options.hidden = {40, 24};
-  options.quantiles = distributional ? 5 : 1;
-  options.distributional = distributional;
+  options.quantiles = algorithm.distributional ? 5 : 1;
+  options.distributional = algorithm.distributional;
+  options.policy = algorithm.policy;
   options.batch = batch;
   options.seed = seed;
   return options;
@@ -39,7 +42,7 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
 }
 
-class IndependenceTest : public testing::TestWithParam<std::pair<bool, int>> {
+class IndependenceTest : public testing::TestWithParam<std::pair<std::string, int>> {
  protected:
   LearnerOptions options = options_of(GetParam().first, GetParam().second, 1);
   Replay replay = filled_replay(5, 3, 500);
@@ -110,12 +113,13 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, IndependenceTest,
-                         testing::Values(std::pair{true, 64}, std::pair{true, 100},
-                                         std::pair{true, 1}, std::pair{false, 100}));
+                         testing::Values(std::pair{"dsac", 64}, std::pair{"dsac", 100},
+                                         std::pair{"dsac", 1}, std::pair{"sac", 100},
+                                         std::pair{"td3", 100}, std::pair{"td3", 1}));
 
 TEST(Agent, ActsTheSameWithAndWithoutATeam) {
   for (const Algorithm& algorithm : algorithms()) {
-    AgentOptions options{algorithm, options_of(algorithm.distributional, 32, 3), {}, 100};
+    AgentOptions options{algorithm, options_of(algorithm.name, 32, 3), {}, 100};
     const auto alone = make_agent(options), helped = make_agent(options);
     Team team(2);
     helped->use(&team);

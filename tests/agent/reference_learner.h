@@ -1,7 +1,7 @@
-// One update of SAC or DSAC in double precision, a sample at a time: what DESIGN calls the critic,
-// actor and temperature losses, their gradients by textbook back-propagation, Adam and Polyak
-// averaging. Shares with the learner the layout of parameters and the numbering of random numbers,
-// nothing else.
+// One update of SAC, DSAC or TD3 in double precision, a sample at a time: what DESIGN calls the
+// critic, actor and temperature losses, their gradients by textbook back-propagation, Adam and
+// Polyak averaging. Shares with the learner the layout of parameters and the numbering of random
+// numbers, nothing else.
 #pragma once
 
 #include <array>
@@ -90,9 +90,16 @@ struct LearnerReference {
     double log_probability = 0;
   };
 
+  bool deterministic() const { return options.policy == PolicyKind::deterministic; }
+
+  // The policy's own action: without noise where it is deterministic.
   Sampled sample(const Vec& parameters, const Vec& observation, const Vec& noise) const {
     const Vec head = mlp(actor_shape, parameters, observation);
     Sampled out;
+    if (deterministic()) {
+      for (const double u : head) out.action.push_back(std::tanh(u));
+      return out;
+    }
     for (int d = 0; d < options.action_size; ++d) {
       const double log_std = std::min(std::max(head[options.action_size + d], -20.0), 2.0);
       const double a = std::tanh(head[d] + std::exp(log_std) * noise[d]);
@@ -114,10 +121,22 @@ struct LearnerReference {
     return sum / options.quantiles;
   }
 
+  // The action at s' of the target policy, smoothed by clipped noise where it is deterministic.
+  Sampled next_action(const Sample& s) const {
+    Sampled next = sample(options.distributional ? actor.target : actor.parameters,
+                          s.next_observation, s.next_noise);
+    if (!deterministic()) return next;
+    const double clip = options.td3.clip;
+    for (int d = 0; d < options.action_size; ++d) {
+      const double noise = std::max(-clip, std::min(options.td3.smoothing * s.next_noise[d], clip));
+      next.action[d] = std::max(-1.0, std::min(next.action[d] + noise, 1.0));
+    }
+    return next;
+  }
+
   // y_i of one sample.
   Vec targets(const Sample& s) const {
-    const Sampled next = sample(options.distributional ? actor.target : actor.parameters,
-                                s.next_observation, s.next_noise);
+    const Sampled next = next_action(s);
     const Vec input = join(s.next_observation, next.action);
     const Vec z1 = mlp(critic_shape, critic[0].target, input);
     const Vec z2 = mlp(critic_shape, critic[1].target, input);
@@ -178,9 +197,14 @@ struct LearnerReference {
                                         mlp_layers(critic_shape, critic[k].parameters, input),
                                         Vec(options.quantiles, 1.0 / options.quantiles), unused);
 
-      Vec delta(2 * options.action_size);
+      Vec delta(actor_shape.outputs());
       for (int d = 0; d < options.action_size; ++d) {
-        const double a = action[d], slope = 1 - a * a, raw = head[options.action_size + d];
+        const double a = action[d], slope = 1 - a * a;
+        if (deterministic()) {
+          delta[d] = -by_input[options.observation_size + d] * slope / options.batch;
+          continue;
+        }
+        const double raw = head[options.action_size + d];
         const double by_u = alpha() * 2 * a * slope / (slope + 1e-6) -
                             by_input[options.observation_size + d] * slope;
         delta[d] = by_u / options.batch;
@@ -199,17 +223,14 @@ struct LearnerReference {
     const double t = static_cast<double>(updates) + 1;
     UpdateReport report;
 
-    // temperature: gradient of -log_alpha * mean(log pi + H), H = -dim(A)
-    double entropy_gap = 0;
-    for (const Sample& s : batch) {
-      entropy_gap +=
-          (sample(actor.parameters, s.observation, s.noise).log_probability - options.action_size) /
-          options.batch;
+    if (!deterministic()) {
+      update_temperature(batch, t);
+      report.temperature = alpha();
     }
-    Net scalar{{log_alpha[0]}, {log_alpha[1]}, {log_alpha[2]}, {0}};
-    scalar.step(options.adam, t, {-entropy_gap}, 0);
-    log_alpha = {scalar.parameters[0], scalar.first_moment[0], scalar.second_moment[0]};
-    report.temperature = alpha();
+
+    // TD3 moves the actor and all target networks every few updates only
+    const int delay = deterministic() ? options.td3.delay : 1;
+    const bool moves = (updates + 1) % delay == 0;
 
     // critics, both with targets from before the update
     std::vector<Vec> y;
@@ -224,17 +245,30 @@ struct LearnerReference {
         for (double& x : slope) x /= options.batch;
         mlp_backward(critic_shape, net.parameters, layers, slope, gradient);
       }
-      net.step(options.adam, t, gradient, options.polyak);
+      net.step(options.adam, t, gradient, moves ? options.polyak : 0);
     }
 
     // the actor, by the critics just updated
     report.actor_loss = actor_loss(actor.parameters, batch);
-    actor.step(options.adam, t, actor_gradient(batch), options.polyak);
+    if (moves) actor.step(options.adam, t / delay, actor_gradient(batch), options.polyak);
     ++updates;
     return report;
   }
 
-  double alpha() const { return std::exp(log_alpha[0]); }
+  // By the gradient of -log_alpha * mean(log pi + H), H = -dim(A).
+  void update_temperature(const std::vector<Sample>& batch, double t) {
+    double entropy_gap = 0;
+    for (const Sample& s : batch) {
+      entropy_gap +=
+          (sample(actor.parameters, s.observation, s.noise).log_probability - options.action_size) /
+          options.batch;
+    }
+    Net scalar{{log_alpha[0]}, {log_alpha[1]}, {log_alpha[2]}, {0}};
+    scalar.step(options.adam, t, {-entropy_gap}, 0);
+    log_alpha = {scalar.parameters[0], scalar.first_moment[0], scalar.second_moment[0]};
+  }
+
+  double alpha() const { return deterministic() ? 0 : std::exp(log_alpha[0]); }
 
   LearnerOptions options;
   MlpShape actor_shape, critic_shape;

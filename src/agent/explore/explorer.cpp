@@ -5,7 +5,7 @@ namespace ovde {
 std::unique_ptr<Explorer> make_explorer(const Algorithm& algorithm, const ExploreOptions& options,
                                         int actions, int quantiles) {
   switch (algorithm.behaviour) {
-    case Behaviour::gaussian:
+    case Behaviour::policy:
       return nullptr;
     case Behaviour::oac:
       return make_oac_explorer(options, actions, quantiles);

@@ -46,7 +46,7 @@ class Explorer {
                        CriticPair& critics, Random& random, std::span<double> mean) = 0;
 };
 
-// Null for Behaviour::gaussian: the policy explores by its own noise alone.
+// Null for Behaviour::policy: the policy explores by its own noise alone.
 std::unique_ptr<Explorer> make_explorer(const Algorithm& algorithm, const ExploreOptions& options,
                                         int actions, int quantiles);
 

@@ -1,0 +1,126 @@
+// How an agent with a deterministic policy (TD3) acts: its noise comes after the squash, and its
+// first actions from everywhere.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "agent/actor_critic_agent.h"
+#include "agent_fixture.h"
+
+namespace ovde {
+namespace {
+
+const std::vector<double> kObservation = {0.3, -1, 0.5, 2, -0.2};
+
+AgentOptions options_of(const std::string& name, double noise) {
+  AgentOptions options;
+  options.algorithm = find_algorithm(name);
+  options.learner.observation_size = 5;
+  options.learner.action_size = 3;
+  options.learner.hidden = {16, 16};
+  options.learner.quantiles = 5;
+  options.learner.policy = options.algorithm.policy;
+  options.learner.seed = 4;
+  options.replay = 100;
+  options.action_noise = noise;
+  return options;
+}
+
+struct Moments {
+  double mean = 0, variance = 0, low = 1, high = -1;
+};
+
+// Of the first dimension over many actions.
+template <typename Act>
+Moments moments_of(Act act) {
+  constexpr int kCount = 20000;
+  Moments m;
+  double squares = 0;
+  std::vector<double> action(3);
+  for (int i = 0; i < kCount; ++i) {
+    act(action);
+    m.mean += action[0] / kCount;
+    squares += action[0] * action[0] / kCount;
+    m.low = std::min(m.low, action[0]);
+    m.high = std::max(m.high, action[0]);
+  }
+  m.variance = squares - m.mean * m.mean;
+  return m;
+}
+
+// Sets the mean of the first action before the squash, whatever the observation.
+void set_mean(ActorCriticAgent& agent, float mean) {
+  const MlpShape shape = agent.learner().actor_shape();
+  const auto& last = shape.layer(shape.layers() - 1);
+  for (auto& [name, values] : agent.state().arrays) {
+    if (name != "actor.parameters") continue;
+    std::ranges::fill(values.subspan(last.weights), 0.0f);
+    values[last.bias] = mean;
+  }
+  agent.restored();
+}
+
+TEST(DeterministicPolicy, ExploresByNoiseAfterTheSquash) {
+  ActorCriticAgent agent(options_of("td3", 0.1));
+  set_mean(agent, 0.5f);
+  const auto m = moments_of([&](auto& action) { agent.explore(kObservation, false, action); });
+  EXPECT_NEAR(m.mean, std::tanh(0.5), 0.004);
+  EXPECT_NEAR(std::sqrt(m.variance), 0.1, 0.002);
+}
+
+TEST(DeterministicPolicy, ClipsTheNoisyAction) {
+  ActorCriticAgent agent(options_of("td3", 0.1));
+  set_mean(agent, 2.0f);  // tanh(2) = 0.964
+  const auto m = moments_of([&](auto& action) { agent.explore(kObservation, false, action); });
+  EXPECT_EQ(m.high, 1);
+  // E[min(X, 1)] for X ~ N(tanh 2, 0.1)
+  const double t = (1 - std::tanh(2.0)) / 0.1, phi = std::exp(-t * t / 2) / std::sqrt(2 * M_PI);
+  const double above = 0.5 * std::erfc(t / std::sqrt(2.0));
+  EXPECT_NEAR(m.mean, std::tanh(2.0) - 0.1 * (phi - t * above), 0.003);
+}
+
+TEST(DeterministicPolicy, WarmsUpWithActionsFromEverywhere) {
+  ActorCriticAgent agent(options_of("ovde_td3", 0.1));
+  const auto m = moments_of([&](auto& action) { agent.explore(kObservation, true, action); });
+  EXPECT_NEAR(m.mean, 0, 0.02);
+  EXPECT_NEAR(m.variance, 1.0 / 3, 0.01);
+  EXPECT_LT(m.low, -0.99);
+  EXPECT_GT(m.high, 0.99);
+}
+
+TEST(DeterministicPolicy, WithoutNoiseExploresAsItActs) {
+  ActorCriticAgent agent(options_of("td3", 0));
+  std::vector<double> explored(3), acted(3);
+  agent.explore(kObservation, false, explored);
+  agent.act(kObservation, acted);
+  EXPECT_EQ(explored, acted);
+}
+
+// OVD-Explorer moves the mean before the squash, exactly as it does for the Gaussian policy.
+TEST(DeterministicPolicy, IsMovedByOvdExplorerBeforeTheSquash) {
+  const AgentOptions options = options_of("ovde_td3", 0);
+  ActorCriticAgent agent(options);
+  spread_parameters(agent.learner(), 7);
+  const auto pair = make_critic_pair(options.learner);
+  pair->load(agent.learner().critic(0), agent.learner().critic(1));
+  std::vector<double> acted(3), moved(3), explored(3);
+  agent.act(kObservation, acted);
+  ActorHead head(3);
+  for (int d = 0; d < 3; ++d) head.mean[d] = moved[d] = std::atanh(acted[d]);
+  Random random;
+  const auto explorer = make_ovd_explorer(CurrentReturn::gaussian, options.explore, 3, 5);
+  const double m = explorer->shift(std::vector<float>(kObservation.begin(), kObservation.end()),
+                                   head, *pair, random, moved);
+
+  const Decision decision = agent.explore(kObservation, false, explored);
+  EXPECT_NEAR(decision.m, m, 1e-6);
+  EXPECT_NEAR(decision.shift, options.explore.alpha * m, 1e-6);
+  for (int d = 0; d < 3; ++d) {
+    EXPECT_NEAR(explored[d], std::tanh(moved[d]), 1e-6);
+    EXPECT_NE(explored[d], acted[d]);
+  }
+}
+
+}  // namespace
+}  // namespace ovde
