@@ -42,14 +42,23 @@ inline void multiply(int depth, const float* __restrict panel, const float* __re
   }
 }
 
-// Rows o .. o+kRows-1 of `weights`, columns of one chunk, as the product over all samples.
-template <int V>
+// Rows o .. o+kRows-1 of `weights`, columns of one chunk, as the product over all samples; with
+// kAdd, added to what is there.
+template <int V, bool kAdd>
 inline void gradient_tile(int samples, const float* panel, const float* inputs, int rows,
                           float* weights, int stride) {
-  Tile<V> tile{};
-  multiply<V>(samples, panel, inputs, V * kVector, tile);
-  // a loop of constant length with a test inside: the tile is never indexed by a variable and stays
+  // loops of constant length with a test inside: the tile is never indexed by a variable and stays
   // in registers
+  Tile<V> tile{};
+  if (kAdd) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      if (r < rows) {
+        for (int v = 0; v < V; ++v) tile.value[r][v] = load(weights + r * stride + v * kVector);
+      }
+    }
+  }
+  multiply<V>(samples, panel, inputs, V * kVector, tile);
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     if (r < rows) {
@@ -58,13 +67,13 @@ inline void gradient_tile(int samples, const float* panel, const float* inputs, 
   }
 }
 
-template <int V>
+template <int V, bool kAdd>
 void gradient_chunk(int samples, const GradientScratch& scratch, const float* inputs, int outputs,
                     float* weights, int stride) {
   for (int o = 0; o < outputs; o += kRows) {
     const float* panel = scratch.outputs.data() + static_cast<std::size_t>(o) * samples;
-    gradient_tile<V>(samples, panel, inputs, std::min(kRows, outputs - o), weights + o * stride,
-                     stride);
+    gradient_tile<V, kAdd>(samples, panel, inputs, std::min(kRows, outputs - o),
+                           weights + o * stride, stride);
   }
 }
 
@@ -159,8 +168,11 @@ GradientScratch::GradientScratch(int widest, int samples)
     : inputs(static_cast<std::size_t>(round_up(widest, kLanes)) * round_up(samples, kLanes)),
       outputs(static_cast<std::size_t>(round_up(widest, kRows)) * round_up(samples, kLanes)) {}
 
-void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
-                     float* bias, GradientScratch& scratch) {
+namespace {
+
+template <bool kAdd>
+void weight_product(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
+                    float* bias, GradientScratch& scratch) {
   const int samples = (blocks.last - blocks.first) * kLanes;
 
   // dy -> panels of outputs, and its row sums
@@ -179,7 +191,7 @@ void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weig
     for (int b = blocks.first; b < blocks.last; ++b) {
       for (int v = 0; v < kVectorsPerBlock; ++v) sum += load(dy.row(b, o) + v * kVector);
     }
-    bias[o] = sum_lanes(sum);
+    bias[o] = kAdd ? bias[o] + sum_lanes(sum) : sum_lanes(sum);
   }
 
   // x -> chunks of inputs; the last one as many vectors wide as it needs
@@ -203,21 +215,33 @@ void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weig
     }
     switch (vectors) {
       case 1:
-        gradient_chunk<1>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        gradient_chunk<1, kAdd>(samples, scratch, chunk, dy.features(), weights + i, stride);
         break;
       case 2:
-        gradient_chunk<2>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        gradient_chunk<2, kAdd>(samples, scratch, chunk, dy.features(), weights + i, stride);
         break;
 #if !defined(__AVX__)
       case 3:
-        gradient_chunk<3>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        gradient_chunk<3, kAdd>(samples, scratch, chunk, dy.features(), weights + i, stride);
         break;
       case 4:
-        gradient_chunk<4>(samples, scratch, chunk, dy.features(), weights + i, stride);
+        gradient_chunk<4, kAdd>(samples, scratch, chunk, dy.features(), weights + i, stride);
         break;
 #endif
     }
   }
+}
+
+}  // namespace
+
+void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
+                     float* bias, GradientScratch& scratch) {
+  weight_product<false>(dy, x, blocks, weights, stride, bias, scratch);
+}
+
+void add_weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
+                         float* bias, GradientScratch& scratch) {
+  weight_product<true>(dy, x, blocks, weights, stride, bias, scratch);
 }
 
 }  // namespace ovde

@@ -60,4 +60,8 @@ struct GradientScratch {
 void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
                      float* bias, GradientScratch& scratch);
 
+// The same, added to what is there: for a batch that is worked through in parts.
+void add_weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
+                         float* bias, GradientScratch& scratch);
+
 }  // namespace ovde

@@ -1,0 +1,145 @@
+// Implicit quantile network (Dabney et al., 2018): a function z(x, tau) of an input x and a
+// fraction tau, over one flat parameter buffer that the caller owns. Knows nothing of losses or of
+// reinforcement learning.
+//
+//   features = relu(norm(linear(x))), once or more        hidden[0] .. hidden[n-2] wide
+//   gate     = sigmoid(norm(linear(cos(pi j tau))))       j = 1 .. 64
+//   merged   = relu(norm(linear(features * gate)))        hidden[n-1] wide
+//   z        = linear(merged)
+//
+// It works through a batch by blocks of kLanes samples: the features of a block are computed once,
+// then its samples at their first fractions, at their second, and so on, while all of that lies in
+// the cache.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nn/layer_norm.h"
+#include "nn/mlp.h"
+
+namespace ovde {
+
+inline constexpr int kCosines = 64;
+
+// Where the layers lie in the flat buffer: weights and biases as those of an Mlp, then gain and
+// shift of the layer's normalisation.
+class IqnShape {
+ public:
+  struct Layer : MlpShape::Layer {
+    std::size_t gain, shift;  // offsets; the output layer has none
+  };
+
+  IqnShape() = default;
+  IqnShape(int inputs, const std::vector<int>& hidden);  // at least two hidden layers
+
+  int inputs() const { return layers_.front().inputs; }
+  int feature_layers() const { return static_cast<int>(layers_.size()) - 3; }
+  const Layer& features(int index) const { return layers_[index]; }
+  const Layer& gate() const { return layers_[layers_.size() - 3]; }
+  const Layer& merge() const { return layers_[layers_.size() - 2]; }
+  const Layer& output() const { return layers_.back(); }
+  const std::vector<Layer>& layers() const { return layers_; }
+  std::size_t size() const { return size_; }  // floats in the buffer, padding included
+
+ private:
+  std::vector<Layer> layers_;  // features, gate, merge, output
+  std::size_t size_ = 0;
+};
+
+// As PyTorch does by default: weights and biases U(+-1/sqrt(fan-in)), gains 1, shifts 0.
+void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
+                std::span<float> parameters);
+
+// What a forward pass through one block of samples leaves.
+struct IqnActivations {
+  IqnActivations() = default;
+  // Without a way back the fractions take turns in the same place.
+  IqnActivations(const IqnShape& shape, int fractions, Mlp::Use use);
+
+  struct Features {
+    Batch normal, output;  // (width x kLanes): before gain and shift, and after the ReLU
+    Lanes scale;           // of the normalisation
+  };
+  Batch input;  // (inputs x kLanes)
+  std::vector<Features> features;
+
+  // a block of columns for each fraction
+  int places = 0;
+  Batch cosines;            // (64 x columns)
+  Batch gate_normal, gate;  // (features x columns)
+  Batch gated;              // features * gate
+  Batch merged_normal;      // (merged x columns)
+  std::vector<Lanes> gate_scale, merged_scale;
+};
+
+// What the way back through one block of samples needs beside the activations.
+struct IqnDeltas {
+  IqnDeltas() = default;
+  IqnDeltas(const IqnShape& shape, int fractions);
+
+  std::vector<Batch> features;      // (width x kLanes): of each feature layer's output
+  Batch input;                      // (inputs x kLanes)
+  Batch gated;                      // (features x columns)
+  Batch merged;                     // (merged x columns)
+  Batch gate_gain, gate_shift;      // (features x kLanes): sums over the fractions
+  Batch merged_gain, merged_shift;  // (merged x kLanes)
+  GradientScratch scratch;
+};
+
+// A network laid out for products: call pack() whenever its parameters have changed.
+class Iqn {
+ public:
+  Iqn() = default;
+  // With a backward pass, the gradient with respect to inputs first_input .. first_input + inputs -
+  // 1 is available too.
+  Iqn(const IqnShape& shape, Mlp::Use use, int first_input = 0, int inputs = 0);
+
+  const IqnShape& shape() const { return shape_; }
+  void pack(std::span<const float> parameters);
+
+  // The values (fractions x samples) of one block of samples at these fractions (likewise).
+  void forward(std::span<const float> parameters, const Batch& input, const Batch& fractions,
+               int block, IqnActivations& activations, Batch& values) const;
+
+  // From the gradient of these values (fractions x samples) to that of every parameter, which is
+  // added to `gradient` (padding stays as it is).
+  void backward(std::span<const float> parameters, const Batch& value_gradient, int block,
+                const IqnActivations& activations, IqnDeltas& deltas,
+                std::span<float> gradient) const;
+
+  // The same to the chosen inputs (inputs x samples); no parameter gradients.
+  void backward_to_input(std::span<const float> parameters, const Batch& value_gradient, int block,
+                         const IqnActivations& activations, IqnDeltas& deltas,
+                         Batch& input_gradient) const;
+
+ private:
+  void compute_features(const float* parameters, IqnActivations& activations) const;
+  void compute_gate(const float* parameters, int place, IqnActivations& activations) const;
+  void compute_value(const float* parameters, int place, IqnActivations& activations,
+                     float* value) const;
+
+  template <bool kParameters>
+  void back_to_features(const float* parameters, const Batch& value_gradient, int block,
+                        const IqnActivations& activations, IqnDeltas& deltas) const;
+  template <bool kParameters>
+  void back_through_merge(const float* parameters, const float* value_gradient, int place,
+                          const IqnActivations& activations, IqnDeltas& deltas) const;
+  template <bool kParameters>
+  void back_through_gate(const float* parameters, int place, const IqnActivations& activations,
+                         IqnDeltas& deltas) const;
+  void back_through_feature_layer(const float* parameters, int layer,
+                                  const IqnActivations& activations, IqnDeltas& deltas,
+                                  float* gradient) const;
+
+  IqnShape shape_;
+  Mlp::Use use_ = Mlp::Use::forward;
+  int first_input_ = 0;
+  std::vector<Panels> forward_;   // features, gate, merge
+  std::vector<Panels> backward_;  // transposed weights of the features (of the first the chosen
+                                  // inputs only)
+  Panels merge_backward_;
+};
+
+}  // namespace ovde

@@ -1,0 +1,55 @@
+#include "nn/vector_math.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace ovde {
+namespace {
+
+float one(Vector (*f)(Vector), float x) { return f(splat(x))[kVector - 1]; }
+
+TEST(VectorMath, ExponentialMatchesDoublePrecision) {
+  for (float x = -87; x <= 87; x += 0.0137f) {
+    const double expected = std::exp(double{x});
+    ASSERT_NEAR(one(exponential, x), expected, 2.5e-7 * expected) << x;
+  }
+  EXPECT_EQ(one(exponential, 0), 1);
+  EXPECT_EQ(one(exponential, 1e30f), one(exponential, 87));
+  EXPECT_EQ(one(exponential, -1e30f), one(exponential, -87));
+}
+
+TEST(VectorMath, SigmoidMatchesDoublePrecision) {
+  for (float x = -80; x <= 80; x += 0.0137f) {
+    const double expected = 1 / (1 + std::exp(-double{x}));
+    ASSERT_NEAR(one(sigmoid, x), expected, 4e-7 * expected) << x;
+  }
+  EXPECT_EQ(one(sigmoid, 0), 0.5f);
+  EXPECT_EQ(one(sigmoid, 1e30f), 1);
+}
+
+TEST(VectorMath, CosineMatchesDoublePrecision) {
+  for (float x = -70; x <= 70; x += 0.00137f) {
+    ASSERT_NEAR(one(cosine_pi, x), std::cos(std::numbers::pi * double{x}), 2e-7) << x;
+  }
+  for (int i = 0; i <= 64; ++i) {
+    EXPECT_FLOAT_EQ(one(cosine_pi, static_cast<float>(i)), i % 2 == 0 ? 1.0f : -1.0f);
+    EXPECT_NEAR(one(cosine_pi, static_cast<float>(i) + 0.5f), 0, 1e-7);
+  }
+}
+
+TEST(VectorMath, ReluCutsAtZero) {
+  EXPECT_EQ(one(relu, -1e-30f), 0);
+  EXPECT_EQ(one(relu, 0), 0);
+  EXPECT_EQ(one(relu, 2.5f), 2.5f);
+}
+
+TEST(VectorMath, NotANumberStaysOne) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto f : {relu, exponential, sigmoid, cosine_pi}) EXPECT_TRUE(std::isnan(one(f, nan)));
+}
+
+}  // namespace
+}  // namespace ovde
