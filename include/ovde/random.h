@@ -23,6 +23,7 @@ enum class Stream : std::uint32_t {
   disturbance = 8,       // injected noise (noise.*), independent of the environment's own
   explorer = 9,          // samples of the optimistic value distribution
   bootstrap = 10,        // statistics
+  fractions = 11,        // at which an update asks implicit quantile networks
   user = 1000,           // first number free for a user's own streams
 };
 

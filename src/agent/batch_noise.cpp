@@ -27,4 +27,16 @@ void fill_batch_noise(std::uint64_t seed, Stream stream, std::uint64_t update, B
   }
 }
 
+void fill_batch_uniform(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& numbers,
+                        Blocks blocks) {
+  const std::uint64_t row = noise_row(numbers.samples());
+  for (int d = 0; d < numbers.features(); ++d) {
+    const std::uint64_t first = (update * numbers.features() + d) * row;
+    for (int s = blocks.first * kLanes; s < blocks.last * kLanes; s += 4) {
+      const auto words = Random::block(seed, stream, 0, (first + s) / 4);
+      for (int i = 0; i < 4; ++i) numbers.at(d, s + i) = static_cast<float>(words[i]) * 0x1p-32f;
+    }
+  }
+}
+
 }  // namespace ovde

@@ -17,4 +17,8 @@ int noise_row(int batch);
 void fill_batch_noise(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& noise,
                       Blocks blocks);
 
+// The same with numbers U(0, 1).
+void fill_batch_uniform(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& numbers,
+                        Blocks blocks);
+
 }  // namespace ovde

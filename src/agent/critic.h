@@ -28,10 +28,11 @@ class Critic {
   virtual double learn(const Batch& state_action, const Batch& targets, const Batch& weight,
                        float polyak, std::uint64_t update) = 0;
 
-  // The values at (s, a), and their mean.
-  virtual void evaluate(const Batch& state_action, std::uint64_t update) = 0;
-  virtual const Batch& values() const = 0;  // (N x batch)
-  virtual const Batch& mean() const = 0;    // (1 x batch)
+  // The values at (s, a), and their mean. `differentiate`: action_gradient() will be asked.
+  virtual void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) = 0;
+  virtual const Batch& values() const = 0;         // (N x batch)
+  virtual const Batch* value_weights() const = 0;  // what each counts, N in all; null: all alike
+  virtual const Batch& mean() const = 0;           // (1 x batch)
 
   // d mean / d action (actions x batch) at the last evaluate(), zero where `chosen` (1 x batch) is.
   // Blocks that do not overlap may be worked on side by side.

@@ -51,7 +51,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   });
   team.run(2, [&](int k) {
     update_critic(k, moves ? options_.polyak : 0);
-    critics_[k]->evaluate(state_new_action_, updates_);
+    critics_[k]->evaluate(state_new_action_, moves, updates_);
   });
   team.run(2, [&](int half) {
     evaluate_actor(half);
@@ -147,7 +147,8 @@ void Learner::differentiate_actor(int half) {
 }
 
 ValueReport Learner::value_report() const {
-  return ovde::value_report(critics_[0]->values(), critics_[1]->values());
+  return ovde::value_report(critics_[0]->values(), critics_[1]->values(),
+                            critics_[0]->value_weights());
 }
 
 LearnerState Learner::state() {

@@ -16,10 +16,15 @@ struct Td3Options {
   int delay = 2;           // updates of the critics for each of the actor and the target networks
 };
 
+// How a distributional critic represents the return: fixed fractions, an output for each, or random
+// fractions that the network is given.
+enum class CriticHead { qr, iqn };
+
 struct LearnerOptions {
   int observation_size = 0;
   int action_size = 0;
   std::vector<int> hidden = {256, 256};
+  CriticHead head = CriticHead::qr;
   int quantiles = 20;
   bool distributional =
       true;  // quantile loss and a target policy; otherwise squared loss and the online policy

@@ -4,13 +4,14 @@
 
 namespace ovde {
 
-ValueReport value_report(const Batch& first, const Batch& second) {
+ValueReport value_report(const Batch& first, const Batch& second, const Batch* weights) {
   ValueReport report;
   QuantilePair z(first.features());
   for (int s = 0; s < first.samples(); ++s) {
     for (int i = 0; i < first.features(); ++i) {
       z.critic[0][i] = first.at(i, s);
       z.critic[1][i] = second.at(i, s);
+      if (weights) z.weight[i] = weights->at(i, s);
     }
     const Uncertainty u = uncertainty(z);
     report.mean += u.mean / first.samples();

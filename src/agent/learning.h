@@ -19,8 +19,9 @@ struct UpdateReport {
 struct ValueReport {
   double mean = 0, epistemic = 0, aleatoric = 0;
 };
-// Of two critics' quantiles (N x batch).
-ValueReport value_report(const Batch& first, const Batch& second);
+// Of two critics' quantiles (N x batch), and what each counts (likewise, N in all; null: all
+// alike).
+ValueReport value_report(const Batch& first, const Batch& second, const Batch* weights = nullptr);
 
 // Everything that an update reads and changes; after writing into it call restored().
 struct LearnerState {

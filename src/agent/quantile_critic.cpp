@@ -52,7 +52,7 @@ double QuantileCritic::learn(const Batch& state_action, const Batch& targets, co
   return loss;
 }
 
-void QuantileCritic::evaluate(const Batch& state_action, std::uint64_t) {
+void QuantileCritic::evaluate(const Batch& state_action, bool, std::uint64_t) {
   const Blocks blocks = all_blocks(mean_);
   online_.forward(net_.parameters, state_action, activations_, blocks);
   const int quantiles = shape_.outputs();

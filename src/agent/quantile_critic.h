@@ -18,8 +18,9 @@ class QuantileCritic final : public Critic {
   const Batch& target_values(const Batch& next_state_action, std::uint64_t update) override;
   double learn(const Batch& state_action, const Batch& targets, const Batch& weight, float polyak,
                std::uint64_t update) override;
-  void evaluate(const Batch& state_action, std::uint64_t update) override;
+  void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return activations_.output(); }
+  const Batch* value_weights() const override { return nullptr; }
   const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& chosen, Blocks blocks) override;
 

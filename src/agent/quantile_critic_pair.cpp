@@ -1,11 +1,6 @@
 #include "agent/quantile_critic_pair.h"
 
 #include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include <ovde/error.h>
 
 namespace ovde {
 
@@ -24,29 +19,15 @@ void QuantileCriticPair::load(std::span<const float> first, std::span<const floa
   pass_[1].load(second);
 }
 
-template <typename Work>
-void QuantileCriticPair::for_each_critic(Work&& work) {
-  if (team_) {
-    team_->run(2, work);
-  } else {
-    work(0);
-    work(1);
-  }
-}
-
 const QuantilePair& QuantileCriticPair::quantiles(std::span<const float> observation,
-                                                  std::span<const float> action) {
+                                                  std::span<const float> action, Random&) {
   for_each_critic([&](int k) {
     const auto input = pass_[k].input();
     std::ranges::copy(observation, input.begin());
     std::ranges::copy(action, input.begin() + observation_size_);
     std::ranges::copy(pass_[k].forward(), quantiles_.critic[k].begin());
   });
-  for (int k = 0; k < 2; ++k) {
-    for (const double z : quantiles_.critic[k]) {
-      if (!std::isfinite(z)) throw Error(fmt::format("a value of critic {} is {}", k + 1, z));
-    }
-  }
+  check_finite(quantiles_);
   return quantiles_;
 }
 

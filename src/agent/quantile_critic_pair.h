@@ -13,17 +13,12 @@ class QuantileCriticPair final : public CriticPair {
  public:
   QuantileCriticPair(const MlpShape& shape, int observation_size);
 
-  void use(Team* team) override { team_ = team; }
   void load(std::span<const float> first, std::span<const float> second) override;
-  const QuantilePair& quantiles(std::span<const float> observation,
-                                std::span<const float> action) override;
+  const QuantilePair& quantiles(std::span<const float> observation, std::span<const float> action,
+                                Random& random) override;
   void action_gradient(const QuantilePair& quantile_gradient, std::span<double> gradient) override;
 
  private:
-  template <typename Work>
-  void for_each_critic(Work&& work);
-
-  Team* team_ = nullptr;
   int observation_size_;
   std::array<SinglePass, 2> pass_;
   QuantilePair quantiles_;

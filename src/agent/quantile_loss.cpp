@@ -9,9 +9,14 @@ std::vector<float> midpoints(int quantiles) {
   return fractions;
 }
 
-double quantile_huber_loss(const Batch& targets, const Batch& quantiles,
-                           const std::vector<float>& fractions, const Batch& weight,
-                           Batch& gradient, Blocks blocks) {
+namespace {
+
+// fraction(b, v, j) is that of prediction j, target_weight(b, v, i) that of target i, for vector v
+// of block b.
+template <typename Fraction, typename TargetWeight>
+double quantile_huber_sum(const Batch& targets, TargetWeight&& target_weight,
+                          const Batch& quantiles, Fraction&& fraction, const Batch& weight,
+                          Batch& gradient, Blocks blocks) {
   const int n = quantiles.features();
   const Vector one = splat(1), zero{};
   double total = 0;
@@ -21,14 +26,14 @@ double quantile_huber_loss(const Batch& targets, const Batch& quantiles,
       Vector loss{};
       for (int j = 0; j < n; ++j) {
         const Vector z = load(quantiles.row(b, j) + v * kVector);
-        const Vector below = splat(1 - fractions[j]), above = splat(fractions[j]);
+        const Vector above = fraction(b, v, j), below = 1.0f - above;
         Vector slope{}, value{};
         for (int i = 0; i < n; ++i) {
           const Vector u = load(targets.row(b, i) + v * kVector) - z;
           // huber'(u) = c = clamp(u, -1, 1) and huber(u) = c (u - c / 2)
           const Vector from_below = u < -one ? -one : u;
           const Vector c = from_below > one ? one : from_below;
-          const Vector weighted = (u < zero ? below : above) * c;
+          const Vector weighted = (u < zero ? below : above) * c * target_weight(b, v, i);
           slope += weighted;
           value += weighted * (u - 0.5f * c);
         }
@@ -39,6 +44,25 @@ double quantile_huber_loss(const Batch& targets, const Batch& quantiles,
     }
   }
   return total;
+}
+
+}  // namespace
+
+double quantile_huber_loss(const Batch& targets, const Batch& quantiles,
+                           const std::vector<float>& fractions, const Batch& weight,
+                           Batch& gradient, Blocks blocks) {
+  return quantile_huber_sum(
+      targets, [](int, int, int) { return 1.0f; }, quantiles,
+      [&](int, int, int j) { return splat(fractions[j]); }, weight, gradient, blocks);
+}
+
+double quantile_huber_loss(const Batch& targets, const Batch& target_weights,
+                           const Batch& quantiles, const Batch& fractions, const Batch& weight,
+                           Batch& gradient, Blocks blocks) {
+  return quantile_huber_sum(
+      targets, [&](int b, int v, int i) { return load(target_weights.row(b, i) + v * kVector); },
+      quantiles, [&](int b, int v, int j) { return load(fractions.row(b, j) + v * kVector); },
+      weight, gradient, blocks);
 }
 
 double squared_loss(const Batch& targets, const Batch& values, const Batch& weight, Batch& gradient,

@@ -10,14 +10,14 @@ Uncertainty uncertainty(const QuantilePair& z) {
   double mean = 0, disagreement = 0;
   for (int i = 0; i < n; ++i) {
     const double difference = (z.critic[0][i] - z.critic[1][i]) / 2;
-    mean += (z.critic[0][i] + z.critic[1][i]) / 2;
-    disagreement += difference * difference;
+    mean += z.weight[i] * ((z.critic[0][i] + z.critic[1][i]) / 2);
+    disagreement += z.weight[i] * difference * difference;
   }
   mean /= n;
   double spread = 0;
   for (int i = 0; i < n; ++i) {
     const double deviation = (z.critic[0][i] + z.critic[1][i]) / 2 - mean;
-    spread += deviation * deviation;
+    spread += z.weight[i] * deviation * deviation;
   }
   return {mean, std::sqrt(disagreement / n), std::sqrt(spread / n)};
 }
@@ -31,8 +31,8 @@ void uncertainty_gradient(const QuantilePair& z, const Uncertainty& u, double by
     const double difference = z.critic[0][i] - z.critic[1][i];
     const double deviation = (z.critic[0][i] + z.critic[1][i]) / 2 - u.mean;
     const double shared = by_mean / (2 * n) + aleatoric * deviation;
-    out.critic[0][i] = shared + epistemic * difference;
-    out.critic[1][i] = shared - epistemic * difference;
+    out.critic[0][i] = z.weight[i] * (shared + epistemic * difference);
+    out.critic[1][i] = z.weight[i] * (shared - epistemic * difference);
   }
 }
 

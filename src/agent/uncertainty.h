@@ -16,11 +16,14 @@ inline constexpr double kAleatoricFloor = 1e-6;
 struct QuantilePair {
   QuantilePair() = default;
   explicit QuantilePair(int quantiles)
-      : critic{std::vector<double>(quantiles), std::vector<double>(quantiles)} {}
+      : critic{std::vector<double>(quantiles), std::vector<double>(quantiles)},
+        weight(quantiles, 1.0) {}
   int size() const { return static_cast<int>(critic[0].size()); }
   std::vector<double> critic[2];
+  std::vector<double> weight;  // of quantiles: what each counts in a mean over them, N in all
 };
 
+// Means and variances over the quantiles count each by its weight.
 struct Uncertainty {
   double mean;       // over quantiles and critics (Eq. 12)
   double epistemic;  // sqrt(mean_i ((z_1i - z_2i) / 2)^2): disagreement of the two critics

@@ -1,6 +1,7 @@
 // ovde bench: checks what was asked for and hands it to the benchmarks.
 #include "train/bench.h"
 #include <ovde/env.h>
+#include <ovde/error.h>
 #include "agent/algorithm.h"
 #include "cli/commands.h"
 
@@ -17,6 +18,10 @@ void run(const BenchCommand& command) {
   request.algorithm = !command.algorithm.empty() ? command.algorithm : update ? "dsac" : "ovde_g";
   request.threads = thread_count(command.threads);
   request.population = command.population;
+  if (!command.set.empty() && !update && command.what != "act")
+    throw InputError("--set goes with bench update and bench act");
+  for (const std::string& assignment : command.set)
+    request.settings.push_back(parse_assignment(assignment, "--set"));
   request.device = command.device;
   request.json = command.json;
   if (!request.task.empty()) find_task(request.task);

@@ -144,12 +144,7 @@ class Grammar {
         ->add_option("--config", train_.config,
                      "configuration file; a run's own config.toml is one")
         ->type_name("FILE");
-    // one value a flag: a list such as task.noise=[0,0,0,0] must not be taken apart
-    command
-        ->add_option("--set", train_.set,
-                     "set a key of the configuration; may be repeated (ovde list config)")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set(command, train_.set);
     command
         ->add_option("--out", train_.out,
                      "the run's folder (runs/<task>-<algo>-<seed>); never overwritten")
@@ -233,6 +228,7 @@ class Grammar {
     command->add_option("--population", bench_.population, "agents at once (1)")
         ->type_name("M")
         ->check(CLI::Range(1, kMostAgents));
+    add_set(command, bench_.set);
     add_device(command, bench_.device);
     command->add_flag("--json", bench_.json, "print one JSON object a line");
   }
@@ -263,6 +259,15 @@ class Grammar {
         ->add_option("--threads", threads, "threads (all cores); the result does not depend on it")
         ->type_name("T")
         ->check(CLI::Range(1, kMostThreads));
+  }
+
+  static void add_set(CLI::App* command, std::vector<std::string>& set) {
+    // one value a flag: a list such as task.noise=[0,0,0,0] must not be taken apart
+    command
+        ->add_option("--set", set,
+                     "set a key of the configuration; may be repeated (ovde list config)")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
   }
 
   static void add_device(CLI::App* command, std::string& device) {

@@ -55,6 +55,7 @@ struct BenchCommand {
   std::string algorithm;  // empty: the one that `what` is about
   int threads = 0;        // 0: all cores
   int population = 1;
+  std::vector<std::string> set;  // of update and act
   std::string device = "cpu";
   bool json = false;
 };

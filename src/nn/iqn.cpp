@@ -54,6 +54,21 @@ IqnShape::IqnShape(int inputs, const std::vector<int>& hidden) {
   size_ = layers_.back().gain;  // the output is not normalised
 }
 
+double IqnShape::products(int fractions) const {
+  double sum = 0;
+  for (const Layer& layer : layers_) {
+    const bool once = &layer - layers_.data() < feature_layers();
+    sum += (once ? 1.0 : fractions) * layer.inputs * layer.outputs;
+  }
+  return sum;
+}
+
+double IqnShape::products_back(int fractions) const {
+  double sum = double(fractions) * merge().inputs * merge().outputs;
+  for (int l = 1; l < feature_layers(); ++l) sum += double(layers_[l].inputs) * layers_[l].outputs;
+  return sum;
+}
+
 void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
                 std::span<float> parameters) {
   std::ranges::fill(parameters, 0.0f);

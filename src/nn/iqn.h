@@ -43,6 +43,11 @@ class IqnShape {
   const std::vector<Layer>& layers() const { return layers_; }
   std::size_t size() const { return size_; }  // floats in the buffer, padding included
 
+  // Multiply-adds of one sample at that many fractions: of the values, and of the way back from
+  // them to the first layer's linear output.
+  double products(int fractions) const;
+  double products_back(int fractions) const;
+
  private:
   std::vector<Layer> layers_;  // features, gate, merge, output
   std::size_t size_ = 0;

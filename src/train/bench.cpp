@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -54,9 +55,11 @@ void run_interleaved(std::initializer_list<Timer*> timers) {
 
 // An agent of the asked-for kind and sizes with a filled replay buffer.
 AgentOptions bench_options(const BenchRequest& request) {
-  Config config =
-      resolve_config({{"run.task", request.task.empty() ? "GridChaos-v0" : request.task, "bench"},
-                      {"run.algorithm", request.algorithm, "bench"}});
+  std::vector<Setting> settings = {
+      {"run.task", request.task.empty() ? "GridChaos-v0" : request.task, "bench"},
+      {"run.algorithm", request.algorithm, "bench"}};
+  std::ranges::copy(request.settings, std::back_inserter(settings));
+  const Config config = resolve_config(settings);
   AgentOptions options = agent_options(config, *make_environment(config), 0);
   if (request.task.empty()) {
     options.learner.observation_size = 17;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "train/settings.h"
 
 namespace ovde {
 
@@ -10,6 +13,7 @@ struct BenchRequest {
   std::string algorithm;
   int threads = 1;
   int population = 1;
+  std::vector<Setting> settings;  // of update and act, beside task and algorithm
   std::string device = "cpu";
   bool json = false;
 };

@@ -166,7 +166,21 @@ class Resolver {
       conflict("critic.quantiles", quantiles,
                fmt::format("{} has no quantile critics; must be 1", algorithm_.name));
     }
-    if (const auto layers = config_.network.list("hidden").size(); layers > 8) {
+    const auto layers = config_.network.list("hidden").size();
+    if (config_.critic.text("head") == "iqn") {
+      if (!algorithm_.distributional) {
+        refuse(where("critic.head"),
+               fmt::format("critic.head = \"iqn\", but {} has one value per critic and no "
+                           "quantiles; must be \"qr\"",
+                           algorithm_.name));
+      }
+      if (layers < 2) {
+        refuse(where("network.hidden"),
+               "network.hidden has 1 layer; critic.head = \"iqn\" needs at least 2: for the "
+               "features, and after their product with the fraction's");
+      }
+    }
+    if (layers > 8) {
       refuse(where("network.hidden"),
              fmt::format("network.hidden has {} layers; must have at most 8", layers));
     }

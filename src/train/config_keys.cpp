@@ -66,8 +66,9 @@ ConfigTable critic_table() {
       {
           {{.name = "head",
             .standard = std::string("qr"),
-            .help = "`qr`: one output for each of the fixed fractions",
-            .choices = {"qr"}}},
+            .help = "`qr`: one output for each of the fixed fractions; `iqn`: an implicit quantile "
+                    "network, at fractions drawn anew (16 times the arithmetic)",
+            .choices = {"qr", "iqn"}}},
           {{.name = "quantiles",
             .standard = 20.0,
             .help =

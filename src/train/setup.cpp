@@ -38,6 +38,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.hidden.clear();
   for (const double width : config.network.list("hidden"))
     learner.hidden.push_back(static_cast<int>(width));
+  learner.head = config.critic.text("head") == "iqn" ? CriticHead::iqn : CriticHead::qr;
   learner.quantiles = config.critic.integer("quantiles");
   learner.distributional = options.algorithm.distributional;
   learner.policy = options.algorithm.policy;

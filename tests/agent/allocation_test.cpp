@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "agent/agent.h"
@@ -67,13 +68,16 @@ class AllocationTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
-  const Algorithm& algorithm = find_algorithm(GetParam());
+  const std::string name = GetParam();
+  const bool iqn = name.ends_with("_iqn");
+  const Algorithm& algorithm = find_algorithm(iqn ? name.substr(0, name.size() - 4) : name);
   LearnerOptions learner;
   learner.observation_size = 5;
   learner.action_size = 3;
   learner.hidden = {32, 32};
   learner.batch = 48;
   learner.distributional = algorithm.distributional;
+  learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
   learner.quantiles = algorithm.distributional ? 7 : 1;
   learner.policy = algorithm.policy;
   for (const auto form : {GradientForm::unit, GradientForm::full}) {
@@ -100,7 +104,7 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllocationTest,
                          testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m",
-                                         "ovde_td3"),
+                                         "ovde_td3", "dsac_iqn", "ovde_g_iqn"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -67,6 +67,23 @@ TEST(ReturnDistribution, QuantilesAreJoinedByStraightLines) {
   }
 }
 
+// By hand: values 1, 2, 4 with a half, a quarter and a quarter of the probability.
+TEST(ReturnDistribution, WeightsMoveTheCdf) {
+  QuantilePair z(3);
+  z.critic[0] = {4, 1, 2};
+  z.critic[1] = {5, 5, 5};
+  z.weight = {0.75, 1.5, 0.75};
+  ReturnDistribution current(CurrentReturn::quantiles, kBeta, 3);
+  current.set(z, uncertainty(z));
+  EXPECT_DOUBLE_EQ(current.cdf(0), 0.25);
+  EXPECT_DOUBLE_EQ(current.cdf(1), 0.25);
+  EXPECT_DOUBLE_EQ(current.cdf(1.5), 0.4375);
+  EXPECT_DOUBLE_EQ(current.cdf(2), 0.625);
+  EXPECT_DOUBLE_EQ(current.cdf(3), 0.75);
+  EXPECT_DOUBLE_EQ(current.cdf(4), 0.875);
+  EXPECT_DOUBLE_EQ(current.cdf(4.1), 1);
+}
+
 TEST(ReturnDistribution, EqualQuantilesMakeAStep) {
   const int n = 5;
   QuantilePair z(n), direction(n);

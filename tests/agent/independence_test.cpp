@@ -15,16 +15,23 @@
 namespace ovde {
 namespace {
 
-LearnerOptions options_of(const std::string& name, int batch, std::uint64_t seed) {
-  const Algorithm& algorithm = find_algorithm(name);
+struct Case {
+  std::string algorithm;
+  int batch;
+  CriticHead head = CriticHead::qr;
+};
+
+LearnerOptions options_of(const Case& c, std::uint64_t seed) {
+  const Algorithm& algorithm = find_algorithm(c.algorithm);
   LearnerOptions options;
   options.observation_size = 5;
   options.action_size = 3;
   options.hidden = {40, 24};
+  options.head = c.head;
   options.quantiles = algorithm.distributional ? 5 : 1;
   options.distributional = algorithm.distributional;
   options.policy = algorithm.policy;
-  options.batch = batch;
+  options.batch = c.batch;
   options.seed = seed;
   return options;
 }
@@ -42,9 +49,9 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
 }
 
-class IndependenceTest : public testing::TestWithParam<std::pair<std::string, int>> {
+class IndependenceTest : public testing::TestWithParam<Case> {
  protected:
-  LearnerOptions options = options_of(GetParam().first, GetParam().second, 1);
+  LearnerOptions options = options_of(GetParam(), 1);
   Replay replay = filled_replay(5, 3, 500);
 
   std::vector<float> after(int updates, int threads) {
@@ -113,24 +120,30 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, IndependenceTest,
-                         testing::Values(std::pair{"dsac", 64}, std::pair{"dsac", 100},
-                                         std::pair{"dsac", 1}, std::pair{"sac", 100},
-                                         std::pair{"td3", 100}, std::pair{"td3", 1}));
+                         testing::Values(Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1},
+                                         Case{"sac", 100}, Case{"td3", 100}, Case{"td3", 1},
+                                         Case{"dsac", 100, CriticHead::iqn},
+                                         Case{"td3", 20, CriticHead::iqn}));
+
+void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head) {
+  AgentOptions options{algorithm, options_of({algorithm.name, 32, head}, 3), {}, 100};
+  const auto alone = make_agent(options), helped = make_agent(options);
+  Team team(2);
+  helped->use(&team);
+  const std::vector<double> observation = {0.3, -1, 0.5, 2, -0.2};
+  std::vector<double> a(3), b(3);
+  for (int i = 0; i < 200; ++i) {
+    const Decision x = alone->explore(observation, false, a);
+    const Decision y = helped->explore(observation, false, b);
+    EXPECT_EQ(a, b) << algorithm.name;
+    EXPECT_EQ(x.shift, y.shift);
+  }
+}
 
 TEST(Agent, ActsTheSameWithAndWithoutATeam) {
   for (const Algorithm& algorithm : algorithms()) {
-    AgentOptions options{algorithm, options_of(algorithm.name, 32, 3), {}, 100};
-    const auto alone = make_agent(options), helped = make_agent(options);
-    Team team(2);
-    helped->use(&team);
-    const std::vector<double> observation = {0.3, -1, 0.5, 2, -0.2};
-    std::vector<double> a(3), b(3);
-    for (int i = 0; i < 200; ++i) {
-      const Decision x = alone->explore(observation, false, a);
-      const Decision y = helped->explore(observation, false, b);
-      EXPECT_EQ(a, b) << algorithm.name;
-      EXPECT_EQ(x.shift, y.shift);
-    }
+    expect_same_actions_with_a_team(algorithm, CriticHead::qr);
+    if (algorithm.distributional) expect_same_actions_with_a_team(algorithm, CriticHead::iqn);
   }
 }
 

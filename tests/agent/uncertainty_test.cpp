@@ -65,6 +65,39 @@ TEST(Uncertainty, GradientMatchesCentralDifferences) {
   }
 }
 
+// A quantile of weight two counts as two quantiles of weight one do.
+TEST(Uncertainty, CountsQuantilesByTheirWeights) {
+  const int n = 4, times[n] = {2, 1, 5, 2};  // ten in all
+  QuantilePair z = random_pair(n, 3);
+  for (int i = 0; i < n; ++i) z.weight[i] = times[i] * n / 10.0;
+  const auto repeated = [&](const Vec& x) {
+    Quantiles all;
+    for (int k = 0; k < 2; ++k) {
+      for (int i = 0; i < n; ++i) all[k].insert(all[k].end(), times[i], x[k * n + i]);
+    }
+    return all;
+  };
+  Vec x = z.critic[0];
+  x.insert(x.end(), z.critic[1].begin(), z.critic[1].end());
+  const Uncertainty u = uncertainty(z);
+  EXPECT_NEAR(u.mean, reference::expected_value(repeated(x)), 1e-12);
+  EXPECT_NEAR(u.epistemic, reference::epistemic(repeated(x)), 1e-12);
+  EXPECT_NEAR(u.aleatoric, reference::aleatoric(repeated(x)), 1e-12);
+
+  QuantilePair found(n);
+  uncertainty_gradient(z, u, 0.7, -1.3, 2.1, found);
+  const Vec expected = reference::gradient(
+      [&](const Vec& at) {
+        return 0.7 * reference::expected_value(repeated(at)) -
+               1.3 * reference::epistemic(repeated(at)) + 2.1 * reference::aleatoric(repeated(at));
+      },
+      x);
+  for (int i = 0; i < n; ++i) {
+    EXPECT_NEAR(found.critic[0][i], expected[i], 1e-7);
+    EXPECT_NEAR(found.critic[1][i], expected[n + i], 1e-7);
+  }
+}
+
 // Where both critics agree, or all quantiles are one, the root has no derivative: zero is taken.
 TEST(Uncertainty, GradientIsZeroWhereTheUncertaintyIs) {
   const int n = 4;

@@ -140,6 +140,17 @@ TEST(Config, QuantilesBelongToQuantileCritics) {
             "--set: critic.quantiles = 1: dsac needs at least 2");
 }
 
+TEST(Config, RandomFractionsBelongToQuantileCritics) {
+  EXPECT_EQ(resolve({"critic.head=iqn"}, "dsac").critic.text("head"), "iqn");
+  for (const std::string algorithm : {"sac", "oac"}) {
+    EXPECT_EQ(refusal("critic.head=iqn", algorithm),
+              "--set: critic.head = \"iqn\", but " + algorithm +
+                  " has one value per critic and no quantiles; must be \"qr\"");
+  }
+  EXPECT_THROW(resolve({"critic.head=iqn", "network.hidden=[64]"}, "dsac"), InputError);
+  resolve({"critic.head=iqn", "network.hidden=[64,32,16]"}, "dsac");
+}
+
 TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
   EXPECT_EQ(refusal("train.bacth=1"),
             "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
@@ -158,7 +169,7 @@ TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
   EXPECT_EQ(
       refusal("explore.gradient=ful"),
       "--set: explore.gradient = \"ful\": must be one of unit, raw, full (did you mean full?)");
-  EXPECT_NE(refusal("critic.head=iqn").find("critic.head = \"iqn\": must be one of qr"),
+  EXPECT_NE(refusal("critic.head=c51").find("critic.head = \"c51\": must be one of qr, iqn"),
             std::string::npos);
   EXPECT_NE(refusal("task.step").find("must have the form table.key=value"), std::string::npos);
 }

@@ -133,6 +133,20 @@ TEST_F(Resume, IsBitIdenticalWithAnotherNumberOfThreads) {
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
+// The fractions of updates are addressed by their number, those of actions by a saved position; an
+// agent of a population draws what it would draw alone.
+TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
+  const auto with_iqn = [](TrainRequest request) {
+    request.config.critic.set("head", std::string("iqn"));
+    return request;
+  };
+  train_until(with_iqn(request(folder_.path() / "whole")), -1);
+  EXPECT_NE(fingerprint(folder_.path() / "whole"), expected_);
+  EXPECT_FALSE(train_until(with_iqn(request(run(), "GridChaos-v0:s", {3, 4})), 7));
+  EXPECT_TRUE(resume_to_end(run(), 2).empty());
+  EXPECT_EQ(fingerprint(run() / "seed_3"), fingerprint(folder_.path() / "whole"));
+}
+
 TEST_F(Resume, TheLastTwoCheckpointsAreKept) {
   EXPECT_FALSE(train_until(request(run()), 5));
   int files = 0;

@@ -19,9 +19,14 @@ void ReturnDistribution::set(const QuantilePair& z, const Uncertainty& u) {
   if (kind_ != CurrentReturn::quantiles) return;
   for (int i = 0; i < z.size(); ++i) {
     const int critic = z.critic[0][i] <= z.critic[1][i] ? 0 : 1;
-    sorted_[i] = {z.critic[critic][i], critic, i};
+    sorted_[i] = {z.critic[critic][i], critic, i, 0};
   }
   std::ranges::sort(sorted_, {}, &Value::z);
+  double below = 0;
+  for (Value& value : sorted_) {
+    value.position = below + z.weight[value.index] / 2;
+    below += z.weight[value.index];
+  }
 }
 
 double ReturnDistribution::cdf(double x) const {
@@ -31,12 +36,11 @@ double ReturnDistribution::cdf(double x) const {
   }
   const double n = static_cast<double>(sorted_.size());
   if (x > sorted_.back().z) return 1;
-  if (!(x > sorted_.front().z)) return 0.5 / n;
+  if (!(x > sorted_.front().z)) return sorted_.front().position / n;
   const auto above = std::ranges::lower_bound(sorted_, x, {}, &Value::z);  // first value >= x
   const auto below = above - 1;
-  return (static_cast<double>(below - sorted_.begin()) + 0.5 +
-          (x - below->z) / (above->z - below->z)) /
-         n;
+  const double share = (x - below->z) / (above->z - below->z);
+  return (below->position + share * (above->position - below->position)) / n;
 }
 
 bool ReturnDistribution::cdf_gradient(double x, const QuantilePair& dx, QuantilePair& out) const {

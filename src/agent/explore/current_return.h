@@ -17,8 +17,8 @@ class ReturnDistribution {
   void set(const QuantilePair& z, const Uncertainty& u);
 
   // Phi(x): of N(mean -+ beta * epistemic, aleatoric) (Eq. 13), or of the N values min_k z_ki,
-  // joined by straight lines through (value number j, (j - 0.5) / N): at least 1 / (2 N), and 1
-  // above all (Eq. 14).
+  // joined by straight lines through (value, the weights up to the middle of its own, divided by
+  // N): at least what the lowest has there, and 1 above all (Eq. 14).
   double cdf(double x) const;
 
   // The direction in which Phi(x) grows with the quantiles, when x itself moves by dx: d Phi up to
@@ -29,6 +29,7 @@ class ReturnDistribution {
   struct Value {
     double z;
     int critic, index;  // whose quantile it is
+    double position;    // N times the CDF there: (j - 0.5) for the value number j of equal weights
   };
 
   CurrentReturn kind_;

@@ -19,21 +19,21 @@ class OacExplorer final : public Explorer {
         by_quantile_(quantiles) {}
 
   double shift(std::span<const float> observation, const ActorHead& head, CriticPair& critics,
-               Random&, std::span<double> mean) override {
+               Random& random, std::span<double> mean) override {
     // both critics' values at the policy's own action
     const std::size_t actions = action_.size();
     for (std::size_t d = 0; d < actions; ++d)
       action_[d] = static_cast<float>(std::tanh(head.mean[d]));
-    const QuantilePair& z = critics.quantiles(observation, action_);
+    const QuantilePair& z = critics.quantiles(observation, action_, random);
     const int n = z.size();
     double difference = 0;
-    for (int i = 0; i < n; ++i) difference += z.critic[0][i] - z.critic[1][i];
+    for (int i = 0; i < n; ++i) difference += z.weight[i] * (z.critic[0][i] - z.critic[1][i]);
 
     // Q_UB = mean + beta |Q_1 - Q_2| / 2, differentiated
     const double sign = difference > 0 ? 1 : difference < 0 ? -1 : 0;
     for (int i = 0; i < n; ++i) {
-      by_quantile_.critic[0][i] = (1 + beta_ * sign) / (2 * n);
-      by_quantile_.critic[1][i] = (1 - beta_ * sign) / (2 * n);
+      by_quantile_.critic[0][i] = z.weight[i] * (1 + beta_ * sign) / (2 * n);
+      by_quantile_.critic[1][i] = z.weight[i] * (1 - beta_ * sign) / (2 * n);
     }
     critics.action_gradient(by_quantile_, gradient_);
     for (std::size_t d = 0; d < actions; ++d) gradient_[d] *= 1 - double{action_[d]} * action_[d];

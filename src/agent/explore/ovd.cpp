@@ -25,7 +25,7 @@ class OvdExplorer final : public Explorer {
     // value distribution and its two uncertainties at the policy's own action (Eq. 12, appendix)
     for (std::size_t d = 0; d < action_.size(); ++d)
       action_[d] = static_cast<float>(std::tanh(head.mean[d]));
-    const QuantilePair& z = critics.quantiles(observation, action_);
+    const QuantilePair& z = critics.quantiles(observation, action_, random);
     const Uncertainty u = uncertainty(z);
     current_.set(z, u);
 
