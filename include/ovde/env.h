@@ -2,6 +2,7 @@
 // registering it; no other file changes. Knows nothing of agents.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -67,6 +68,18 @@ class Env {
   virtual bool restore(std::span<const std::byte>) { return false; }
 };
 
+// For tasks whose observation is a position in the plane, and whose actions are two numbers: what
+// `ovde inspect` draws the visits and the agent's beliefs over.
+struct StateMap {
+  std::array<double, 2> low = {}, high = {};  // of the positions
+  std::array<double, 2> start = {};
+  std::array<double, 2> goal = {};
+  double goal_radius = 0;  // 0: there is no goal
+  // Standard deviation of the noise in a step from (x, y).
+  std::function<double(double x, double y)> noise;
+  std::array<std::string, 2> action_names = {"action 1", "action 2"};
+};
+
 // A named set of option values of a task, asked for as "Task:name".
 struct TaskPreset {
   std::string name;
@@ -82,6 +95,8 @@ struct Task {
   std::vector<Option> options;
   std::vector<TaskPreset> presets;
   std::function<std::unique_ptr<Env>(const OptionValues&)> make;
+  // The plane that the task's observations are positions in; empty: they are something else.
+  std::function<StateMap(const OptionValues&)> map;
   // Values of tables other than "task" that this task brings ("noise.transition" = true).
   std::vector<std::pair<std::string, OptionValue>> brings;
 };

@@ -20,7 +20,7 @@ struct Option {
   double low = -std::numeric_limits<double>::infinity();  // inclusive; for lists, of each element
   double high = std::numeric_limits<double>::infinity();
   bool integer = false;
-  int length = 0;                         // of a list; 0: any length from 1
+  int length = 0;  // of a list; 0: any length from 1, or from 0 if the default is empty
   std::vector<std::string> choices = {};  // of a string; empty: any
 };
 

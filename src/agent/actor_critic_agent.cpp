@@ -14,7 +14,8 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
                               options.learner.quantiles)),
       head_(options.learner.action_size),
       mean_(options.learner.action_size),
-      observation_(options.learner.observation_size) {
+      observation_(options.learner.observation_size),
+      action_(options.learner.action_size) {
   if (deterministic()) std::ranges::fill(head_.std, options.action_noise);
 }
 
@@ -23,7 +24,7 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
 void ActorCriticAgent::load_networks() {
   if (loaded_ == learner_.updates()) return;
   policy_.load(learner_.actor());
-  if (explorer_) critics_->load(learner_.critic(0), learner_.critic(1));
+  critics_->load(learner_.critic(0), learner_.critic(1));
   loaded_ = learner_.updates();
 }
 
@@ -44,8 +45,7 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
 
   Decision decision;
   if (explorer_ && !plain) {
-    std::ranges::transform(observation, observation_.begin(),
-                           [](double x) { return static_cast<float>(x); });
+    to_float(observation, observation_);
     decision.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
     double squares = 0;
     for (std::size_t d = 0; d < mean_.size(); ++d) squares += std::pow(mean_[d] - head_.mean[d], 2);
@@ -58,6 +58,14 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
                                 : std::tanh(mean_[d] + noise);
   }
   return decision;
+}
+
+const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observation,
+                                                std::span<const double> action) {
+  load_networks();
+  to_float(observation, observation_);
+  to_float(action, action_);
+  return &critics_->quantiles(observation_, action_);
 }
 
 void ActorCriticAgent::restored() {

@@ -27,6 +27,9 @@ class ActorCriticAgent final : public Agent {
   Decision explore(std::span<const double> observation, bool plain,
                    std::span<double> action) override;
 
+  const QuantilePair* quantiles(std::span<const double> observation,
+                                std::span<const double> action) override;
+
   UpdateReport update(Team& team) override { return learner_.update(replay(), team); }
   ValueReport value_report() const override { return learner_.value_report(); }
   std::uint64_t updates() const override { return learner_.updates(); }
@@ -50,7 +53,7 @@ class ActorCriticAgent final : public Agent {
 
   ActorHead head_;
   std::vector<double> mean_;
-  std::vector<float> observation_;
+  std::vector<float> observation_, action_;
 };
 
 }  // namespace ovde

@@ -6,12 +6,6 @@
 
 namespace ovde {
 
-namespace {
-void to_float(std::span<const double> from, std::vector<float>& to) {
-  std::ranges::transform(from, to.begin(), [](double x) { return static_cast<float>(x); });
-}
-}  // namespace
-
 Agent::Agent(const AgentOptions& options)
     : options_(options),
       replay_(options.learner.observation_size, options.learner.action_size, options.replay),
@@ -27,6 +21,10 @@ void Agent::remember(std::span<const double> observation, std::span<const double
   to_float(action, action_);
   to_float(next_observation, next_observation_);
   replay_.add(observation_, action_, static_cast<float>(reward), next_observation_, terminal);
+}
+
+void to_float(std::span<const double> from, std::span<float> to) {
+  std::ranges::transform(from, to.begin(), [](double x) { return static_cast<float>(x); });
 }
 
 std::unique_ptr<Agent> make_agent(const AgentOptions& options) {

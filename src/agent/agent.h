@@ -15,6 +15,7 @@
 #include "agent/learner_options.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
+#include "agent/uncertainty.h"
 #include "math/team.h"
 #include "nn/mlp.h"
 
@@ -61,6 +62,13 @@ class Agent {
   virtual Decision explore(std::span<const double> observation, bool plain,
                            std::span<double> action) = 0;
 
+  // What both critics believe of an action; valid until the next call of any kind. Null: they do
+  // not judge every action.
+  virtual const QuantilePair* quantiles(std::span<const double> /*observation*/,
+                                        std::span<const double> /*action*/) {
+    return nullptr;
+  }
+
   void remember(std::span<const double> observation, std::span<const double> action, double reward,
                 std::span<const double> next_observation, bool terminal);
 
@@ -90,6 +98,9 @@ class Agent {
   Random behaviour_noise_, explorer_noise_;
   std::vector<float> observation_, action_, next_observation_;  // of remember()
 };
+
+// As networks take it.
+void to_float(std::span<const double> from, std::span<float> to);
 
 // The kind of agent that the algorithm asks for.
 std::unique_ptr<Agent> make_agent(const AgentOptions& options);

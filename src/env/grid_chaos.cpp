@@ -13,6 +13,14 @@ namespace ovde {
 
 namespace {
 
+// 0: x>=0, y>=0; 1: x<0, y>=0; 2: x<0, y<0; 3: x>=0, y<0 (the paper's 1 to 4)
+int quadrant(double x, double y) {
+  if (y >= 0) return x >= 0 ? 0 : 1;
+  return x >= 0 ? 3 : 2;
+}
+
+std::array<double, 2> pair(const std::vector<double>& list) { return {list[0], list[1]}; }
+
 class GridChaos final : public Env {
  public:
   explicit GridChaos(const OptionValues& options)
@@ -20,8 +28,8 @@ class GridChaos final : public Env {
         step_(options.number("step")),
         radius_(options.number("radius")),
         angle_(options.number("angle")),
-        start_{options.list("start")[0], options.list("start")[1]},
-        goal_{options.list("goal")[0], options.list("goal")[1]} {
+        start_(pair(options.list("start"))),
+        goal_(pair(options.list("goal"))) {
     std::copy_n(options.list("noise").begin(), 4, noise_);
   }
 
@@ -31,14 +39,13 @@ class GridChaos final : public Env {
   void reset(std::uint64_t seed, std::span<double> observation) override {
     random_ = Random(seed, Stream::environment);
     seed_ = seed;
-    position_[0] = start_[0];
-    position_[1] = start_[1];
+    position_ = start_;
     observe(observation);
   }
 
   Step step(std::span<const double> action, std::span<double> observation) override {
     // the quadrant before the move decides how noisy the move is
-    const double noise = noise_[quadrant()];
+    const double noise = noise_[quadrant(position_[0], position_[1])];
     const double angle = angle_ * action[0];
     const double distance = step_ * (action[1] + 1) / 2;
     const std::array<double, 2> move = {distance * std::cos(angle), distance * std::sin(angle)};
@@ -83,25 +90,33 @@ class GridChaos final : public Env {
   }
 
  private:
-  // 0: x>=0, y>=0; 1: x<0, y>=0; 2: x<0, y<0; 3: x>=0, y<0 (the paper's 1 to 4)
-  int quadrant() const {
-    if (position_[1] >= 0) return position_[0] >= 0 ? 0 : 1;
-    return position_[0] >= 0 ? 3 : 2;
-  }
-
   void observe(std::span<double> observation) const {
     observation[0] = position_[0];
     observation[1] = position_[1];
   }
 
   double half_width_, step_, radius_, angle_;
-  double start_[2], goal_[2], noise_[4];
+  std::array<double, 2> start_, goal_;
+  double noise_[4];
   Box action_space_ = box(2, -1, 1);
 
   std::uint64_t seed_ = 0;
   Random random_;
   std::array<double, 2> position_{};
 };
+
+StateMap grid_chaos_map(const OptionValues& options) {
+  const double half_width = options.number("half_width");
+  StateMap map;
+  map.low = {-half_width, -half_width};
+  map.high = {half_width, half_width};
+  map.start = pair(options.list("start"));
+  map.goal = pair(options.list("goal"));
+  map.goal_radius = options.number("radius");
+  map.noise = [noise = options.list("noise")](double x, double y) { return noise[quadrant(x, y)]; };
+  map.action_names = {"direction", "distance"};
+  return map;
+}
 
 TaskPreset noise_row(const char* name, double q1, double q2, double q3, double q4) {
   return {name, {{"noise", std::vector<double>{q1, q2, q3, q4}}}};
@@ -161,6 +176,7 @@ Task grid_chaos_task() {
       noise_row("h", 0.01, 0.005, 0.005, 0.01),   noise_row("i", 0.005, 0.001, 0.001, 0.005),
   };
   task.make = [](const OptionValues& options) { return std::make_unique<GridChaos>(options); };
+  task.map = grid_chaos_map;
   return task;
 }
 

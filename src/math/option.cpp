@@ -85,7 +85,8 @@ void check_option(const Option& option, const OptionValue& value, const std::str
     if (option.length > 0 && static_cast<int>(list->size()) != option.length) {
       refuse(fmt::format("a list of {} numbers", option.length));
     }
-    if (list->empty()) refuse("a list of at least one number");
+    const bool may_be_empty = std::get<std::vector<double>>(option.standard).empty();
+    if (list->empty() && !may_be_empty) refuse("a list of at least one number");
     for (const double x : *list) {
       if (!in_range(option, x))
         refuse(fmt::format("a list whose every element is {}", range_text(option)));

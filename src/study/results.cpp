@@ -48,6 +48,7 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
 std::vector<std::string> foreign_settings(Config asked, const Config& there) {
   asked.seed = there.seed;
   asked.checkpoint = there.checkpoint;
+  asked.record = there.record;
   return differences(asked, there);
 }
 

@@ -46,7 +46,8 @@ struct StudyResults {
 };
 
 // The settings that the results of a run depend on and that are not what the plan asks for, as
-// differences() names them. Seeds are the cell's business, and when a run is saved changes nothing.
+// differences() names them. Seeds are the cell's business; when a run is saved and what it records
+// changes nothing.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
 // Of one finished run.

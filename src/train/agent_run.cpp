@@ -30,6 +30,7 @@ AgentRun::AgentRun(const Config& config, std::uint64_t seed)
     : config_(config),
       seed_(seed),
       has_goal_(find_task(config.task).has_goal),
+      records_visits_(config.record.flag("visits")),
       env_(make_environment(config)),
       evaluation_env_(make_environment(config)),
       agent_(make_agent(agent_options(config, *env_, seed))),
@@ -85,6 +86,7 @@ void AgentRun::start_episode() {
 
 bool AgentRun::collect(const std::atomic<bool>& stop) {
   const std::int64_t steps = steps_of(phase_);
+  if (records_visits_) visits_.reserve(visits_.size() + steps - steps_done_);
   for (; steps_done_ < steps; ++steps_done_) {
     if (stop) return false;
     if (!in_episode_) start_episode();
@@ -101,6 +103,10 @@ bool AgentRun::collect(const std::atomic<bool>& stop) {
     check_finite(step.reward, "a reward", *this);
     for (const double x : next_observation_) check_finite(x, "an observation", *this);
     agent_->remember(observation_, action_, step.reward, next_observation_, step.terminated);
+    if (records_visits_) {
+      visits_.push_back(
+          {static_cast<float>(next_observation_[0]), static_cast<float>(next_observation_[1])});
+    }
 
     episode_return_ += step.reward;
     episode_success_ |= step.success;

@@ -2,11 +2,13 @@
 // Knows nothing of files; what it returns is written by its member of the run.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ovde/env.h>
@@ -17,6 +19,8 @@
 #include "train/metrics.h"
 
 namespace ovde {
+
+using Position = std::array<float, 2>;  // the observation of a task that has a map
 
 class AgentRun {
  public:
@@ -38,6 +42,10 @@ class AgentRun {
   // was saved with. False: the environment cannot continue an episode; that episode is given up and
   // the next one begins. Error if the state is not one of such a run; the AgentRun is then useless.
   bool restore(const Sections& saved);
+
+  // Where the environment steps since the last call led, if the run records that
+  // (record.visits). To be called before save(), which knows nothing of them.
+  std::vector<Position> take_visits() { return std::exchange(visits_, {}); }
 
   int epochs_done() const { return epochs_done_; }
   std::int64_t env_steps() const { return env_steps_; }
@@ -77,7 +85,7 @@ class AgentRun {
 
   Config config_;
   std::uint64_t seed_;
-  bool has_goal_;
+  bool has_goal_, records_visits_;
   std::unique_ptr<Env> env_, evaluation_env_;
   std::unique_ptr<Agent> agent_;
 
@@ -99,6 +107,7 @@ class AgentRun {
   std::vector<double> observation_;
 
   std::vector<double> next_observation_, action_;
+  std::vector<Position> visits_;
 };
 
 }  // namespace ovde

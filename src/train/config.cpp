@@ -1,6 +1,7 @@
 #include "train/config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@ constexpr Member kMembers[] = {
     {"network", &Config::network},   {"critic", &Config::critic},
     {"explore", &Config::explore},   {"td3", &Config::td3},
     {"train", &Config::train},       {"checkpoint", &Config::checkpoint},
+    {"record", &Config::record},
 };
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
@@ -121,6 +123,14 @@ std::vector<Setting> presets(const Task& task, const std::string& task_id,
   return all;
 }
 
+// Ten epochs, or all where there are fewer, the last among them.
+std::vector<double> evenly_spaced(double epochs) {
+  const double count = std::min(epochs, 10.0);
+  std::vector<double> out;
+  for (double i = 1; i <= count; ++i) out.push_back(std::floor(i * epochs / count) - 1);
+  return out;
+}
+
 // A configuration in the making: knows which keys were given, and where.
 class Resolver {
  public:
@@ -154,6 +164,11 @@ class Resolver {
     set_default("warmup_steps", std::max(10 * n, train("batch")));
     set_default("eval_steps", std::max((n <= 100 ? 10 : 5) * n, horizon));
     set_default("replay", n <= 500 ? 1e5 : 1e6);
+
+    if (!task_.map) return;
+    if (!given_.contains("record.visits")) config_.record.set("visits", true);
+    if (!given_.contains("record.networks"))
+      config_.record.set("networks", evenly_spaced(train("epochs")));
   }
 
   // Keys that are each in range and still cannot be trained with.
@@ -201,6 +216,12 @@ class Resolver {
                            "the first update "
                            "can choose from",
                            first));
+    }
+
+    if (config_.record.flag("visits") && !task_.map) {
+      refuse(where("record.visits"),
+             fmt::format("record.visits = true: the observations of {} are not positions on a map",
+                         task_.name));
     }
   }
 

@@ -26,6 +26,7 @@ struct Config {
   OptionValues td3;
   OptionValues train;
   OptionValues checkpoint;
+  OptionValues record;
 };
 
 bool operator==(const Config& a, const Config& b);

@@ -234,12 +234,33 @@ ConfigTable checkpoint_table() {
           }};
 }
 
+ConfigTable record_table() {
+  return {"record",
+          "what is kept for `ovde inspect`; changes nothing about the run",
+          {
+              {{.name = "visits",
+                .standard = false,
+                .help = "the position after every environment step (`visits.f32`); tasks whose "
+                        "observation is a position only"},
+               "true for tasks whose observation is a position"},
+              {{.name = "networks",
+                .standard = std::vector<double>{},
+                .help = "epochs after which actor and critics are kept "
+                        "(`networks/epoch_<n>.safetensors`), counted from 0",
+                .low = 0,
+                .high = 1e7,
+                .integer = true},
+               "for tasks whose observation is a position, ten evenly spaced up to the last; "
+               "otherwise none"},
+          }};
+}
+
 }  // namespace
 
 const std::vector<ConfigTable>& config_tables() {
-  static const std::vector<ConfigTable> all = {run_table(),     task_table(),   noise_table(),
-                                               network_table(), critic_table(), explore_table(),
-                                               td3_table(),     train_table(),  checkpoint_table()};
+  static const std::vector<ConfigTable> all = {
+      run_table(),     task_table(), noise_table(), network_table(),    critic_table(),
+      explore_table(), td3_table(),  train_table(), checkpoint_table(), record_table()};
   return all;
 }
 

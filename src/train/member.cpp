@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *kConfig = "config", *kProgress = "progress";
+constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "visits";
 
 // Not damage, and no reason to use an older checkpoint.
 class ChangedConfig : public InputError {
@@ -115,6 +115,12 @@ void Member::load(const fs::path& checkpoint, std::vector<std::string>& warnings
   for (int i = 0; i < epochs_done(); ++i) rows_.push_back(get_row(in));
   if (!in.empty()) throw Error("has more rows than epochs");
   saved_epochs_ = epochs_done();
+  if (config_.record.flag("visits")) {
+    const auto saved = sections.find(kVisits);
+    visits_ = VisitFile::resume(
+        folder_, saved == sections.end() ? std::nullopt : std::optional(saved->second),
+        run_->env_steps(), warnings);
+  }
 
   if (!continued) {
     warnings.push_back(fmt::format(
@@ -126,6 +132,7 @@ void Member::load(const fs::path& checkpoint, std::vector<std::string>& warnings
 void Member::open_files() {
   progress_.emplace(folder_, rows_);
   events_.emplace(folder_, start_time_, rows_);
+  if (config_.record.flag("visits") && !visits_) visits_.emplace(folder_);
 }
 
 double Member::elapsed() const {
@@ -141,7 +148,11 @@ std::optional<EpochRow> Member::epoch(Team& team, const std::atomic<bool>& stop)
 
   unsaved_ = true;
   std::optional<EpochRow> row = run_->epoch(team, stop);
+  if (visits_) visits_->append(run_->take_visits());
   if (!row) return std::nullopt;
+  if (std::ranges::find(config_.record.list("networks"), row->epoch) !=
+      config_.record.list("networks").end())
+    write_networks(folder_, row->epoch, run_->agent(), config_);
 
   const std::int64_t steps_before = rows_.empty() ? 0 : rows_.back().env_steps;
   row->seconds = elapsed();
@@ -175,6 +186,7 @@ void Member::save() {
   rows.put(epoch_began_.value_or(-1));
   for (const EpochRow& row : rows_) put_row(rows, row);
   sections[kProgress] = rows.take();
+  if (visits_) sections[kVisits] = visits_->saved();
 
   store_.save(std::move(sections), run_->agent().replay());
   log(LogLevel::info,

@@ -16,6 +16,7 @@
 #include "train/event_file.h"
 #include "train/metrics.h"
 #include "train/progress_csv.h"
+#include "train/recording.h"
 #include "train/run_log.h"
 
 namespace ovde {
@@ -67,6 +68,7 @@ class Member {
   std::vector<EpochRow> rows_;
   std::optional<ProgressFile> progress_;
   std::optional<EventFile> events_;
+  std::optional<VisitFile> visits_;  // empty: not recorded
 
   double start_time_;          // of the run, in seconds since 1970
   double seconds_before_ = 0;  // elapsed() when this process took over

@@ -18,7 +18,12 @@ GradientForm gradient_form(const std::string& name) {
 }  // namespace
 
 std::unique_ptr<Env> make_environment(const Config& config) {
-  auto env = with_noise(find_task(config.task).make(config.task_options), config.noise);
+  const Task& task = find_task(config.task);
+  auto env = with_noise(task.make(config.task_options), config.noise);
+  if (task.map && (env->observation_size() != 2 || env->action_space().size() != 2)) {
+    throw Error("task " + task.name +
+                " has a map, but not observations and actions of two numbers each");
+  }
   env = std::make_unique<TimeLimit>(std::move(env), config.task_options.integer("horizon"));
   return std::make_unique<ScaledActions>(std::move(env));
 }

@@ -9,6 +9,7 @@
 #include "train/crc32c.h"
 #include "train/odd_task.h"
 #include "train/progress_csv.h"
+#include "train/recording.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
 #include "train/run_status.h"
@@ -89,7 +90,9 @@ void expect_words(const std::string& text, const std::vector<std::string>& words
 
 // All of a finished run that must not depend on interruptions.
 std::string fingerprint(const fs::path& folder) {
-  std::string text = read_file(folder / "policy.safetensors");
+  std::string text = read_file(folder / "policy.safetensors") + read_file(folder / "visits.f32");
+  for (const int epoch : recorded_epochs(folder))
+    text += read_file(folder / fmt::format("networks/epoch_{}.safetensors", epoch));
   std::vector<EpochRow> rows = read_progress(folder);
   for (EpochRow& row : rows) {
     row.seconds = row.steps_per_second = 0;

@@ -1,0 +1,148 @@
+#include "train/recording.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "train/crc32c.h"
+#include "train/safetensors.h"
+#include "train/setup.h"
+#include "train/version.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kVisitFile = "visits.f32";
+constexpr const char* kNetworkFolder = "networks";
+constexpr std::string_view kPrefix = "epoch_", kSuffix = ".safetensors";
+
+// Of the arrays of a learner's state, those that are networks in use: no moments, no targets.
+constexpr std::string_view kInUse = ".parameters";
+
+fs::path network_file(const fs::path& run, int epoch) {
+  return run / kNetworkFolder / fmt::format("{}{}{}", kPrefix, epoch, kSuffix);
+}
+
+std::optional<int> epoch_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  int epoch = 0;
+  const char* end = name.data() + name.size() - kSuffix.size();
+  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, epoch);
+  const bool valid = error == std::errc() && stop == end && epoch >= 0;
+  return valid ? std::optional(epoch) : std::nullopt;
+}
+
+std::span<const std::byte> as_bytes(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// The first `size` bytes of the file; fewer where it is shorter or missing.
+std::string beginning(const fs::path& file, std::size_t size) {
+  if (!fs::exists(file)) return "";
+  return read_file(file).substr(0, size);
+}
+
+}  // namespace
+
+VisitFile::VisitFile(const fs::path& run, const std::string& contents)
+    : checksum_(crc32c(as_bytes(contents))), file_(run / kVisitFile, contents) {}
+
+VisitFile VisitFile::resume(const fs::path& run, const std::optional<Bytes>& saved,
+                            std::int64_t steps, std::vector<std::string>& warnings) {
+  const auto size = static_cast<std::size_t>(steps) * sizeof(Position);
+  const std::string there = beginning(run / kVisitFile, size);
+  const bool whole = saved && there.size() == size &&
+                     ByteReader(*saved).get<std::uint32_t>() == crc32c(as_bytes(there));
+  if (whole) return {run, there};
+
+  constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<Position> lost(static_cast<std::size_t>(steps), {unknown, unknown});
+  warnings.push_back(fmt::format("{} is damaged: where the first {} steps led is lost",
+                                 (run / kVisitFile).string(), steps));
+  return {run, std::string(reinterpret_cast<const char*>(lost.data()), size)};
+}
+
+void VisitFile::append(std::span<const Position> positions) {
+  if (positions.empty()) return;
+  const auto bytes = std::as_bytes(positions);
+  file_.append(bytes);
+  checksum_ = crc32c(bytes, checksum_);
+}
+
+Bytes VisitFile::saved() {
+  file_.sync();
+  ByteWriter out;
+  out.put(checksum_);
+  return out.take();
+}
+
+std::vector<Position> read_visits(const fs::path& run) {
+  const fs::path file = run / kVisitFile;
+  if (std::error_code ignored; !fs::exists(file, ignored)) {
+    throw InputError(
+        fmt::format("{} has no record of where it went ({}): it was trained with "
+                    "record.visits = false, or by an older version",
+                    run.string(), kVisitFile));
+  }
+  const std::string text = read_file(file);
+  std::vector<Position> out(text.size() / sizeof(Position));
+  if (!out.empty()) std::memcpy(out.data(), text.data(), out.size() * sizeof(Position));
+  return out;
+}
+
+void write_networks(const fs::path& run, int epoch, Agent& agent, const Config& config) {
+  TensorFile file;
+  for (const auto& [name, values] : agent.state().arrays) {
+    if (!name.ends_with(kInUse)) continue;
+    file.tensors[name] = {{static_cast<std::int64_t>(values.size())},
+                          {values.begin(), values.end()}};
+  }
+  file.metadata = {{"format", "ovde-networks-1"},    {"task", config.task},
+                   {"algorithm", config.algorithm},  {"seed", std::to_string(config.seed)},
+                   {"epoch", std::to_string(epoch)}, {"version", version()}};
+  std::error_code error;
+  fs::create_directory(run / kNetworkFolder, error);
+  if (error) {
+    throw Error(
+        fmt::format("cannot make {}: {}", (run / kNetworkFolder).string(), error.message()));
+  }
+  write_safetensors(network_file(run, epoch), file);
+}
+
+std::vector<int> recorded_epochs(const fs::path& run) {
+  std::vector<int> out;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(run / kNetworkFolder, ignored)) {
+    if (const auto epoch = epoch_of(entry.path())) out.push_back(*epoch);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Config& config) {
+  const fs::path path = network_file(run, epoch);
+  const TensorFile file = read_safetensors(path);
+
+  AgentOptions options = agent_options(config, *make_environment(config), config.seed);
+  options.replay = 1;  // it will not learn
+  auto agent = make_agent(options);
+  for (const auto& [name, values] : agent->state().arrays) {
+    if (!name.ends_with(kInUse)) continue;
+    const auto found = file.tensors.find(name);
+    if (found == file.tensors.end() || found->second.values.size() != values.size())
+      throw InputError(
+          fmt::format("{}: not of this run: no '{}' of its size", path.string(), name));
+    std::ranges::copy(found->second.values, values.begin());
+  }
+  agent->restored();
+  return agent;
+}
+
+}  // namespace ovde

@@ -1,0 +1,170 @@
+// What a run keeps for `ovde inspect`: true to what happened, whole after a resume, and without
+// effect on the run.
+#include "train/recording.h"
+
+#include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+#include <ovde/policy.h>
+#include "temporary_folder.h"
+#include "train/odd_task.h"
+#include "train/progress_csv.h"
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::atomic<bool> kNever{false};
+constexpr int kWarmUp = 20, kSteps = 25, kEpochs = 4;
+
+Config small_config(const std::vector<Setting>& more = {}) {
+  std::vector<Setting> settings = {{"run.task", std::string("GridChaos-v0:s"), ""},
+                                   {"run.algorithm", std::string("ovde_g"), ""},
+                                   {"run.seed", 3.0, ""},
+                                   {"network.hidden", std::vector<double>{8, 8}, ""},
+                                   {"train.batch", 8.0, ""},
+                                   {"train.warmup_steps", double{kWarmUp}, ""},
+                                   {"train.steps_per_epoch", double{kSteps}, ""},
+                                   {"train.eval_steps", 40.0, ""},
+                                   {"train.epochs", double{kEpochs}, ""},
+                                   {"task.horizon", 10.0, ""},
+                                   {"checkpoint.epochs", 1.0, ""}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return resolve_config(settings);
+}
+
+// Asks to stop after some epochs.
+class Watcher final : public ProgressSink {
+ public:
+  explicit Watcher(int epochs = -1) : left_(epochs) {}
+  void run_started(const RunStart&) override {}
+  void epoch_done(int, const EpochRow&) override { stop = --left_ == 0; }
+  void run_finished(std::span<const RunSummary>) override {}
+  void warning(const std::string& text) override { warnings.push_back(text); }
+
+  std::atomic<bool> stop{false};
+  std::vector<std::string> warnings;
+
+ private:
+  int left_;
+};
+
+void train_in(const fs::path& folder, const Config& config, int epochs = -1) {
+  Watcher watcher(epochs);
+  train({.config = config, .seeds = {3}, .out = folder, .command = "test", .stop = &watcher.stop},
+        watcher);
+}
+
+TEST(Recording, VisitsAreWhereEveryStepLed) {
+  Team team(1);
+  AgentRun run(small_config(), 3);
+  std::vector<Position> visits;
+  for (int epoch = 0; epoch < kEpochs; ++epoch) {
+    run.epoch(team, kNever);
+    for (const Position& position : run.take_visits()) visits.push_back(position);
+  }
+  const Replay& replay = run.agent().replay();
+  ASSERT_EQ(visits.size(), static_cast<std::size_t>(kWarmUp + kSteps * kEpochs));
+  ASSERT_EQ(replay.added(), static_cast<std::int64_t>(visits.size()));
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    const float* next = replay.row(static_cast<std::int64_t>(i)).next_observation;
+    EXPECT_EQ(visits[i], (Position{next[0], next[1]})) << i;
+  }
+}
+
+TEST(Recording, AFinishedRunHasAVisitForEveryStep) {
+  const TemporaryFolder folder;
+  train_in(folder.path(), small_config());
+  EXPECT_EQ(read_visits(folder.path()).size(),
+            static_cast<std::size_t>(read_progress(folder.path()).back().env_steps));
+}
+
+TEST(Recording, ChangesNothingAboutTheRun) {
+  const TemporaryFolder with, without;
+  train_in(with.path(), small_config());
+  train_in(without.path(), small_config({{"record.visits", false, ""},
+                                         {"record.networks", std::vector<double>{}, ""}}));
+  EXPECT_EQ(read_file(with.path() / "policy.safetensors"),
+            read_file(without.path() / "policy.safetensors"));
+  EXPECT_FALSE(fs::exists(without.path() / "visits.f32"));
+  EXPECT_FALSE(fs::exists(without.path() / "networks"));
+  EXPECT_THROW(read_visits(without.path()), InputError);
+  EXPECT_TRUE(recorded_epochs(without.path()).empty());
+}
+
+TEST(Recording, TheLastNetworksActAsThePolicyDoes) {
+  const TemporaryFolder folder;
+  const Config config = small_config();
+  train_in(folder.path(), config);
+  ASSERT_EQ(recorded_epochs(folder.path()), (std::vector<int>{0, 1, 2, 3}));
+  const auto agent = read_networks(folder.path(), kEpochs - 1, config);
+  Policy policy = Policy::load((folder.path() / "policy.safetensors").string());
+  for (const std::array<double, 2> state : {std::array{0.0, 0.0}, {3.0, -7.0}, {-9.5, 9.5}}) {
+    std::array<double, 2> acted, expected;
+    agent->act(state, acted);
+    policy.act_unit(state, expected);
+    EXPECT_EQ(acted, expected);
+  }
+}
+
+TEST(Recording, NetworksOfAnotherRunAreRefused) {
+  const TemporaryFolder folder;
+  train_in(folder.path(), small_config());
+  const Config other = small_config({{"network.hidden", std::vector<double>{8, 9}, ""}});
+  EXPECT_THROW(read_networks(folder.path(), 0, other), InputError);
+  EXPECT_THROW(read_networks(folder.path(), 17, small_config()), InputError);
+}
+
+TEST(Recording, AskedForEpochsAreKept) {
+  const TemporaryFolder folder;
+  train_in(folder.path(), small_config({{"record.networks", std::vector<double>{1, 3, 99}, ""}}));
+  EXPECT_EQ(recorded_epochs(folder.path()), (std::vector<int>{1, 3}));
+}
+
+// A side file never costs the run.
+TEST(Recording, DamagedVisitsAreSaidToBeLostAndTheRunGoesOn) {
+  const TemporaryFolder whole, folder;
+  train_in(whole.path(), small_config());
+  train_in(folder.path(), small_config(), 2);
+  const fs::path file = folder.path() / "visits.f32";
+  std::string bytes = read_file(file);
+  bytes[5] = static_cast<char>(bytes[5] ^ 1);
+  std::ofstream(file, std::ios::binary) << bytes;
+
+  Watcher watcher;
+  EXPECT_TRUE(resume({.folder = folder.path()}, watcher));
+  ASSERT_EQ(watcher.warnings.size(), 1u);
+  EXPECT_NE(watcher.warnings[0].find("visits.f32 is damaged"), std::string::npos);
+  EXPECT_EQ(read_file(folder.path() / "policy.safetensors"),
+            read_file(whole.path() / "policy.safetensors"));
+  const auto visits = read_visits(folder.path()), expected = read_visits(whole.path());
+  ASSERT_EQ(visits.size(), expected.size());
+  const std::size_t lost = kWarmUp + 2 * kSteps;
+  EXPECT_TRUE(std::isnan(visits[lost - 1][0]));
+  for (std::size_t i = lost; i < visits.size(); ++i) EXPECT_EQ(visits[i], expected[i]);
+}
+
+TEST(Recording, IsOnForTasksThatHaveAMapAndOffForOthers) {
+  const Config grid = small_config({{"train.epochs", 1250.0, ""}});
+  EXPECT_TRUE(grid.record.flag("visits"));
+  EXPECT_EQ(grid.record.list("networks"),
+            (std::vector<double>{124, 249, 374, 499, 624, 749, 874, 999, 1124, 1249}));
+
+  register_odd_task();
+  const std::vector<Setting> odd = {{"run.task", std::string("Odd-v0"), ""},
+                                    {"run.algorithm", std::string("sac"), ""}};
+  EXPECT_FALSE(resolve_config(odd).record.flag("visits"));
+  EXPECT_TRUE(resolve_config(odd).record.list("networks").empty());
+  auto asked = odd;
+  asked.push_back({"record.visits", true, "here"});
+  EXPECT_THROW(resolve_config(asked), InputError);
+}
+
+}  // namespace
+}  // namespace ovde
