@@ -81,6 +81,7 @@ class Grammar {
     add_eval();
     add_status();
     add_report();
+    add_inspect();
     add_replay();
     add_bench();
     add_study();
@@ -106,6 +107,7 @@ class Grammar {
     if (app_.got_subcommand("status")) return status_;
     if (app_.got_subcommand("eval")) return eval_;
     if (app_.got_subcommand("report")) return report_;
+    if (app_.got_subcommand("inspect")) return inspect_;
     if (app_.got_subcommand("replay")) return replay_;
     if (app_.got_subcommand("study")) return study_;
     return bench_;
@@ -201,6 +203,30 @@ class Grammar {
     CLI::App* command = add_command(
         "report", "Write a page about a run, or a population: report.html in its folder");
     command->add_option("DIR", report_.folder, "the run's folder")->required();
+  }
+
+  void add_inspect() {
+    CLI::App* command = add_command(
+        "inspect", "Draw how a run explored: where it went and what its critics believed");
+    command->add_option("DIR", inspect_.folder, "the run's folder")->required();
+    command->add_option("--out", inspect_.out, "folder of the page and its figures (DIR/inspect)")
+        ->type_name("DIR");
+    command->add_option("--steps", inspect_.steps, "environment steps whose visits count (all)")
+        ->type_name("A-B");
+    command
+        ->add_option("--epochs", inspect_.epochs,
+                     "epochs whose networks are shown (four of those that were kept)")
+        ->type_name("E,E,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command
+        ->add_option("--state", inspect_.state,
+                     "state in which actions are compared (where episodes start)")
+        ->type_name("X,Y");
+    command->footer(
+        "Example:\n"
+        "  ovde inspect runs/GridChaos-v0:s-ovde_g-0 --steps 100000-250000 --state 0,0\n"
+        "A run keeps what this needs by record.* of its configuration (ovde list config).");
   }
 
   void add_replay() {
@@ -306,6 +332,7 @@ class Grammar {
   StatusCommand status_;
   EvalCommand eval_;
   ReportCommand report_;
+  InspectCommand inspect_;
   ReplayCommand replay_;
   BenchCommand bench_;
   StudyCommand study_;

@@ -44,6 +44,13 @@ struct ReportCommand {
   std::string folder;
 };
 
+// Numbers stay text until the run says which are valid.
+struct InspectCommand {
+  std::string folder;
+  std::optional<std::string> out, steps, state;
+  std::vector<int> epochs;
+};
+
 struct ReplayCommand {
   std::string file;
   double tolerance = 1e-10;
@@ -70,8 +77,9 @@ struct StudyCommand {
   std::string typed;
 };
 
-using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand,
-                             ReportCommand, ReplayCommand, BenchCommand, StudyCommand>;
+using Command =
+    std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand, ReportCommand,
+                 InspectCommand, ReplayCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

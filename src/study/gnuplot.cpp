@@ -79,8 +79,8 @@ std::string draw(const Picture& picture, const fs::path& folder) {
       "svg size {},{} dynamic noenhanced font \"Helvetica,13\" background \"white\" name \"{}\"",
       picture.width, picture.height, picture.name);
   const std::string png = fmt::format(
-      "pngcairo size {},{} noenhanced font \"Helvetica,20\" linewidth 1.6 background "
-      "\"white\"",
+      "pngcairo size {},{} noenhanced font \"Helvetica,20\" linewidth 1.6 pointscale 1.6 "
+      "background \"white\"",
       2 * picture.width, 2 * picture.height);
   write_file_atomically(folder / (picture.name + ".gp"),
                         picture.data + pass(svg, "svg") + pass(png, "png"));

@@ -58,6 +58,8 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
 
   cell.settings = {{"run.task", row.task, row.where},
                    {"run.algorithm", column.algorithm, column.where}};
+  if (plan.maps && !plan.maps->epochs.empty())
+    cell.settings.push_back({"record.networks", plan.maps->epochs, plan.maps->where});
   append(cell.settings, plan.settings);
   append(cell.settings, row.settings);
   append(cell.settings, column.settings);

@@ -80,7 +80,8 @@ struct ExampleAction {
 struct Maps {
   std::vector<double> steps;   // first and last step of the visits that are counted
   std::vector<double> epochs;  // at which the uncertainties are shown
-  std::vector<double> state;   // at which they are shown over actions
+  std::vector<double> state;   // at which they are shown over actions; empty: the start
+  std::string where = {};
 };
 
 struct Plan {

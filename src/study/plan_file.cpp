@@ -147,6 +147,9 @@ class PlanFile {
     if (maps.steps.size() != 2 || maps.steps[0] >= maps.steps[1]) {
       in_.refuse(entry, "maps needs steps = [first, last]");
     }
+    if (!maps.state.empty() && maps.state.size() != 2)
+      in_.refuse(entry, "maps takes state = [x, y]");
+    maps.where = in_.where(entry);
     plan_.maps = std::move(maps);
   }
 

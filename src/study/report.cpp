@@ -10,49 +10,18 @@
 #include "study/comparison.h"
 #include "study/example.h"
 #include "study/gnuplot.h"
+#include "study/maps.h"
+#include "study/page.h"
 #include "study/plots.h"
 #include "study/table.h"
 #include "study/words.h"
 #include "train/files.h"
-#include "train/version.h"
 
 namespace ovde {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-// Set like a paper: one column of serif text, tables with rules above and below, little colour.
-constexpr const char* kStyle = R"css(
-:root { color-scheme: light; }
-body { margin: 0; background: #fff; color: #1a1a1a;
-  font: 17px/1.55 Charter, "Bitstream Charter", "Sitka Text", Cambria, Georgia, serif; }
-main { max-width: 940px; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .4rem; }
-h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }
-h3 { font-size: 1.05rem; margin: 1.4rem 0 .3rem; }
-p { margin: .5rem 0; }
-.lead, .caption, footer { color: #555; font-size: .88rem; }
-.warning { background: #fff6e0; border-left: 4px solid #E69F00; padding: .5rem .8rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; margin: .8rem 0 .3rem; font-size: .92rem;
-  font-variant-numeric: tabular-nums lining-nums; border-top: 2px solid #222; border-bottom: 2px solid #222; }
-thead th { border-bottom: 1px solid #222; text-align: right; font-weight: 600; }
-thead th:first-child, tbody th { text-align: left; }
-th, td { padding: .28rem .75rem; white-space: nowrap; }
-tbody th { font-weight: 500; vertical-align: top; }
-td { text-align: right; vertical-align: top; }
-tr.groups th, tr.groups td { border-top: 1px solid #222; }
-.paper { display: block; color: #8a8a8a; font-size: .82em; }
-.mark { color: #222; font-size: .7em; margin-left: .25em; vertical-align: .2em; }
-.missing { color: #a0a0a0; font-style: italic; }
-figure { margin: 1.2rem 0; }
-figure svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
-figcaption { color: #555; font-size: .88rem; margin-top: .4rem; }
-details { margin: .8rem 0; } summary { cursor: pointer; color: #0072B2; }
-footer { margin-top: 3rem; border-top: 1px solid #ddd; padding-top: .6rem; }
-@media print { main { max-width: none; padding: 0; } figure, table { break-inside: avoid; } }
-)css";
 
 class ReportWriter {
  public:
@@ -91,7 +60,8 @@ class ReportWriter {
     }
 
     Report report{.page = study_ / "report.html", .remarks = remarks_};
-    write_file_atomically(report.page, page());
+    write_file_atomically(report.page,
+                          html_page(results_.plan.title, body_, "study " + results_.plan.name));
     return report;
   }
 
@@ -124,8 +94,7 @@ class ReportWriter {
 
   void add_figure(const std::optional<Picture>& picture) {
     if (!picture) return;
-    body_ += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n",
-                         draw(*picture, study_ / "figures"), escape_html(picture->caption));
+    body_ += html_figure(draw(*picture, study_ / "figures"), picture->caption);
   }
 
   bool can_draw() {
@@ -136,11 +105,6 @@ class ReportWriter {
   }
 
   void add_figures() {
-    if (results_.shows("maps")) {
-      remarks_.push_back("maps over the state space are not drawn by this version");
-      body_ +=
-          "<p class=\"warning\">Maps over the state space are not drawn by this version.</p>\n";
-    }
     if (!can_draw()) {
       body_ += "<p class=\"warning\">No figures: gnuplot is not installed.</p>\n";
       return;
@@ -150,6 +114,16 @@ class ReportWriter {
     if (results_.shows("curves")) add_figure(curves_picture(results_));
     if (results_.shows("bars")) add_figure(bars_picture(results_));
     if (results_.shows("profile")) add_figure(profile_picture(results_));
+    if (results_.shows("maps")) add_maps();
+  }
+
+  void add_maps() {
+    std::vector<std::string> missing;
+    for (const Picture& picture : study_maps(results_, study_, missing)) add_figure(picture);
+    for (const std::string& text : missing) {
+      remarks_.push_back(text);
+      body_ += fmt::format("<p class=\"warning\">{}</p>\n", escape_html(text));
+    }
   }
 
   void add_example() {
@@ -166,16 +140,6 @@ class ReportWriter {
         "table. Deviations are sample standard deviations. The numbers of every run are in "
         "<code>tables/runs.csv</code>, those of every test in <code>tables/tests.csv</code>; each "
         "figure is in <code>figures/</code> as SVG, PNG and the script that draws it.</p>\n";
-  }
-
-  std::string page() const {
-    return fmt::format(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{}</style>\n</head>\n"
-        "<body><main>\n{}<footer>ovde {}, study {}</footer>\n</main></body>\n</html>\n",
-        escape_html(results_.plan.title), kStyle, body_, version(),
-        escape_html(results_.plan.name));
   }
 
   const StudyResults& results_;

@@ -32,6 +32,11 @@ Plan smoke_plan(Plan plan) {
   set("train.replay", 1000.0);
   plan.overrides.push_back(std::move(small));
 
+  if (plan.maps) {
+    plan.maps->steps = {0, 250};
+    plan.maps->epochs = {0, 2};
+  }
+
   // one whole episode is the least there is to evaluate
   for (const Cell& cell : cells) {
     const double horizon = resolve_config(cell.settings).task_options.number("horizon");

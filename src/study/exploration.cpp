@@ -1,0 +1,129 @@
+#include "study/exploration.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include "agent/explore/current_return.h"
+#include "math/statistics.h"
+#include "train/run_folder.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kVisitCells = 40, kBeliefCells = 60;
+
+StateMap map_of(const Config& config) {
+  const Task& task = find_task(config.task);
+  if (!task.map) {
+    throw InputError(fmt::format(
+        "task {} has no map: only tasks whose observation is a position can be inspected",
+        task.name));
+  }
+  return task.map(config.task_options);
+}
+
+Grid over_map(const StateMap& map, int cells) { return {map.low, map.high, cells}; }
+
+Grid over_unit_actions() { return {{-1, -1}, {1, 1}, kBeliefCells}; }
+
+}  // namespace
+
+Exploration::Exploration(const fs::path& run)
+    : run_(run),
+      config_((check_run_folder(run), read_config(run))),
+      map_(map_of(config_)),
+      visits_(read_visits(run)),
+      epochs_(recorded_epochs(run)) {
+  const std::array<double, 2> any = {};
+  if (!epochs_.empty() && agent_at(epochs_.back())->quantiles(any, any) == nullptr) epochs_.clear();
+}
+
+Grid Exploration::visits(std::int64_t first, std::int64_t last) const {
+  const auto chosen = std::span(visits_).subspan(static_cast<std::size_t>(first),
+                                                 static_cast<std::size_t>(last - first));
+  return count_visits(chosen, map_, kVisitCells);
+}
+
+std::unique_ptr<Agent> Exploration::agent_at(int epoch) const {
+  if (std::ranges::find(epochs_, epoch) == epochs_.end()) {
+    throw InputError(
+        fmt::format("{} has no networks of epoch {}; there are those of {}", run_.string(), epoch,
+                    epochs_.empty() ? "none" : fmt::format("{}", fmt::join(epochs_, ", "))));
+  }
+  return read_networks(run_, epoch, config_);
+}
+
+StateBeliefs Exploration::over_states(int epoch) const {
+  const auto agent = agent_at(epoch);
+  const Grid grid = over_map(map_, kBeliefCells);
+  StateBeliefs out{grid, grid, grid, grid};
+  std::vector<double> action(agent->options().learner.action_size);
+  for (int row = 0; row < grid.cells; ++row) {
+    for (int column = 0; column < grid.cells; ++column) {
+      const std::array<double, 2> state = {grid.center(0, column), grid.center(1, row)};
+      agent->act(state, action);
+      const QuantilePair& z = *agent->quantiles(state, action);
+      const Uncertainty u = uncertainty(z);
+      out.epistemic.at(column, row) = u.epistemic;
+      out.aleatoric.at(column, row) = u.aleatoric;
+      out.ratio.at(column, row) = u.epistemic / std::max(u.aleatoric, kAleatoricFloor);
+      out.disagreement.at(column, row) = std::abs(mean(z.critic[0]) - mean(z.critic[1])) / 2;
+    }
+  }
+  return out;
+}
+
+ActionBeliefs Exploration::over_actions(int epoch, std::array<double, 2> state) const {
+  const auto agent = agent_at(epoch);
+  const double beta = config_.explore.number("beta");
+  const double normaliser = config_.explore.number("normaliser");
+  ReturnDistribution current(find_algorithm(config_.algorithm).current_return, beta,
+                             config_.critic.integer("quantiles"));
+
+  const Grid grid = over_unit_actions();
+  ActionBeliefs out{grid, grid, grid, {}};
+  agent->act(state, out.policy);
+  for (int row = 0; row < grid.cells; ++row) {
+    for (int column = 0; column < grid.cells; ++column) {
+      const std::array<double, 2> action = {grid.center(0, column), grid.center(1, row)};
+      const QuantilePair& z = *agent->quantiles(state, action);
+      const Uncertainty u = uncertainty(z);
+      current.set(z, u);
+      const double phi = current.cdf(u.mean + beta * u.epistemic);
+      out.epistemic.at(column, row) = u.epistemic;
+      out.aleatoric.at(column, row) = u.aleatoric;
+      out.ability.at(column, row) = phi * std::log(phi / normaliser);
+    }
+  }
+  return out;
+}
+
+Grid count_visits(std::span<const Position> positions, const StateMap& map, int cells) {
+  Grid grid = over_map(map, cells);
+  for (const Position& position : positions) {
+    int index[2];
+    bool inside = true;
+    for (int axis = 0; axis < 2; ++axis) {
+      const double share = (position[axis] - grid.low[axis]) / (grid.high[axis] - grid.low[axis]);
+      inside &= share >= 0 && share <= 1;  // false for a NaN
+      index[axis] = inside ? std::min(static_cast<int>(share * cells), cells - 1) : 0;
+    }
+    if (inside) ++grid.at(index[0], index[1]);
+  }
+  return grid;
+}
+
+Grid noise_over_states(const StateMap& map) {
+  Grid grid = over_map(map, kBeliefCells);
+  fill(grid, map.noise);
+  return grid;
+}
+
+}  // namespace ovde

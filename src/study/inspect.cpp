@@ -1,0 +1,168 @@
+#include "study/inspect.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+
+#include "study/exploration.h"
+#include "study/maps.h"
+#include "study/page.h"
+#include "study/table.h"
+#include "train/files.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class Inspection {
+ public:
+  explicit Inspection(const InspectRequest& request)
+      : request_(request), run_(request.run), epochs_(chosen_epochs()), state_(chosen_state()) {
+    std::tie(first_, last_) = request.steps.value_or(std::pair(std::int64_t{0}, run_.steps()));
+    if (first_ < 0 || first_ >= last_ || last_ > run_.steps()) {
+      throw InputError(fmt::format("--steps {}-{}: {} has recorded steps 0-{}", first_, last_,
+                                   request.run.string(), run_.steps()));
+    }
+  }
+
+  Report write() {
+    make_folders();
+    const Config& config = run_.config();
+    const std::string title =
+        fmt::format("How {} explored {}, seed {}", config.algorithm, config.task, config.seed);
+    body_ += fmt::format("<h1>{}</h1>\n", escape_html(title));
+    if (!has_gnuplot()) {
+      remarks_.push_back("no figures: gnuplot is not installed (Debian: gnuplot-nox)");
+      body_ += "<p class=\"warning\">No figures: gnuplot is not installed.</p>\n";
+    }
+    add_visits();
+    add_states();
+    add_actions();
+    add_method();
+    Report report{.page = request_.out / "inspect.html", .remarks = remarks_};
+    write_file_atomically(report.page, html_page(title, body_, "run " + request_.run.string()));
+    return report;
+  }
+
+ private:
+  std::vector<int> chosen_epochs() const {
+    if (request_.epochs.empty()) return some_epochs(run_.epochs());
+    for (const int epoch : request_.epochs) {
+      if (std::ranges::find(run_.epochs(), epoch) == run_.epochs().end()) {
+        throw InputError(fmt::format("--epochs {}: {} kept the networks of {}", epoch,
+                                     request_.run.string(), kept()));
+      }
+    }
+    return request_.epochs;
+  }
+
+  std::string kept() const {
+    return run_.epochs().empty() ? "no epoch that can be drawn"
+                                 : fmt::format("epochs {}", fmt::join(run_.epochs(), ", "));
+  }
+
+  std::array<double, 2> chosen_state() const {
+    const StateMap& map = run_.map();
+    const std::array<double, 2> state = request_.state.value_or(map.start);
+    for (int axis = 0; axis < 2; ++axis) {
+      if (!(state[axis] >= map.low[axis] && state[axis] <= map.high[axis])) {
+        throw InputError(fmt::format("--state {},{} is outside the map: from {},{} to {},{}",
+                                     state[0], state[1], map.low[0], map.low[1], map.high[0],
+                                     map.high[1]));
+      }
+    }
+    return state;
+  }
+
+  void make_folders() const {
+    for (const char* name : {"tables", "figures"}) {
+      std::error_code error;
+      fs::create_directories(request_.out / name, error);
+      if (error) {
+        throw InputError(
+            fmt::format("cannot write to folder {}: {}", request_.out.string(), error.message()));
+      }
+    }
+  }
+
+  void add_visits() {
+    const Grid visits = run_.visits(first_, last_);
+    write_csv("visits", {{"visits", &visits}});
+    if (can_draw()) add_figure(visits_picture(run_, first_, last_));
+  }
+
+  void add_states() {
+    for (const int epoch : epochs_) {
+      const StateBeliefs beliefs = run_.over_states(epoch);
+      write_csv(fmt::format("states_epoch_{}", epoch), {{"epistemic", &beliefs.epistemic},
+                                                        {"aleatoric", &beliefs.aleatoric},
+                                                        {"ratio", &beliefs.ratio},
+                                                        {"disagreement", &beliefs.disagreement}});
+    }
+    if (can_draw() && !epochs_.empty()) add_figure(states_picture(run_, epochs_));
+  }
+
+  void add_actions() {
+    for (const int epoch : epochs_) {
+      const ActionBeliefs beliefs = run_.over_actions(epoch, state_);
+      write_csv(fmt::format("actions_epoch_{}", epoch), {{"epistemic", &beliefs.epistemic},
+                                                         {"aleatoric", &beliefs.aleatoric},
+                                                         {"ability", &beliefs.ability}});
+    }
+    if (can_draw() && !epochs_.empty()) add_figure(actions_picture(run_, epochs_, state_));
+  }
+
+  bool can_draw() const { return remarks_.empty(); }
+
+  void add_figure(const Picture& picture) {
+    body_ += html_figure(draw(picture, request_.out / "figures"), picture.caption);
+  }
+
+  // Lines "x,y,..." for the centres of the cells; all grids are over the same ones.
+  void write_csv(const std::string& name,
+                 const std::vector<std::pair<std::string, const Grid*>>& columns) const {
+    std::string text = "x,y";
+    for (const auto& [title, grid] : columns) text += "," + title;
+    text += "\n";
+    const Grid& first = *columns.front().second;
+    for (int row = 0; row < first.cells; ++row) {
+      for (int column = 0; column < first.cells; ++column) {
+        text += fmt::format("{},{}", first.center(0, column), first.center(1, row));
+        for (const auto& [title, grid] : columns) text += fmt::format(",{}", grid->at(column, row));
+        text += "\n";
+      }
+    }
+    write_file_atomically(request_.out / "tables" / (name + ".csv"), text);
+  }
+
+  void add_method() {
+    body_ += fmt::format(
+        "<h2>How these numbers were made</h2>\n<p>The run kept where each of its environment steps "
+        "led, and the networks of {}. Epistemic uncertainty is the disagreement of the two "
+        "critics, aleatoric uncertainty the spread of the return that they agree on; F uses "
+        "beta = {} and C = {}. The numbers of every map are in <code>tables/</code>; each figure "
+        "is "
+        "in <code>figures/</code> as SVG, PNG and the script that draws it.</p>\n",
+        kept(), run_.config().explore.number("beta"), run_.config().explore.number("normaliser"));
+  }
+
+  const InspectRequest& request_;
+  Exploration run_;
+  std::vector<int> epochs_;
+  std::array<double, 2> state_;
+  std::int64_t first_ = 0, last_ = 0;
+  std::string body_;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace
+
+Report write_inspection(const InspectRequest& request) { return Inspection(request).write(); }
+
+}  // namespace ovde

@@ -1,0 +1,191 @@
+#include "study/maps.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
+#include "study/heat_picture.h"
+#include "train/run_folder.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kShownEpochs = 4;
+
+constexpr const char* kStateSigns = "Triangle: start; circle: goal.";
+constexpr const char* kBeliefs =
+    "at the policy's own action in every state; every map has its own scale. |Q1 - Q2| / 2 is the "
+    "uncertainty that OAC and DOAC explore by.";
+
+HeatMap over_states(const StateMap& map, const std::string& title, const Grid& grid,
+                    Shading shading) {
+  HeatMap out{.title = title, .grid = grid, .shading = shading};
+  out.markers = {{Marker::Kind::triangle, map.start}};
+  if (map.goal_radius > 0) out.circles = {{map.goal, map.goal_radius}};
+  return out;
+}
+
+HeatMap noise_map(const StateMap& map) {
+  return over_states(map, "noise of the task", noise_over_states(map), Shading::noise);
+}
+
+// A critic with one value has only the last of these.
+std::vector<HeatMap> state_maps(const Exploration& run, int epoch) {
+  const StateBeliefs beliefs = run.over_states(epoch);
+  const auto belief = [&](const char* title, const Grid& grid) {
+    return over_states(run.map(), title, grid, Shading::belief);
+  };
+  const HeatMap disagreement = belief("|Q1 - Q2| / 2", beliefs.disagreement);
+  if (!run.distributional()) return {disagreement};
+  return {belief("epistemic", beliefs.epistemic), belief("aleatoric", beliefs.aleatoric),
+          belief("epistemic / aleatoric", beliefs.ratio), disagreement};
+}
+
+// A critic with one value has only the first of these.
+std::vector<HeatMap> action_maps(const Exploration& run, int epoch, std::array<double, 2> state) {
+  const ActionBeliefs beliefs = run.over_actions(epoch, state);
+  const auto belief = [&](const char* title, const Grid& grid) {
+    return HeatMap{
+        .title = title, .grid = grid, .markers = {{Marker::Kind::cross, beliefs.policy}}};
+  };
+  const HeatMap epistemic = belief("epistemic", beliefs.epistemic);
+  if (!run.distributional()) return {epistemic};
+  return {epistemic, belief("aleatoric", beliefs.aleatoric),
+          belief("exploration ability F", beliefs.ability)};
+}
+
+std::string epoch_name(int epoch) { return fmt::format("epoch {}", epoch); }
+
+std::string visits_caption(std::int64_t first, std::int64_t last) {
+  return fmt::format(
+      "Left: the task's noise, the standard deviation of one step. Then the visits of the "
+      "exploring agent in environment steps {} to {} (logarithmic; white: never). {}",
+      first, last, kStateSigns);
+}
+
+// The maps of a study.
+class StudyMaps {
+ public:
+  StudyMaps(const StudyResults& results, const fs::path& study, std::vector<std::string>& remarks)
+      : results_(results), study_(study), remarks_(remarks) {}
+
+  std::vector<Picture> draw() {
+    for (const PlanRow& row : results_.plan.rows) {
+      HeatRow visits{row.name, {}};
+      for (const PlanColumn* column : results_.columns()) {
+        const CellResult& result = *results_.find(row.name, column->name);
+        if (result.runs.empty()) continue;
+        try {
+          add(Exploration(agent_folder(study_ / result.cell.folder, result.cell.seeds, 0)), row,
+              *column, visits);
+        } catch (const InputError& error) {
+          remarks_.push_back(
+              fmt::format("maps of {} / {}: {}", row.name, column->name, error.what()));
+        }
+      }
+      if (!visits.maps.empty()) visits_.push_back(std::move(visits));
+    }
+
+    std::vector<Picture> out;
+    if (!visits_.empty()) {
+      out.push_back(
+          heat_picture("visits", caption_ + " The first seed of each cell.", {"x", "y"}, visits_));
+    }
+    if (!states_.empty()) {
+      out.push_back(heat_picture(
+          "states",
+          fmt::format("What the critics believe at the end, {} {}", kBeliefs, kStateSigns),
+          {"x", "y"}, states_));
+    }
+    out.insert(out.end(), actions_.begin(), actions_.end());
+    return out;
+  }
+
+ private:
+  void add(const Exploration& run, const PlanRow& row, const PlanColumn& column, HeatRow& visits) {
+    const std::optional<Maps>& maps = results_.plan.maps;
+    std::int64_t first = 0, last = run.steps();
+    if (maps) {
+      first = static_cast<std::int64_t>(maps->steps[0]);
+      last = static_cast<std::int64_t>(maps->steps[1]);
+    }
+    const std::string name = fmt::format("{}, {}", row.name, column.name);
+    if (last > run.steps())
+      throw InputError(fmt::format("it has recorded steps 0-{}", run.steps()));
+    if (visits.maps.empty()) visits.maps.push_back(noise_map(run.map()));
+    visits.maps.push_back(
+        over_states(run.map(), column.name, run.visits(first, last), Shading::visits));
+    caption_ = visits_caption(first, last);
+
+    std::vector<int> epochs = some_epochs(run.epochs());
+    if (maps && !maps->epochs.empty()) epochs.assign(maps->epochs.begin(), maps->epochs.end());
+    if (epochs.empty()) return;
+    states_.push_back({name, state_maps(run, epochs.back())});
+    if (column.role == Role::ours) {
+      std::array<double, 2> state = run.map().start;
+      if (maps && !maps->state.empty()) state = {maps->state[0], maps->state[1]};
+      actions_.push_back(
+          actions_picture(run, epochs, state, fmt::format("actions_{}", actions_.size() + 1)));
+      actions_.back().caption = fmt::format("{}: {}", name, actions_.back().caption);
+    }
+  }
+
+  const StudyResults& results_;
+  fs::path study_;
+  std::vector<std::string>& remarks_;
+  std::string caption_;
+  std::vector<HeatRow> visits_, states_;
+  std::vector<Picture> actions_;
+};
+
+}  // namespace
+
+std::vector<int> some_epochs(const std::vector<int>& epochs) {
+  if (epochs.size() <= kShownEpochs) return epochs;
+  std::vector<int> out;
+  for (std::size_t i = 1; i <= kShownEpochs; ++i)
+    out.push_back(epochs[i * epochs.size() / kShownEpochs - 1]);
+  return out;
+}
+
+Picture visits_picture(const Exploration& run, std::int64_t first, std::int64_t last) {
+  const HeatMap visits = over_states(run.map(), "visits", run.visits(first, last), Shading::visits);
+  return heat_picture("visits", visits_caption(first, last), {"x", "y"},
+                      {{"", {noise_map(run.map()), visits}}});
+}
+
+Picture states_picture(const Exploration& run, const std::vector<int>& epochs) {
+  std::vector<HeatRow> rows;
+  for (const int epoch : epochs) rows.push_back({epoch_name(epoch), state_maps(run, epoch)});
+  return heat_picture("states",
+                      fmt::format("What the critics believe after the updates of each epoch, {} {}",
+                                  kBeliefs, kStateSigns),
+                      {"x", "y"}, rows);
+}
+
+Picture actions_picture(const Exploration& run, const std::vector<int>& epochs,
+                        std::array<double, 2> state, const std::string& name) {
+  std::vector<HeatRow> rows;
+  for (const int epoch : epochs)
+    rows.push_back({epoch_name(epoch), action_maps(run, epoch, state)});
+  const auto& names = run.map().action_names;
+  return heat_picture(
+      name,
+      fmt::format("What the critics believe of the actions in state ({}, {}), and the exploration "
+                  "ability F = Φ log(Φ / C) that OVD-Explorer climbs; every map has its own scale. "
+                  "Cross: the policy's own action.",
+                  state[0], state[1]),
+      {names[0], names[1]}, rows);
+}
+
+std::vector<Picture> study_maps(const StudyResults& results, const fs::path& study,
+                                std::vector<std::string>& remarks) {
+  return StudyMaps(results, study, remarks).draw();
+}
+
+}  // namespace ovde

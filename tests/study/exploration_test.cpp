@@ -1,0 +1,225 @@
+// How a run explored: counts with known answers, beliefs against a plain evaluation of the kept
+// networks, and the page.
+#include "study/exploration.h"
+
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+#include "agent/reference_critics.h"
+#include "study/browser.h"
+#include "study/gnuplot.h"
+#include "study/inspect.h"
+#include "temporary_folder.h"
+#include "train/files.h"
+#include "train/run_folder.h"
+#include "train/safetensors.h"
+#include "train/trainer.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kQuantiles = 5;
+
+class Quiet final : public ProgressSink {
+ public:
+  void run_started(const RunStart&) override {}
+  void epoch_done(int, const EpochRow&) override {}
+  void run_finished(std::span<const RunSummary>) override {}
+};
+
+void train_in(const fs::path& folder, const std::string& algorithm) {
+  std::vector<Setting> settings = {{"run.task", std::string("GridChaos-v0:s"), ""},
+                                   {"run.algorithm", algorithm, ""},
+                                   {"network.hidden", std::vector<double>{16, 16}, ""},
+                                   {"train.batch", 16.0, ""},
+                                   {"train.warmup_steps", 50.0, ""},
+                                   {"train.steps_per_epoch", 30.0, ""},
+                                   {"train.eval_steps", 100.0, ""},
+                                   {"train.epochs", 3.0, ""}};
+  if (algorithm != "sac") settings.push_back({"critic.quantiles", double{kQuantiles}, ""});
+  Quiet quiet;
+  train({.config = resolve_config(settings), .seeds = {0}, .out = folder, .command = "test"},
+        quiet);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+StateMap square(double half_width) {
+  StateMap map;
+  map.low = {-half_width, -half_width};
+  map.high = {half_width, half_width};
+  return map;
+}
+
+TEST(Exploration, CountsVisitsByCell) {
+  const float nan = std::nanf("");
+  // a 4 x 4 grid of cells of side 1 over [-2, 2]^2
+  const std::vector<Position> positions = {
+      {-2, -2},      {-1.5f, -1.5f},  // the lowest cell, its corner included
+      {2, 2},        {1.5f, 2},       // the highest, both edges included
+      {0, 0},                         // an inner line belongs to the cell above it
+      {0.5f, -1.5f},                  // x third, y first
+      {nan, nan},    {3, 0}};         // nowhere
+  const Grid grid = count_visits(positions, square(2), 4);
+  EXPECT_EQ(grid.at(0, 0), 2);
+  EXPECT_EQ(grid.at(3, 3), 2);
+  EXPECT_EQ(grid.at(2, 2), 1);
+  EXPECT_EQ(grid.at(2, 0), 1);
+  EXPECT_EQ(std::accumulate(grid.values.begin(), grid.values.end(), 0.0), 6);
+}
+
+TEST(Exploration, TheMapHasTheNoiseOfTheTask) {
+  const Config config = resolve_config(
+      {{"run.task", std::string("GridChaos-v0:a"), ""}, {"run.algorithm", std::string("sac"), ""}});
+  const StateMap map = find_task(config.task).map(config.task_options);
+  const Grid noise = noise_over_states(map);
+  const int last = noise.cells - 1;
+  EXPECT_EQ(noise.at(last, last), 0.0);  // row a of the paper's table: 0, 0.5, 0.1, 0.1
+  EXPECT_EQ(noise.at(0, last), 0.5);
+  EXPECT_EQ(noise.at(0, 0), 0.1);
+  EXPECT_EQ(noise.at(last, 0), 0.1);
+}
+
+// The networks of an epoch, evaluated from their file in double precision.
+class PlainNetworks {
+ public:
+  PlainNetworks(const fs::path& run, int epoch)
+      : file_(read_safetensors(run / "networks" /
+                               ("epoch_" + std::to_string(epoch) + ".safetensors"))) {}
+
+  std::array<double, 2> action(std::array<double, 2> state) const {
+    const auto out = evaluate("actor", MlpShape(2, {16, 16}, 4), {state[0], state[1]});
+    return {std::tanh(out[0]), std::tanh(out[1])};
+  }
+  reference::Quantiles quantiles(std::array<double, 2> state, std::array<double, 2> action) const {
+    const reference::Vec input = {state[0], state[1], action[0], action[1]};
+    const MlpShape shape(4, {16, 16}, kQuantiles);
+    return {evaluate("critic_1", shape, input), evaluate("critic_2", shape, input)};
+  }
+
+ private:
+  reference::Vec evaluate(const std::string& name, const MlpShape& shape,
+                          const reference::Vec& input) const {
+    const auto& values = file_.tensors.at(name + ".parameters").values;
+    return reference::mlp(shape, reference::to_double(values), input);
+  }
+  TensorFile file_;
+};
+
+void expect_near(double value, double expected) {
+  EXPECT_NEAR(value, expected, 1e-5 + 1e-3 * std::abs(expected));
+}
+
+class InspectedRun : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    train_in(run(), "ovde_g");
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+  static fs::path run() { return folder_->path() / "run"; }
+
+  static std::string refusal(InspectRequest request) {
+    const auto before = folder_->names();
+    request.out = folder_->path() / "refused";
+    std::string message = "nothing is wrong";
+    try {
+      write_inspection(request);
+    } catch (const InputError& error) {
+      message = error.what();
+    }
+    EXPECT_EQ(folder_->names(), before);
+    return message;
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder_;
+};
+std::unique_ptr<TemporaryFolder> InspectedRun::folder_;
+
+TEST_F(InspectedRun, BeliefsOverStatesAreThoseOfTheNetworksAtThePolicysAction) {
+  const StateBeliefs beliefs = Exploration(run()).over_states(1);
+  const PlainNetworks networks(run(), 1);
+  for (const auto [column, row] : {std::pair(0, 0), {59, 59}, {7, 42}, {30, 30}}) {
+    const std::array state = {beliefs.epistemic.center(0, column),
+                              beliefs.epistemic.center(1, row)};
+    const auto z = networks.quantiles(state, networks.action(state));
+    expect_near(beliefs.epistemic.at(column, row), reference::epistemic(z));
+    expect_near(beliefs.aleatoric.at(column, row), reference::aleatoric(z));
+    expect_near(beliefs.ratio.at(column, row), reference::epistemic(z) / reference::aleatoric(z));
+    expect_near(beliefs.disagreement.at(column, row),
+                std::abs(reference::mean(z[0]) - reference::mean(z[1])) / 2);
+  }
+}
+
+TEST_F(InspectedRun, BeliefsOverActionsAreThoseOfTheNetworksInThatState) {
+  const std::array state = {2.5, -4.0};
+  const ActionBeliefs beliefs = Exploration(run()).over_actions(2, state);
+  const PlainNetworks networks(run(), 2);
+  expect_near(beliefs.policy[0], networks.action(state)[0]);
+  expect_near(beliefs.policy[1], networks.action(state)[1]);
+  for (const auto [column, row] : {std::pair(0, 0), {59, 0}, {13, 50}, {30, 30}}) {
+    const std::array action = {beliefs.ability.center(0, column), beliefs.ability.center(1, row)};
+    const auto z = networks.quantiles(state, action);
+    const double epistemic = reference::epistemic(z), aleatoric = reference::aleatoric(z);
+    expect_near(beliefs.epistemic.at(column, row), epistemic);
+    expect_near(beliefs.aleatoric.at(column, row), aleatoric);
+    // the upper and the pessimistic mean are 2 beta epistemic apart; beta 3.2, C 0.5
+    const double phi = reference::gaussian_cdf(2 * 3.2 * epistemic, 0, aleatoric);
+    expect_near(beliefs.ability.at(column, row), phi * std::log(phi / 0.5));
+  }
+}
+
+TEST_F(InspectedRun, TheSpanOfStepsDecidesWhichVisitsCount) {
+  const Exploration run(InspectedRun::run());
+  const auto total = [&](std::int64_t first, std::int64_t last) {
+    const Grid visits = run.visits(first, last);
+    return std::accumulate(visits.values.begin(), visits.values.end(), 0.0);
+  };
+  EXPECT_EQ(run.steps(), 50 + 3 * 30);
+  EXPECT_EQ(total(0, run.steps()), 140);
+  EXPECT_EQ(total(20, 75), 55);
+}
+
+TEST_F(InspectedRun, WhatTheRunDoesNotHoldIsRefusedAndNothingWritten) {
+  EXPECT_TRUE(has(refusal({.run = run(), .epochs = {1, 7}}), "--epochs 7"));
+  EXPECT_TRUE(has(refusal({.run = run(), .epochs = {7}}), "epochs 0, 1, 2"));
+  EXPECT_TRUE(has(refusal({.run = run(), .steps = std::pair(0, 141)}), "recorded steps 0-140"));
+  EXPECT_TRUE(has(refusal({.run = run(), .steps = std::pair(9, 9)}), "--steps 9-9"));
+  EXPECT_TRUE(has(refusal({.run = run(), .state = {{0, 10.5}}}), "outside the map"));
+  EXPECT_TRUE(has(refusal({.run = folder_->path() / "nowhere"}), "not a folder"));
+}
+
+TEST_F(InspectedRun, OpensInABrowserWithoutComplaint) {
+  if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  const Report report = write_inspection({.run = run(), .out = folder_->path() / "page"});
+  EXPECT_TRUE(report.remarks.empty());
+  const Seen seen = open_in_browser(read_file(report.page));
+  EXPECT_EQ(seen.figures, 3);
+  EXPECT_EQ(seen.complaints, "");
+  const std::string csv = read_file(folder_->path() / "page/tables/visits.csv");
+  EXPECT_TRUE(csv.starts_with("x,y,visits\n-9.75,-9.75,"));
+}
+
+// One value per critic: no aleatoric uncertainty to show, and no nonsense in its place.
+TEST(Exploration, ARunWithoutQuantilesShowsTheDisagreementAlone) {
+  const TemporaryFolder folder;
+  train_in(folder.path() / "run", "sac");
+  const Exploration run(folder.path() / "run");
+  EXPECT_FALSE(run.distributional());
+  const StateBeliefs beliefs = run.over_states(2);
+  for (std::size_t i = 0; i < beliefs.epistemic.values.size(); i += 100) {
+    EXPECT_NEAR(beliefs.epistemic.values[i], beliefs.disagreement.values[i], 1e-7);
+    EXPECT_EQ(beliefs.aleatoric.values[i], 0);
+  }
+}
+
+}  // namespace
+}  // namespace ovde
