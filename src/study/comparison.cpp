@@ -39,6 +39,7 @@ void decide(std::vector<Comparison>& family, double level) {
 
 Comparison compare_one(const Contest& contest) {
   Comparison out{.row = contest.row, .ours = contest.ours, .baseline = contest.baseline};
+  out.paper_p = contest.paper_p;
   if (contest.x.size() < kFewestRuns || contest.y.size() < kFewestRuns) return out;
   out.x = mean(contest.x);
   out.y = mean(contest.y);
@@ -50,6 +51,14 @@ Comparison compare_one(const Contest& contest) {
   const Effect effect{out.x - out.y, standard_deviation(contest.x), standard_deviation(contest.y)};
   if (welch && effect.difference != 0) out.runs_needed = runs_needed(effect);
   return out;
+}
+
+// The paper prints one algorithm of ours in a row without a p-value: the others' are those of their
+// difference from it.
+std::optional<Figure> paper_p(const Plan& plan, const Cell& ours, const Cell& baseline) {
+  if (find_published(plan, "p_value", ours.row, ours.column) != nullptr) return std::nullopt;
+  const Figure* figure = find_published(plan, "p_value", baseline.row, baseline.column);
+  return figure != nullptr ? std::optional(*figure) : std::nullopt;
 }
 
 void for_each_pair(
@@ -96,8 +105,8 @@ std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, dou
 std::vector<Contest> score_contests(const StudyResults& results) {
   std::vector<Contest> out;
   for_each_pair(results, [&](const CellResult& ours, const CellResult& baseline) {
-    out.push_back(
-        {ours.cell.row, ours.cell.column, baseline.cell.column, ours.scores(), baseline.scores()});
+    out.push_back({ours.cell.row, ours.cell.column, baseline.cell.column, ours.scores(),
+                   baseline.scores(), paper_p(results.plan, ours.cell, baseline.cell)});
   });
   return out;
 }

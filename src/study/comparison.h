@@ -16,7 +16,8 @@ inline constexpr double kLevel = 0.05;
 // Two samples to be compared, larger being better.
 struct Contest {
   std::string row, ours, baseline;
-  std::vector<double> x, y;  // of ours, of the baseline
+  std::vector<double> x, y;            // of ours, of the baseline
+  std::optional<Figure> paper_p = {};  // of the paper's own test of the same
 };
 
 // k of n runs against l of m.
@@ -43,6 +44,7 @@ struct Comparison {
   // Runs of each that would show a difference as large as this one, if it is real, with power 0.8
   // and without correction; a rough guess.
   std::optional<int> runs_needed = {};
+  std::optional<Figure> paper_p = {};  // the paper's own, not corrected
 };
 
 // Welch's test decides; where it does not exist (both samples constant), the rank test.

@@ -43,7 +43,10 @@ Range range_of(const HeatMap& map) {
     high = std::max(high, value);
   }
   if (map.shading != Shading::belief) low = map.shading == Shading::visits ? 1 : 0;
-  if (!(high > low)) high = low + std::max(1e-12, std::abs(low) * 1e-3) + (low == 0 ? 1 : 0);
+  // gnuplot refuses a range that its numbers do not tell apart
+  const double least = 1e-4 * std::max(std::abs(low), std::abs(high));
+  if (low == 0 && high == 0) high = 1;
+  if (high - low < least) high = low + least;
   return {low, high};
 }
 

@@ -14,10 +14,10 @@ namespace ovde {
 
 struct InspectRequest {
   std::filesystem::path run;
-  std::filesystem::path out;
-  std::optional<std::pair<std::int64_t, std::int64_t>> steps;  // first, and one past the last
-  std::vector<int> epochs;                     // empty: four of those that were kept
-  std::optional<std::array<double, 2>> state;  // nothing: where episodes start
+  std::filesystem::path out = {};
+  std::optional<std::pair<std::int64_t, std::int64_t>> steps = {};  // first, and one past the last
+  std::vector<int> epochs = {};                     // empty: four of those that were kept
+  std::optional<std::array<double, 2>> state = {};  // nothing: where episodes start
 };
 
 // Into `out`: inspect.html, tables/ (CSV) and figures/ (SVG, PNG, gnuplot). InputError, before

@@ -59,7 +59,7 @@ struct Group {
 struct Figure {
   enum class Bound { none, at_least, below };
   double value = 0;
-  std::optional<double> deviation;
+  std::optional<double> deviation = {};
   Bound bound = Bound::none;
 };
 

@@ -40,7 +40,7 @@ class ReportWriter {
       write_file_atomically(study_ / "tables/cells.csv", cells_csv(results_));
       write_file_atomically(study_ / "tables/tests.csv",
                             "measure,row,ours,baseline,value_ours,value_baseline,test,p,p_holm,"
-                            "rank_p_holm,verdict,runs_needed\n" +
+                            "rank_p_holm,verdict,runs_needed,paper_p\n" +
                                 tests_csv("score", scores) + tests_csv("frg", goals));
     }
 

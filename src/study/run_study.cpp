@@ -105,6 +105,14 @@ std::optional<Population> runs_in(const fs::path& folder) {
   return Population{config, {config.seed}};
 }
 
+// Whether the plan asks for the seeds that are there and more. A single run is not the folder of a
+// population and cannot become one.
+bool may_grow(const Job& job, const Population& there) {
+  return there.seeds.size() > 1 && std::ranges::all_of(there.seeds, [&](std::uint64_t seed) {
+           return std::ranges::find(job.cell.seeds, seed) != job.cell.seeds.end();
+         });
+}
+
 // A folder is never overwritten, and results of another plan are never taken for this one's.
 void check_same_runs(const Job& job, const Population& there) {
   if (const auto foreign = foreign_settings(job.config, there.config); !foreign.empty()) {
@@ -113,7 +121,7 @@ void check_same_runs(const Job& job, const Population& there) {
                     "choose another --out",
                     fmt::join(foreign, ", ")));
   }
-  if (there.seeds != job.cell.seeds) {
+  if (there.seeds != job.cell.seeds && !may_grow(job, there)) {
     throw InputError(fmt::format(
         "its folder holds seeds {}, the plan asks for {}; remove it or choose another --out",
         fmt::join(there.seeds, " "), fmt::join(job.cell.seeds, " ")));
@@ -126,6 +134,8 @@ bool run_cell(const Job& job, const StudyRequest& request, int threads, Board& b
   const fs::path folder = request.out / job.cell.folder;
   if (const auto there = runs_in(folder)) {
     check_same_runs(job, *there);
+    if (there->seeds != job.cell.seeds)
+      write_population(folder, {there->config, job.cell.seeds}, request.command);
     return resume({.folder = folder, .threads = threads, .stop = request.stop}, sink);
   }
   return train({.config = job.config,

@@ -49,6 +49,16 @@ std::string list_of(const std::vector<Comparison>& comparisons, Verdict verdict,
   return fmt::format("<p><b>{}</b> {}.</p>\n", heading, fmt::join(phrases, "; "));
 }
 
+std::string paper_p(const Comparison& each) {
+  if (!each.paper_p) return "";
+  return each.paper_p->bound == Figure::Bound::none ? format_p(each.paper_p->value)
+                                                    : format_figure(*each.paper_p);
+}
+
+std::string grey(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<span class=\"paper\">{}</span>", escape_html(text));
+}
+
 std::string plural(std::size_t count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
@@ -139,27 +149,30 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
         "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         escape_html(each.row), escape_html(each.ours), escape_html(each.baseline),
         cell(value(each, each.x)), cell(value(each, each.y)), cell(each.test),
-        cell(format_p(each.p)), cell(format_p(each.adjusted)),
+        cell(format_p(each.p)) + grey(paper_p(each)), cell(format_p(each.adjusted)),
         each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", name_of(each.verdict),
         each.verdict == Verdict::not_shown && each.runs_needed ? std::to_string(*each.runs_needed)
                                                                : "–");
   }
+  const bool paper = std::ranges::any_of(
+      comparisons, [](const Comparison& each) { return each.paper_p.has_value(); });
   return out +
-         "</tbody></table></div>\n<p class=\"caption\">Runs needed: of each algorithm, for one "
-         "Welch "
-         "test with power 0.8, if the difference and the deviations are what they are here; a "
-         "rough "
-         "guess. The rank test (Mann-Whitney) has a Holm correction of its own.</p></details>\n";
+         fmt::format(
+             "</tbody></table></div>\n<p class=\"caption\">Runs needed: of each algorithm, for one "
+             "Welch test with power 0.8, if the difference and the deviations are what they are "
+             "here; a rough guess. The rank test (Mann-Whitney) has a Holm correction of its "
+             "own.{}</p></details>\n",
+             paper ? " Grey: the paper's own p-value, which is not corrected." : "");
 }
 
 std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons) {
   std::string out;
   for (const Comparison& each : comparisons) {
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
                        csv_field(each.ours), csv_field(each.baseline), each.x, each.y, each.test,
                        each.p, each.adjusted, each.rank_p ? fmt::format("{}", *each.rank_p) : "",
                        name_of(each.verdict),
-                       each.runs_needed ? std::to_string(*each.runs_needed) : "");
+                       each.runs_needed ? std::to_string(*each.runs_needed) : "", paper_p(each));
   }
   return out;
 }

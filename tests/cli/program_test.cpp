@@ -1,4 +1,6 @@
 // What the program prints when all is well.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -35,6 +37,50 @@ const std::string kSmall =
     "--set network.hidden=[8] --set train.batch=16 --set train.warmup_steps=50 "
     "--set train.steps_per_epoch=20 --set train.eval_steps=100 --threads 1 ";
 
+TEST(Program, InspectsARun) {
+  const Program program;
+  ASSERT_EQ(
+      program.run("train --task GridChaos-v0:e --algo doac --epochs 3 --out run " + kSmall).code,
+      0);
+  const Outcome drawn = program.run("inspect run --epochs 1,2 --steps 10-100 --state -1,2.5");
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  EXPECT_NE(drawn.out.find("page: run/inspect/inspect.html"), std::string::npos) << drawn.out;
+  const auto files = program.files();
+  for (const char* name : {"inspect.html", "tables/visits.csv", "tables/states_epoch_1.csv",
+                           "tables/actions_epoch_2.csv"}) {
+    EXPECT_NE(std::ranges::find(files, std::string("run/inspect/") + name), files.end()) << name;
+  }
+}
+
+// What there is not, and what is not asked for rightly.
+TEST(Program, RefusesToInspectWhatIsNotThere) {
+  const Program program;
+  ASSERT_EQ(program
+                .run("train --task GridChaos-v0:e --algo sac --epochs 1 --out plain "
+                     "--set record.visits=false --set record.networks=[] " +
+                     kSmall)
+                .code,
+            0);
+  ASSERT_EQ(
+      program.run("train --task GridChaos-v0:e --algo sac --epochs 1 --out run " + kSmall).code, 0);
+  const auto before = program.files();
+  for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
+           {"plain", "no record of where it went"},
+           {"run --epochs 5", "epochs 0"},
+           {"run --steps 5", "must have the form A-B"},
+           {"run --steps 0-71", "recorded steps 0-70"},
+           {"run --state 10.5,0", "outside the map"},
+           {"run --state 1,2,3", "must have the form X,Y"},
+           {"nowhere", "not a folder"}}) {
+    const Outcome outcome = program.run("inspect " + arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(program.files(), before);
+}
+
 TEST(Program, TrainsAndEvaluates) {
   const Program program;
   const Outcome trained =
@@ -42,10 +88,13 @@ TEST(Program, TrainsAndEvaluates) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(trained.err, "");
   EXPECT_NE(trained.out.find("epoch 3/3"), std::string::npos) << trained.out;
-  EXPECT_EQ(program.files(),
-            (std::vector<std::string>{"run", "run/config.toml", "run/events.out.tfevents.ovde",
-                                      "run/lock", "run/log.txt", "run/policy.safetensors",
-                                      "run/progress.csv", "run/summary.json"}));
+  EXPECT_EQ(
+      program.files(),
+      (std::vector<std::string>{
+          "run", "run/config.toml", "run/events.out.tfevents.ovde", "run/lock", "run/log.txt",
+          "run/networks", "run/networks/epoch_0.safetensors", "run/networks/epoch_1.safetensors",
+          "run/networks/epoch_2.safetensors", "run/policy.safetensors", "run/progress.csv",
+          "run/summary.json", "run/visits.f32"}));
 
   const Outcome evaluated = program.run("eval run --episodes 3 --json");
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;

@@ -146,7 +146,7 @@ std::unique_ptr<TemporaryFolder> InspectedRun::folder_;
 TEST_F(InspectedRun, BeliefsOverStatesAreThoseOfTheNetworksAtThePolicysAction) {
   const StateBeliefs beliefs = Exploration(run()).over_states(1);
   const PlainNetworks networks(run(), 1);
-  for (const auto [column, row] : {std::pair(0, 0), {59, 59}, {7, 42}, {30, 30}}) {
+  for (const auto& [column, row] : {std::pair(0, 0), {59, 59}, {7, 42}, {30, 30}}) {
     const std::array state = {beliefs.epistemic.center(0, column),
                               beliefs.epistemic.center(1, row)};
     const auto z = networks.quantiles(state, networks.action(state));
@@ -164,7 +164,7 @@ TEST_F(InspectedRun, BeliefsOverActionsAreThoseOfTheNetworksInThatState) {
   const PlainNetworks networks(run(), 2);
   expect_near(beliefs.policy[0], networks.action(state)[0]);
   expect_near(beliefs.policy[1], networks.action(state)[1]);
-  for (const auto [column, row] : {std::pair(0, 0), {59, 0}, {13, 50}, {30, 30}}) {
+  for (const auto& [column, row] : {std::pair(0, 0), {59, 0}, {13, 50}, {30, 30}}) {
     const std::array action = {beliefs.ability.center(0, column), beliefs.ability.center(1, row)};
     const auto z = networks.quantiles(state, action);
     const double epistemic = reference::epistemic(z), aleatoric = reference::aleatoric(z);

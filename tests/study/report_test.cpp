@@ -1,7 +1,6 @@
 // Reports of studies whose answer is known, and the page as a browser sees it.
 #include "study/report.h"
 
-#include <cstdlib>
 #include <random>
 #include <regex>
 #include <set>
@@ -11,6 +10,7 @@
 
 #include "math/mann_whitney.h"
 #include "study/aggregate.h"
+#include "study/browser.h"
 #include "study/comparison.h"
 #include "study/gnuplot.h"
 #include "study/plots.h"
@@ -53,6 +53,9 @@ role = "ours"
 source = "a table"
 [paper.score]
 clear = { DSAC = [1.5, 0.5], OVDE = 59.3 }
+[paper.p_value]
+clear = { DSAC = 0.013 }
+same = { DSAC = "<0.001" }
 [paper.frg]
 clear = { DSAC = "1250+", OVDE = 229 }
 )toml";
@@ -146,6 +149,26 @@ TEST(Report, TablesHaveBestPaperMissingAndGroups) {
   EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
 }
 
+TEST(Report, ThePapersPValuesAreBesideOurs) {
+  const TemporaryFolder folder;
+  const StudyResults results = known_results();
+  const std::string page = page_of(results, folder.path());
+  EXPECT_TRUE(has(page, "<span class=\"paper\">0.013</span>"));
+  EXPECT_TRUE(has(page, "<span class=\"paper\">&lt;0.001</span>"));
+  // of the scores, and of nothing else
+  const std::string csv = read_file(folder.path() / "tables/tests.csv");
+  EXPECT_TRUE(std::regex_search(csv, std::regex("score,clear,OVDE,DSAC,.*,0\\.013\n"))) << csv;
+  EXPECT_TRUE(std::regex_search(csv, std::regex("frg,clear,OVDE,DSAC,.*,\n"))) << csv;
+}
+
+// In a row where the paper compares with one of ours, the others of ours have a p-value too.
+TEST(Report, ThePapersPValuesBelongToTheColumnWithoutOne) {
+  StudyResults results = known_results();
+  results.plan.published.push_back({"p_value", "clear", "OVDE", Figure{.value = 0.4}});
+  for (const Contest& contest : score_contests(results))
+    EXPECT_EQ(contest.paper_p.has_value(), contest.row == "same") << contest.row;
+}
+
 // In one of the two rows that were run ours wins every pair, in the other half of them, roughly.
 TEST(Report, AggregatesOverTheRowsThatWereRun) {
   const StudyResults results = known_results();
@@ -182,18 +205,14 @@ TEST(Report, ColumnsOfAStudyHaveDifferentColoursAndAlgorithmsKeepTheirs) {
   EXPECT_EQ(colours.at("DSAC"), dsac);
 }
 
-int shell(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str());
-}
-
 // The first table of the paper by the program itself, small.
 TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
   const TemporaryFolder folder;
   const std::string plan = std::string(OVDE_SOURCE_DIR) + "/configs/paper/table1.toml";
   const std::string program = std::string("'") + OVDE_PROGRAM + "' study ";
   const std::string out = " '" + plan + "' --out '" + folder.path().string() + "'";
-  ASSERT_EQ(shell(program + "run" + out + " --smoke"), 0);
-  ASSERT_EQ(shell(program + "report" + out), 0);
+  ASSERT_EQ(quiet_shell(program + "run" + out + " --smoke"), 0);
+  ASSERT_EQ(quiet_shell(program + "report" + out), 0);
   const std::string page = read_file(folder.path() / "report.html");
   EXPECT_TRUE(has(page, "reported here: 36 of 36"));
   EXPECT_TRUE(has(page, "This is a smoke run"));
@@ -206,25 +225,12 @@ TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
 
 // In Chromium: no message in the console, and every figure has a size.
 TEST(Report, OpensInABrowserWithoutComplaint) {
-  if (shell("command -v chromium") != 0) GTEST_SKIP() << "chromium is not installed";
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
   const TemporaryFolder folder;
-  std::string page = page_of(known_results(), folder.path());
-  // the test's own copy counts what is visible; the page itself has no script
-  page.insert(page.find("</body>"),
-              "<script>const seen = [...document.querySelectorAll('figure svg')].filter(s => "
-              "s.getBBox().width > 100 && s.getBoundingClientRect().height > 100).length;"
-              "document.title = 'figures ' + seen;</script>");
-  write_file_atomically(folder.path() / "probe.html", page);
-  const std::string dom = folder.path() / "dom.html", log = folder.path() / "log.txt";
-  const std::string command =
-      "timeout 60 chromium --headless --no-sandbox --disable-gpu "
-      "--enable-logging=stderr --user-data-dir='" +
-      (folder.path() / "profile").string() + "' --dump-dom 'file://" +
-      (folder.path() / "probe.html").string() + "' >'" + dom + "' 2>'" + log + "'";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  EXPECT_TRUE(has(read_file(dom), "<title>figures 3</title>"));
-  EXPECT_FALSE(has(read_file(log), "CONSOLE")) << read_file(log);
+  const Seen seen = open_in_browser(page_of(known_results(), folder.path()));
+  EXPECT_EQ(seen.figures, 3);
+  EXPECT_EQ(seen.complaints, "");
 }
 
 }  // namespace

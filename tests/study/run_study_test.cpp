@@ -131,12 +131,37 @@ TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
   EXPECT_EQ(results.notes.size(), 4u);
 }
 
-TEST(RunStudy, HowOftenARunIsSavedMakesNoOtherResult) {
+TEST(RunStudy, MoreSeedsRunOnlyTheNewOnes) {
+  const TemporaryFolder folder;
+  const fs::path grown = folder.path() / "grown", whole = folder.path() / "whole";
+  run(small_plan(), grown);
+  Plan more = small_plan();
+  more.seeds = {0, 1, 2};
+  CountingSink sink;
+  const StudyOutcome outcome = run_study({.plan = more, .out = grown}, sink);
+  EXPECT_EQ(outcome.finished, 4);
+  EXPECT_EQ(sink.epochs, 4 * 1 * 4);
+
+  run(more, whole);
+  const StudyResults a = read_results(more, grown), b = read_results(more, whole);
+  for (std::size_t i = 0; i < a.cells.size(); ++i) {
+    ASSERT_EQ(a.cells[i].runs.size(), 3u);
+    for (std::size_t j = 0; j < 3; ++j)
+      EXPECT_EQ(a.cells[i].runs[j].returns, b.cells[i].runs[j].returns);
+  }
+
+  // other seeds than there are: refused as before
+  more.seeds = {1, 2, 3};
+  EXPECT_EQ(run(more, grown).failures.size(), 4u);
+}
+
+TEST(RunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
   Plan plan = small_plan();
   plan.settings.push_back({"checkpoint.minutes", 3.0, "test"});
+  plan.settings.push_back({"record.visits", false, "test"});
   CountingSink sink;
   EXPECT_EQ(run_study({.plan = plan, .out = out}, sink).finished, 4);
   EXPECT_EQ(sink.started, 0);

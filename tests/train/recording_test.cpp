@@ -105,7 +105,7 @@ TEST(Recording, TheLastNetworksActAsThePolicyDoes) {
   ASSERT_EQ(recorded_epochs(folder.path()), (std::vector<int>{0, 1, 2, 3}));
   const auto agent = read_networks(folder.path(), kEpochs - 1, config);
   Policy policy = Policy::load((folder.path() / "policy.safetensors").string());
-  for (const std::array<double, 2> state : {std::array{0.0, 0.0}, {3.0, -7.0}, {-9.5, 9.5}}) {
+  for (const std::array<double, 2>& state : {std::array{0.0, 0.0}, {3.0, -7.0}, {-9.5, 9.5}}) {
     std::array<double, 2> acted, expected;
     agent->act(state, acted);
     policy.act_unit(state, expected);
