@@ -65,7 +65,8 @@ const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observat
   load_networks();
   to_float(observation, observation_);
   to_float(action, action_);
-  return &critics_->quantiles(observation_, action_);
+  Random fractions(options().learner.seed, Stream::explorer);  // the same for every action
+  return &critics_->quantiles(observation_, action_, fractions);
 }
 
 void ActorCriticAgent::restored() {
