@@ -1,0 +1,69 @@
+// The actor's gradient: from the critics' gradients by the action through the squashed Gaussian.
+#include "cuda/kernels.cuh"
+#include "cuda/network.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+// Gradient of mean(alpha log pi - min_k Q_k) (Eq. 5). blockIdx: (tile of samples, 0, agent)
+template <bool kExact, int kTiles>
+__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
+    actor_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  if (first_sample >= agent.batch) return;
+  auto& tile = shared_tile<kTiles>();
+  const int actions = agent.actions, outputs = 2 * actions, batch = agent.batch;
+  const NetworkShape& shape = agent.actor_shape;
+  const float* parameters = agent.actor.parameters;
+  const float alpha = agent.progress->alpha;
+  begin_backward(tile, parameters, shape);
+  load_active(
+      tile, shape.layers - 1,
+      agent.actor_trace.active + first_sample / Tile<kTiles>::kRows * Tile<kTiles>::kActiveWords);
+
+  const float *first = agent.value[0], *second = agent.value[1];
+  const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
+  const float *chosen = agent.action, *spreads = agent.spread, *raw_log_stds = agent.raw_log_std;
+  const auto head_gradient = [=](int r, int j) {
+    const int s = first_sample + r, at = s * actions + j % actions;
+    if (j >= outputs || s >= batch) return 0.0f;
+    const float q1 = __ldg(by_first + at), q2 = __ldg(by_second + at), action = __ldg(chosen + at);
+    const float spread = __ldg(spreads + at), raw = __ldg(raw_log_stds + at),
+                slope = 1 - action * action;
+    // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
+    // with the mean
+    const float q = __ldg(first + s) <= __ldg(second + s) ? q1 : q2;
+    const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q * slope;
+    if (j < actions) return du / batch;
+    // the clamp passes no gradient outside its range
+    return raw >= kMinLogStd && raw <= kMaxLogStd ? (du * spread - alpha) / batch : 0.0f;
+  };
+  constexpr int kEach = Tile<kTiles>::kRows / 8;
+  const int stride = (outputs + 15) & ~15, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  float* delta = agent.actor_trace.delta[shape.layers - 1];
+  float values[kEach];
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) values[j] = head_gradient(warp + 8 * j, lane);
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    tile.x[warp + 8 * j][lane] = operand<kExact>(values[j]);
+    if (lane < stride) delta[(first_sample + warp + 8 * j) * stride + lane] = values[j];
+  }
+  if (threadIdx.x < Tile<kTiles>::kRows) {
+    const int s = first_sample + threadIdx.x;
+    const float a = __ldg(first + s), b = __ldg(second + s);
+    agent.actor_loss[s] =
+        s < batch ? (alpha * agent.log_probability[s] - (a < b ? a : b)) / batch : 0.0f;
+  }
+  backward<kExact>(tile, parameters, shape, first_sample, agent.actor_trace.delta);
+}
+
+}  // namespace
+
+void differentiate_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_TILED(actor_kernel, plan, 1, agents, stream);
+}
+
+}  // namespace ovde::cuda

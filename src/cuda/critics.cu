@@ -1,0 +1,192 @@
+// The critics: their loss against the targets with its gradient, and their values at new actions.
+#include "cuda/kernels.cuh"
+#include "cuda/network.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+// One step of the temperature on -log_alpha * (log pi + H), with the target entropy H = -dim(A);
+// every block of an agent computes the same, one of them writes it down. The log-probabilities are
+// summed in a fixed order. Ends with every thread done.
+template <int kTiles>
+__device__ float next_temperature(Tile<kTiles>& tile, const Agent& agent, bool write) {
+  const Progress& progress = *agent.progress;
+  float* sums = &tile.x[0][0];  // not in use yet
+  float sum = 0;
+  for (int s = threadIdx.x; s < agent.batch; s += kThreads) sum += agent.log_probability[s];
+  sum = sum_of_warp(sum);
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  sum = 0;
+  for (int w = 0; w < kThreads / 32; ++w) sum += sums[w];
+  __syncthreads();
+
+  const float gradient = -(sum / agent.batch - agent.actions);
+  const float first =
+      progress.log_alpha[1] + (1 - agent.beta1) * (gradient - progress.log_alpha[1]);
+  const float second =
+      progress.log_alpha[2] + (1 - agent.beta2) * (gradient * gradient - progress.log_alpha[2]);
+  const float value =
+      progress.log_alpha[0] -
+      progress.adam_step * first / (sqrtf(second) * progress.adam_root + agent.epsilon);
+  if (write && threadIdx.x == 0) {
+    agent.progress->next_log_alpha[0] = value;
+    agent.progress->next_log_alpha[1] = first;
+    agent.progress->next_log_alpha[2] = second;
+    agent.progress->alpha = expf(value);
+  }
+  return expf(value);
+}
+
+// x: z in columns 0 .. N - 1. Leaves the gradient of the loss there, zero up to column 32, and the
+// loss of each row. A warp has whole rows: nobody else reads or writes them.
+template <bool kExact, int kTiles>
+__device__ void critic_loss(Tile<kTiles>& tile, const Agent& agent, int k, int first_sample,
+                            float alpha) {
+  constexpr int kTargets = kMostOutputs;  // columns of x from here on
+  constexpr int kEach = Tile<kTiles>::kRows / 8;
+  const int n = agent.quantiles, batch = agent.batch, lane = threadIdx.x % 32,
+            warp = threadIdx.x / 32;
+  const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
+  const float *rewards = agent.reward, *all_continue = agent.continues,
+              *entropy = agent.next_log_probability;
+
+  // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4)
+  float y[kEach];
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    const int s = first_sample + warp + 8 * j, at = s * n + (lane < n ? lane : 0);
+    const float a = __ldg(first + at), b = __ldg(second + at);
+    y[j] = __ldg(rewards + s) +
+           __ldg(all_continue + s) * ((a < b ? a : b) - alpha * __ldg(entropy + s));
+  }
+  float z[kEach], slope[kEach], loss[kEach];
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    tile.x[warp + 8 * j][kTargets + lane] = y[j];
+    z[j] = tile.x[warp + 8 * j][lane];
+    slope[j] = loss[j] = 0;
+  }
+  __syncwarp();
+
+  // quantile Huber loss (Eq. 2), or squared loss where there is one value
+  if (agent.distributional) {
+    const float above = (lane + 0.5f) / n, below = 1 - above;
+    for (int i = 0; i < n; ++i) {
+#pragma unroll
+      for (int j = 0; j < kEach; ++j) {
+        const float u = tile.x[warp + 8 * j][kTargets + i] - z[j];
+        const float c = fminf(fmaxf(u, -1.0f), 1.0f);  // huber'(u); huber(u) = c (u - c / 2)
+        const float weighted = (u < 0 ? below : above) * c;
+        slope[j] -= weighted;
+        loss[j] += weighted * (u - 0.5f * c);
+      }
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      slope[j] = 2 * (z[j] - y[j]);
+      loss[j] = (z[j] - y[j]) * (z[j] - y[j]);
+    }
+  }
+
+  const int stride = (n + 15) & ~15;
+  float* delta = agent.critic_trace[k].delta[agent.critic_shape.layers - 1];
+  float* losses = agent.critic_loss[k];
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    const int s = first_sample + warp + 8 * j;
+    const float weight = lane < n && s < batch ? 1.0f / batch / n : 0.0f;
+    const float gradient = weight > 0 ? slope[j] * weight : 0.0f;
+    const float sum = sum_of_warp(weight > 0 ? loss[j] * weight : 0.0f);
+    tile.x[warp + 8 * j][lane] = operand<kExact>(gradient);
+    if (lane < stride) delta[s * stride + lane] = gradient;
+    if (lane == 0) losses[s] = sum;
+  }
+}
+
+// blockIdx: (tile of samples, critic, agent)
+template <bool kExact, int kTiles>
+__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
+    loss_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  if (first_sample >= agent.batch) return;
+  auto& tile = shared_tile<kTiles>();
+  const float* parameters = agent.critic[k].parameters;
+  const NetworkShape& shape = agent.critic_shape;
+  begin_forward(tile, parameters, shape);
+  const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
+
+  const int stride = shape.layer[0].stride;
+  const float* state_action = agent.state_action;
+  fill<kExact>(tile, multiple_of_32(stride), [=](int r, int i) {
+    return i < stride ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
+  });
+  forward<kExact>(tile, parameters, shape, first_sample, agent.critic_trace[k].hidden);
+  begin_backward(tile, parameters, shape);
+  critic_loss<kExact>(tile, agent, k, first_sample, alpha);
+  backward<kExact>(tile, parameters, shape, first_sample, agent.critic_trace[k].delta);
+}
+
+// Q_k(s, a) = mean_i z_ki at the actor's new actions (Eq. 6, before the minimum), and its gradient
+// with respect to the action. blockIdx: (tile of samples, critic, agent)
+template <bool kExact, int kTiles>
+__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
+    new_actions_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  if (first_sample >= agent.batch) return;
+  auto& tile = shared_tile<kTiles>();
+  const int observations = agent.observations, actions = agent.actions, n = agent.quantiles;
+  const float* parameters = agent.critic[k].parameters;
+  const NetworkShape& shape = agent.critic_shape;
+  begin_forward(tile, parameters, shape);
+  const int stride = shape.layer[0].stride;
+  const float *state_action = agent.state_action, *action = agent.action;
+  fill<kExact>(tile, multiple_of_32(stride), [=](int r, int i) {
+    const int s = first_sample + r;
+    return i < observations             ? __ldg(state_action + s * stride + i)
+           : i < observations + actions ? __ldg(action + s * actions + i - observations)
+                                        : 0.0f;
+  });
+  forward<kExact>(tile, parameters, shape, first_sample, nullptr);
+  begin_backward(tile, parameters, shape);
+
+  float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
+  for_each_row<kTiles>([&](int r, int i) {
+    const float z = i < n ? tile.x[r][i] : 0.0f;
+    const float sum = sum_of_warp(z);
+    if (i < n) quantiles[(first_sample + r) * n + i] = z;
+    if (i == 0) values[first_sample + r] = sum / n;
+    tile.x[r][i] = i < n ? operand<kExact>(1.0f / n) : 0.0f;
+  });
+  backward<kExact>(tile, parameters, shape, first_sample, nullptr);
+
+  // d Q / d a: the first layer's weights at the action's inputs, transposed
+  const LayerShape layer = shape.layer[0];
+  const float* weights = parameters + layer.weights + threadIdx.x * layer.stride + observations;
+  for (int d = 0; d < actions; ++d) {
+    tile.weights[d * kActivationStride + threadIdx.x] =
+        threadIdx.x < layer.outputs ? __ldg(weights + d) : 0.0f;
+  }
+  __syncthreads();
+  narrow_product<kExact>(tile, actions, multiple_of_32(layer.outputs), nullptr);
+  float* gradient = agent.action_gradient[k];
+  for_each_row<kTiles>([&](int r, int i) {
+    if (i < actions) gradient[(first_sample + r) * actions + i] = tile.x[r][i];
+  });
+}
+
+}  // namespace
+
+void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_TILED(loss_kernel, plan, 2, agents, stream);
+}
+
+void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_TILED(new_actions_kernel, plan, 2, agents, stream);
+}
+
+}  // namespace ovde::cuda

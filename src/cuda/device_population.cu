@@ -1,0 +1,417 @@
+#include "cuda/device_population.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "cuda/act.cuh"
+#include "cuda/check.h"
+#include "cuda/kernels.cuh"
+#include "cuda/tile.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kAlign = 64;       // floats: 256 bytes
+constexpr int kRowsAlign = 128;  // rows of a batch: the largest tile
+constexpr int kUpdatesPerGraph = 20;
+
+std::size_t aligned(std::size_t floats) { return (floats + kAlign - 1) / kAlign * kAlign; }
+int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+// Memory of the GPU, in one piece, handed out in order. Without memory it only counts.
+class Arena {
+ public:
+  explicit Arena(float* base) : base_(base) {}
+  float* take(std::size_t floats) {
+    float* at = base_ == nullptr ? nullptr : base_ + used_;
+    used_ += aligned(floats);
+    return at;
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  float* base_;
+  std::size_t used_ = 0;
+};
+
+Network take_network(Arena& arena, const NetworkShape& shape) {
+  return {arena.take(shape.size), arena.take(shape.size), arena.take(shape.size),
+          arena.take(shape.size)};
+}
+
+Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, const float* input,
+                 int input_stride) {
+  Trace trace{};
+  trace.input = input;
+  trace.input_stride = input_stride;
+  for (int l = 0; l < shape.layers; ++l) {
+    const int width = rounded_up(shape.layer[l].outputs, 16);
+    if (l < shape.layers - 1) trace.hidden[l] = arena.take(rows * width);
+    trace.delta[l] = arena.take(rows * width);
+  }
+  trace.active = reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * kMostHidden * kThreads));
+  return trace;
+}
+
+Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
+  Agent agent{};
+  agent.actor_shape = spec.actor;
+  agent.critic_shape = spec.critic;
+  agent.observations = spec.observations;
+  agent.actions = spec.actions;
+  agent.quantiles = spec.quantiles;
+  agent.batch = spec.batch;
+  agent.distributional = spec.distributional;
+  agent.discount = spec.discount;
+  agent.polyak = spec.polyak;
+  agent.learning_rate = spec.learning_rate;
+  agent.beta1 = spec.beta1;
+  agent.beta2 = spec.beta2;
+  agent.epsilon = spec.epsilon;
+  agent.log_beta1 = std::log(double{spec.beta1});
+  agent.log_beta2 = std::log(double{spec.beta2});
+  agent.seed = spec.seed;
+  agent.exploring = spec.exploring;
+  agent.replay_stride = 2 * spec.observations + spec.actions + 2;
+  agent.progress = progress;
+
+  agent.actor = take_network(arena, spec.actor);
+  for (Network& critic : agent.critic) critic = take_network(arena, spec.critic);
+  agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
+
+  const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
+  const int stride = spec.critic.layer[0].stride;
+  agent.state_action = arena.take(rows * stride);
+  for (float** p : {&agent.reward, &agent.continues, &agent.log_probability,
+                    &agent.next_log_probability, &agent.actor_loss})
+    *p = arena.take(rows);
+  for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std, &agent.next_action})
+    *p = arena.take(rows * spec.actions);
+  agent.actor_trace = take_trace(arena, spec.actor, rows, agent.state_action, stride);
+  for (int k = 0; k < 2; ++k) {
+    agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
+    agent.quantiles_at_new[k] = arena.take(rows * spec.quantiles);
+    agent.value[k] = arena.take(rows);
+    agent.critic_loss[k] = arena.take(rows);
+    agent.action_gradient[k] = arena.take(rows * spec.actions);
+    agent.critic_trace[k] = take_trace(arena, spec.critic, rows, agent.state_action, stride);
+  }
+  return agent;
+}
+
+// Memory that host and device share, for the small exchanges of acting.
+template <typename T>
+class Shared {
+ public:
+  explicit Shared(std::size_t size) : size_(size) {
+    check(cudaHostAlloc(&host_, size * sizeof(T), cudaHostAllocMapped), "cudaHostAlloc");
+    check(cudaHostGetDevicePointer(&device_, host_, 0), "cudaHostGetDevicePointer");
+    std::memset(host_, 0, size * sizeof(T));
+  }
+  ~Shared() { cudaFreeHost(host_); }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  std::span<T> host() const { return {static_cast<T*>(host_), size_}; }
+  T* device() const { return static_cast<T*>(device_); }
+
+ private:
+  std::size_t size_;
+  void *host_ = nullptr, *device_ = nullptr;
+};
+
+// One block an agent: means over the batch of what uncertainty() of agent/uncertainty.h gives for a
+// sample.
+__global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
+  const Agent& agent = agents[blockIdx.x];
+  const int n = agent.quantiles;
+  __shared__ double sums[3][128];
+  double total[3] = {};
+  for (int s = threadIdx.x; s < agent.batch; s += 128) {
+    const float *first = agent.quantiles_at_new[0] + s * n,
+                *second = agent.quantiles_at_new[1] + s * n;
+    double mean = 0, disagreement = 0, spread = 0;
+    for (int i = 0; i < n; ++i) {
+      const double difference = (double{first[i]} - second[i]) / 2;
+      mean += (double{first[i]} + second[i]) / 2;
+      disagreement += difference * difference;
+    }
+    mean /= n;
+    for (int i = 0; i < n; ++i) {
+      const double deviation = (double{first[i]} + second[i]) / 2 - mean;
+      spread += deviation * deviation;
+    }
+    total[0] += mean;
+    total[1] += sqrt(disagreement / n);
+    total[2] += sqrt(spread / n);
+  }
+  for (int j = 0; j < 3; ++j) sums[j][threadIdx.x] = total[j];
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int t = 1; t < 128; ++t) {
+    for (int j = 0; j < 3; ++j) sums[j][0] += sums[j][t];
+  }
+  out[blockIdx.x] = {sums[0][0] / agent.batch, sums[1][0] / agent.batch, sums[2][0] / agent.batch};
+}
+
+// How to cut the work of this many agents, by measurement (docs/performance.md).
+int rows_of_a_tile(int agents) { return agents <= 4 ? 32 : agents <= 16 ? 64 : 128; }
+
+// One update of all agents (Algorithm 2): critics first, then the actor by the critics just
+// updated.
+void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  evaluate_policies(plan, agents, stream);
+  differentiate_critics(plan, agents, stream);
+  step_critics(plan, agents, stream);
+  evaluate_new_actions(plan, agents, stream);
+  differentiate_actor(plan, agents, stream);
+  step_actor(plan, agents, stream);
+}
+
+template <typename Value, typename Get>
+int largest(std::span<const Value> values, Get&& get) {
+  int most = 1;
+  for (const Value& value : values) most = std::max(most, get(value));
+  return most;
+}
+
+}  // namespace
+
+std::string why_no_device() {
+  int count = 0;
+  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)
+    return cudaGetErrorString(status);
+  if (count == 0) return "no CUDA device was found";
+  cudaDeviceProp properties{};
+  if (const cudaError_t status = cudaGetDeviceProperties(&properties, 0); status != cudaSuccess)
+    return cudaGetErrorString(status);
+  if (properties.major < 9)
+    return std::string(properties.name) + " has compute capability " +
+           std::to_string(properties.major) + "." + std::to_string(properties.minor) +
+           "; 9.0 or later is needed";
+  return "";
+}
+
+std::string device_name() {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  return properties.name;
+}
+
+DeviceMemory device_memory() {
+  DeviceMemory memory{};
+  check(cudaMemGetInfo(&memory.free, &memory.total), "cudaMemGetInfo");
+  return memory;
+}
+
+std::size_t bytes_of(const AgentSpec& spec) {
+  Arena counting(nullptr);
+  lay_out(spec, counting, nullptr);
+  return counting.used() * sizeof(float) + sizeof(Agent) + sizeof(Progress) + sizeof(ValueMeans);
+}
+
+struct DevicePopulation::Impl {
+  Impl(std::span<const AgentSpec> specs, bool exact);
+  ~Impl();
+
+  const float* array(ArrayId id, std::size_t size) const;
+  cudaGraphExec_t capture(int updates) const;
+
+  std::vector<Agent> agents;  // as the device has them
+  UpdatePlan plan{};
+  cudaStream_t stream = nullptr;
+  float* memory = nullptr;
+  Agent* device_agents = nullptr;
+  Progress* progress = nullptr;
+  ValueMeans* means = nullptr;
+  cudaGraphExec_t one = nullptr, many = nullptr;
+
+  std::unique_ptr<Shared<float>> observation;
+  std::unique_ptr<Shared<double>> noise, mean, std, moved, m;
+  std::unique_ptr<Shared<bool>> plain;
+  ActExchange act_exchange{};
+  Exchange exchange{};
+};
+
+DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
+  const auto count = static_cast<int>(specs.size());
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+
+  Arena counting(nullptr);
+  for (const AgentSpec& spec : specs) lay_out(spec, counting, nullptr);
+  check(cudaMalloc(&memory, counting.used() * sizeof(float)), "cudaMalloc");
+  check(cudaMalloc(&progress, count * sizeof(Progress)), "cudaMalloc");
+  check(cudaMalloc(&means, count * sizeof(ValueMeans)), "cudaMalloc");
+  check(cudaMalloc(&device_agents, count * sizeof(Agent)), "cudaMalloc");
+  check(cudaMemsetAsync(memory, 0, counting.used() * sizeof(float), stream), "cudaMemset");
+  check(cudaMemsetAsync(progress, 0, count * sizeof(Progress), stream), "cudaMemset");
+  Arena arena(memory);
+  for (int i = 0; i < count; ++i) agents.push_back(lay_out(specs[i], arena, progress + i));
+  check(cudaMemcpyAsync(device_agents, agents.data(), count * sizeof(Agent), cudaMemcpyHostToDevice,
+                        stream),
+        "cudaMemcpy of the agents");
+
+  plan = {
+      .agents = count,
+      .batch = largest(specs, [](const AgentSpec& s) { return s.batch; }),
+      .rows = rows_of_a_tile(count),
+      .exact = exact,
+      .split = count <= 4,
+      .actor_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.actor); }),
+      .critic_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic); })};
+  one = capture(1);
+  many = capture(kUpdatesPerGraph);
+
+  exchange.observations = largest(specs, [](const AgentSpec& s) { return s.observations; });
+  exchange.actions = largest(specs, [](const AgentSpec& s) { return s.actions; });
+  exchange.samples = largest(specs, [](const AgentSpec& s) { return s.exploring.samples; });
+  observation = std::make_unique<Shared<float>>(count * exchange.observations);
+  noise = std::make_unique<Shared<double>>(count * exchange.samples);
+  plain = std::make_unique<Shared<bool>>(count);
+  mean = std::make_unique<Shared<double>>(count * exchange.actions);
+  std = std::make_unique<Shared<double>>(count * exchange.actions);
+  moved = std::make_unique<Shared<double>>(count * exchange.actions);
+  m = std::make_unique<Shared<double>>(count);
+  exchange.observation = observation->host();
+  exchange.explorer_noise = noise->host();
+  exchange.plain = plain->host();
+  exchange.mean = mean->host();
+  exchange.std = std->host();
+  exchange.moved = moved->host();
+  exchange.m = m->host();
+  act_exchange = {count,
+                  exchange.observations,
+                  exchange.actions,
+                  exchange.samples,
+                  observation->device(),
+                  noise->device(),
+                  plain->device(),
+                  mean->device(),
+                  std->device(),
+                  moved->device(),
+                  m->device()};
+  check(cudaStreamSynchronize(stream), "setting up the population");
+}
+
+DevicePopulation::Impl::~Impl() {
+  if (one != nullptr) cudaGraphExecDestroy(one);
+  if (many != nullptr) cudaGraphExecDestroy(many);
+  if (stream != nullptr) cudaStreamDestroy(stream);
+  for (void* p : {static_cast<void*>(memory), static_cast<void*>(progress),
+                  static_cast<void*>(means), static_cast<void*>(device_agents)})
+    cudaFree(p);
+}
+
+// One graph of several updates: nothing in it depends on their number, which the device counts.
+cudaGraphExec_t DevicePopulation::Impl::capture(int updates) const {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  for (int i = 0; i < updates; ++i) enqueue_update(plan, device_agents, stream);
+  check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphDestroy(graph);
+  check(status, "cudaGraphInstantiate");
+  return executable;
+}
+
+const float* DevicePopulation::Impl::array(ArrayId id, std::size_t size) const {
+  const Agent& agent = agents[id.agent];
+  const Network& net = id.network == 0 ? agent.actor : agent.critic[id.network - 1];
+  const NetworkShape& shape = id.network == 0 ? agent.actor_shape : agent.critic_shape;
+  if (size != static_cast<std::size_t>(shape.size))
+    throw Error("CUDA: an array of the wrong length");
+  const float* arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
+  return arrays[id.array];
+}
+
+DevicePopulation::DevicePopulation(std::span<const AgentSpec> agents, bool exact)
+    : impl_(std::make_unique<Impl>(agents, exact)) {}
+DevicePopulation::~DevicePopulation() = default;
+
+void DevicePopulation::write(ArrayId id, std::span<const float> values) {
+  auto* to = const_cast<float*>(impl_->array(id, values.size()));
+  check(cudaMemcpyAsync(to, values.data(), values.size_bytes(), cudaMemcpyHostToDevice,
+                        impl_->stream),
+        "cudaMemcpy of parameters to the GPU");
+}
+
+void DevicePopulation::read(ArrayId id, std::span<float> values) {
+  check(cudaMemcpyAsync(values.data(), impl_->array(id, values.size()), values.size_bytes(),
+                        cudaMemcpyDeviceToHost, impl_->stream),
+        "cudaMemcpy of parameters from the GPU");
+}
+
+void DevicePopulation::write_rows(int agent, std::int64_t index, std::span<const float> rows) {
+  const Agent& a = impl_->agents[agent];
+  check(cudaMemcpyAsync(a.replay + index * a.replay_stride, rows.data(), rows.size_bytes(),
+                        cudaMemcpyHostToDevice, impl_->stream),
+        "cudaMemcpy of transitions to the GPU");
+}
+
+void DevicePopulation::write_counters(std::span<const Counters> counters) {
+  std::vector<Progress> progress(counters.size());
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    const Counters& c = counters[i];
+    progress[i].updates = c.updates;
+    progress[i].replay_rows = c.replay_rows;
+    std::ranges::copy(c.log_alpha, progress[i].log_alpha);
+    progress[i].alpha = std::exp(c.log_alpha[0]);
+    progress[i].critic_loss = c.critic_loss;
+    progress[i].actor_loss = c.actor_loss;
+    progress[i].first_bad = c.first_bad;
+  }
+  check(cudaMemcpyAsync(impl_->progress, progress.data(), progress.size() * sizeof(Progress),
+                        cudaMemcpyHostToDevice, impl_->stream),
+        "cudaMemcpy of counters to the GPU");
+  wait();
+}
+
+std::vector<DevicePopulation::Counters> DevicePopulation::read_counters() {
+  std::vector<Progress> progress(impl_->agents.size());
+  check(cudaMemcpyAsync(progress.data(), impl_->progress, progress.size() * sizeof(Progress),
+                        cudaMemcpyDeviceToHost, impl_->stream),
+        "cudaMemcpy of counters from the GPU");
+  wait();
+  std::vector<Counters> counters(progress.size());
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    const Progress& p = progress[i];
+    counters[i] = {p.updates,     p.replay_rows, {p.log_alpha[0], p.log_alpha[1], p.log_alpha[2]},
+                   p.critic_loss, p.actor_loss,  p.first_bad};
+  }
+  return counters;
+}
+
+void DevicePopulation::update(int n) {
+  for (; n >= kUpdatesPerGraph; n -= kUpdatesPerGraph)
+    check(cudaGraphLaunch(impl_->many, impl_->stream), "cudaGraphLaunch of updates");
+  for (; n > 0; --n)
+    check(cudaGraphLaunch(impl_->one, impl_->stream), "cudaGraphLaunch of an update");
+}
+
+void DevicePopulation::wait() {
+  check(cudaStreamSynchronize(impl_->stream), "waiting for the GPU");
+}
+
+std::vector<ValueMeans> DevicePopulation::value_means() {
+  std::vector<ValueMeans> means(impl_->agents.size());
+  value_means_kernel<<<means.size(), 128, 0, impl_->stream>>>(impl_->device_agents, impl_->means);
+  check(cudaGetLastError(), "launching the report of values");
+  check(cudaMemcpyAsync(means.data(), impl_->means, means.size() * sizeof(ValueMeans),
+                        cudaMemcpyDeviceToHost, impl_->stream),
+        "cudaMemcpy of values");
+  wait();
+  return means;
+}
+
+const DevicePopulation::Exchange& DevicePopulation::exchange() const { return impl_->exchange; }
+
+void DevicePopulation::act() {
+  enqueue_act(impl_->device_agents, impl_->act_exchange, impl_->stream);
+  wait();
+}
+
+}  // namespace ovde::cuda

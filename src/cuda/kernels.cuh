@@ -1,0 +1,68 @@
+// The kernels of an update, each with the part of it that launches it: which steps of
+// agent/learner.cpp they do, in their order. The results do not depend on how a plan cuts the work.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/check.h"
+#include "cuda/layout.h"
+
+namespace ovde::cuda {
+
+// How the kernels cut their work.
+struct UpdatePlan {
+  int agents;
+  int batch;                      // the largest
+  int rows;                       // samples of a tile: 32, 64 or 128
+  bool exact;                     // fp32 instead of TF32
+  bool split;                     // the two target critics of a tile on two blocks
+  int actor_tiles, critic_tiles;  // of parameters, of the largest network
+};
+
+// The current policy at s and the target policy and critics at s' (policies.cu).
+void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The temperature's step, the critics' loss and its gradient (critics.cu).
+void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// Adam and Polyak on the critics (steps.cu).
+void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The critics at the current policy's actions, and their gradients by these (critics.cu).
+void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The actor's gradient (actor.cu).
+void differentiate_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// Adam and Polyak on the actor; losses and counters (steps.cu).
+void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+
+// Tiles of parameters of one network, as the steps cut it.
+int parameter_tiles(const NetworkShape& shape);
+
+// Launches a kernel that takes `bytes` of shared memory.
+template <typename Kernel>
+void launch(Kernel* kernel, dim3 blocks, int threads, int bytes, const Agent* agents,
+            cudaStream_t stream) {
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        "cudaFuncSetAttribute");
+  void* arguments[] = {&agents};
+  check(cudaLaunchKernel(function, blocks, dim3(threads), arguments, bytes, stream),
+        "cudaLaunchKernel of an update");
+}
+
+// The instance of a kernel template that a plan asks for: OVDE_LAUNCH(kernel, plan, parts, ...)
+// launches it with blocks (tiles of samples, parts, agents).
+#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                          \
+  do {                                                                                  \
+    const auto blocks = [&](int rows) {                                                 \
+      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);            \
+    };                                                                                  \
+    if ((plan).exact) {                                                                 \
+      launch(kernel<true, 2>, blocks(64), kThreads, sizeof(Tile<2>), agents, stream);   \
+    } else if ((plan).rows == 32) {                                                     \
+      launch(kernel<false, 1>, blocks(32), kThreads, sizeof(Tile<1>), agents, stream);  \
+    } else if ((plan).rows == 64) {                                                     \
+      launch(kernel<false, 2>, blocks(64), kThreads, sizeof(Tile<2>), agents, stream);  \
+    } else {                                                                            \
+      launch(kernel<false, 4>, blocks(128), kThreads, sizeof(Tile<4>), agents, stream); \
+    }                                                                                   \
+  } while (false)
+
+}  // namespace ovde::cuda

@@ -1,0 +1,197 @@
+// A network forward and backward on a tile of samples (tile.cuh).
+#pragma once
+
+#include "cuda/tile.cuh"
+
+namespace ovde::cuda {
+
+__device__ inline int multiple_of_32(int n) { return (n + 31) & ~31; }
+
+template <int kTiles>
+__device__ Tile<kTiles>& shared_tile() {
+  extern __shared__ __align__(128) unsigned char memory[];
+  return *reinterpret_cast<Tile<kTiles>*>(memory);
+}
+
+// ---- filling and reading x: a warp takes whole rows, its lanes their columns
+
+// x[r][i] = value(r, i) for i < width, all of a column's values asked for before the first is used.
+template <bool kExact, int kTiles, typename Value>
+__device__ void fill(Tile<kTiles>& tile, int width, Value&& value) {
+  constexpr int kEach = Tile<kTiles>::kRows / 8;
+  const int warp = threadIdx.x / 32;
+  for (int i = threadIdx.x % 32; i < width; i += 32) {
+    float values[kEach];
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) values[j] = value(warp + 8 * j, i);
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) tile.x[warp + 8 * j][i] = operand<kExact>(values[j]);
+  }
+}
+
+// visit(r, lane) for every row; lanes are columns.
+template <int kTiles, typename Visit>
+__device__ void for_each_row(Visit&& visit) {
+#pragma unroll
+  for (int j = 0; j < Tile<kTiles>::kRows / 8; ++j)
+    visit(threadIdx.x / 32 + 8 * j, threadIdx.x % 32);
+}
+
+__device__ inline float sum_of_warp(float x) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
+  return x;
+}
+
+// ---- weights
+
+template <int kTiles>
+__device__ void fetch_bias(Tile<kTiles>& tile, const float* parameters, const LayerShape& layer,
+                           int slot) {
+  const int i = threadIdx.x * 4;
+  if (i < kMostWidth)
+    copy_async(&tile.bias[slot][i], parameters + (i < layer.outputs ? layer.bias + i : 0),
+               i < layer.outputs);
+}
+
+// The output layer's weights, whole, into the weights' memory.
+template <int kTiles>
+__device__ void fetch_narrow(Tile<kTiles>& tile, const float* parameters, const LayerShape& layer) {
+  const int column = threadIdx.x % 64 * 4;
+  if (column < layer.stride) {
+#pragma unroll
+    for (int j = 0; j < kMostOutputs / 4; ++j) {
+      const int row = threadIdx.x / 64 + 4 * j;
+      if (row < layer.outputs)
+        copy_async(tile.weights + row * kActivationStride + column,
+                   parameters + layer.weights + row * layer.stride + column, true);
+    }
+  }
+  commit_copies();
+}
+
+// ---- passes
+
+// The first weights of forward() on their way; then the caller may fill x.
+template <int kTiles>
+__device__ void begin_forward(Tile<kTiles>& tile, const float* parameters,
+                              const NetworkShape& shape) {
+  const LayerShape layer = shape.layer[0];
+  fetch_bias(tile, parameters, layer, 0);
+  fetch_first<Pass::forward>(tile, Weights(parameters, layer));
+}
+
+// From the input in x (zero up to a multiple of 32 columns) to the output in x, columns 0 ..
+// outputs -
+// 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] + (first_sample + r)
+// * stride.
+template <bool kExact, int kTiles>
+__device__ void forward(Tile<kTiles>& tile, const float* parameters, const NetworkShape& shape,
+                        int first_sample, float* const* kept) {
+  float out[kTiles][8][4];
+  const int last = shape.layers - 1;
+  for (int l = 0; l < last; ++l) {
+    const LayerShape layer = shape.layer[l], next = shape.layer[l + 1];
+    float* keep =
+        kept != nullptr ? kept[l] + static_cast<std::size_t>(first_sample) * next.stride : nullptr;
+    product<Pass::forward, kExact>(tile, Weights(parameters, layer), out);
+    fetch_bias(tile, parameters, next, (l + 1) % 2);
+    if (l + 1 < last) {
+      fetch_first<Pass::forward>(tile, Weights(parameters, next));
+    } else {
+      fetch_narrow(tile, parameters, next);
+    }
+
+    const float* bias = tile.bias[l % 2];
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      std::uint32_t active = 0;
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        const Place<kTiles> at(m, i / 2, i % 2);
+        float value[2];
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const float sum =
+              out[m][i / 2][i % 2 * 2 + c] + bias[at.column + c];  // beyond the layer: zero
+          value[c] = sum < 0 ? 0.0f : sum;                         // NaN stays
+          active |= (sum > 0 ? 1u : 0u) << (2 * i + c);
+        }
+        *reinterpret_cast<float2*>(&tile.x[at.row][at.column]) =
+            make_float2(operand<kExact>(value[0]), operand<kExact>(value[1]));
+        if (keep != nullptr && at.column < next.stride)
+          *reinterpret_cast<float2*>(keep + at.row * next.stride + at.column) =
+              make_float2(value[0], value[1]);
+      }
+      tile.active[l][m][threadIdx.x] = active;
+    }
+  }
+
+  const LayerShape layer = shape.layer[last];
+  wait_for_copies<0>();
+  __syncthreads();
+  narrow_product<kExact>(tile, layer.outputs, layer.stride, tile.bias[last % 2]);
+}
+
+// The first weights of backward() on their way; nobody may be reading the weights' memory.
+template <int kTiles>
+__device__ void begin_backward(Tile<kTiles>& tile, const float* parameters,
+                               const NetworkShape& shape) {
+  const LayerShape layer = shape.layer[shape.layers - 1];
+  fetch_first<Pass::backward>(tile, Weights(parameters, layer));
+}
+
+// From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
+// layer's in x, through the units that are noted as active. With `kept`, as in forward().
+template <bool kExact, int kTiles>
+__device__ void backward(Tile<kTiles>& tile, const float* parameters, const NetworkShape& shape,
+                         int first_sample, float* const* kept) {
+  float out[kTiles][8][4];
+  for (int l = shape.layers - 1; l > 0; --l) {
+    const LayerShape layer = shape.layer[l], next = shape.layer[l - 1];
+    float* keep = kept != nullptr
+                      ? kept[l - 1] + static_cast<std::size_t>(first_sample) * layer.stride
+                      : nullptr;
+    product<Pass::backward, kExact>(tile, Weights(parameters, layer), out);
+    if (l > 1) fetch_first<Pass::backward>(tile, Weights(parameters, next));
+
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      const std::uint32_t active = tile.active[l - 1][m][threadIdx.x];
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        const Place<kTiles> at(m, i / 2, i % 2);
+        float value[2];
+#pragma unroll
+        for (int c = 0; c < 2; ++c)
+          value[c] = active >> (2 * i + c) & 1 ? out[m][i / 2][i % 2 * 2 + c] : 0.0f;
+        *reinterpret_cast<float2*>(&tile.x[at.row][at.column]) =
+            make_float2(operand<kExact>(value[0]), operand<kExact>(value[1]));
+        if (keep != nullptr && at.column < layer.stride)
+          *reinterpret_cast<float2*>(keep + at.row * layer.stride + at.column) =
+              make_float2(value[0], value[1]);
+      }
+    }
+  }
+}
+
+// ---- which units were active, for a backward pass in another kernel
+
+template <int kTiles>
+__device__ void save_active(const Tile<kTiles>& tile, int hidden, std::uint32_t* to) {
+  for (int l = 0; l < hidden; ++l) {
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m)
+      to[(l * kTiles + m) * kThreads + threadIdx.x] = tile.active[l][m][threadIdx.x];
+  }
+}
+template <int kTiles>
+__device__ void load_active(Tile<kTiles>& tile, int hidden, const std::uint32_t* from) {
+  for (int l = 0; l < hidden; ++l) {
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m)
+      tile.active[l][m][threadIdx.x] = from[(l * kTiles + m) * kThreads + threadIdx.x];
+  }
+}
+
+}  // namespace ovde::cuda

@@ -1,0 +1,172 @@
+// The policies at a batch: the current one at s, and the target policy with the target critics at
+// s'.
+#include "cuda/kernels.cuh"
+#include "cuda/network.cuh"
+#include "cuda/philox.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr float kHalfLogTwoPi = 0.918938533204672742f;
+
+// Which rows of the replay buffer the tile's samples are. Ends with every thread done.
+template <int kTiles>
+__device__ void choose_rows(Tile<kTiles>& tile, const Agent& agent, int first_sample) {
+  for (int r = threadIdx.x; r < Tile<kTiles>::kRows; r += kThreads) {
+    tile.index(r) =
+        static_cast<std::uint32_t>(replay_index(agent.seed, agent.progress->updates, agent.batch,
+                                                first_sample + r, agent.progress->replay_rows));
+  }
+  __syncthreads();
+}
+
+template <int kTiles>
+__device__ const float* replay_row(Tile<kTiles>& tile, const Agent& agent, int r) {
+  return agent.replay + static_cast<std::size_t>(tile.index(r)) * agent.replay_stride;
+}
+
+// From the actor's output in x to actions and log-probabilities: u = mean + std * eps, a = tanh(u).
+// visit(s, d, action, spread, raw_log_std) for each action of each sample. Ends with every thread
+// done.
+template <int kTiles, typename Visit>
+__device__ void sample_actions(Tile<kTiles>& tile, const Agent& agent, int first_sample,
+                               std::uint32_t stream, float* log_probability, Visit&& visit) {
+  constexpr int kTerms = kMostOutputs;  // columns of x from here on
+  const int actions = agent.actions, batch = agent.batch;
+  const std::uint64_t seed = agent.seed, update = agent.progress->updates;
+  for (int e = threadIdx.x; e < Tile<kTiles>::kRows * actions; e += kThreads) {
+    const int r = e / actions, d = e % actions, s = first_sample + r;
+    const float noise = batch_noise(seed, stream, update, batch, actions, d, s);
+    const float raw_log_std = tile.x[r][actions + d];
+    const float log_std = fmaxf(fminf(raw_log_std, kMaxLogStd), kMinLogStd);
+    const float spread = expf(log_std) * noise;
+    const float action = tanhf(tile.x[r][d] + spread);
+    tile.x[r][kTerms + d] =
+        0.5f * noise * noise + log_std + kHalfLogTwoPi + logf(1 - action * action + kSquashEpsilon);
+    visit(s, d, action, spread, raw_log_std);
+  }
+  __syncthreads();
+  for (int r = threadIdx.x; r < Tile<kTiles>::kRows; r += kThreads) {
+    float sum = 0;
+    for (int d = 0; d < actions; ++d) sum -= tile.x[r][kTerms + d];
+    log_probability[first_sample + r] = sum;
+  }
+  __syncthreads();
+}
+
+// The current policy at s, and what the rest of the update reads of the batch.
+template <bool kExact, int kTiles>
+__device__ void current_policy(Tile<kTiles>& tile, const Agent& agent, int first_sample) {
+  const int observations = agent.observations, actions = agent.actions,
+            width = observations + actions;
+  const float* parameters = agent.actor.parameters;
+  begin_forward(tile, parameters, agent.actor_shape);
+  choose_rows(tile, agent, first_sample);
+
+  // (s, a) for the critics, zero beyond it; the actor sees s alone
+  const int stride = agent.critic_shape.layer[0].stride, batch = agent.batch;
+  float* state_action = agent.state_action;
+  fill<kExact>(tile, multiple_of_32(stride), [&](int r, int i) {
+    return i < width && first_sample + r < batch ? __ldg(replay_row(tile, agent, r) + i) : 0.0f;
+  });
+  for (int i = threadIdx.x % 32; i < stride; i += 32) {
+    for_each_row<kTiles>([&](int r, int) {
+      state_action[(first_sample + r) * stride + i] = tile.x[r][i];
+      if (i >= observations) tile.x[r][i] = 0;
+    });
+  }
+  if (threadIdx.x < Tile<kTiles>::kRows) {
+    const int s = first_sample + threadIdx.x;
+    const float* row = replay_row(tile, agent, threadIdx.x);
+    const float reward = __ldg(row + width), terminal = __ldg(row + width + 1 + observations);
+    agent.reward[s] = reward;
+    agent.continues[s] = agent.discount * (1 - terminal);
+  }
+
+  forward<kExact>(tile, parameters, agent.actor_shape, first_sample, agent.actor_trace.hidden);
+  save_active(
+      tile, agent.actor_shape.layers - 1,
+      agent.actor_trace.active + first_sample / Tile<kTiles>::kRows * Tile<kTiles>::kActiveWords);
+  float *action_out = agent.action, *spread_out = agent.spread, *raw_out = agent.raw_log_std;
+  sample_actions(tile, agent, first_sample, kActorNoise, agent.log_probability,
+                 [=](int s, int d, float action, float spread, float raw_log_std) {
+                   action_out[s * actions + d] = action;
+                   spread_out[s * actions + d] = spread;
+                   raw_out[s * actions + d] = raw_log_std;
+                 });
+}
+
+// The target policy (SAC: the current one) at s', and target critics first .. last - 1 there.
+template <bool kExact, int kTiles>
+__device__ void targets(Tile<kTiles>& tile, const Agent& agent, int first_sample, int first,
+                        int last) {
+  const int observations = agent.observations, actions = agent.actions, n = agent.quantiles,
+            batch = agent.batch;
+  const int next = observations + actions + 1;  // where s' begins in a row
+  const float* policy = agent.distributional ? agent.actor.target : agent.actor.parameters;
+  float* next_action = agent.next_action;
+  // a row's number, then the number's row: both may be far away
+  const auto next_observation = [&](int r, int i) {
+    return first_sample + r < batch ? __ldg(replay_row(tile, agent, r) + next + i) : 0.0f;
+  };
+  begin_forward(tile, policy, agent.actor_shape);
+  choose_rows(tile, agent, first_sample);
+  fill<kExact>(tile, multiple_of_32(observations),
+               [&](int r, int i) { return i < observations ? next_observation(r, i) : 0.0f; });
+  forward<kExact>(tile, policy, agent.actor_shape, first_sample, nullptr);
+  sample_actions(
+      tile, agent, first_sample, kTargetNoise, agent.next_log_probability,
+      [=](int s, int d, float action, float, float) { next_action[s * actions + d] = action; });
+
+  for (int k = first; k < last; ++k) {
+    const float* critic = agent.critic[k].target;
+    float* quantiles = agent.next_quantiles[k];
+    begin_forward(tile, critic, agent.critic_shape);
+    fill<kExact>(tile, multiple_of_32(observations + actions), [&](int r, int i) {
+      return i < observations ? next_observation(r, i)
+             : i < observations + actions
+                 ? next_action[(first_sample + r) * actions + i - observations]
+                 : 0.0f;
+    });
+    forward<kExact>(tile, critic, agent.critic_shape, first_sample, nullptr);
+    for_each_row<kTiles>([&](int r, int i) {
+      if (i < n) quantiles[(first_sample + r) * n + i] = tile.x[r][i];
+    });
+    __syncthreads();
+  }
+}
+
+// The bias corrections as nn/adam.cpp applies them.
+__device__ void set_adam_step(const Agent& agent) {
+  Progress& progress = *agent.progress;
+  const auto step = static_cast<double>(progress.updates + 1);
+  progress.adam_step = static_cast<float>(agent.learning_rate / -expm1(step * agent.log_beta1));
+  progress.adam_root = static_cast<float>(1 / sqrt(-expm1(step * agent.log_beta2)));
+}
+
+// blockIdx: (tile of samples, part, agent). Parts: the targets, on one block or two, then the
+// current policy.
+template <bool kExact, int kTiles>
+__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
+    policies_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  if (first_sample >= agent.batch) return;
+  auto& tile = shared_tile<kTiles>();
+  const int part = blockIdx.y, parts = gridDim.y - 1;
+  if (part == parts) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) set_adam_step(agent);
+    current_policy<kExact>(tile, agent, first_sample);
+  } else {
+    targets<kExact>(tile, agent, first_sample, part, parts == 1 ? 2 : part + 1);
+  }
+}
+
+}  // namespace
+
+void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_TILED(policies_kernel, plan, plan.split ? 3 : 2, agents, stream);
+}
+
+}  // namespace ovde::cuda

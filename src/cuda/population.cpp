@@ -1,0 +1,283 @@
+#include "cuda/population.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include "cuda/device_population.h"
+
+namespace ovde {
+
+namespace {
+
+using cuda::AgentSpec;
+using cuda::DevicePopulation;
+
+constexpr std::string_view kAlgorithms[] = {"sac",    "dsac",   "oac",   "doac",
+                                            "ovde_g", "ovde_q", "ovde_m"};
+constexpr const char* kNetworks[] = {"actor", "critic_1", "critic_2"};
+constexpr const char* kArrays[] = {"parameters", "first_moment", "second_moment", "target"};
+
+std::span<float> array(const LearnerState& state, const std::string& name) {
+  for (const auto& [key, values] : state.arrays) {
+    if (key == name) return values;
+  }
+  throw Error("a learner has no array " + name);
+}
+
+// Calls visit(network, array, values) for each array of the three networks.
+template <typename Visit>
+void for_each_array(const LearnerState& state, Visit&& visit) {
+  for (int network = 0; network < 3; ++network) {
+    for (int a = 0; a < 4; ++a)
+      visit(network, a, array(state, fmt::format("{}.{}", kNetworks[network], kArrays[a])));
+  }
+}
+
+void refuse(const std::string& what, int most, int is) {
+  throw InputError(
+      fmt::format("{} must be at most {} on a GPU, not {}; use --device cpu", what, most, is));
+}
+
+void check_fits(const AgentOptions& options) {
+  if (std::ranges::find(kAlgorithms, options.algorithm.name) == std::end(kAlgorithms)) {
+    throw InputError(fmt::format("algorithm {} runs on the CPU only (--device cpu); on a GPU: {}",
+                                 options.algorithm.name, fmt::join(kAlgorithms, ", ")));
+  }
+  const LearnerOptions& learner = options.learner;
+  const auto check = [](const char* what, int most, int is) {
+    if (is > most) refuse(what, most, is);
+  };
+  check("the number of hidden layers (network.hidden)", cuda::kMostHidden,
+        static_cast<int>(learner.hidden.size()));
+  for (const int width : learner.hidden)
+    check("a layer of network.hidden", cuda::kMostWidth, width);
+  check("critic.quantiles", cuda::kMostOutputs, learner.quantiles);
+  check("the number of actions", cuda::kMostActions, learner.action_size);
+  check("the number of observations and actions", cuda::kMostInputs,
+        learner.observation_size + learner.action_size);
+}
+
+cuda::NetworkShape network_shape(const MlpShape& shape) {
+  cuda::NetworkShape out{};
+  out.layers = shape.layers();
+  out.size = static_cast<int>(shape.size());
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    out.layer[l] = {layer.inputs, layer.outputs, layer.stride, static_cast<int>(layer.weights),
+                    static_cast<int>(layer.bias)};
+  }
+  return out;
+}
+
+cuda::Exploring exploring(const AgentOptions& options) {
+  const ExploreOptions& explore = options.explore;
+  cuda::Exploring out{};
+  switch (options.algorithm.behaviour) {
+    case Behaviour::policy:
+      out.behaviour = cuda::Behaviour::gaussian;
+      break;
+    case Behaviour::oac:
+      out.behaviour = cuda::Behaviour::oac;
+      break;
+    case Behaviour::ovd:
+      out.behaviour = cuda::Behaviour::ovd;
+      break;
+  }
+  switch (options.algorithm.current_return) {
+    case CurrentReturn::gaussian:
+      out.current_return = cuda::CurrentReturn::gaussian;
+      break;
+    case CurrentReturn::quantiles:
+      out.current_return = cuda::CurrentReturn::quantiles;
+      break;
+    case CurrentReturn::mean:
+      out.current_return = cuda::CurrentReturn::mean;
+      break;
+  }
+  switch (explore.gradient) {
+    case GradientForm::unit:
+      out.direction = cuda::Direction::unit;
+      break;
+    case GradientForm::raw:
+      out.direction = cuda::Direction::raw;
+      break;
+    case GradientForm::full:
+      out.direction = cuda::Direction::full;
+      break;
+  }
+  out.samples = explore.samples;
+  out.alpha = explore.alpha;
+  out.beta = explore.beta;
+  out.normaliser = explore.normaliser;
+  out.oac_beta = explore.oac_beta;
+  out.oac_step = std::sqrt(2 * explore.oac_delta);
+  return out;
+}
+
+AgentSpec agent_spec(const AgentOptions& options) {
+  check_fits(options);
+  const LearnerOptions& learner = options.learner;
+  AgentSpec spec{};
+  spec.actor =
+      network_shape(MlpShape(learner.observation_size, learner.hidden, 2 * learner.action_size));
+  spec.critic = network_shape(
+      MlpShape(learner.observation_size + learner.action_size, learner.hidden, learner.quantiles));
+  spec.observations = learner.observation_size;
+  spec.actions = learner.action_size;
+  spec.quantiles = learner.quantiles;
+  spec.batch = learner.batch;
+  spec.distributional = learner.distributional;
+  spec.discount = learner.discount;
+  spec.polyak = learner.polyak;
+  spec.learning_rate = learner.adam.learning_rate;
+  spec.beta1 = learner.adam.beta1;
+  spec.beta2 = learner.adam.beta2;
+  spec.epsilon = learner.adam.epsilon;
+  spec.seed = learner.seed;
+  spec.exploring = exploring(options);
+  spec.replay_rows = options.replay;
+  return spec;
+}
+
+// Said before the run starts, not when it has half of its memory.
+void check_memory(std::span<const AgentSpec> specs) {
+  constexpr double kUsable = 0.95;  // the rest for the driver, the kernels and the graphs
+  const double free = kUsable * static_cast<double>(cuda::device_memory().free);
+  double needed = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    needed += static_cast<double>(cuda::bytes_of(specs[i]));
+    if (needed <= free) continue;
+    double all = needed;
+    for (std::size_t j = i + 1; j < specs.size(); ++j)
+      all += static_cast<double>(cuda::bytes_of(specs[j]));
+    throw InputError(
+        fmt::format("{} agents need {:.1f} GB of memory on the GPU, {:.1f} GB are free: {} of them "
+                    "would fit (a smaller "
+                    "train.replay makes room for more)",
+                    specs.size(), 1e-9 * all, 1e-9 * free, i));
+  }
+}
+
+class Population final : public GpuPopulation {
+ public:
+  Population(std::vector<AgentSpec> specs, Precision precision)
+      : specs_(std::move(specs)),
+        device_(specs_, precision == Precision::fp32),
+        counters_(specs_.size()),
+        uploaded_(specs_.size()) {
+    const DevicePopulation::Exchange& e = device_.exchange();
+    acting_ = {e.observations, e.actions, e.samples, e.observation, e.explorer_noise,
+               e.plain,        e.mean,    e.std,     e.moved,       e.m};
+  }
+
+  void upload(int index, Agent& agent) override {
+    const LearnerState state = agent.state();
+    for_each_array(state, [&](int network, int a, std::span<float> values) {
+      device_.write({index, network, a}, values);
+    });
+    counters_[index].updates = *state.updates;
+    std::ranges::copy(array(state, "log_alpha"), counters_[index].log_alpha.begin());
+    uploaded_[index] = agent.replay().added() - agent.replay().size();
+    add_rows(index, agent.replay());
+  }
+
+  void download(int index, Agent& agent) override {
+    const LearnerState state = agent.state();
+    for_each_array(state, [&](int network, int a, std::span<float> values) {
+      device_.read({index, network, a}, values);
+    });
+    device_.wait();
+    std::ranges::copy(counters_[index].log_alpha, array(state, "log_alpha").begin());
+    *state.updates = counters_[index].updates;
+    agent.restored();
+  }
+
+  void download_policies(std::span<Agent* const> agents) override {
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      const LearnerState state = agents[i]->state();
+      device_.read({static_cast<int>(i), 0, 0}, array(state, "actor.parameters"));
+      *state.updates = counters_[i].updates;
+    }
+    device_.wait();
+  }
+
+  void add_rows(int index, const Replay& replay) override {
+    for (std::int64_t& row = uploaded_[index]; row < replay.added();) {
+      const std::int64_t at = row % replay.capacity();
+      const std::int64_t count = std::min(replay.added() - row, replay.capacity() - at);
+      device_.write_rows(index, at, replay.raw(at, count));
+      row += count;
+    }
+    counters_[index].replay_rows = replay.size();
+  }
+
+  const PopulationActing& acting() const override { return acting_; }
+  void act() override { device_.act(); }
+
+  void update(int n) override {
+    for (DevicePopulation::Counters& c : counters_) c.critic_loss = c.actor_loss = 0;
+    device_.write_counters(counters_);
+    updates_ = n;
+    device_.update(n);
+  }
+
+  std::vector<PopulationReport> finish() override {
+    counters_ = device_.read_counters();
+    const auto means = device_.value_means();
+    std::vector<PopulationReport> reports(counters_.size());
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      const DevicePopulation::Counters& c = counters_[i];
+      reports[i].update = {c.critic_loss / updates_, c.actor_loss / updates_,
+                           std::exp(c.log_alpha[0])};
+      reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
+      reports[i].first_bad = c.first_bad;
+    }
+    return reports;
+  }
+
+  double bytes_per_update() const override {
+    double floats = 0;
+    for (const AgentSpec& spec : specs_) {
+      floats += 8.0 * (spec.actor.size + 2 * spec.critic.size);
+      floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
+    }
+    return floats * sizeof(float);
+  }
+
+ private:
+  std::vector<AgentSpec> specs_;
+  DevicePopulation device_;
+  std::vector<DevicePopulation::Counters>
+      counters_;                        // as the device had them after the last finish()
+  std::vector<std::int64_t> uploaded_;  // number of the first row that the device does not have
+  PopulationActing acting_{};
+  int updates_ = 1;
+};
+
+}  // namespace
+
+std::string why_no_gpu() { return cuda::why_no_device(); }
+
+std::string gpu_name() { return cuda::device_name(); }
+
+std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
+                                                   Precision precision) {
+  if (const std::string why = why_no_gpu(); !why.empty()) {
+    throw InputError(fmt::format("--device cuda: no GPU can be used: {}", why));
+  }
+  std::vector<AgentSpec> specs;
+  for (const AgentOptions& options : agents) specs.push_back(agent_spec(options));
+  check_memory(specs);
+  return std::make_unique<Population>(std::move(specs), precision);
+}
+
+GpuCeilings measure_gpu() {
+  const cuda::Ceilings ceilings = cuda::measure_ceilings();
+  return {ceilings.flops, ceilings.bytes};
+}
+
+}  // namespace ovde

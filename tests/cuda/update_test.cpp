@@ -1,0 +1,309 @@
+// The learner on a GPU against the one on the CPU: the same seed, the same state, the same numbers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ovde/error.h>
+#include "agent/actor_critic_agent.h"
+#include "agent/agent_fixture.h"
+#include "cuda/population.h"
+
+namespace ovde {
+namespace {
+
+#define NEEDS_GPU() \
+  if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why
+
+AgentOptions options_of(const std::string& algorithm, std::uint64_t seed) {
+  AgentOptions options;
+  options.algorithm = find_algorithm(algorithm);
+  options.replay = 2000;
+  options.learner.observation_size = 17;
+  options.learner.action_size = 6;
+  options.learner.distributional = options.algorithm.distributional;
+  options.learner.quantiles = options.learner.distributional ? 20 : 1;
+  options.learner.seed = seed;
+  return options;
+}
+
+void fill_replay(Agent& agent) {
+  const LearnerOptions& learner = agent.options().learner;
+  const Replay rows = filled_replay(learner.observation_size, learner.action_size,
+                                    static_cast<int>(agent.replay().capacity()), learner.seed + 1);
+  agent.replay().restore(0, rows.raw(0, rows.size()));
+  agent.replay().set_added(rows.added());
+}
+
+// An agent, twice: what happens to one happens on the GPU.
+struct Pair {
+  explicit Pair(const AgentOptions& o) : options(o), cpu(o), gpu(o) {
+    fill_replay(cpu);
+    fill_replay(gpu);
+  }
+  AgentOptions options;
+  ActorCriticAgent cpu, gpu;
+};
+
+// |a - b| / |b|
+double relative_difference(std::span<const float> a, std::span<const float> b) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(double{a[i]} - b[i], 2);
+    length += std::pow(double{b[i]}, 2);
+  }
+  return length > 0 ? std::sqrt(difference / length) : std::sqrt(difference);
+}
+
+// The largest relative difference over the groups of parameters (moments too, where asked for).
+double largest_difference(Agent& a, Agent& b, bool moments, std::string& where) {
+  const auto left = a.state().arrays, right = b.state().arrays;
+  double largest = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!moments && left[i].first.ends_with("_moment")) continue;
+    const double difference = relative_difference(left[i].second, right[i].second);
+    if (!(difference <= largest)) {
+      largest = difference;
+      where = left[i].first;
+    }
+  }
+  return largest;
+}
+
+void update_on_gpu(std::vector<std::unique_ptr<Pair>>& pairs, int updates, Precision precision,
+                   std::vector<PopulationReport>* reports = nullptr) {
+  std::vector<AgentOptions> options;
+  for (const auto& pair : pairs) options.push_back(pair->options);
+  const auto population = make_gpu_population(options, precision);
+  for (std::size_t i = 0; i < pairs.size(); ++i) population->upload(i, pairs[i]->gpu);
+  population->update(updates);
+  const auto finished = population->finish();
+  if (reports != nullptr) *reports = finished;
+  for (std::size_t i = 0; i < pairs.size(); ++i) population->download(i, pairs[i]->gpu);
+}
+
+class EveryAlgorithm : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  pairs.push_back(std::make_unique<Pair>(options_of(GetParam(), 5)));
+  Pair& pair = *pairs[0];
+  Team team(1);
+  for (int i = 0; i < 50; ++i) pair.cpu.update(team);  // into general position
+  const auto from = pair.cpu.state(), to = pair.gpu.state();
+  for (std::size_t i = 0; i < from.arrays.size(); ++i)
+    std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
+  *to.updates = *from.updates;
+  pair.gpu.restored();
+
+  const UpdateReport cpu = pair.cpu.update(team);
+  const ValueReport value = pair.cpu.value_report();
+  std::vector<PopulationReport> reports;
+  update_on_gpu(pairs, 1, Precision::fp32, &reports);
+  std::string where;
+  const double difference = largest_difference(pair.gpu, pair.cpu, true, where);
+  std::printf("%s: one update, fp32: largest relative difference %.2e (%s)\n", GetParam().c_str(),
+              difference, where.c_str());
+  EXPECT_LT(difference, 1e-4) << where;
+  EXPECT_NEAR(reports[0].update.critic_loss, cpu.critic_loss, 1e-4 * std::abs(cpu.critic_loss));
+  EXPECT_NEAR(*reports[0].update.actor_loss, *cpu.actor_loss,
+              1e-4 * std::abs(*cpu.actor_loss) + 1e-6);
+  EXPECT_NEAR(*reports[0].update.temperature, *cpu.temperature, 1e-5);
+  EXPECT_NEAR(reports[0].value.mean, value.mean, 1e-4 * std::abs(value.mean) + 1e-6);
+  EXPECT_NEAR(reports[0].value.epistemic, value.epistemic, 1e-3 * value.epistemic + 1e-6);
+  EXPECT_NEAR(reports[0].value.aleatoric, value.aleatoric, 1e-3 * value.aleatoric + 1e-6);
+}
+
+TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
+  NEEDS_GPU();
+  for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+    std::vector<std::unique_ptr<Pair>> pairs;
+    pairs.push_back(std::make_unique<Pair>(options_of(GetParam(), 6)));
+    Team team(1);
+    for (int i = 0; i < 100; ++i) pairs[0]->cpu.update(team);
+    update_on_gpu(pairs, 100, precision);
+    std::string where;
+    const double difference = largest_difference(pairs[0]->gpu, pairs[0]->cpu, false, where);
+    std::printf("%s: 100 updates, %s: largest relative difference %.2e (%s)\n", GetParam().c_str(),
+                precision == Precision::fp32 ? "fp32" : "tf32", difference, where.c_str());
+    if (precision == Precision::fp32) {
+      EXPECT_LT(difference, 1e-2) << where;
+    }
+    EXPECT_EQ(pairs[0]->gpu.updates(), 100u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
+                         ::testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q",
+                                           "ovde_m"));
+
+// Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
+TEST(Update, OddSizesAgreeWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (const std::vector<int>& hidden : {std::vector<int>{40, 24}, {33}, {256, 100, 17}}) {
+    AgentOptions options = options_of("dsac", 3);
+    options.learner.observation_size = 2;
+    options.learner.action_size = 2;
+    options.learner.hidden = hidden;
+    options.learner.batch = 100;
+    options.learner.quantiles = 29;
+    pairs.push_back(std::make_unique<Pair>(options));
+    spread_parameters(pairs.back()->cpu.learner(), 4);
+    spread_parameters(pairs.back()->gpu.learner(), 4);
+  }
+  Team team(1);
+  for (auto& pair : pairs) pair->cpu.update(team);
+  update_on_gpu(pairs, 1, Precision::fp32);
+  for (auto& pair : pairs) {
+    std::string where;
+    EXPECT_LT(largest_difference(pair->gpu, pair->cpu, true, where), 1e-4) << where;
+  }
+}
+
+// Different algorithms and sizes side by side: each gets, to the bit, what it gets alone.
+TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
+  NEEDS_GPU();
+  const std::vector<std::string> names = {"sac",    "dsac",   "oac",   "doac",
+                                          "ovde_g", "ovde_q", "ovde_m"};
+  std::vector<std::unique_ptr<Pair>> together;
+  for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
+    for (const std::string& name : names) {
+      AgentOptions options = options_of(name, 10 + together.size());
+      if (copy == 1) options.learner.observation_size = 2;
+      if (copy == 2) options.learner.hidden = {64, 64};
+      together.push_back(std::make_unique<Pair>(options));
+    }
+  }
+  update_on_gpu(together, 25, Precision::tf32);
+  for (const auto& one : together) {
+    std::vector<std::unique_ptr<Pair>> alone;
+    alone.push_back(std::make_unique<Pair>(one->options));
+    update_on_gpu(alone, 25, Precision::tf32);
+    const auto a = alone[0]->gpu.state().arrays, b = one->gpu.state().arrays;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(std::memcmp(a[i].second.data(), b[i].second.data(), a[i].second.size_bytes()), 0)
+          << one->options.algorithm.name << " " << a[i].first;
+    }
+  }
+}
+
+TEST(Update, ACutBetweenUpdatesChangesNothing) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> whole, cut;
+  for (auto* pairs : {&whole, &cut}) {
+    pairs->push_back(std::make_unique<Pair>(options_of("ovde_g", 1)));
+    pairs->push_back(std::make_unique<Pair>(options_of("sac", 2)));
+  }
+  update_on_gpu(whole, 30, Precision::tf32);
+  update_on_gpu(cut, 13, Precision::tf32);
+  update_on_gpu(cut, 17, Precision::tf32);
+  for (std::size_t k = 0; k < whole.size(); ++k) {
+    const auto a = whole[k]->gpu.state().arrays, b = cut[k]->gpu.state().arrays;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      EXPECT_EQ(std::memcmp(a[i].second.data(), b[i].second.data(), a[i].second.size_bytes()), 0)
+          << a[i].first;
+  }
+}
+
+TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));
+  pairs.push_back(std::make_unique<Pair>(options_of("dsac", 2)));
+  for (auto& [name, values] : pairs[1]->gpu.state().arrays) {
+    if (name == "log_alpha") values[0] = std::nanf("");
+  }
+  std::vector<PopulationReport> reports;
+  update_on_gpu(pairs, 5, Precision::tf32, &reports);
+  EXPECT_EQ(reports[0].first_bad, 0u);
+  EXPECT_EQ(reports[1].first_bad, 1u);
+}
+
+// ---- acting
+
+TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<AgentOptions> options;
+  for (const char* name : {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m"}) {
+    for (const GradientForm form : {GradientForm::unit, GradientForm::raw, GradientForm::full}) {
+      for (const int samples : {0, 3}) {
+        options.push_back(options_of(name, options.size()));
+        options.back().explore.gradient = form;
+        options.back().explore.samples = samples;
+      }
+    }
+  }
+  const auto population = make_gpu_population(options, Precision::tf32);
+  const PopulationActing& acting = population->acting();
+  std::vector<std::unique_ptr<ActorCriticAgent>> agents;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    agents.push_back(std::make_unique<ActorCriticAgent>(options[i]));
+    spread_parameters(agents[i]->learner(), 7 + i);
+    population->upload(i, *agents[i]);
+  }
+  Random random(1, Stream::user);
+  for (int step = 0; step < 5; ++step) {
+    std::vector<std::vector<double>> observations;
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      std::vector<double> observation(17);
+      for (double& x : observation) x = random.normal();
+      std::ranges::copy(observation, acting.observation.begin() + i * acting.observations);
+      observations.push_back(observation);
+      acting.plain[i] = step == 4;
+      Random ahead = agents[i]->explorer_noise();
+      const bool samples = options[i].algorithm.behaviour == Behaviour::ovd && step != 4;
+      for (int k = 0; samples && k < options[i].explore.samples; ++k)
+        acting.explorer_noise[i * acting.samples + k] = ahead.normal();
+    }
+    population->act();
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      Random noise = agents[i]->behaviour_noise();
+      std::vector<double> action(6);
+      const Decision decision = agents[i]->explore(observations[i], step == 4, action);
+      const std::string what = options[i].algorithm.name + " " + std::to_string(i);
+      double squares = 0;
+      for (int d = 0; d < 6; ++d) {
+        const std::size_t at = i * acting.actions + d;
+        EXPECT_NEAR(std::tanh(acting.moved[at] + acting.std[at] * noise.normal()), action[d], 1e-4)
+            << what;
+        squares += std::pow(acting.moved[at] - acting.mean[at], 2);
+      }
+      EXPECT_NEAR(std::sqrt(squares), decision.shift, 1e-4 * (1 + decision.shift)) << what;
+      if (std::isnan(decision.m)) {
+        EXPECT_TRUE(std::isnan(acting.m[i])) << what;
+      } else {
+        EXPECT_NEAR(acting.m[i], decision.m, 1e-4 * (1 + std::abs(decision.m))) << what;
+      }
+    }
+  }
+}
+
+TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
+  NEEDS_GPU();
+  std::vector<AgentOptions> options(3, options_of("dsac", 1));
+  for (AgentOptions& o : options) o.replay = 400'000'000;
+  try {
+    make_gpu_population(options, Precision::tf32);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
+  }
+  AgentOptions wide = options_of("dsac", 1);
+  wide.learner.hidden = {512, 512};
+  EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
+}
+
+TEST(Population, WithoutAGpuTheReasonIsGiven) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
+  EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::tf32),
+               InputError);
+}
+
+}  // namespace
+}  // namespace ovde
