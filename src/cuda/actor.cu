@@ -7,13 +7,12 @@ namespace ovde::cuda {
 namespace {
 
 // Gradient of mean(alpha log pi - min_k Q_k) (Eq. 5). blockIdx: (tile of samples, 0, agent)
-template <bool kExact, int kTiles>
-__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
-    actor_kernel(const Agent* agents) {
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kTiles>();
+  auto& tile = shared_tile<kSize>();
   const int actions = agent.actions, outputs = 2 * actions, batch = agent.batch;
   const NetworkShape& shape = agent.actor_shape;
   const float* parameters = agent.actor.parameters;
@@ -21,7 +20,7 @@ __global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
   begin_backward(tile, parameters, shape);
   load_active(
       tile, shape.layers - 1,
-      agent.actor_trace.active + first_sample / Tile<kTiles>::kRows * Tile<kTiles>::kActiveWords);
+      agent.actor_trace.active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
 
   const float *first = agent.value[0], *second = agent.value[1];
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
@@ -40,18 +39,19 @@ __global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
     // the clamp passes no gradient outside its range
     return raw >= kMinLogStd && raw <= kMaxLogStd ? (du * spread - alpha) / batch : 0.0f;
   };
-  constexpr int kEach = Tile<kTiles>::kRows / 8;
+  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
   const int stride = (outputs + 15) & ~15, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   float* delta = agent.actor_trace.delta[shape.layers - 1];
   float values[kEach];
 #pragma unroll
-  for (int j = 0; j < kEach; ++j) values[j] = head_gradient(warp + 8 * j, lane);
+  for (int j = 0; j < kEach; ++j)
+    values[j] = operand<kExact>(head_gradient(warp + kWarps * j, lane));
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
-    tile.x[warp + 8 * j][lane] = operand<kExact>(values[j]);
-    if (lane < stride) delta[(first_sample + warp + 8 * j) * stride + lane] = values[j];
+    tile.x[warp + kWarps * j][lane] = values[j];
+    if (lane < stride) delta[(first_sample + warp + kWarps * j) * stride + lane] = values[j];
   }
-  if (threadIdx.x < Tile<kTiles>::kRows) {
+  if (threadIdx.x < Tile<kSize>::kRows) {
     const int s = first_sample + threadIdx.x;
     const float a = __ldg(first + s), b = __ldg(second + s);
     agent.actor_loss[s] =

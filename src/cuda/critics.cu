@@ -9,17 +9,19 @@ namespace {
 // One step of the temperature on -log_alpha * (log pi + H), with the target entropy H = -dim(A);
 // every block of an agent computes the same, one of them writes it down. The log-probabilities are
 // summed in a fixed order. Ends with every thread done.
-template <int kTiles>
-__device__ float next_temperature(Tile<kTiles>& tile, const Agent& agent, bool write) {
+template <int kSize>
+__device__ float next_temperature(Tile<kSize>& tile, const Agent& agent, bool write) {
   const Progress& progress = *agent.progress;
-  float* sums = &tile.x[0][0];  // not in use yet
+  constexpr int kSummands = 256;  // the same for every size of tile
+  float* sums = &tile.x[0][0];    // not in use yet
   float sum = 0;
-  for (int s = threadIdx.x; s < agent.batch; s += kThreads) sum += agent.log_probability[s];
+  for (int s = threadIdx.x; s < agent.batch && threadIdx.x < kSummands; s += kSummands)
+    sum += agent.log_probability[s];
   sum = sum_of_warp(sum);
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
   __syncthreads();
   sum = 0;
-  for (int w = 0; w < kThreads / 32; ++w) sum += sums[w];
+  for (int w = 0; w < kSummands / 32; ++w) sum += sums[w];
   __syncthreads();
 
   const float gradient = -(sum / agent.batch - agent.actions);
@@ -41,11 +43,11 @@ __device__ float next_temperature(Tile<kTiles>& tile, const Agent& agent, bool w
 
 // x: z in columns 0 .. N - 1. Leaves the gradient of the loss there, zero up to column 32, and the
 // loss of each row. A warp has whole rows: nobody else reads or writes them.
-template <bool kExact, int kTiles>
-__device__ void critic_loss(Tile<kTiles>& tile, const Agent& agent, int k, int first_sample,
+template <bool kExact, int kSize>
+__device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int first_sample,
                             float alpha) {
   constexpr int kTargets = kMostOutputs;  // columns of x from here on
-  constexpr int kEach = Tile<kTiles>::kRows / 8;
+  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
   const int n = agent.quantiles, batch = agent.batch, lane = threadIdx.x % 32,
             warp = threadIdx.x / 32;
   const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
@@ -56,7 +58,7 @@ __device__ void critic_loss(Tile<kTiles>& tile, const Agent& agent, int k, int f
   float y[kEach];
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
-    const int s = first_sample + warp + 8 * j, at = s * n + (lane < n ? lane : 0);
+    const int s = first_sample + warp + kWarps * j, at = s * n + (lane < n ? lane : 0);
     const float a = __ldg(first + at), b = __ldg(second + at);
     y[j] = __ldg(rewards + s) +
            __ldg(all_continue + s) * ((a < b ? a : b) - alpha * __ldg(entropy + s));
@@ -64,8 +66,8 @@ __device__ void critic_loss(Tile<kTiles>& tile, const Agent& agent, int k, int f
   float z[kEach], slope[kEach], loss[kEach];
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
-    tile.x[warp + 8 * j][kTargets + lane] = y[j];
-    z[j] = tile.x[warp + 8 * j][lane];
+    tile.x[warp + kWarps * j][kTargets + lane] = y[j];
+    z[j] = tile.x[warp + kWarps * j][lane];
     slope[j] = loss[j] = 0;
   }
   __syncwarp();
@@ -76,7 +78,7 @@ __device__ void critic_loss(Tile<kTiles>& tile, const Agent& agent, int k, int f
     for (int i = 0; i < n; ++i) {
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        const float u = tile.x[warp + 8 * j][kTargets + i] - z[j];
+        const float u = tile.x[warp + kWarps * j][kTargets + i] - z[j];
         const float c = fminf(fmaxf(u, -1.0f), 1.0f);  // huber'(u); huber(u) = c (u - c / 2)
         const float weighted = (u < 0 ? below : above) * c;
         slope[j] -= weighted;
@@ -96,24 +98,23 @@ __device__ void critic_loss(Tile<kTiles>& tile, const Agent& agent, int k, int f
   float* losses = agent.critic_loss[k];
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
-    const int s = first_sample + warp + 8 * j;
+    const int s = first_sample + warp + kWarps * j;
     const float weight = lane < n && s < batch ? 1.0f / batch / n : 0.0f;
-    const float gradient = weight > 0 ? slope[j] * weight : 0.0f;
+    const float gradient = operand<kExact>(weight > 0 ? slope[j] * weight : 0.0f);
     const float sum = sum_of_warp(weight > 0 ? loss[j] * weight : 0.0f);
-    tile.x[warp + 8 * j][lane] = operand<kExact>(gradient);
+    tile.x[warp + kWarps * j][lane] = gradient;
     if (lane < stride) delta[s * stride + lane] = gradient;
     if (lane == 0) losses[s] = sum;
   }
 }
 
 // blockIdx: (tile of samples, critic, agent)
-template <bool kExact, int kTiles>
-__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
-    loss_kernel(const Agent* agents) {
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kTiles>();
+  auto& tile = shared_tile<kSize>();
   const float* parameters = agent.critic[k].parameters;
   const NetworkShape& shape = agent.critic_shape;
   begin_forward(tile, parameters, shape);
@@ -132,13 +133,13 @@ __global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
 
 // Q_k(s, a) = mean_i z_ki at the actor's new actions (Eq. 6, before the minimum), and its gradient
 // with respect to the action. blockIdx: (tile of samples, critic, agent)
-template <bool kExact, int kTiles>
-__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     new_actions_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kTiles>();
+  auto& tile = shared_tile<kSize>();
   const int observations = agent.observations, actions = agent.actions, n = agent.quantiles;
   const float* parameters = agent.critic[k].parameters;
   const NetworkShape& shape = agent.critic_shape;
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
   begin_backward(tile, parameters, shape);
 
   float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
-  for_each_row<kTiles>([&](int r, int i) {
+  for_each_row<kSize>([&](int r, int i) {
     const float z = i < n ? tile.x[r][i] : 0.0f;
     const float sum = sum_of_warp(z);
     if (i < n) quantiles[(first_sample + r) * n + i] = z;
@@ -167,14 +168,14 @@ __global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
   // d Q / d a: the first layer's weights at the action's inputs, transposed
   const LayerShape layer = shape.layer[0];
   const float* weights = parameters + layer.weights + threadIdx.x * layer.stride + observations;
-  for (int d = 0; d < actions; ++d) {
+  for (int d = 0; d < actions && threadIdx.x < kMostWidth; ++d) {
     tile.weights[d * kActivationStride + threadIdx.x] =
         threadIdx.x < layer.outputs ? __ldg(weights + d) : 0.0f;
   }
   __syncthreads();
   narrow_product<kExact>(tile, actions, multiple_of_32(layer.outputs), nullptr);
   float* gradient = agent.action_gradient[k];
-  for_each_row<kTiles>([&](int r, int i) {
+  for_each_row<kSize>([&](int r, int i) {
     if (i < actions) gradient[(first_sample + r) * actions + i] = tile.x[r][i];
   });
 }

@@ -18,6 +18,7 @@ namespace {
 constexpr int kAlign = 64;       // floats: 256 bytes
 constexpr int kRowsAlign = 128;  // rows of a batch: the largest tile
 constexpr int kUpdatesPerGraph = 20;
+constexpr int kSmallestGroup = 16;  // agents that are worth a branch of their own
 
 std::size_t aligned(std::size_t floats) { return (floats + kAlign - 1) / kAlign * kAlign; }
 int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -53,7 +54,7 @@ Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, cons
     if (l < shape.layers - 1) trace.hidden[l] = arena.take(rows * width);
     trace.delta[l] = arena.take(rows * width);
   }
-  trace.active = reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * kMostHidden * kThreads));
+  trace.active = reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * Tile<1>::kActiveWords));
   return trace;
 }
 
@@ -157,9 +158,6 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
   out[blockIdx.x] = {sums[0][0] / agent.batch, sums[1][0] / agent.batch, sums[2][0] / agent.batch};
 }
 
-// How to cut the work of this many agents, by measurement (docs/performance.md).
-int rows_of_a_tile(int agents) { return agents <= 4 ? 32 : agents <= 16 ? 64 : 128; }
-
 // One update of all agents (Algorithm 2): critics first, then the actor by the critics just
 // updated.
 void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
@@ -176,6 +174,20 @@ int largest(std::span<const Value> values, Get&& get) {
   int most = 1;
   for (const Value& value : values) most = std::max(most, get(value));
   return most;
+}
+
+// How to cut the work of these agents: by measurement (docs/performance.md).
+UpdatePlan make_plan(std::span<const AgentSpec> specs, bool exact) {
+  const auto agents = static_cast<int>(specs.size());
+  UpdatePlan plan{};
+  plan.agents = agents;
+  plan.batch = largest(specs, [](const AgentSpec& s) { return s.batch; });
+  plan.rows = agents <= 8 ? 32 : agents <= 16 ? 64 : 128;
+  plan.exact = exact;
+  plan.split = agents <= 4;
+  plan.actor_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.actor); });
+  plan.critic_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic); });
+  return plan;
 }
 
 }  // namespace
@@ -220,8 +232,11 @@ struct DevicePopulation::Impl {
   const float* array(ArrayId id, std::size_t size) const;
   cudaGraphExec_t capture(int updates) const;
 
-  std::vector<Agent> agents;  // as the device has them
-  UpdatePlan plan{};
+  std::vector<Agent> agents;      // as the device has them
+  std::vector<UpdatePlan> plans;  // of groups of agents, in their order
+  std::vector<cudaStream_t> branches;
+  std::vector<cudaEvent_t> ended;
+  cudaEvent_t begun = nullptr;
   cudaStream_t stream = nullptr;
   float* memory = nullptr;
   Agent* device_agents = nullptr;
@@ -254,14 +269,16 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
                         stream),
         "cudaMemcpy of the agents");
 
-  plan = {
-      .agents = count,
-      .batch = largest(specs, [](const AgentSpec& s) { return s.batch; }),
-      .rows = rows_of_a_tile(count),
-      .exact = exact,
-      .split = count <= 4,
-      .actor_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.actor); }),
-      .critic_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic); })};
+  const int groups = count >= kSmallestGroup * 2 ? 2 : 1;
+  check(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming), "cudaEventCreate");
+  for (int g = 0; g < groups; ++g) {
+    const int first = count * g / groups, last = count * (g + 1) / groups;
+    plans.push_back(make_plan(specs.subspan(first, last - first), exact));
+    check(cudaStreamCreateWithFlags(&branches.emplace_back(), cudaStreamNonBlocking),
+          "cudaStreamCreate");
+    check(cudaEventCreateWithFlags(&ended.emplace_back(), cudaEventDisableTiming),
+          "cudaEventCreate");
+  }
   one = capture(1);
   many = capture(kUpdatesPerGraph);
 
@@ -299,6 +316,9 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
 DevicePopulation::Impl::~Impl() {
   if (one != nullptr) cudaGraphExecDestroy(one);
   if (many != nullptr) cudaGraphExecDestroy(many);
+  for (const cudaStream_t branch : branches) cudaStreamDestroy(branch);
+  for (const cudaEvent_t event : ended) cudaEventDestroy(event);
+  if (begun != nullptr) cudaEventDestroy(begun);
   if (stream != nullptr) cudaStreamDestroy(stream);
   for (void* p : {static_cast<void*>(memory), static_cast<void*>(progress),
                   static_cast<void*>(means), static_cast<void*>(device_agents)})
@@ -306,11 +326,21 @@ DevicePopulation::Impl::~Impl() {
 }
 
 // One graph of several updates: nothing in it depends on their number, which the device counts.
+// Groups of agents are branches of it that do not wait for each other: one computes while another
+// moves memory.
 cudaGraphExec_t DevicePopulation::Impl::capture(int updates) const {
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  check(cudaEventRecord(begun, stream), "cudaEventRecord");
+  int first = 0;
+  for (std::size_t g = 0; g < plans.size(); ++g) {
+    check(cudaStreamWaitEvent(branches[g], begun), "cudaStreamWaitEvent");
+    for (int i = 0; i < updates; ++i) enqueue_update(plans[g], device_agents + first, branches[g]);
+    check(cudaEventRecord(ended[g], branches[g]), "cudaEventRecord");
+    check(cudaStreamWaitEvent(stream, ended[g]), "cudaStreamWaitEvent");
+    first += plans[g].agents;
+  }
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  for (int i = 0; i < updates; ++i) enqueue_update(plan, device_agents, stream);
   check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
   const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
   cudaGraphDestroy(graph);

@@ -49,20 +49,20 @@ void launch(Kernel* kernel, dim3 blocks, int threads, int bytes, const Agent* ag
 
 // The instance of a kernel template that a plan asks for: OVDE_LAUNCH(kernel, plan, parts, ...)
 // launches it with blocks (tiles of samples, parts, agents).
-#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                          \
-  do {                                                                                  \
-    const auto blocks = [&](int rows) {                                                 \
-      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);            \
-    };                                                                                  \
-    if ((plan).exact) {                                                                 \
-      launch(kernel<true, 2>, blocks(64), kThreads, sizeof(Tile<2>), agents, stream);   \
-    } else if ((plan).rows == 32) {                                                     \
-      launch(kernel<false, 1>, blocks(32), kThreads, sizeof(Tile<1>), agents, stream);  \
-    } else if ((plan).rows == 64) {                                                     \
-      launch(kernel<false, 2>, blocks(64), kThreads, sizeof(Tile<2>), agents, stream);  \
-    } else {                                                                            \
-      launch(kernel<false, 4>, blocks(128), kThreads, sizeof(Tile<4>), agents, stream); \
-    }                                                                                   \
+#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                                   \
+  do {                                                                                           \
+    const auto blocks = [&](int rows) {                                                          \
+      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);                     \
+    };                                                                                           \
+    if ((plan).exact) {                                                                          \
+      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(Tile<2>), agents, stream);   \
+    } else if ((plan).rows == 32) {                                                              \
+      launch(kernel<false, 1>, blocks(32), Tile<1>::kThreads, sizeof(Tile<1>), agents, stream);  \
+    } else if ((plan).rows == 64) {                                                              \
+      launch(kernel<false, 2>, blocks(64), Tile<2>::kThreads, sizeof(Tile<2>), agents, stream);  \
+    } else {                                                                                     \
+      launch(kernel<false, 4>, blocks(128), Tile<4>::kThreads, sizeof(Tile<4>), agents, stream); \
+    }                                                                                            \
   } while (false)
 
 }  // namespace ovde::cuda

@@ -7,34 +7,34 @@ namespace ovde::cuda {
 
 __device__ inline int multiple_of_32(int n) { return (n + 31) & ~31; }
 
-template <int kTiles>
-__device__ Tile<kTiles>& shared_tile() {
+template <int kSize>
+__device__ Tile<kSize>& shared_tile() {
   extern __shared__ __align__(128) unsigned char memory[];
-  return *reinterpret_cast<Tile<kTiles>*>(memory);
+  return *reinterpret_cast<Tile<kSize>*>(memory);
 }
 
 // ---- filling and reading x: a warp takes whole rows, its lanes their columns
 
 // x[r][i] = value(r, i) for i < width, all of a column's values asked for before the first is used.
-template <bool kExact, int kTiles, typename Value>
-__device__ void fill(Tile<kTiles>& tile, int width, Value&& value) {
-  constexpr int kEach = Tile<kTiles>::kRows / 8;
+template <bool kExact, int kSize, typename Value>
+__device__ void fill(Tile<kSize>& tile, int width, Value&& value) {
+  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
   const int warp = threadIdx.x / 32;
   for (int i = threadIdx.x % 32; i < width; i += 32) {
     float values[kEach];
 #pragma unroll
-    for (int j = 0; j < kEach; ++j) values[j] = value(warp + 8 * j, i);
+    for (int j = 0; j < kEach; ++j) values[j] = value(warp + kWarps * j, i);
 #pragma unroll
-    for (int j = 0; j < kEach; ++j) tile.x[warp + 8 * j][i] = operand<kExact>(values[j]);
+    for (int j = 0; j < kEach; ++j) tile.x[warp + kWarps * j][i] = operand<kExact>(values[j]);
   }
 }
 
 // visit(r, lane) for every row; lanes are columns.
-template <int kTiles, typename Visit>
+template <int kSize, typename Visit>
 __device__ void for_each_row(Visit&& visit) {
 #pragma unroll
-  for (int j = 0; j < Tile<kTiles>::kRows / 8; ++j)
-    visit(threadIdx.x / 32 + 8 * j, threadIdx.x % 32);
+  for (int j = 0; j < Tile<kSize>::kEach; ++j)
+    visit(threadIdx.x / 32 + Tile<kSize>::kWarps * j, threadIdx.x % 32);
 }
 
 __device__ inline float sum_of_warp(float x) {
@@ -45,8 +45,8 @@ __device__ inline float sum_of_warp(float x) {
 
 // ---- weights
 
-template <int kTiles>
-__device__ void fetch_bias(Tile<kTiles>& tile, const float* parameters, const LayerShape& layer,
+template <int kSize>
+__device__ void fetch_bias(Tile<kSize>& tile, const float* parameters, const LayerShape& layer,
                            int slot) {
   const int i = threadIdx.x * 4;
   if (i < kMostWidth)
@@ -55,13 +55,12 @@ __device__ void fetch_bias(Tile<kTiles>& tile, const float* parameters, const La
 }
 
 // The output layer's weights, whole, into the weights' memory.
-template <int kTiles>
-__device__ void fetch_narrow(Tile<kTiles>& tile, const float* parameters, const LayerShape& layer) {
+template <int kSize>
+__device__ void fetch_narrow(Tile<kSize>& tile, const float* parameters, const LayerShape& layer) {
   const int column = threadIdx.x % 64 * 4;
   if (column < layer.stride) {
 #pragma unroll
-    for (int j = 0; j < kMostOutputs / 4; ++j) {
-      const int row = threadIdx.x / 64 + 4 * j;
+    for (int row = threadIdx.x / 64; row < kMostOutputs; row += Tile<kSize>::kThreads / 64) {
       if (row < layer.outputs)
         copy_async(tile.weights + row * kActivationStride + column,
                    parameters + layer.weights + row * layer.stride + column, true);
@@ -73,8 +72,8 @@ __device__ void fetch_narrow(Tile<kTiles>& tile, const float* parameters, const 
 // ---- passes
 
 // The first weights of forward() on their way; then the caller may fill x.
-template <int kTiles>
-__device__ void begin_forward(Tile<kTiles>& tile, const float* parameters,
+template <int kSize>
+__device__ void begin_forward(Tile<kSize>& tile, const float* parameters,
                               const NetworkShape& shape) {
   const LayerShape layer = shape.layer[0];
   fetch_bias(tile, parameters, layer, 0);
@@ -85,9 +84,10 @@ __device__ void begin_forward(Tile<kTiles>& tile, const float* parameters,
 // outputs -
 // 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] + (first_sample + r)
 // * stride.
-template <bool kExact, int kTiles>
-__device__ void forward(Tile<kTiles>& tile, const float* parameters, const NetworkShape& shape,
+template <bool kExact, int kSize>
+__device__ void forward(Tile<kSize>& tile, const float* parameters, const NetworkShape& shape,
                         int first_sample, float* const* kept) {
+  constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   const int last = shape.layers - 1;
   for (int l = 0; l < last; ++l) {
@@ -107,21 +107,19 @@ __device__ void forward(Tile<kTiles>& tile, const float* parameters, const Netwo
     for (int m = 0; m < kTiles; ++m) {
       std::uint32_t active = 0;
 #pragma unroll
-      for (int i = 0; i < 16; ++i) {
-        const Place<kTiles> at(m, i / 2, i % 2);
-        float value[2];
+      for (int part = 0; part < 4; ++part) {
+        const Octet<kSize> at(m, part % 2, part / 2);
+        float value[8], b[8];
+        load8(b, bias + at.column);
 #pragma unroll
-        for (int c = 0; c < 2; ++c) {
-          const float sum =
-              out[m][i / 2][i % 2 * 2 + c] + bias[at.column + c];  // beyond the layer: zero
-          value[c] = sum < 0 ? 0.0f : sum;                         // NaN stays
-          active |= (sum > 0 ? 1u : 0u) << (2 * i + c);
+        for (int i = 0; i < 8; ++i) {
+          const float sum = at(out[m], i) + b[i];            // beyond the layer: zero
+          value[i] = operand<kExact>(sum < 0 ? 0.0f : sum);  // NaN stays
+          active |= (sum > 0 ? 1u : 0u) << (8 * part + i);
         }
-        *reinterpret_cast<float2*>(&tile.x[at.row][at.column]) =
-            make_float2(operand<kExact>(value[0]), operand<kExact>(value[1]));
+        store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < next.stride)
-          *reinterpret_cast<float2*>(keep + at.row * next.stride + at.column) =
-              make_float2(value[0], value[1]);
+          store8(keep + at.row * next.stride + at.column, value);
       }
       tile.active[l][m][threadIdx.x] = active;
     }
@@ -134,8 +132,8 @@ __device__ void forward(Tile<kTiles>& tile, const float* parameters, const Netwo
 }
 
 // The first weights of backward() on their way; nobody may be reading the weights' memory.
-template <int kTiles>
-__device__ void begin_backward(Tile<kTiles>& tile, const float* parameters,
+template <int kSize>
+__device__ void begin_backward(Tile<kSize>& tile, const float* parameters,
                                const NetworkShape& shape) {
   const LayerShape layer = shape.layer[shape.layers - 1];
   fetch_first<Pass::backward>(tile, Weights(parameters, layer));
@@ -143,9 +141,10 @@ __device__ void begin_backward(Tile<kTiles>& tile, const float* parameters,
 
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
 // layer's in x, through the units that are noted as active. With `kept`, as in forward().
-template <bool kExact, int kTiles>
-__device__ void backward(Tile<kTiles>& tile, const float* parameters, const NetworkShape& shape,
+template <bool kExact, int kSize>
+__device__ void backward(Tile<kSize>& tile, const float* parameters, const NetworkShape& shape,
                          int first_sample, float* const* kept) {
+  constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
     const LayerShape layer = shape.layer[l], next = shape.layer[l - 1];
@@ -159,17 +158,15 @@ __device__ void backward(Tile<kTiles>& tile, const float* parameters, const Netw
     for (int m = 0; m < kTiles; ++m) {
       const std::uint32_t active = tile.active[l - 1][m][threadIdx.x];
 #pragma unroll
-      for (int i = 0; i < 16; ++i) {
-        const Place<kTiles> at(m, i / 2, i % 2);
-        float value[2];
+      for (int part = 0; part < 4; ++part) {
+        const Octet<kSize> at(m, part % 2, part / 2);
+        float value[8];
 #pragma unroll
-        for (int c = 0; c < 2; ++c)
-          value[c] = active >> (2 * i + c) & 1 ? out[m][i / 2][i % 2 * 2 + c] : 0.0f;
-        *reinterpret_cast<float2*>(&tile.x[at.row][at.column]) =
-            make_float2(operand<kExact>(value[0]), operand<kExact>(value[1]));
+        for (int i = 0; i < 8; ++i)
+          value[i] = active >> (8 * part + i) & 1 ? operand<kExact>(at(out[m], i)) : 0.0f;
+        store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < layer.stride)
-          *reinterpret_cast<float2*>(keep + at.row * layer.stride + at.column) =
-              make_float2(value[0], value[1]);
+          store8(keep + at.row * layer.stride + at.column, value);
       }
     }
   }
@@ -177,20 +174,22 @@ __device__ void backward(Tile<kTiles>& tile, const float* parameters, const Netw
 
 // ---- which units were active, for a backward pass in another kernel
 
-template <int kTiles>
-__device__ void save_active(const Tile<kTiles>& tile, int hidden, std::uint32_t* to) {
+template <int kSize>
+__device__ void save_active(const Tile<kSize>& tile, int hidden, std::uint32_t* to) {
+  using T = Tile<kSize>;
   for (int l = 0; l < hidden; ++l) {
 #pragma unroll
-    for (int m = 0; m < kTiles; ++m)
-      to[(l * kTiles + m) * kThreads + threadIdx.x] = tile.active[l][m][threadIdx.x];
+    for (int m = 0; m < T::kTiles; ++m)
+      to[(l * T::kTiles + m) * T::kThreads + threadIdx.x] = tile.active[l][m][threadIdx.x];
   }
 }
-template <int kTiles>
-__device__ void load_active(Tile<kTiles>& tile, int hidden, const std::uint32_t* from) {
+template <int kSize>
+__device__ void load_active(Tile<kSize>& tile, int hidden, const std::uint32_t* from) {
+  using T = Tile<kSize>;
   for (int l = 0; l < hidden; ++l) {
 #pragma unroll
-    for (int m = 0; m < kTiles; ++m)
-      tile.active[l][m][threadIdx.x] = from[(l * kTiles + m) * kThreads + threadIdx.x];
+    for (int m = 0; m < T::kTiles; ++m)
+      tile.active[l][m][threadIdx.x] = from[(l * T::kTiles + m) * T::kThreads + threadIdx.x];
   }
 }
 

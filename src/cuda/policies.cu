@@ -11,9 +11,9 @@ namespace {
 constexpr float kHalfLogTwoPi = 0.918938533204672742f;
 
 // Which rows of the replay buffer the tile's samples are. Ends with every thread done.
-template <int kTiles>
-__device__ void choose_rows(Tile<kTiles>& tile, const Agent& agent, int first_sample) {
-  for (int r = threadIdx.x; r < Tile<kTiles>::kRows; r += kThreads) {
+template <int kSize>
+__device__ void choose_rows(Tile<kSize>& tile, const Agent& agent, int first_sample) {
+  for (int r = threadIdx.x; r < Tile<kSize>::kRows; r += Tile<kSize>::kThreads) {
     tile.index(r) =
         static_cast<std::uint32_t>(replay_index(agent.seed, agent.progress->updates, agent.batch,
                                                 first_sample + r, agent.progress->replay_rows));
@@ -21,21 +21,21 @@ __device__ void choose_rows(Tile<kTiles>& tile, const Agent& agent, int first_sa
   __syncthreads();
 }
 
-template <int kTiles>
-__device__ const float* replay_row(Tile<kTiles>& tile, const Agent& agent, int r) {
+template <int kSize>
+__device__ const float* replay_row(Tile<kSize>& tile, const Agent& agent, int r) {
   return agent.replay + static_cast<std::size_t>(tile.index(r)) * agent.replay_stride;
 }
 
 // From the actor's output in x to actions and log-probabilities: u = mean + std * eps, a = tanh(u).
 // visit(s, d, action, spread, raw_log_std) for each action of each sample. Ends with every thread
 // done.
-template <int kTiles, typename Visit>
-__device__ void sample_actions(Tile<kTiles>& tile, const Agent& agent, int first_sample,
+template <int kSize, typename Visit>
+__device__ void sample_actions(Tile<kSize>& tile, const Agent& agent, int first_sample,
                                std::uint32_t stream, float* log_probability, Visit&& visit) {
   constexpr int kTerms = kMostOutputs;  // columns of x from here on
   const int actions = agent.actions, batch = agent.batch;
   const std::uint64_t seed = agent.seed, update = agent.progress->updates;
-  for (int e = threadIdx.x; e < Tile<kTiles>::kRows * actions; e += kThreads) {
+  for (int e = threadIdx.x; e < Tile<kSize>::kRows * actions; e += Tile<kSize>::kThreads) {
     const int r = e / actions, d = e % actions, s = first_sample + r;
     const float noise = batch_noise(seed, stream, update, batch, actions, d, s);
     const float raw_log_std = tile.x[r][actions + d];
@@ -47,7 +47,7 @@ __device__ void sample_actions(Tile<kTiles>& tile, const Agent& agent, int first
     visit(s, d, action, spread, raw_log_std);
   }
   __syncthreads();
-  for (int r = threadIdx.x; r < Tile<kTiles>::kRows; r += kThreads) {
+  for (int r = threadIdx.x; r < Tile<kSize>::kRows; r += Tile<kSize>::kThreads) {
     float sum = 0;
     for (int d = 0; d < actions; ++d) sum -= tile.x[r][kTerms + d];
     log_probability[first_sample + r] = sum;
@@ -56,8 +56,8 @@ __device__ void sample_actions(Tile<kTiles>& tile, const Agent& agent, int first
 }
 
 // The current policy at s, and what the rest of the update reads of the batch.
-template <bool kExact, int kTiles>
-__device__ void current_policy(Tile<kTiles>& tile, const Agent& agent, int first_sample) {
+template <bool kExact, int kSize>
+__device__ void current_policy(Tile<kSize>& tile, const Agent& agent, int first_sample) {
   const int observations = agent.observations, actions = agent.actions,
             width = observations + actions;
   const float* parameters = agent.actor.parameters;
@@ -71,12 +71,12 @@ __device__ void current_policy(Tile<kTiles>& tile, const Agent& agent, int first
     return i < width && first_sample + r < batch ? __ldg(replay_row(tile, agent, r) + i) : 0.0f;
   });
   for (int i = threadIdx.x % 32; i < stride; i += 32) {
-    for_each_row<kTiles>([&](int r, int) {
+    for_each_row<kSize>([&](int r, int) {
       state_action[(first_sample + r) * stride + i] = tile.x[r][i];
       if (i >= observations) tile.x[r][i] = 0;
     });
   }
-  if (threadIdx.x < Tile<kTiles>::kRows) {
+  if (threadIdx.x < Tile<kSize>::kRows) {
     const int s = first_sample + threadIdx.x;
     const float* row = replay_row(tile, agent, threadIdx.x);
     const float reward = __ldg(row + width), terminal = __ldg(row + width + 1 + observations);
@@ -87,7 +87,7 @@ __device__ void current_policy(Tile<kTiles>& tile, const Agent& agent, int first
   forward<kExact>(tile, parameters, agent.actor_shape, first_sample, agent.actor_trace.hidden);
   save_active(
       tile, agent.actor_shape.layers - 1,
-      agent.actor_trace.active + first_sample / Tile<kTiles>::kRows * Tile<kTiles>::kActiveWords);
+      agent.actor_trace.active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
   float *action_out = agent.action, *spread_out = agent.spread, *raw_out = agent.raw_log_std;
   sample_actions(tile, agent, first_sample, kActorNoise, agent.log_probability,
                  [=](int s, int d, float action, float spread, float raw_log_std) {
@@ -98,8 +98,8 @@ __device__ void current_policy(Tile<kTiles>& tile, const Agent& agent, int first
 }
 
 // The target policy (SAC: the current one) at s', and target critics first .. last - 1 there.
-template <bool kExact, int kTiles>
-__device__ void targets(Tile<kTiles>& tile, const Agent& agent, int first_sample, int first,
+template <bool kExact, int kSize>
+__device__ void targets(Tile<kSize>& tile, const Agent& agent, int first_sample, int first,
                         int last) {
   const int observations = agent.observations, actions = agent.actions, n = agent.quantiles,
             batch = agent.batch;
@@ -130,7 +130,7 @@ __device__ void targets(Tile<kTiles>& tile, const Agent& agent, int first_sample
                  : 0.0f;
     });
     forward<kExact>(tile, critic, agent.critic_shape, first_sample, nullptr);
-    for_each_row<kTiles>([&](int r, int i) {
+    for_each_row<kSize>([&](int r, int i) {
       if (i < n) quantiles[(first_sample + r) * n + i] = tile.x[r][i];
     });
     __syncthreads();
@@ -147,13 +147,12 @@ __device__ void set_adam_step(const Agent& agent) {
 
 // blockIdx: (tile of samples, part, agent). Parts: the targets, on one block or two, then the
 // current policy.
-template <bool kExact, int kTiles>
-__global__ void __launch_bounds__(kThreads, Tile<kTiles>::kBlocks)
-    policies_kernel(const Agent* agents) {
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) policies_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int first_sample = blockIdx.x * Tile<kTiles>::kRows;
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kTiles>();
+  auto& tile = shared_tile<kSize>();
   const int part = blockIdx.y, parts = gridDim.y - 1;
   if (part == parts) {
     if (blockIdx.x == 0 && threadIdx.x == 0) set_adam_step(agent);

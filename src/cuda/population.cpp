@@ -48,6 +48,8 @@ void check_fits(const AgentOptions& options) {
                                  options.algorithm.name, fmt::join(kAlgorithms, ", ")));
   }
   const LearnerOptions& learner = options.learner;
+  if (learner.head != CriticHead::qr)
+    throw InputError("critic.head must be qr on a GPU; use --device cpu for others");
   const auto check = [](const char* what, int most, int is) {
     if (is > most) refuse(what, most, is);
   };

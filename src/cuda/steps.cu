@@ -8,11 +8,24 @@ namespace ovde::cuda {
 
 namespace {
 
-// Gradients of a 64 x 64 tile of one layer's weights over the batch, then Adam and Polyak on it: a
-// gradient never leaves the chip.
-constexpr int kSide = 64, kStepThreads = 128, kBatchSlab = 32, kStepStages = 3;
-constexpr int kStepStride = kSide + 8;  // no two lanes meet in a bank
-constexpr int kStepFloats = kStepStages * 2 * kBatchSlab * kStepStride;
+// Gradients of a tile of one layer's weights, kSide x kSide, over the batch, then Adam and Polyak
+// on it: a gradient never leaves the chip. A warp has 32 rows and half of the columns.
+constexpr int kSide = 64;
+struct Step {
+  static constexpr int kThreads = 2 * kSide, kColumns = kSide / 2;
+  static constexpr int kSlab = 32, kStages = 3;  // samples at a time
+  static constexpr int kStride = kSide + 8;      // no two lanes meet in a bank
+  static constexpr int kHalf = kSlab * kStride;  // deltas, then inputs
+  static constexpr int kBytes = kStages * 2 * kHalf * sizeof(float);
+  static constexpr int kBlocks = 4;  // to a multiprocessor
+};
+
+// To one unit in the last place, in one instruction.
+__device__ float square_root(float x) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+}
 
 // What one step of Adam and Polyak takes, in registers.
 struct AdamStep {
@@ -26,7 +39,7 @@ struct AdamStep {
   __device__ void operator()(float gradient, float& p, float& m, float& v, float& target) const {
     m += beta1 * (gradient - m);
     v += beta2 * (gradient * gradient - v);
-    p -= step * m / (sqrtf(v) * root + epsilon);
+    p -= __fdividef(step * m, square_root(v) * root + epsilon);
     target += polyak * (p - target);
   }
   float beta1, beta2, step, root, epsilon, polyak;
@@ -36,18 +49,21 @@ __device__ void prefetch(const float* from) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-// Rows b0 .. of one slab: 64 columns of the deltas and of the layer's input.
+// Rows b0 .. of one slab: kSide columns of the deltas and of the layer's input.
 __device__ void fetch_batch(float* to, const float* delta, int delta_stride, const float* input,
                             int input_stride, int first_output, int first_input, int b0) {
+  using S = Step;
+  constexpr int kParts = kSide / 4;
+  const int column = threadIdx.x % kParts * 4;
 #pragma unroll
-  for (int c = threadIdx.x; c < 2 * kBatchSlab * (kSide / 4); c += kStepThreads) {
-    const bool second = c >= kBatchSlab * (kSide / 4);
-    const int row = c / (kSide / 4) % kBatchSlab, column = c % (kSide / 4) * 4;
-    const float* from = second ? input : delta;
-    const int stride = second ? input_stride : delta_stride;
-    const int at = (second ? first_input : first_output) + column;
-    copy_async(to + (second ? kBatchSlab * kStepStride : 0) + row * kStepStride + column,
-               at < stride ? from + (b0 + row) * stride + at : from, at < stride);
+  for (int which = 0; which < 2; ++which) {
+    const int stride = which == 0 ? delta_stride : input_stride;
+    const int at = (which == 0 ? first_output : first_input) + column;
+    const float* from = (which == 0 ? delta : input) + (at < stride ? b0 * stride + at : 0);
+#pragma unroll
+    for (int row = threadIdx.x / kParts; row < S::kSlab; row += S::kThreads / kParts)
+      copy_async(to + which * S::kHalf + row * S::kStride + column, from + row * stride,
+                 at < stride);
   }
   commit_copies();
 }
@@ -56,68 +72,71 @@ template <bool kExact>
 __device__ void step_tile(const Agent& agent, const Network& net, const Trace& trace,
                           const NetworkShape& shape, int l, int first_output, int first_input,
                           float* memory) {
+  using S = Step;
+  constexpr int kColumnTiles = S::kColumns / 8;
   const LayerShape layer = shape.layer[l];
   const AdamStep adam(agent);
-  const int batch = agent.batch;
   const float* delta = trace.delta[l];
   const int delta_stride = (layer.outputs + 15) & ~15;
   const float* input = l == 0 ? trace.input : trace.hidden[l - 1];
   const int input_stride = l == 0 ? trace.input_stride : layer.stride;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int row0 = warp / 2 * 32, column0 = warp % 2 * 32;
+  const int row0 = warp / 2 * 32, column0 = warp % 2 * S::kColumns;
 
-  // the parameters will be needed when their gradients are there
-  float* const arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
-#pragma unroll
-  for (int c = threadIdx.x; c < 4 * kSide * 2; c += kStepThreads) {  // lines of 32 floats
-    const int o = first_output + c / 2 % kSide, i = first_input + c % 2 * 32;
-    if (o < layer.outputs && i < layer.stride)
-      prefetch(arrays[c / (2 * kSide)] + layer.weights + o * layer.stride + i);
-  }
-
-  // dW[o][i] = sum_b delta[b][o] input[b][i]
-  float sum[2][4][4] = {};
-  float bias = 0;  // gradient of output first_output + threadIdx.x's, where this tile owns it
-  const bool has_bias = first_input == 0 && threadIdx.x < kSide;
-  const int slabs = (batch + kBatchSlab - 1) / kBatchSlab;
+  const int slabs = (agent.batch + S::kSlab - 1) / S::kSlab;
   const auto fetch = [&](int slab) {
     if (slab < slabs) {
-      fetch_batch(memory + slab % kStepStages * 2 * kBatchSlab * kStepStride, delta, delta_stride,
-                  input, input_stride, first_output, first_input, slab * kBatchSlab);
+      fetch_batch(memory + slab % S::kStages * 2 * S::kHalf, delta, delta_stride, input,
+                  input_stride, first_output, first_input, slab * S::kSlab);
     } else {
       commit_copies();
     }
   };
-  for (int slab = 0; slab < kStepStages - 1; ++slab) fetch(slab);
-  for (int slab = 0; slab < slabs; ++slab) {
-    wait_for_copies<kStepStages - 2>();
-    __syncthreads();
-    fetch(slab + kStepStages - 1);
-    const float* d = memory + slab % kStepStages * 2 * kBatchSlab * kStepStride;
-    const float* x = d + kBatchSlab * kStepStride;
-    if (has_bias) {
+  for (int slab = 0; slab < S::kStages - 1; ++slab) fetch(slab);
+
+  // the parameters will be needed when their gradients are there
+  float* const arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
+  constexpr int kLines = kSide / 32;
+  for (int c = threadIdx.x; c < kSide * kLines; c += S::kThreads) {
+    const int o = first_output + c / kLines, i = first_input + c % kLines * 32;
+    if (o >= layer.outputs || i >= layer.stride) continue;
 #pragma unroll
-      for (int b = 0; b < kBatchSlab; ++b) bias += d[b * kStepStride + threadIdx.x];
+    for (int a = 0; a < 4; ++a) prefetch(arrays[a] + layer.weights + o * layer.stride + i);
+  }
+
+  // dW[o][i] = sum_b delta[b][o] input[b][i]
+  float sum[2][kColumnTiles][4] = {};
+  float bias = 0;  // gradient of output first_output + threadIdx.x's, where this tile owns it
+  const bool has_bias = first_input == 0 && threadIdx.x < kSide;
+  for (int slab = 0; slab < slabs; ++slab) {
+    wait_for_copies<S::kStages - 2>();
+    __syncthreads();
+    fetch(slab + S::kStages - 1);
+    const float* d = memory + slab % S::kStages * 2 * S::kHalf;
+    const float* x = d + S::kHalf;
+    if (has_bias) {
+#pragma unroll 8
+      for (int b = 0; b < S::kSlab; ++b) bias += d[b * S::kStride + threadIdx.x];
     }
 #pragma unroll
-    for (int step = 0; step < kBatchSlab; step += 8) {
+    for (int step = 0; step < S::kSlab; step += 8) {
       Fragment<kExact, 4> a[2];
 #pragma unroll
       for (int m = 0; m < 2; ++m) {
-        const float* from = d + (step + lane % 4) * kStepStride + row0 + m * 16 + lane / 4;
+        const float* from = d + (step + lane % 4) * S::kStride + row0 + m * 16 + lane / 4;
         a[m].high[0] = __float_as_uint(from[0]);
         a[m].high[1] = __float_as_uint(from[8]);
-        a[m].high[2] = __float_as_uint(from[4 * kStepStride]);
-        a[m].high[3] = __float_as_uint(from[4 * kStepStride + 8]);
-        a[m].prepare(true);
+        a[m].high[2] = __float_as_uint(from[4 * S::kStride]);
+        a[m].high[3] = __float_as_uint(from[4 * S::kStride + 8]);
+        a[m].split();
       }
 #pragma unroll
-      for (int n = 0; n < 4; ++n) {
-        const float* from = x + (step + lane % 4) * kStepStride + column0 + n * 8 + lane / 4;
+      for (int n = 0; n < kColumnTiles; ++n) {
+        const float* from = x + (step + lane % 4) * S::kStride + column0 + n * 8 + lane / 4;
         Fragment<kExact, 2> b;
         b.high[0] = __float_as_uint(from[0]);
-        b.high[1] = __float_as_uint(from[4 * kStepStride]);
-        b.prepare(true);
+        b.high[1] = __float_as_uint(from[4 * S::kStride]);
+        b.split();
 #pragma unroll
         for (int m = 0; m < 2; ++m) multiply(sum[m][n], a[m], b, 0, 1);
       }
@@ -127,26 +146,27 @@ __device__ void step_tile(const Agent& agent, const Network& net, const Trace& t
   __syncthreads();
 
   // through shared memory, so that the parameters are touched in whole rows
-  constexpr int kStride = kSide + 4;
+  constexpr int kStride = kSide + 4, kParts = kSide / 4;
 #pragma unroll
   for (int m = 0; m < 2; ++m)
 #pragma unroll
-    for (int n = 0; n < 4; ++n)
+    for (int n = 0; n < kColumnTiles; ++n)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int row = row0 + m * 16 + i / 2 * 8 + lane / 4,
-                  column = column0 + n * 8 + lane % 4 * 2 + i % 2;
-        memory[row * kStride + column] = sum[m][n][i];
+      for (int half = 0; half < 2; ++half) {
+        const int row = row0 + m * 16 + half * 8 + lane / 4,
+                  column = column0 + n * 8 + lane % 4 * 2;
+        *reinterpret_cast<float2*>(memory + row * kStride + column) =
+            make_float2(sum[m][n][2 * half], sum[m][n][2 * half + 1]);
       }
   __syncthreads();
   constexpr int kTogether = 4;  // rows of four numbers in flight
-  for (int c0 = threadIdx.x; c0 < kSide * (kSide / 4); c0 += kStepThreads * kTogether) {
+  const int column = threadIdx.x % kParts * 4, i = first_input + column;
+  for (int row = threadIdx.x / kParts; row < kSide; row += S::kThreads / kParts * kTogether) {
     float4 values[kTogether][4];
     int at[kTogether];
 #pragma unroll
     for (int j = 0; j < kTogether; ++j) {
-      const int c = c0 + j * kStepThreads, o = first_output + c / (kSide / 4),
-                i = first_input + c % (kSide / 4) * 4;
+      const int o = first_output + row + j * (S::kThreads / kParts);
       at[j] = o < layer.outputs && i < layer.stride ? layer.weights + o * layer.stride + i : -1;
       if (at[j] < 0) continue;
 #pragma unroll
@@ -156,9 +176,8 @@ __device__ void step_tile(const Agent& agent, const Network& net, const Trace& t
 #pragma unroll
     for (int j = 0; j < kTogether; ++j) {
       if (at[j] < 0) continue;
-      const int c = c0 + j * kStepThreads, i = first_input + c % (kSide / 4) * 4;
-      const float4 g = *reinterpret_cast<const float4*>(memory + c / (kSide / 4) * kStride +
-                                                        c % (kSide / 4) * 4);
+      const float4 g = *reinterpret_cast<const float4*>(
+          memory + (row + j * (S::kThreads / kParts)) * kStride + column);
       auto& [p, m, v, t] = values[j];
       adam(i + 0 < layer.inputs ? g.x : 0.0f, p.x, m.x, v.x, t.x);
       adam(i + 1 < layer.inputs ? g.y : 0.0f, p.y, m.y, v.y, t.y);
@@ -202,7 +221,8 @@ __device__ void step_network(const Agent& agent, const Network& net, const Trace
 
 // blockIdx: (tile of parameters, critic, agent)
 template <bool kExact>
-__global__ void __launch_bounds__(kStepThreads, 4) critics_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
+    critics_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   step_network<kExact>(agent, agent.critic[blockIdx.y], agent.critic_trace[blockIdx.y],
                        agent.critic_shape);
@@ -210,32 +230,34 @@ __global__ void __launch_bounds__(kStepThreads, 4) critics_kernel(const Agent* a
 
 // The end of an update: temperature, losses, counter.
 __device__ void finish_update(const Agent& agent, float* sums) {
+  constexpr int kSummands = 128;  // the same for every size of tile
+  if (threadIdx.x >= kSummands) return;
   Progress& progress = *agent.progress;
   float critic = 0, actor = 0;
-  for (int s = threadIdx.x; s < agent.batch; s += kStepThreads) {
+  for (int s = threadIdx.x; s < agent.batch; s += kSummands) {
     critic += (agent.critic_loss[0][s] + agent.critic_loss[1][s]) / 2;
     actor += agent.actor_loss[s];
   }
   sums[threadIdx.x] = critic;
-  sums[kStepThreads + threadIdx.x] = actor;
-  for (int half = kStepThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
+  sums[kSummands + threadIdx.x] = actor;
+  for (int half = kSummands / 2; half > 0; half /= 2) {
+    asm volatile("bar.sync 1, 128;");  // these threads alone
     if (threadIdx.x >= half) continue;
     sums[threadIdx.x] += sums[threadIdx.x + half];
-    sums[kStepThreads + threadIdx.x] += sums[kStepThreads + threadIdx.x + half];
+    sums[kSummands + threadIdx.x] += sums[kSummands + threadIdx.x + half];
   }
   if (threadIdx.x != 0) return;
   progress.critic_loss += sums[0];
-  progress.actor_loss += sums[kStepThreads];
+  progress.actor_loss += sums[kSummands];
   for (int i = 0; i < 3; ++i) progress.log_alpha[i] = progress.next_log_alpha[i];
   ++progress.updates;
-  const bool finite = isfinite(sums[0]) && isfinite(sums[kStepThreads]) && isfinite(progress.alpha);
+  const bool finite = isfinite(sums[0]) && isfinite(sums[kSummands]) && isfinite(progress.alpha);
   if (!finite && progress.first_bad == 0) progress.first_bad = progress.updates;
 }
 
 // blockIdx: (tile of parameters, then one for the rest; 0; agent)
 template <bool kExact>
-__global__ void __launch_bounds__(kStepThreads, 4) actor_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) actor_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (blockIdx.x == gridDim.x - 1) {
     extern __shared__ __align__(128) unsigned char memory[];
@@ -258,14 +280,12 @@ int parameter_tiles(const NetworkShape& shape) {
 
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(plan.exact ? critics_kernel<true> : critics_kernel<false>,
-         dim3(plan.critic_tiles, 2, plan.agents), kStepThreads, kStepFloats * sizeof(float), agents,
-         stream);
+         dim3(plan.critic_tiles, 2, plan.agents), Step::kThreads, Step::kBytes, agents, stream);
 }
 
 void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(plan.exact ? actor_kernel<true> : actor_kernel<false>,
-         dim3(plan.actor_tiles + 1, 1, plan.agents), kStepThreads, kStepFloats * sizeof(float),
-         agents, stream);
+         dim3(plan.actor_tiles + 1, 1, plan.agents), Step::kThreads, Step::kBytes, agents, stream);
 }
 
 }  // namespace ovde::cuda

@@ -2,8 +2,9 @@
 // activations stay in shared memory from layer to layer, the weights stream through it. A row's
 // result does not depend on which rows share its tile, nor on how many.
 //
-// Precision: TF32 (operands rounded to 10 bits of mantissa, sums in fp32), or `kExact`: each
-// operand split into two such parts and three products of them, which is fp32 up to its last bits.
+// Precision: TF32 (activations rounded to 10 bits of mantissa, weights cut off there, sums in
+// fp32), or `kExact`: each operand split into two such parts and three products of them, which is
+// fp32 up to its last bits.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,21 @@
 
 namespace ovde::cuda {
 
-inline constexpr int kThreads = 256;  // 2 x 4 warps; each has 16 * kTiles rows and 64 columns
 inline constexpr int kActivationStride = kMostWidth + 4;  // padded: no two lanes meet in a bank
 
-// kTiles = 1 for few agents: small tiles, deep in flight. Otherwise two blocks share a
-// multiprocessor, and one computes while the other waits.
-template <int kTiles>
+// Sizes: 1 and 2 for few agents, with small tiles and much in flight; 4 for many, where each slab
+// of weights serves as many samples as fit.
+template <int kSize>
 struct Tile {
-  static constexpr int kRows = 32 * kTiles;
-  static constexpr int kBlocks = kTiles == 2 ? 2 : 1;  // to a multiprocessor
+  static constexpr int kRows = 32 * kSize;
+  static constexpr int kWarpRows = kSize == 4 ? 4 : 2;  // warps: kWarpRows x 4
+  static constexpr int kTiles =
+      kRows / kWarpRows / 16;  // a warp has 16 * kTiles rows and 64 columns
+  static constexpr int kWarps = 4 * kWarpRows, kThreads = 32 * kWarps;
+  static constexpr int kEach = kRows / kWarps;  // rows, where a warp takes whole ones
   // weights arrive in slabs of kSlab terms of the sum, kStages of them in flight or in use
-  static constexpr int kSlab = kTiles == 1 ? 32 : 16;
-  static constexpr int kStages = kTiles == 1 ? 4 : kTiles == 2 ? 2 : 4;
+  static constexpr int kSlab = kSize == 4 ? 16 : 32;
+  static constexpr int kStages = kSize == 2 ? 3 : 4;
   static constexpr int kForwardStride = kSlab + 4;        // slab as [output][term]
   static constexpr int kBackwardStride = kMostWidth + 8;  // slab as [term][input]
   static constexpr int kSlabFloats = kMostWidth * kForwardStride;
@@ -77,10 +81,9 @@ __device__ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std:
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Half a unit in the last place of TF32 added: the tensor core cuts off what is below it.
-__device__ inline std::uint32_t rounded(std::uint32_t x) { return x + 0x1000u; }
+// Half a unit in the last place of TF32 added, and the rest cut off, as the tensor core would.
 __device__ inline float rounded(float x) {
-  return __uint_as_float(rounded(__float_as_uint(x)) & 0xffffe000u);
+  return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
 }
 
 // As an operand that will be read many times: rounded once.
@@ -89,23 +92,20 @@ __device__ inline float operand(float x) {
   return kExact ? x : rounded(x);
 }
 
-// A fragment of an operand: as it is, or in two parts.
+// A fragment of an operand: as it is (the tensor core reads 10 bits of mantissa), or in two parts.
 template <bool kExact, int kCount>
 struct Fragment {
   std::uint32_t high[kCount];
   std::uint32_t low[kExact ? kCount : 1];
 
-  // `round`: not rounded yet
-  __device__ void prepare(bool round) {
+  __device__ void split() {
+    if constexpr (kExact) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if constexpr (kExact) {
+      for (int i = 0; i < kCount; ++i) {
         const float value = __uint_as_float(high[i]);
         const float part = rounded(value);
         low[i] = __float_as_uint(value - part);
         high[i] = __float_as_uint(part);
-      } else if (round) {
-        high[i] = rounded(high[i]);
       }
     }
   }
@@ -137,55 +137,58 @@ struct Weights {
   }
 };
 
+// Where row `o` of W lies in a forward slab: so that the columns 4 j + t of 32 are tile t's column
+// j, as product() wants them.
+__device__ inline int slab_row(int o) { return (o & ~31) + o % 4 * 8 + o / 4 % 8; }
+
 // Slab number `slab`, if there is one, on its way into shared memory. What lies outside W is zero.
-template <Pass kPass, int kTiles>
-__device__ void fetch_slab(Tile<kTiles>& tile, const Weights& w, int slab) {
-  using T = Tile<kTiles>;
+template <Pass kPass, int kSize>
+__device__ void fetch_slab(Tile<kSize>& tile, const Weights& w, int slab) {
+  using T = Tile<kSize>;
   const int first = slab * T::kSlab;
   if (first < w.terms<kPass>()) {
     float* to = tile.weights + slab % T::kStages * T::kSlabFloats;
-    if constexpr (kPass == Pass::forward) {
-      constexpr int kParts = T::kSlab / 4;
+    // a thread has the same place in each of several groups of rows
+    constexpr int kParts = (kPass == Pass::forward ? T::kSlab : kMostWidth) / 4;
+    constexpr int kStep = T::kThreads / kParts;
+    constexpr int kRows = kPass == Pass::forward ? kMostWidth : T::kSlab;
+    const int row0 = threadIdx.x / kParts, column = threadIdx.x % kParts * 4;
+    const float* from = kPass == Pass::forward ? w.values + row0 * w.stride + first + column
+                                               : w.values + (first + row0) * w.stride + column;
+    const int rows = kPass == Pass::forward ? w.outputs : w.outputs - first;
+    const bool column_valid = (kPass == Pass::forward ? first : 0) + column < w.stride;
 #pragma unroll
-      for (int c = threadIdx.x; c < kMostWidth * kParts; c += kThreads) {
-        const int row = c / kParts, column = c % kParts * 4;
-        const bool valid = row < w.outputs && first + column < w.stride;
-        copy_async(to + row * T::kForwardStride + column,
-                   valid ? w.values + row * w.stride + first + column : w.values, valid);
-      }
-    } else {
-      constexpr int kParts = kMostWidth / 4;
-#pragma unroll
-      for (int c = threadIdx.x; c < T::kSlab * kParts; c += kThreads) {
-        const int row = c / kParts, column = c % kParts * 4;
-        const bool valid = first + row < w.outputs && column < w.stride;
-        copy_async(to + row * T::kBackwardStride + column,
-                   valid ? w.values + (first + row) * w.stride + column : w.values, valid);
-      }
+    for (int j = 0; j < kRows / kStep; ++j) {
+      const int row = row0 + j * kStep;
+      const bool valid = column_valid && row < rows;
+      float* at = kPass == Pass::forward ? to + slab_row(row) * T::kForwardStride + column
+                                         : to + row * T::kBackwardStride + column;
+      copy_async(at, valid ? from + j * kStep * w.stride : w.values, valid);
     }
   }
   commit_copies();
 }
 
 // The first slabs of a layer, ahead of product(); nobody may be reading the weights' memory.
-template <Pass kPass, int kTiles>
-__device__ void fetch_first(Tile<kTiles>& tile, const Weights& w) {
+template <Pass kPass, int kSize>
+__device__ void fetch_first(Tile<kSize>& tile, const Weights& w) {
 #pragma unroll
-  for (int slab = 0; slab < Tile<kTiles>::kStages - 1; ++slab) fetch_slab<kPass>(tile, w, slab);
+  for (int slab = 0; slab < Tile<kSize>::kStages - 1; ++slab) fetch_slab<kPass>(tile, w, slab);
 }
 
 // ---- products
 
 // out = x * W' (forward) or x * W (backward), after fetch_first(); x must have zeros up to the end
 // of the last slab. Ends with every thread done with x and the weights' memory.
-template <Pass kPass, bool kExact, int kTiles>
-__device__ void product(Tile<kTiles>& tile, const Weights& w, float (&out)[kTiles][8][4]) {
-  using T = Tile<kTiles>;
+template <Pass kPass, bool kExact, int kSize>
+__device__ void product(Tile<kSize>& tile, const Weights& w,
+                        float (&out)[Tile<kSize>::kTiles][8][4]) {
+  using T = Tile<kSize>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int first_row = warp / 4 * 16 * kTiles, first_column = warp % 4 * 64;
+  const int first_row = warp / 4 * 16 * T::kTiles, first_column = warp % 4 * 64;
   const bool has_columns = first_column < (kPass == Pass::forward ? w.outputs : w.stride);
 #pragma unroll
-  for (int m = 0; m < kTiles; ++m)
+  for (int m = 0; m < T::kTiles; ++m)
 #pragma unroll
     for (int n = 0; n < 8; ++n)
 #pragma unroll
@@ -200,33 +203,42 @@ __device__ void product(Tile<kTiles>& tile, const Weights& w, float (&out)[kTile
     const float* weights = tile.weights + slab % T::kStages * T::kSlabFloats;
 #pragma unroll
     for (int step = 0; step < T::kSlab; step += 8) {
-      Fragment<kExact, 4> a[kTiles];
+      Fragment<kExact, 4> a[T::kTiles];
 #pragma unroll
-      for (int m = 0; m < kTiles; ++m) {
+      for (int m = 0; m < T::kTiles; ++m) {
         load_blocks(
             a[m].high,
             &tile.x[first_row + m * 16 + lane % 16][slab * T::kSlab + step + lane / 16 * 4]);
-        a[m].prepare(false);
+        a[m].split();
       }
 #pragma unroll
-      for (int pair = 0; pair < 4; ++pair) {
-        Fragment<kExact, 4> b;  // two tiles of eight columns
+      for (int group = 0; group < 2; ++group) {  // 32 columns: 4 j + t is column j of tile t
+        Fragment<kExact, 4> b[2];
         if constexpr (kPass == Pass::forward) {
-          const int row = first_column + pair * 16 + lane % 8 + lane / 16 * 8;
-          load_blocks(b.high, weights + row * T::kForwardStride + step + lane / 8 % 2 * 4);
+#pragma unroll
+          for (int pair = 0; pair < 2; ++pair) {  // two tiles at a time
+            const int row = first_column + group * 32 + pair * 16 + lane % 8 + lane / 16 * 8;
+            load_blocks(b[pair].high, weights + row * T::kForwardStride + step + lane / 8 % 2 * 4);
+            b[pair].split();
+          }
         } else {
           const float* from = weights + (step + lane % 4) * T::kBackwardStride + first_column +
-                              pair * 16 + lane / 4;
-          b.high[0] = __float_as_uint(from[0]);
-          b.high[1] = __float_as_uint(from[4 * T::kBackwardStride]);
-          b.high[2] = __float_as_uint(from[8]);
-          b.high[3] = __float_as_uint(from[4 * T::kBackwardStride + 8]);
+                              group * 32 + lane / 4 * 4;
+          const auto upper = *reinterpret_cast<const uint4*>(from);
+          const auto lower = *reinterpret_cast<const uint4*>(from + 4 * T::kBackwardStride);
+          b[0].high[0] = upper.x, b[0].high[1] = lower.x, b[0].high[2] = upper.y,
+          b[0].high[3] = lower.y;
+          b[1].high[0] = upper.z, b[1].high[1] = lower.z, b[1].high[2] = upper.w,
+          b[1].high[3] = lower.w;
+          b[0].split();
+          b[1].split();
         }
-        b.prepare(true);
 #pragma unroll
-        for (int m = 0; m < kTiles; ++m) {
-          multiply(out[m][2 * pair], a[m], b, 0, 1);
-          multiply(out[m][2 * pair + 1], a[m], b, 2, 3);
+        for (int m = 0; m < T::kTiles; ++m) {
+          multiply(out[m][4 * group], a[m], b[0], 0, 1);
+          multiply(out[m][4 * group + 1], a[m], b[0], 2, 3);
+          multiply(out[m][4 * group + 2], a[m], b[1], 0, 1);
+          multiply(out[m][4 * group + 3], a[m], b[1], 2, 3);
         }
       }
     }
@@ -235,44 +247,63 @@ __device__ void product(Tile<kTiles>& tile, const Weights& w, float (&out)[kTile
   __syncthreads();
 }
 
-// Where this lane's numbers of a product lie: pair `half` (two neighbouring columns) of tile (m,
-// n).
-template <int kTiles>
-struct Place {
-  __device__ Place(int m, int n, int half) {
+// Of a product, a lane holds eight neighbouring columns at a time: `half` (of the rows) and `group`
+// (of 32 columns) of tile m. Where they lie, and the numbers themselves.
+template <int kSize>
+struct Octet {
+  __device__ Octet(int m, int half, int group) : half_(half), group_(group) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    row = (warp / 4 * kTiles + m) * 16 + half * 8 + lane / 4;
-    column = warp % 4 * 64 + n * 8 + lane % 4 * 2;
+    row = (warp / 4 * Tile<kSize>::kTiles + m) * 16 + half * 8 + lane / 4;
+    column = warp % 4 * 64 + group * 32 + lane % 4 * 8;
+  }
+  __device__ float operator()(const float (&out)[8][4], int i) const {
+    return out[4 * group_ + i % 4][2 * half_ + i / 4];
   }
   int row, column;
+
+ private:
+  int half_, group_;
 };
+
+// Eight numbers in a row, 16 bytes at a time.
+__device__ inline void store8(float* to, const float (&v)[8]) {
+  reinterpret_cast<float4*>(to)[0] = make_float4(v[0], v[1], v[2], v[3]);
+  reinterpret_cast<float4*>(to)[1] = make_float4(v[4], v[5], v[6], v[7]);
+}
+
+__device__ inline void load8(float (&v)[8], const float* from) {
+  const float4 a = reinterpret_cast<const float4*>(from)[0],
+               b = reinterpret_cast<const float4*>(from)[1];
+  v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
+}
 
 // For a layer with few outputs: rows of B, each `terms` long, lie in the weights' memory with the
 // activations' stride. Leaves the products, plus `bias` where it is not null, in x, columns 0 ..
 // columns - 1. Ends with every thread done.
-template <bool kExact, int kTiles>
-__device__ void narrow_product(Tile<kTiles>& tile, int columns, int terms, const float* bias) {
-  constexpr int kMostTasks = kTiles * 2 * (kMostOutputs / 8) / 8;
+template <bool kExact, int kSize>
+__device__ void narrow_product(Tile<kSize>& tile, int columns, int terms, const float* bias) {
+  constexpr int kRowTiles = Tile<kSize>::kRows / 16, kWarps = Tile<kSize>::kWarps;
+  constexpr int kMostTasks = kRowTiles * (kMostOutputs / 8) / kWarps;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int row_tiles = 2 * kTiles, tasks = row_tiles * ((columns + 7) / 8);
+  const int tasks = kRowTiles * ((columns + 7) / 8);
   float result[kMostTasks][4];
 #pragma unroll
   for (int t = 0; t < kMostTasks; ++t) {
-    const int task = warp + 8 * t;
+    const int task = warp + kWarps * t;
     if (task >= tasks) break;
-    const float* a_from = &tile.x[task % row_tiles * 16 + lane % 16][lane / 16 * 4];
+    const float* a_from = &tile.x[task % kRowTiles * 16 + lane % 16][lane / 16 * 4];
     const float* b_from =
-        tile.weights + (task / row_tiles * 8 + lane % 8) * kActivationStride + lane / 8 * 4;
+        tile.weights + (task / kRowTiles * 8 + lane % 8) * kActivationStride + lane / 8 * 4;
     float sums[2][4] = {};  // two chains, so that one product need not wait for the last
     for (int k = 0; k < terms; k += 16) {
       Fragment<kExact, 4> b;
       load_blocks(b.high, b_from + k);
-      b.prepare(true);
+      b.split();
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         Fragment<kExact, 4> a;
         load_blocks(a.high, a_from + k + 8 * half);
-        a.prepare(false);
+        a.split();
         multiply(sums[half], a, b, 2 * half, 2 * half + 1);
       }
     }
@@ -282,12 +313,12 @@ __device__ void narrow_product(Tile<kTiles>& tile, int columns, int terms, const
   __syncthreads();
 #pragma unroll
   for (int t = 0; t < kMostTasks; ++t) {
-    const int task = warp + 8 * t;
+    const int task = warp + kWarps * t;
     if (task >= tasks) break;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int row = task % row_tiles * 16 + i / 2 * 8 + lane / 4;
-      const int column = task / row_tiles * 8 + lane % 4 * 2 + i % 2;
+      const int row = task % kRowTiles * 16 + i / 2 * 8 + lane / 4;
+      const int column = task / kRowTiles * 8 + lane % 4 * 2 + i % 2;
       if (column < columns)
         tile.x[row][column] = result[t][i] + (bias != nullptr ? bias[column] : 0.0f);
     }
