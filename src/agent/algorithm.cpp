@@ -20,6 +20,8 @@ const std::vector<Algorithm>& algorithms() {
        CurrentReturn::quantiles},
       {"ovde_m", "OVD-Explorer, Gaussian current return around the mean", true, Behaviour::ovd,
        CurrentReturn::mean},
+      {"dsac_rnd", "DSAC with a bonus for new observations (random network distillation)", true,
+       Behaviour::policy, CurrentReturn::gaussian, PolicyKind::gaussian, true},
       {"td3", "TD3 with quantile critics", true, Behaviour::policy, CurrentReturn::gaussian,
        PolicyKind::deterministic},
       {"ovde_td3", "OVD-Explorer on TD3, Gaussian current return", true, Behaviour::ovd,

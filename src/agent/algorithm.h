@@ -25,6 +25,7 @@ struct Algorithm {
   Behaviour behaviour;
   CurrentReturn current_return = CurrentReturn::gaussian;  // used by Behaviour::ovd only
   PolicyKind policy = PolicyKind::gaussian;
+  bool rnd = false;  // a bonus for new observations
 };
 
 const std::vector<Algorithm>& algorithms();

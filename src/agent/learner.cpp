@@ -21,6 +21,7 @@ Learner::Learner(const LearnerOptions& options)
     : options_(options),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
+      rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
       observation_(options.observation_size, options.batch),
       next_observation_(options.observation_size, options.batch),
       state_action_(options.observation_size + options.action_size, options.batch),
@@ -37,10 +38,13 @@ Learner::Learner(const LearnerOptions& options)
 }
 
 UpdateReport Learner::update(const Replay& replay, Team& team) {
+  if (rnd_) rnd_->observe(replay);
   team.run(2, [&](int half) {
     load_batch(replay, half_blocks(weight_, half));
+    if (rnd_) rnd_->add_bonus(next_observation_, weight_, reward_, half);
     choose_actions(half);
   });
+  if (rnd_) rnd_->step(updates_ + 1, team);
   actor_->update_temperature(updates_);
 
   // critics first, then the actor by the critics just updated (Algorithm 2)
@@ -157,6 +161,7 @@ LearnerState Learner::state() {
   add_network("critic_1", critics_[0]->network(), state.arrays);
   add_network("critic_2", critics_[1]->network(), state.arrays);
   std::ranges::move(actor_->more_state(), std::back_inserter(state.arrays));
+  if (rnd_) rnd_->add_state(state);
   state.updates = &updates_;
   return state;
 }
@@ -164,6 +169,7 @@ LearnerState Learner::state() {
 void Learner::restored() {
   actor_->restored();
   for (auto& critic : critics_) critic->restored();
+  if (rnd_) rnd_->restored();
 }
 
 double Learner::flop_per_update() const {
@@ -173,6 +179,7 @@ double Learner::flop_per_update() const {
     always += critic->learning_flop() + critic->evaluation_flop();
     moving += critic->action_gradient_flop();
   }
+  if (rnd_) always += rnd_->flop_per_update();
   return always + moving / actor_->delay();
 }
 

@@ -17,6 +17,7 @@
 #include "agent/learner_options.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
+#include "agent/rnd.h"
 #include "math/team.h"
 
 namespace ovde {
@@ -55,6 +56,7 @@ class Learner {
   LearnerOptions options_;
   std::unique_ptr<Actor> actor_;
   std::array<std::unique_ptr<Critic>, 2> critics_;
+  std::unique_ptr<Rnd> rnd_;  // null: no bonus
   std::uint64_t updates_ = 0;
 
   // the batch and what is computed on it (features x batch)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "agent/algorithm.h"
@@ -20,6 +21,13 @@ struct Td3Options {
 // fractions that the network is given.
 enum class CriticHead { qr, iqn };
 
+// The bonus of random network distillation (rnd.h).
+struct RndOptions {
+  float scale = 1;  // of the bonus
+  std::vector<int> hidden = {128, 128};
+  int outputs = 64;
+};
+
 struct LearnerOptions {
   int observation_size = 0;
   int action_size = 0;
@@ -29,7 +37,8 @@ struct LearnerOptions {
   bool distributional =
       true;  // quantile loss and a target policy; otherwise squared loss and the online policy
   PolicyKind policy = PolicyKind::gaussian;
-  Td3Options td3;  // for the deterministic policy
+  Td3Options td3;                 // for the deterministic policy
+  std::optional<RndOptions> rnd;  // with it: the rewards of an update have the bonus
   int batch = 256;
   float discount = 0.99f;
   float polyak = 5e-3f;

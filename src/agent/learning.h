@@ -26,6 +26,7 @@ ValueReport value_report(const Batch& first, const Batch& second, const Batch* w
 // Everything that an update reads and changes; after writing into it call restored().
 struct LearnerState {
   StateArrays arrays;
+  StateStatistics statistics;  // what single precision would not keep exactly
   std::uint64_t* updates;
 };
 

@@ -11,6 +11,7 @@
 namespace ovde {
 
 using StateArrays = std::vector<std::pair<std::string, std::span<float>>>;
+using StateStatistics = std::vector<std::pair<std::string, std::span<double>>>;
 
 inline void add_network(const std::string& name, Trained& net, StateArrays& arrays) {
   arrays.emplace_back(name + ".parameters", net.parameters);

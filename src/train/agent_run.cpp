@@ -179,10 +179,13 @@ bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
 // A number can overflow in the very last step of an epoch, before any loss has seen it; one in a
 // target network may never show in a loss, which takes the smaller of two values.
 void AgentRun::check_parameters() const {
-  for (const auto& [name, values] : agent_->state().arrays) {
-    const auto bad = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+  const LearnerState state = agent_->state();
+  const auto check = [this](const std::string& name, auto values) {
+    const auto bad = std::ranges::find_if_not(values, [](auto x) { return std::isfinite(x); });
     if (bad != values.end()) check_finite(*bad, ("a number of " + name).c_str(), *this);
-  }
+  };
+  for (const auto& [name, values] : state.arrays) check(name, values);
+  for (const auto& [name, values] : state.statistics) check(name, values);
 }
 
 std::string AgentRun::where() const {

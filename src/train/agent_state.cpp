@@ -24,6 +24,10 @@ Bytes save_learner(Agent& agent) {
     out.put_text(name);
     out.put_all(std::span<const float>(values));
   }
+  for (const auto& [name, values] : state.statistics) {
+    out.put_text(name);
+    out.put_all(std::span<const double>(values));
+  }
   return out.take();
 }
 
@@ -32,6 +36,10 @@ void restore_learner(const Bytes& bytes, Agent& agent) {
   ByteReader in(bytes);
   *state.updates = in.get<std::uint64_t>();
   for (const auto& [name, values] : state.arrays) {
+    check(in.get_text() == name, "the learner");
+    in.get_all(values);
+  }
+  for (const auto& [name, values] : state.statistics) {
     check(in.get_text() == name, "the learner");
     in.get_all(values);
   }

@@ -24,10 +24,15 @@ struct Member {
   OptionValues Config::*values;
 };
 constexpr Member kMembers[] = {
-    {"task", &Config::task_options}, {"noise", &Config::noise},
-    {"network", &Config::network},   {"critic", &Config::critic},
-    {"explore", &Config::explore},   {"td3", &Config::td3},
-    {"train", &Config::train},       {"checkpoint", &Config::checkpoint},
+    {"task", &Config::task_options},
+    {"noise", &Config::noise},
+    {"network", &Config::network},
+    {"critic", &Config::critic},
+    {"explore", &Config::explore},
+    {"td3", &Config::td3},
+    {"rnd", &Config::rnd},
+    {"train", &Config::train},
+    {"checkpoint", &Config::checkpoint},
     {"record", &Config::record},
 };
 

@@ -24,6 +24,7 @@ struct Config {
   OptionValues critic;
   OptionValues explore;
   OptionValues td3;
+  OptionValues rnd;
   OptionValues train;
   OptionValues checkpoint;
   OptionValues record;

@@ -153,6 +153,19 @@ ConfigTable td3_table() {
       }};
 }
 
+ConfigTable rnd_table() {
+  return {"rnd",
+          "the bonus for new observations of dsac_rnd",
+          {
+              {{.name = "scale",
+                .standard = 1.0,
+                .help = "the bonus where the prediction is wrong by the intrinsic return's "
+                        "standard deviation",
+                .low = 0,
+                .high = 1e6}},
+          }};
+}
+
 ConfigTable train_table() {
   return {
       "train",
@@ -259,8 +272,8 @@ ConfigTable record_table() {
 
 const std::vector<ConfigTable>& config_tables() {
   static const std::vector<ConfigTable> all = {
-      run_table(),     task_table(), noise_table(), network_table(),    critic_table(),
-      explore_table(), td3_table(),  train_table(), checkpoint_table(), record_table()};
+      run_table(), task_table(), noise_table(), network_table(),    critic_table(), explore_table(),
+      td3_table(), rnd_table(),  train_table(), checkpoint_table(), record_table()};
   return all;
 }
 

@@ -31,6 +31,7 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
   std::uint32_t network = 0;
   for (auto& [name, values] : learner.state().arrays) {
     if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
+    if (name.starts_with("rnd")) continue;  // these begin with values of order one
     const bool actor = name.starts_with("actor");
     const MlpShape shape = actor ? learner.actor_shape() : quantile_critic_shape(learner.options());
     const auto& last = shape.layer(shape.layers() - 1);

@@ -80,6 +80,7 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
   learner.quantiles = algorithm.distributional ? 7 : 1;
   learner.policy = algorithm.policy;
+  if (algorithm.rnd) learner.rnd = RndOptions{};
   for (const auto form : {GradientForm::unit, GradientForm::full}) {
     for (const int samples : {0, 3}) {
       const auto agent =
@@ -104,7 +105,7 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllocationTest,
                          testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m",
-                                         "ovde_td3", "dsac_iqn", "ovde_g_iqn"),
+                                         "dsac_rnd", "ovde_td3", "dsac_iqn", "ovde_g_iqn"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -31,6 +31,7 @@ LearnerOptions options_of(const Case& c, std::uint64_t seed) {
   options.quantiles = algorithm.distributional ? 5 : 1;
   options.distributional = algorithm.distributional;
   options.policy = algorithm.policy;
+  if (algorithm.rnd) options.rnd = RndOptions{.hidden = {24}, .outputs = 5};
   options.batch = c.batch;
   options.seed = seed;
   return options;
@@ -101,6 +102,8 @@ TEST_P(IndependenceTest, RestoredStateContinuesToTheSameBits) {
   const auto from = first.state(), to = second.state();
   for (std::size_t i = 0; i < from.arrays.size(); ++i)
     std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
+  for (std::size_t i = 0; i < from.statistics.size(); ++i)
+    std::ranges::copy(from.statistics[i].second, to.statistics[i].second.begin());
   *to.updates = *from.updates;
   second.restored();
   for (int i = 0; i < 10; ++i) second.update(replay, team);
@@ -122,6 +125,7 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
 INSTANTIATE_TEST_SUITE_P(Sizes, IndependenceTest,
                          testing::Values(Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1},
                                          Case{"sac", 100}, Case{"td3", 100}, Case{"td3", 1},
+                                         Case{"dsac_rnd", 100}, Case{"dsac_rnd", 1},
                                          Case{"dsac", 100, CriticHead::iqn},
                                          Case{"td3", 20, CriticHead::iqn}));
 

@@ -1,4 +1,4 @@
-// Whole updates of SAC, DSAC and TD3 against their re-implementation in double precision.
+// Whole updates of SAC, DSAC, TD3 and DSAC+RND against their re-implementation in double precision.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,6 +18,7 @@ struct Case {
   int batch, observations, actions, quantiles;
   const char* name;
   PolicyKind policy = PolicyKind::gaussian;
+  bool rnd = false;
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -28,6 +29,7 @@ LearnerOptions options_of(const Case& c) {
   options.quantiles = c.quantiles;
   options.distributional = c.distributional;
   options.policy = c.policy;
+  if (c.rnd) options.rnd = RndOptions{.scale = 3, .hidden = {16, 12}, .outputs = 6};
   options.td3.clip = 0.25f;  // not far from the noise that it clips
   options.batch = c.batch;
   options.seed = 42;
@@ -140,7 +142,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{true, 8, 17, 6, 1, "DsacOneQuantile"}, Case{false, 48, 5, 3, 1, "Sac"},
                     Case{false, 37, 3, 1, 1, "SacOddBatch"},
                     Case{true, 48, 5, 3, 5, "Td3", PolicyKind::deterministic},
-                    Case{true, 37, 2, 2, 20, "Td3OddBatch", PolicyKind::deterministic}),
+                    Case{true, 37, 2, 2, 20, "Td3OddBatch", PolicyKind::deterministic},
+                    Case{true, 48, 5, 3, 5, "DsacRnd", PolicyKind::gaussian, true},
+                    Case{true, 37, 2, 2, 20, "DsacRndOddBatch", PolicyKind::gaussian, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Adam's first step is lr * sign(gradient): with the default epsilon the parameters whose gradient

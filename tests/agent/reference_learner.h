@@ -40,12 +40,17 @@ struct LearnerReference {
     const auto state = learner.state();
     updates = *state.updates;
     for (const auto& [name, values] : state.arrays) *array(name) = to_double(values);
+    if (options.rnd) {
+      rnd_shape = MlpShape(options.observation_size, options.rnd->hidden, options.rnd->outputs);
+    }
   }
 
   // The array of that name in the learner's state.
   Vec* array(const std::string& name) {
     if (name == "log_alpha") return &log_alpha;
-    Net& net = name.starts_with("actor") ? actor : critic[name.starts_with("critic_2") ? 1 : 0];
+    Net& net = name.starts_with("actor") ? actor
+               : name.starts_with("rnd") ? predictor
+                                         : critic[name.starts_with("critic_2") ? 1 : 0];
     const std::string part = name.substr(name.find('.') + 1);
     if (part == "parameters") return &net.parameters;
     if (part == "first_moment") return &net.first_moment;
@@ -218,10 +223,99 @@ struct LearnerReference {
     return gradient;
   }
 
+  // Random network distillation. All transitions so far, in their order: next observations, and the
+  // intrinsic return after each. The moments are taken afresh from these lists.
+  struct Series {
+    std::vector<Vec> observations;
+    Vec returns;
+  };
+
+  static double deviation(const Vec& x, double* mean = nullptr) {
+    double sum = 0, squares = 0;
+    for (const double v : x) sum += v;
+    for (const double v : x) squares += std::pow(v - sum / static_cast<double>(x.size()), 2);
+    if (mean) *mean = sum / static_cast<double>(x.size());
+    return std::sqrt(squares / static_cast<double>(x.size()));
+  }
+
+  Vec normalised(const Vec& observation) const {
+    Vec x;
+    for (std::size_t f = 0; f < observation.size(); ++f) {
+      Vec all;
+      for (const Vec& seen : series.observations) all.push_back(seen[f]);
+      double mean = 0;
+      const double std = deviation(all, &mean);
+      x.push_back(std::max(-5.0, std::min((observation[f] - mean) / std, 5.0)));
+    }
+    return x;
+  }
+
+  // The mean of squares over the outputs.
+  double prediction_error(const Vec& parameters, const Vec& input) const {
+    const Vec predicted = mlp(rnd_shape, parameters, input);
+    const Vec aim = mlp(rnd_shape, predictor.target, input);
+    double sum = 0;
+    for (std::size_t i = 0; i < aim.size(); ++i) sum += std::pow(predicted[i] - aim[i], 2);
+    return sum / static_cast<double>(aim.size());
+  }
+
+  // New transitions come in pieces as long as a batch: the moments of a piece's observations count
+  // for its own errors already.
+  void observe(const Replay& replay) {
+    const auto first = static_cast<std::int64_t>(series.observations.size());
+    for (std::int64_t piece = first; piece < replay.added(); piece += options.batch) {
+      const std::int64_t end = std::min<std::int64_t>(piece + options.batch, replay.added());
+      for (std::int64_t i = piece; i < end; ++i) {
+        const float* x = replay.row(i).next_observation;
+        series.observations.emplace_back(x, x + options.observation_size);
+      }
+      for (std::int64_t i = piece; i < end; ++i) {
+        const double error =
+            prediction_error(predictor.parameters, normalised(series.observations[i]));
+        const double before = series.returns.empty() ? 0 : series.returns.back();
+        series.returns.push_back(options.discount * before + error);
+      }
+    }
+  }
+
+  double predictor_loss(const Vec& parameters, const std::vector<Vec>& inputs) const {
+    double sum = 0;
+    for (const Vec& x : inputs)
+      sum += prediction_error(parameters, x) / static_cast<double>(inputs.size());
+    return sum;
+  }
+
+  Vec predictor_gradient(const std::vector<Vec>& inputs) const {
+    Vec gradient(predictor.parameters.size());
+    for (const Vec& x : inputs) {
+      const auto layers = mlp_layers(rnd_shape, predictor.parameters, x);
+      const Vec aim = mlp(rnd_shape, predictor.target, x);
+      Vec delta;
+      for (std::size_t i = 0; i < aim.size(); ++i) {
+        delta.push_back(2 * (layers.back()[i] - aim[i]) /
+                        static_cast<double>(aim.size() * inputs.size()));
+      }
+      mlp_backward(rnd_shape, predictor.parameters, layers, delta, gradient);
+    }
+    return gradient;
+  }
+
+  void add_bonus(const Replay& replay, std::vector<Sample>& batch, double t) {
+    observe(replay);
+    std::vector<Vec> inputs;
+    for (Sample& s : batch) {
+      inputs.push_back(normalised(s.next_observation));
+      s.reward += options.rnd->scale * prediction_error(predictor.parameters, inputs.back()) /
+                  deviation(series.returns);
+    }
+    predictor.step(options.adam, t, predictor_gradient(inputs), 0);
+  }
+
   UpdateReport update(const Replay& replay) {
-    const auto batch = draw(replay);
+    auto batch = draw(replay);
     const double t = static_cast<double>(updates) + 1;
     UpdateReport report;
+    if (options.rnd) add_bonus(replay, batch, t);
 
     if (!deterministic()) {
       update_temperature(batch, t);
@@ -276,6 +370,9 @@ struct LearnerReference {
   Net actor;
   std::array<Net, 2> critic;
   Vec log_alpha;  // value and its two moments
+  MlpShape rnd_shape;
+  Net predictor;  // its target is the random network
+  Series series;
 };
 
 }  // namespace ovde::reference

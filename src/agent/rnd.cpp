@@ -1,0 +1,153 @@
+#include "agent/rnd.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ovde/random.h>
+
+namespace ovde {
+
+namespace {
+
+constexpr float kLargestInput = 5;  // normalised observations are clipped to +- this
+
+// Weights U(+-sqrt(6 / inputs)) and biases U(+-1): outputs of order one that bend throughout the
+// range of the input. Without biases the random network would be linear along every ray from the
+// origin, and what is far out would be known as soon as what is near.
+void initialise_random(const MlpShape& shape, std::uint64_t seed, std::uint32_t network,
+                       std::span<float> parameters) {
+  Random random(seed, Stream::initial_parameters, network);
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    const double limit = std::sqrt(6.0 / layer.inputs);
+    for (int o = 0; o < layer.outputs; ++o) {
+      float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
+      for (int i = 0; i < layer.inputs; ++i)
+        row[i] = static_cast<float>(random.uniform(-limit, limit));
+      parameters[layer.bias + o] = static_cast<float>(random.uniform(-1, 1));
+    }
+  }
+}
+
+}  // namespace
+
+Rnd::Rnd(const LearnerOptions& options)
+    : options_(options.rnd.value()),
+      adam_(options.adam),
+      discount_(options.discount),
+      network_({options.observation_size, options_.hidden, options_.outputs}, options.batch, true),
+      input_(options.observation_size, options.batch),
+      error_(1, options.batch),
+      observations_(options.observation_size),
+      returns_(1),
+      center_(options.observation_size),
+      scale_(options.observation_size) {
+  // networks 0 to 2 are the actor's and the critics'
+  initialise_random(network_.shape(), options.seed, 3, network_.trained().parameters);
+  initialise_random(network_.shape(), options.seed, 4, network_.trained().target);
+  restored();
+}
+
+void Rnd::observe(const Replay& replay) {
+  auto next = std::max(static_cast<std::int64_t>(next_row_), replay.added() - replay.size());
+  while (next < replay.added()) {
+    const auto count = std::min<std::int64_t>(input_.samples(), replay.added() - next);
+    take_in(replay, next, static_cast<int>(count));
+    next += count;
+  }
+  next_row_ = static_cast<double>(next);
+}
+
+void Rnd::take_in(const Replay& replay, std::int64_t first, int count) {
+  const auto row = [&](int s) { return replay.row((first + s) % replay.capacity()); };
+  const auto size = static_cast<std::size_t>(input_.features());
+  for (int s = 0; s < count; ++s)
+    observations_.add(std::span<const float>(row(s).next_observation, size));
+  follow_moments();
+
+  for (int s = 0; s < count; ++s) {
+    for (int f = 0; f < input_.features(); ++f) input_.at(f, s) = row(s).next_observation[f];
+  }
+  for (const int half : {0, 1}) predict(input_, half);
+  for (int s = 0; s < count; ++s) {
+    return_ = discount_ * return_ + error_.at(0, s);
+    returns_.add(std::span<const double>(&return_, 1));
+  }
+  follow_moments();
+}
+
+// What has never varied says nothing: it counts as zero.
+void Rnd::follow_moments() {
+  const auto inverse = [](double x) { return x > 0 ? 1 / x : 0; };
+  for (int f = 0; f < input_.features(); ++f) {
+    center_[f] = static_cast<float>(observations_.mean(f));
+    scale_[f] = static_cast<float>(inverse(observations_.standard_deviation(f)));
+  }
+  bonus_scale_ = static_cast<float>(options_.scale * inverse(returns_.standard_deviation(0)));
+}
+
+// The errors at these observations, and the gradient of each with respect to the predictor's
+// output.
+void Rnd::predict(const Batch& next_observation, int half) {
+  const Blocks blocks = half_blocks(input_, half);
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int f = 0; f < input_.features(); ++f) {
+      for (int i = 0; i < kLanes; ++i) {
+        const float x = (next_observation.row(b, f)[i] - center_[f]) * scale_[f];
+        input_.row(b, f)[i] = std::clamp(x, -kLargestInput, kLargestInput);
+      }
+    }
+  }
+
+  const Batch& predicted = network_.forward(input_, half);
+  const Batch& aim = network_.second_pass(input_, half);
+  const float share = 1.0f / static_cast<float>(options_.outputs);
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kLanes; v += kVector) {
+      Vector squares{};
+      for (int o = 0; o < options_.outputs; ++o) {
+        const Vector difference = load(predicted.row(b, o) + v) - load(aim.row(b, o) + v);
+        squares += difference * difference;
+        store(network_.output_gradient().row(b, o) + v, 2 * share * difference);
+      }
+      store(error_.row(b, 0) + v, share * squares);
+    }
+  }
+}
+
+void Rnd::add_bonus(const Batch& next_observation, const Batch& weight, Batch& reward, int half) {
+  predict(next_observation, half);
+  const Blocks blocks = half_blocks(input_, half);
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kLanes; v += kVector) {
+      float* r = reward.row(b, 0) + v;
+      store(r, load(r) + bonus_scale_ * load(error_.row(b, 0) + v));
+      for (int o = 0; o < options_.outputs; ++o) {
+        float* slope = network_.output_gradient().row(b, o) + v;
+        store(slope, load(weight.row(b, 0) + v) * load(slope));
+      }
+    }
+  }
+  network_.backward(input_, half);
+}
+
+void Rnd::step(std::uint64_t step, Team& team) { network_.step(adam_, step, 0, team); }
+
+void Rnd::add_state(LearnerState& state) {
+  add_network("rnd", network_.trained(), state.arrays);
+  state.statistics.emplace_back("rnd.next_row", std::span(&next_row_, 1));
+  state.statistics.emplace_back("rnd.return", std::span(&return_, 1));
+  state.statistics.emplace_back("rnd.observations", observations_.state());
+  state.statistics.emplace_back("rnd.returns", returns_.state());
+}
+
+void Rnd::restored() {
+  network_.restored();
+  follow_moments();
+}
+
+double Rnd::flop_per_update() const {
+  return 2 * network_.forward_flop() + network_.backward_flop();
+}
+
+}  // namespace ovde

@@ -1,0 +1,61 @@
+// Random network distillation (Burda et al., 2019): a bonus for next observations that are new. New
+// is where a trained network does not yet predict what a fixed random network puts out. The bonus
+// belongs to the rewards of an update; it is never stored and never evaluated.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "agent/batch_network.h"
+#include "agent/learner_options.h"
+#include "agent/learning.h"
+#include "agent/replay.h"
+#include "math/running_moments.h"
+
+namespace ovde {
+
+class Rnd {
+ public:
+  explicit Rnd(const LearnerOptions& options);
+
+  // Takes in the transitions that were added since the last call, in their order: the moments of
+  // the next observations, and those of the intrinsic return, which is the discounted sum of the
+  // prediction errors so far, across episodes.
+  void observe(const Replay& replay);
+
+  // reward (1 x batch) += scale * prediction error / std of the intrinsic return, over one half of
+  // the batch. The error is the mean of squares over the random network's outputs. Leaves the
+  // gradient of its mean over the batch for step().
+  void add_bonus(const Batch& next_observation, const Batch& weight, Batch& reward, int half);
+
+  // Step number `step` (from 1) of the predictor.
+  void step(std::uint64_t step, Team& team);
+
+  void add_state(LearnerState& state);
+  void restored();
+
+  // Multiply-adds, counted as two, of the matrix products of an update.
+  double flop_per_update() const;
+
+ private:
+  void take_in(const Replay& replay, std::int64_t first, int count);
+  void predict(const Batch& next_observation, int half);
+  void follow_moments();
+
+  RndOptions options_;
+  AdamOptions adam_;
+  double discount_;
+  BatchNetwork network_;  // the predictor; its target network is the random one, never averaged
+  Batch input_;           // (observations x batch), normalised
+  Batch error_;           // (1 x batch)
+
+  double next_row_ = 0;  // number of the first transition not taken in
+  double return_ = 0;    // the intrinsic return so far
+  RunningMoments observations_, returns_;
+
+  // what normalises an observation and an error: follows from the moments
+  std::vector<float> center_, scale_;
+  float bonus_scale_ = 0;
+};
+
+}  // namespace ovde
