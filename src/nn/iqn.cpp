@@ -1,10 +1,6 @@
 #include "nn/iqn.h"
 
 #include <algorithm>
-#include <cassert>
-#include <cmath>
-
-#include <ovde/random.h>
 
 namespace ovde {
 
@@ -29,62 +25,6 @@ float sum_row(const float* row) {
 }
 
 }  // namespace
-
-IqnShape::IqnShape(int inputs, const std::vector<int>& hidden) {
-  assert(hidden.size() >= 2);
-  // placed as an Mlp of one layer would be, behind one another, with gain and shift after each
-  const auto add = [&](int from, int to) {
-    Layer layer{MlpShape(from, {}, to).layer(0), 0, 0};
-    const std::size_t end = MlpShape(from, {}, to).size(), width = end - layer.bias;
-    layer.weights += size_;
-    layer.bias += size_;
-    layer.gain = size_ + end;
-    layer.shift = layer.gain + width;
-    size_ = layer.shift + width;
-    layers_.push_back(layer);
-  };
-  int width = inputs;
-  for (std::size_t l = 0; l + 1 < hidden.size(); ++l) {
-    add(width, hidden[l]);
-    width = hidden[l];
-  }
-  add(kCosines, width);
-  add(width, hidden.back());
-  add(hidden.back(), 1);
-  size_ = layers_.back().gain;  // the output is not normalised
-}
-
-double IqnShape::products(int fractions) const {
-  double sum = 0;
-  for (const Layer& layer : layers_) {
-    const bool once = &layer - layers_.data() < feature_layers();
-    sum += (once ? 1.0 : fractions) * layer.inputs * layer.outputs;
-  }
-  return sum;
-}
-
-double IqnShape::products_back(int fractions) const {
-  double sum = double(fractions) * merge().inputs * merge().outputs;
-  for (int l = 1; l < feature_layers(); ++l) sum += double(layers_[l].inputs) * layers_[l].outputs;
-  return sum;
-}
-
-void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
-                std::span<float> parameters) {
-  std::ranges::fill(parameters, 0.0f);
-  Random random(seed, Stream::initial_parameters, network);
-  for (const IqnShape::Layer& layer : shape.layers()) {
-    const double limit = 1 / std::sqrt(static_cast<double>(layer.inputs));
-    const auto draw = [&] { return static_cast<float>(random.uniform(-limit, limit)); };
-    for (int o = 0; o < layer.outputs; ++o) {
-      float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
-      std::generate_n(row, layer.inputs, draw);
-      parameters[layer.bias + o] = draw();
-    }
-    if (&layer != &shape.output())
-      std::fill_n(parameters.begin() + layer.gain, layer.outputs, 1.0f);
-  }
-}
 
 IqnActivations::IqnActivations(const IqnShape& shape, int fractions, Mlp::Use use)
     : input(shape.inputs(), kLanes), places(use == Mlp::Use::forward ? 1 : fractions) {
@@ -319,19 +259,13 @@ void Iqn::back_through_feature_layer(const float* parameters, int l, const IqnAc
   });
 }
 
-void Iqn::backward(std::span<const float> parameters, const Batch& value_gradient, int block,
-                   const IqnActivations& a, IqnDeltas& deltas, std::span<float> gradient) const {
-  back_to_features<true>(parameters.data(), value_gradient, block, a, deltas);
-  const int fractions = value_gradient.features();
-  const auto add_weights = [&](const IqnShape::Layer& layer, const Batch& delta, const Batch& x,
-                               int blocks) {
-    add_weight_gradient(delta, x, {0, blocks}, gradient.data() + layer.weights, layer.stride,
-                        gradient.data() + layer.bias, deltas.scratch);
-  };
-
-  // output and merging layer: d z / d weight = relu(normal * gain + shift), and so on
+// Output bias and weights, and gains and shifts of the merging and the gating layer. The output's
+// weight is the factor between the gradient of the value and that of a merged unit
+// relu(normal * gain + shift), so the two sums of a unit give the gradients of all three.
+void Iqn::add_sums(std::span<const float> parameters, const Batch& value_gradient, int block,
+                   const IqnDeltas& deltas, std::span<float> gradient) const {
   const auto &output = shape_.output(), &merge = shape_.merge(), &gate = shape_.gate();
-  for (int i = 0; i < fractions; ++i)
+  for (int i = 0; i < value_gradient.features(); ++i)
     gradient[output.bias] += sum_row(value_gradient.row(block, i));
   for (int f = 0; f < merge.outputs; ++f) {
     const float by_gain = sum_row(deltas.merged_gain.row(0, f));
@@ -342,14 +276,23 @@ void Iqn::backward(std::span<const float> parameters, const Batch& value_gradien
     gradient[merge.gain + f] += weight * by_gain;
     gradient[merge.shift + f] += weight * by_shift;
   }
-  add_weights(merge, deltas.merged, a.gated, fractions);
-
   for (int f = 0; f < gate.outputs; ++f) {
     gradient[gate.gain + f] += sum_row(deltas.gate_gain.row(0, f));
     gradient[gate.shift + f] += sum_row(deltas.gate_shift.row(0, f));
   }
-  add_weights(gate, deltas.gated, a.cosines, fractions);
+}
 
+void Iqn::backward(std::span<const float> parameters, const Batch& value_gradient, int block,
+                   const IqnActivations& a, IqnDeltas& deltas, std::span<float> gradient) const {
+  const auto add_weights = [&](const IqnShape::Layer& layer, const Batch& delta, const Batch& x,
+                               int blocks) {
+    add_weight_gradient(delta, x, {0, blocks}, gradient.data() + layer.weights, layer.stride,
+                        gradient.data() + layer.bias, deltas.scratch);
+  };
+  back_to_features<true>(parameters.data(), value_gradient, block, a, deltas);
+  add_sums(parameters, value_gradient, block, deltas, gradient);
+  add_weights(shape_.merge(), deltas.merged, a.gated, value_gradient.features());
+  add_weights(shape_.gate(), deltas.gated, a.cosines, value_gradient.features());
   for (int l = shape_.feature_layers() - 1; l >= 0; --l) {
     back_through_feature_layer(parameters.data(), l, a, deltas, gradient.data());
     add_weights(shape_.features(l), deltas.features[l], l == 0 ? a.input : a.features[l - 1].output,

@@ -12,50 +12,13 @@
 // the cache.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "nn/iqn_shape.h"
 #include "nn/layer_norm.h"
-#include "nn/mlp.h"
 
 namespace ovde {
-
-inline constexpr int kCosines = 64;
-
-// Where the layers lie in the flat buffer: weights and biases as those of an Mlp, then gain and
-// shift of the layer's normalisation.
-class IqnShape {
- public:
-  struct Layer : MlpShape::Layer {
-    std::size_t gain, shift;  // offsets; the output layer has none
-  };
-
-  IqnShape() = default;
-  IqnShape(int inputs, const std::vector<int>& hidden);  // at least two hidden layers
-
-  int inputs() const { return layers_.front().inputs; }
-  int feature_layers() const { return static_cast<int>(layers_.size()) - 3; }
-  const Layer& features(int index) const { return layers_[index]; }
-  const Layer& gate() const { return layers_[layers_.size() - 3]; }
-  const Layer& merge() const { return layers_[layers_.size() - 2]; }
-  const Layer& output() const { return layers_.back(); }
-  const std::vector<Layer>& layers() const { return layers_; }
-  std::size_t size() const { return size_; }  // floats in the buffer, padding included
-
-  // Multiply-adds of one sample at that many fractions: of the values, and of the way back from
-  // them to the first layer's linear output.
-  double products(int fractions) const;
-  double products_back(int fractions) const;
-
- private:
-  std::vector<Layer> layers_;  // features, gate, merge, output
-  std::size_t size_ = 0;
-};
-
-// As PyTorch does by default: weights and biases U(+-1/sqrt(fan-in)), gains 1, shifts 0.
-void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
-                std::span<float> parameters);
 
 // What a forward pass through one block of samples leaves.
 struct IqnActivations {
@@ -134,6 +97,8 @@ class Iqn {
   template <bool kParameters>
   void back_through_gate(const float* parameters, int place, const IqnActivations& activations,
                          IqnDeltas& deltas) const;
+  void add_sums(std::span<const float> parameters, const Batch& value_gradient, int block,
+                const IqnDeltas& deltas, std::span<float> gradient) const;
   void back_through_feature_layer(const float* parameters, int layer,
                                   const IqnActivations& activations, IqnDeltas& deltas,
                                   float* gradient) const;

@@ -5,6 +5,7 @@
 
 #include <ovde/random.h>
 #include "nn/iqn.h"
+#include "torch_batch.h"
 
 namespace ovde {
 namespace {
@@ -36,14 +37,6 @@ struct TorchIqn : nn::Module {
 
   nn::Sequential feature_layer, gate, merge, output;
 };
-
-torch::Tensor rows(const Batch& batch) {
-  auto tensor = torch::empty({batch.samples(), batch.features()});
-  for (int s = 0; s < batch.samples(); ++s) {
-    for (int f = 0; f < batch.features(); ++f) tensor[s][f] = batch.at(f, s);
-  }
-  return tensor;
-}
 
 // The part of the flat buffer that holds parameter number `p` of a layer, in libtorch's order:
 // weights, biases, gains, shifts.

@@ -5,19 +5,11 @@
 #include <ovde/error.h>
 #include "agent/learner.h"
 #include "agent_fixture.h"
+#include "torch_batch.h"
 #include "torch_dsac.h"
 
 namespace ovde {
 namespace {
-
-// A batch (features x samples) as a tensor with a sample a row.
-torch::Tensor rows(const Batch& batch) {
-  auto tensor = torch::empty({batch.samples(), batch.features()});
-  for (int s = 0; s < batch.samples(); ++s) {
-    for (int f = 0; f < batch.features(); ++f) tensor[s][f] = batch.at(f, s);
-  }
-  return tensor;
-}
 
 void fill(Batch& batch, std::uint64_t seed) {
   Random random(seed, Stream::user);
