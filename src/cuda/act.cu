@@ -260,31 +260,31 @@ __device__ void oac_direction(const Agent& agent, Shared& shared) {
   }
 }
 
-// d f / du for action d, from the gradient by the action.
-__device__ double through_squash(const Shared& shared, int d) {
+// d f / du for this lane's action, from the gradient by the action; zero beyond the last.
+__device__ double through_squash(const Agent& agent, const Shared& shared) {
+  const int d = threadIdx.x % 32;
+  if (d >= agent.actions) return 0;
   const double action = static_cast<float>(shared.policy_action[d]);
   return (double{shared.by_action[0][d]} + shared.by_action[1][d]) * (1 - action * action);
 }
 
 // mu_E = mu + sqrt(2 delta) Sigma g / sqrt(g' Sigma g)
 __device__ void oac_move(const Agent& agent, Shared& shared) {
-  const double* std = shared.std;
-  double length = 0;
-  for (int d = 0; d < agent.actions; ++d) length += pow(std[d] * through_squash(shared, d), 2.0);
-  length = sqrt(length) + 1e-5;
-  for (int d = 0; d < agent.actions; ++d)
-    shared.moved[d] +=
-        agent.exploring.oac_step * std[d] * std[d] * through_squash(shared, d) / length;
+  const int d = threadIdx.x % 32;
+  const double gradient = through_squash(agent, shared),
+               std = d < agent.actions ? shared.std[d] : 0;
+  const double length = sqrt(warp_sum(std * gradient * std * gradient)) + 1e-5;
+  if (d < agent.actions)
+    shared.moved[d] += agent.exploring.oac_step * std * std * gradient / length;
 }
 
 // One step before the squash (Eq. 15).
 __device__ void ovd_move(const Agent& agent, Shared& shared, double m) {
-  double squares = 0;
-  for (int d = 0; d < agent.actions; ++d) squares += pow(through_squash(shared, d), 2.0);
+  const int d = threadIdx.x % 32, samples = max(agent.exploring.samples, 1);
+  const double gradient = through_squash(agent, shared);
+  const double squares = warp_sum(gradient * gradient);
   const double length = agent.exploring.direction == Direction::raw ? 1 : sqrt(squares) + 1e-8;
-  const int samples = max(agent.exploring.samples, 1);
-  for (int d = 0; d < agent.actions; ++d)
-    shared.moved[d] += agent.exploring.alpha / samples * m * through_squash(shared, d) / length;
+  if (d < agent.actions) shared.moved[d] += agent.exploring.alpha / samples * m * gradient / length;
 }
 
 // blockIdx: agent
@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
       if (warp == 0) oac_direction(agent, shared);
       __syncthreads();
       action_gradient(agent, shared);
-      if (threadIdx.x == 0) oac_move(agent, shared);
+      if (warp == 0) oac_move(agent, shared);
     } else {
       Uncertainty u{};
       if (warp == 0) {
@@ -352,7 +352,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
         m_sum += m;
         __syncthreads();
         action_gradient(agent, shared);
-        if (threadIdx.x == 0) ovd_move(agent, shared, m);
+        if (warp == 0) ovd_move(agent, shared, m);
         __syncthreads();
       }
       if (threadIdx.x == 0) shared.m = m_sum / samples;

@@ -18,7 +18,7 @@ namespace {
 constexpr int kAlign = 64;       // floats: 256 bytes
 constexpr int kRowsAlign = 128;  // rows of a batch: the largest tile
 constexpr int kUpdatesPerGraph = 20;
-constexpr int kSmallestGroup = 16;  // agents that are worth a branch of their own
+constexpr int kSmallestGroup = 12;  // agents that are worth a branch of their own
 
 std::size_t aligned(std::size_t floats) { return (floats + kAlign - 1) / kAlign * kAlign; }
 int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -176,11 +176,10 @@ int largest(std::span<const Value> values, Get&& get) {
   return most;
 }
 
-// How to cut the work of these agents: by measurement (docs/performance.md).
-UpdatePlan make_plan(std::span<const AgentSpec> specs, bool exact) {
-  const auto agents = static_cast<int>(specs.size());
+// How to cut the work of a group of a population of `agents`: by measurement (docs/performance.md).
+UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   UpdatePlan plan{};
-  plan.agents = agents;
+  plan.agents = static_cast<int>(specs.size());
   plan.batch = largest(specs, [](const AgentSpec& s) { return s.batch; });
   plan.rows = agents <= 8 ? 32 : agents <= 16 ? 64 : 128;
   plan.exact = exact;
@@ -269,11 +268,11 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
                         stream),
         "cudaMemcpy of the agents");
 
-  const int groups = count >= kSmallestGroup * 2 ? 2 : 1;
+  const int groups = std::clamp(count / kSmallestGroup, 1, 4);
   check(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming), "cudaEventCreate");
   for (int g = 0; g < groups; ++g) {
     const int first = count * g / groups, last = count * (g + 1) / groups;
-    plans.push_back(make_plan(specs.subspan(first, last - first), exact));
+    plans.push_back(make_plan(specs.subspan(first, last - first), count, exact));
     check(cudaStreamCreateWithFlags(&branches.emplace_back(), cudaStreamNonBlocking),
           "cudaStreamCreate");
     check(cudaEventCreateWithFlags(&ended.emplace_back(), cudaEventDisableTiming),
