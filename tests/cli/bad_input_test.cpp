@@ -56,6 +56,8 @@ TEST(BadInput, TasksAlgorithmsAndDevices) {
       {"train --task GridChaos-v0:x --algo sac", {"no preset 'x'", "s, a, b"}},
       {"train --task GridChaos-v0 --algo ovd_g", {"--algo", "did you mean ovde_g?", "sac, dsac"}},
       {"bench update --algo dsca", {"did you mean dsac?"}},
+      {"bench update --algo sac --set critic.head=iqn", {"critic.head", "sac has one value"}},
+      {"bench env --set critic.head=iqn", {"--set goes with bench update and bench act"}},
       {"bench act --task Grid", {"unknown task 'Grid'"}},
       {kTrain + "--device tpu", {"--device tpu", "cpu or cuda"}},
       {kTrain + "--threads 0", {"--threads", "1 to 1024"}},
