@@ -5,6 +5,24 @@
 
 namespace ovde {
 
+namespace {
+
+double distance(std::span<const double> a, std::span<const double> b) {
+  double squares = 0;
+  for (std::size_t d = 0; d < a.size(); ++d) squares += std::pow(a[d] - b[d], 2);
+  return std::sqrt(squares);
+}
+
+}  // namespace
+
+Decision draw_action(std::span<const double> mean, std::span<const double> std,
+                     std::span<const double> moved, double m, Random& noise,
+                     std::span<double> action) {
+  for (std::size_t d = 0; d < action.size(); ++d)
+    action[d] = std::tanh(moved[d] + std[d] * noise.normal());
+  return {.m = m, .shift = distance(moved, mean)};
+}
+
 ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
     : Agent(options),
       learner_(options.learner),
@@ -47,15 +65,14 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
   if (explorer_ && !plain) {
     to_float(observation, observation_);
     decision.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
-    double squares = 0;
-    for (std::size_t d = 0; d < mean_.size(); ++d) squares += std::pow(mean_[d] - head_.mean[d], 2);
-    decision.shift = std::sqrt(squares);
   }
+  if (!deterministic())
+    return draw_action(head_.mean, head_.std, mean_, decision.m, behaviour_noise(), action);
 
+  decision.shift = distance(mean_, head_.mean);
   for (std::size_t d = 0; d < mean_.size(); ++d) {
     const double noise = head_.std[d] * behaviour_noise().normal();
-    action[d] = deterministic() ? std::clamp(std::tanh(mean_[d]) + noise, -1.0, 1.0)
-                                : std::tanh(mean_[d] + noise);
+    action[d] = std::clamp(std::tanh(mean_[d]) + noise, -1.0, 1.0);
   }
   return decision;
 }

@@ -13,6 +13,12 @@
 
 namespace ovde {
 
+// An action of the Gaussian behaviour policy N(moved, std), squashed, and how it differs from the
+// policy, whose mean is `mean`. All before the squash; m is the explorer's.
+Decision draw_action(std::span<const double> mean, std::span<const double> std,
+                     std::span<const double> moved, double m, Random& noise,
+                     std::span<double> action);
+
 class ActorCriticAgent final : public Agent {
  public:
   explicit ActorCriticAgent(const AgentOptions& options);

@@ -8,7 +8,7 @@
 namespace ovde::cli {
 
 void run(const BenchCommand& command) {
-  check_device(command.device);
+  device_of(command.device);
   const bool update = command.what == "update";
   const bool env = command.what == "env";
   const bool checkpoint = command.what == "checkpoint";

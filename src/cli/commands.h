@@ -3,6 +3,7 @@
 
 #include <ovde/error.h>
 #include "cli/command_line.h"
+#include "train/lockstep.h"
 
 namespace ovde::cli {
 
@@ -23,8 +24,10 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
-// Shared by the commands: 0 means all cores; InputError for a device this build does not have.
+// Shared by the commands. 0 means all cores.
 int thread_count(int asked);
-void check_device(const std::string& device);
+// What populations are made with on this device; empty for the CPU. InputError if there is no such
+// device here.
+MakePopulation device_of(const std::string& name);
 
 }  // namespace ovde::cli

@@ -20,9 +20,12 @@ int thread_count(int asked) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void check_device(const std::string& device) {
-  if (device == "cuda") throw InputError("--device cuda: this build has no CUDA; valid: cpu");
-  if (device != "cpu") throw InputError(fmt::format("--device {}: must be cpu or cuda", device));
+MakePopulation device_of(const std::string& name) {
+  if (name == "cpu") return {};
+  if (name != "cuda") throw InputError(fmt::format("--device {}: must be cpu or cuda", name));
+  if (const std::string why = why_no_gpu(); !why.empty())
+    throw InputError(fmt::format("--device cuda: {}", why));
+  return make_gpu_population;
 }
 
 }  // namespace ovde::cli

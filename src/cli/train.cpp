@@ -61,8 +61,10 @@ void check_finished(bool finished, const std::filesystem::path& folder) {
 }
 
 void resume_run(const TrainCommand& command) {
-  const ResumeRequest request{
-      .folder = *command.resume, .threads = thread_count(command.threads), .stop = &stop_asked()};
+  const ResumeRequest request{.folder = *command.resume,
+                              .threads = thread_count(command.threads),
+                              .stop = &stop_asked(),
+                              .gpu = device_of(command.device)};
   const Signals signals;
   check_finished(resume(request, *console_progress(stdout, console_style(stdout))), request.folder);
 }
@@ -70,10 +72,10 @@ void resume_run(const TrainCommand& command) {
 }  // namespace
 
 void run(const TrainCommand& command) {
-  check_device(command.device);
   if (command.resume) return resume_run(command);
 
   TrainRequest request;
+  request.gpu = device_of(command.device);
   request.config = resolve_config(collect_settings(command));
   request.seeds = command.seeds ? parse_seeds(*command.seeds) : std::vector{request.config.seed};
   request.threads = thread_count(command.threads);

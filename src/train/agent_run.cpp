@@ -8,7 +8,6 @@
 
 #include <ovde/error.h>
 #include "math/statistics.h"
-#include "train/evaluate.h"
 #include "train/setup.h"
 
 namespace ovde {
@@ -49,12 +48,29 @@ std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& sto
   }
   if (phase_ != Phase::learn || !learn(team, stop)) return std::nullopt;
   check_parameters();
+  return end_epoch(agent_->value_report());
+}
 
+EpochRow AgentRun::finish_epoch(const UpdateReport& update, const ValueReport& value) {
+  report_collected();
+  add_update(update, 1);
+  check_parameters("actor.parameters");  // what has come back; the rest is checked when it is saved
+  return end_epoch(value);
+}
+
+EpochRow AgentRun::end_epoch(const ValueReport& value) {
+  row_.q_mean = value.mean;
+  row_.epistemic = value.epistemic;
+  row_.aleatoric = value.aleatoric;
   row_.epoch = epochs_done_++;
   row_.env_steps = env_steps_;
   row_.updates = static_cast<std::int64_t>(agent_->updates());
   begin(Phase::evaluate);
   return std::exchange(row_, EpochRow{});
+}
+
+bool AgentRun::between_epochs() const {
+  return phase_ == (epochs_done_ == 0 ? Phase::warm_up : Phase::evaluate) && steps_done_ == 0;
 }
 
 void AgentRun::begin(Phase phase) {
@@ -86,39 +102,56 @@ void AgentRun::start_episode() {
 
 bool AgentRun::collect(const std::atomic<bool>& stop) {
   const std::int64_t steps = steps_of(phase_);
-  if (records_visits_) visits_.reserve(visits_.size() + steps - steps_done_);
-  for (; steps_done_ < steps; ++steps_done_) {
+  reserve_visits();
+  while (steps_done_ < steps) {
     if (stop) return false;
-    if (!in_episode_) start_episode();
-    for (const double x : observation_) check_finite(x, "an observation", *this);
-
-    // a NaN of m (methods without one) stays a NaN in the mean
-    const Decision decision = agent_->explore(observation_, phase_ == Phase::warm_up, action_);
-    collected_.m += decision.m;
-    collected_.shift += decision.shift;
-
-    const Step step =
-        guarded("the environment", [this] { return env_->step(action_, next_observation_); });
-    ++env_steps_;
-    check_finite(step.reward, "a reward", *this);
-    for (const double x : next_observation_) check_finite(x, "an observation", *this);
-    agent_->remember(observation_, action_, step.reward, next_observation_, step.terminated);
-    if (records_visits_) {
-      visits_.push_back(
-          {static_cast<float>(next_observation_[0]), static_cast<float>(next_observation_[1])});
-    }
-
-    episode_return_ += step.reward;
-    episode_success_ |= step.success;
-    observation_.swap(next_observation_);
-    if (step.terminated || step.truncated) {
-      in_episode_ = false;
-      ++collected_.episodes;
-      collected_.returns += episode_return_;
-      collected_.successes += episode_success_;
-    }
+    advance(agent_->explore(observe(), phase_ == Phase::warm_up, action_));
   }
   return true;
+}
+
+// For what is left to collect in this phase.
+void AgentRun::reserve_visits() {
+  if (records_visits_) visits_.reserve(visits_.size() + steps_of(phase_) - steps_done_);
+}
+
+void AgentRun::begin_collecting(bool warm_up) {
+  begin(warm_up ? Phase::warm_up : Phase::collect);
+  reserve_visits();
+}
+
+std::span<const double> AgentRun::observe() {
+  if (!in_episode_) start_episode();
+  for (const double x : observation_) check_finite(x, "an observation", *this);
+  return observation_;
+}
+
+void AgentRun::advance(const Decision& decision) {
+  // a NaN of m (methods without one) stays a NaN in the mean
+  collected_.m += decision.m;
+  collected_.shift += decision.shift;
+
+  const Step step =
+      guarded("the environment", [this] { return env_->step(action_, next_observation_); });
+  ++env_steps_;
+  check_finite(step.reward, "a reward", *this);
+  for (const double x : next_observation_) check_finite(x, "an observation", *this);
+  agent_->remember(observation_, action_, step.reward, next_observation_, step.terminated);
+  if (records_visits_) {
+    visits_.push_back(
+        {static_cast<float>(next_observation_[0]), static_cast<float>(next_observation_[1])});
+  }
+
+  episode_return_ += step.reward;
+  episode_success_ |= step.success;
+  observation_.swap(next_observation_);
+  if (step.terminated || step.truncated) {
+    in_episode_ = false;
+    ++collected_.episodes;
+    collected_.returns += episode_return_;
+    collected_.successes += episode_success_;
+  }
+  ++steps_done_;
 }
 
 void AgentRun::report_collected() {
@@ -133,54 +166,66 @@ void AgentRun::report_collected() {
   row_.shift = collected_.shift / steps;
 }
 
-// Leaves nothing behind when it is stopped: every evaluation begins with the same seeds.
 bool AgentRun::evaluate_policy(const std::atomic<bool>& stop) {
-  const Random seeds(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_));
-  bool finite = true;
-  const auto act = [&](auto observation, auto action) {
-    for (const double x : observation) finite &= std::isfinite(x);
+  begin_evaluation();
+  return advance_evaluation(std::numeric_limits<std::int64_t>::max(), stop);
+}
+
+void AgentRun::begin_evaluation() {
+  evaluation_finite_ = true;
+  const auto act = [this](auto observation, auto action) {
+    for (const double x : observation) evaluation_finite_ &= std::isfinite(x);
     agent_->act(observation, action);
   };
-  const auto result = guarded("the environment of the evaluation", [&] {
-    return evaluate(*evaluation_env_, act, seeds, config_.train.integer("eval_steps"),
-                    std::numeric_limits<int>::max(), stop);
-  });
-  if (!result) return false;
+  evaluation_.emplace(
+      *evaluation_env_, act,
+      Random(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_)),
+      config_.train.integer("eval_steps"), std::numeric_limits<int>::max());
+}
 
-  if (!finite) throw Error("an observation of the evaluation is not finite: " + where());
-  for (const double x : result->returns) check_finite(x, "a return of the evaluation", *this);
-  row_.eval_return_mean = mean(result->returns);
-  row_.eval_return_std = standard_deviation(result->returns);
-  row_.eval_length_mean = mean(result->lengths);
-  if (has_goal_)
-    row_.eval_success = result->successes / static_cast<double>(result->returns.size());
-  return true;
+bool AgentRun::advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop) {
+  const bool ended = guarded("the environment of the evaluation",
+                             [&] { return evaluation_->advance(steps, stop); });
+  if (ended) report_evaluation();
+  return ended;
+}
+
+void AgentRun::report_evaluation() {
+  if (!evaluation_finite_)
+    throw Error("an observation of the evaluation is not finite: " + where());
+  const EvaluationResult& result = evaluation_->result();
+  for (const double x : result.returns) check_finite(x, "a return of the evaluation", *this);
+  row_.eval_return_mean = mean(result.returns);
+  row_.eval_return_std = standard_deviation(result.returns);
+  row_.eval_length_mean = mean(result.lengths);
+  if (has_goal_) row_.eval_success = result.successes / static_cast<double>(result.returns.size());
 }
 
 bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
   const std::int64_t updates = steps_of(phase_);
   for (; steps_done_ < updates; ++steps_done_) {
     if (stop) return false;
-    const UpdateReport report = agent_->update(team);
-    check_finite(report.critic_loss, "the critics' loss", *this);
-    check_finite(report.actor_loss.value_or(0), "the actor's loss", *this);
-    check_finite(report.temperature.value_or(0), "the temperature", *this);
-    add_share(row_.critic_loss, report.critic_loss, updates);
-    if (report.actor_loss) add_share(row_.actor_loss, *report.actor_loss, updates);
-    row_.temperature = report.temperature.value_or(EpochRow::kNone);
+    add_update(agent_->update(team), updates);
   }
-  const ValueReport value = agent_->value_report();
-  row_.q_mean = value.mean;
-  row_.epistemic = value.epistemic;
-  row_.aleatoric = value.aleatoric;
   return true;
+}
+
+// One of so many updates of the epoch.
+void AgentRun::add_update(const UpdateReport& report, std::int64_t updates) {
+  check_finite(report.critic_loss, "the critics' loss", *this);
+  check_finite(report.actor_loss.value_or(0), "the actor's loss", *this);
+  check_finite(report.temperature.value_or(0), "the temperature", *this);
+  add_share(row_.critic_loss, report.critic_loss, updates);
+  if (report.actor_loss) add_share(row_.actor_loss, *report.actor_loss, updates);
+  row_.temperature = report.temperature.value_or(EpochRow::kNone);
 }
 
 // A number can overflow in the very last step of an epoch, before any loss has seen it; one in a
 // target network may never show in a loss, which takes the smaller of two values.
-void AgentRun::check_parameters() const {
+void AgentRun::check_parameters(std::string_view prefix) const {
   const LearnerState state = agent_->state();
-  const auto check = [this](const std::string& name, auto values) {
+  const auto check = [&](const std::string& name, auto values) {
+    if (!name.starts_with(prefix)) return;
     const auto bad = std::ranges::find_if_not(values, [](auto x) { return std::isfinite(x); });
     if (bad != values.end()) check_finite(*bad, ("a number of " + name).c_str(), *this);
   };
@@ -188,9 +233,9 @@ void AgentRun::check_parameters() const {
   for (const auto& [name, values] : state.statistics) check(name, values);
 }
 
-std::string AgentRun::where() const {
+std::string AgentRun::where(std::uint64_t update) const {
   return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task,
-                     seed_, epochs_done_, env_steps_, agent_->updates());
+                     seed_, epochs_done_, env_steps_, update);
 }
 
 }  // namespace ovde

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "math/team.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
+#include "train/evaluate.h"
 #include "train/metrics.h"
 
 namespace ovde {
@@ -33,6 +36,20 @@ class AgentRun {
   // Stops between two steps when `stop` becomes true, and returns nothing; the next call goes on
   // from there.
   std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
+
+  // The same epoch in parts, for a driver that advances many agents side by side while what they
+  // learn is computed elsewhere. Between two epochs: collect (the warm-up before it in the first
+  // epoch), that is begin_collecting() and then observe() and advance() for every step; evaluate,
+  // at any time before the agent's policy changes; and finish_epoch().
+  bool between_epochs() const;
+  void begin_collecting(bool warm_up);
+  std::span<const double> observe();  // what the next step starts from
+  std::span<double> action() { return action_; }
+  void advance(const Decision& decision);  // by action(), chosen by this decision
+  void begin_evaluation();
+  bool advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop);  // true: it is done
+  // `update`: means over the epoch's updates. The agent has its new policy.
+  EpochRow finish_epoch(const UpdateReport& update, const ValueReport& value);
 
   // Everything that determines the future, except for the rows of the replay buffer. Error, as of
   // epoch(), rather than to save parameters that are not finite.
@@ -52,7 +69,9 @@ class AgentRun {
   const Agent& agent() const { return *agent_; }
   Agent& agent() { return *agent_; }
   std::uint64_t seed() const { return seed_; }
-  std::string where() const;  // task, seed and step, for messages
+  // Task, seed and step, for messages.
+  std::string where() const { return where(agent_->updates()); }
+  std::string where(std::uint64_t update) const;
 
  private:
   // The parts of an epoch, in their order. The numbers are part of the file format of a checkpoint.
@@ -68,12 +87,16 @@ class AgentRun {
   bool collect(const std::atomic<bool>& stop);
   bool evaluate_policy(const std::atomic<bool>& stop);
   bool learn(Team& team, const std::atomic<bool>& stop);
+  void add_update(const UpdateReport& report, std::int64_t updates);
+  EpochRow end_epoch(const ValueReport& value);
 
   void begin(Phase phase);
   std::int64_t steps_of(Phase phase) const;
   void start_episode();
+  void reserve_visits();
   void report_collected();
-  void check_parameters() const;
+  void report_evaluation();
+  void check_parameters(std::string_view prefix = "") const;  // of the arrays' names
 
   // Calls into an environment; what it throws gets a message that says what failed and where.
   template <typename Call>
@@ -108,6 +131,10 @@ class AgentRun {
 
   std::vector<double> next_observation_, action_;
   std::vector<Position> visits_;
+
+  // the evaluation in progress; it is never saved: every one begins with the same seeds
+  std::optional<Evaluation> evaluation_;
+  bool evaluation_finite_ = true;
 };
 
 }  // namespace ovde

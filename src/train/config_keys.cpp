@@ -226,6 +226,11 @@ ConfigTable train_table() {
             .help = "share of the new parameters in each step of the target networks",
             .low = 1e-6,
             .high = 1}},
+          {{.name = "precision",
+            .standard = std::string("tf32"),
+            .help = "products of matrices on a GPU: `tf32`, of numbers rounded to 11 significant "
+                    "bits and summed in fp32, or `fp32`; the CPU always has fp32",
+            .choices = {"tf32", "fp32"}}},
       }};
 }
 

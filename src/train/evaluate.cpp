@@ -14,45 +14,57 @@ std::uint64_t next_episode_seed(Random& seeds) {
   return high << 32 | seeds.bits();
 }
 
-std::optional<EvaluationResult> evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps,
-                                         int episodes, const std::atomic<bool>& stop) {
-  const auto start = std::chrono::steady_clock::now();
-  EvaluationResult result;
-  std::vector<double> observation(env.observation_size()), action(env.action_space().size());
+Evaluation::Evaluation(Env& env, Act act, Random seeds, std::int64_t steps, int episodes)
+    : env_(&env),
+      act_(std::move(act)),
+      seeds_(seeds),
+      steps_left_(steps),
+      episodes_left_(episodes),
+      observation_(env.observation_size()),
+      action_(env.action_space().size()) {}
 
-  std::int64_t used = 0;
-  while (used < steps && static_cast<int>(result.returns.size()) < episodes) {
-    env.reset(next_episode_seed(seeds), observation);
-    double total = 0;
-    std::int64_t length = 0;
-    bool ended = false, success = false;
-    while (!ended && used < steps) {
-      if (stop) return std::nullopt;
-      act(observation, action);
-      const Step step = env.step(action, observation);
-      total += step.reward;
-      success |= step.success;
-      ended = step.terminated || step.truncated;
-      ++length;
-      ++used;
+bool Evaluation::advance(std::int64_t steps, const std::atomic<bool>& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  for (; steps > 0 && steps_left_ > 0 && episodes_left_ > 0 && !stop; --steps) {
+    if (!in_episode_) {
+      env_->reset(next_episode_seed(seeds_), observation_);
+      in_episode_ = true;
+      success_ = false;
+      return_ = 0;
+      length_ = 0;
     }
-    if (!ended && !result.returns.empty()) break;
-    result.returns.push_back(total);
-    result.lengths.push_back(static_cast<double>(length));
-    result.successes += success;
+    act_(observation_, action_);
+    const Step step = env_->step(action_, observation_);
+    return_ += step.reward;
+    success_ |= step.success;
+    ++length_;
+    --steps_left_;
+    if (step.terminated || step.truncated) end_episode();
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
+  const bool ended = steps_left_ == 0 || episodes_left_ == 0;
+  if (ended && in_episode_ && result_.returns.empty()) end_episode();
+  result_.seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return ended;
+}
+
+void Evaluation::end_episode() {
+  result_.returns.push_back(return_);
+  result_.lengths.push_back(static_cast<double>(length_));
+  result_.successes += success_;
+  in_episode_ = false;
+  --episodes_left_;
 }
 
 EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed) {
   const auto env = make_environment(read_config(run));
   Policy policy = Policy::load((run / "policy.safetensors").string());
+  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+  const auto act = [&](auto observation, auto action) { policy.act_unit(observation, action); };
+  Evaluation evaluation(*env, act, Random(seed, Stream::evaluation_seeds), kAll, episodes);
   const std::atomic<bool> never{false};
-  return *evaluate(
-      *env, [&](auto observation, auto action) { policy.act_unit(observation, action); },
-      Random(seed, Stream::evaluation_seeds), std::numeric_limits<std::int64_t>::max(), episodes,
-      never);
+  evaluation.advance(kAll, never);
+  return evaluation.result();
 }
 
 }  // namespace ovde

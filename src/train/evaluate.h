@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,16 +16,38 @@ namespace ovde {
 struct EvaluationResult {
   std::vector<double> returns, lengths;  // one for each episode
   int successes = 0;
-  double seconds = 0;
+  double seconds = 0;  // of advancing it
 };
 
 using Act = std::function<void(std::span<const double> observation, std::span<double> action)>;
 
 // Whole episodes until `steps` steps or `episodes` episodes are used up; an episode that the steps
 // do not reach to the end of is left out, unless it is the only one. Episode seeds are drawn from
-// `seeds`. Gives up between two steps, with no result, when `stop` becomes true.
-std::optional<EvaluationResult> evaluate(Env& env, const Act& act, Random seeds, std::int64_t steps,
-                                         int episodes, const std::atomic<bool>& stop);
+// `seeds`.
+class Evaluation {
+ public:
+  Evaluation(Env& env, Act act, Random seeds, std::int64_t steps, int episodes);
+
+  // Goes on for at most `steps` steps, or until `stop` becomes true; true: that was the end of it.
+  bool advance(std::int64_t steps, const std::atomic<bool>& stop);
+
+  const EvaluationResult& result() const { return result_; }  // at its end
+
+ private:
+  void end_episode();
+
+  Env* env_;
+  Act act_;
+  Random seeds_;
+  std::int64_t steps_left_;
+  int episodes_left_;
+  EvaluationResult result_;
+
+  bool in_episode_ = false, success_ = false;
+  double return_ = 0;
+  std::int64_t length_ = 0;
+  std::vector<double> observation_, action_;
+};
 
 // The policy that a run left behind.
 EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed);

@@ -140,28 +140,42 @@ double Member::elapsed() const {
 }
 
 std::optional<EpochRow> Member::epoch(Team& team, const std::atomic<bool>& stop) {
+  begin_epoch();
+  const std::optional<EpochRow> row = run_->epoch(team, stop);
+  if (row) return end_epoch(*row);
+  record_visits();
+  return std::nullopt;
+}
+
+void Member::begin_epoch() {
   if (!epoch_began_) epoch_began_ = elapsed();
   const Replay& replay = run_->agent().replay();
   const std::int64_t most_steps = config_.train.integer("steps_per_epoch") +
                                   (epochs_done() == 0 ? config_.train.integer("warmup_steps") : 0);
   store_.before_overwriting(replay.added() + most_steps - 1 - replay.capacity());
-
   unsaved_ = true;
-  std::optional<EpochRow> row = run_->epoch(team, stop);
+}
+
+void Member::record_visits() {
   if (visits_) visits_->append(run_->take_visits());
-  if (!row) return std::nullopt;
-  if (std::ranges::find(config_.record.list("networks"), row->epoch) !=
-      config_.record.list("networks").end())
-    write_networks(folder_, row->epoch, run_->agent(), config_);
+}
+
+EpochRow Member::end_epoch(EpochRow row) {
+  record_visits();
+  if (std::ranges::find(config_.record.list("networks"), row.epoch) !=
+      config_.record.list("networks").end()) {
+    fetch();
+    write_networks(folder_, row.epoch, run_->agent(), config_);
+  }
 
   const std::int64_t steps_before = rows_.empty() ? 0 : rows_.back().env_steps;
-  row->seconds = elapsed();
-  row->steps_per_second =
-      static_cast<double>(row->env_steps - steps_before) / (row->seconds - *epoch_began_);
+  row.seconds = elapsed();
+  row.steps_per_second =
+      static_cast<double>(row.env_steps - steps_before) / (row.seconds - *epoch_began_);
   epoch_began_.reset();
-  progress_->append(*row);
-  events_->append(*row);
-  rows_.push_back(*row);
+  progress_->append(row);
+  events_->append(row);
+  rows_.push_back(row);
   if (checkpoint_due()) save();
   return row;
 }
@@ -175,6 +189,7 @@ bool Member::checkpoint_due() const {
 }
 
 void Member::save() {
+  fetch();
   Sections sections = run_->save();
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,12 +35,21 @@ class Member {
   static std::unique_ptr<Member> resume(const std::filesystem::path& folder,
                                         std::vector<std::string>& warnings);
 
+  const Config& config() const { return config_; }
   int epochs_done() const { return run_->epochs_done(); }
   bool done() const { return epochs_done() >= config_.train.integer("epochs"); }
 
   // Advances by one epoch and writes its row, and a checkpoint when one is due. nullopt: `stop`
   // became true before the epoch's end.
   std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
+
+  // The same for a driver that advances run() itself: what comes before and after.
+  void begin_epoch();
+  EpochRow end_epoch(EpochRow row);  // with its times
+  AgentRun& run() { return *run_; }
+  // What the agent has learnt is elsewhere; `fetch` brings it here, before it is written. Null: it
+  // is here.
+  void learns_elsewhere(std::function<void()> fetch) { fetch_ = std::move(fetch); }
 
   // Brings the state to the disk, as far as it is not there, and waits for it.
   void save_now();
@@ -55,6 +65,10 @@ class Member {
   using Clock = std::chrono::steady_clock;
   double elapsed() const;  // seconds of the run, pauses between two processes left out
   bool checkpoint_due() const;
+  void record_visits();
+  void fetch() {
+    if (fetch_) fetch_();
+  }
   void save();
   void load(const std::filesystem::path& checkpoint, std::vector<std::string>& warnings);
   bool load_newest(std::vector<std::string>& warnings);
@@ -78,6 +92,7 @@ class Member {
   bool unsaved_ = false;
   int saved_epochs_ = 0;
   Clock::time_point saved_at_ = Clock::now();
+  std::function<void()> fetch_;
 };
 
 }  // namespace ovde

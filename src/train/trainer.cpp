@@ -1,31 +1,14 @@
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 
-#include <fmt/format.h>
-
-#include <ovde/error.h>
 #include "math/team.h"
-#include "train/member.h"
-#include "train/progress_csv.h"
-#include "train/run_folder.h"
-#include "train/run_lock.h"
-#include "train/setup.h"
+#include "train/open_run.h"
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
-
-// An agent's place in the population.
-struct Place {
-  std::unique_ptr<Member> member;  // null: had finished before this process began
-  RunSummary summary;              // once finished
-  bool busy = false;
-};
 
 // Hands out the agents of a population, the one that is furthest behind first. Agents never wait
 // for each other, and what an agent learns does not depend on who runs it.
@@ -41,7 +24,7 @@ class Schedule {
     int next = -1;
     for (int i = 0; i < static_cast<int>(places_.size()); ++i) {
       const Place& place = places_[i];
-      if (!place.member || place.busy || place.member->done()) continue;
+      if (!place.is_left() || place.busy) continue;
       if (next < 0 || place.member->epochs_done() < places_[next].member->epochs_done()) next = i;
     }
     if (next >= 0) places_[next].busy = true;
@@ -81,139 +64,59 @@ void work(std::vector<Place>& places, Schedule& schedule, int threads,
   }
 }
 
-// What is not being worked on and not finished is saved.
-void save_all(std::vector<Place>& places, const std::string& why) {
-  for (Place& place : places) {
-    if (!place.member || place.busy || place.member->done()) continue;
-    place.member->save_now();
-    place.member->log(LogLevel::info, why);
-  }
-}
-
-// False: stopped, and saved.
-bool run_all(std::vector<Place>& places, RunStart start, int threads,
-             const std::atomic<bool>* asked_to_stop, ProgressSink& progress) {
-  const std::atomic<bool> never{false};
-  const std::atomic<bool>& stop = asked_to_stop != nullptr ? *asked_to_stop : never;
-  for (Place& place : places) {
-    start.epochs_done += place.member ? place.member->epochs_done() : start.epochs;
-    // killed after its last epoch
-    if (place.member && place.member->done()) place.summary = place.member->finish();
-  }
-  progress.run_started(start);
-
+void train_on_cpu(OpenRun& run, int threads, const std::atomic<bool>& stop) {
+  run.start();
   // one agent uses the threads inside its updates; several have a thread each
+  std::vector<Place>& places = run.places();
   Schedule schedule(places, stop);
   try {
     if (places.size() == 1) {
-      work(places, schedule, threads, stop, progress);
+      work(places, schedule, threads, stop, run.progress());
     } else {
       Team team(std::min(threads, static_cast<int>(places.size())));
-      team.run(team.threads(), [&](int) { work(places, schedule, 1, stop, progress); });
+      team.run(team.threads(), [&](int) { work(places, schedule, 1, stop, run.progress()); });
     }
   } catch (const std::exception&) {
     // the failed one keeps its last checkpoint; what the others have learnt since theirs need not
     // be lost, if the fault lets it be saved
     try {
-      save_all(places, "stopped: another agent of the population failed");
+      run.save_all("stopped: another agent of the population failed");
     } catch (const std::exception&) {
     }
     throw;
   }
+}
 
-  const bool finished = std::ranges::all_of(
-      places, [](const Place& place) { return !place.member || place.member->done(); });
-  if (!finished) {
-    save_all(places, "interrupted");
-    return false;
+// False: stopped, and saved.
+template <typename Request>
+bool carry_out(const RunPlan& plan, const Request& request, ProgressSink& progress) {
+  const std::atomic<bool> never{false};
+  const std::atomic<bool>& stop = request.stop != nullptr ? *request.stop : never;
+  // what does not fit is said before anything is written
+  if (request.gpu) {
+    if (const auto agents = agents_left(plan); !agents.empty())
+      request.gpu(agents, precision_of(plan.config));
   }
-  std::vector<RunSummary> summaries;
-  for (const Place& place : places) summaries.push_back(place.summary);
-  progress.run_finished(summaries);
-  return true;
-}
-
-RunStart run_start(const Config& config, const std::vector<std::uint64_t>& seeds,
-                   const fs::path& folder) {
-  return {.task = config.task,
-          .algorithm = config.algorithm,
-          .seeds = seeds,
-          .epochs = config.train.integer("epochs"),
-          .updates_per_epoch = config.train.integer("steps_per_epoch"),
-          .epochs_done = 0,
-          .folder = folder};
-}
-
-Config with_seed(Config config, std::uint64_t seed) {
-  config.seed = seed;
-  return config;
-}
-
-RunSummary summary_of_finished(const fs::path& folder, const Config& config) {
-  RunSummary summary = summarise(read_progress(folder));
-  summary.task = config.task;
-  summary.algorithm = config.algorithm;
-  summary.seed = config.seed;
-  return summary;
-}
-
-// What the folder is the run of.
-Population runs_in(const fs::path& folder) {
-  if (auto population = read_population(folder)) return *std::move(population);
-  check_run_folder(folder);
-  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-  if (holds_population(above)) {
-    throw InputError(fmt::format("{} is one agent of a population; resume all of it: {}",
-                                 folder.string(), above.string()));
+  OpenRun run(plan, progress);
+  if (request.gpu) {
+    OpenRun* const runs[] = {&run};
+    const auto failures = train_in_lockstep(runs, request.gpu, request.threads, stop);
+    if (failures.front()) std::rethrow_exception(failures.front());
+  } else {
+    train_on_cpu(run, request.threads, stop);
   }
-  const Config config = read_config(folder);
-  return {config, {config.seed}};
+  return run.close();
 }
 
 }  // namespace
 
 bool train(const TrainRequest& request, ProgressSink& progress) {
-  make_environment(request.config);  // what the task refuses leaves no folder behind
-  ensure_new_run_folder(request.out);
-  const RunLock lock(request.out);
-  if (request.seeds.size() > 1)
-    write_population(request.out, {request.config, request.seeds}, request.command);
-
-  std::vector<Place> places(request.seeds.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    places[i].member = Member::start(with_seed(request.config, request.seeds[i]),
-                                     agent_folder(request.out, request.seeds, i), request.command);
-  }
-  return run_all(places, run_start(request.config, request.seeds, request.out), request.threads,
-                 request.stop, progress);
+  const RunPlan plan = plan_new_run(request.config, request.seeds, request.out, request.command);
+  return carry_out(plan, request, progress);
 }
 
 bool resume(const ResumeRequest& request, ProgressSink& progress) {
-  const Population population = runs_in(request.folder);
-  const auto& seeds = population.seeds;
-  const RunLock lock(request.folder);
-
-  std::vector<Place> places(seeds.size());
-  std::vector<std::string> warnings;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const fs::path folder = agent_folder(request.folder, seeds, i);
-    const Config config = with_seed(population.config, seeds[i]);
-    if (is_finished(folder)) {
-      places[i].summary = summary_of_finished(folder, config);
-    } else if (fs::exists(folder / "config.toml")) {
-      places[i].member = Member::resume(folder, warnings);
-    } else {  // killed before this agent's folder was there
-      places[i].member = Member::start(config, folder, "ovde train --resume");
-    }
-  }
-  if (std::ranges::none_of(places, [](const Place& place) { return place.member != nullptr; })) {
-    throw InputError(
-        fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
-                    request.folder.string(), population.config.train.integer("epochs")));
-  }
-  for (const std::string& text : warnings) progress.warning(text);
-  return run_all(places, run_start(population.config, seeds, request.folder), request.threads,
-                 request.stop, progress);
+  return carry_out(plan_rest_of_run(request.folder), request, progress);
 }
 
 }  // namespace ovde

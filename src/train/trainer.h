@@ -1,5 +1,5 @@
 // Trains a population of agents, one for each seed, and leaves a run folder; goes on with one that
-// was interrupted.
+// was interrupted. On the CPU or on a GPU: a run may change between them where it was interrupted.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "train/config.h"
+#include "train/lockstep.h"
 #include "train/progress.h"
 
 namespace ovde {
@@ -20,12 +21,14 @@ struct TrainRequest {
   int threads = 1;
   std::string command;                      // written into config.toml
   const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
+  MakePopulation gpu = {};                  // empty: on the CPU
 };
 
 struct ResumeRequest {
   std::filesystem::path folder;  // of a run or a population
   int threads = 1;
   const std::atomic<bool>* stop = nullptr;
+  MakePopulation gpu = {};
 };
 
 // False: was asked to stop before the end; the state is saved.

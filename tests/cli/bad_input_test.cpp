@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/program.h"
+#include "cuda/population.h"
 
 namespace ovde {
 namespace {
@@ -63,6 +64,21 @@ TEST(BadInput, TasksAlgorithmsAndDevices) {
       {kTrain + "--threads 0", {"--threads", "1 to 1024"}},
       {kTrain + "--threads many", {"--threads"}},
   });
+}
+
+TEST(BadInput, AGpuThatIsNotThere) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "there is one";
+  const Program program;
+  const std::string small = "--epochs 1 --set train.steps_per_epoch=30 --set task.horizon=30 ";
+  ASSERT_EQ(program.run(kTrain + small + "--out done").code, 0);
+  expect_refusals(
+      {
+          {kTrain + "--device cuda", {"--device cuda: ", why_no_gpu()}},
+          {kTrain + "--seeds 0-3 --device cuda", {"--device cuda: ", why_no_gpu()}},
+          {"train --resume done --device cuda", {"--device cuda: ", why_no_gpu()}},
+          {"bench update --device cuda", {"--device cuda: ", why_no_gpu()}},
+      },
+      program);
 }
 
 TEST(BadInput, SeedsAndEpochs) {

@@ -8,12 +8,12 @@
 #include "train/checkpoint.h"
 #include "train/crc32c.h"
 #include "train/odd_task.h"
-#include "train/progress_csv.h"
 #include "train/recording.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
 #include "train/run_status.h"
 #include "train/trainer.h"
+#include "train/whole_runs.h"
 
 namespace ovde {
 namespace {
@@ -43,24 +43,6 @@ TrainRequest request(const fs::path& out, const std::string& task = "GridChaos-v
   return request;
 }
 
-// Asks to stop after some epochs; keeps what a person would be told.
-class Watcher final : public ProgressSink {
- public:
-  explicit Watcher(int epochs = -1) : left_(epochs) {}
-  void run_started(const RunStart&) override {}
-  void epoch_done(int, const EpochRow&) override {
-    if (--left_ == 0) stop = true;
-  }
-  void run_finished(std::span<const RunSummary>) override {}
-  void warning(const std::string& text) override { warnings.push_back(text); }
-
-  std::atomic<bool> stop{false};
-  std::vector<std::string> warnings;
-
- private:
-  std::atomic<int> left_;
-};
-
 bool train_until(TrainRequest request, int epochs) {
   Watcher watcher(epochs);
   request.stop = &watcher.stop;
@@ -81,25 +63,6 @@ std::string failure(const fs::path& folder) {
     return error.what();
   }
   return "nothing is wrong";
-}
-
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
-}
-
-// All of a finished run that must not depend on interruptions.
-std::string fingerprint(const fs::path& folder) {
-  std::string text = read_file(folder / "policy.safetensors") + read_file(folder / "visits.f32");
-  for (const int epoch : recorded_epochs(folder))
-    text += read_file(folder / fmt::format("networks/epoch_{}.safetensors", epoch));
-  std::vector<EpochRow> rows = read_progress(folder);
-  for (EpochRow& row : rows) {
-    row.seconds = row.steps_per_second = 0;
-    text += csv_row(row) + "\n";
-  }
-  RunSummary summary = summarise(rows);
-  return text + fmt::format("{}", summary.score);
 }
 
 class Resume : public testing::Test {

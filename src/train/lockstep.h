@@ -1,0 +1,40 @@
+// Trains runs in lockstep: all their agents act and learn together on one GPU, while their
+// environments step on the threads. Each agent goes through the same epochs, with the same random
+// numbers, files and checkpoints as alone on the CPU; only the arithmetic of its networks is done
+// elsewhere.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cuda/population.h"
+#include "train/config.h"
+#include "train/open_run.h"
+
+namespace ovde {
+
+// What computes: make_gpu_population, or a stand-in for it.
+using MakePopulation = std::function<std::unique_ptr<GpuPopulation>(std::span<const AgentOptions>,
+                                                                    Precision precision)>;
+
+// As train.precision says.
+Precision precision_of(const Config& config);
+
+// Whether runs so configured can be trained together: epochs of the same length, batches of the
+// same size. Tasks, algorithms and networks may differ.
+bool in_step(const Config& a, const Config& b);
+
+// Trains what is left of the runs, which are in step with each other, until all have finished or
+// `stop` becomes true, which is looked at between two epochs. For every run, what went wrong with
+// it, or null: a run in which an agent fails is saved without that agent and left, the others go
+// on; a failure of the GPU is one of them all, and each keeps its last checkpoints. Runs that did
+// not fail are to be closed.
+std::vector<std::exception_ptr> train_in_lockstep(std::span<OpenRun* const> runs,
+                                                  const MakePopulation& make, int threads,
+                                                  const std::atomic<bool>& stop);
+
+}  // namespace ovde

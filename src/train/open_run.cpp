@@ -1,0 +1,135 @@
+#include "train/open_run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "train/progress_csv.h"
+#include "train/run_folder.h"
+#include "train/setup.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Config with_seed(Config config, std::uint64_t seed) {
+  config.seed = seed;
+  return config;
+}
+
+RunSummary summary_of_finished(const fs::path& folder, const Config& config) {
+  RunSummary summary = summarise(read_progress(folder));
+  summary.task = config.task;
+  summary.algorithm = config.algorithm;
+  summary.seed = config.seed;
+  return summary;
+}
+
+// What the folder is the run of.
+Population runs_in(const fs::path& folder) {
+  if (auto population = read_population(folder)) return *std::move(population);
+  check_run_folder(folder);
+  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
+  if (holds_population(above)) {
+    throw InputError(fmt::format("{} is one agent of a population; resume all of it: {}",
+                                 folder.string(), above.string()));
+  }
+  const Config config = read_config(folder);
+  return {config, {config.seed}};
+}
+
+// The folder of a new run is made before it is locked.
+const fs::path& prepared_folder(const RunPlan& plan) {
+  if (plan.is_new) ensure_new_run_folder(plan.folder);
+  return plan.folder;
+}
+
+}  // namespace
+
+RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
+                     const fs::path& folder, const std::string& command) {
+  make_environment(config);  // what the task refuses leaves no folder behind
+  check_new_run_folder(folder);
+  return {config, seeds, folder, true, command};
+}
+
+RunPlan plan_rest_of_run(const fs::path& folder) {
+  Population population = runs_in(folder);
+  return {population.config, population.seeds, folder, false, "ovde train --resume"};
+}
+
+std::vector<AgentOptions> agents_left(const RunPlan& plan) {
+  const auto env = make_environment(plan.config);
+  std::vector<AgentOptions> agents;
+  for (std::size_t i = 0; i < plan.seeds.size(); ++i) {
+    if (plan.is_new || !is_finished(agent_folder(plan.folder, plan.seeds, i)))
+      agents.push_back(agent_options(plan.config, *env, plan.seeds[i]));
+  }
+  return agents;
+}
+
+OpenRun::OpenRun(const RunPlan& plan, ProgressSink& progress)
+    : lock_(prepared_folder(plan)),
+      progress_(progress),
+      start_{.task = plan.config.task,
+             .algorithm = plan.config.algorithm,
+             .seeds = plan.seeds,
+             .epochs = plan.config.train.integer("epochs"),
+             .updates_per_epoch = plan.config.train.integer("steps_per_epoch"),
+             .epochs_done = 0,
+             .folder = plan.folder},
+      places_(plan.seeds.size()) {
+  if (plan.is_new && plan.seeds.size() > 1)
+    write_population(plan.folder, {plan.config, plan.seeds}, plan.command);
+
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
+    const Config config = with_seed(plan.config, plan.seeds[i]);
+    if (!plan.is_new && is_finished(folder)) {
+      places_[i].summary = summary_of_finished(folder, config);
+    } else if (!plan.is_new && fs::exists(folder / "config.toml")) {
+      places_[i].member = Member::resume(folder, warnings);
+    } else {  // new, or killed before this agent's folder was there
+      places_[i].member = Member::start(config, folder, plan.command);
+    }
+  }
+  if (std::ranges::none_of(places_, [](const Place& place) { return place.member != nullptr; })) {
+    throw InputError(
+        fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
+                    plan.folder.string(), start_.epochs));
+  }
+  for (const std::string& text : warnings) progress_.warning(text);
+}
+
+void OpenRun::start() {
+  for (Place& place : places_) {
+    start_.epochs_done += place.member ? place.member->epochs_done() : start_.epochs;
+    if (place.member && place.member->done()) place.summary = place.member->finish();
+  }
+  progress_.run_started(start_);
+}
+
+void OpenRun::save_all(const std::string& why) {
+  for (Place& place : places_) {
+    if (!place.is_left() || place.busy) continue;
+    place.member->save_now();
+    place.member->log(LogLevel::info, why);
+  }
+}
+
+bool OpenRun::close() {
+  if (std::ranges::any_of(places_, &Place::is_left)) {
+    save_all("interrupted");
+    return false;
+  }
+  std::vector<RunSummary> summaries;
+  for (const Place& place : places_) summaries.push_back(place.summary);
+  progress_.run_finished(summaries);
+  return true;
+}
+
+}  // namespace ovde

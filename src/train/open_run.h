@@ -1,0 +1,70 @@
+// A run that is being trained: the members of its population and the lock on its folder. Who
+// advances them is not known here: train/trainer.h, train/lockstep.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/agent.h"
+#include "train/config.h"
+#include "train/member.h"
+#include "train/progress.h"
+#include "train/run_lock.h"
+
+namespace ovde {
+
+// What is to be trained. Nothing on the disk is touched before it is opened.
+struct RunPlan {
+  Config config;
+  std::vector<std::uint64_t> seeds;  // one agent each; config.seed is not looked at
+  std::filesystem::path folder;
+  bool is_new = true;   // otherwise what is left of the run in `folder`
+  std::string command;  // written into config.toml
+};
+
+// InputError if the folder cannot be used or the task refuses its options.
+RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
+                     const std::filesystem::path& folder, const std::string& command);
+// InputError if there is nothing in the folder to go on with.
+RunPlan plan_rest_of_run(const std::filesystem::path& folder);
+
+// What the agents that have not finished are.
+std::vector<AgentOptions> agents_left(const RunPlan& plan);
+
+// An agent's place in the population.
+struct Place {
+  std::unique_ptr<Member> member;  // null: had finished before this process began
+  RunSummary summary;              // once finished
+  bool busy = false;
+
+  bool is_left() const { return member && !member->done(); }
+};
+
+class OpenRun {
+ public:
+  // Locks the folder and puts every agent into its place: new, or as its last checkpoint has it.
+  OpenRun(const RunPlan& plan, ProgressSink& progress);
+
+  std::vector<Place>& places() { return places_; }
+  ProgressSink& progress() { return progress_; }
+
+  // Tells the sink, and completes agents that were killed after their last epoch.
+  void start();
+
+  // What is not being worked on and not finished is saved.
+  void save_all(const std::string& why);
+
+  // The end of the work: true if every agent has come to its own; otherwise all is saved.
+  bool close();
+
+ private:
+  RunLock lock_;
+  ProgressSink& progress_;
+  RunStart start_;
+  std::vector<Place> places_;
+};
+
+}  // namespace ovde

@@ -1,0 +1,89 @@
+// Whole runs on a GPU: interrupted, moved between CPU and GPU, several at once.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "cuda/population.h"
+#include "temporary_folder.h"
+#include "train/trainer.h"
+#include "train/whole_runs.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kEpochs = 6;
+const std::vector<std::uint64_t> kSeeds = {3, 4, 5};
+
+class GpuTraining : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  }
+
+  bool train_run(const std::string& name, const MakePopulation& gpu, int stop_after = -1) {
+    Watcher watcher(stop_after);
+    const Config config = resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
+                                          {"run.algorithm", std::string("ovde_g"), ""},
+                                          {"explore.samples", 2.0, ""},
+                                          {"network.hidden", std::vector<double>{64, 64}, ""},
+                                          {"train.batch", 64.0, ""},
+                                          {"train.warmup_steps", 100.0, ""},
+                                          {"train.steps_per_epoch", 25.0, ""},
+                                          {"train.replay", 200.0, ""},
+                                          {"train.epochs", double(kEpochs), ""},
+                                          {"checkpoint.epochs", 2.0, ""}});
+    return train({.config = config,
+                  .seeds = kSeeds,
+                  .out = folder_.path() / name,
+                  .threads = 2,
+                  .command = "test",
+                  .stop = &watcher.stop,
+                  .gpu = gpu},
+                 watcher);
+  }
+  bool resume_run(const std::string& name, const MakePopulation& gpu, int stop_after = -1) {
+    Watcher watcher(stop_after);
+    return resume(
+        {.folder = folder_.path() / name, .threads = 2, .stop = &watcher.stop, .gpu = gpu},
+        watcher);
+  }
+  fs::path agent(const std::string& name, std::uint64_t seed) const {
+    return folder_.path() / name / fmt::format("seed_{}", seed);
+  }
+
+  TemporaryFolder folder_;
+  const MakePopulation gpu_ = make_gpu_population;
+};
+
+TEST_F(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
+  EXPECT_TRUE(train_run("whole", gpu_));
+  EXPECT_FALSE(train_run("cut", gpu_, 4));
+  EXPECT_FALSE(resume_run("cut", gpu_, 2));
+  fs::remove_all(agent("cut", 5) / "checkpoints");  // as if killed while it was being saved
+  EXPECT_TRUE(resume_run("cut", gpu_));
+  for (const std::uint64_t seed : kSeeds)
+    EXPECT_EQ(fingerprint(agent("cut", seed)), fingerprint(agent("whole", seed))) << seed;
+}
+
+TEST_F(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
+  EXPECT_FALSE(train_run("moved", gpu_, 4));
+  EXPECT_FALSE(resume_run("moved", {}, 2));
+  EXPECT_TRUE(resume_run("moved", gpu_));
+  EXPECT_TRUE(train_run("cpu", {}));
+  for (const std::uint64_t seed : kSeeds) {
+    const auto rows = read_progress(agent("moved", seed)), cpu = read_progress(agent("cpu", seed));
+    ASSERT_EQ(rows.size(), std::size_t{kEpochs});
+    EXPECT_EQ(rows.back().updates, cpu.back().updates);
+    EXPECT_EQ(rows.back().env_steps, cpu.back().env_steps);
+    // the same run, up to rounding: so soon it has not grown
+    EXPECT_NEAR(rows[0].critic_loss, cpu[0].critic_loss, 0.01 * cpu[0].critic_loss);
+    EXPECT_NEAR(rows[0].temperature, cpu[0].temperature, 1e-3);
+    EXPECT_EQ(rows[0].eval_return_mean, cpu[0].eval_return_mean);
+    EXPECT_NEAR(rows.back().temperature, cpu.back().temperature, 0.01);
+  }
+}
+
+}  // namespace
+}  // namespace ovde

@@ -1,0 +1,215 @@
+// Training in lockstep, with a stand-in for the GPU that computes as the CPU does: then everything
+// a run leaves behind is, to the byte, what training on the CPU leaves.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "temporary_folder.h"
+#include "train/odd_task.h"
+#include "train/run_folder.h"
+#include "train/run_status.h"
+#include "train/stand_in_population.h"
+#include "train/trainer.h"
+#include "train/whole_runs.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kEpochs = 5;
+
+Config small_config(const std::string& algorithm, const std::vector<Setting>& more = {},
+                    const std::string& task = "GridChaos-v0:s") {
+  std::vector<Setting> settings = {{"run.task", task, ""},
+                                   {"run.algorithm", algorithm, ""},
+                                   {"network.hidden", std::vector<double>{8, 8}, ""},
+                                   {"train.batch", 8.0, ""},
+                                   {"train.warmup_steps", 20.0, ""},
+                                   {"train.steps_per_epoch", 25.0, ""},
+                                   {"train.eval_steps", 130.0, ""},
+                                   {"train.replay", 60.0, ""},
+                                   {"train.epochs", double(kEpochs), ""},
+                                   {"task.horizon", 40.0, ""},
+                                   {"checkpoint.epochs", 1.0, ""}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return resolve_config(settings);
+}
+
+class LockstepTraining : public testing::Test {
+ protected:
+  fs::path path(const std::string& name) const { return folder_.path() / name; }
+
+  // True: to the end.
+  bool train_run(const std::string& name, const Config& config, MakePopulation gpu,
+                 std::vector<std::uint64_t> seeds, int stop_after = -1) {
+    Watcher watcher(stop_after);
+    TrainRequest request{.config = config,
+                         .seeds = std::move(seeds),
+                         .out = path(name),
+                         .threads = 2,
+                         .command = "test",
+                         .stop = &watcher.stop,
+                         .gpu = std::move(gpu)};
+    return train(request, watcher);
+  }
+  bool resume_run(const std::string& name, MakePopulation gpu, int stop_after = -1) {
+    Watcher watcher(stop_after);
+    return resume({.folder = path(name), .threads = 2, .stop = &watcher.stop, .gpu = gpu}, watcher);
+  }
+  void expect_same_population(const std::string& a, const std::string& b,
+                              const std::vector<int>& seeds) {
+    for (const int seed : seeds) {
+      const std::string agent = fmt::format("seed_{}", seed);
+      EXPECT_EQ(fingerprint(path(a) / agent), fingerprint(path(b) / agent)) << a << " " << agent;
+    }
+  }
+
+  TemporaryFolder folder_;
+  StandInFaults faults_;
+};
+
+TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
+  register_odd_task();
+  const std::vector<std::pair<std::string, Config>> configs = {
+      {"sac", small_config("sac")},
+      {"oac", small_config("oac", {{"network.hidden", std::vector<double>{12}, ""}})},
+      {"samples", small_config("ovde_g", {{"explore.samples", 3.0, ""}})},
+      {"full", small_config("ovde_q", {{"explore.gradient", std::string("full"), ""}})},
+      {"doac", small_config("doac", {}, "GridChaos-v0:d")},
+      {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
+  std::vector<std::unique_ptr<OpenRun>> open;
+  std::vector<OpenRun*> runs;
+  Watcher watcher;
+  for (const auto& [name, config] : configs) {
+    EXPECT_TRUE(train_run(name, config, {}, {3, 9}));
+    EXPECT_TRUE(in_step(config, configs[0].second));
+    open.push_back(std::make_unique<OpenRun>(
+        plan_new_run(config, {3, 9}, path(name + "_together"), "test"), watcher));
+    runs.push_back(open.back().get());
+  }
+
+  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    EXPECT_FALSE(failures[r]);
+    EXPECT_TRUE(runs[r]->close());
+    expect_same_population(configs[r].first + "_together", configs[r].first, {3, 9});
+  }
+  EXPECT_EQ(faults_.populations, 1);
+  EXPECT_EQ(faults_.acts, 20 + 25 * kEpochs);
+}
+
+TEST_F(LockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
+  const Config config = small_config("ovde_g", {{"explore.samples", 2.0, ""}});
+  train_run("whole", config, {}, {3, 4, 5});
+  EXPECT_FALSE(train_run("cut", config, stand_in(faults_), {3, 4, 5}, 4));  // in the second epoch
+  for (const RunStatus& run : run_status(path("cut"))) {
+    EXPECT_EQ(run.state, RunState::interrupted);
+    EXPECT_EQ(run.epochs_done, 2);
+  }
+  EXPECT_FALSE(resume_run("cut", stand_in(faults_), 1));
+  EXPECT_TRUE(resume_run("cut", stand_in(faults_)));
+  expect_same_population("cut", "whole", {3, 4, 5});
+}
+
+TEST_F(LockstepTraining, ACheckpointGoesFromTheCpuToTheGpuAndBack) {
+  const Config config = small_config("ovde_q");
+  train_run("whole", config, {}, {3, 4, 5});
+  // the agents of a CPU are at different epochs when it stops, and one of them in its middle
+  EXPECT_FALSE(train_run("moved", config, {}, {3, 4, 5}, 4));
+  EXPECT_FALSE(resume_run("moved", stand_in(faults_), 1));
+  EXPECT_FALSE(resume_run("moved", {}, 2));
+  EXPECT_TRUE(resume_run("moved", stand_in(faults_)));
+  expect_same_population("moved", "whole", {3, 4, 5});
+}
+
+TEST_F(LockstepTraining, AgentsThatAreBehindCatchUpInLockstep) {
+  const Config config = small_config("dsac");
+  train_run("whole", config, {}, {3, 4, 5});
+  EXPECT_FALSE(train_run("behind", config, stand_in(faults_), {3, 4, 5}, 9));
+  fs::remove_all(path("behind/seed_4/checkpoints"));  // as if killed while it was being saved
+  fs::remove_all(path("behind/seed_5"));              // or before it was there
+  faults_ = {};
+  EXPECT_TRUE(resume_run("behind", stand_in(faults_)));
+  EXPECT_EQ(faults_.populations, 3);  // to see that it fits, to catch up, to go on
+  expect_same_population("behind", "whole", {3, 4, 5});
+}
+
+TEST_F(LockstepTraining, ALossThatIsNotFiniteNamesSeedEpochAndUpdate) {
+  faults_.bad_agent = 1;
+  try {
+    train_run("bad", small_config("dsac"), stand_in(faults_), {3, 4});
+    FAIL();
+  } catch (const Error& error) {
+    expect_words(error.what(), {"a loss is not finite", "seed 4", "epoch 0", "update 7"});
+  }
+  const auto status = run_status(path("bad"));
+  EXPECT_EQ(status[0].epochs_done, 1);  // the other one is saved
+  EXPECT_TRUE(fs::exists(path("bad/seed_3/checkpoints/checkpoint-1.ovde")));
+  EXPECT_EQ(status[1].state, RunState::failed);
+  expect_words(status[1].message, {"update 7"});
+  EXPECT_FALSE(fs::exists(path("bad/seed_4/checkpoints/checkpoint-1.ovde")));
+}
+
+TEST_F(LockstepTraining, AnErrorOfTheGpuSaysWhereAndLeavesTheCheckpoints) {
+  const Config config = small_config("dsac");
+  train_run("whole", config, {}, {3, 4});
+  faults_.act_fails_at = 20 + 25 + 25 + 6;  // the warm-up, two epochs, and some
+  try {
+    train_run("broken", config, stand_in(faults_), {3, 4});
+    FAIL();
+  } catch (const Error& error) {
+    expect_words(error.what(), {"CUDA: act: the cable is loose", "epoch 2", "acting, step 6"});
+  }
+  for (const RunStatus& run : run_status(path("broken"))) {
+    EXPECT_EQ(run.state, RunState::failed);
+    expect_words(run.message, {"the cable is loose"});
+  }
+  EXPECT_TRUE(resume_run("broken", {}));
+  expect_same_population("broken", "whole", {3, 4});
+}
+
+TEST_F(LockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
+  register_odd_task();
+  const Config good = small_config("dsac");
+  Config bad = small_config("dsac", {}, "Odd-v0");
+  bad.task_options.set("fault", std::string("throw"));
+  bad.task_options.set("at", 60.0);  // exploring in the second epoch, after the warm-up and one
+  train_run("good", good, {}, {3, 4});
+
+  Watcher watcher;
+  OpenRun first(plan_new_run(bad, {1, 2}, path("bad"), "test"), watcher);
+  OpenRun second(plan_new_run(good, {3, 4}, path("together"), "test"), watcher);
+  OpenRun* const runs[] = {&first, &second};
+  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
+  ASSERT_TRUE(failures[0]);
+  EXPECT_THROW(std::rethrow_exception(failures[0]), Error);
+  EXPECT_FALSE(failures[1]);
+  EXPECT_TRUE(second.close());
+  expect_same_population("together", "good", {3, 4});
+}
+
+TEST_F(LockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
+  const Config wide = small_config("dsac", {{"network.hidden", std::vector<double>{128}, ""}});
+  EXPECT_THROW(train_run("wide", wide, stand_in(faults_), {3}), InputError);
+  EXPECT_FALSE(fs::exists(path("wide")));
+
+  EXPECT_FALSE(train_run("cpu", wide, {}, {3}, 2));
+  const std::string log = read_file(path("cpu/log.txt"));
+  EXPECT_THROW(resume_run("cpu", stand_in(faults_)), InputError);
+  EXPECT_EQ(read_file(path("cpu/log.txt")), log);
+}
+
+TEST(InStep, EpochsOfAnotherLengthAreNot) {
+  const Config config = small_config("dsac");
+  EXPECT_TRUE(in_step(config, small_config("sac", {}, "GridChaos-v0:i")));
+  for (const char* key : {"train.epochs", "train.steps_per_epoch", "train.warmup_steps",
+                          "train.eval_steps", "train.batch"})
+    EXPECT_FALSE(in_step(config, small_config("dsac", {{key, 44.0, ""}}))) << key;
+  EXPECT_FALSE(
+      in_step(config, small_config("dsac", {{"train.precision", std::string("fp32"), ""}})));
+}
+
+}  // namespace
+}  // namespace ovde

@@ -1,0 +1,187 @@
+// A GpuPopulation without a GPU: copies of the agents that act and learn as agents on the CPU do,
+// to the bit, out of what it is handed and nothing else.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <memory>
+#include <vector>
+
+#include <ovde/error.h>
+#include "agent/actor_critic_agent.h"
+#include "train/lockstep.h"
+
+namespace ovde {
+
+// What goes wrong, and how much was asked for.
+struct StandInFaults {
+  int bad_agent = -1;     // reports that a loss was not finite in its first update
+  int act_fails_at = -1;  // call of act(), from 0
+  int acts = 0, populations = 0;
+};
+
+class StandInPopulation final : public GpuPopulation {
+ public:
+  StandInPopulation(std::span<const AgentOptions> options, StandInFaults& faults)
+      : faults_(faults), plain_(std::make_unique<bool[]>(options.size())) {
+    for (const AgentOptions& o : options) {
+      copies_.push_back(std::make_unique<Copy>(o));
+      acting_.observations = std::max(acting_.observations, o.learner.observation_size);
+      acting_.actions = std::max(acting_.actions, o.learner.action_size);
+      acting_.samples = std::max(acting_.samples, o.explore.samples);
+    }
+    const std::size_t n = options.size();
+    observation_.resize(n * acting_.observations);
+    noise_.resize(n * acting_.samples);
+    for (auto* rows : {&mean_, &std_, &moved_}) rows->resize(n * acting_.actions);
+    m_.resize(n);
+    acting_.observation = observation_;
+    acting_.explorer_noise = noise_;
+    acting_.plain = {plain_.get(), n};
+    acting_.mean = mean_;
+    acting_.std = std_;
+    acting_.moved = moved_;
+    acting_.m = m_;
+    ++faults_.populations;
+  }
+
+  void upload(int index, Agent& agent) override {
+    Copy& copy = *copies_[index];
+    copy_state(agent, copy.agent);
+    copy.explorer_noise = agent.explorer_noise();
+    add_rows(index, agent.replay());
+  }
+  void download(int index, Agent& agent) override { copy_state(copies_[index]->agent, agent); }
+
+  void download_policies(std::span<Agent* const> agents) override {
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      const LearnerState from = copies_[i]->agent.state(), to = agents[i]->state();
+      for (std::size_t k = 0; k < from.arrays.size(); ++k) {
+        if (from.arrays[k].first == "actor.parameters")
+          std::ranges::copy(from.arrays[k].second, to.arrays[k].second.begin());
+      }
+      *to.updates = *from.updates;
+    }
+  }
+
+  void add_rows(int index, const Replay& replay) override {
+    Replay& copy = copies_[index]->agent.replay();
+    copy.restore(0, replay.raw(0, replay.size()));
+    copy.set_added(replay.added());
+  }
+
+  const PopulationActing& acting() const override { return acting_; }
+
+  void act() override {
+    if (faults_.acts++ == faults_.act_fails_at) throw Error("CUDA: act: the cable is loose");
+    for (std::size_t i = 0; i < copies_.size(); ++i) act(i);
+  }
+
+  // Beside the caller, as a GPU does it.
+  void update(int n) override {
+    running_ = std::async(std::launch::async, [this, n] {
+      std::vector<PopulationReport> reports;
+      for (const auto& copy : copies_) reports.push_back(learn(copy->agent, n));
+      return reports;
+    });
+  }
+  std::vector<PopulationReport> finish() override {
+    auto reports = running_.get();
+    if (faults_.bad_agent >= 0) reports.at(faults_.bad_agent).first_bad = 7;
+    return reports;
+  }
+  double bytes_per_update() const override { return 0; }
+
+ private:
+  struct Copy {
+    explicit Copy(const AgentOptions& o)
+        : agent(o),
+          policy(agent.learner().actor_shape(), o.learner.action_size),
+          critics(make_critic_pair(o.learner)),
+          explorer(
+              make_explorer(o.algorithm, o.explore, o.learner.action_size, o.learner.quantiles)),
+          head(o.learner.action_size) {}
+    ActorCriticAgent agent;
+    PolicyPass policy;
+    std::unique_ptr<CriticPair> critics;
+    std::unique_ptr<Explorer> explorer;
+    ActorHead head;
+    Random explorer_noise;  // draws what it is handed
+  };
+
+  static void copy_state(Agent& from, Agent& to) {
+    const LearnerState a = from.state(), b = to.state();
+    for (std::size_t k = 0; k < a.arrays.size(); ++k)
+      std::ranges::copy(a.arrays[k].second, b.arrays[k].second.begin());
+    *b.updates = *a.updates;
+    to.restored();
+  }
+
+  static PopulationReport learn(ActorCriticAgent& agent, int n) {
+    PopulationReport report;
+    if (agent.replay().size() == 0) return report;  // failed in its warm-up
+    Team alone(1);
+    report.update.actor_loss = 0;
+    for (int i = 0; i < n; ++i) {
+      const UpdateReport one = agent.update(alone);
+      report.update.critic_loss += one.critic_loss / n;
+      *report.update.actor_loss += *one.actor_loss / n;
+      report.update.temperature = one.temperature;
+    }
+    report.value = agent.value_report();
+    return report;
+  }
+
+  void act(std::size_t i) {
+    Copy& copy = *copies_[i];
+    const LearnerOptions& sizes = copy.agent.options().learner;
+    const std::span<const float> observation(observation_.data() + i * acting_.observations,
+                                             sizes.observation_size);
+    copy.policy.load(copy.agent.learner().actor());
+    copy.policy.head(std::vector<double>(observation.begin(), observation.end()), copy.head);
+    std::vector<double> moved = copy.head.mean;
+    m_[i] = std::nan("");
+    if (copy.explorer && !plain_[i]) {
+      expect_noise(i);
+      copy.critics->load(copy.agent.learner().critic(0), copy.agent.learner().critic(1));
+      m_[i] =
+          copy.explorer->shift(observation, copy.head, *copy.critics, copy.explorer_noise, moved);
+    }
+    const auto row = static_cast<std::ptrdiff_t>(i) * acting_.actions;
+    std::ranges::copy(copy.head.mean, mean_.begin() + row);
+    std::ranges::copy(copy.head.std, std_.begin() + row);
+    std::ranges::copy(moved, moved_.begin() + row);
+  }
+
+  // The explorer draws from a copy of the agent's stream; what was handed over must be the same.
+  void expect_noise(std::size_t i) {
+    const AgentOptions& options = copies_[i]->agent.options();
+    if (options.algorithm.behaviour != Behaviour::ovd) return;
+    Random ahead = copies_[i]->explorer_noise;
+    for (int k = 0; k < options.explore.samples; ++k)
+      ASSERT_EQ(noise_[i * acting_.samples + k], ahead.normal()) << "agent " << i;
+  }
+
+  StandInFaults& faults_;
+  std::vector<std::unique_ptr<Copy>> copies_;
+  std::unique_ptr<bool[]> plain_;
+  std::vector<float> observation_;
+  std::vector<double> noise_, mean_, std_, moved_, m_;
+  PopulationActing acting_{};
+  std::future<std::vector<PopulationReport>> running_;
+};
+
+// Refuses an agent with more than 100 hidden units, as a GPU has limits of its own.
+inline MakePopulation stand_in(StandInFaults& faults) {
+  return [&faults](std::span<const AgentOptions> options, Precision) {
+    for (const AgentOptions& o : options) {
+      if (o.learner.hidden.front() > 100) throw InputError("too wide for the stand-in");
+    }
+    return std::make_unique<StandInPopulation>(options, faults);
+  };
+}
+
+}  // namespace ovde

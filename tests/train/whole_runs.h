@@ -1,0 +1,54 @@
+// For tests of whole runs: what stops them, and what of them must not depend on how they were run.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "train/files.h"
+#include "train/metrics.h"
+#include "train/progress.h"
+#include "train/progress_csv.h"
+
+namespace ovde {
+
+// Asks to stop after some epochs, of all agents together; keeps what a person would be told.
+class Watcher final : public ProgressSink {
+ public:
+  explicit Watcher(int epochs = -1) : left_(epochs) {}
+  void run_started(const RunStart&) override {}
+  void epoch_done(int, const EpochRow&) override {
+    if (--left_ == 0) stop = true;
+  }
+  void run_finished(std::span<const RunSummary>) override {}
+  void warning(const std::string& text) override { warnings.push_back(text); }
+
+  std::atomic<bool> stop{false};
+  std::vector<std::string> warnings;
+
+ private:
+  std::atomic<int> left_;
+};
+
+// All of a finished run but its times.
+inline std::string fingerprint(const std::filesystem::path& folder) {
+  std::string text = read_file(folder / "policy.safetensors");
+  std::vector<EpochRow> rows = read_progress(folder);
+  for (EpochRow& row : rows) {
+    row.seconds = row.steps_per_second = 0;
+    text += csv_row(row) + "\n";
+  }
+  return text + fmt::format("{}", summarise(rows).score);
+}
+
+inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+}
+
+}  // namespace ovde
