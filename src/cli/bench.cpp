@@ -8,7 +8,6 @@
 namespace ovde::cli {
 
 void run(const BenchCommand& command) {
-  device_of(command.device);
   const bool update = command.what == "update";
   const bool env = command.what == "env";
   const bool checkpoint = command.what == "checkpoint";
@@ -22,7 +21,9 @@ void run(const BenchCommand& command) {
     throw InputError("--set goes with bench update and bench act");
   for (const std::string& assignment : command.set)
     request.settings.push_back(parse_assignment(assignment, "--set"));
-  request.device = command.device;
+  request.gpu = device_of(command.device);
+  if (request.gpu && !update && command.what != "act")
+    throw InputError("--device cuda goes with bench update and bench act");
   request.json = command.json;
   if (!request.task.empty()) find_task(request.task);
   find_algorithm(request.algorithm);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -12,9 +11,7 @@
 
 #include "agent/agent.h"
 #include "math/team.h"
-#include "train/config.h"
-#include "train/json.h"
-#include "train/setup.h"
+#include "train/bench_agents.h"
 
 namespace ovde {
 
@@ -53,36 +50,6 @@ void run_interleaved(std::initializer_list<Timer*> timers) {
   }
 }
 
-// An agent of the asked-for kind and sizes with a filled replay buffer.
-AgentOptions bench_options(const BenchRequest& request) {
-  std::vector<Setting> settings = {
-      {"run.task", request.task.empty() ? "GridChaos-v0" : request.task, "bench"},
-      {"run.algorithm", request.algorithm, "bench"}};
-  std::ranges::copy(request.settings, std::back_inserter(settings));
-  const Config config = resolve_config(settings);
-  AgentOptions options = agent_options(config, *make_environment(config), 0);
-  if (request.task.empty()) {
-    options.learner.observation_size = 17;
-    options.learner.action_size = 6;
-  }
-  options.replay = 10000;
-  return options;
-}
-
-std::unique_ptr<Agent> filled_agent(AgentOptions options, std::uint64_t seed) {
-  options.learner.seed = seed;
-  auto agent = make_agent(options);
-  Random random(seed, Stream::user);
-  std::vector<double> s(options.learner.observation_size), next(s), a(options.learner.action_size);
-  for (std::int64_t i = 0; i < options.replay; ++i) {
-    for (double& x : s) x = random.normal();
-    for (double& x : next) x = random.normal();
-    for (double& x : a) x = random.uniform(-1, 1);
-    agent->remember(s, a, random.normal(), next, i % 100 == 0);
-  }
-  return agent;
-}
-
 // A plain product of two 256 x 256 matrices on every thread of the team.
 struct PlainProducts {
   explicit PlainProducts(int threads) {
@@ -104,22 +71,10 @@ struct PlainProducts {
   std::vector<Triple> matrices;
 };
 
-JsonObject row(const char* what, const BenchRequest& request, double per_second, double seconds) {
-  JsonObject object;
-  object.add("what", what)
-      .add("task", request.task.empty() ? "HalfCheetah sizes" : request.task)
-      .add("algo", request.algorithm)
-      .add("population", request.population)
-      .add("threads", request.threads)
-      .add("device", request.device)
-      .add("per_second", per_second)
-      .add("ms", 1e3 * seconds);
-  return object;
-}
-
 }  // namespace
 
 void bench_update(const BenchRequest& request) {
+  if (request.gpu) return bench_update_on_gpu(request);
   const AgentOptions options = bench_options(request);
   std::vector<std::unique_ptr<Agent>> agents;
   for (int i = 0; i < request.population; ++i) agents.push_back(filled_agent(options, i));
@@ -142,7 +97,7 @@ void bench_update(const BenchRequest& request) {
   const double per_second = request.population / update.seconds();
   const double gflops = gflop * per_second, gemm_gflops = 1e-9 * products.flop() / plain.seconds();
   if (request.json) {
-    fmt::print("{}\n", row("update", request, per_second, update.seconds())
+    fmt::print("{}\n", bench_row("update", request, per_second, update.seconds())
                            .add("gflop_per_update", gflop)
                            .add("gflops", gflops)
                            .add("gemm_gflops", gemm_gflops)
@@ -160,6 +115,7 @@ void bench_update(const BenchRequest& request) {
 }
 
 void bench_act(const BenchRequest& request) {
+  if (request.gpu) return bench_act_on_gpu(request);
   const AgentOptions options = bench_options(request);
   const auto agent = filled_agent(options, 0);
   std::vector<double> observation(options.learner.observation_size),
@@ -178,7 +134,7 @@ void bench_act(const BenchRequest& request) {
 
   const double ratio = behaviour.seconds() / policy.seconds();
   if (request.json) {
-    fmt::print("{}\n", row("act", request, 1 / behaviour.seconds(), behaviour.seconds())
+    fmt::print("{}\n", bench_row("act", request, 1 / behaviour.seconds(), behaviour.seconds())
                            .add("policy_ms", 1e3 * policy.seconds())
                            .add("ratio_to_policy", ratio)
                            .line());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "train/lockstep.h"
 #include "train/settings.h"
 
 namespace ovde {
@@ -14,7 +15,7 @@ struct BenchRequest {
   int threads = 1;
   int population = 1;
   std::vector<Setting> settings;  // of update and act, beside task and algorithm
-  std::string device = "cpu";
+  MakePopulation gpu = {};        // of update and act; empty: on the CPU
   bool json = false;
 };
 

@@ -62,7 +62,7 @@ void bench_train(const BenchRequest& request) {
           .add("algo", runner.algorithm)
           .add("population", 1)
           .add("threads", request.threads)
-          .add("device", request.device)
+          .add("device", "cpu")
           .add("per_second", 1 / seconds)
           .add("ms", 1e3 * seconds)
           .add("relative_to_sac", ratio);

@@ -1,0 +1,112 @@
+// Times a population's updates and actions on a GPU.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "train/bench_agents.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int kRounds = 9, kUpdates = 100, kActions = 200;
+
+// A population of filled agents, which differ in their seeds.
+struct Subject {
+  explicit Subject(const BenchRequest& request) {
+    const AgentOptions options = bench_options(request);
+    std::vector<AgentOptions> all(request.population, options);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].learner.seed = i;
+    population = request.gpu(all, precision_of(bench_config(request)));
+    // what they have learnt does not change what an update costs
+    const auto agent = filled_agent(options, 0);
+    for (int i = 0; i < request.population; ++i) population->upload(i, *agent);
+    gflop_per_update = 1e-9 * agent->flop_per_update();
+  }
+  std::unique_ptr<GpuPopulation> population;
+  double gflop_per_update;
+};
+
+// Seconds of one of `repeats`: the median of several rounds.
+template <typename Round>
+double median_seconds(int repeats, Round&& round) {
+  round();  // fills caches, raises clocks
+  std::vector<double> seconds;
+  for (int i = 0; i < kRounds; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    round();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds.push_back(taken.count() / repeats);
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + kRounds / 2);
+  return seconds[kRounds / 2];
+}
+
+}  // namespace
+
+void bench_update_on_gpu(const BenchRequest& request) {
+  const Subject subject(request);
+  GpuPopulation& population = *subject.population;
+  const double seconds = median_seconds(kUpdates, [&] {
+    population.update(kUpdates);
+    population.finish();
+  });
+
+  // what the products and the bytes would take at least
+  const GpuCeilings most = measure_gpu();
+  const double gflop = subject.gflop_per_update;
+  const double per_second = request.population / seconds, gflops = gflop * per_second;
+  const double products = 1e9 * gflop * request.population / most.flops;
+  const double bytes = population.bytes_per_update() / most.bytes;
+  if (request.json) {
+    fmt::print("{}\n", bench_row("update", request, per_second, seconds)
+                           .add("precision", bench_config(request).train.text("precision"))
+                           .add("gflop_per_update", gflop)
+                           .add("gflops", gflops)
+                           .add("products_floor_ms", 1e3 * products)
+                           .add("bytes_floor_ms", 1e3 * bytes)
+                           .add("products_share", products / seconds)
+                           .add("bytes_share", bytes / seconds)
+                           .line());
+  } else {
+    fmt::print("{} update, {} agent(s) on {}: {:.3f} ms, {:.1f} updates/s\n", request.algorithm,
+               request.population, gpu_name(), 1e3 * seconds, per_second);
+    fmt::print(
+        "  {:.1f} GFLOP/s in products; at this GPU's full rate they take {:.3f} ms ({:.0f} %), the "
+        "bytes {:.3f} ms ({:.0f} %)\n",
+        gflops, 1e3 * products, 100 * products / seconds, 1e3 * bytes, 100 * bytes / seconds);
+  }
+}
+
+void bench_act_on_gpu(const BenchRequest& request) {
+  const Subject subject(request);
+  GpuPopulation& population = *subject.population;
+  const PopulationActing& acting = population.acting();
+  Random random(1, Stream::user);
+  for (float& x : acting.observation) x = static_cast<float>(random.normal());
+  for (double& x : acting.explorer_noise) x = random.normal();
+  population.update(20);  // brings the networks into their usual state
+  population.finish();
+
+  const auto time = [&](bool plain) {
+    std::ranges::fill(acting.plain, plain);
+    return median_seconds(kActions, [&] {
+      for (int i = 0; i < kActions; ++i) population.act();
+    });
+  };
+  const double behaviour = time(false), policy = time(true);
+  if (request.json) {
+    fmt::print("{}\n", bench_row("act", request, request.population / behaviour, behaviour)
+                           .add("policy_ms", 1e3 * policy)
+                           .add("ratio_to_policy", behaviour / policy)
+                           .line());
+  } else {
+    fmt::print("{} actions of {} agent(s) on {}: {:.2f} us; the policies' own: {:.2f} us\n",
+               request.algorithm, request.population, gpu_name(), 1e6 * behaviour, 1e6 * policy);
+  }
+}
+
+}  // namespace ovde
