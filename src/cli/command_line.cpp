@@ -272,6 +272,7 @@ class Grammar {
         ->type_name("J")
         ->check(CLI::Range(1, kMostThreads));
     add_threads(command, study_.threads);
+    add_device(command, study_.device);
     command->add_flag("--smoke", study_.smoke,
                       "the whole plan at a few epochs of small agents, to see that it works");
     command->footer(

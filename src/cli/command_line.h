@@ -71,6 +71,7 @@ struct StudyCommand {
   std::string what;  // run, status, report
   std::string file;
   std::optional<std::string> out;
+  std::string device = "cpu";
   int jobs = 0;     // 0: as many as keep the threads busy
   int threads = 0;  // 0: all cores
   bool smoke = false;

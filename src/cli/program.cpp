@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include <sys/resource.h>
+
 #include <fmt/format.h>
 
 #include <ovde/error.h>
@@ -36,6 +38,14 @@ namespace {
 
 constexpr int kFailed = 1, kWrongInput = 2;
 
+// A population keeps a few files open for every agent: as many as the system allows.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int complain(std::string message, int code) {
   std::ranges::replace(message, '\n', ' ');
   std::fflush(stdout);
@@ -46,6 +56,7 @@ int complain(std::string message, int code) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  allow_many_files();
   try {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
   } catch (const cli::Interrupted& error) {

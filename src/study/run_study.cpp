@@ -1,6 +1,8 @@
 #include "study/run_study.h"
 
 #include <algorithm>
+#include <iterator>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -14,6 +16,7 @@
 
 #include "study/results.h"
 #include "study/smoke.h"
+#include "train/open_run.h"
 #include "train/progress_csv.h"
 #include "train/run_folder.h"
 #include "train/run_lock.h"
@@ -128,33 +131,121 @@ void check_same_runs(const Job& job, const Population& there) {
   }
 }
 
-// False: stopped, and saved.
-bool run_cell(const Job& job, const StudyRequest& request, int threads, Board& board) {
-  CellSink sink(job, board);
+// The cell as a run: what is left of one that is there, otherwise a new one.
+RunPlan plan_cell(const Job& job, const StudyRequest& request) {
   const fs::path folder = request.out / job.cell.folder;
-  if (const auto there = runs_in(folder)) {
-    check_same_runs(job, *there);
-    if (there->seeds != job.cell.seeds)
-      write_population(folder, {there->config, job.cell.seeds}, request.command);
-    return resume({.folder = folder, .threads = threads, .stop = request.stop}, sink);
-  }
-  return train({.config = job.config,
-                .seeds = job.cell.seeds,
-                .out = folder,
-                .threads = threads,
-                .command = request.command,
-                .stop = request.stop},
-               sink);
+  const auto there = runs_in(folder);
+  if (!there) return plan_new_run(job.config, job.cell.seeds, folder, request.command);
+  check_same_runs(job, *there);
+  if (there->seeds != job.cell.seeds)
+    write_population(folder, {there->config, job.cell.seeds}, request.command);
+  return plan_rest_of_run(folder);
 }
 
 void work(const StudyRequest& request, int threads, Board& board) {
   while (const Job* job = board.take()) {
     try {
-      if (run_cell(*job, request, threads, board)) board.finished(*job);
+      CellSink sink(*job, board);
+      const Workers workers{.threads = threads, .stop = request.stop};
+      if (train(plan_cell(*job, request), workers, sink)) board.finished(*job);
     } catch (const std::exception& error) {
       board.failed(*job, request.out / job->cell.folder, error.what());
     }
   }
+}
+
+// ---- on a GPU
+
+// Cells that are trained together.
+struct Member {
+  const Job* job;
+  RunPlan plan;
+};
+using Group = std::vector<Member>;
+
+// Past this, a population on one GPU takes as long as two after each other.
+constexpr std::size_t kMostAgentsTogether = 512;
+
+std::vector<AgentOptions> agents_of(const Group& group) {
+  std::vector<AgentOptions> all;
+  for (const Member& member : group)
+    std::ranges::copy(agents_left(member.plan), std::back_inserter(all));
+  return all;
+}
+
+// Cells in step with each other, in the order of the plan.
+std::vector<Group> group_cells(const StudyRequest& request, Board& board) {
+  std::vector<Group> groups;
+  while (const Job* job = board.take()) {
+    try {
+      Member member{job, plan_cell(*job, request)};
+      const auto fits = std::ranges::find_if(groups, [&](const Group& group) {
+        return in_step(group.front().job->config, job->config) &&
+               agents_of(group).size() + job->cell.seeds.size() <= kMostAgentsTogether;
+      });
+      if (fits == groups.end()) {
+        groups.push_back({std::move(member)});
+      } else {
+        fits->push_back(std::move(member));
+      }
+    } catch (const std::exception& error) {
+      board.failed(*job, request.out / job->cell.folder, error.what());
+    }
+  }
+  return groups;
+}
+
+void train_group(const Group& group, const StudyRequest& request, Board& board) {
+  const std::atomic<bool> never{false};
+  const auto fail = [&](const Job& job, const std::exception& error) {
+    board.failed(job, request.out / job.cell.folder, error.what());
+  };
+  std::list<CellSink> sinks;
+  std::list<OpenRun> open;
+  std::vector<OpenRun*> runs;
+  std::vector<const Job*> jobs;
+  for (const Member& member : group) {
+    try {
+      open.emplace_back(member.plan, sinks.emplace_back(*member.job, board));
+      runs.push_back(&open.back());
+      jobs.push_back(member.job);
+    } catch (const std::exception& error) {
+      fail(*member.job, error);
+    }
+  }
+  const auto failures = train_in_lockstep(runs, request.gpu, request.threads,
+                                          request.stop != nullptr ? *request.stop : never);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    try {
+      if (failures[i]) std::rethrow_exception(failures[i]);
+      if (runs[i]->close()) board.finished(*jobs[i]);
+    } catch (const std::exception& error) {
+      fail(*jobs[i], error);
+    }
+  }
+}
+
+// What does not fit on the GPU together is halved; a cell that does not fit alone fails.
+void train_what_fits(const Group& group, const StudyRequest& request, Board& board) {
+  if (board.stopped()) return;
+  try {
+    if (const auto agents = agents_of(group); !agents.empty())
+      request.gpu(agents, precision_of(group.front().job->config));
+  } catch (const InputError& error) {
+    if (group.size() == 1) {
+      const Job& job = *group.front().job;
+      return board.failed(job, request.out / job.cell.folder, error.what());
+    }
+    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
+    train_what_fits(Group(group.begin(), middle), request, board);
+    train_what_fits(Group(middle, group.end()), request, board);
+    return;
+  }
+  train_group(group, request, board);
+}
+
+void work_on_gpu(const StudyRequest& request, Board& board) {
+  for (const Group& group : group_cells(request, board)) train_what_fits(group, request, board);
 }
 
 // Epochs that the runs of a cell have behind them, for the estimate of the time left.
@@ -246,7 +337,7 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   start.finished = start.cells - static_cast<int>(jobs.size());
 
   const int asked = request.jobs > 0 ? request.jobs : default_jobs(jobs, request.threads);
-  start.jobs = std::clamp(asked, 1, std::max(1, static_cast<int>(jobs.size())));
+  start.jobs = request.gpu ? 1 : std::clamp(asked, 1, std::max(1, static_cast<int>(jobs.size())));
   start.threads_per_job = std::max(1, request.threads / start.jobs);
   for (const Job& job : jobs) {
     start.updates += job.updates();
@@ -255,7 +346,9 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   sink.study_started(start);
 
   Board board(jobs, request.stop, sink);
-  {
+  if (request.gpu) {
+    work_on_gpu(request, board);
+  } else {
     std::vector<std::jthread> workers;
     for (int i = 0; i < start.jobs; ++i) {
       workers.emplace_back([&] { work(request, start.threads_per_job, board); });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "study/plan.h"
+#include "train/lockstep.h"
 
 namespace ovde {
 
@@ -20,6 +21,8 @@ struct StudyRequest {
   int threads = 1;            // of all jobs together
   std::string command = {};   // written into the runs' config.toml
   const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
+  // On a GPU: cells that are in step are one population, jobs is not looked at. Empty: on the CPU.
+  MakePopulation gpu = {};
 };
 
 struct CellFailure {

@@ -87,36 +87,35 @@ void train_on_cpu(OpenRun& run, int threads, const std::atomic<bool>& stop) {
   }
 }
 
-// False: stopped, and saved.
-template <typename Request>
-bool carry_out(const RunPlan& plan, const Request& request, ProgressSink& progress) {
+}  // namespace
+
+bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) {
   const std::atomic<bool> never{false};
-  const std::atomic<bool>& stop = request.stop != nullptr ? *request.stop : never;
+  const std::atomic<bool>& stop = workers.stop != nullptr ? *workers.stop : never;
   // what does not fit is said before anything is written
-  if (request.gpu) {
+  if (workers.gpu) {
     if (const auto agents = agents_left(plan); !agents.empty())
-      request.gpu(agents, precision_of(plan.config));
+      workers.gpu(agents, precision_of(plan.config));
   }
   OpenRun run(plan, progress);
-  if (request.gpu) {
+  if (workers.gpu) {
     OpenRun* const runs[] = {&run};
-    const auto failures = train_in_lockstep(runs, request.gpu, request.threads, stop);
+    const auto failures = train_in_lockstep(runs, workers.gpu, workers.threads, stop);
     if (failures.front()) std::rethrow_exception(failures.front());
   } else {
-    train_on_cpu(run, request.threads, stop);
+    train_on_cpu(run, workers.threads, stop);
   }
   return run.close();
 }
 
-}  // namespace
-
 bool train(const TrainRequest& request, ProgressSink& progress) {
-  const RunPlan plan = plan_new_run(request.config, request.seeds, request.out, request.command);
-  return carry_out(plan, request, progress);
+  return train(plan_new_run(request.config, request.seeds, request.out, request.command),
+               {request.threads, request.stop, request.gpu}, progress);
 }
 
 bool resume(const ResumeRequest& request, ProgressSink& progress) {
-  return carry_out(plan_rest_of_run(request.folder), request, progress);
+  return train(plan_rest_of_run(request.folder), {request.threads, request.stop, request.gpu},
+               progress);
 }
 
 }  // namespace ovde

@@ -10,6 +10,7 @@
 
 #include "train/config.h"
 #include "train/lockstep.h"
+#include "train/open_run.h"
 #include "train/progress.h"
 
 namespace ovde {
@@ -33,6 +34,14 @@ struct ResumeRequest {
 
 // False: was asked to stop before the end; the state is saved.
 bool train(const TrainRequest& request, ProgressSink& progress);
+
+// What works on a run.
+struct Workers {
+  int threads = 1;
+  const std::atomic<bool>* stop = nullptr;
+  MakePopulation gpu = {};
+};
+bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress);
 
 // The same for what is left of a run. InputError if it cannot be resumed: it holds no run, is
 // finished, its configuration was changed, its format is newer, or another process is writing it.

@@ -23,6 +23,7 @@
 #include "temporary_folder.h"
 #include "train/files.h"
 #include "train/run_lock.h"
+#include "train/stand_in_population.h"
 
 namespace ovde {
 namespace {
@@ -99,6 +100,79 @@ TEST(RunStudy, JobsSideBySideGiveTheSameResults) {
   const auto returns = all_returns(folder.path() / "one");
   EXPECT_EQ(returns.size(), 8u);
   EXPECT_EQ(returns, all_returns(folder.path() / "three"));
+}
+
+// ---- cells as one population on a GPU, with a stand-in that computes as the CPU does
+
+TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StandInFaults faults;
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  CountingSink sink;
+  EXPECT_EQ(run_study(request, sink).finished, 4);
+  EXPECT_EQ(sink.epochs, 4 * 2 * 4);
+  EXPECT_EQ(faults.populations, 2);  // one to see that it fits
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+TEST(StudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StandInFaults faults;
+  const MakePopulation make = stand_in(faults);
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = [&](std::span<const AgentOptions> agents, Precision precision) {
+    if (agents.size() > 4) throw InputError("4 of them would fit");
+    return make(agents, precision);
+  };
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(faults.populations, 4);  // two, each after one to see that it fits
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+TEST(StudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
+  const TemporaryFolder folder;
+  StandInFaults faults;
+  Plan plan = small_plan();
+  plan.columns[1].settings.push_back({"network.hidden", std::vector<double>{128}, "test"});
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  StudySink silent;
+  const StudyOutcome outcome = run_study(request, silent);
+  EXPECT_EQ(outcome.finished, 2);
+  ASSERT_EQ(outcome.failures.size(), 2u);
+  for (const CellFailure& failure : outcome.failures) {
+    EXPECT_EQ(failure.column, "OVDE");
+    EXPECT_NE(failure.why.find("too wide"), std::string::npos) << failure.why;
+  }
+}
+
+TEST(StudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StandInFaults faults;
+  class Stopper final : public StudySink {
+   public:
+    void epoch_done(const Cell&, double) override {
+      if (++epochs == 7) stop = true;
+    }
+    std::atomic<bool> stop{false};
+    int epochs = 0;
+  };
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  for (int part = 0; part < 3; ++part) {
+    Stopper stopper;
+    request.stop = &stopper.stop;
+    request.gpu = part == 1 ? MakePopulation() : stand_in(faults);
+    EXPECT_TRUE(run_study(request, stopper).stopped) << part;
+  }
+  request.stop = nullptr;
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
 TEST(RunStudy, SurvivesAFailedCellAndTriesItAgain) {
