@@ -39,7 +39,8 @@ TEST_P(Learning, ReacherImproves) {
   EXPECT_GT(last, -8.5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, Learning, testing::Values("sac", "dsac", "ovde_g"));
+INSTANTIATE_TEST_SUITE_P(Algorithms, Learning,
+                         testing::Values("sac", "dsac", "ovde_g", "dsac_rnd"));
 
 }  // namespace
 }  // namespace ovde
