@@ -97,10 +97,10 @@ class StudyMaps {
           heat_picture("visits", caption_ + " The first seed of each cell.", {"x", "y"}, visits_));
     }
     if (!states_.empty()) {
-      out.push_back(heat_picture(
-          "states",
-          fmt::format("What the critics believe at the end, {} {}", kBeliefs, kStateSigns),
-          {"x", "y"}, states_));
+      out.push_back(heat_picture("states",
+                                 fmt::format("What the critics believe after epoch {}, {} {}",
+                                             epoch_, kBeliefs, kStateSigns),
+                                 {"x", "y"}, states_));
     }
     out.insert(out.end(), actions_.begin(), actions_.end());
     return out;
@@ -125,7 +125,8 @@ class StudyMaps {
     std::vector<int> epochs = some_epochs(run.epochs());
     if (maps && !maps->epochs.empty()) epochs.assign(maps->epochs.begin(), maps->epochs.end());
     if (epochs.empty()) return;
-    states_.push_back({name, state_maps(run, epochs.back())});
+    epoch_ = epochs.back();
+    states_.push_back({name, state_maps(run, epoch_)});
     if (column.role == Role::ours) {
       std::array<double, 2> state = run.map().start;
       if (maps && !maps->state.empty()) state = {maps->state[0], maps->state[1]};
@@ -139,6 +140,7 @@ class StudyMaps {
   fs::path study_;
   std::vector<std::string>& remarks_;
   std::string caption_;
+  int epoch_ = 0;  // of states_
   std::vector<HeatRow> visits_, states_;
   std::vector<Picture> actions_;
 };

@@ -12,6 +12,8 @@
 #include "study/browser.h"
 #include "study/gnuplot.h"
 #include "study/inspect.h"
+#include "study/maps.h"
+#include "study/run_study.h"
 #include "temporary_folder.h"
 #include "train/files.h"
 #include "train/run_folder.h"
@@ -206,6 +208,52 @@ TEST_F(InspectedRun, OpensInABrowserWithoutComplaint) {
   EXPECT_EQ(seen.complaints, "");
   const std::string csv = read_file(folder_->path() / "page/tables/visits.csv");
   EXPECT_TRUE(csv.starts_with("x,y,visits\n-9.75,-9.75,"));
+}
+
+// A study keeps the networks that its maps are about, and draws them for every cell.
+TEST(Exploration, AStudyDrawsTheMapsOfItsCells) {
+  const TemporaryFolder folder;
+  const Plan plan = parse_plan(R"toml(
+epochs = 3
+seeds = "0-1"
+show = ["maps"]
+set = { network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.batch = 8 }
+[[row]]
+name = "a"
+task = "GridChaos-v0:a"
+[[column]]
+name = "DSAC"
+algorithm = "dsac"
+[[column]]
+name = "OVDE"
+algorithm = "ovde_g"
+role = "ours"
+[maps]
+steps = [20, 80]
+epochs = [0, 1]
+state = [1, 2]
+)toml",
+                               "maps.toml");
+  StudySink silent;
+  run_study({.plan = plan, .out = folder.path()}, silent);
+  EXPECT_EQ(recorded_epochs(folder.path() / "a/DSAC/seed_1"), (std::vector<int>{0, 1}));
+
+  const auto drawn = [&](std::vector<std::string>& remarks) {
+    std::string names;
+    for (const Picture& picture :
+         study_maps(read_results(plan, folder.path()), folder.path(), remarks))
+      names += picture.name + " ";
+    return names;
+  };
+  std::vector<std::string> remarks;
+  EXPECT_EQ(drawn(remarks), "visits states actions_1 ");
+  EXPECT_TRUE(remarks.empty());
+
+  fs::remove(folder.path() / "a/OVDE/seed_0/networks/epoch_1.safetensors");
+  EXPECT_EQ(drawn(remarks), "visits states ");
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_TRUE(has(remarks[0], "maps of a / OVDE")) << remarks[0];
+  EXPECT_TRUE(has(remarks[0], "no networks of epoch 1")) << remarks[0];
 }
 
 // One value per critic: no aleatoric uncertainty to show, and no nonsense in its place.
