@@ -15,6 +15,7 @@ struct Training {
   std::vector<std::string> settings;       // "explore.alpha=0.1", as after --set (docs/config.md)
   std::string folder;                      // must not hold a run yet
   int threads = 0;                         // 0: all cores
+  std::string device = "cpu";              // or "cuda"
 };
 
 struct TrainingResult {

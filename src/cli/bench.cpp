@@ -21,7 +21,7 @@ void run(const BenchCommand& command) {
     throw InputError("--set goes with bench update and bench act");
   for (const std::string& assignment : command.set)
     request.settings.push_back(parse_assignment(assignment, "--set"));
-  request.gpu = device_of(command.device);
+  request.gpu = device_of(command.device, "--device");
   if (request.gpu && !update && command.what != "act")
     throw InputError("--device cuda goes with bench update and bench act");
   request.json = command.json;

@@ -3,7 +3,6 @@
 
 #include <ovde/error.h>
 #include "cli/command_line.h"
-#include "train/lockstep.h"
 
 namespace ovde::cli {
 
@@ -26,8 +25,5 @@ class Interrupted : public Error {
 
 // Shared by the commands. 0 means all cores.
 int thread_count(int asked);
-// What populations are made with on this device; empty for the CPU. InputError if there is no such
-// device here.
-MakePopulation device_of(const std::string& name);
 
 }  // namespace ovde::cli

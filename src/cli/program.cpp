@@ -7,8 +7,6 @@
 
 #include <sys/resource.h>
 
-#include <fmt/format.h>
-
 #include <ovde/error.h>
 #include <ovde/program.h>
 #include "cli/commands.h"
@@ -20,14 +18,6 @@ void run(const PrintCommand& command) { std::fputs(command.text.c_str(), stdout)
 int thread_count(int asked) {
   if (asked > 0) return asked;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-MakePopulation device_of(const std::string& name) {
-  if (name == "cpu") return {};
-  if (name != "cuda") throw InputError(fmt::format("--device {}: must be cpu or cuda", name));
-  if (const std::string why = why_no_gpu(); !why.empty())
-    throw InputError(fmt::format("--device cuda: {}", why));
-  return make_gpu_population;
 }
 
 }  // namespace ovde::cli

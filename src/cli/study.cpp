@@ -32,7 +32,7 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
                              .threads = thread_count(command.threads),
                              .command = command.typed,
                              .stop = &stop_asked(),
-                             .gpu = device_of(command.device)};
+                             .gpu = device_of(command.device, "--device")};
   const Signals signals;
   const auto overview = console_overview(stdout, console_style(stdout));
   const StudyOutcome outcome = run_study(request, *overview);

@@ -64,7 +64,7 @@ void resume_run(const TrainCommand& command) {
   const ResumeRequest request{.folder = *command.resume,
                               .threads = thread_count(command.threads),
                               .stop = &stop_asked(),
-                              .gpu = device_of(command.device)};
+                              .gpu = device_of(command.device, "--device")};
   const Signals signals;
   check_finished(resume(request, *console_progress(stdout, console_style(stdout))), request.folder);
 }
@@ -75,7 +75,7 @@ void run(const TrainCommand& command) {
   if (command.resume) return resume_run(command);
 
   TrainRequest request;
-  request.gpu = device_of(command.device);
+  request.gpu = device_of(command.device, "--device");
   request.config = resolve_config(collect_settings(command));
   request.seeds = command.seeds ? parse_seeds(*command.seeds) : std::vector{request.config.seed};
   request.threads = thread_count(command.threads);

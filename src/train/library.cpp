@@ -36,6 +36,7 @@ std::vector<TrainingResult> train(const Training& training) {
   request.threads =
       training.threads > 0 ? training.threads : std::max(1u, std::thread::hardware_concurrency());
   request.command = "ovde::train";
+  request.gpu = device_of(training.device, "device");
 
   Collect collect;
   train(request, collect);

@@ -392,6 +392,14 @@ class Drive {
 
 }  // namespace
 
+MakePopulation device_of(const std::string& name, const std::string& asked_by) {
+  if (name == "cpu") return {};
+  if (name != "cuda") throw InputError(fmt::format("{} {}: must be cpu or cuda", asked_by, name));
+  if (const std::string why = why_no_gpu(); !why.empty())
+    throw InputError(fmt::format("{} cuda: {}", asked_by, why));
+  return make_gpu_population;
+}
+
 Precision precision_of(const Config& config) {
   return config.train.text("precision") == "fp32" ? Precision::fp32 : Precision::tf32;
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cuda/population.h"
@@ -20,6 +21,10 @@ namespace ovde {
 // What computes: make_gpu_population, or a stand-in for it.
 using MakePopulation = std::function<std::unique_ptr<GpuPopulation>(std::span<const AgentOptions>,
                                                                     Precision precision)>;
+
+// What computes on the device of this name: empty for cpu. InputError, which begins with how it was
+// asked for, if there is no such device here.
+MakePopulation device_of(const std::string& name, const std::string& asked_by);
 
 // As train.precision says.
 Precision precision_of(const Config& config);

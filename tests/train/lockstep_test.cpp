@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include <ovde/train.h>
 #include "temporary_folder.h"
 #include "train/odd_task.h"
 #include "train/run_folder.h"
@@ -199,6 +200,23 @@ TEST_F(LockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   const std::string log = read_file(path("cpu/log.txt"));
   EXPECT_THROW(resume_run("cpu", stand_in(faults_)), InputError);
   EXPECT_EQ(read_file(path("cpu/log.txt")), log);
+}
+
+TEST_F(LockstepTraining, ADeviceThatIsNotThereIsRefused) {
+  Training training;
+  training.task = "GridChaos-v0";
+  training.folder = path("run").string();
+  for (const char* device : {"tpu", "cuda"}) {
+    if (device == std::string("cuda") && why_no_gpu().empty()) continue;
+    training.device = device;
+    try {
+      train(training);
+      FAIL();
+    } catch (const InputError& error) {
+      expect_words(error.what(), {std::string("device ") + device});
+    }
+    EXPECT_FALSE(fs::exists(path("run")));
+  }
 }
 
 TEST(InStep, EpochsOfAnotherLengthAreNot) {
