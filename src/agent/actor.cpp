@@ -11,6 +11,8 @@ std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {
       return std::make_unique<GaussianActor>(options);
     case PolicyKind::deterministic:
       return std::make_unique<DeterministicActor>(options);
+    case PolicyKind::greedy:  // has no actor
+      break;
   }
   return nullptr;
 }

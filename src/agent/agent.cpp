@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/actor_critic_agent.h"
+#include "agent/ids/agent.h"
 
 namespace ovde {
 
@@ -28,6 +29,7 @@ void to_float(std::span<const double> from, std::span<float> to) {
 }
 
 std::unique_ptr<Agent> make_agent(const AgentOptions& options) {
+  if (options.algorithm.policy == PolicyKind::greedy) return std::make_unique<IdsAgent>(options);
   return std::make_unique<ActorCriticAgent>(options);
 }
 

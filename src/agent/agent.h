@@ -1,10 +1,11 @@
 // One agent: it acts, remembers and learns. Actions are in [-1, 1]. This is all that training sees
-// of it; what it learns, and how, is its kind's: actor_critic_agent.h. Knows nothing of
-// environments or files.
+// of it; what it learns, and how, is its kind's: actor_critic_agent.h, ids/agent.h. Knows nothing
+// of environments or files.
 #pragma once
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,12 +22,19 @@
 
 namespace ovde {
 
+// Of information-directed sampling.
+struct IdsOptions {
+  int bins = 5;         // values of each action dimension
+  double lambda = 0.1;  // width of the confidence bounds, in standard deviations of the ensemble
+};
+
 struct AgentOptions {
   Algorithm algorithm;
   LearnerOptions learner;
   ExploreOptions explore;
   std::int64_t replay = 100000;
   double action_noise = 0.1;  // standard deviation of what a deterministic policy explores by
+  IdsOptions ids = {};
 };
 
 // How the behaviour policy differs from the policy at one step. NaN: the algorithm has no such
@@ -44,6 +52,7 @@ struct PolicyContents {
     std::span<const float> parameters;
   };
   std::vector<Network> networks;
+  std::optional<int> bins = {};  // of each action dimension, where actions are discrete
 };
 
 class Agent {

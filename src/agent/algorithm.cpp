@@ -26,6 +26,8 @@ const std::vector<Algorithm>& algorithms() {
        PolicyKind::deterministic},
       {"ovde_td3", "OVD-Explorer on TD3, Gaussian current return", true, Behaviour::ovd,
        CurrentReturn::gaussian, PolicyKind::deterministic},
+      {"ids", "information-directed sampling over a grid of actions", true, Behaviour::information,
+       CurrentReturn::gaussian, PolicyKind::greedy},
   };
   return all;
 }

@@ -7,11 +7,13 @@
 
 namespace ovde {
 
-// A squashed Gaussian whose entropy is rewarded (SAC), or an action without noise of its own (TD3).
-enum class PolicyKind { gaussian, deterministic };
+// A squashed Gaussian whose entropy is rewarded (SAC), an action without noise of its own (TD3), or
+// the best of finitely many actions (IDS).
+enum class PolicyKind { gaussian, deterministic, greedy };
 
-// How actions are chosen while exploring: by the policy alone, or with its mean moved.
-enum class Behaviour { policy, oac, ovd };
+// How actions are chosen while exploring: by the policy alone, with its mean moved, or, of finitely
+// many, by what trying them costs and tells.
+enum class Behaviour { policy, oac, ovd, information };
 
 // How OVD-Explorer models the current return: Gaussian with pessimistic mean (Eq. 13), quantiles of
 // the pessimistic critic (Eq. 14), or Gaussian with the expected mean ("OVDE(m)", Table 2).

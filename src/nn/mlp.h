@@ -17,6 +17,7 @@ class MlpShape {
   struct Layer {
     int inputs, outputs, stride;
     std::size_t weights, bias;  // offsets
+    bool operator==(const Layer&) const = default;
   };
 
   MlpShape() = default;
@@ -28,6 +29,7 @@ class MlpShape {
   const Layer& layer(int index) const { return layers_[index]; }
   std::size_t size() const { return size_; }  // floats in the buffer, padding included
   int widest() const;
+  bool operator==(const MlpShape&) const = default;
   double products(int first_layer = 0) const;  // multiply-adds of one sample from that layer on
 
  private:

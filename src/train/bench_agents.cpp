@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "agent/ids/action_grid.h"
 #include "train/setup.h"
 
 namespace ovde {
@@ -22,6 +23,7 @@ AgentOptions bench_options(const BenchRequest& request) {
   if (request.task.empty()) {
     options.learner.observation_size = 17;
     options.learner.action_size = 6;
+    options.ids.bins = ActionGrid::standard_bins(6, config.ids.integer("max_actions"));
   }
   options.replay = 10000;
   return options;

@@ -10,6 +10,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/algorithm.h"
+#include "agent/ids/action_grid.h"
 #include "train/config_keys.h"
 #include "train/files.h"
 
@@ -18,21 +19,18 @@ namespace ovde {
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
+constexpr int kMostOutputs = 1 << 20;  // of a network: what a policy file may hold
 
 struct Member {
   const char* table;
   OptionValues Config::*values;
 };
 constexpr Member kMembers[] = {
-    {"task", &Config::task_options},
-    {"noise", &Config::noise},
-    {"network", &Config::network},
-    {"critic", &Config::critic},
-    {"explore", &Config::explore},
-    {"td3", &Config::td3},
-    {"rnd", &Config::rnd},
-    {"train", &Config::train},
-    {"checkpoint", &Config::checkpoint},
+    {"task", &Config::task_options}, {"noise", &Config::noise},
+    {"network", &Config::network},   {"critic", &Config::critic},
+    {"explore", &Config::explore},   {"td3", &Config::td3},
+    {"rnd", &Config::rnd},           {"ids", &Config::ids},
+    {"train", &Config::train},       {"checkpoint", &Config::checkpoint},
     {"record", &Config::record},
 };
 
@@ -163,12 +161,17 @@ class Resolver {
   void derive() {
     const double horizon = config_.task_options.number("horizon");
     const bool tied = task_.steps_per_epoch == 0 || task_.steps_per_epoch == task_.horizon;
-    set_default("steps_per_epoch", tied ? horizon : task_.steps_per_epoch);
+    set_train_default("steps_per_epoch", tied ? horizon : task_.steps_per_epoch);
 
     const double n = train("steps_per_epoch");
-    set_default("warmup_steps", std::max(10 * n, train("batch")));
-    set_default("eval_steps", std::max((n <= 100 ? 10 : 5) * n, horizon));
-    set_default("replay", n <= 500 ? 1e5 : 1e6);
+    set_train_default("warmup_steps", std::max(10 * n, train("batch")));
+    set_train_default("eval_steps", std::max((n <= 100 ? 10 : 5) * n, horizon));
+    set_train_default("replay", n <= 500 ? 1e5 : 1e6);
+
+    if (algorithm_.policy == PolicyKind::greedy && !given_.contains("ids.bins")) {
+      config_.ids.set("bins", double(ActionGrid::standard_bins(
+                                  action_dimensions(), config_.ids.integer("max_actions"))));
+    }
 
     if (!task_.map) return;
     if (!given_.contains("record.visits")) config_.record.set("visits", true);
@@ -194,6 +197,11 @@ class Resolver {
                            "quantiles; must be \"qr\"",
                            algorithm_.name));
       }
+      if (algorithm_.policy == PolicyKind::greedy) {
+        refuse(where("critic.head"), fmt::format("critic.head = \"iqn\", but {} has outputs for "
+                                                 "each of its actions; must be \"qr\"",
+                                                 algorithm_.name));
+      }
       if (layers < 2) {
         refuse(where("network.hidden"),
                "network.hidden has 1 layer; critic.head = \"iqn\" needs at least 2: for the "
@@ -204,6 +212,8 @@ class Resolver {
       refuse(where("network.hidden"),
              fmt::format("network.hidden has {} layers; must have at most 8", layers));
     }
+
+    if (algorithm_.policy == PolicyKind::greedy) check_grid();
 
     const double horizon = config_.task_options.number("horizon");
     if (train("eval_steps") < horizon) {
@@ -242,8 +252,34 @@ class Resolver {
 
   double train(const std::string& name) const { return config_.train.number(name); }
 
-  void set_default(const std::string& name, double value) {
+  void set_train_default(const std::string& name, double value) {
     if (!given_.contains("train." + name)) config_.train.set(name, value);
+  }
+
+  int action_dimensions() const { return task_.make(config_.task_options)->action_space().size(); }
+
+  // Networks with an output for each quantile of each action: not too many actions.
+  void check_grid() const {
+    const int dimensions = action_dimensions(), bins = config_.ids.integer("bins");
+    const int most = config_.ids.integer("max_actions");
+    const int actions = ActionGrid::count(dimensions, bins);
+    if (actions > most) {
+      const int fitting = ActionGrid::fitting_bins(dimensions, most);
+      conflict(
+          "ids.bins", bins,
+          fmt::format("{} action dimensions make {}{} actions, more than ids.max_actions = {}; "
+                      "{}",
+                      dimensions, actions > ActionGrid::most() ? "more than " : "",
+                      std::min(actions, ActionGrid::most()), most,
+                      fitting >= 2 ? fmt::format("ids.bins = {} would fit ({} actions)", fitting,
+                                                 ActionGrid::count(dimensions, fitting))
+                                   : "not even 2 bins would fit"));
+    }
+    const double quantiles = config_.critic.number("quantiles");
+    if (actions * quantiles > kMostOutputs) {
+      conflict("critic.quantiles", quantiles,
+               fmt::format("with {} actions must be at most {}", actions, kMostOutputs / actions));
+    }
   }
 
   std::string where(const std::string& key) const {

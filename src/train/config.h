@@ -25,6 +25,7 @@ struct Config {
   OptionValues explore;
   OptionValues td3;
   OptionValues rnd;
+  OptionValues ids;
   OptionValues train;
   OptionValues checkpoint;
   OptionValues record;

@@ -166,6 +166,33 @@ ConfigTable rnd_table() {
           }};
 }
 
+ConfigTable ids_table() {
+  return {"ids",
+          "information-directed sampling, whose actions are a grid",
+          {
+              {{.name = "bins",
+                .standard = 5.0,
+                .help = "values of each action dimension, evenly spaced from -1 to 1; all their "
+                        "combinations are actions",
+                .low = 2,
+                .high = 1000,
+                .integer = true},
+               "5, or the most that ids.max_actions allows"},
+              {{.name = "max_actions",
+                .standard = 1000.0,
+                .help = "combinations that are accepted: networks grow with them",
+                .low = 2,
+                .high = 1e5,
+                .integer = true}},
+              {{.name = "lambda",
+                .standard = 0.1,
+                .help = "width of the confidence bounds in the regret: standard deviations of the "
+                        "two critics' means",
+                .low = 0,
+                .high = 1000}},
+          }};
+}
+
 ConfigTable train_table() {
   return {
       "train",
@@ -276,9 +303,10 @@ ConfigTable record_table() {
 }  // namespace
 
 const std::vector<ConfigTable>& config_tables() {
-  static const std::vector<ConfigTable> all = {
-      run_table(), task_table(), noise_table(), network_table(),    critic_table(), explore_table(),
-      td3_table(), rnd_table(),  train_table(), checkpoint_table(), record_table()};
+  static const std::vector<ConfigTable> all = {run_table(),     task_table(),       noise_table(),
+                                               network_table(), critic_table(),     explore_table(),
+                                               td3_table(),     rnd_table(),        ids_table(),
+                                               train_table(),   checkpoint_table(), record_table()};
   return all;
 }
 

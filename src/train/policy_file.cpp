@@ -1,11 +1,15 @@
 #include "train/policy_file.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
+#include "agent/ids/greedy_pass.h"
 #include "agent/policy_pass.h"
 #include "train/safetensors.h"
 #include "train/version.h"
@@ -79,6 +83,18 @@ class StoredPolicy {
     return network;
   }
 
+  // Of each action dimension, where actions are discrete.
+  std::optional<int> bins() const {
+    const auto found = file_.metadata.find("bins");
+    if (found == file_.metadata.end()) return std::nullopt;
+    const std::string& text = found->second;
+    int bins = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bins);
+    if (error != std::errc() || end != text.data() + text.size() || bins < 2)
+      refuse(fmt::format("its number of bins is '{}'", text));
+    return bins;
+  }
+
  private:
   // The shape follows from the weights.
   MlpShape shape_of(const std::string& name) const {
@@ -102,6 +118,31 @@ class StoredPolicy {
   TensorFile file_;
 };
 
+PolicyPass actor_pass(const StoredPolicy& stored, int actions) {
+  const auto [shape, parameters] = stored.network("actor");
+  // mean and spread of every action, or the mean alone
+  if (shape.outputs() != 2 * actions && shape.outputs() != actions)
+    stored.refuse("its action box has a wrong size");
+  PolicyPass pass(shape, actions);
+  pass.load(parameters);
+  return pass;
+}
+
+GreedyPass greedy_pass(const StoredPolicy& stored, int bins, int dimensions) {
+  const auto first = stored.network("critic_1"), second = stored.network("critic_2");
+  if (first.shape != second.shape) stored.refuse("its critics have different shapes");
+  const int outputs = first.shape.outputs(), actions = ActionGrid::count(dimensions, bins);
+  if (actions > ActionGrid::most() || outputs % actions != 0) {
+    stored.refuse(
+        fmt::format("its critics have {} outputs, which is no number of quantiles for {} "
+                    "bins of {} action dimensions",
+                    outputs, bins, dimensions));
+  }
+  GreedyPass pass(first.shape, ActionGrid(dimensions, bins), outputs / actions);
+  pass.load(first.parameters, second.parameters);
+  return pass;
+}
+
 }  // namespace
 
 void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
@@ -115,17 +156,12 @@ void write_policy(const std::filesystem::path& path, const PolicyContents& polic
                    {"algorithm", config.algorithm},
                    {"seed", std::to_string(config.seed)},
                    {"version", version()}};
+  if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
   write_safetensors(path, file);
 }
 
 struct Policy::Inside {
-  Inside(const MlpShape& shape, std::span<const float> parameters, Tensor low, Tensor high)
-      : pass(shape, static_cast<int>(low.values.size())),
-        low(std::move(low)),
-        high(std::move(high)) {
-    pass.load(parameters);
-  }
-  PolicyPass pass;
+  std::variant<PolicyPass, GreedyPass> pass;
   Tensor low, high;
 };
 
@@ -136,21 +172,24 @@ Policy::~Policy() = default;
 
 Policy Policy::load(const std::string& file) {
   const StoredPolicy stored(file);
-  const auto [shape, parameters] = stored.network("actor");
   const Tensor &low = stored.find("action_low"), &high = stored.find("action_high");
-  // the actor gives mean and spread of every action, or the mean alone
-  const auto actions = static_cast<int>(low.values.size());
-  if (high.values.size() != low.values.size() ||
-      (shape.outputs() != 2 * actions && shape.outputs() != actions))
+  if (low.values.empty() || low.values.size() != high.values.size())
     stored.refuse("its action box has a wrong size");
-  return Policy(std::make_unique<Inside>(shape, parameters, low, high));
+  const auto actions = static_cast<int>(low.values.size());
+  auto inside = stored.bins() ? Inside{greedy_pass(stored, *stored.bins(), actions), low, high}
+                              : Inside{actor_pass(stored, actions), low, high};
+  return Policy(std::make_unique<Inside>(std::move(inside)));
 }
 
-int Policy::observation_size() const { return inside_->pass.observation_size(); }
-int Policy::action_size() const { return inside_->pass.action_size(); }
+int Policy::observation_size() const {
+  return std::visit([](const auto& pass) { return pass.observation_size(); }, inside_->pass);
+}
+int Policy::action_size() const {
+  return std::visit([](const auto& pass) { return pass.action_size(); }, inside_->pass);
+}
 
 void Policy::act_unit(std::span<const double> observation, std::span<double> action) {
-  inside_->pass.act(observation, action);
+  std::visit([&](auto& pass) { pass.act(observation, action); }, inside_->pass);
 }
 
 void Policy::act(std::span<const double> observation, std::span<double> action) {

@@ -67,6 +67,9 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   explore.samples = config.explore.integer("samples");
   explore.oac_beta = config.explore.number("oac_beta");
   explore.oac_delta = config.explore.number("oac_delta");
+
+  options.ids.bins = config.ids.integer("bins");
+  options.ids.lambda = config.ids.number("lambda");
   return options;
 }
 

@@ -32,7 +32,7 @@ struct Size {
 const std::map<std::string, Size> kSizes = {
     {"table1", {6, 3, 18}},     {"table2", {4, 4, 16}},        {"table3", {10, 5, 50}},
     {"horizons", {6, 5, 27}},   {"alpha", {1, 9, 9}},          {"beta", {1, 11, 11}},
-    {"runtime", {1, 8, 8}},     {"rnd_ids", {6, 5, 30}},       {"patterns", {2, 3, 6}},
+    {"runtime", {1, 9, 9}},     {"rnd_ids", {6, 5, 30}},       {"patterns", {2, 3, 6}},
     {"two_actions", {0, 0, 0}}, {"ours_gradient", {4, 4, 16}}, {"ours_beta", {2, 11, 22}},
     {"ours_noise", {5, 3, 15}},
 };

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include <ovde/env.h>
 #include <ovde/error.h>
@@ -192,6 +195,58 @@ TEST(Config, KeysThatCannotBeTrainedWithTogetherAreRefused) {
             std::string::npos);
   EXPECT_NE(refusal("train.warmup_steps=10").find("train.batch = 256: must be at most"),
             std::string::npos);
+}
+
+// A task registered for these tests, with that many action dimensions.
+std::string task_with_actions(int dimensions) {
+  struct Wide final : Env {
+    explicit Wide(int size) : space{std::vector<double>(size, -1), std::vector<double>(size, 1)} {}
+    int observation_size() const override { return 1; }
+    const Box& action_space() const override { return space; }
+    void reset(std::uint64_t, std::span<double>) override {}
+    Step step(std::span<const double>, std::span<double>) override { return {}; }
+    Box space;
+  };
+  Task task;
+  task.name = fmt::format("Wide{}-v0", dimensions);
+  task.make = [dimensions](const OptionValues&) { return std::make_unique<Wide>(dimensions); };
+  const auto known = [&](const Task& other) { return other.name == task.name; };
+  if (std::ranges::none_of(tasks(), known)) register_task(task);
+  return task.name;
+}
+
+TEST(Config, BinsAreAsManyAsTheActionsAllow) {
+  const auto bins = [](int dimensions, const std::vector<std::string>& more = {}) {
+    return resolve(more, "ids", task_with_actions(dimensions)).ids.integer("bins");
+  };
+  EXPECT_EQ(bins(1), 5);
+  EXPECT_EQ(bins(4), 5);
+  EXPECT_EQ(bins(5), 3);
+  EXPECT_EQ(bins(9), 2);
+  EXPECT_EQ(bins(5, {"ids.max_actions=5000"}), 5);
+  EXPECT_EQ(bins(9, {"ids.bins=2"}), 2);
+}
+
+TEST(Config, TooManyActionsAreRefusedWithABinsThatFits) {
+  const auto says = [](int dimensions, const std::vector<std::string>& settings) {
+    return complaint([&] { resolve(settings, "ids", task_with_actions(dimensions)); });
+  };
+  EXPECT_EQ(says(8, {"ids.bins=5"}),
+            "--set: ids.bins = 5: 8 action dimensions make 390625 actions, more than "
+            "ids.max_actions = 1000; ids.bins = 2 would fit (256 actions)");
+  EXPECT_EQ(says(12, {"ids.bins=5"}),
+            "--set: ids.bins = 5: 12 action dimensions make more than 1048576 actions, more than "
+            "ids.max_actions = 1000; not even 2 bins would fit");
+  EXPECT_EQ(says(12, {}),
+            "ids.bins = 2: 12 action dimensions make 4096 actions, more than ids.max_actions = "
+            "1000; not even 2 bins would fit");
+  EXPECT_EQ(says(2, {"ids.bins=300", "ids.max_actions=100000", "critic.quantiles=100"}),
+            "--set: critic.quantiles = 100: with 90000 actions must be at most 11");
+  EXPECT_EQ(says(2, {"critic.head=iqn"}),
+            "--set: critic.head = \"iqn\", but ids has outputs for each of its actions; must be "
+            "\"qr\"");
+  // only ids has bins
+  EXPECT_NO_THROW(resolve({"ids.bins=5"}, "sac", task_with_actions(12)));
 }
 
 TEST(Config, TaskAndAlgorithmMustBeNamed) {

@@ -1,51 +1,174 @@
-// A policy that is written to a file and read by the library acts as the agent does.
+// policy.safetensors: what comes back acts like the agent that was written, for every algorithm,
+// and what does not fit together is refused.
 #include <gtest/gtest.h>
 
-#include <vector>
+#include <fstream>
+#include <functional>
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
+#include "agent/algorithm.h"
 #include "temporary_folder.h"
 #include "train/agent_run.h"
+#include "train/files.h"
 #include "train/policy_file.h"
 #include "train/safetensors.h"
-#include "train/setup.h"
 
 namespace ovde {
 namespace {
 
-class PolicyFile : public testing::TestWithParam<const char*> {
+Config tiny_config(const std::string& algorithm) {
+  return resolve_config({{"run.task", "GridChaos-v0:s", ""},
+                         {"run.algorithm", algorithm, ""},
+                         {"network.hidden", std::vector<double>{12, 9}, ""},
+                         {"ids.bins", 4.0, ""},
+                         {"train.batch", 16.0, ""},
+                         {"train.warmup_steps", 40.0, ""},
+                         {"train.steps_per_epoch", 25.0, ""},
+                         {"train.eval_steps", 30.0, ""},
+                         {"task.horizon", 30.0, ""}});
+}
+
+Box box() { return {{-2, 0}, {2, 5}}; }
+
+class PolicyFile : public testing::Test {
  protected:
-  std::string file() const { return (folder_.path() / "policy.safetensors").string(); }
+  std::string path() const { return (folder_.path() / "policy.safetensors").string(); }
+
+  // An agent that has learnt for an epoch.
+  std::unique_ptr<AgentRun> trained(const std::string& algorithm) const {
+    auto run = std::make_unique<AgentRun>(tiny_config(algorithm), 1);
+    Team team(1);
+    const std::atomic<bool> never{false};
+    run->epoch(team, never);
+    return run;
+  }
+  void write(const std::string& algorithm) const {
+    write_policy(path(), trained(algorithm)->agent().policy(), box(), tiny_config(algorithm));
+  }
+
+  // What is said of the file after `change`.
+  std::string refusal(const std::function<void(TensorFile&)>& change) const {
+    TensorFile file = read_safetensors(path());
+    change(file);
+    const std::string changed = (folder_.path() / "changed.safetensors").string();
+    write_safetensors(changed, file);
+    try {
+      Policy::load(changed);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "nothing is wrong";
+  }
+  void expect_refusal(const std::string& words,
+                      const std::function<void(TensorFile&)>& change) const {
+    const std::string text = refusal(change);
+    EXPECT_NE(text.find(words), std::string::npos) << "no '" << words << "' in: " << text;
+    EXPECT_NE(text.find("changed.safetensors: not a policy"), std::string::npos) << text;
+  }
 
   TemporaryFolder folder_;
-  Config config_ = resolve_config({{"run.task", "GridChaos-v0:s", "test"},
-                                   {"run.algorithm", GetParam(), "test"},
-                                   {"network.hidden", std::vector<double>{16, 16}, "test"}});
-  AgentRun run_{config_, 3};
 };
 
-TEST_P(PolicyFile, ActsAsTheAgentThatWroteIt) {
-  write_policy(file(), run_.agent().policy(), task_action_space(config_), config_);
-  Policy policy = Policy::load(file());
-  EXPECT_EQ(policy.observation_size(), 2);
-  EXPECT_EQ(policy.action_size(), 2);
-  for (const double x : {-9.0, 0.0, 4.5}) {
-    const std::vector<double> observation = {x, 1 - x};
-    std::vector<double> expected(2), found(2);
-    run_.agent().act(observation, expected);
-    policy.act_unit(observation, found);
-    EXPECT_EQ(found, expected);
+TEST_F(PolicyFile, ActsAsTheAgentDoes) {
+  for (const Algorithm& algorithm : algorithms()) {
+    const auto run = trained(algorithm.name);
+    write_policy(path(), run->agent().policy(), box(), tiny_config(algorithm.name));
+    Policy policy = Policy::load(path());
+    ASSERT_EQ(policy.observation_size(), 2);
+    ASSERT_EQ(policy.action_size(), 2);
+
+    Random random(2, Stream::user);
+    std::vector<double> observation(2), expected(2), found(2), scaled(2);
+    for (int n = 0; n < 50; ++n) {
+      for (double& x : observation) x = 5 * random.normal();
+      run->agent().act(observation, expected);
+      policy.act_unit(observation, found);
+      EXPECT_EQ(found, expected) << algorithm.name;
+      policy.act(observation, scaled);
+      EXPECT_NEAR(scaled[0], 2 * expected[0], 1e-12);
+      EXPECT_NEAR(scaled[1], 2.5 * (expected[1] + 1), 1e-12);
+    }
   }
 }
 
-TEST_P(PolicyFile, ABoxOfAnotherSizeIsRefused) {
-  const Box box{{-1, -1, -1}, {1, 1, 1}};
-  write_policy(file(), run_.agent().policy(), box, config_);
-  EXPECT_THROW(Policy::load(file()), InputError);
+TEST_F(PolicyFile, ADiscretePolicyThatDoesNotFitTogetherIsRefused) {
+  write("ids");
+  EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
+  for (const char* bins : {"", "x", "4x", "1", "0", "-4", "4.0", "99999999999"}) {
+    expect_refusal("number of bins", [&](TensorFile& file) { file.metadata["bins"] = bins; });
+  }
+  // 4^2 actions of 20 quantiles: 320 outputs are no multiple of 3^2, nor of what overflows
+  for (const char* bins : {"3", "2000000000"}) {
+    expect_refusal("320 outputs", [&](TensorFile& file) { file.metadata["bins"] = bins; });
+  }
+  expect_refusal("too few layers", [](TensorFile& file) { file.metadata.erase("bins"); });
+  expect_refusal("too few layers",
+                 [](TensorFile& file) { file.tensors.erase("critic_2.0.weight"); });
+  expect_refusal("no tensor 'critic_1.1.bias'",
+                 [](TensorFile& file) { file.tensors.erase("critic_1.1.bias"); });
+  expect_refusal("different shapes", [](TensorFile& file) {
+    file.tensors["critic_2.2.weight"] = {{319, 9}, std::vector<float>(319 * 9)};
+    file.tensors["critic_2.2.bias"] = {{319}, std::vector<float>(319)};
+  });
+  expect_refusal("'critic_1.2.bias' has a wrong size", [](TensorFile& file) {
+    file.tensors["critic_1.2.bias"] = {{319}, std::vector<float>(319)};
+  });
+  expect_refusal("do not fit together", [](TensorFile& file) {
+    file.tensors["critic_1.1.weight"] = {{9, 11}, std::vector<float>(99)};
+  });
+  expect_refusal("action box", [](TensorFile& file) { file.tensors["action_low"] = {{1}, {0}}; });
+  expect_refusal("action box", [](TensorFile& file) {
+    file.tensors["action_low"] = file.tensors["action_high"] = {{0}, {}};
+  });
+  expect_refusal("320 outputs", [](TensorFile& file) {
+    file.tensors["action_low"] = file.tensors["action_high"] = {{30}, std::vector<float>(30)};
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, PolicyFile, testing::Values("dsac", "td3"));
+// A flipped bit is refused, or leaves a policy that acts.
+TEST_F(PolicyFile, SurvivesFlippedBits) {
+  for (const char* algorithm : {"ids", "dsac"}) {
+    write(algorithm);
+    const std::string whole = read_file(path());
+    const auto header = static_cast<std::uint32_t>(whole.find("}}") + 8);
+    Random random(4, Stream::user);
+    int refused = 0;
+    for (int n = 0; n < 400; ++n) {
+      // mostly in the header, where names, shapes and bins are
+      const auto size = n % 4 == 0 ? static_cast<std::uint32_t>(whole.size()) : header;
+      const std::uint32_t bit = random.below(8 * size);
+      std::string changed = whole;
+      changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
+      std::ofstream(path(), std::ios::binary) << changed;
+      try {
+        Policy policy = Policy::load(path());
+        std::vector<double> observation(policy.observation_size(), 1), action(policy.action_size());
+        policy.act(observation, action);
+      } catch (const InputError&) {
+        ++refused;
+      }
+    }
+    EXPECT_GT(refused, 200) << algorithm;
+  }
+}
+
+TEST_F(PolicyFile, AnActorThatDoesNotFitTogetherIsRefused) {
+  for (const char* algorithm : {"dsac", "td3"}) {
+    write(algorithm);
+    EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
+    expect_refusal("too few layers",
+                   [](TensorFile& file) { file.tensors.erase("actor.0.weight"); });
+    expect_refusal("'actor.0.weight' is not a matrix",
+                   [](TensorFile& file) { file.tensors["actor.0.weight"].shape = {24}; });
+    expect_refusal("no tensor 'action_high'",
+                   [](TensorFile& file) { file.tensors.erase("action_high"); });
+    expect_refusal("action box", [](TensorFile& file) {
+      file.tensors["action_low"] = file.tensors["action_high"] = {{3}, {0, 0, 0}};
+    });
+    expect_refusal("too few layers", [](TensorFile& file) { file.metadata["bins"] = "4"; });
+  }
+}
 
 }  // namespace
 }  // namespace ovde

@@ -23,10 +23,11 @@ namespace fs = std::filesystem;
 constexpr int kEpochs = 8;
 
 TrainRequest request(const fs::path& out, const std::string& task = "GridChaos-v0:s",
-                     std::vector<std::uint64_t> seeds = {3}) {
+                     std::vector<std::uint64_t> seeds = {3},
+                     const std::string& algorithm = "ovde_g") {
   TrainRequest request;
   request.config = resolve_config({{"run.task", task, ""},
-                                   {"run.algorithm", std::string("ovde_g"), ""},
+                                   {"run.algorithm", algorithm, ""},
                                    {"run.seed", 3.0, ""},
                                    {"network.hidden", std::vector<double>{8, 8}, ""},
                                    {"train.batch", 8.0, ""},
@@ -225,6 +226,19 @@ TEST_F(Resume, APopulationGoesOnWhereverItsAgentsAre) {
   for (const char* agent : {"seed_3", "seed_4", "seed_5"})
     EXPECT_EQ(fingerprint(run() / agent), fingerprint(folder_.path() / "whole" / agent)) << agent;
   expect_words(failure(run()), {"is finished"});
+}
+
+// An agent without actor and temperature, too: alone, of a population, and resumed.
+TEST_F(Resume, DiscreteActionsGiveTheSameBitsAsWell) {
+  const auto ids = [](const fs::path& out, std::vector<std::uint64_t> seeds) {
+    return request(out, "GridChaos-v0:s", std::move(seeds), "ids");
+  };
+  train_until(ids(folder_.path() / "alone", {3}), -1);
+  EXPECT_FALSE(train_until(ids(run(), {3, 4}), 7));
+  resume_to_end(run(), 2);
+  EXPECT_EQ(fingerprint(run() / "seed_3"), fingerprint(folder_.path() / "alone"));
+  const EpochRow last = read_progress(run() / "seed_3").back();
+  EXPECT_TRUE(std::isnan(last.actor_loss) && std::isnan(last.temperature) && last.critic_loss > 0);
 }
 
 TEST_F(Resume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {

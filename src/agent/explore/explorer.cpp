@@ -6,6 +6,7 @@ std::unique_ptr<Explorer> make_explorer(const Algorithm& algorithm, const Explor
                                         int actions, int quantiles) {
   switch (algorithm.behaviour) {
     case Behaviour::policy:
+    case Behaviour::information:  // moves no mean: there is none
       return nullptr;
     case Behaviour::oac:
       return make_oac_explorer(options, actions, quantiles);

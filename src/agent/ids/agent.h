@@ -1,0 +1,48 @@
+// The agent of information-directed sampling: it tries the actions of a grid by the rule of
+// ids/rule.h and acts greedily in the mean.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "agent/agent.h"
+#include "agent/ids/greedy_pass.h"
+#include "agent/ids/learner.h"
+#include "agent/ids/rule.h"
+#include "agent/quantile_critic_pair.h"
+
+namespace ovde {
+
+class IdsAgent final : public Agent {
+ public:
+  explicit IdsAgent(const AgentOptions& options);
+
+  void use(Team* team) override { critics_.use(team); }
+
+  void act(std::span<const double> observation, std::span<double> action) override;
+
+  // The action with the smallest regret^2 / information; with `plain`, any with equal probability.
+  Decision explore(std::span<const double> observation, bool plain,
+                   std::span<double> action) override;
+
+  UpdateReport update(Team& team) override { return learner_.update(replay(), team); }
+  ValueReport value_report() const override { return learner_.value_report(); }
+  std::uint64_t updates() const override { return learner_.updates(); }
+  double flop_per_update() const override { return learner_.flop_per_update(); }
+  LearnerState state() override { return learner_.state(); }
+  void restored() override;
+  PolicyContents policy() const override;
+
+ private:
+  void load_networks();
+
+  ActionGrid grid_;
+  IdsLearner learner_;
+  InformationRule rule_;
+  GreedyPass greedy_;
+  QuantileCriticPair critics_;                // all actions' quantiles at a state
+  std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what greedy_ and critics_ hold
+  std::vector<float> observation_;
+};
+
+}  // namespace ovde

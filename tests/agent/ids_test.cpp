@@ -1,0 +1,513 @@
+// Information-directed sampling against plain re-derivations in double precision: the grid, the
+// rule that chooses, a whole update and its gradient, and how the agent acts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/ids/agent.h"
+#include "agent_fixture.h"
+#include "reference_learner.h"
+
+namespace ovde {
+namespace {
+
+using reference::Vec;
+
+TEST(ActionGrid, NumbersEveryCombinationOnce) {
+  for (const auto& [dimensions, bins] : {std::pair{1, 2}, {2, 5}, {3, 4}, {6, 3}}) {
+    const ActionGrid grid(dimensions, bins);
+    EXPECT_EQ(grid.actions(), std::lround(std::pow(bins, dimensions)));
+    std::set<std::vector<double>> seen;
+    std::vector<double> action(dimensions);
+    for (int a = 0; a < grid.actions(); ++a) {
+      grid.action(a, action);
+      seen.insert(action);
+      EXPECT_EQ(grid.nearest(std::vector<float>(action.begin(), action.end())), a);
+    }
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(grid.actions()));
+    EXPECT_EQ(*seen.begin(), std::vector<double>(dimensions, -1));
+    EXPECT_EQ(*seen.rbegin(), std::vector<double>(dimensions, 1));
+  }
+}
+
+TEST(ActionGrid, TakesAnyActionForTheNearest) {
+  const ActionGrid grid(3, 4);
+  Random random(1, Stream::user);
+  std::vector<double> candidate(3);
+  for (int n = 0; n < 200; ++n) {
+    std::vector<float> action(3);
+    for (float& x : action) x = static_cast<float>(random.uniform(-1.5, 1.5));
+    const auto distance = [&](int a) {
+      grid.action(a, candidate);
+      double sum = 0;
+      for (int d = 0; d < 3; ++d) sum += std::pow(candidate[d] - action[d], 2);
+      return sum;
+    };
+    int expected = 0;
+    for (int a = 0; a < grid.actions(); ++a) {
+      if (distance(a) < distance(expected)) expected = a;
+    }
+    EXPECT_EQ(grid.nearest(action), expected);
+  }
+}
+
+TEST(ActionGrid, KnowsHowManyBinsFit) {
+  EXPECT_EQ(ActionGrid::count(8, 5), 390625);
+  EXPECT_EQ(ActionGrid::count(8, 6), ActionGrid::most() + 1);
+  EXPECT_EQ(ActionGrid::count(1000000, 1000), ActionGrid::most() + 1);
+  EXPECT_EQ(ActionGrid::fitting_bins(8, 1000), 2);
+  EXPECT_EQ(ActionGrid::fitting_bins(6, 729), 3);
+  EXPECT_EQ(ActionGrid::fitting_bins(6, 728), 2);
+  EXPECT_EQ(ActionGrid::fitting_bins(1, 1000), 1000);
+  EXPECT_EQ(ActionGrid::fitting_bins(10, 1000), 1);
+  EXPECT_EQ(ActionGrid::standard_bins(2, 1000), 5);
+  EXPECT_EQ(ActionGrid::standard_bins(6, 1000), 3);
+  EXPECT_EQ(ActionGrid::standard_bins(8, 1000), 2);
+}
+
+double mean_of(const Vec& x) {
+  double sum = 0;
+  for (const double value : x) sum += value;
+  return sum / static_cast<double>(x.size());
+}
+
+// Table [critic][action][quantile] -> the action with the smallest regret^2 / information, by the
+// words of docs/method.md.
+using Table = std::array<std::vector<Vec>, 2>;
+
+int plain_choice(const Table& z, double lambda) {
+  const std::size_t actions = z[0].size();
+  Vec mean(actions), spread(actions), variance(actions), upper(actions);
+  for (std::size_t a = 0; a < actions; ++a) {
+    const Vec q = {mean_of(z[0][a]), mean_of(z[1][a])};
+    mean[a] = mean_of(q);
+    spread[a] = std::sqrt(mean_of({std::pow(q[0] - mean[a], 2), std::pow(q[1] - mean[a], 2)}));
+    Vec squares;
+    for (std::size_t i = 0; i < z[0][a].size(); ++i)
+      squares.push_back(std::pow((z[0][a][i] + z[1][a][i]) / 2, 2));
+    variance[a] = mean_of(squares) - mean[a] * mean[a];
+    upper[a] = mean[a] + lambda * spread[a];
+  }
+  Vec ratio;
+  for (std::size_t a = 0; a < actions; ++a) {
+    const double regret = *std::ranges::max_element(upper) - (mean[a] - lambda * spread[a]);
+    const double normalised = std::max(variance[a] / (mean_of(variance) + 1e-5), 0.25);
+    const double information = std::log(1 + spread[a] * spread[a] / normalised) + 1e-5;
+    ratio.push_back(regret * regret / information);
+  }
+  return static_cast<int>(std::ranges::min_element(ratio) - ratio.begin());
+}
+
+QuantilePair flat(const Table& z) {
+  QuantilePair pair;
+  for (int k = 0; k < 2; ++k) {
+    for (const Vec& quantiles : z[k])
+      pair.critic[k].insert(pair.critic[k].end(), quantiles.begin(), quantiles.end());
+  }
+  return pair;
+}
+
+TEST(InformationRule, ChoosesAsThePlainWordsDo) {
+  Random random(2, Stream::user);
+  int not_greedy = 0;
+  constexpr int kTables = 300, kActions = 12, kQuantiles = 7;
+  for (int n = 0; n < kTables; ++n) {
+    const double lambda = random.uniform(0, 2), disagreement = std::exp(random.uniform(-6, 1));
+    Table z;
+    Vec mean;
+    for (int a = 0; a < kActions; ++a) {
+      const double value = random.normal(), noise = std::exp(random.uniform(-4, 2));
+      const double gap = disagreement * random.normal();
+      for (int k = 0; k < 2; ++k) {
+        Vec quantiles;
+        for (int i = 0; i < kQuantiles; ++i)
+          quantiles.push_back(value + (k == 0 ? gap : -gap) + noise * random.normal());
+        z[k].push_back(quantiles);
+      }
+      mean.push_back((mean_of(z[0][a]) + mean_of(z[1][a])) / 2);
+    }
+    InformationRule rule(lambda, kActions, kQuantiles);
+    const int chosen = rule.choose(flat(z));
+    EXPECT_EQ(chosen, plain_choice(z, lambda)) << "table " << n;
+    not_greedy += chosen != std::ranges::max_element(mean) - mean.begin();
+  }
+  EXPECT_GT(not_greedy, kTables / 10);  // otherwise the greedy choice would have passed
+}
+
+TEST(InformationRule, WithNothingToLearnItIsGreedyAndOfEqualsTakesTheFirst) {
+  Table z;
+  for (const double value : {1.0, 3.0, 3.0, -2.0}) {
+    for (int k = 0; k < 2; ++k) z[k].push_back({value - 1, value + 1});
+  }
+  EXPECT_EQ(InformationRule(0.1, 4, 2).choose(flat(z)), 1);
+  for (int k = 0; k < 2; ++k) z[k].assign(4, {0, 0});
+  EXPECT_EQ(InformationRule(0.1, 4, 2).choose(flat(z)), 0);
+}
+
+// Of two actions that are equally good and equally unknown, trying the less noisy one tells more.
+TEST(InformationRule, PrefersTheLessNoisyOfTwo) {
+  Table z;
+  for (const double noise : {3.0, 1.0}) {
+    z[0].push_back({1 - noise, 1 + noise});
+    z[1].push_back({-noise, noise});
+  }
+  EXPECT_EQ(InformationRule(0.1, 2, 2).choose(flat(z)), 1);
+}
+
+LearnerOptions small_options(int batch, int observations, int actions, int quantiles) {
+  LearnerOptions options;
+  options.observation_size = observations;
+  options.action_size = actions;
+  options.hidden = {16, 16};
+  options.quantiles = quantiles;
+  options.batch = batch;
+  options.seed = 42;
+  options.adam.learning_rate = 1e-2f;  // as in learner_test.cpp
+  options.adam.epsilon = 1e-3f;
+  options.polyak = 0.05f;
+  return options;
+}
+
+// One update in double precision, a sample at a time.
+struct IdsReference {
+  using Net = reference::Net;
+  struct Sample {
+    Vec observation, next_observation;
+    int action;
+    double reward, terminal;
+  };
+
+  IdsReference(IdsLearner& learner, const LearnerOptions& o, const ActionGrid& g)
+      : options(o), grid(g), shape(learner.critic_shape()), updates(learner.updates()) {
+    for (const auto& [name, values] : learner.state().arrays)
+      array(name) = reference::to_double(values);
+  }
+  Vec& array(const std::string& name) {
+    Net& net = critic[name.starts_with("critic_2") ? 1 : 0];
+    if (name.ends_with("parameters")) return net.parameters;
+    if (name.ends_with("first_moment")) return net.first_moment;
+    return name.ends_with("second_moment") ? net.second_moment : net.target;
+  }
+
+  std::vector<Sample> draw(const Replay& replay) const {
+    const std::uint64_t row = (options.batch + 63) / 64 * 64;  // how draws are numbered
+    std::vector<Sample> batch;
+    for (std::uint64_t s = 0; s < static_cast<std::uint64_t>(options.batch); ++s) {
+      const auto words =
+          Random::block(options.seed, Stream::replay_batch, 0, (updates * row + s) / 4);
+      const auto from = replay.row(
+          static_cast<std::int64_t>((std::uint64_t{words[s % 4]} * replay.size()) >> 32));
+      batch.push_back({{from.observation, from.observation + options.observation_size},
+                       {from.next_observation, from.next_observation + options.observation_size},
+                       grid.nearest({from.action, std::size_t(options.action_size)}),
+                       from.reward,
+                       from.terminal});
+    }
+    return batch;
+  }
+
+  // [action][quantile]
+  std::vector<Vec> values(const Vec& parameters, const Vec& observation) const {
+    const Vec out = reference::mlp(shape, parameters, observation);
+    std::vector<Vec> table;
+    for (auto at = out.begin(); at != out.end(); at += options.quantiles)
+      table.emplace_back(at, at + options.quantiles);
+    return table;
+  }
+
+  int greedy(const Vec& observation) const {
+    Vec mean(grid.actions());
+    for (const Net& net : critic) {
+      const auto z = values(net.parameters, observation);
+      for (std::size_t a = 0; a < mean.size(); ++a) mean[a] += mean_of(z[a]);
+    }
+    return static_cast<int>(std::ranges::max_element(mean) - mean.begin());
+  }
+
+  Vec targets(const Sample& s) const {
+    const int next = greedy(s.next_observation);
+    const Vec z1 = values(critic[0].target, s.next_observation)[next];
+    const Vec z2 = values(critic[1].target, s.next_observation)[next];
+    Vec y;
+    for (int i = 0; i < options.quantiles; ++i)
+      y.push_back(s.reward + options.discount * (1 - s.terminal) * std::min(z1[i], z2[i]));
+    return y;
+  }
+
+  // Of one critic with these parameters, mean over the batch.
+  double loss(const Vec& parameters, const std::vector<Sample>& batch,
+              const std::vector<Vec>& y) const {
+    const int n = options.quantiles;
+    double loss = 0;
+    for (std::size_t s = 0; s < batch.size(); ++s) {
+      const Vec z = values(parameters, batch[s].observation)[batch[s].action];
+      for (const double target : y[s]) {
+        for (int j = 0; j < n; ++j) {
+          const double u = target - z[j], size = std::abs(u);
+          loss += std::abs((j + 0.5) / n - (u < 0)) * (size <= 1 ? u * u / 2 : size - 0.5) / n;
+        }
+      }
+    }
+    return loss / static_cast<double>(batch.size());
+  }
+
+  Vec gradient(const Vec& parameters, const std::vector<Sample>& batch,
+               const std::vector<Vec>& y) const {
+    const int n = options.quantiles;
+    Vec sum(parameters.size());
+    for (std::size_t s = 0; s < batch.size(); ++s) {
+      const auto layers = reference::mlp_layers(shape, parameters, batch[s].observation);
+      Vec delta(shape.outputs());
+      for (int j = 0; j < n; ++j) {
+        double& slope = delta[batch[s].action * n + j];
+        for (const double target : y[s]) {
+          const double u = target - layers.back()[batch[s].action * n + j];
+          slope -= std::abs((j + 0.5) / n - (u < 0)) * std::clamp(u, -1.0, 1.0) / n / options.batch;
+        }
+      }
+      reference::mlp_backward(shape, parameters, layers, delta, sum);
+    }
+    return sum;
+  }
+
+  double update(const Replay& replay) {
+    const auto batch = draw(replay);
+    std::vector<Vec> y;
+    for (const Sample& s : batch) y.push_back(targets(s));
+    ++updates;
+    double both = 0;
+    for (Net& net : critic) {
+      both += loss(net.parameters, batch, y);
+      net.step(options.adam, static_cast<double>(updates), gradient(net.parameters, batch, y),
+               options.polyak);
+    }
+    return both / 2;
+  }
+
+  LearnerOptions options;
+  ActionGrid grid;
+  MlpShape shape;
+  std::uint64_t updates;
+  std::array<Net, 2> critic;
+};
+
+// Values of order one, and a target network of its own, for every network.
+void spread_out(const LearnerState& state, const MlpShape& shape) {
+  std::uint32_t network = 0;
+  const auto& last = shape.layer(shape.layers() - 1);
+  for (const auto& [name, values] : state.arrays) {
+    if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
+    initialise(shape, 5, network++, 0.5f, values);
+    for (std::size_t i = 0; i < last.weights; ++i) values[i] *= 5;
+  }
+}
+
+struct Case {
+  int batch, observations, actions, bins, quantiles;
+};
+
+class IdsUpdate : public testing::TestWithParam<Case> {
+ protected:
+  IdsUpdate() {
+    spread_out(learner.state(), learner.critic_shape());
+    learner.restored();
+  }
+  Case c = GetParam();
+  LearnerOptions options = small_options(c.batch, c.observations, c.actions, c.quantiles);
+  ActionGrid grid{c.actions, c.bins};
+  IdsLearner learner{options, grid};
+  Replay replay = filled_replay(c.observations, c.actions, 300);
+  Team team{2};
+};
+
+TEST_P(IdsUpdate, FollowsTheReferenceStepByStep) {
+  IdsReference reference(learner, options, grid);
+  for (int update = 1; update <= 5; ++update) {
+    const double expected = reference.update(replay);
+    const UpdateReport found = learner.update(replay, team);
+    EXPECT_NEAR(found.critic_loss, expected, 1e-4 * (1 + expected));
+    EXPECT_FALSE(found.actor_loss || found.temperature);
+    for (const auto& [name, values] : learner.state().arrays) {
+      const Vec& wanted = reference.array(name);
+      double largest = 0;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        largest = std::max(largest, std::abs(values[i] - wanted[i]));
+      EXPECT_LT(largest, update == 1 ? 1e-5 : 1e-4) << name;
+    }
+  }
+}
+
+// The gradient that Adam was given, read back from its first moment, against central differences of
+// the loss: all biases and a sample of the weights of each layer.
+TEST_P(IdsUpdate, GradientMatchesCentralDifferences) {
+  const IdsReference reference(learner, options, grid);
+  const auto batch = reference.draw(replay);
+  std::vector<Vec> y;
+  for (const auto& s : batch) y.push_back(reference.targets(s));
+  std::vector<int> which;
+  Random random(8, Stream::user);
+  const MlpShape& shape = learner.critic_shape();
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    for (int o = 0; o < layer.outputs; o += layer.outputs / 16 + 1) {
+      which.push_back(static_cast<int>(layer.bias) + o);
+      which.push_back(static_cast<int>(layer.weights) + o * layer.stride +
+                      static_cast<int>(random.below(layer.inputs)));
+    }
+  }
+  learner.update(replay, team);
+  int visible = 0;
+  for (const auto& [name, moment] : learner.state().arrays) {
+    if (!name.ends_with("first_moment")) continue;
+    const Vec& parameters = reference.critic[name.starts_with("critic_2")].parameters;
+    const Vec expected = reference::gradient(
+        [&](const Vec& p) { return reference.loss(p, batch, y); }, parameters, which);
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      const double found = moment[which[i]] / (1 - double{options.adam.beta1});
+      EXPECT_NEAR(found, expected[i], 1e-4 * (1 + std::abs(expected[i])))
+          << name << " " << which[i];
+      visible += std::abs(expected[i]) > 1e-3;
+    }
+  }
+  EXPECT_GT(visible, static_cast<int>(which.size()) / 4);
+}
+
+TEST_P(IdsUpdate, ValueReportIsThatOfTheGreedyNextActions) {
+  const IdsReference before(learner, options, grid);
+  learner.update(replay, team);
+  ValueReport expected;
+  for (const auto& s : before.draw(replay)) {
+    const int a = before.greedy(s.next_observation);
+    const Vec z1 = before.values(before.critic[0].target, s.next_observation)[a];
+    const Vec z2 = before.values(before.critic[1].target, s.next_observation)[a];
+    Vec middle, gap;
+    for (int i = 0; i < c.quantiles; ++i) {
+      middle.push_back((z1[i] + z2[i]) / 2);
+      gap.push_back(std::pow((z1[i] - z2[i]) / 2, 2));
+    }
+    Vec squares;
+    for (const double x : middle) squares.push_back(std::pow(x - mean_of(middle), 2));
+    expected.mean += mean_of(middle) / c.batch;
+    expected.epistemic += std::sqrt(mean_of(gap)) / c.batch;
+    expected.aleatoric += std::sqrt(mean_of(squares)) / c.batch;
+  }
+  EXPECT_NEAR(learner.value_report().mean, expected.mean, 1e-4);
+  EXPECT_NEAR(learner.value_report().epistemic, expected.epistemic, 1e-4);
+  EXPECT_NEAR(learner.value_report().aleatoric, expected.aleatoric, 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, IdsUpdate,
+                         testing::Values(Case{48, 5, 2, 3, 5}, Case{100, 2, 3, 4, 20},
+                                         Case{37, 17, 1, 7, 2}));
+
+AgentOptions agent_options(double lambda) {
+  return {.algorithm = find_algorithm("ids"),
+          .learner = small_options(48, 5, 2, 5),
+          .explore = {},
+          .replay = 1000,
+          .ids = {.bins = 4, .lambda = lambda}};
+}
+
+// The agent acts and explores by its networks as they are after each update.
+TEST(IdsAgent, ActsGreedilyAndExploresByTheRule) {
+  const AgentOptions options = agent_options(0.7);
+  IdsAgent agent(options);
+  const ActionGrid grid(2, 4);
+  const MlpShape shape = agent.policy().networks[0].shape;
+  spread_out(agent.state(), shape);
+  agent.restored();
+  const Replay rows = filled_replay(5, 2, 300);
+  agent.replay().restore(0, rows.raw(0, rows.size()));
+  agent.replay().set_added(rows.added());
+
+  Random random(3, Stream::user);
+  Team team(2);
+  std::vector<double> observation(5), found(2), expected(2);
+  int differ = 0;
+  for (int n = 0; n < 100; ++n) {
+    if (n % 20 == 0) agent.update(team);
+    for (double& x : observation) x = static_cast<float>(random.normal());
+    Table z;
+    Vec mean(grid.actions());
+    for (int k = 0; k < 2; ++k) {
+      const Vec parameters = reference::to_double(agent.policy().networks[k].parameters);
+      const Vec out = reference::mlp(shape, parameters, observation);
+      for (int a = 0; a < grid.actions(); ++a) {
+        z[k].emplace_back(out.begin() + a * 5, out.begin() + (a + 1) * 5);
+        mean[a] += mean_of(z[k][a]);
+      }
+    }
+    const auto best = static_cast<int>(std::ranges::max_element(mean) - mean.begin());
+    grid.action(best, expected);
+    agent.act(observation, found);
+    EXPECT_EQ(found, expected);
+
+    const int chosen = plain_choice(z, 0.7);
+    grid.action(chosen, expected);
+    const Decision decision = agent.explore(observation, false, found);
+    EXPECT_EQ(found, expected);
+    EXPECT_TRUE(std::isnan(decision.m) && std::isnan(decision.shift));
+    differ += chosen != best;
+  }
+  EXPECT_GT(differ, 10);
+}
+
+TEST(IdsAgent, WarmsUpWithEveryActionEquallyOften) {
+  IdsAgent agent(agent_options(0.1));
+  const ActionGrid grid(2, 4);
+  std::map<int, int> counts;
+  const std::vector<double> observation(5);
+  std::vector<double> action(2);
+  constexpr int kDraws = 16000;
+  for (int n = 0; n < kDraws; ++n) {
+    agent.explore(observation, true, action);
+    ++counts[grid.nearest(std::vector<float>(action.begin(), action.end()))];
+  }
+  double chi_square = 0;
+  for (int a = 0; a < 16; ++a) chi_square += std::pow(counts[a] - kDraws / 16.0, 2) * 16 / kDraws;
+  EXPECT_LT(chi_square, 37.7);  // 99.9 % of 15 degrees of freedom
+}
+
+// Two states, four actions, one of which ends the episode with a reward that depends on the state:
+// after some hundred updates on random transitions the values are the known ones.
+TEST(IdsAgent, LearnsTheValuesOfATinyProblem) {
+  AgentOptions options = agent_options(0.1);
+  options.learner.observation_size = 1;
+  options.learner.action_size = 1;
+  options.learner.discount = 0.5f;
+  IdsAgent agent(options);
+  const ActionGrid grid(1, 4);
+  Random random(6, Stream::user);
+  std::vector<double> action(1);
+  // in state s = -1 or 1: action number 2 ends it with 1 + s, any other leads to the other state
+  for (int n = 0; n < 1000; ++n) {
+    const double s = n % 2 == 0 ? -1 : 1;
+    const auto a = static_cast<int>(random.below(4));
+    grid.action(a, action);
+    agent.remember(std::vector{s}, action, a == 2 ? 1 + s : 0, std::vector{-s}, a == 2);
+  }
+  Team team(1);
+  for (int n = 0; n < 1500; ++n) agent.update(team);
+
+  // Q(1, 2) = 2, so Q(-1, other) = 1 and Q(1, other) = 0.5; Q(-1, 2) = 0
+  const MlpShape shape = agent.policy().networks[0].shape;
+  for (const double s : {-1.0, 1.0}) {
+    Vec q(4);
+    for (const auto& network : agent.policy().networks) {
+      const Vec out = reference::mlp(shape, reference::to_double(network.parameters), {s});
+      for (int a = 0; a < 4; ++a)
+        q[a] += mean_of({out.begin() + a * 5, out.begin() + a * 5 + 5}) / 2;
+    }
+    for (int a = 0; a < 4; ++a)
+      EXPECT_NEAR(q[a], a == 2 ? 1 + s : (s < 0 ? 1 : 0.5), 0.1) << s << " " << a;
+  }
+}
+
+}  // namespace
+}  // namespace ovde
