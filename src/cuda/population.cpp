@@ -90,6 +90,8 @@ cuda::Exploring exploring(const AgentOptions& options) {
     case Behaviour::ovd:
       out.behaviour = cuda::Behaviour::ovd;
       break;
+    case Behaviour::information:  // refused by check_fits()
+      break;
   }
   switch (options.algorithm.current_return) {
     case CurrentReturn::gaussian:
