@@ -49,8 +49,6 @@ void check_fits(const AgentOptions& options) {
   }
   const LearnerOptions& learner = options.learner;
   if (learner.head != CriticHead::qr)
-    throw InputError("critic.head must be qr on a GPU; use --device cpu for others");
-  if (learner.head != CriticHead::qr)
     throw InputError("critic.head iqn runs on the CPU only (--device cpu); on a GPU: qr");
   const auto check = [](const char* what, int most, int is) {
     if (is > most) refuse(what, most, is);

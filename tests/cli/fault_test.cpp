@@ -86,7 +86,7 @@ TEST(Faults, AFullDiskStopsTheRunAndItCanBeResumed) {
   EXPECT_EQ(full.code, 1) << full.err;
   expect_words(full.err, {"ovde: cannot write disk/run/", "No space left on device"});
 
-  const Outcome again = program.shell("mount -o remount,size=60m none disk; timeout -s INT 1 " +
+  const Outcome again = program.shell("mount -o remount,size=60m none disk; timeout -s INT 3 " +
                                       kOvde + "train --resume disk/run");
   expect_words(again.err, {"interrupted"});
   program.shell("umount disk");
@@ -105,7 +105,8 @@ TEST(Faults, StatusIsATable) {
   expect_words(table.out, {"run", "task", "state", "epoch", "return", "steps/s", "time left",
                            "finished", "interrupted", "3/3", "unreadable", "bad/config.toml"});
   const Outcome alive = program.shell(kOvde + kSmall + "--out alive --epochs 100000 >x & pid=$!; " +
-                                      "sleep 0.4; " + kOvde + "status alive; kill -9 $pid");
+                                      "until [ -s alive/progress.csv ]; do sleep 0.1; done; " +
+                                      kOvde + "status alive; kill -9 $pid");
   expect_words(alive.out, {"alive  ", "/100000"});
   EXPECT_EQ(program.run("status nowhere").code, 2);
 }
