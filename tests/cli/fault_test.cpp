@@ -86,7 +86,7 @@ TEST(Faults, AFullDiskStopsTheRunAndItCanBeResumed) {
   EXPECT_EQ(full.code, 1) << full.err;
   expect_words(full.err, {"ovde: cannot write disk/run/", "No space left on device"});
 
-  const Outcome again = program.shell("mount -o remount,size=60m none disk; timeout -s INT 3 " +
+  const Outcome again = program.shell("mount -o remount,size=60m none disk; timeout -s INT 2 " +
                                       kOvde + "train --resume disk/run");
   expect_words(again.err, {"interrupted"});
   program.shell("umount disk");
