@@ -18,9 +18,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
   const float* parameters = agent.actor.parameters;
   const float alpha = agent.progress->alpha;
   begin_backward(tile, parameters, shape);
-  load_active(
-      tile, shape.layers - 1,
-      agent.actor_trace.active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
+  load_active(tile, shape.layers - 1,
+              agent.actor_active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
 
   const float *first = agent.value[0], *second = agent.value[1];
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
@@ -40,7 +39,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     return raw >= kMinLogStd && raw <= kMaxLogStd ? (du * spread - alpha) / batch : 0.0f;
   };
   constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
-  const int stride = (outputs + 15) & ~15, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int stride = stride_of_deltas(outputs), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   float* delta = agent.actor_trace.delta[shape.layers - 1];
   float values[kEach];
 #pragma unroll

@@ -93,7 +93,7 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
     }
   }
 
-  const int stride = (n + 15) & ~15;
+  const int stride = stride_of_deltas(n);
   float* delta = agent.critic_trace[k].delta[agent.critic_shape.layers - 1];
   float* losses = agent.critic_loss[k];
 #pragma unroll

@@ -54,52 +54,38 @@ Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, cons
     if (l < shape.layers - 1) trace.hidden[l] = arena.take(rows * width);
     trace.delta[l] = arena.take(rows * width);
   }
-  trace.active = reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * Tile<1>::kActiveWords));
   return trace;
 }
 
 Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
-  Agent agent{};
-  agent.actor_shape = spec.actor;
-  agent.critic_shape = spec.critic;
-  agent.observations = spec.observations;
-  agent.actions = spec.actions;
-  agent.quantiles = spec.quantiles;
-  agent.batch = spec.batch;
-  agent.distributional = spec.distributional;
-  agent.discount = spec.discount;
-  agent.polyak = spec.polyak;
-  agent.learning_rate = spec.learning_rate;
-  agent.beta1 = spec.beta1;
-  agent.beta2 = spec.beta2;
-  agent.epsilon = spec.epsilon;
+  Agent agent{spec};
   agent.log_beta1 = std::log(double{spec.beta1});
   agent.log_beta2 = std::log(double{spec.beta2});
-  agent.seed = spec.seed;
-  agent.exploring = spec.exploring;
   agent.replay_stride = 2 * spec.observations + spec.actions + 2;
   agent.progress = progress;
 
-  agent.actor = take_network(arena, spec.actor);
-  for (Network& critic : agent.critic) critic = take_network(arena, spec.critic);
+  agent.actor = take_network(arena, spec.actor_shape);
+  for (Network& critic : agent.critic) critic = take_network(arena, spec.critic_shape);
   agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
   const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
-  const int stride = spec.critic.layer[0].stride;
+  const int stride = spec.critic_shape.layer[0].stride;
   agent.state_action = arena.take(rows * stride);
   for (float** p : {&agent.reward, &agent.continues, &agent.log_probability,
                     &agent.next_log_probability, &agent.actor_loss})
     *p = arena.take(rows);
   for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std, &agent.next_action})
     *p = arena.take(rows * spec.actions);
-  agent.actor_trace = take_trace(arena, spec.actor, rows, agent.state_action, stride);
+  agent.actor_trace = take_trace(arena, spec.actor_shape, rows, agent.state_action, stride);
+  agent.actor_active =
+      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * Tile<1>::kActiveWords));
   for (int k = 0; k < 2; ++k) {
     agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
     agent.quantiles_at_new[k] = arena.take(rows * spec.quantiles);
     agent.value[k] = arena.take(rows);
     agent.critic_loss[k] = arena.take(rows);
     agent.action_gradient[k] = arena.take(rows * spec.actions);
-    agent.critic_trace[k] = take_trace(arena, spec.critic, rows, agent.state_action, stride);
+    agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride);
   }
   return agent;
 }
@@ -184,8 +170,10 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   plan.rows = agents <= 8 ? 32 : agents <= 16 ? 64 : 128;
   plan.exact = exact;
   plan.split = agents <= 4;
-  plan.actor_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.actor); });
-  plan.critic_tiles = largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic); });
+  plan.actor_tiles =
+      largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.actor_shape); });
+  plan.critic_tiles =
+      largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic_shape); });
   return plan;
 }
 

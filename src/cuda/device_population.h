@@ -15,17 +15,6 @@
 
 namespace ovde::cuda {
 
-// One agent as it is set up.
-struct AgentSpec {
-  NetworkShape actor, critic;
-  int observations, actions, quantiles, batch;
-  bool distributional;
-  float discount, polyak, learning_rate, beta1, beta2, epsilon;
-  std::uint64_t seed;
-  Exploring exploring;
-  std::int64_t replay_rows;
-};
-
 struct DeviceMemory {
   std::size_t free, total;
 };

@@ -40,7 +40,6 @@ struct Trace {
   const float* input;  // of the first layer
   int input_stride;
   float* hidden[kMostHidden];
-  std::uint32_t* active;          // which units of them were above zero, as the tiles note it
   float* delta[kMostHidden + 1];  // gradient of what each layer puts out
 };
 
@@ -69,15 +68,20 @@ struct Progress {
   std::uint64_t first_bad;
 };
 
-struct Agent {
+// What an agent is made of and what never changes of it.
+struct AgentSpec {
   NetworkShape actor_shape, critic_shape;
-  Network actor, critic[2];
   int observations, actions, quantiles, batch;
   bool distributional;
   float discount, polyak, learning_rate, beta1, beta2, epsilon;
-  double log_beta1, log_beta2;
   std::uint64_t seed;
   Exploring exploring;
+  std::int64_t replay_rows;
+};
+
+struct Agent : AgentSpec {
+  Network actor, critic[2];
+  double log_beta1, log_beta2;
 
   float* replay;  // rows as agent/replay.h keeps them
   int replay_stride;
@@ -92,6 +96,7 @@ struct Agent {
   float *value[2], *action_gradient[2];  // their mean, and its gradient
   float *critic_loss[2], *actor_loss;    // of each row
   Trace actor_trace, critic_trace[2];
+  std::uint32_t* actor_active;  // the actor's hidden units above zero, as the tiles note them
 };
 
 }  // namespace ovde::cuda

@@ -85,9 +85,8 @@ __device__ void current_policy(Tile<kSize>& tile, const Agent& agent, int first_
   }
 
   forward<kExact>(tile, parameters, agent.actor_shape, first_sample, agent.actor_trace.hidden);
-  save_active(
-      tile, agent.actor_shape.layers - 1,
-      agent.actor_trace.active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
+  save_active(tile, agent.actor_shape.layers - 1,
+              agent.actor_active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
   float *action_out = agent.action, *spread_out = agent.spread, *raw_out = agent.raw_log_std;
   sample_actions(tile, agent, first_sample, kActorNoise, agent.log_probability,
                  [=](int s, int d, float action, float spread, float raw_log_std) {

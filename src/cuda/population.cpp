@@ -126,9 +126,9 @@ AgentSpec agent_spec(const AgentOptions& options) {
   check_fits(options);
   const LearnerOptions& learner = options.learner;
   AgentSpec spec{};
-  spec.actor =
+  spec.actor_shape =
       network_shape(MlpShape(learner.observation_size, learner.hidden, 2 * learner.action_size));
-  spec.critic = network_shape(
+  spec.critic_shape = network_shape(
       MlpShape(learner.observation_size + learner.action_size, learner.hidden, learner.quantiles));
   spec.observations = learner.observation_size;
   spec.actions = learner.action_size;
@@ -246,7 +246,7 @@ class Population final : public GpuPopulation {
   double bytes_per_update() const override {
     double floats = 0;
     for (const AgentSpec& spec : specs_) {
-      floats += 8.0 * (spec.actor.size + 2 * spec.critic.size);
+      floats += 8.0 * (spec.actor_shape.size + 2 * spec.critic_shape.size);
       floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
     }
     return floats * sizeof(float);

@@ -77,7 +77,7 @@ __device__ void step_tile(const Agent& agent, const Network& net, const Trace& t
   const LayerShape layer = shape.layer[l];
   const AdamStep adam(agent);
   const float* delta = trace.delta[l];
-  const int delta_stride = (layer.outputs + 15) & ~15;
+  const int delta_stride = stride_of_deltas(layer.outputs);
   const float* input = l == 0 ? trace.input : trace.hidden[l - 1];
   const int input_stride = l == 0 ? trace.input_stride : layer.stride;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

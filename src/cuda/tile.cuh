@@ -50,6 +50,9 @@ struct Tile {
   }
 };
 
+// How far apart the rows of a layer's deltas lie in memory.
+__device__ inline int stride_of_deltas(int outputs) { return (outputs + 15) & ~15; }
+
 // ---- instructions
 
 __device__ inline void copy_async(float* to, const float* from, bool valid) {

@@ -12,19 +12,9 @@ namespace ovde {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-Population runs_in(const fs::path& folder) {
-  if (auto population = read_population(folder)) return *std::move(population);
-  check_run_folder(folder);
-  const Config config = read_config(folder);
-  return {config, {config.seed}};
-}
-
-}  // namespace
-
 StudyResults results_of_run(const fs::path& folder) {
-  const Population there = runs_in(folder);
+  if (!holds_population(folder)) check_run_folder(folder);
+  const Population there = read_runs(folder).value();
   StudyResults out;
   CellResult result;
   result.cell = {.row = there.config.task,

@@ -100,14 +100,6 @@ class CellSink final : public ProgressSink {
   Board& board_;
 };
 
-// What an earlier process left; nullopt where it left nothing that can go on.
-std::optional<Population> runs_in(const fs::path& folder) {
-  if (auto population = read_population(folder)) return population;
-  if (!fs::exists(folder / "config.toml")) return std::nullopt;
-  const Config config = read_config(folder);
-  return Population{config, {config.seed}};
-}
-
 // Whether the plan asks for the seeds that are there and more. A single run is not the folder of a
 // population and cannot become one.
 bool may_grow(const Job& job, const Population& there) {
@@ -134,7 +126,7 @@ void check_same_runs(const Job& job, const Population& there) {
 // The cell as a run: what is left of one that is there, otherwise a new one.
 RunPlan plan_cell(const Job& job, const StudyRequest& request) {
   const fs::path folder = request.out / job.cell.folder;
-  const auto there = runs_in(folder);
+  const auto there = read_runs(folder);
   if (!there) return plan_new_run(job.config, job.cell.seeds, folder, request.command);
   check_same_runs(job, *there);
   if (there->seeds != job.cell.seeds)
@@ -156,20 +148,20 @@ void work(const StudyRequest& request, int threads, Board& board) {
 
 // ---- on a GPU
 
-// Cells that are trained together.
-struct Member {
+// A cell with the agents of it that are left.
+struct PlannedCell {
   const Job* job;
   RunPlan plan;
+  std::vector<AgentOptions> agents;
 };
-using Group = std::vector<Member>;
+using Group = std::vector<PlannedCell>;  // cells that are trained together
 
 // Past this, a population on one GPU takes as long as two after each other.
 constexpr std::size_t kMostAgentsTogether = 512;
 
 std::vector<AgentOptions> agents_of(const Group& group) {
   std::vector<AgentOptions> all;
-  for (const Member& member : group)
-    std::ranges::copy(agents_left(member.plan), std::back_inserter(all));
+  for (const PlannedCell& cell : group) std::ranges::copy(cell.agents, std::back_inserter(all));
   return all;
 }
 
@@ -178,16 +170,14 @@ std::vector<Group> group_cells(const StudyRequest& request, Board& board) {
   std::vector<Group> groups;
   while (const Job* job = board.take()) {
     try {
-      Member member{job, plan_cell(*job, request)};
+      RunPlan plan = plan_cell(*job, request);
+      auto agents = agents_left(plan);
       const auto fits = std::ranges::find_if(groups, [&](const Group& group) {
         return in_step(group.front().job->config, job->config) &&
-               agents_of(group).size() + job->cell.seeds.size() <= kMostAgentsTogether;
+               agents_of(group).size() + agents.size() <= kMostAgentsTogether;
       });
-      if (fits == groups.end()) {
-        groups.push_back({std::move(member)});
-      } else {
-        fits->push_back(std::move(member));
-      }
+      Group& group = fits != groups.end() ? *fits : groups.emplace_back();
+      group.push_back({job, std::move(plan), std::move(agents)});
     } catch (const std::exception& error) {
       board.failed(*job, request.out / job->cell.folder, error.what());
     }
@@ -204,13 +194,13 @@ void train_group(const Group& group, const StudyRequest& request, Board& board) 
   std::list<OpenRun> open;
   std::vector<OpenRun*> runs;
   std::vector<const Job*> jobs;
-  for (const Member& member : group) {
+  for (const PlannedCell& cell : group) {
     try {
-      open.emplace_back(member.plan, sinks.emplace_back(*member.job, board));
+      open.emplace_back(cell.plan, sinks.emplace_back(*cell.job, board));
       runs.push_back(&open.back());
-      jobs.push_back(member.job);
+      jobs.push_back(cell.job);
     } catch (const std::exception& error) {
-      fail(*member.job, error);
+      fail(*cell.job, error);
     }
   }
   const auto failures = train_in_lockstep(runs, request.gpu, request.threads,
@@ -328,7 +318,7 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   std::erase_if(jobs, [&](const Job& job) {
     if (!is_cell_finished(request.out, job.cell)) return false;
     try {
-      check_same_runs(job, runs_in(request.out / job.cell.folder).value());
+      check_same_runs(job, read_runs(request.out / job.cell.folder).value());
     } catch (const std::exception&) {
       return false;  // reported when its turn comes
     }

@@ -30,15 +30,15 @@ RunSummary summary_of_finished(const fs::path& folder, const Config& config) {
 
 // What the folder is the run of.
 Population runs_in(const fs::path& folder) {
-  if (auto population = read_population(folder)) return *std::move(population);
-  check_run_folder(folder);
-  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-  if (holds_population(above)) {
-    throw InputError(fmt::format("{} is one agent of a population; resume all of it: {}",
-                                 folder.string(), above.string()));
+  if (!holds_population(folder)) {
+    check_run_folder(folder);
+    const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
+    if (holds_population(above)) {
+      throw InputError(fmt::format("{} is one agent of a population; resume all of it: {}",
+                                   folder.string(), above.string()));
+    }
   }
-  const Config config = read_config(folder);
-  return {config, {config.seed}};
+  return read_runs(folder).value();
 }
 
 // The folder of a new run is made before it is locked.

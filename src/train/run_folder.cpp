@@ -164,4 +164,11 @@ std::optional<Population> read_population(const fs::path& folder) {
   return population;
 }
 
+std::optional<Population> read_runs(const fs::path& folder) {
+  if (auto population = read_population(folder)) return population;
+  if (!fs::exists(folder / kConfigFile)) return std::nullopt;
+  const Config config = read_config(folder);
+  return Population{config, {config.seed}};
+}
+
 }  // namespace ovde

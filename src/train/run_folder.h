@@ -51,5 +51,7 @@ void write_population(const std::filesystem::path& folder, const Population& pop
 // nullopt where there is no population.
 std::optional<Population> read_population(const std::filesystem::path& folder);
 bool holds_population(const std::filesystem::path& folder);
+// A single run is a population of one; nullopt where there is neither.
+std::optional<Population> read_runs(const std::filesystem::path& folder);
 
 }  // namespace ovde
