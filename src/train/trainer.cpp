@@ -24,7 +24,7 @@ class Schedule {
     int next = -1;
     for (int i = 0; i < static_cast<int>(places_.size()); ++i) {
       const Place& place = places_[i];
-      if (!place.is_left() || place.busy) continue;
+      if (place.busy || !place.is_left()) continue;  // a busy one is somebody's, even to look at
       if (next < 0 || place.member->epochs_done() < places_[next].member->epochs_done()) next = i;
     }
     if (next >= 0) places_[next].busy = true;
