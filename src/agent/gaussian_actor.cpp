@@ -26,6 +26,7 @@ GaussianActor::GaussianActor(const LearnerOptions& options)
       polyak_(options.polyak),
       network_({options.observation_size, options.hidden, 2 * options.action_size}, options.batch,
                options.distributional),
+      log_alpha_{std::log(options.temperature)},
       sampled_(options.action_size, options.batch),
       next_(options.action_size, options.batch) {
   initialise_actor(options, network_);

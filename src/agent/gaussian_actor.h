@@ -36,7 +36,7 @@ class GaussianActor final : public Actor {
   AdamOptions adam_;
   float polyak_;
   BatchNetwork network_;
-  std::array<float, 3> log_alpha_{};  // value and its two moments
+  std::array<float, 3> log_alpha_;  // value and its two moments
   float alpha_ = 1;
 
   SampledActions sampled_, next_;

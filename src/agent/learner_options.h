@@ -42,6 +42,7 @@ struct LearnerOptions {
   int batch = 256;
   float discount = 0.99f;
   float polyak = 5e-3f;
+  float temperature = 1;  // of a Gaussian policy, before the first update
   AdamOptions adam;
   std::uint64_t seed = 0;
 };

@@ -253,6 +253,12 @@ ConfigTable train_table() {
             .help = "share of the new parameters in each step of the target networks",
             .low = 1e-6,
             .high = 1}},
+          {{.name = "temperature",
+            .standard = 1.0,
+            .help = "weight of the policy's entropy before the first update, learnt from there on; "
+                    "td3, ovde_td3 and ids have none",
+            .low = 1e-6,
+            .high = 1e6}},
           {{.name = "precision",
             .standard = std::string("tf32"),
             .help = "products of matrices on a GPU: `tf32`, of numbers rounded to 11 significant "

@@ -56,6 +56,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.batch = config.train.integer("batch");
   learner.discount = static_cast<float>(config.train.number("discount"));
   learner.polyak = static_cast<float>(config.train.number("polyak"));
+  learner.temperature = static_cast<float>(config.train.number("temperature"));
   learner.adam.learning_rate = static_cast<float>(config.train.number("learning_rate"));
   learner.seed = seed;
 

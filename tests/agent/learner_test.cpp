@@ -147,6 +147,30 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{true, 37, 2, 2, 20, "DsacRndOddBatch", PolicyKind::gaussian, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
+double log_temperature(Learner& learner) {
+  for (const auto& [name, values] : learner.state().arrays) {
+    if (name == "log_alpha") return values[0];
+  }
+  return std::nan("");
+}
+
+TEST(Update, TheTemperatureIsLearntFromWhereItIsToldToStart) {
+  LearnerOptions options = options_of({true, 8, 2, 2, 5, ""});
+  Learner standard(options);
+  EXPECT_EQ(log_temperature(standard), 0);
+
+  options.temperature = 0.05f;
+  Learner learner(options);
+  EXPECT_FLOAT_EQ(log_temperature(learner), std::log(0.05));
+  const Replay replay = filled_replay(2, 2, 100);
+  LearnerReference reference(learner);
+  Team team(1);
+  learner.update(replay, team);
+  reference.update(replay);
+  EXPECT_NEAR(log_temperature(learner), (*reference.array("log_alpha"))[0], 1e-6);
+  EXPECT_NE(log_temperature(learner), std::log(0.05f));
+}
+
 // Adam's first step is lr * sign(gradient): with the default epsilon the parameters whose gradient
 // is not lost in rounding agree too.
 TEST(Update, FollowsTheReferenceWithDefaultOptions) {

@@ -159,7 +159,7 @@ TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
             "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
             "steps_per_epoch, "
             "warmup_steps, eval_steps, batch, replay, discount, learning_rate, polyak, "
-            "precision");
+            "temperature, precision");
   EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
             std::string::npos);
   EXPECT_EQ(refusal("train.batch=0"),
