@@ -16,6 +16,7 @@ if(OVDE_CUDA AND OVDE_NVCC)
   set(OVDE_HAS_CUDA ON)
 endif()
 
+target_sources(ovde_core PRIVATE src/cuda/explorer_draws.cpp)
 if(OVDE_HAS_CUDA)
   file(GLOB CUDA_SOURCES CONFIGURE_DEPENDS src/cuda/*.cu)
   # its own target: the compiler flags of the rest are not nvcc's

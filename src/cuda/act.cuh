@@ -11,10 +11,12 @@ namespace ovde::cuda {
 // What the agents see and answer, in memory that host and device share; arrays of `agents` rows.
 struct ActExchange {
   int agents;
-  int observations, actions, samples;  // length of a row: the largest of any agent
+  int observations, actions, samples, fractions;  // length of a row: the largest of any agent
+  int together;  // samples of an explorer that are worked on side by side
   // in
   const float* observation;
   const double* explorer_noise;  // standard normal numbers for an explorer's samples
+  const float* fraction;         // numbers U(0, 1) for the random fractions of its critics
   const bool* plain;             // without an explorer
   // out: the policy's Gaussian before the squash, and its mean as the explorer moves it
   double *mean, *std, *moved;
@@ -22,5 +24,7 @@ struct ActExchange {
 };
 
 void enqueue_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream);
+// What follows where an explorer's critics have random fractions.
+void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream);
 
 }  // namespace ovde::cuda

@@ -12,14 +12,15 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kSize>();
+  auto& tile = shared_as<NetworkTile<kSize>>();
   const int actions = agent.actions, outputs = 2 * actions, batch = agent.batch;
   const NetworkShape& shape = agent.actor_shape;
   const float* parameters = agent.actor.parameters;
   const float alpha = agent.progress->alpha;
   begin_backward(tile, parameters, shape);
-  load_active(tile, shape.layers - 1,
-              agent.actor_active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
+  load_active(
+      tile, shape.layers - 1,
+      agent.actor_active + first_sample / Tile<kSize>::kRows * NetworkTile<kSize>::kActiveWords);
 
   const float *first = agent.value[0], *second = agent.value[1];
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];

@@ -1,45 +1,11 @@
-// The critics: their loss against the targets with its gradient, and their values at new actions.
+// The critics with fixed fractions: their loss against the targets with its gradient, and their
+// values at new actions.
+#include "cuda/critics.cuh"
 #include "cuda/kernels.cuh"
-#include "cuda/network.cuh"
 
 namespace ovde::cuda {
 
 namespace {
-
-// One step of the temperature on -log_alpha * (log pi + H), with the target entropy H = -dim(A);
-// every block of an agent computes the same, one of them writes it down. The log-probabilities are
-// summed in a fixed order. Ends with every thread done.
-template <int kSize>
-__device__ float next_temperature(Tile<kSize>& tile, const Agent& agent, bool write) {
-  const Progress& progress = *agent.progress;
-  constexpr int kSummands = 256;  // the same for every size of tile
-  float* sums = &tile.x[0][0];    // not in use yet
-  float sum = 0;
-  for (int s = threadIdx.x; s < agent.batch && threadIdx.x < kSummands; s += kSummands)
-    sum += agent.log_probability[s];
-  sum = sum_of_warp(sum);
-  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
-  __syncthreads();
-  sum = 0;
-  for (int w = 0; w < kSummands / 32; ++w) sum += sums[w];
-  __syncthreads();
-
-  const float gradient = -(sum / agent.batch - agent.actions);
-  const float first =
-      progress.log_alpha[1] + (1 - agent.beta1) * (gradient - progress.log_alpha[1]);
-  const float second =
-      progress.log_alpha[2] + (1 - agent.beta2) * (gradient * gradient - progress.log_alpha[2]);
-  const float value =
-      progress.log_alpha[0] -
-      progress.adam_step * first / (sqrtf(second) * progress.adam_root + agent.epsilon);
-  if (write && threadIdx.x == 0) {
-    agent.progress->next_log_alpha[0] = value;
-    agent.progress->next_log_alpha[1] = first;
-    agent.progress->next_log_alpha[2] = second;
-    agent.progress->alpha = expf(value);
-  }
-  return expf(value);
-}
 
 // x: z in columns 0 .. N - 1. Leaves the gradient of the loss there, zero up to column 32, and the
 // loss of each row. A warp has whole rows: nobody else reads or writes them.
@@ -113,8 +79,8 @@ template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kSize>();
+  if (agent.iqn || first_sample >= agent.batch) return;
+  auto& tile = shared_as<NetworkTile<kSize>>();
   const float* parameters = agent.critic[k].parameters;
   const NetworkShape& shape = agent.critic_shape;
   begin_forward(tile, parameters, shape);
@@ -138,8 +104,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     new_actions_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kSize>();
+  if (agent.iqn || first_sample >= agent.batch) return;
+  auto& tile = shared_as<NetworkTile<kSize>>();
   const int observations = agent.observations, actions = agent.actions, n = agent.quantiles;
   const float* parameters = agent.critic[k].parameters;
   const NetworkShape& shape = agent.critic_shape;
@@ -165,15 +131,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   });
   backward<kExact>(tile, parameters, shape, first_sample, nullptr);
 
-  // d Q / d a: the first layer's weights at the action's inputs, transposed
-  const LayerShape layer = shape.layer[0];
-  const float* weights = parameters + layer.weights + threadIdx.x * layer.stride + observations;
-  for (int d = 0; d < actions && threadIdx.x < kMostWidth; ++d) {
-    tile.weights[d * kActivationStride + threadIdx.x] =
-        threadIdx.x < layer.outputs ? __ldg(weights + d) : 0.0f;
-  }
-  __syncthreads();
-  narrow_product<kExact>(tile, actions, multiple_of_32(layer.outputs), nullptr);
+  to_actions<kExact>(tile, parameters, shape.layer[0], observations, actions);
   float* gradient = agent.action_gradient[k];
   for_each_row<kSize>([&](int r, int i) {
     if (i < actions) gradient[(first_sample + r) * actions + i] = tile.x[r][i];

@@ -8,8 +8,8 @@
 
 #include "cuda/act.cuh"
 #include "cuda/check.h"
+#include "cuda/iqn.cuh"
 #include "cuda/kernels.cuh"
-#include "cuda/tile.cuh"
 
 namespace ovde::cuda {
 
@@ -18,6 +18,7 @@ namespace {
 constexpr int kAlign = 64;       // floats: 256 bytes
 constexpr int kRowsAlign = 128;  // rows of a batch: the largest tile
 constexpr int kUpdatesPerGraph = 20;
+constexpr int kMostTogether = 16;   // samples of an explorer
 constexpr int kSmallestGroup = 12;  // agents that are worth a branch of their own
 
 std::size_t aligned(std::size_t floats) { return (floats + kAlign - 1) / kAlign * kAlign; }
@@ -39,9 +40,8 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-Network take_network(Arena& arena, const NetworkShape& shape) {
-  return {arena.take(shape.size), arena.take(shape.size), arena.take(shape.size),
-          arena.take(shape.size)};
+Network take_network(Arena& arena, int size) {
+  return {arena.take(size), arena.take(size), arena.take(size), arena.take(size)};
 }
 
 Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, const float* input,
@@ -57,6 +57,51 @@ Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, cons
   return trace;
 }
 
+IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples,
+                        std::size_t rows) {
+  IqnTrace trace{};
+  const int gate = shape.feature_layers, merge = gate + 1;
+  for (int l = 0; l <= merge; ++l) {
+    const auto width = static_cast<std::size_t>(rounded_up(shape.layer[l].outputs, 16));
+    trace.by_gain[l] = arena.take(samples * width);
+    trace.by_shift[l] = arena.take(samples * width);
+    if (l < gate) {
+      trace.features[l] = arena.take(samples * width);
+      trace.feature_normal[l] = arena.take(samples * width);
+    } else if (l == gate) {
+      trace.gated = arena.take(rows * width);
+    }
+    trace.delta[l] = arena.take((l < gate ? samples : rows) * width);
+  }
+  trace.gate = trace.delta[gate];
+  trace.by_value = arena.take(samples);
+  return trace;
+}
+
+// What critics with random fractions need besides.
+void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
+  const auto rows = static_cast<std::size_t>(rounded_up(agent.batch * agent.quantiles, kRowsAlign));
+  agent.next_state_action = arena.take(samples * agent.state_action_stride);
+  agent.next_weights = arena.take(rows);
+  agent.weights_at_new = arena.take(rows);
+  agent.cosines = arena.take(rows * kCosines);
+  for (IqnTrace& trace : agent.iqn_trace)
+    trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
+
+  IqnActing& acting = agent.acting;
+  const int asked = std::max(agent.exploring.samples, 1);
+  acting.explores = reinterpret_cast<int*>(arena.take(1));
+  acting.head = arena.take(2 * agent.actions);
+  acting.input = arena.take(agent.state_action_stride);
+  acting.weights = arena.take(agent.quantiles);
+  acting.m = reinterpret_cast<double*>(arena.take(2 * asked));
+  acting.by_quantile = arena.take(std::size_t{2} * asked * agent.quantiles);
+  for (int k = 0; k < 2; ++k) {
+    acting.values[k] = arena.take(agent.quantiles);
+    acting.by_action[k] = arena.take(std::size_t{1} * asked * agent.actions);
+  }
+}
+
 Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   Agent agent{spec};
   agent.log_beta1 = std::log(double{spec.beta1});
@@ -64,12 +109,12 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   agent.replay_stride = 2 * spec.observations + spec.actions + 2;
   agent.progress = progress;
 
-  agent.actor = take_network(arena, spec.actor_shape);
-  for (Network& critic : agent.critic) critic = take_network(arena, spec.critic_shape);
+  agent.actor = take_network(arena, spec.actor_shape.size);
+  for (Network& critic : agent.critic) critic = take_network(arena, spec.critic_size);
   agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
   const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
-  const int stride = spec.critic_shape.layer[0].stride;
+  const int stride = spec.state_action_stride;
   agent.state_action = arena.take(rows * stride);
   for (float** p : {&agent.reward, &agent.continues, &agent.log_probability,
                     &agent.next_log_probability, &agent.actor_loss})
@@ -78,7 +123,7 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
     *p = arena.take(rows * spec.actions);
   agent.actor_trace = take_trace(arena, spec.actor_shape, rows, agent.state_action, stride);
   agent.actor_active =
-      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * Tile<1>::kActiveWords));
+      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
   for (int k = 0; k < 2; ++k) {
     agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
     agent.quantiles_at_new[k] = arena.take(rows * spec.quantiles);
@@ -87,6 +132,7 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
     agent.action_gradient[k] = arena.take(rows * spec.actions);
     agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride);
   }
+  if (spec.iqn) lay_out_iqn(agent, arena, rows);
   return agent;
 }
 
@@ -120,16 +166,19 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
   for (int s = threadIdx.x; s < agent.batch; s += 128) {
     const float *first = agent.quantiles_at_new[0] + s * n,
                 *second = agent.quantiles_at_new[1] + s * n;
+    const auto weight = [&](int i) {
+      return agent.iqn ? double{agent.weights_at_new[s * n + i]} : 1.0;
+    };
     double mean = 0, disagreement = 0, spread = 0;
     for (int i = 0; i < n; ++i) {
       const double difference = (double{first[i]} - second[i]) / 2;
-      mean += (double{first[i]} + second[i]) / 2;
-      disagreement += difference * difference;
+      mean += weight(i) * (double{first[i]} + second[i]) / 2;
+      disagreement += weight(i) * difference * difference;
     }
     mean /= n;
     for (int i = 0; i < n; ++i) {
       const double deviation = (double{first[i]} + second[i]) / 2 - mean;
-      spread += deviation * deviation;
+      spread += weight(i) * deviation * deviation;
     }
     total[0] += mean;
     total[1] += sqrt(disagreement / n);
@@ -148,9 +197,17 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
 // updated.
 void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   evaluate_policies(plan, agents, stream);
-  differentiate_critics(plan, agents, stream);
-  step_critics(plan, agents, stream);
-  evaluate_new_actions(plan, agents, stream);
+  if (plan.fixed_agents > 0) {
+    differentiate_critics(plan, agents, stream);
+    step_critics(plan, agents, stream);
+    evaluate_new_actions(plan, agents, stream);
+  }
+  if (plan.random_agents > 0) {
+    evaluate_iqn_targets(plan, agents, stream);
+    differentiate_iqn_critics(plan, agents, stream);
+    step_iqn_critics(plan, agents, stream);
+    evaluate_iqn_new_actions(plan, agents, stream);
+  }
   differentiate_actor(plan, agents, stream);
   step_actor(plan, agents, stream);
 }
@@ -174,6 +231,11 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
       largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.actor_shape); });
   plan.critic_tiles =
       largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic_shape); });
+  plan.random_agents = static_cast<int>(std::ranges::count_if(specs, &AgentSpec::iqn));
+  plan.fixed_agents = plan.agents - plan.random_agents;
+  plan.fractions = largest(specs, [](const AgentSpec& s) { return s.iqn ? s.quantiles : 0; });
+  plan.iqn_tiles =
+      largest(specs, [](const AgentSpec& s) { return s.iqn ? parameter_tiles(s.iqn_shape) : 0; });
   return plan;
 }
 
@@ -231,7 +293,8 @@ struct DevicePopulation::Impl {
   ValueMeans* means = nullptr;
   cudaGraphExec_t one = nullptr, many = nullptr;
 
-  std::unique_ptr<Shared<float>> observation;
+  bool iqn_explorers = false;
+  std::unique_ptr<Shared<float>> observation, fraction;
   std::unique_ptr<Shared<double>> noise, mean, std, moved, m;
   std::unique_ptr<Shared<bool>> plain;
   ActExchange act_exchange{};
@@ -272,7 +335,13 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
   exchange.observations = largest(specs, [](const AgentSpec& s) { return s.observations; });
   exchange.actions = largest(specs, [](const AgentSpec& s) { return s.actions; });
   exchange.samples = largest(specs, [](const AgentSpec& s) { return s.exploring.samples; });
+  const auto asked = [](const AgentSpec& s) {
+    return s.iqn && s.exploring.behaviour != Behaviour::gaussian ? s.quantiles : 0;
+  };
+  exchange.fractions = largest(specs, asked);
+  iqn_explorers = std::ranges::any_of(specs, asked);
   observation = std::make_unique<Shared<float>>(count * exchange.observations);
+  fraction = std::make_unique<Shared<float>>(count * exchange.fractions);
   noise = std::make_unique<Shared<double>>(count * exchange.samples);
   plain = std::make_unique<Shared<bool>>(count);
   mean = std::make_unique<Shared<double>>(count * exchange.actions);
@@ -281,17 +350,22 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
   m = std::make_unique<Shared<double>>(count);
   exchange.observation = observation->host();
   exchange.explorer_noise = noise->host();
+  exchange.fraction = fraction->host();
   exchange.plain = plain->host();
   exchange.mean = mean->host();
   exchange.std = std->host();
   exchange.moved = moved->host();
   exchange.m = m->host();
+  const int smallest = std::ranges::min(specs, {}, &AgentSpec::batch).batch;
   act_exchange = {count,
                   exchange.observations,
                   exchange.actions,
                   exchange.samples,
+                  exchange.fractions,
+                  std::min({exchange.samples, smallest, kMostTogether}),
                   observation->device(),
                   noise->device(),
+                  fraction->device(),
                   plain->device(),
                   mean->device(),
                   std->device(),
@@ -338,9 +412,8 @@ cudaGraphExec_t DevicePopulation::Impl::capture(int updates) const {
 const float* DevicePopulation::Impl::array(ArrayId id, std::size_t size) const {
   const Agent& agent = agents[id.agent];
   const Network& net = id.network == 0 ? agent.actor : agent.critic[id.network - 1];
-  const NetworkShape& shape = id.network == 0 ? agent.actor_shape : agent.critic_shape;
-  if (size != static_cast<std::size_t>(shape.size))
-    throw Error("CUDA: an array of the wrong length");
+  const int length = id.network == 0 ? agent.actor_shape.size : agent.critic_size;
+  if (size != static_cast<std::size_t>(length)) throw Error("CUDA: an array of the wrong length");
   const float* arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
   return arrays[id.array];
 }
@@ -428,6 +501,8 @@ const DevicePopulation::Exchange& DevicePopulation::exchange() const { return im
 
 void DevicePopulation::act() {
   enqueue_act(impl_->device_agents, impl_->act_exchange, impl_->stream);
+  if (impl_->iqn_explorers)
+    enqueue_iqn_act(impl_->device_agents, impl_->act_exchange, impl_->stream);
   wait();
 }
 

@@ -70,9 +70,10 @@ class DevicePopulation {
 
   // Rows of observations, in and out; see ActExchange. Fill, call act(), read.
   struct Exchange {
-    int observations, actions, samples;  // length of a row
+    int observations, actions, samples, fractions;  // length of a row
     std::span<float> observation;
     std::span<double> explorer_noise;
+    std::span<float> fraction;
     std::span<bool> plain;
     std::span<const double> mean, std, moved, m;
   };

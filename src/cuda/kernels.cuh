@@ -17,16 +17,26 @@ struct UpdatePlan {
   bool exact;                     // fp32 instead of TF32
   bool split;                     // the two target critics of a tile on two blocks
   int actor_tiles, critic_tiles;  // of parameters, of the largest network
+  // critics with fixed fractions, and with random ones: zero where no agent has such
+  int fixed_agents, random_agents;
+  int fractions;  // the most random ones
+  int iqn_tiles;  // as critic_tiles
 };
 
 // The current policy at s and the target policy and critics at s' (policies.cu).
 void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The target critics with random fractions there (iqn_critics.cu); the other three steps of the
+// critics come in two kinds as well.
+void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The temperature's step, the critics' loss and its gradient (critics.cu).
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // Adam and Polyak on the critics (steps.cu).
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+void step_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The critics at the current policy's actions, and their gradients by these (critics.cu).
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The actor's gradient (actor.cu).
 void differentiate_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // Adam and Polyak on the actor; losses and counters (steps.cu).
@@ -34,6 +44,7 @@ void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream
 
 // Tiles of parameters of one network, as the steps cut it.
 int parameter_tiles(const NetworkShape& shape);
+int parameter_tiles(const IqnShape& shape);
 
 // Launches a kernel that takes `bytes` of shared memory.
 template <typename Kernel>
@@ -49,20 +60,24 @@ void launch(Kernel* kernel, dim3 blocks, int threads, int bytes, const Agent* ag
 
 // The instance of a kernel template that a plan asks for: OVDE_LAUNCH(kernel, plan, parts, ...)
 // launches it with blocks (tiles of samples, parts, agents).
-#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                                   \
-  do {                                                                                           \
-    const auto blocks = [&](int rows) {                                                          \
-      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);                     \
-    };                                                                                           \
-    if ((plan).exact) {                                                                          \
-      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(Tile<2>), agents, stream);   \
-    } else if ((plan).rows == 32) {                                                              \
-      launch(kernel<false, 1>, blocks(32), Tile<1>::kThreads, sizeof(Tile<1>), agents, stream);  \
-    } else if ((plan).rows == 64) {                                                              \
-      launch(kernel<false, 2>, blocks(64), Tile<2>::kThreads, sizeof(Tile<2>), agents, stream);  \
-    } else {                                                                                     \
-      launch(kernel<false, 4>, blocks(128), Tile<4>::kThreads, sizeof(Tile<4>), agents, stream); \
-    }                                                                                            \
+#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                                 \
+  do {                                                                                         \
+    const auto blocks = [&](int rows) {                                                        \
+      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);                   \
+    };                                                                                         \
+    if ((plan).exact) {                                                                        \
+      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(NetworkTile<2>), agents,   \
+             stream);                                                                          \
+    } else if ((plan).rows == 32) {                                                            \
+      launch(kernel<false, 1>, blocks(32), Tile<1>::kThreads, sizeof(NetworkTile<1>), agents,  \
+             stream);                                                                          \
+    } else if ((plan).rows == 64) {                                                            \
+      launch(kernel<false, 2>, blocks(64), Tile<2>::kThreads, sizeof(NetworkTile<2>), agents,  \
+             stream);                                                                          \
+    } else {                                                                                   \
+      launch(kernel<false, 4>, blocks(128), Tile<4>::kThreads, sizeof(NetworkTile<4>), agents, \
+             stream);                                                                          \
+    }                                                                                          \
   } while (false)
 
 }  // namespace ovde::cuda

@@ -29,6 +29,20 @@ struct NetworkShape {
   int size;  // floats, padding included
 };
 
+// An implicit quantile network, the same flat buffer as nn/iqn_shape.h: gain and shift of its
+// normalisation follow the bias of each layer but the last.
+struct NormalisedLayer : LayerShape {
+  int gain, shift;
+};
+inline constexpr int kMostFeatureLayers = kMostHidden - 1;
+inline constexpr int kMostNormalised = kMostFeatureLayers + 2;
+struct IqnShape {
+  int feature_layers;
+  NormalisedLayer layer[kMostNormalised];  // features, gate, merge
+  LayerShape output;
+  int size;
+};
+
 // Parameters with what their optimiser and their target network remember.
 struct Network {
   float *parameters, *first_moment, *second_moment, *target;
@@ -41,6 +55,28 @@ struct Trace {
   int input_stride;
   float* hidden[kMostHidden];
   float* delta[kMostHidden + 1];  // gradient of what each layer puts out
+};
+
+// The same of an implicit quantile network. Rows of its features are samples; those of gate and
+// merge are fractions of samples, sample by sample.
+struct IqnTrace {
+  float* features[kMostFeatureLayers];  // after the ReLU
+  float* feature_normal[kMostFeatureLayers];
+  float* gated;                   // features * gate
+  float* gate;                    // the gate's normalised sums, then their gradients
+  float* delta[kMostNormalised];  // gradient of each layer's sums; the gate's is `gate`
+  // sums of each sample, over its fractions: what the gradients of gain and shift, and of the
+  // output's weights and bias, are made of
+  float *by_gain[kMostNormalised], *by_shift[kMostNormalised], *by_value;
+};
+
+// What the kernels of one action hand on to one another (iqn_act.cu).
+struct IqnActing {
+  int* explores;
+  float *head, *input;                // of the actor; (s, a) of the critics
+  float *weights, *values[2];         // of the quantiles
+  double* m;                          // of each sample of the optimistic value
+  float *by_quantile, *by_action[2];  // (samples x 2 x quantiles); (samples x actions)
 };
 
 enum class Behaviour : int { gaussian, oac, ovd };
@@ -70,7 +106,12 @@ struct Progress {
 
 // What an agent is made of and what never changes of it.
 struct AgentSpec {
-  NetworkShape actor_shape, critic_shape;
+  NetworkShape actor_shape;
+  bool iqn;                   // which of the two the critics are
+  NetworkShape critic_shape;  // fixed fractions
+  IqnShape iqn_shape;         // random ones
+  int critic_size;            // floats of a critic's parameters
+  int state_action_stride;
   int observations, actions, quantiles, batch;
   bool distributional;
   float discount, polyak, learning_rate, beta1, beta2, epsilon;
@@ -96,6 +137,14 @@ struct Agent : AgentSpec {
   float *value[2], *action_gradient[2];  // their mean, and its gradient
   float *critic_loss[2], *actor_loss;    // of each row
   Trace actor_trace, critic_trace[2];
+
+  // of random fractions alone
+  float* next_state_action;
+  float *next_weights, *weights_at_new;  // what each of the quantiles counts
+  float* cosines;                        // of the fractions of the predictions
+  IqnTrace iqn_trace[2];
+  IqnActing acting;
+
   std::uint32_t* actor_active;  // the actor's hidden units above zero, as the tiles note them
 };
 

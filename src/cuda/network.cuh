@@ -7,10 +7,20 @@ namespace ovde::cuda {
 
 __device__ inline int multiple_of_32(int n) { return (n + 31) & ~31; }
 
+// A tile, and which units were above zero: a bit for each number of a lane.
 template <int kSize>
-__device__ Tile<kSize>& shared_tile() {
+struct NetworkTile : Tile<kSize> {
+  std::uint32_t active[kMostHidden][Tile<kSize>::kTiles][Tile<kSize>::kThreads];
+
+  // where these bits go in memory: word number tile * kActiveWords + this
+  static constexpr int kActiveWords = kMostHidden * Tile<kSize>::kTiles * Tile<kSize>::kThreads;
+};
+
+// The block's shared memory.
+template <typename T>
+__device__ T& shared_as() {
   extern __shared__ __align__(128) unsigned char memory[];
-  return *reinterpret_cast<Tile<kSize>*>(memory);
+  return *reinterpret_cast<T*>(memory);
 }
 
 // ---- filling and reading x: a warp takes whole rows, its lanes their columns
@@ -85,8 +95,8 @@ __device__ void begin_forward(Tile<kSize>& tile, const float* parameters,
 // 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] + (first_sample + r)
 // * stride.
 template <bool kExact, int kSize>
-__device__ void forward(Tile<kSize>& tile, const float* parameters, const NetworkShape& shape,
-                        int first_sample, float* const* kept) {
+__device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
+                        const NetworkShape& shape, int first_sample, float* const* kept) {
   constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   const int last = shape.layers - 1;
@@ -142,8 +152,8 @@ __device__ void begin_backward(Tile<kSize>& tile, const float* parameters,
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
 // layer's in x, through the units that are noted as active. With `kept`, as in forward().
 template <bool kExact, int kSize>
-__device__ void backward(Tile<kSize>& tile, const float* parameters, const NetworkShape& shape,
-                         int first_sample, float* const* kept) {
+__device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
+                         const NetworkShape& shape, int first_sample, float* const* kept) {
   constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
@@ -175,7 +185,7 @@ __device__ void backward(Tile<kSize>& tile, const float* parameters, const Netwo
 // ---- which units were active, for a backward pass in another kernel
 
 template <int kSize>
-__device__ void save_active(const Tile<kSize>& tile, int hidden, std::uint32_t* to) {
+__device__ void save_active(const NetworkTile<kSize>& tile, int hidden, std::uint32_t* to) {
   using T = Tile<kSize>;
   for (int l = 0; l < hidden; ++l) {
 #pragma unroll
@@ -184,7 +194,7 @@ __device__ void save_active(const Tile<kSize>& tile, int hidden, std::uint32_t* 
   }
 }
 template <int kSize>
-__device__ void load_active(Tile<kSize>& tile, int hidden, const std::uint32_t* from) {
+__device__ void load_active(NetworkTile<kSize>& tile, int hidden, const std::uint32_t* from) {
   using T = Tile<kSize>;
   for (int l = 0; l < hidden; ++l) {
 #pragma unroll

@@ -6,7 +6,7 @@
 namespace ovde::cuda {
 
 // The streams an update draws from; the numbers are those of ovde::Stream.
-inline constexpr std::uint32_t kReplayBatch = 2, kActorNoise = 3, kTargetNoise = 4;
+inline constexpr std::uint32_t kReplayBatch = 2, kActorNoise = 3, kTargetNoise = 4, kFractions = 11;
 
 // Numbers of a batch are numbered in rows of a multiple of this, as in agent/learner.cpp.
 inline constexpr int kNumbering = 64;
@@ -29,15 +29,21 @@ __device__ inline uint4 random_block(std::uint64_t seed, std::uint32_t stream,
   return c;
 }
 
+// Word number `number` of a stream.
+__device__ inline std::uint32_t random_word(std::uint64_t seed, std::uint32_t stream,
+                                            std::uint64_t number) {
+  const uint4 words = random_block(seed, stream, number / 4);
+  return number % 4 == 0   ? words.x
+         : number % 4 == 1 ? words.y
+         : number % 4 == 2 ? words.z
+                           : words.w;
+}
+
 // Which row of the replay buffer is sample `s` of an update.
 __device__ inline std::uint64_t replay_index(std::uint64_t seed, std::uint64_t update, int batch,
                                              int s, std::uint64_t rows) {
   const int row = (batch + kNumbering - 1) / kNumbering * kNumbering;
-  const uint4 words = random_block(seed, kReplayBatch, update * row / 4 + s / 4);
-  const std::uint32_t word = s % 4 == 0   ? words.x
-                             : s % 4 == 1 ? words.y
-                             : s % 4 == 2 ? words.z
-                                          : words.w;
+  const std::uint32_t word = random_word(seed, kReplayBatch, update * row + s);
   return (std::uint64_t{word} * rows) >> 32;
 }
 
@@ -57,6 +63,19 @@ __device__ inline float batch_noise(std::uint64_t seed, std::uint32_t stream, st
                                     int batch, int actions, int d, int s) {
   const int row = (batch + kNumbering - 1) / kNumbering * kNumbering;
   return normal(seed, stream, (update * actions + d) * row + s);
+}
+
+// What a set of fractions is for, as in agent/fractions.h.
+enum class FractionsFor : int { target, prediction, policy };
+
+// The number U(0, 1) of fraction `i` of sample `s`.
+__device__ inline float fraction_number(std::uint64_t seed, std::uint64_t update,
+                                        FractionsFor purpose, int batch, int fractions, int i,
+                                        int s) {
+  const int row = (batch + kNumbering - 1) / kNumbering * kNumbering;
+  const std::uint64_t set = update * 3 + static_cast<int>(purpose);
+  return static_cast<float>(random_word(seed, kFractions, (set * fractions + i) * row + s)) *
+         0x1p-32f;
 }
 
 }  // namespace ovde::cuda

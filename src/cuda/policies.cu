@@ -57,7 +57,7 @@ __device__ void sample_actions(Tile<kSize>& tile, const Agent& agent, int first_
 
 // The current policy at s, and what the rest of the update reads of the batch.
 template <bool kExact, int kSize>
-__device__ void current_policy(Tile<kSize>& tile, const Agent& agent, int first_sample) {
+__device__ void current_policy(NetworkTile<kSize>& tile, const Agent& agent, int first_sample) {
   const int observations = agent.observations, actions = agent.actions,
             width = observations + actions;
   const float* parameters = agent.actor.parameters;
@@ -65,7 +65,7 @@ __device__ void current_policy(Tile<kSize>& tile, const Agent& agent, int first_
   choose_rows(tile, agent, first_sample);
 
   // (s, a) for the critics, zero beyond it; the actor sees s alone
-  const int stride = agent.critic_shape.layer[0].stride, batch = agent.batch;
+  const int stride = agent.state_action_stride, batch = agent.batch;
   float* state_action = agent.state_action;
   fill<kExact>(tile, multiple_of_32(stride), [&](int r, int i) {
     return i < width && first_sample + r < batch ? __ldg(replay_row(tile, agent, r) + i) : 0.0f;
@@ -85,8 +85,9 @@ __device__ void current_policy(Tile<kSize>& tile, const Agent& agent, int first_
   }
 
   forward<kExact>(tile, parameters, agent.actor_shape, first_sample, agent.actor_trace.hidden);
-  save_active(tile, agent.actor_shape.layers - 1,
-              agent.actor_active + first_sample / Tile<kSize>::kRows * Tile<kSize>::kActiveWords);
+  save_active(
+      tile, agent.actor_shape.layers - 1,
+      agent.actor_active + first_sample / Tile<kSize>::kRows * NetworkTile<kSize>::kActiveWords);
   float *action_out = agent.action, *spread_out = agent.spread, *raw_out = agent.raw_log_std;
   sample_actions(tile, agent, first_sample, kActorNoise, agent.log_probability,
                  [=](int s, int d, float action, float spread, float raw_log_std) {
@@ -98,7 +99,7 @@ __device__ void current_policy(Tile<kSize>& tile, const Agent& agent, int first_
 
 // The target policy (SAC: the current one) at s', and target critics first .. last - 1 there.
 template <bool kExact, int kSize>
-__device__ void targets(Tile<kSize>& tile, const Agent& agent, int first_sample, int first,
+__device__ void targets(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int first,
                         int last) {
   const int observations = agent.observations, actions = agent.actions, n = agent.quantiles,
             batch = agent.batch;
@@ -118,6 +119,18 @@ __device__ void targets(Tile<kSize>& tile, const Agent& agent, int first_sample,
       tile, agent, first_sample, kTargetNoise, agent.next_log_probability,
       [=](int s, int d, float action, float, float) { next_action[s * actions + d] = action; });
 
+  if (agent.iqn) {  // its critics come later (iqn_critics.cu)
+    const int stride = agent.state_action_stride;
+    float* next_state_action = agent.next_state_action;
+    for (int i = threadIdx.x % 32; i < observations + actions; i += 32) {
+      for_each_row<kSize>([&](int r, int) {
+        const int s = first_sample + r;
+        next_state_action[s * stride + i] =
+            i < observations ? next_observation(r, i) : next_action[s * actions + i - observations];
+      });
+    }
+    return;
+  }
   for (int k = first; k < last; ++k) {
     const float* critic = agent.critic[k].target;
     float* quantiles = agent.next_quantiles[k];
@@ -151,12 +164,12 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) policies_kernel(cons
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
-  auto& tile = shared_tile<kSize>();
+  auto& tile = shared_as<NetworkTile<kSize>>();
   const int part = blockIdx.y, parts = gridDim.y - 1;
   if (part == parts) {
     if (blockIdx.x == 0 && threadIdx.x == 0) set_adam_step(agent);
     current_policy<kExact>(tile, agent, first_sample);
-  } else {
+  } else if (part == 0 || !agent.iqn) {
     targets<kExact>(tile, agent, first_sample, part, parts == 1 ? 2 : part + 1);
   }
 }

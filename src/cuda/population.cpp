@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "agent/iqn_critic.h"
+#include "agent/quantile_critic.h"
 #include "cuda/device_population.h"
 
 namespace ovde {
@@ -48,8 +50,6 @@ void check_fits(const AgentOptions& options) {
                                  options.algorithm.name, fmt::join(kAlgorithms, ", ")));
   }
   const LearnerOptions& learner = options.learner;
-  if (learner.head != CriticHead::qr)
-    throw InputError("critic.head iqn runs on the CPU only (--device cpu); on a GPU: qr");
   const auto check = [](const char* what, int most, int is) {
     if (is > most) refuse(what, most, is);
   };
@@ -63,14 +63,28 @@ void check_fits(const AgentOptions& options) {
         learner.observation_size + learner.action_size);
 }
 
+cuda::LayerShape layer_shape(const MlpShape::Layer& layer) {
+  return {layer.inputs, layer.outputs, layer.stride, static_cast<int>(layer.weights),
+          static_cast<int>(layer.bias)};
+}
+
 cuda::NetworkShape network_shape(const MlpShape& shape) {
   cuda::NetworkShape out{};
   out.layers = shape.layers();
   out.size = static_cast<int>(shape.size());
-  for (int l = 0; l < shape.layers(); ++l) {
-    const auto& layer = shape.layer(l);
-    out.layer[l] = {layer.inputs, layer.outputs, layer.stride, static_cast<int>(layer.weights),
-                    static_cast<int>(layer.bias)};
+  for (int l = 0; l < shape.layers(); ++l) out.layer[l] = layer_shape(shape.layer(l));
+  return out;
+}
+
+cuda::IqnShape iqn_shape(const IqnShape& shape) {
+  cuda::IqnShape out{};
+  out.feature_layers = shape.feature_layers();
+  out.output = layer_shape(shape.output());
+  out.size = static_cast<int>(shape.size());
+  for (int l = 0; l < shape.feature_layers() + 2; ++l) {
+    const IqnShape::Layer& layer = shape.layers()[l];
+    out.layer[l] = {layer_shape(layer), static_cast<int>(layer.gain),
+                    static_cast<int>(layer.shift)};
   }
   return out;
 }
@@ -128,8 +142,15 @@ AgentSpec agent_spec(const AgentOptions& options) {
   AgentSpec spec{};
   spec.actor_shape =
       network_shape(MlpShape(learner.observation_size, learner.hidden, 2 * learner.action_size));
-  spec.critic_shape = network_shape(
-      MlpShape(learner.observation_size + learner.action_size, learner.hidden, learner.quantiles));
+  spec.iqn = learner.head == CriticHead::iqn;
+  if (spec.iqn) {
+    spec.iqn_shape = iqn_shape(iqn_critic_shape(learner));
+  } else {
+    spec.critic_shape = network_shape(quantile_critic_shape(learner));
+  }
+  spec.critic_size = spec.iqn ? spec.iqn_shape.size : spec.critic_shape.size;
+  spec.state_action_stride =
+      spec.iqn ? spec.iqn_shape.layer[0].stride : spec.critic_shape.layer[0].stride;
   spec.observations = learner.observation_size;
   spec.actions = learner.action_size;
   spec.quantiles = learner.quantiles;
@@ -174,8 +195,8 @@ class Population final : public GpuPopulation {
         counters_(specs_.size()),
         uploaded_(specs_.size()) {
     const DevicePopulation::Exchange& e = device_.exchange();
-    acting_ = {e.observations, e.actions, e.samples, e.observation, e.explorer_noise,
-               e.plain,        e.mean,    e.std,     e.moved,       e.m};
+    acting_ = {e.observations,   e.actions, e.samples, e.fractions, e.observation, e.fraction,
+               e.explorer_noise, e.plain,   e.mean,    e.std,       e.moved,       e.m};
   }
 
   void upload(int index, Agent& agent) override {
@@ -246,7 +267,7 @@ class Population final : public GpuPopulation {
   double bytes_per_update() const override {
     double floats = 0;
     for (const AgentSpec& spec : specs_) {
-      floats += 8.0 * (spec.actor_shape.size + 2 * spec.critic_shape.size);
+      floats += 8.0 * (spec.actor_shape.size + 2 * spec.critic_size);
       floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
     }
     return floats * sizeof(float);

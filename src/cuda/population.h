@@ -31,14 +31,20 @@ struct PopulationReport {
 
 // One row for each agent, filled before and read after act().
 struct PopulationActing {
-  int observations, actions, samples;  // length of a row: the largest of any agent
+  int observations, actions, samples, fractions;  // length of a row: the largest of any agent
   std::span<float> observation;
-  std::span<double>
-      explorer_noise;     // as many standard normal numbers as the explorer takes samples
-  std::span<bool> plain;  // the policy alone
+  // what the explorer draws from its stream: a number U(0, 1) for each quantile where its critics
+  // have random fractions, then as many standard normal numbers as it takes samples
+  std::span<float> fraction;
+  std::span<double> explorer_noise;
+  std::span<bool> plain;                     // the policy alone
   std::span<const double> mean, std, moved;  // before the squash; moved: by the explorer
   std::span<const double> m;
 };
+
+// What the explorer of agent number `index` draws for its next action, as on the CPU.
+void draw_for_explorer(const AgentOptions& options, int index, Random& random,
+                       const PopulationActing& acting);
 
 class GpuPopulation {
  public:

@@ -1,221 +1,23 @@
-// The end of a network's update: gradients of its parameters over the batch, Adam and Polyak.
+// The last steps of an update: the critics with fixed fractions, the actor, losses and counters.
 #include <cmath>
 
 #include "cuda/kernels.cuh"
-#include "cuda/tile.cuh"
+#include "cuda/step.cuh"
 
 namespace ovde::cuda {
 
 namespace {
 
-// Gradients of a tile of one layer's weights, kSide x kSide, over the batch, then Adam and Polyak
-// on it: a gradient never leaves the chip. A warp has 32 rows and half of the columns.
-constexpr int kSide = 64;
-struct Step {
-  static constexpr int kThreads = 2 * kSide, kColumns = kSide / 2;
-  static constexpr int kSlab = 32, kStages = 3;  // samples at a time
-  static constexpr int kStride = kSide + 8;      // no two lanes meet in a bank
-  static constexpr int kHalf = kSlab * kStride;  // deltas, then inputs
-  static constexpr int kBytes = kStages * 2 * kHalf * sizeof(float);
-  static constexpr int kBlocks = 4;  // to a multiprocessor
-};
-
-// To one unit in the last place, in one instruction.
-__device__ float square_root(float x) {
-  float root;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
-  return root;
-}
-
-// What one step of Adam and Polyak takes, in registers.
-struct AdamStep {
-  __device__ explicit AdamStep(const Agent& agent)
-      : beta1(1 - agent.beta1),
-        beta2(1 - agent.beta2),
-        step(agent.progress->adam_step),
-        root(agent.progress->adam_root),
-        epsilon(agent.epsilon),
-        polyak(agent.polyak) {}
-  __device__ void operator()(float gradient, float& p, float& m, float& v, float& target) const {
-    m += beta1 * (gradient - m);
-    v += beta2 * (gradient * gradient - v);
-    p -= __fdividef(step * m, square_root(v) * root + epsilon);
-    target += polyak * (p - target);
-  }
-  float beta1, beta2, step, root, epsilon, polyak;
-};
-
-__device__ void prefetch(const float* from) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
-}
-
-// Rows b0 .. of one slab: kSide columns of the deltas and of the layer's input.
-__device__ void fetch_batch(float* to, const float* delta, int delta_stride, const float* input,
-                            int input_stride, int first_output, int first_input, int b0) {
-  using S = Step;
-  constexpr int kParts = kSide / 4;
-  const int column = threadIdx.x % kParts * 4;
-#pragma unroll
-  for (int which = 0; which < 2; ++which) {
-    const int stride = which == 0 ? delta_stride : input_stride;
-    const int at = (which == 0 ? first_output : first_input) + column;
-    const float* from = (which == 0 ? delta : input) + (at < stride ? b0 * stride + at : 0);
-#pragma unroll
-    for (int row = threadIdx.x / kParts; row < S::kSlab; row += S::kThreads / kParts)
-      copy_async(to + which * S::kHalf + row * S::kStride + column, from + row * stride,
-                 at < stride);
-  }
-  commit_copies();
-}
-
-template <bool kExact>
-__device__ void step_tile(const Agent& agent, const Network& net, const Trace& trace,
-                          const NetworkShape& shape, int l, int first_output, int first_input,
-                          float* memory) {
-  using S = Step;
-  constexpr int kColumnTiles = S::kColumns / 8;
-  const LayerShape layer = shape.layer[l];
-  const AdamStep adam(agent);
-  const float* delta = trace.delta[l];
-  const int delta_stride = stride_of_deltas(layer.outputs);
-  const float* input = l == 0 ? trace.input : trace.hidden[l - 1];
-  const int input_stride = l == 0 ? trace.input_stride : layer.stride;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int row0 = warp / 2 * 32, column0 = warp % 2 * S::kColumns;
-
-  const int slabs = (agent.batch + S::kSlab - 1) / S::kSlab;
-  const auto fetch = [&](int slab) {
-    if (slab < slabs) {
-      fetch_batch(memory + slab % S::kStages * 2 * S::kHalf, delta, delta_stride, input,
-                  input_stride, first_output, first_input, slab * S::kSlab);
-    } else {
-      commit_copies();
-    }
-  };
-  for (int slab = 0; slab < S::kStages - 1; ++slab) fetch(slab);
-
-  // the parameters will be needed when their gradients are there
-  float* const arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
-  constexpr int kLines = kSide / 32;
-  for (int c = threadIdx.x; c < kSide * kLines; c += S::kThreads) {
-    const int o = first_output + c / kLines, i = first_input + c % kLines * 32;
-    if (o >= layer.outputs || i >= layer.stride) continue;
-#pragma unroll
-    for (int a = 0; a < 4; ++a) prefetch(arrays[a] + layer.weights + o * layer.stride + i);
-  }
-
-  // dW[o][i] = sum_b delta[b][o] input[b][i]
-  float sum[2][kColumnTiles][4] = {};
-  float bias = 0;  // gradient of output first_output + threadIdx.x's, where this tile owns it
-  const bool has_bias = first_input == 0 && threadIdx.x < kSide;
-  for (int slab = 0; slab < slabs; ++slab) {
-    wait_for_copies<S::kStages - 2>();
-    __syncthreads();
-    fetch(slab + S::kStages - 1);
-    const float* d = memory + slab % S::kStages * 2 * S::kHalf;
-    const float* x = d + S::kHalf;
-    if (has_bias) {
-#pragma unroll 8
-      for (int b = 0; b < S::kSlab; ++b) bias += d[b * S::kStride + threadIdx.x];
-    }
-#pragma unroll
-    for (int step = 0; step < S::kSlab; step += 8) {
-      Fragment<kExact, 4> a[2];
-#pragma unroll
-      for (int m = 0; m < 2; ++m) {
-        const float* from = d + (step + lane % 4) * S::kStride + row0 + m * 16 + lane / 4;
-        a[m].high[0] = __float_as_uint(from[0]);
-        a[m].high[1] = __float_as_uint(from[8]);
-        a[m].high[2] = __float_as_uint(from[4 * S::kStride]);
-        a[m].high[3] = __float_as_uint(from[4 * S::kStride + 8]);
-        a[m].split();
-      }
-#pragma unroll
-      for (int n = 0; n < kColumnTiles; ++n) {
-        const float* from = x + (step + lane % 4) * S::kStride + column0 + n * 8 + lane / 4;
-        Fragment<kExact, 2> b;
-        b.high[0] = __float_as_uint(from[0]);
-        b.high[1] = __float_as_uint(from[4 * S::kStride]);
-        b.split();
-#pragma unroll
-        for (int m = 0; m < 2; ++m) multiply(sum[m][n], a[m], b, 0, 1);
-      }
-    }
-  }
-  wait_for_copies<0>();
-  __syncthreads();
-
-  // through shared memory, so that the parameters are touched in whole rows
-  constexpr int kStride = kSide + 4, kParts = kSide / 4;
-#pragma unroll
-  for (int m = 0; m < 2; ++m)
-#pragma unroll
-    for (int n = 0; n < kColumnTiles; ++n)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = row0 + m * 16 + half * 8 + lane / 4,
-                  column = column0 + n * 8 + lane % 4 * 2;
-        *reinterpret_cast<float2*>(memory + row * kStride + column) =
-            make_float2(sum[m][n][2 * half], sum[m][n][2 * half + 1]);
-      }
-  __syncthreads();
-  constexpr int kTogether = 4;  // rows of four numbers in flight
-  const int column = threadIdx.x % kParts * 4, i = first_input + column;
-  for (int row = threadIdx.x / kParts; row < kSide; row += S::kThreads / kParts * kTogether) {
-    float4 values[kTogether][4];
-    int at[kTogether];
-#pragma unroll
-    for (int j = 0; j < kTogether; ++j) {
-      const int o = first_output + row + j * (S::kThreads / kParts);
-      at[j] = o < layer.outputs && i < layer.stride ? layer.weights + o * layer.stride + i : -1;
-      if (at[j] < 0) continue;
-#pragma unroll
-      for (int a = 0; a < 4; ++a)
-        values[j][a] = *reinterpret_cast<const float4*>(arrays[a] + at[j]);
-    }
-#pragma unroll
-    for (int j = 0; j < kTogether; ++j) {
-      if (at[j] < 0) continue;
-      const float4 g = *reinterpret_cast<const float4*>(
-          memory + (row + j * (S::kThreads / kParts)) * kStride + column);
-      auto& [p, m, v, t] = values[j];
-      adam(i + 0 < layer.inputs ? g.x : 0.0f, p.x, m.x, v.x, t.x);
-      adam(i + 1 < layer.inputs ? g.y : 0.0f, p.y, m.y, v.y, t.y);
-      adam(i + 2 < layer.inputs ? g.z : 0.0f, p.z, m.z, v.z, t.z);
-      adam(i + 3 < layer.inputs ? g.w : 0.0f, p.w, m.w, v.w, t.w);
-#pragma unroll
-      for (int a = 0; a < 4; ++a) *reinterpret_cast<float4*>(arrays[a] + at[j]) = values[j][a];
-    }
-  }
-  if (has_bias && first_output + threadIdx.x < layer.outputs) {
-    const int at = layer.bias + first_output + threadIdx.x;
-    adam(bias, net.parameters[at], net.first_moment[at], net.second_moment[at], net.target[at]);
-  }
-}
-
-// Tile number `index` of a network: which layer and where in it. False: there is none.
-__device__ bool find_tile(const NetworkShape& shape, int index, int& l, int& first_output,
-                          int& first_input) {
-  for (l = 0; l < shape.layers; ++l) {
-    const int down = (shape.layer[l].outputs + kSide - 1) / kSide,
-              across = (shape.layer[l].stride + kSide - 1) / kSide;
-    if (index < down * across) {
-      first_output = index / across * kSide;
-      first_input = index % across * kSide;
-      return true;
-    }
-    index -= down * across;
-  }
-  return false;
-}
-
 template <bool kExact>
 __device__ void step_network(const Agent& agent, const Network& net, const Trace& trace,
                              const NetworkShape& shape) {
   extern __shared__ __align__(128) unsigned char memory[];
-  int l, first_output, first_input;
-  if (!find_tile(shape, blockIdx.x, l, first_output, first_input)) return;
-  step_tile<kExact>(agent, net, trace, shape, l, first_output, first_input,
+  int index = blockIdx.x, l, first_output, first_input;
+  if (!find_tile(shape.layer, shape.layers, index, l, first_output, first_input)) return;
+  const LayerShape layer = shape.layer[l];
+  const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
+                         l == 0 ? trace.input_stride : layer.stride, agent.batch};
+  step_tile<kExact>(agent, net, layer, from, first_output, first_input,
                     reinterpret_cast<float*>(memory));
 }
 
@@ -269,14 +71,7 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) actor_kernel(co
 
 }  // namespace
 
-int parameter_tiles(const NetworkShape& shape) {
-  int tiles = 0;
-  for (int l = 0; l < shape.layers; ++l) {
-    tiles += (shape.layer[l].outputs + kSide - 1) / kSide *
-             ((shape.layer[l].stride + kSide - 1) / kSide);
-  }
-  return tiles;
-}
+int parameter_tiles(const NetworkShape& shape) { return count_tiles(shape.layer, shape.layers); }
 
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(plan.exact ? critics_kernel<true> : critics_kernel<false>,

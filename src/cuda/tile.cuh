@@ -38,11 +38,6 @@ struct Tile {
   float x[kRows][kActivationStride];
   float weights[kStages * kSlabFloats];
   float bias[2][kMostWidth];  // of this layer and the next
-  std::uint32_t active[kMostHidden][kTiles]
-                      [kThreads];  // which units were above zero: a bit for each number of a lane
-
-  // where these bits go in memory: word number tile * kActiveWords + this
-  static constexpr int kActiveWords = kMostHidden * kTiles * kThreads;
 
   // which row of the replay buffer each sample is: in the padding of x
   __device__ std::uint32_t& index(int row) {
@@ -260,6 +255,9 @@ struct Octet {
     column = warp % 4 * 64 + group * 32 + lane % 4 * 8;
   }
   __device__ float operator()(const float (&out)[8][4], int i) const {
+    return out[4 * group_ + i % 4][2 * half_ + i / 4];
+  }
+  __device__ float& operator()(float (&out)[8][4], int i) const {
     return out[4 * group_ + i % 4][2 * half_ + i / 4];
   }
   int row, column;

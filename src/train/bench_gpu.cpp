@@ -88,6 +88,7 @@ void bench_act_on_gpu(const BenchRequest& request) {
   Random random(1, Stream::user);
   for (float& x : acting.observation) x = static_cast<float>(random.normal());
   for (double& x : acting.explorer_noise) x = random.normal();
+  for (float& x : acting.fraction) x = static_cast<float>(random.uniform());
   population.update(20);  // brings the networks into their usual state
   population.finish();
 

@@ -25,11 +25,6 @@ struct Slot {
   std::exception_ptr failure;
 };
 
-// Normal numbers that the explorer takes at each step.
-int samples_of(const AgentOptions& options) {
-  return options.algorithm.behaviour == Behaviour::ovd ? options.explore.samples : 0;
-}
-
 // Hands out agents to evaluate, a stretch of steps at a time, the one that is furthest behind
 // first: few long evaluations would not divide among the threads.
 class EvaluationQueue {
@@ -102,7 +97,6 @@ class Lockstep {
   std::unique_ptr<GpuPopulation> population_;
   std::mutex population_mutex_;
   std::vector<Agent*> agents_;
-  std::vector<int> samples_;
   std::vector<EpochRow> rows_;
 
   // where it is
@@ -156,7 +150,6 @@ Lockstep::Lockstep(std::vector<Slot*> slots, const MakePopulation& make, Team& t
     Agent& agent = run(i).agent();
     agents_.push_back(&agent);
     options.push_back(agent.options());
-    samples_.push_back(samples_of(agent.options()));
   }
   on_gpu([&] {
     population_ = make(options, precision_of(slots_.front()->member->config()));
@@ -224,9 +217,8 @@ void Lockstep::prepare(int i) {
   const auto observation = run(i).observe();
   std::ranges::transform(observation, acting.observation.begin() + i * acting.observations,
                          [](double x) { return static_cast<float>(x); });
-  if (acting.plain[i]) return;
-  for (int k = 0; k < samples_[i]; ++k)
-    acting.explorer_noise[i * acting.samples + k] = agents_[i]->explorer_noise().normal();
+  if (!acting.plain[i])
+    draw_for_explorer(agents_[i]->options(), i, agents_[i]->explorer_noise(), acting);
 }
 
 // The action that the behaviour policy of agent i gives, and its environment's step.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ovde/random.h>
+#include "agent/iqn_critic.h"
 #include "agent/learner.h"
 #include "agent/quantile_critic.h"
 #include "agent/replay.h"
@@ -33,6 +34,18 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
     if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
     if (name.starts_with("rnd")) continue;  // these begin with values of order one
     const bool actor = name.starts_with("actor");
+    if (!actor && learner.options().head == CriticHead::iqn) {
+      const IqnShape shape = iqn_critic_shape(learner.options());
+      initialise(shape, seed, network, values);
+      Random random(seed, Stream::user, network++);
+      for (const IqnShape::Layer& layer : shape.layers()) {
+        for (int f = 0; &layer != &shape.output() && f < layer.outputs; ++f) {
+          values[layer.gain + f] += static_cast<float>(random.uniform(-0.5, 0.5));
+          values[layer.shift + f] += static_cast<float>(random.uniform(-0.5, 0.5));
+        }
+      }
+      continue;
+    }
     const MlpShape shape = actor ? learner.actor_shape() : quantile_critic_shape(learner.options());
     const auto& last = shape.layer(shape.layers() - 1);
     initialise(shape, seed, network++, actor ? 0.1f : 0.5f, values);

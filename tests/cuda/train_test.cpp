@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 constexpr int kEpochs = 6;
 const std::vector<std::uint64_t> kSeeds = {3, 4, 5};
 
-class GpuTraining : public testing::Test {
+// For each head of the critics.
+class GpuTraining : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
@@ -26,6 +27,7 @@ class GpuTraining : public testing::Test {
     Watcher watcher(stop_after);
     const Config config = resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
                                           {"run.algorithm", std::string("ovde_g"), ""},
+                                          {"critic.head", GetParam(), ""},
                                           {"explore.samples", 2.0, ""},
                                           {"network.hidden", std::vector<double>{64, 64}, ""},
                                           {"train.batch", 64.0, ""},
@@ -57,7 +59,7 @@ class GpuTraining : public testing::Test {
   const MakePopulation gpu_ = make_gpu_population;
 };
 
-TEST_F(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
+TEST_P(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   EXPECT_TRUE(train_run("whole", gpu_));
   EXPECT_FALSE(train_run("cut", gpu_, 4));
   EXPECT_FALSE(resume_run("cut", gpu_, 2));
@@ -67,7 +69,7 @@ TEST_F(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
     EXPECT_EQ(fingerprint(agent("cut", seed)), fingerprint(agent("whole", seed))) << seed;
 }
 
-TEST_F(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
+TEST_P(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
   EXPECT_FALSE(train_run("moved", gpu_, 4));
   EXPECT_FALSE(resume_run("moved", {}, 2));
   EXPECT_TRUE(resume_run("moved", gpu_));
@@ -84,6 +86,8 @@ TEST_F(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
     EXPECT_NEAR(rows.back().temperature, cpu.back().temperature, 0.01);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Head, GpuTraining, ::testing::Values("qr", "iqn"));
 
 }  // namespace
 }  // namespace ovde

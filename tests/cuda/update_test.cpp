@@ -19,9 +19,12 @@ namespace {
 #define NEEDS_GPU() \
   if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why
 
-AgentOptions options_of(const std::string& algorithm, std::uint64_t seed) {
+// "dsac_iqn": dsac with random fractions.
+AgentOptions options_of(const std::string& name, std::uint64_t seed) {
+  const bool iqn = name.ends_with("_iqn");
   AgentOptions options;
-  options.algorithm = find_algorithm(algorithm);
+  options.algorithm = find_algorithm(iqn ? name.substr(0, name.size() - 4) : name);
+  options.learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
   options.replay = 2000;
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
@@ -86,14 +89,22 @@ void update_on_gpu(std::vector<std::unique_ptr<Pair>>& pairs, int updates, Preci
   for (std::size_t i = 0; i < pairs.size(); ++i) population->download(i, pairs[i]->gpu);
 }
 
-class EveryAlgorithm : public ::testing::TestWithParam<std::string> {};
+class EveryAlgorithm : public ::testing::TestWithParam<std::string> {
+ protected:
+  // The CPU takes its time with random fractions: of the real size once.
+  static AgentOptions options(std::uint64_t seed) {
+    AgentOptions options = options_of(GetParam(), seed);
+    if (GetParam().ends_with("_iqn") && GetParam() != "dsac_iqn") options.learner.batch = 64;
+    return options;
+  }
+};
 
 TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
-  pairs.push_back(std::make_unique<Pair>(options_of(GetParam(), 5)));
+  pairs.push_back(std::make_unique<Pair>(options(5)));
   Pair& pair = *pairs[0];
-  Team team(1);
+  Team team(2);
   for (int i = 0; i < 50; ++i) pair.cpu.update(team);  // into general position
   const auto from = pair.cpu.state(), to = pair.gpu.state();
   for (std::size_t i = 0; i < from.arrays.size(); ++i)
@@ -121,14 +132,16 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
 
 TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
   NEEDS_GPU();
+  ActorCriticAgent cpu(options(6));
+  fill_replay(cpu);
+  Team team(2);
+  for (int i = 0; i < 100; ++i) cpu.update(team);
   for (const Precision precision : {Precision::fp32, Precision::tf32}) {
     std::vector<std::unique_ptr<Pair>> pairs;
-    pairs.push_back(std::make_unique<Pair>(options_of(GetParam(), 6)));
-    Team team(1);
-    for (int i = 0; i < 100; ++i) pairs[0]->cpu.update(team);
+    pairs.push_back(std::make_unique<Pair>(options(6)));
     update_on_gpu(pairs, 100, precision);
     std::string where;
-    const double difference = largest_difference(pairs[0]->gpu, pairs[0]->cpu, false, where);
+    const double difference = largest_difference(pairs[0]->gpu, cpu, false, where);
     std::printf("%s: 100 updates, %s: largest relative difference %.2e (%s)\n", GetParam().c_str(),
                 precision == Precision::fp32 ? "fp32" : "tf32", difference, where.c_str());
     if (precision == Precision::fp32) {
@@ -140,14 +153,18 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
 
 INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
                          ::testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q",
-                                           "ovde_m"));
+                                           "ovde_m", "dsac_iqn", "doac_iqn", "ovde_g_iqn",
+                                           "ovde_q_iqn", "ovde_m_iqn"));
 
 // Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
 TEST(Update, OddSizesAgreeWithTheCpu) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
-  for (const std::vector<int>& hidden : {std::vector<int>{40, 24}, {33}, {256, 100, 17}}) {
-    AgentOptions options = options_of("dsac", 3);
+  const std::pair<std::string, std::vector<int>> cases[] = {
+      {"dsac", {40, 24}},     {"dsac", {33}},         {"dsac", {256, 100, 17}},
+      {"dsac_iqn", {40, 24}}, {"dsac_iqn", {17, 33}}, {"dsac_iqn", {100, 17, 256}}};
+  for (const auto& [name, hidden] : cases) {
+    AgentOptions options = options_of(name, 3);
     options.learner.observation_size = 2;
     options.learner.action_size = 2;
     options.learner.hidden = hidden;
@@ -169,14 +186,15 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
 // Different algorithms and sizes side by side: each gets, to the bit, what it gets alone.
 TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
   NEEDS_GPU();
-  const std::vector<std::string> names = {"sac",    "dsac",   "oac",   "doac",
-                                          "ovde_g", "ovde_q", "ovde_m"};
+  const std::vector<std::string> names = {"sac",    "dsac",   "oac",      "doac",      "ovde_g",
+                                          "ovde_q", "ovde_m", "dsac_iqn", "ovde_q_iqn"};
   std::vector<std::unique_ptr<Pair>> together;
   for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
     for (const std::string& name : names) {
       AgentOptions options = options_of(name, 10 + together.size());
       if (copy == 1) options.learner.observation_size = 2;
       if (copy == 2) options.learner.hidden = {64, 64};
+      if (copy == 3) options.learner.batch = 100;
       together.push_back(std::make_unique<Pair>(options));
     }
   }
@@ -199,6 +217,7 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
   for (auto* pairs : {&whole, &cut}) {
     pairs->push_back(std::make_unique<Pair>(options_of("ovde_g", 1)));
     pairs->push_back(std::make_unique<Pair>(options_of("sac", 2)));
+    pairs->push_back(std::make_unique<Pair>(options_of("dsac_iqn", 3)));
   }
   update_on_gpu(whole, 30, Precision::tf32);
   update_on_gpu(cut, 13, Precision::tf32);
@@ -216,13 +235,17 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
   std::vector<std::unique_ptr<Pair>> pairs;
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 2)));
-  for (auto& [name, values] : pairs[1]->gpu.state().arrays) {
-    if (name == "log_alpha") values[0] = std::nanf("");
+  pairs.push_back(std::make_unique<Pair>(options_of("dsac_iqn", 3)));
+  for (const int bad : {1, 2}) {
+    for (auto& [name, values] : pairs[bad]->gpu.state().arrays) {
+      if (name == "log_alpha") values[0] = std::nanf("");
+    }
   }
   std::vector<PopulationReport> reports;
   update_on_gpu(pairs, 5, Precision::tf32, &reports);
   EXPECT_EQ(reports[0].first_bad, 0u);
   EXPECT_EQ(reports[1].first_bad, 1u);
+  EXPECT_EQ(reports[2].first_bad, 1u);
 }
 
 // ---- acting
@@ -230,7 +253,8 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
 TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   NEEDS_GPU();
   std::vector<AgentOptions> options;
-  for (const char* name : {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m"}) {
+  for (const char* name : {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "dsac_iqn",
+                           "doac_iqn", "ovde_g_iqn", "ovde_q_iqn", "ovde_m_iqn"}) {
     for (const GradientForm form : {GradientForm::unit, GradientForm::raw, GradientForm::full}) {
       for (const int samples : {0, 3}) {
         options.push_back(options_of(name, options.size()));
@@ -257,9 +281,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
       observations.push_back(observation);
       acting.plain[i] = step == 4;
       Random ahead = agents[i]->explorer_noise();
-      const bool samples = options[i].algorithm.behaviour == Behaviour::ovd && step != 4;
-      for (int k = 0; samples && k < options[i].explore.samples; ++k)
-        acting.explorer_noise[i * acting.samples + k] = ahead.normal();
+      if (step != 4) draw_for_explorer(options[i], static_cast<int>(i), ahead, acting);
     }
     population->act();
     for (std::size_t i = 0; i < agents.size(); ++i) {
@@ -294,9 +316,11 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
   }
-  AgentOptions wide = options_of("dsac", 1);
-  wide.learner.hidden = {512, 512};
-  EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
+  for (const char* name : {"dsac", "dsac_iqn"}) {
+    AgentOptions wide = options_of(name, 1);
+    wide.learner.hidden = {512, 512};
+    EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
+  }
 }
 
 TEST(Population, WithoutAGpuTheReasonIsGiven) {

@@ -79,6 +79,9 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
       {"samples", small_config("ovde_g", {{"explore.samples", 3.0, ""}})},
       {"full", small_config("ovde_q", {{"explore.gradient", std::string("full"), ""}})},
       {"doac", small_config("doac", {}, "GridChaos-v0:d")},
+      {"fractions", small_config("ovde_g", {{"critic.head", std::string("iqn"), ""},
+                                            {"explore.samples", 2.0, ""}})},
+      {"doac_fractions", small_config("doac", {{"critic.head", std::string("iqn"), ""}})},
       {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
   std::vector<std::unique_ptr<OpenRun>> open;
   std::vector<OpenRun*> runs;

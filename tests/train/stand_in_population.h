@@ -32,14 +32,17 @@ class StandInPopulation final : public GpuPopulation {
       acting_.observations = std::max(acting_.observations, o.learner.observation_size);
       acting_.actions = std::max(acting_.actions, o.learner.action_size);
       acting_.samples = std::max(acting_.samples, o.explore.samples);
+      acting_.fractions = std::max(acting_.fractions, o.learner.quantiles);
     }
     const std::size_t n = options.size();
     observation_.resize(n * acting_.observations);
     noise_.resize(n * acting_.samples);
+    fraction_.resize(n * acting_.fractions);
     for (auto* rows : {&mean_, &std_, &moved_}) rows->resize(n * acting_.actions);
     m_.resize(n);
     acting_.observation = observation_;
     acting_.explorer_noise = noise_;
+    acting_.fraction = fraction_;
     acting_.plain = {plain_.get(), n};
     acting_.mean = mean_;
     acting_.std = std_;
@@ -159,8 +162,13 @@ class StandInPopulation final : public GpuPopulation {
   // The explorer draws from a copy of the agent's stream; what was handed over must be the same.
   void expect_noise(std::size_t i) {
     const AgentOptions& options = copies_[i]->agent.options();
-    if (options.algorithm.behaviour != Behaviour::ovd) return;
     Random ahead = copies_[i]->explorer_noise;
+    if (options.learner.head == CriticHead::iqn) {
+      for (int k = 0; k < options.learner.quantiles; ++k)
+        ASSERT_EQ(fraction_[i * acting_.fractions + k], static_cast<float>(ahead.uniform()))
+            << "agent " << i;
+    }
+    if (options.algorithm.behaviour != Behaviour::ovd) return;
     for (int k = 0; k < options.explore.samples; ++k)
       ASSERT_EQ(noise_[i * acting_.samples + k], ahead.normal()) << "agent " << i;
   }
@@ -168,7 +176,7 @@ class StandInPopulation final : public GpuPopulation {
   StandInFaults& faults_;
   std::vector<std::unique_ptr<Copy>> copies_;
   std::unique_ptr<bool[]> plain_;
-  std::vector<float> observation_;
+  std::vector<float> observation_, fraction_;
   std::vector<double> noise_, mean_, std_, moved_, m_;
   PopulationActing acting_{};
   std::future<std::vector<PopulationReport>> running_;

@@ -1,0 +1,159 @@
+// The explorers of critics with random fractions: both critics asked at one fresh set of fractions,
+// then each step of the mean. In fp32, whatever the precision of updates.
+#include "cuda/act.cuh"
+#include "cuda/critics.cuh"
+#include "cuda/explorers.cuh"
+#include "cuda/iqn.cuh"
+#include "cuda/kernels.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kSize = 1;  // of a tile: it holds the fractions of one sample
+using Critic = IqnPass<true, kSize>;
+
+__device__ bool explores(const Agent& agent) {
+  return agent.iqn && agent.exploring.behaviour != Behaviour::gaussian && *agent.acting.explores;
+}
+
+__device__ int samples_of(const Agent& agent) { return max(agent.exploring.samples, 1); }
+
+// The fractions that the host has drawn.
+__device__ void take_fractions(IqnTile<kSize>& tile, const ActExchange& exchange,
+                               const IqnRows& rows) {
+  const float* numbers = exchange.fraction + blockIdx.z * exchange.fractions;
+  cut_interval(tile, rows, [=](int r) { return numbers[r]; });
+}
+
+template <Way kWay>
+__device__ void evaluate(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows,
+                         Critic& critic, Critic::Product& out) {
+  critic.begin();
+  fill_samples<true>(tile, rows, agent.state_action_stride,
+                     [&](int, int i) { return agent.acting.input[i]; });
+  critic.forward<kWay>(out, nullptr);
+}
+
+// z of critic blockIdx.x. blockIdx, in all kernels: (critic, sample, agent), as far as there are
+// any
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+    values_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  const int k = blockIdx.x, r = threadIdx.x;
+  auto& tile = shared_as<IqnTile<kSize>>();
+  const IqnRows rows = {agent.quantiles, 0, 1};
+  Critic critic(tile, agent.critic[k].parameters, agent.iqn_shape, agent.iqn_trace[k], rows);
+  take_fractions(tile, exchange, rows);
+  Critic::Product out;
+  evaluate<Way::none>(tile, agent, rows, critic, out);
+  if (!rows.has(r)) return;
+  agent.acting.values[k][r] = tile.value[r];
+  if (k == 0) agent.acting.weights[r] = tile.weight[r];
+}
+
+// In which direction each sample of the optimistic value goes, and how far: one warp.
+__global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  __shared__ Exploration at;
+  const IqnActing& acting = agent.acting;
+  const Exploring& e = agent.exploring;
+  const int n = agent.quantiles, i = threadIdx.x, samples = samples_of(agent);
+  if (i < n) {
+    for (int k = 0; k < 2; ++k) at.z[k][i] = acting.values[k][i];
+    at.weight[i] = acting.weights[i];
+  }
+  __syncwarp();
+  const auto keep = [&](int sample) {
+    for (int k = 0; i < n && k < 2; ++k)
+      acting.by_quantile[(2 * sample + k) * n + i] = at.by_quantile[k][i];
+  };
+  if (e.behaviour == Behaviour::oac) {
+    oac_direction(agent, at);
+    keep(0);
+    return;
+  }
+  const Uncertainty u = uncertainty(at, n);
+  if (e.current_return == CurrentReturn::quantiles) sort_smaller(at, n);
+  const double* noise = exchange.explorer_noise + blockIdx.z * exchange.samples;
+  double m_sum = 0;
+  for (int sample = 0; sample < samples; ++sample) {
+    const double m = ovd_weigh(agent, at, u, e.samples > 0 ? noise[sample] : 0);
+    keep(sample);
+    if (i == 0) acting.m[sample] = m;
+    m_sum += m;
+    __syncwarp();
+  }
+  if (i == 0) exchange.m[blockIdx.z] = m_sum / samples;
+}
+
+// The gradient of critic blockIdx.x by the action, in each of these directions.
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+    gradients_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  const IqnActing& acting = agent.acting;
+  const int k = blockIdx.x, r = threadIdx.x, n = agent.quantiles, actions = agent.actions;
+  auto& tile = shared_as<IqnTile<kSize>>();
+  const int place = blockIdx.y;  // in the trace, which has room for a batch
+  const IqnRows rows = {n, place, 1};
+  const float* parameters = agent.critic[k].parameters;
+  Critic critic(tile, parameters, agent.iqn_shape, agent.iqn_trace[k], rows);
+  take_fractions(tile, exchange, rows);
+  for (int sample = place; sample < samples_of(agent); sample += gridDim.y) {
+    Critic::Product out;
+    evaluate<Way::to_inputs>(tile, agent, rows, critic, out);
+    if (r < Tile<kSize>::kRows)
+      tile.slope[r] = r < n ? acting.by_quantile[(2 * sample + k) * n + r] : 0.0f;
+    __syncthreads();
+    critic.backward<Way::to_inputs>(out);
+    to_actions<true>(tile, parameters, agent.iqn_shape.layer[0], agent.observations, actions);
+    for_each_row<kSize>([&](int row, int d) {
+      if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
+    });
+  }
+}
+
+// The mean, moved: one warp.
+__global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  __shared__ Exploration at;
+  const IqnActing& acting = agent.acting;
+  const int actions = agent.actions, d = threadIdx.x;
+  if (d < 2 * actions) at.head[d] = acting.head[d];
+  __syncwarp();
+  take_head(at, actions);
+  __syncwarp();
+  for (int sample = 0; sample < samples_of(agent); ++sample) {
+    for (int k = 0; d < actions && k < 2; ++k)
+      at.by_action[k][d] = acting.by_action[k][sample * actions + d];
+    if (agent.exploring.behaviour == Behaviour::oac) {
+      oac_move(agent, at);
+      break;
+    }
+    ovd_move(agent, at, acting.m[sample]);
+  }
+  if (d < actions) exchange.moved[blockIdx.z * exchange.actions + d] = at.moved[d];
+}
+
+}  // namespace
+
+void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
+  constexpr int kBytes = sizeof(IqnTile<kSize>), kThreads = Tile<kSize>::kThreads;
+  for (const auto kernel : {values_kernel, gradients_kernel}) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+          "cudaFuncSetAttribute");
+  }
+  const int agent_count = exchange.agents;
+  values_kernel<<<dim3(2, 1, agent_count), kThreads, kBytes, stream>>>(agents, exchange);
+  directions_kernel<<<dim3(1, 1, agent_count), 32, 0, stream>>>(agents, exchange);
+  gradients_kernel<<<dim3(2, exchange.together, agent_count), kThreads, kBytes, stream>>>(agents,
+                                                                                          exchange);
+  move_kernel<<<dim3(1, 1, agent_count), 32, 0, stream>>>(agents, exchange);
+  check(cudaGetLastError(), "launching the explorers");
+}
+
+}  // namespace ovde::cuda

@@ -1,0 +1,193 @@
+// The critics with random fractions: the targets' values, the loss with its gradient, and the
+// values at new actions.
+#include "cuda/critics.cuh"
+#include "cuda/iqn.cuh"
+#include "cuda/kernels.cuh"
+#include "cuda/philox.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+// The rows of this block: as many samples as fit, none where `count` is not positive.
+template <int kSize>
+__device__ IqnRows block_rows(const Agent& agent) {
+  const int samples = Tile<kSize>::kRows / agent.quantiles, first = blockIdx.x * samples;
+  return {agent.quantiles, first, min(samples, agent.batch - first)};
+}
+
+template <int kSize>
+__device__ void draw_fractions(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows,
+                               FractionsFor purpose) {
+  cut_interval(tile, rows, [&](int r) {
+    return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch,
+                           rows.fractions, r % rows.fractions, rows.sample(r));
+  });
+}
+
+// blockIdx, here and below: (tile of samples, critic, agent)
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) targets_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kSize>>();
+  const int k = blockIdx.y, stride = agent.state_action_stride;
+  IqnPass<kExact, kSize> pass(tile, agent.critic[k].target, agent.iqn_shape, agent.iqn_trace[k],
+                              rows);
+  pass.begin();
+  draw_fractions(tile, agent, rows, FractionsFor::target);
+  const float* input = agent.next_state_action;
+  fill_samples<kExact>(tile, rows, stride,
+                       [=](int s, int i) { return __ldg(input + s * stride + i); });
+  typename IqnPass<kExact, kSize>::Product out;
+  pass.template forward<Way::none>(out, nullptr);
+  if (const int r = threadIdx.x; rows.has(r)) {
+    agent.next_quantiles[k][rows.row(r)] = tile.value[r];
+    if (k == 0) agent.next_weights[rows.row(r)] = tile.weight[r];
+  }
+}
+
+// From the values to the gradient of the quantile Huber loss (agent/quantile_loss.h) by each of
+// them in tile.slope; and the sums of each sample.
+template <int kSize>
+__device__ void critic_loss(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows, int k,
+                            float alpha) {
+  const int r = threadIdx.x, n = rows.fractions;
+  float slope = 0, loss = 0;
+  if (rows.has(r)) {
+    const int s = rows.sample(r);
+    const float *first = agent.next_quantiles[0] + s * n, *second = agent.next_quantiles[1] + s * n,
+                *weights = agent.next_weights + s * n;
+    const float reward = agent.reward[s], continues = agent.continues[s],
+                entropy = alpha * agent.next_log_probability[s];
+    const float z = tile.value[r], above = tile.tau[r], below = 1 - above;
+#pragma unroll 4
+    for (int i = 0; i < n; ++i) {
+      // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4)
+      const float a = __ldg(first + i), b = __ldg(second + i);
+      const float u = reward + continues * ((a < b ? a : b) - entropy) - z;
+      const float c = fminf(fmaxf(u, -1.0f), 1.0f);  // huber'(u); huber(u) = c (u - c / 2)
+      const float weighted = (u < 0 ? below : above) * c * __ldg(weights + i);
+      slope -= weighted;
+      loss += weighted * (u - 0.5f * c);
+    }
+    const float share = 1.0f / agent.batch * (1.0f / n);
+    slope *= share;
+    loss *= share;
+  }
+  if (r < Tile<kSize>::kRows) {
+    tile.slope[r] = slope;
+    tile.value[r] = loss;
+  }
+  __syncthreads();
+  if (r < rows.count) {
+    loss = slope = 0;
+    for (int i = r * n; i < (r + 1) * n; ++i) {
+      loss += tile.value[i];
+      slope += tile.slope[i];
+    }
+    agent.critic_loss[k][rows.first + r] = loss;
+    agent.iqn_trace[k].by_value[rows.first + r] = slope;
+  }
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kSize>>();
+  const int k = blockIdx.y, stride = agent.state_action_stride;
+  IqnPass<kExact, kSize> pass(tile, agent.critic[k].parameters, agent.iqn_shape, agent.iqn_trace[k],
+                              rows);
+  pass.begin();
+  const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
+  draw_fractions(tile, agent, rows, FractionsFor::prediction);
+  const float* input = agent.state_action;
+  fill_samples<kExact>(tile, rows, stride,
+                       [=](int s, int i) { return __ldg(input + s * stride + i); });
+  typename IqnPass<kExact, kSize>::Product out;
+  pass.template forward<Way::to_parameters>(out, k == 0 ? agent.cosines : nullptr);
+  critic_loss(tile, agent, rows, k, alpha);
+  pass.template backward<Way::to_parameters>(out);
+}
+
+// Q_k(s, a) = sum_i w_i z_ki at the actor's new actions, and its gradient with respect to the
+// action.
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+    new_actions_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kSize>>();
+  const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
+            actions = agent.actions, n = rows.fractions, r = threadIdx.x;
+  const float* parameters = agent.critic[k].parameters;
+  IqnPass<kExact, kSize> pass(tile, parameters, agent.iqn_shape, agent.iqn_trace[k], rows);
+  pass.begin();
+  draw_fractions(tile, agent, rows, FractionsFor::policy);
+  const float *state_action = agent.state_action, *action = agent.action;
+  fill_samples<kExact>(tile, rows, stride, [=](int s, int i) {
+    return i < observations             ? __ldg(state_action + s * stride + i)
+           : i < observations + actions ? __ldg(action + s * actions + i - observations)
+                                        : 0.0f;
+  });
+  typename IqnPass<kExact, kSize>::Product out;
+  pass.template forward<Way::to_inputs>(out, nullptr);
+  if (rows.has(r)) {
+    agent.quantiles_at_new[k][rows.row(r)] = tile.value[r];
+    if (k == 0) agent.weights_at_new[rows.row(r)] = tile.weight[r];
+  }
+  if (r < Tile<kSize>::kRows) tile.slope[r] = rows.has(r) ? tile.weight[r] * (1.0f / n) : 0.0f;
+  __syncthreads();
+  if (r < rows.count) {
+    float mean = 0;
+    for (int i = r * n; i < (r + 1) * n; ++i) mean += tile.slope[i] * tile.value[i];
+    agent.value[k][rows.first + r] = mean;
+  }
+  pass.template backward<Way::to_inputs>(out);
+
+  to_actions<kExact>(tile, parameters, agent.iqn_shape.layer[0], observations, actions);
+  float* gradient = agent.action_gradient[k];
+  for_each_row<kSize>([&](int row, int d) {
+    if (row < rows.count && d < actions)
+      gradient[(rows.first + row) * actions + d] = tile.x[row][d];
+  });
+}
+
+// One instance for each precision: with fractions there are rows enough for the largest tile that
+// the registers allow.
+#define OVDE_LAUNCH_IQN(kernel, plan, agents, stream)                                             \
+  do {                                                                                            \
+    const auto blocks = [&](int rows) {                                                           \
+      const int samples = rows / (plan).fractions;                                                \
+      return dim3(((plan).batch + samples - 1) / samples, 2, (plan).agents);                      \
+    };                                                                                            \
+    if ((plan).exact) {                                                                           \
+      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(IqnTile<2>), agents, stream); \
+    } else {                                                                                      \
+      launch(kernel<false, 4>, blocks(128), Tile<4>::kThreads, sizeof(IqnTile<4>), agents,        \
+             stream);                                                                             \
+    }                                                                                             \
+  } while (false)
+
+}  // namespace
+
+void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_IQN(targets_kernel, plan, agents, stream);
+}
+
+void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_IQN(loss_kernel, plan, agents, stream);
+}
+
+void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_IQN(new_actions_kernel, plan, agents, stream);
+}
+
+}  // namespace ovde::cuda

@@ -1,0 +1,98 @@
+// Adam and Polyak on the critics with random fractions.
+#include "cuda/iqn.cuh"
+#include "cuda/kernels.cuh"
+#include "cuda/step.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+// The sum over the batch of column `column` of rows that each have a unit's part of a sample.
+__device__ float sum_samples(const float* rows, int stride, int column, int batch) {
+  float sum = 0;
+#pragma unroll 16
+  for (int s = 0; s < batch; ++s) sum += rows[s * stride + column];
+  return sum;
+}
+
+// Gain and shift of kThreads units of a layer; with those of the merging layer, the output's
+// weights and bias.
+__device__ void step_units(const Agent& agent, const Network& net, const IqnTrace& trace, int l,
+                           int first_unit) {
+  const IqnShape& shape = agent.iqn_shape;
+  const NormalisedLayer layer = shape.layer[l];
+  const AdamStep adam(agent);
+  const auto step = [&](int at, float gradient) {
+    adam(gradient, net.parameters[at], net.first_moment[at], net.second_moment[at], net.target[at]);
+  };
+  const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
+  const bool merge = l == shape.feature_layers + 1;
+  if (f < layer.outputs) {
+    float by_gain = sum_samples(trace.by_gain[l], stride, f, agent.batch);
+    float by_shift = sum_samples(trace.by_shift[l], stride, f, agent.batch);
+    if (merge) {
+      // the output's weight is the factor between the gradient of the value and that of a merged
+      // unit relu(normal * gain + shift): the two sums give the gradients of all three
+      const int output = shape.output.weights + f;
+      const float weight = net.parameters[output];
+      step(output,
+           net.parameters[layer.gain + f] * by_gain + net.parameters[layer.shift + f] * by_shift);
+      by_gain *= weight;
+      by_shift *= weight;
+    }
+    step(layer.gain + f, by_gain);
+    step(layer.shift + f, by_shift);
+  }
+  if (merge && f == 0) step(shape.output.bias, sum_samples(trace.by_value, 1, 0, agent.batch));
+}
+
+// blockIdx: (tile of weights, then kThreads units of the layers; critic; agent)
+template <bool kExact>
+__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
+    critics_kernel(const Agent* agents) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnShape& shape = agent.iqn_shape;
+  const Network& net = agent.critic[blockIdx.y];
+  const IqnTrace& trace = agent.iqn_trace[blockIdx.y];
+  const int gate = shape.feature_layers, layers = gate + 2;
+  int index = blockIdx.x, l, first_output, first_input;
+  if (find_tile(shape.layer, layers, index, l, first_output, first_input)) {
+    const LayerShape layer = shape.layer[l];
+    const float* input = l == 0      ? agent.state_action
+                         : l < gate  ? trace.features[l - 1]
+                         : l == gate ? agent.cosines
+                                     : trace.gated;
+    const Summands from = {trace.delta[l], input, layer.stride,
+                           l < gate ? agent.batch : agent.batch * agent.quantiles};
+    step_tile<kExact>(agent, net, layer, from, first_output, first_input,
+                      reinterpret_cast<float*>(memory));
+    return;
+  }
+  for (l = 0; l < layers; ++l) {
+    const int blocks = (shape.layer[l].outputs + Step::kThreads - 1) / Step::kThreads;
+    if (index < blocks) {
+      step_units(agent, net, trace, l, index * Step::kThreads);
+      return;
+    }
+    index -= blocks;
+  }
+}
+
+}  // namespace
+
+int parameter_tiles(const IqnShape& shape) {
+  const int layers = shape.feature_layers + 2;
+  int blocks = count_tiles(shape.layer, layers);
+  for (int l = 0; l < layers; ++l)
+    blocks += (shape.layer[l].outputs + Step::kThreads - 1) / Step::kThreads;
+  return blocks;
+}
+
+void step_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  launch(plan.exact ? critics_kernel<true> : critics_kernel<false>,
+         dim3(plan.iqn_tiles, 2, plan.agents), Step::kThreads, Step::kBytes, agents, stream);
+}
+
+}  // namespace ovde::cuda
