@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     const int s = first_sample + threadIdx.x;
     const float a = __ldg(first + s), b = __ldg(second + s);
     agent.actor_loss[s] =
-        s < batch ? (alpha * agent.log_probability[s] - (a < b ? a : b)) / batch : 0.0f;
+        s < batch ? (alpha * agent.log_probability[s] - smaller(a, b)) / batch : 0.0f;
   }
   backward<kExact>(tile, parameters, shape, first_sample, agent.actor_trace.delta);
 }

@@ -26,8 +26,8 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
   for (int j = 0; j < kEach; ++j) {
     const int s = first_sample + warp + kWarps * j, at = s * n + (lane < n ? lane : 0);
     const float a = __ldg(first + at), b = __ldg(second + at);
-    y[j] = __ldg(rewards + s) +
-           __ldg(all_continue + s) * ((a < b ? a : b) - alpha * __ldg(entropy + s));
+    y[j] =
+        __ldg(rewards + s) + __ldg(all_continue + s) * (smaller(a, b) - alpha * __ldg(entropy + s));
   }
   float z[kEach], slope[kEach], loss[kEach];
 #pragma unroll

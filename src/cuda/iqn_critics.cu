@@ -67,7 +67,7 @@ __device__ void critic_loss(IqnTile<kSize>& tile, const Agent& agent, const IqnR
     for (int i = 0; i < n; ++i) {
       // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4)
       const float a = __ldg(first + i), b = __ldg(second + i);
-      const float u = reward + continues * ((a < b ? a : b) - entropy) - z;
+      const float u = reward + continues * (smaller(a, b) - entropy) - z;
       const float c = fminf(fmaxf(u, -1.0f), 1.0f);  // huber'(u); huber(u) = c (u - c / 2)
       const float weighted = (u < 0 ? below : above) * c * __ldg(weights + i);
       slope -= weighted;

@@ -115,7 +115,7 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
     const float* bias = tile.bias[l % 2];
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
-      std::uint32_t active = 0;
+      std::uint32_t below = 0;  // the signs, shifted in one after the other
 #pragma unroll
       for (int part = 0; part < 4; ++part) {
         const Octet<kSize> at(m, part % 2, part / 2);
@@ -123,15 +123,15 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
         load8(b, bias + at.column);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          const float sum = at(out[m], i) + b[i];            // beyond the layer: zero
-          value[i] = operand<kExact>(sum < 0 ? 0.0f : sum);  // NaN stays
-          active |= (sum > 0 ? 1u : 0u) << (8 * part + i);
+          const float sum = at(out[m], i) + b[i];  // beyond the layer: zero
+          value[i] = operand<kExact>(relu(sum));
+          below = __funnelshift_l(__float_as_uint(sum), below, 1);
         }
         store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < next.stride)
           store8(keep + at.row * next.stride + at.column, value);
       }
-      tile.active[l][m][threadIdx.x] = active;
+      tile.active[l][m][threadIdx.x] = ~below;
     }
   }
 
@@ -173,7 +173,7 @@ __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
         float value[8];
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-          value[i] = active >> (8 * part + i) & 1 ? operand<kExact>(at(out[m], i)) : 0.0f;
+          value[i] = active >> (31 - 8 * part - i) & 1 ? operand<kExact>(at(out[m], i)) : 0.0f;
         store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < layer.stride)
           store8(keep + at.row * layer.stride + at.column, value);

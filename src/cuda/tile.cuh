@@ -79,9 +79,23 @@ __device__ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std:
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Half a unit in the last place of TF32 added, and the rest cut off, as the tensor core would.
+// To the nearest number of TF32's 11 significant bits, by two cancellations; NaN stays NaN, which
+// rounding the bits as an integer would lose.
 __device__ inline float rounded(float x) {
-  return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
+  const float large = __fmul_rn(x, 8193.0f);  // 2^13 + 1
+  return __fsub_rn(large, __fsub_rn(large, x));
+}
+
+// NaN stays NaN in these two.
+__device__ inline float relu(float x) {
+  float y;
+  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ inline float smaller(float a, float b) {
+  float c;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
 }
 
 // As an operand that will be read many times: rounded once.
