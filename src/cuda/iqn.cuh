@@ -34,6 +34,18 @@ struct IqnRows {
 
 __device__ inline float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
+// Eight numbers of a row that is read or written once: past the first-level cache, which is small
+// beside a tile and holds the vectors of the layers.
+__device__ inline void stream8(float* to, const float (&v)[8]) {
+  __stcg(reinterpret_cast<float4*>(to), make_float4(v[0], v[1], v[2], v[3]));
+  __stcg(reinterpret_cast<float4*>(to) + 1, make_float4(v[4], v[5], v[6], v[7]));
+}
+__device__ inline void stream8(float (&v)[8], const float* from) {
+  const float4 a = __ldcg(reinterpret_cast<const float4*>(from)),
+               b = __ldcg(reinterpret_cast<const float4*>(from) + 1);
+  v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
+}
+
 // Eight neighbours of a vector that has a number for each unit of a layer; zero beyond it.
 __device__ inline void load_units(float (&v)[8], const float* vector, int column, int units) {
   if (column < stride_of_deltas(units)) {
@@ -44,13 +56,52 @@ __device__ inline void load_units(float (&v)[8], const float* vector, int column
   }
 }
 
-// visit(octet, m, half) for each octet of a product that this lane has.
+// The octets of a product that this lane has in 32 neighbouring columns: all in the same eight.
+template <int kSize>
+class OctetGroup {
+ public:
+  __device__ explicit OctetGroup(int group)
+      : column(Octet<kSize>(0, 0, group).column), group_(group) {}
+
+  // visit(octet, m, half)
+  template <typename Visit>
+  __device__ void each(Visit&& visit) const {
+#pragma unroll
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+  }
+  // The same, leaving out what lies beyond the first `rows` rows.
+  template <typename Visit>
+  __device__ void each_below(int rows, Visit&& visit) const {
+#pragma unroll
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+      if (Octet<kSize>(m, 0, group_).row - threadIdx.x % 32 / 4 >= rows) continue;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+    }
+  }
+  // load(octet, half) for both halves, then visit(octet, m, half): one waits for memory once.
+  template <typename Load, typename Visit>
+  __device__ void each(Load&& load, Visit&& visit) const {
+#pragma unroll
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) load(Octet<kSize>(m, half, group_), half);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+    }
+  }
+  int column;
+
+ private:
+  int group_;
+};
+
 template <int kSize, typename Visit>
-__device__ void for_each_octet(Visit&& visit) {
+__device__ void for_each_group(Visit&& visit) {
 #pragma unroll
-  for (int m = 0; m < Tile<kSize>::kTiles; ++m)
-#pragma unroll
-    for (int part = 0; part < 4; ++part) visit(Octet<kSize>(m, part % 2, part / 2), m, part % 2);
+  for (int group = 0; group < 2; ++group) visit(OctetGroup<kSize>(group));
 }
 
 // visit(row, m, half) for each row of a product of which this lane has a part; `first` is true of
@@ -217,29 +268,33 @@ class IqnPass {
     float gain[8], shift[8];
   };
 
-  // Adds the bias to a product of layer l and normalises its rows.
-  __device__ void normalise(int l, Product& out) {
+  // Adds the bias to a product of layer l and normalises its first `rows` rows.
+  __device__ void normalise(int l, int rows, Product& out) {
     const NormalisedLayer layer = shape_.layer[l];
     const float share = 1.0f / layer.outputs;
     float mean[1][T::kTiles][2] = {}, squares[1][T::kTiles][2] = {};
-    for_each_octet<kSize>([&](const auto& at, int m, int half) {
+    for_each_group<kSize>([&](const auto& group) {
       float bias[8];
-      load_units(bias, parameters_ + layer.bias, at.column, layer.outputs);
+      load_units(bias, parameters_ + layer.bias, group.column, layer.outputs);
+      group.each_below(rows, [&](const auto& at, int m, int half) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        at(out[m], i) += bias[i];  // beyond the layer: zero
-        mean[0][m][half] += at(out[m], i);
-      }
+        for (int i = 0; i < 8; ++i) {
+          at(out[m], i) += bias[i];  // beyond the layer: zero
+          mean[0][m][half] += at(out[m], i);
+        }
+      });
     });
     sum_rows(tile_, mean);
-    for_each_octet<kSize>([&](const auto& at, int m, int half) {
+    for_each_group<kSize>([&](const auto& group) {
+      group.each_below(rows, [&](const auto& at, int m, int half) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const float deviation =
-            at.column + i < layer.outputs ? at(out[m], i) - mean[0][m][half] * share : 0.0f;
-        at(out[m], i) = deviation;
-        squares[0][m][half] += deviation * deviation;
-      }
+        for (int i = 0; i < 8; ++i) {
+          const float deviation =
+              at.column + i < layer.outputs ? at(out[m], i) - mean[0][m][half] * share : 0.0f;
+          at(out[m], i) = deviation;
+          squares[0][m][half] += deviation * deviation;
+        }
+      });
     });
     sum_rows(tile_, squares);
     for_each_product_row<kSize>([&](int row, int m, int half, bool first) {
@@ -247,9 +302,11 @@ class IqnPass {
       scale = 1.0f / sqrtf(scale * share + kNormEpsilon);
       if (first) tile_.scale[l][row] = scale;
     });
-    for_each_octet<kSize>([&](const auto& at, int m, int half) {
+    for_each_group<kSize>([&](const auto& group) {
+      group.each_below(rows, [&](const auto& at, int m, int half) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) at(out[m], i) *= squares[0][m][half];
+        for (int i = 0; i < 8; ++i) at(out[m], i) *= squares[0][m][half];
+      });
     });
   }
 
@@ -258,23 +315,24 @@ class IqnPass {
     for (int l = 0; l < shape_.feature_layers; ++l) {
       const NormalisedLayer layer = shape_.layer[l];
       const int stride = stride_of_deltas(layer.outputs);
-      product<Pass::forward, kExact>(tile_, weights(l), out);
+      product<Pass::forward, kExact>(tile_, weights(l), out, rows_.count);
       fetch_first<Pass::forward>(tile_, weights(l + 1));
-      normalise(l, out);
-      for_each_octet<kSize>([&](const auto& at, int m, int) {
-        const Affine affine(parameters_, layer, at.column);
-        float value[8], normal[8];
+      normalise(l, rows_.count, out);
+      for_each_group<kSize>([&](const auto& group) {
+        const Affine affine(parameters_, layer, group.column);
+        group.each_below(rows_.count, [&](const auto& at, int m, int) {
+          float value[8], normal[8];
 #pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          normal[i] = at(out[m], i);
-          const float y = affine(i, normal[i]);
-          value[i] = operand<kExact>(y < 0 ? 0.0f : y);  // NaN stays
-        }
-        store8(&tile_.x[at.row][at.column], value);
-        if (at.row >= rows_.count || at.column >= stride) return;
-        const int to = (rows_.first + at.row) * stride + at.column;
-        store8(trace_.features[l] + to, value);
-        if (kWay != Way::none) store8(trace_.feature_normal[l] + to, normal);
+          for (int i = 0; i < 8; ++i) {
+            normal[i] = at(out[m], i);
+            value[i] = operand<kExact>(relu(affine(i, normal[i])));
+          }
+          store8(&tile_.x[at.row][at.column], value);
+          if (at.row >= rows_.count || at.column >= stride) return;
+          const int to = (rows_.first + at.row) * stride + at.column;
+          store8(trace_.features[l] + to, value);
+          if (kWay != Way::none) store8(trace_.feature_normal[l] + to, normal);
+        });
       });
     }
     __syncthreads();  // every row's features are in memory
@@ -306,21 +364,25 @@ class IqnPass {
     const int stride = stride_of_deltas(layer.outputs);
     product<Pass::forward, kExact>(tile_, weights(gate_index()), out);
     fetch_first<Pass::forward>(tile_, weights(merge_index()));
-    normalise(gate_index(), out);
-    for_each_octet<kSize>([&](const auto& at, int m, int) {
-      const Affine affine(parameters_, layer, at.column);
-      float features[8], value[8], normal[8];
-      load_features(features, at.row, at.column);
+    normalise(gate_index(), T::kRows, out);
+    for_each_group<kSize>([&](const auto& group) {
+      const Affine affine(parameters_, layer, group.column);
+      float features[2][8];
+      group.each(
+          [&](const auto& at, int half) { load_features(features[half], at.row, at.column); },
+          [&](const auto& at, int m, int half) {
+            float value[8], normal[8];
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        normal[i] = at(out[m], i);
-        value[i] = operand<kExact>(sigmoid(affine(i, normal[i])) * features[i]);
-      }
-      store8(&tile_.x[at.row][at.column], value);
-      if (kWay == Way::none || !rows_.has(at.row) || at.column >= stride) return;
-      const int to = rows_.row(at.row) * stride + at.column;
-      store8(trace_.gate + to, normal);
-      if (kWay == Way::to_parameters) store8(trace_.gated + to, value);
+            for (int i = 0; i < 8; ++i) {
+              normal[i] = at(out[m], i);
+              value[i] = operand<kExact>(sigmoid(affine(i, normal[i])) * features[half][i]);
+            }
+            store8(&tile_.x[at.row][at.column], value);
+            if (kWay == Way::none || !rows_.has(at.row) || at.column >= stride) return;
+            const int to = rows_.row(at.row) * stride + at.column;
+            stream8(trace_.gate + to, normal);
+            if (kWay == Way::to_parameters) stream8(trace_.gated + to, value);
+          });
     });
   }
 
@@ -329,17 +391,18 @@ class IqnPass {
     const NormalisedLayer layer = shape_.layer[merge_index()];
     product<Pass::forward, kExact>(tile_, weights(merge_index()), out);
     if (kWay != Way::none) fetch_first<Pass::backward>(tile_, weights(merge_index()));
-    normalise(merge_index(), out);
+    normalise(merge_index(), T::kRows, out);
     float z[1][T::kTiles][2] = {};
-    for_each_octet<kSize>([&](const auto& at, int m, int half) {
-      const Affine affine(parameters_, layer, at.column);
+    for_each_group<kSize>([&](const auto& group) {
+      const Affine affine(parameters_, layer, group.column);
       float w[8];
-      load_units(w, parameters_ + shape_.output.weights, at.column, layer.outputs);
+      load_units(w, parameters_ + shape_.output.weights, group.column, layer.outputs);
+      group.each([&](const auto& at, int m, int half) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const float y = affine(i, at(out[m], i));
-        z[0][m][half] += w[i] * (y < 0 ? 0.0f : y);
-      }
+        for (int i = 0; i < 8; ++i) {
+          z[0][m][half] += w[i] * relu(affine(i, at(out[m], i)));
+        }
+      });
     });
     sum_rows(tile_, z);
     const float bias = __ldg(parameters_ + shape_.output.bias);
@@ -358,18 +421,21 @@ class IqnPass {
     // visit(octet, m, half, d, dn, n): gradients of the value through each unit that is on, and of
     // its normalised sum
     const auto for_each_gradient = [&](auto&& visit) {
-      for_each_octet<kSize>([&](const auto& at, int m, int half) {
-        const Affine affine(parameters_, layer, at.column);
-        float w[8], d[8], dn[8], n[8];
-        load_units(w, parameters_ + shape_.output.weights, at.column, layer.outputs);
-        const float slope = tile_.slope[at.row];
+      for_each_group<kSize>([&](const auto& group) {
+        const Affine affine(parameters_, layer, group.column);
+        float w[8];
+        load_units(w, parameters_ + shape_.output.weights, group.column, layer.outputs);
+        group.each([&](const auto& at, int m, int half) {
+          float d[8], dn[8], n[8];
+          const float slope = tile_.slope[at.row];
 #pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          n[i] = at(out[m], i);
-          d[i] = affine(i, n[i]) > 0 ? slope : 0.0f;
-          dn[i] = d[i] * (w[i] * affine.gain[i]);
-        }
-        visit(at, m, half, d, dn, n);
+          for (int i = 0; i < 8; ++i) {
+            n[i] = at(out[m], i);
+            d[i] = affine(i, n[i]) > 0 ? slope : 0.0f;
+            dn[i] = d[i] * (w[i] * affine.gain[i]);
+          }
+          visit(at, m, half, d, dn, n);
+        });
       });
     };
 
@@ -397,8 +463,19 @@ class IqnPass {
       }
       store8(&tile_.x[at.row][at.column], dn);
       if (kWay == Way::to_parameters && rows_.has(at.row) && at.column < stride)
-        store8(trace_.delta[l] + rows_.row(at.row) * stride + at.column, dn);
+        stream8(trace_.delta[l] + rows_.row(at.row) * stride + at.column, dn);
     });
+  }
+
+  // The gate's normalised sums of a row.
+  __device__ void load_gate(float (&n)[8], int row, int column) const {
+    const int stride = stride_of_deltas(shape_.layer[gate_index()].outputs);
+    if (rows_.has(row) && column < stride) {
+      stream8(n, trace_.gate + rows_.row(row) * stride + column);
+    } else {
+#pragma unroll
+      for (float& x : n) x = 0;
+    }
   }
 
   // `out`: the gradient of features * gate, split between the two: the features' goes to
@@ -408,64 +485,58 @@ class IqnPass {
     const int l = gate_index();
     const NormalisedLayer layer = shape_.layer[l];
     const int stride = stride_of_deltas(layer.outputs);
-    const auto load_normal = [&](float(&n)[8], const auto& at) {
-      if (rows_.has(at.row)) {
-        load_units(n, trace_.gate + rows_.row(at.row) * stride, at.column, layer.outputs);
-      } else {
+    NormGradient<kSize> norm;
+    for_each_group<kSize>([&](const auto& group) {
+      const Affine affine(parameters_, layer, group.column);
+      float n[2][8];
+      group.each([&](const auto& at, int half) { load_gate(n[half], at.row, at.column); },
+                 [&](const auto& at, int m, int half) {
+                   float features[8], by_features[8];
+                   load_features(features, at.row, at.column);
 #pragma unroll
-        for (float& x : n) x = 0;
-      }
-    };
-    for_each_octet<kSize>([&](const auto& at, int m, int) {
-      const Affine affine(parameters_, layer, at.column);
-      float features[8], n[8], by_features[8];
-      load_features(features, at.row, at.column);
-      load_normal(n, at);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const float g = sigmoid(affine(i, n[i]));
-        by_features[i] = at(out[m], i) * g;
-        at(out[m], i) = by_features[i] * features[i] * (1 - g);  // before the sigmoid
-      }
-      store8(&tile_.x[at.row][at.column], by_features);
+                   for (int i = 0; i < 8; ++i) {
+                     const float g = sigmoid(affine(i, n[half][i]));
+                     by_features[i] = at(out[m], i) * g;
+                     const float d = by_features[i] * features[i] * (1 - g);  // before the sigmoid
+                     at(out[m], i) = d;
+                     norm.add(m, half, d * affine.gain[i], n[half][i]);
+                   }
+                   store8(&tile_.x[at.row][at.column], by_features);
+                 });
     });
     sum_fractions(tile_, rows_, layer.outputs, trace_.delta[shape_.feature_layers - 1]);
     if (kWay != Way::to_parameters) return;
 
-    for_each_octet<kSize>([&](const auto& at, int m, int) {
-      float d[8];
+    for_each_group<kSize>([&](const auto& group) {
+      group.each([&](const auto& at, int m, int) {
+        float d[8];
 #pragma unroll
-      for (int i = 0; i < 8; ++i) d[i] = at(out[m], i);
-      store8(&tile_.x[at.row][at.column], d);
+        for (int i = 0; i < 8; ++i) d[i] = at(out[m], i);
+        store8(&tile_.x[at.row][at.column], d);
+      });
     });
     sum_fractions(tile_, rows_, layer.outputs, trace_.by_shift[l]);
-    NormGradient<kSize> norm;
-    for_each_octet<kSize>([&](const auto& at, int m, int half) {
-      float n[8], gain[8], by_gain[8];
-      load_normal(n, at);
-      load_units(gain, parameters_ + layer.gain, at.column, layer.outputs);
+    norm.finish(tile_, layer.outputs, tile_.scale[l]);
+    for_each_group<kSize>([&](const auto& group) {
+      float gain[8], n[2][8];
+      load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);
+      group.each([&](const auto& at, int half) { load_gate(n[half], at.row, at.column); },
+                 [&](const auto& at, int m, int half) {
+                   float by_gain[8], delta[8];
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        norm.add(m, half, at(out[m], i) * gain[i], n[i]);
-        by_gain[i] = at(out[m], i) * n[i];
-      }
-      store8(&tile_.x[at.row][at.column], by_gain);
+                   for (int i = 0; i < 8; ++i) {
+                     const float d = at(out[m], i);
+                     by_gain[i] = d * n[half][i];
+                     delta[i] = at.column + i < layer.outputs
+                                    ? operand<kExact>(norm.dx(m, half, d * gain[i], n[half][i]))
+                                    : 0.0f;
+                   }
+                   store8(&tile_.x[at.row][at.column], by_gain);
+                   if (rows_.has(at.row) && at.column < stride)
+                     stream8(trace_.gate + rows_.row(at.row) * stride + at.column, delta);
+                 });
     });
     sum_fractions(tile_, rows_, layer.outputs, trace_.by_gain[l]);
-    norm.finish(tile_, layer.outputs, tile_.scale[l]);
-    for_each_octet<kSize>([&](const auto& at, int m, int half) {
-      float n[8], gain[8], delta[8];
-      load_normal(n, at);
-      load_units(gain, parameters_ + layer.gain, at.column, layer.outputs);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        delta[i] = at.column + i < layer.outputs
-                       ? operand<kExact>(norm.dx(m, half, at(out[m], i) * gain[i], n[i]))
-                       : 0.0f;
-      }
-      if (rows_.has(at.row) && at.column < stride)
-        store8(trace_.gate + rows_.row(at.row) * stride + at.column, delta);
-    });
   }
 
   // From the gradient of the last features in trace.delta to that of the first layer's sums in x.
@@ -483,43 +554,49 @@ class IqnPass {
       };
       const bool last = l == shape_.feature_layers - 1;
       NormGradient<kSize> norm;
-      for_each_octet<kSize>([&](const auto& at, int m, int half) {
-        float d[8] = {}, y[8] = {}, n[8] = {}, gain[8];
-        load_units(gain, parameters_ + layer.gain, at.column, layer.outputs);
-        if (is_there(at)) {
-          load8(y, trace_.features[l] + place(at));
-          load8(n, trace_.feature_normal[l] + place(at));
-          if (last) load8(d, trace_.delta[l] + place(at));
-        }
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          if (!last) d[i] = at(out[m], i);
-          d[i] = y[i] > 0 ? d[i] : 0.0f;
-          at(out[m], i) = d[i];
-          norm.add(m, half, d[i] * gain[i], n[i]);
-        }
-        if (kWay != Way::to_parameters || !is_there(at)) return;
-        store8(trace_.by_shift[l] + place(at), d);
-#pragma unroll
-        for (int i = 0; i < 8; ++i) d[i] *= n[i];
-        store8(trace_.by_gain[l] + place(at), d);
-      });
-      norm.finish(tile_, layer.outputs, tile_.scale[l]);
-      for_each_octet<kSize>([&](const auto& at, int m, int half) {
-        float delta[8] = {}, n[8], gain[8];
-        if (is_there(at)) {
-          load8(n, trace_.feature_normal[l] + place(at));
-          load_units(gain, parameters_ + layer.gain, at.column, layer.outputs);
+      for_each_group<kSize>([&](const auto& group) {
+        float gain[8];
+        load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);
+        group.each_below(rows_.count, [&](const auto& at, int m, int half) {
+          float d[8] = {}, y[8] = {}, n[8] = {};
+          if (is_there(at)) {
+            load8(y, trace_.features[l] + place(at));
+            load8(n, trace_.feature_normal[l] + place(at));
+            if (last) load8(d, trace_.delta[l] + place(at));
+          }
 #pragma unroll
           for (int i = 0; i < 8; ++i) {
-            if (at.column + i < layer.outputs)
-              delta[i] = operand<kExact>(norm.dx(m, half, at(out[m], i) * gain[i], n[i]));
+            if (!last) d[i] = at(out[m], i);
+            d[i] = y[i] > 0 ? d[i] : 0.0f;
+            at(out[m], i) = d[i];
+            norm.add(m, half, d[i] * gain[i], n[i]);
           }
-          if (kWay == Way::to_parameters) store8(trace_.delta[l] + place(at), delta);
-        }
-        store8(&tile_.x[at.row][at.column], delta);
+          if (kWay != Way::to_parameters || !is_there(at)) return;
+          store8(trace_.by_shift[l] + place(at), d);
+#pragma unroll
+          for (int i = 0; i < 8; ++i) d[i] *= n[i];
+          store8(trace_.by_gain[l] + place(at), d);
+        });
       });
-      if (l > 0) product<Pass::backward, kExact>(tile_, weights(l), out);
+      norm.finish(tile_, layer.outputs, tile_.scale[l]);
+      for_each_group<kSize>([&](const auto& group) {
+        float gain[8];
+        load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);
+        group.each_below(rows_.count, [&](const auto& at, int m, int half) {
+          float delta[8] = {}, n[8];
+          if (is_there(at)) {
+            load8(n, trace_.feature_normal[l] + place(at));
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+              if (at.column + i < layer.outputs)
+                delta[i] = operand<kExact>(norm.dx(m, half, at(out[m], i) * gain[i], n[i]));
+            }
+            if (kWay == Way::to_parameters) store8(trace_.delta[l] + place(at), delta);
+          }
+          store8(&tile_.x[at.row][at.column], delta);
+        });
+      });
+      if (l > 0) product<Pass::backward, kExact>(tile_, weights(l), out, rows_.count);
     }
   }
 

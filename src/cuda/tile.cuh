@@ -191,14 +191,16 @@ __device__ void fetch_first(Tile<kSize>& tile, const Weights& w) {
 // ---- products
 
 // out = x * W' (forward) or x * W (backward), after fetch_first(); x must have zeros up to the end
-// of the last slab. Ends with every thread done with x and the weights' memory.
+// of the last slab. Rows beyond the first `rows` may be left out. Ends with every thread done with
+// x and the weights' memory.
 template <Pass kPass, bool kExact, int kSize>
 __device__ void product(Tile<kSize>& tile, const Weights& w,
-                        float (&out)[Tile<kSize>::kTiles][8][4]) {
+                        float (&out)[Tile<kSize>::kTiles][8][4], int rows = Tile<kSize>::kRows) {
   using T = Tile<kSize>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int first_row = warp / 4 * 16 * T::kTiles, first_column = warp % 4 * 64;
-  const bool has_columns = first_column < (kPass == Pass::forward ? w.outputs : w.stride);
+  const bool has_work =
+      first_column < (kPass == Pass::forward ? w.outputs : w.stride) && first_row < rows;
 #pragma unroll
   for (int m = 0; m < T::kTiles; ++m)
 #pragma unroll
@@ -211,7 +213,7 @@ __device__ void product(Tile<kSize>& tile, const Weights& w,
     wait_for_copies<T::kStages - 2>();
     __syncthreads();
     fetch_slab<kPass>(tile, w, slab + T::kStages - 1);
-    if (!has_columns) continue;
+    if (!has_work) continue;
     const float* weights = tile.weights + slab % T::kStages * T::kSlabFloats;
 #pragma unroll
     for (int step = 0; step < T::kSlab; step += 8) {
