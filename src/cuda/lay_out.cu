@@ -1,0 +1,114 @@
+#include "cuda/lay_out.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/iqn_tile.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kRowsAlign = 128;  // rows of a batch: the largest tile
+
+int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+Network take_network(Arena& arena, int size) {
+  return {arena.take(size), arena.take(size), arena.take(size), arena.take(size)};
+}
+
+Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, const float* input,
+                 int input_stride) {
+  Trace trace{};
+  trace.input = input;
+  trace.input_stride = input_stride;
+  for (int l = 0; l < shape.layers; ++l) {
+    const int width = rounded_up(shape.layer[l].outputs, 16);
+    if (l < shape.layers - 1) trace.hidden[l] = arena.take(rows * width);
+    trace.delta[l] = arena.take(rows * width);
+  }
+  return trace;
+}
+
+IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples,
+                        std::size_t rows) {
+  IqnTrace trace{};
+  const int gate = shape.feature_layers, merge = gate + 1;
+  for (int l = 0; l <= merge; ++l) {
+    const auto width = static_cast<std::size_t>(rounded_up(shape.layer[l].outputs, 16));
+    trace.by_gain[l] = arena.take(samples * width);
+    trace.by_shift[l] = arena.take(samples * width);
+    if (l < gate) {
+      trace.features[l] = arena.take(samples * width);
+      trace.feature_normal[l] = arena.take(samples * width);
+    } else if (l == gate) {
+      trace.gated = arena.take(rows * width);
+    }
+    trace.delta[l] = arena.take((l < gate ? samples : rows) * width);
+  }
+  trace.gate = trace.delta[gate];
+  trace.by_value = arena.take(samples);
+  return trace;
+}
+
+// What critics with random fractions need besides.
+void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
+  const auto rows = static_cast<std::size_t>(rounded_up(agent.batch * agent.quantiles, kRowsAlign));
+  agent.next_state_action = arena.take(samples * agent.state_action_stride);
+  agent.next_weights = arena.take(rows);
+  agent.weights_at_new = arena.take(rows);
+  agent.cosines = arena.take(rows * kCosines);
+  for (IqnTrace& trace : agent.iqn_trace)
+    trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
+
+  IqnActing& acting = agent.acting;
+  const int asked = std::max(agent.exploring.samples, 1);
+  acting.explores = reinterpret_cast<int*>(arena.take(1));
+  acting.head = arena.take(2 * agent.actions);
+  acting.input = arena.take(agent.state_action_stride);
+  acting.weights = arena.take(agent.quantiles);
+  acting.m = reinterpret_cast<double*>(arena.take(2 * asked));
+  acting.by_quantile = arena.take(std::size_t{2} * asked * agent.quantiles);
+  for (int k = 0; k < 2; ++k) {
+    acting.values[k] = arena.take(agent.quantiles);
+    acting.by_action[k] = arena.take(std::size_t{1} * asked * agent.actions);
+  }
+}
+
+}  // namespace
+
+Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
+  Agent agent{spec};
+  agent.log_beta1 = std::log(double{spec.beta1});
+  agent.log_beta2 = std::log(double{spec.beta2});
+  agent.replay_stride = 2 * spec.observations + spec.actions + 2;
+  agent.progress = progress;
+
+  agent.actor = take_network(arena, spec.actor_shape.size);
+  for (Network& critic : agent.critic) critic = take_network(arena, spec.critic_size);
+  agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
+
+  const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
+  const int stride = spec.state_action_stride;
+  agent.state_action = arena.take(rows * stride);
+  for (float** p : {&agent.reward, &agent.continues, &agent.log_probability,
+                    &agent.next_log_probability, &agent.actor_loss})
+    *p = arena.take(rows);
+  for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std, &agent.next_action})
+    *p = arena.take(rows * spec.actions);
+  agent.actor_trace = take_trace(arena, spec.actor_shape, rows, agent.state_action, stride);
+  agent.actor_active =
+      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
+  for (int k = 0; k < 2; ++k) {
+    agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
+    agent.quantiles_at_new[k] = arena.take(rows * spec.quantiles);
+    agent.value[k] = arena.take(rows);
+    agent.critic_loss[k] = arena.take(rows);
+    agent.action_gradient[k] = arena.take(rows * spec.actions);
+    agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride);
+  }
+  if (spec.iqn) lay_out_iqn(agent, arena, rows);
+  return agent;
+}
+
+}  // namespace ovde::cuda
