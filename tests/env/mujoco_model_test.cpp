@@ -79,7 +79,9 @@ TEST_P(MujocoModel, EqualsTheReferenceInEveryArray) {
   CHECK_SIZE(nD);
   CHECK_SIZE(neq);
   CHECK_SIZE(ntendon);
-  if (!is_listed(GetParam().model)) CHECK_SIZE(npair);
+  if (!is_listed(GetParam().model)) {
+    CHECK_SIZE(npair);
+  }
   CHECK_SIZE(nexclude);
   CHECK_SIZE(njmax);
   CHECK_SIZE(nconmax);
