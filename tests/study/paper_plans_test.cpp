@@ -35,6 +35,7 @@ const std::map<std::string, Size> kSizes = {
     {"runtime", {1, 9, 9}},     {"rnd_ids", {6, 5, 30}},       {"patterns", {2, 3, 6}},
     {"two_actions", {0, 0, 0}}, {"ours_gradient", {4, 4, 16}}, {"ours_beta", {2, 11, 22}},
     {"ours_noise", {5, 3, 15}},
+    {"ours_temperature", {4, 3, 12}},
 };
 
 TEST(PaperPlans, EveryFileParsesAndExpands) {
