@@ -18,6 +18,16 @@ void check_finite(double value, const char* what, const AgentRun& run) {
   if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, run.where()));
 }
 
+// A call into an environment; what it throws gets a message that says what failed and where.
+template <typename Call, typename Where>
+auto guarded(const char* what, Call call, Where where) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("{} failed: {}: {}", what, error.what(), where()));
+  }
+}
+
 // Adds one of `count` values to their mean, which is NaN before the first.
 void add_share(double& mean, double value, std::int64_t count) {
   mean = (std::isnan(mean) ? 0 : mean) + value / static_cast<double>(count);
@@ -83,18 +93,10 @@ std::int64_t AgentRun::steps_of(Phase phase) const {
   return config_.train.integer(phase == Phase::warm_up ? "warmup_steps" : "steps_per_epoch");
 }
 
-template <typename Call>
-auto AgentRun::guarded(const char* what, Call call) const {
-  try {
-    return call();
-  } catch (const std::exception& error) {
-    throw Error(fmt::format("{} failed: {}: {}", what, error.what(), where()));
-  }
-}
-
 void AgentRun::start_episode() {
-  guarded("the environment",
-          [this] { env_->reset(next_episode_seed(episode_seeds_), observation_); });
+  guarded(
+      "the environment", [this] { env_->reset(next_episode_seed(episode_seeds_), observation_); },
+      [this] { return where(); });
   in_episode_ = true;
   episode_return_ = 0;
   episode_success_ = false;
@@ -131,8 +133,9 @@ void AgentRun::advance(const Decision& decision) {
   collected_.m += decision.m;
   collected_.shift += decision.shift;
 
-  const Step step =
-      guarded("the environment", [this] { return env_->step(action_, next_observation_); });
+  const Step step = guarded(
+      "the environment", [this] { return env_->step(action_, next_observation_); },
+      [this] { return where(); });
   ++env_steps_;
   check_finite(step.reward, "a reward", *this);
   for (const double x : next_observation_) check_finite(x, "an observation", *this);
@@ -172,6 +175,7 @@ bool AgentRun::evaluate_policy(const std::atomic<bool>& stop) {
 }
 
 void AgentRun::begin_evaluation() {
+  evaluated_at_ = env_steps_;
   evaluation_finite_ = true;
   const auto act = [this](auto observation, auto action) {
     for (const double x : observation) evaluation_finite_ &= std::isfinite(x);
@@ -184,17 +188,21 @@ void AgentRun::begin_evaluation() {
 }
 
 bool AgentRun::advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop) {
-  const bool ended = guarded("the environment of the evaluation",
-                             [&] { return evaluation_->advance(steps, stop); });
+  const bool ended = guarded(
+      "the environment of the evaluation", [&] { return evaluation_->advance(steps, stop); },
+      [this] { return where_evaluated(); });
   if (ended) report_evaluation();
   return ended;
 }
 
 void AgentRun::report_evaluation() {
   if (!evaluation_finite_)
-    throw Error("an observation of the evaluation is not finite: " + where());
+    throw Error("an observation of the evaluation is not finite: " + where_evaluated());
   const EvaluationResult& result = evaluation_->result();
-  for (const double x : result.returns) check_finite(x, "a return of the evaluation", *this);
+  for (const double x : result.returns) {
+    if (!std::isfinite(x))
+      throw Error(fmt::format("a return of the evaluation is {}: {}", x, where_evaluated()));
+  }
   row_.eval_return_mean = mean(result.returns);
   row_.eval_return_std = standard_deviation(result.returns);
   row_.eval_length_mean = mean(result.lengths);
@@ -233,9 +241,9 @@ void AgentRun::check_parameters(std::string_view prefix) const {
   for (const auto& [name, values] : state.statistics) check(name, values);
 }
 
-std::string AgentRun::where(std::uint64_t update) const {
+std::string AgentRun::where(std::uint64_t update, std::int64_t env_step) const {
   return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task,
-                     seed_, epochs_done_, env_steps_, update);
+                     seed_, epochs_done_, env_step, update);
 }
 
 }  // namespace ovde

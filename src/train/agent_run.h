@@ -40,7 +40,8 @@ class AgentRun {
   // The same epoch in parts, for a driver that advances many agents side by side while what they
   // learn is computed elsewhere. Between two epochs: collect (the warm-up before it in the first
   // epoch), that is begin_collecting() and then observe() and advance() for every step; evaluate,
-  // at any time before the agent's policy changes; and finish_epoch().
+  // at any time before the agent's policy changes, also while another thread collects; and
+  // finish_epoch().
   bool between_epochs() const;
   void begin_collecting(bool warm_up);
   std::span<const double> observe();  // what the next step starts from
@@ -48,6 +49,7 @@ class AgentRun {
   void advance(const Decision& decision);  // by action(), chosen by this decision
   void begin_evaluation();
   bool advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop);  // true: it is done
+  std::int64_t evaluation_left() const { return evaluation_->steps_left(); }
   // `update`: means over the epoch's updates. The agent has its new policy.
   EpochRow finish_epoch(const UpdateReport& update, const ValueReport& value);
 
@@ -71,7 +73,7 @@ class AgentRun {
   std::uint64_t seed() const { return seed_; }
   // Task, seed and step, for messages.
   std::string where() const { return where(agent_->updates()); }
-  std::string where(std::uint64_t update) const;
+  std::string where(std::uint64_t update) const { return where(update, env_steps_); }
 
  private:
   // The parts of an epoch, in their order. The numbers are part of the file format of a checkpoint.
@@ -98,9 +100,9 @@ class AgentRun {
   void report_evaluation();
   void check_parameters(std::string_view prefix = "") const;  // of the arrays' names
 
-  // Calls into an environment; what it throws gets a message that says what failed and where.
-  template <typename Call>
-  auto guarded(const char* what, Call call) const;
+  std::string where(std::uint64_t update, std::int64_t env_step) const;
+  // Of the evaluation, which knows nothing of what is being collected meanwhile.
+  std::string where_evaluated() const { return where(agent_->updates(), evaluated_at_); }
 
   void save_position(ByteWriter& out) const;
   void restore_position(ByteReader& in);
@@ -134,6 +136,7 @@ class AgentRun {
 
   // the evaluation in progress; it is never saved: every one begins with the same seeds
   std::optional<Evaluation> evaluation_;
+  std::int64_t evaluated_at_ = 0;  // environment step
   bool evaluation_finite_ = true;
 };
 

@@ -31,6 +31,7 @@ class Evaluation {
   // Goes on for at most `steps` steps, or until `stop` becomes true; true: that was the end of it.
   bool advance(std::int64_t steps, const std::atomic<bool>& stop);
 
+  std::int64_t steps_left() const { return steps_left_; }     // at most
   const EvaluationResult& result() const { return result_; }  // at its end
 
  private:

@@ -1,66 +1,42 @@
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 
 #include "math/team.h"
+#include "train/handout.h"
 #include "train/open_run.h"
 
 namespace ovde {
 
 namespace {
 
-// Hands out the agents of a population, the one that is furthest behind first. Agents never wait
-// for each other, and what an agent learns does not depend on who runs it.
-class Schedule {
- public:
-  Schedule(std::vector<Place>& places, const std::atomic<bool>& asked_to_stop)
-      : places_(places), asked_to_stop_(asked_to_stop) {}
+std::int64_t epochs_left(const Place& place) {
+  if (!place.member) return 0;
+  return place.member->config().train.integer("epochs") - place.member->epochs_done();
+}
 
-  // Index of the next agent to advance, or -1 when none is left that is not already being advanced.
-  int take() {
-    const std::lock_guard lock(mutex_);
-    if (failed_ || asked_to_stop_) return -1;
-    int next = -1;
-    for (int i = 0; i < static_cast<int>(places_.size()); ++i) {
-      const Place& place = places_[i];
-      if (place.busy || !place.is_left()) continue;  // a busy one is somebody's, even to look at
-      if (next < 0 || place.member->epochs_done() < places_[next].member->epochs_done()) next = i;
-    }
-    if (next >= 0) places_[next].busy = true;
-    return next;
-  }
-  void give_back(int index) {
-    const std::lock_guard lock(mutex_);
-    places_[index].busy = false;
-  }
-  void fail() {
-    const std::lock_guard lock(mutex_);
-    failed_ = true;
-  }
-
- private:
-  std::vector<Place>& places_;
-  const std::atomic<bool>& asked_to_stop_;
-  bool failed_ = false;
-  std::mutex mutex_;
-};
-
-// Takes agents and advances them until none is left.
-void work(std::vector<Place>& places, Schedule& schedule, int threads,
-          const std::atomic<bool>& stop, ProgressSink& progress) {
+// Takes agents, the one that is furthest behind first, and advances them until none is left. Agents
+// never wait for each other, and what an agent learns does not depend on who runs it.
+void work(std::vector<Place>& places, Handout& handout, int threads, const std::atomic<bool>& stop,
+          std::atomic<bool>& failed, ProgressSink& progress) {
   Team team(threads);
-  for (int i = schedule.take(); i >= 0; i = schedule.take()) {
-    Member& member = *places[i].member;
+  while (!stop && !failed) {
+    const int i = handout.take();
+    if (i < 0) break;
+    Place& place = places[i];
+    place.busy = true;
+    Member& member = *place.member;
     try {
       if (const auto row = member.epoch(team, stop)) progress.epoch_done(i, *row);
-      if (member.done()) places[i].summary = member.finish();
+      if (member.done()) place.summary = member.finish();
     } catch (const std::exception& error) {
-      schedule.fail();
+      failed = true;
       member.log(LogLevel::error, error.what());
       throw;
     }
-    schedule.give_back(i);
+    place.busy = false;
+    handout.give_back(i, epochs_left(place));
   }
 }
 
@@ -68,13 +44,17 @@ void train_on_cpu(OpenRun& run, int threads, const std::atomic<bool>& stop) {
   run.start();
   // one agent uses the threads inside its updates; several have a thread each
   std::vector<Place>& places = run.places();
-  Schedule schedule(places, stop);
+  std::vector<std::int64_t> left;
+  for (const Place& place : places) left.push_back(epochs_left(place));
+  Handout handout(left);
+  std::atomic<bool> failed{false};
   try {
     if (places.size() == 1) {
-      work(places, schedule, threads, stop, run.progress());
+      work(places, handout, threads, stop, failed, run.progress());
     } else {
       Team team(std::min(threads, static_cast<int>(places.size())));
-      team.run(team.threads(), [&](int) { work(places, schedule, 1, stop, run.progress()); });
+      team.run(team.threads(),
+               [&](int) { work(places, handout, 1, stop, failed, run.progress()); });
     }
   } catch (const std::exception&) {
     // the failed one keeps its last checkpoint; what the others have learnt since theirs need not

@@ -2,6 +2,10 @@
 // a run leaves behind is, to the byte, what training on the CPU leaves.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <ovde/error.h>
@@ -44,12 +48,12 @@ class LockstepTraining : public testing::Test {
 
   // True: to the end.
   bool train_run(const std::string& name, const Config& config, MakePopulation gpu,
-                 std::vector<std::uint64_t> seeds, int stop_after = -1) {
+                 std::vector<std::uint64_t> seeds, int stop_after = -1, int threads = 2) {
     Watcher watcher(stop_after);
     TrainRequest request{.config = config,
                          .seeds = std::move(seeds),
                          .out = path(name),
-                         .threads = 2,
+                         .threads = threads,
                          .command = "test",
                          .stop = &watcher.stop,
                          .gpu = std::move(gpu)};
@@ -102,6 +106,46 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
   }
   EXPECT_EQ(faults_.populations, 1);
   EXPECT_EQ(faults_.acts, 20 + 25 * kEpochs);
+}
+
+TEST_F(LockstepTraining, TheNumberOfThreadsChangesNothing) {
+  const Config config = small_config("ovde_q");
+  train_run("whole", config, {}, {3, 4, 5});
+  for (const int threads : {1, 3, 7}) {
+    const std::string name = fmt::format("on_{}", threads);
+    EXPECT_TRUE(train_run(name, config, stand_in(faults_), {3, 4, 5}, -1, threads));
+    expect_same_population(name, "whole", {3, 4, 5});
+  }
+}
+
+TEST_F(LockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
+  register_odd_task();
+  bool evaluated = false;
+  faults_.while_acting = [&, first = true]() mutable {
+    if (!std::exchange(first, false)) return;
+    // nothing has been explored yet: steps can only be an evaluation's
+    const int before = odd_steps;
+    for (int i = 0; i < 5000 && !evaluated; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      evaluated = odd_steps > before;
+    }
+  };
+  EXPECT_TRUE(train_run("odd", small_config("dsac", {}, "Odd-v0"), stand_in(faults_), {3, 4}));
+  EXPECT_TRUE(evaluated);
+}
+
+TEST_F(LockstepTraining, AnEvaluationThatFailsEndsItsRun) {
+  register_odd_task();
+  Config config = small_config("dsac", {}, "Odd-v0");
+  config.task_options.set("fault", std::string("throw"));
+  config.task_options.set("at", 100.0);  // the first evaluation is longer than what is explored
+  try {
+    train_run("bad", config, stand_in(faults_), {3, 4});
+    FAIL();
+  } catch (const Error& error) {
+    expect_words(error.what(), {"the environment of the evaluation failed", "on fire", "epoch 0"});
+  }
+  EXPECT_EQ(faults_.acts, 20 + 25);
 }
 
 TEST_F(LockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {

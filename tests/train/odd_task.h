@@ -1,6 +1,7 @@
 // A task that misbehaves on demand, for tests of what a run does then.
 #pragma once
 
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -8,6 +9,8 @@
 #include <ovde/env.h>
 
 namespace ovde {
+
+inline std::atomic<int> odd_steps{0};  // of all environments of the task
 
 // A point on a line. task.fault at exploring or evaluating step number task.at of the environment.
 class OddEnv final : public Env {
@@ -23,6 +26,7 @@ class OddEnv final : public Env {
   }
   Step step(std::span<const double> action, std::span<double> observation) override {
     const bool now = ++steps_ == at_;
+    ++odd_steps;
     if (now && fault_ == "throw") throw std::runtime_error("the motor is on fire");
     x_ = 0.9 * x_ + 0.1 * action[0] + 0.01 * random_.normal();
     observation[0] = now && fault_ == "observation" ? kNaN : x_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <future>
 #include <memory>
 #include <vector>
@@ -21,6 +22,7 @@ struct StandInFaults {
   int bad_agent = -1;     // reports that a loss was not finite in its first update
   int act_fails_at = -1;  // call of act(), from 0
   int acts = 0, populations = 0;
+  std::function<void()> while_acting = [] {};
 };
 
 class StandInPopulation final : public GpuPopulation {
@@ -80,6 +82,7 @@ class StandInPopulation final : public GpuPopulation {
 
   void act() override {
     if (faults_.acts++ == faults_.act_fails_at) throw Error("CUDA: act: the cable is loose");
+    faults_.while_acting();
     for (std::size_t i = 0; i < copies_.size(); ++i) act(i);
   }
 

@@ -1,0 +1,223 @@
+#include "train/lockstep_group.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "agent/actor_critic_agent.h"
+
+namespace ovde {
+
+template <typename Call>
+auto LockstepGroup::on_gpu(Call&& call) {
+  try {
+    return call();
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("{}: in epoch {}, {}", error.what(), epoch_,
+                            step_ < 0 ? doing_ : fmt::format("{}, step {}", doing_, step_)));
+  }
+}
+
+template <typename Work>
+void LockstepGroup::for_piece(int piece, Work&& work) {
+  for (int i = size() * piece / pieces_; i < size() * (piece + 1) / pieces_; ++i)
+    guarded(*slots_[i], [&] { work(i); });
+}
+
+template <typename Work>
+void LockstepGroup::for_each(Work&& work) {
+  team_.run(pieces_, [&](int piece) { for_piece(piece, work); });
+}
+
+LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const MakePopulation& make, Team& team)
+    : slots_(std::move(slots)),
+      team_(team),
+      // a few pieces for each thread: enough to even out, few enough to hand out quickly
+      pieces_(std::min(size(), 4 * team.threads())),
+      stretch_(std::max(100, setting("eval_steps") / 32)),
+      rows_(slots_.size()),
+      evaluation_failures_(slots_.size()),
+      epoch_(slots_.front()->member->epochs_done()),
+      rounds_(pieces_) {
+  std::vector<AgentOptions> options;
+  for (int i = 0; i < size(); ++i) {
+    Agent& agent = run(i).agent();
+    agents_.push_back(&agent);
+    options.push_back(agent.options());
+  }
+  on_gpu([&] {
+    population_ = make(options, precision_of(slots_.front()->member->config()));
+    for (int i = 0; i < size(); ++i) population_->upload(i, *agents_[i]);
+  });
+  for (int i = 0; i < size(); ++i) slots_[i]->member->learns_elsewhere([this, i] { fetch(i); });
+}
+
+LockstepGroup::~LockstepGroup() {
+  for (Slot* slot : slots_) slot->member->learns_elsewhere(nullptr);
+}
+
+void LockstepGroup::fetch(int i) {
+  const std::lock_guard lock(population_mutex_);
+  on_gpu([&] { population_->download(i, *agents_[i]); });
+}
+
+void LockstepGroup::fetch_all() {
+  doing_ = "bringing back the agents";
+  for (int i = 0; i < size(); ++i) {
+    if (slots_[i]->active && !slots_[i]->member->done()) fetch(i);
+  }
+}
+
+void LockstepGroup::epoch(std::span<OpenRun* const> runs) {
+  for_each([&](int i) {
+    slots_[i]->member->begin_epoch();
+    run(i).begin_evaluation();
+  });
+  std::vector<std::int64_t> left;
+  for (int i = 0; i < size(); ++i) left.push_back(slots_[i]->active ? run(i).evaluation_left() : 0);
+  Handout evaluations(left);
+
+  collecting_ = true;
+  team_.run(team_.threads(), [&](int piece) {
+    try {
+      if (piece == 0) begin_collecting(epoch_ == 0);
+      work(evaluations);
+    } catch (...) {
+      given_up_ = true;
+      throw;
+    }
+  });
+  finish_epoch(runs);
+  ++epoch_;
+}
+
+void LockstepGroup::work(Handout& evaluations) {
+  int evaluating = -1;  // the agent whose evaluation is in hand
+  while (!given_up_) {
+    if (const int piece = rounds_.take(); piece >= 0) {
+      step_agents(piece);
+      if (rounds_.done()) end_round();
+    } else if (evaluating >= 0 || (evaluating = evaluations.take()) >= 0) {
+      if (!evaluate(evaluating, evaluations)) evaluating = -1;
+    } else if (collecting_) {
+      std::this_thread::yield();
+    } else {
+      return;
+    }
+  }
+}
+
+void LockstepGroup::begin_collecting(bool warm_up) {
+  warming_up_ = warm_up;
+  doing_ = warm_up ? "acting in the warm-up" : "acting";
+  step_ = 0;
+  steps_ = setting(warm_up ? "warmup_steps" : "steps_per_epoch");
+  std::ranges::fill(population_->acting().plain, warm_up);
+  for (int i = 0; i < size(); ++i) {
+    guarded(*slots_[i], [&] {
+      run(i).begin_collecting(warm_up);
+      if (steps_ > 0) prepare(i);
+    });
+  }
+  begin_round();
+}
+
+void LockstepGroup::begin_round() {
+  if (step_ < steps_) {
+    on_gpu([this] { population_->act(); });
+    rounds_.open();
+  } else if (warming_up_) {
+    begin_collecting(false);
+  } else {
+    learn();
+  }
+}
+
+void LockstepGroup::end_round() {
+  ++step_;
+  begin_round();
+}
+
+void LockstepGroup::learn() {
+  step_ = -1;
+  doing_ = "the updates";
+  on_gpu([&] {
+    for (int i = 0; i < size(); ++i) population_->add_rows(i, agents_[i]->replay());
+    population_->update(setting("steps_per_epoch"));
+  });
+  collecting_ = false;
+}
+
+void LockstepGroup::step_agents(int piece) {
+  const bool last = step_ + 1 == steps_;
+  for_piece(piece, [this, last](int i) {
+    step(i);
+    if (!last) prepare(i);
+  });
+}
+
+// What agent i acts on next.
+void LockstepGroup::prepare(int i) {
+  const PopulationActing& acting = population_->acting();
+  const auto observation = run(i).observe();
+  std::ranges::transform(observation, acting.observation.begin() + i * acting.observations,
+                         [](double x) { return static_cast<float>(x); });
+  if (!acting.plain[i])
+    draw_for_explorer(agents_[i]->options(), i, agents_[i]->explorer_noise(), acting);
+}
+
+// The action that the behaviour policy of agent i gives, and its environment's step.
+void LockstepGroup::step(int i) {
+  const PopulationActing& acting = population_->acting();
+  const std::span<double> action = run(i).action();
+  const auto row = [&](std::span<const double> all) {
+    return all.subspan(i * acting.actions, action.size());
+  };
+  run(i).advance(draw_action(row(acting.mean), row(acting.std), row(acting.moved), acting.m[i],
+                             agents_[i]->behaviour_noise(), action));
+}
+
+// Goes on with the evaluation of agent i for a stretch of steps, or until a round waits: then it
+// stays in the thread's hand, and true is returned.
+bool LockstepGroup::evaluate(int i, Handout& evaluations) {
+  std::int64_t left = 0;  // what fails is ended
+  try {
+    if (!run(i).advance_evaluation(stretch_, rounds_.waiting())) left = run(i).evaluation_left();
+  } catch (const std::exception&) {
+    // noted in the slot later: another thread may be stepping this agent
+    evaluation_failures_[i] = std::current_exception();
+  }
+  if (left > 0 && rounds_.waiting()) return true;
+  evaluations.give_back(i, left);
+  return false;
+}
+
+void LockstepGroup::finish_epoch(std::span<OpenRun* const> runs) {
+  const std::vector<PopulationReport> reports = on_gpu([this] {
+    auto finished = population_->finish();
+    population_->download_policies(agents_);
+    return finished;
+  });
+  for_each([&](int i) {
+    if (evaluation_failures_[i]) std::rethrow_exception(evaluation_failures_[i]);
+    const PopulationReport& report = reports[i];
+    if (report.first_bad != 0)
+      throw Error("a loss is not finite: " + run(i).where(report.first_bad));
+    rows_[i] = slots_[i]->member->end_epoch(run(i).finish_epoch(report.update, report.value));
+  });
+  for (int i = 0; i < size(); ++i) {
+    const Slot& slot = *slots_[i];
+    if (slot.active) runs[slot.run]->progress().epoch_done(slot.place, rows_[i]);
+  }
+  for_each([&](int i) {
+    const Slot& slot = *slots_[i];
+    if (slot.member->done()) runs[slot.run]->places()[slot.place].summary = slot.member->finish();
+  });
+}
+
+}  // namespace ovde

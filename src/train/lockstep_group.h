@@ -1,0 +1,110 @@
+// Agents between the same two epochs, which act and learn together on one GPU, and an epoch of all
+// of them. What an agent does wrong is noted in its slot; what the GPU does wrong is thrown.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "math/team.h"
+#include "train/handout.h"
+#include "train/lockstep.h"
+#include "train/rounds.h"
+
+namespace ovde {
+
+// An agent of one of the runs.
+struct Slot {
+  std::size_t run;  // index of it
+  int place;        // in it
+  Member* member;
+  bool active = true;  // it and its run have not failed
+  std::exception_ptr failure;
+};
+
+// Runs `work`, of the agent in `slot` alone.
+template <typename Work>
+void guarded(Slot& slot, Work&& work) {
+  if (!slot.active) return;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    slot.active = false;
+    slot.failure = std::current_exception();
+    slot.member->log(LogLevel::error, error.what());
+  }
+}
+
+// The order of the protocol is evaluate, collect, learn. An evaluation has random numbers and an
+// environment of its own and needs the policy from before the updates, which is what the host has
+// until they are done. So the threads step the environments whenever there is an action to be
+// taken, and evaluate at all other times: while the GPU acts, while the last ones of a round are
+// being stepped, and beside the updates.
+class LockstepGroup {
+ public:
+  LockstepGroup(std::vector<Slot*> slots, const MakePopulation& make, Team& team);
+  ~LockstepGroup();
+
+  void epoch(std::span<OpenRun* const> runs);
+
+  // Brings back what the agents that go on have learnt.
+  void fetch_all();
+
+ private:
+  // What each thread does in an epoch.
+  void work(Handout& evaluations);
+  void step_agents(int piece);
+  bool evaluate(int i, Handout& evaluations);
+
+  // One thread at a time: the first, and then whoever has ended a round.
+  void begin_collecting(bool warm_up);
+  void begin_round();  // the next actions, or what comes after the last
+  void end_round();
+  void learn();
+
+  void finish_epoch(std::span<OpenRun* const> runs);
+  void prepare(int i);
+  void step(int i);
+
+  AgentRun& run(int i) const { return slots_[i]->member->run(); }
+  int size() const { return static_cast<int>(slots_.size()); }
+  // One that all share.
+  int setting(const char* key) const { return slots_.front()->member->config().train.integer(key); }
+  void fetch(int i);
+
+  // work(i) for the agents of one of the pieces that they are divided in.
+  template <typename Work>
+  void for_piece(int piece, Work&& work);
+  // work(i) for every active agent, on the team.
+  template <typename Work>
+  void for_each(Work&& work);
+  // A call of the population; what it throws gets a message that says where.
+  template <typename Call>
+  auto on_gpu(Call&& call);
+
+  std::vector<Slot*> slots_;
+  Team& team_;
+  int pieces_;   // that the agents are divided in for the threads
+  int stretch_;  // steps of an evaluation at a time
+  std::unique_ptr<GpuPopulation> population_;
+  std::mutex population_mutex_;
+  std::vector<Agent*> agents_;
+  std::vector<EpochRow> rows_;
+  std::vector<std::exception_ptr> evaluation_failures_;
+
+  // where it is
+  int epoch_;
+  std::string doing_ = "making the population";
+  bool warming_up_ = false;
+  std::int64_t step_ = -1, steps_ = 0;  // step -1: that has no steps
+  Rounds rounds_;                       // one for every step
+  std::atomic<bool> collecting_{false};
+  std::atomic<bool> given_up_{false};  // the GPU has failed
+};
+
+}  // namespace ovde

@@ -1,0 +1,25 @@
+#include "train/handout.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace ovde {
+namespace {
+
+TEST(Handout, TheOneWithTheMostLeftComesFirst) {
+  Handout handout(std::array<std::int64_t, 4>{3, 7, 0, 5});
+  EXPECT_EQ(handout.take(), 1);
+  EXPECT_EQ(handout.take(), 3);
+  handout.give_back(1, 2);
+  EXPECT_EQ(handout.take(), 0);
+  EXPECT_EQ(handout.take(), 1);
+  EXPECT_EQ(handout.take(), -1);  // what is left is being worked on, or had nothing to do
+  handout.give_back(0, 0);
+  handout.give_back(3, 1);
+  EXPECT_EQ(handout.take(), 3);
+  EXPECT_EQ(handout.take(), -1);
+}
+
+}  // namespace
+}  // namespace ovde
