@@ -1,164 +1,24 @@
-// Information-directed sampling against plain re-derivations in double precision: the grid, the
-// rule that chooses, a whole update and its gradient, and how the agent acts.
+// Information-directed sampling against plain re-derivations in double precision: a whole update
+// and its gradient, and how the agent acts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/ids/agent.h"
 #include "agent_fixture.h"
+#include "reference_ids.h"
 #include "reference_learner.h"
 
 namespace ovde {
 namespace {
 
+using reference::Table;
 using reference::Vec;
-
-TEST(ActionGrid, NumbersEveryCombinationOnce) {
-  for (const auto& [dimensions, bins] : {std::pair{1, 2}, {2, 5}, {3, 4}, {6, 3}}) {
-    const ActionGrid grid(dimensions, bins);
-    EXPECT_EQ(grid.actions(), std::lround(std::pow(bins, dimensions)));
-    std::set<std::vector<double>> seen;
-    std::vector<double> action(dimensions);
-    for (int a = 0; a < grid.actions(); ++a) {
-      grid.action(a, action);
-      seen.insert(action);
-      EXPECT_EQ(grid.nearest(std::vector<float>(action.begin(), action.end())), a);
-    }
-    EXPECT_EQ(seen.size(), static_cast<std::size_t>(grid.actions()));
-    EXPECT_EQ(*seen.begin(), std::vector<double>(dimensions, -1));
-    EXPECT_EQ(*seen.rbegin(), std::vector<double>(dimensions, 1));
-  }
-}
-
-TEST(ActionGrid, TakesAnyActionForTheNearest) {
-  const ActionGrid grid(3, 4);
-  Random random(1, Stream::user);
-  std::vector<double> candidate(3);
-  for (int n = 0; n < 200; ++n) {
-    std::vector<float> action(3);
-    for (float& x : action) x = static_cast<float>(random.uniform(-1.5, 1.5));
-    const auto distance = [&](int a) {
-      grid.action(a, candidate);
-      double sum = 0;
-      for (int d = 0; d < 3; ++d) sum += std::pow(candidate[d] - action[d], 2);
-      return sum;
-    };
-    int expected = 0;
-    for (int a = 0; a < grid.actions(); ++a) {
-      if (distance(a) < distance(expected)) expected = a;
-    }
-    EXPECT_EQ(grid.nearest(action), expected);
-  }
-}
-
-TEST(ActionGrid, KnowsHowManyBinsFit) {
-  EXPECT_EQ(ActionGrid::count(8, 5), 390625);
-  EXPECT_EQ(ActionGrid::count(8, 6), ActionGrid::most() + 1);
-  EXPECT_EQ(ActionGrid::count(1000000, 1000), ActionGrid::most() + 1);
-  EXPECT_EQ(ActionGrid::fitting_bins(8, 1000), 2);
-  EXPECT_EQ(ActionGrid::fitting_bins(6, 729), 3);
-  EXPECT_EQ(ActionGrid::fitting_bins(6, 728), 2);
-  EXPECT_EQ(ActionGrid::fitting_bins(1, 1000), 1000);
-  EXPECT_EQ(ActionGrid::fitting_bins(10, 1000), 1);
-  EXPECT_EQ(ActionGrid::standard_bins(2, 1000), 5);
-  EXPECT_EQ(ActionGrid::standard_bins(6, 1000), 3);
-  EXPECT_EQ(ActionGrid::standard_bins(8, 1000), 2);
-}
-
-double mean_of(const Vec& x) {
-  double sum = 0;
-  for (const double value : x) sum += value;
-  return sum / static_cast<double>(x.size());
-}
-
-// Table [critic][action][quantile] -> the action with the smallest regret^2 / information, by the
-// words of docs/method.md.
-using Table = std::array<std::vector<Vec>, 2>;
-
-int plain_choice(const Table& z, double lambda) {
-  const std::size_t actions = z[0].size();
-  Vec mean(actions), spread(actions), variance(actions), upper(actions);
-  for (std::size_t a = 0; a < actions; ++a) {
-    const Vec q = {mean_of(z[0][a]), mean_of(z[1][a])};
-    mean[a] = mean_of(q);
-    spread[a] = std::sqrt(mean_of({std::pow(q[0] - mean[a], 2), std::pow(q[1] - mean[a], 2)}));
-    Vec squares;
-    for (std::size_t i = 0; i < z[0][a].size(); ++i)
-      squares.push_back(std::pow((z[0][a][i] + z[1][a][i]) / 2, 2));
-    variance[a] = mean_of(squares) - mean[a] * mean[a];
-    upper[a] = mean[a] + lambda * spread[a];
-  }
-  Vec ratio;
-  for (std::size_t a = 0; a < actions; ++a) {
-    const double regret = *std::ranges::max_element(upper) - (mean[a] - lambda * spread[a]);
-    const double normalised = std::max(variance[a] / (mean_of(variance) + 1e-5), 0.25);
-    const double information = std::log(1 + spread[a] * spread[a] / normalised) + 1e-5;
-    ratio.push_back(regret * regret / information);
-  }
-  return static_cast<int>(std::ranges::min_element(ratio) - ratio.begin());
-}
-
-QuantilePair flat(const Table& z) {
-  QuantilePair pair;
-  for (int k = 0; k < 2; ++k) {
-    for (const Vec& quantiles : z[k])
-      pair.critic[k].insert(pair.critic[k].end(), quantiles.begin(), quantiles.end());
-  }
-  return pair;
-}
-
-TEST(InformationRule, ChoosesAsThePlainWordsDo) {
-  Random random(2, Stream::user);
-  int not_greedy = 0;
-  constexpr int kTables = 300, kActions = 12, kQuantiles = 7;
-  for (int n = 0; n < kTables; ++n) {
-    const double lambda = random.uniform(0, 2), disagreement = std::exp(random.uniform(-6, 1));
-    Table z;
-    Vec mean;
-    for (int a = 0; a < kActions; ++a) {
-      const double value = random.normal(), noise = std::exp(random.uniform(-4, 2));
-      const double gap = disagreement * random.normal();
-      for (int k = 0; k < 2; ++k) {
-        Vec quantiles;
-        for (int i = 0; i < kQuantiles; ++i)
-          quantiles.push_back(value + (k == 0 ? gap : -gap) + noise * random.normal());
-        z[k].push_back(quantiles);
-      }
-      mean.push_back((mean_of(z[0][a]) + mean_of(z[1][a])) / 2);
-    }
-    InformationRule rule(lambda, kActions, kQuantiles);
-    const int chosen = rule.choose(flat(z));
-    EXPECT_EQ(chosen, plain_choice(z, lambda)) << "table " << n;
-    not_greedy += chosen != std::ranges::max_element(mean) - mean.begin();
-  }
-  EXPECT_GT(not_greedy, kTables / 10);  // otherwise the greedy choice would have passed
-}
-
-TEST(InformationRule, WithNothingToLearnItIsGreedyAndOfEqualsTakesTheFirst) {
-  Table z;
-  for (const double value : {1.0, 3.0, 3.0, -2.0}) {
-    for (int k = 0; k < 2; ++k) z[k].push_back({value - 1, value + 1});
-  }
-  EXPECT_EQ(InformationRule(0.1, 4, 2).choose(flat(z)), 1);
-  for (int k = 0; k < 2; ++k) z[k].assign(4, {0, 0});
-  EXPECT_EQ(InformationRule(0.1, 4, 2).choose(flat(z)), 0);
-}
-
-// Of two actions that are equally good and equally unknown, trying the less noisy one tells more.
-TEST(InformationRule, PrefersTheLessNoisyOfTwo) {
-  Table z;
-  for (const double noise : {3.0, 1.0}) {
-    z[0].push_back({1 - noise, 1 + noise});
-    z[1].push_back({-noise, noise});
-  }
-  EXPECT_EQ(InformationRule(0.1, 2, 2).choose(flat(z)), 1);
-}
 
 LearnerOptions small_options(int batch, int observations, int actions, int quantiles) {
   LearnerOptions options;
@@ -225,7 +85,7 @@ struct IdsReference {
     Vec mean(grid.actions());
     for (const Net& net : critic) {
       const auto z = values(net.parameters, observation);
-      for (std::size_t a = 0; a < mean.size(); ++a) mean[a] += mean_of(z[a]);
+      for (std::size_t a = 0; a < mean.size(); ++a) mean[a] += reference::mean(z[a]);
     }
     return static_cast<int>(std::ranges::max_element(mean) - mean.begin());
   }
@@ -392,10 +252,10 @@ TEST_P(IdsUpdate, ValueReportIsThatOfTheGreedyNextActions) {
       gap.push_back(std::pow((z1[i] - z2[i]) / 2, 2));
     }
     Vec squares;
-    for (const double x : middle) squares.push_back(std::pow(x - mean_of(middle), 2));
-    expected.mean += mean_of(middle) / c.batch;
-    expected.epistemic += std::sqrt(mean_of(gap)) / c.batch;
-    expected.aleatoric += std::sqrt(mean_of(squares)) / c.batch;
+    for (const double x : middle) squares.push_back(std::pow(x - reference::mean(middle), 2));
+    expected.mean += reference::mean(middle) / c.batch;
+    expected.epistemic += std::sqrt(reference::mean(gap)) / c.batch;
+    expected.aleatoric += std::sqrt(reference::mean(squares)) / c.batch;
   }
   EXPECT_NEAR(learner.value_report().mean, expected.mean, 1e-4);
   EXPECT_NEAR(learner.value_report().epistemic, expected.epistemic, 1e-4);
@@ -440,7 +300,7 @@ TEST(IdsAgent, ActsGreedilyAndExploresByTheRule) {
       const Vec out = reference::mlp(shape, parameters, observation);
       for (int a = 0; a < grid.actions(); ++a) {
         z[k].emplace_back(out.begin() + a * 5, out.begin() + (a + 1) * 5);
-        mean[a] += mean_of(z[k][a]);
+        mean[a] += reference::mean(z[k][a]);
       }
     }
     const auto best = static_cast<int>(std::ranges::max_element(mean) - mean.begin());
@@ -448,7 +308,7 @@ TEST(IdsAgent, ActsGreedilyAndExploresByTheRule) {
     agent.act(observation, found);
     EXPECT_EQ(found, expected);
 
-    const int chosen = plain_choice(z, 0.7);
+    const int chosen = reference::plain_choice(z, 0.7);
     grid.action(chosen, expected);
     const Decision decision = agent.explore(observation, false, found);
     EXPECT_EQ(found, expected);
@@ -502,7 +362,7 @@ TEST(IdsAgent, LearnsTheValuesOfATinyProblem) {
     for (const auto& network : agent.policy().networks) {
       const Vec out = reference::mlp(shape, reference::to_double(network.parameters), {s});
       for (int a = 0; a < 4; ++a)
-        q[a] += mean_of({out.begin() + a * 5, out.begin() + a * 5 + 5}) / 2;
+        q[a] += reference::mean({out.begin() + a * 5, out.begin() + a * 5 + 5}) / 2;
     }
     for (int a = 0; a < 4; ++a)
       EXPECT_NEAR(q[a], a == 2 ? 1 + s : (s < 0 ? 1 : 0.5), 0.1) << s << " " << a;
