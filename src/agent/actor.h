@@ -41,9 +41,8 @@ class Actor {
   virtual void update_temperature(std::uint64_t update) = 0;
   virtual std::optional<float> temperature() const = 0;
 
-  // The loss is  sum over samples of weight * (temperature * log pi - q). This is the part that is
-  // not q's.
-  virtual double entropy_loss(int half) const = 0;
+  // The loss is  sum over samples of weight * (what the actor pays itself - q). This is that pay.
+  virtual double own_loss(int half) const = 0;
   // Its gradient at the last act(), given dq/da (actions x batch).
   virtual void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
                              int half) = 0;

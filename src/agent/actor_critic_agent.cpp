@@ -32,9 +32,10 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
                               options.learner.quantiles)),
       head_(options.learner.action_size),
       mean_(options.learner.action_size),
+      noise_(options.learner.action_size),
       observation_(options.learner.observation_size),
       action_(options.learner.action_size) {
-  if (deterministic()) std::ranges::fill(head_.std, options.action_noise);
+  if (deterministic()) std::ranges::fill(head_.std, options.action_noise.size);
 }
 
 // Acting happens in long stretches between updates: its copies of the networks are renewed when one
@@ -69,10 +70,12 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
   if (!deterministic())
     return draw_action(head_.mean, head_.std, mean_, decision.m, behaviour_noise(), action);
 
+  // x_t = rho x_(t-1) + sqrt(1 - rho^2) eps: of variance 1, once its start at 0 is forgotten
   decision.shift = distance(mean_, head_.mean);
+  const double rho = options().action_noise.correlation;
   for (std::size_t d = 0; d < mean_.size(); ++d) {
-    const double noise = head_.std[d] * behaviour_noise().normal();
-    action[d] = std::clamp(std::tanh(mean_[d]) + noise, -1.0, 1.0);
+    noise_[d] = rho * noise_[d] + std::sqrt(1 - rho * rho) * behaviour_noise().normal();
+    action[d] = std::clamp(std::tanh(mean_[d]) + head_.std[d] * noise_[d], -1.0, 1.0);
   }
   return decision;
 }
@@ -84,6 +87,12 @@ const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observat
   to_float(action, action_);
   Random fractions(options().learner.seed, Stream::explorer);  // the same for every action
   return &critics_->quantiles(observation_, action_, fractions);
+}
+
+LearnerState ActorCriticAgent::state() {
+  LearnerState state = learner_.state();
+  if (deterministic()) state.statistics.emplace_back("behaviour.noise", noise_);
+  return state;
 }
 
 void ActorCriticAgent::restored() {

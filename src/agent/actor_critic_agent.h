@@ -40,7 +40,7 @@ class ActorCriticAgent final : public Agent {
   ValueReport value_report() const override { return learner_.value_report(); }
   std::uint64_t updates() const override { return learner_.updates(); }
   double flop_per_update() const override { return learner_.flop_per_update(); }
-  LearnerState state() override { return learner_.state(); }
+  LearnerState state() override;
   void restored() override;
   PolicyContents policy() const override;
 
@@ -59,6 +59,7 @@ class ActorCriticAgent final : public Agent {
 
   ActorHead head_;
   std::vector<double> mean_;
+  std::vector<double> noise_;  // a deterministic policy's, of the last step; of variance 1
   std::vector<float> observation_, action_;
 };
 

@@ -28,12 +28,18 @@ struct IdsOptions {
   double lambda = 0.1;  // width of the confidence bounds, in standard deviations of the ensemble
 };
 
+// The noise on its action by which a deterministic policy explores.
+struct ActionNoise {
+  double size = 0.1;       // standard deviation
+  double correlation = 0;  // with that of the step before
+};
+
 struct AgentOptions {
   Algorithm algorithm;
   LearnerOptions learner;
   ExploreOptions explore;
   std::int64_t replay = 100000;
-  double action_noise = 0.1;  // standard deviation of what a deterministic policy explores by
+  ActionNoise action_noise = {};
   IdsOptions ids = {};
 };
 

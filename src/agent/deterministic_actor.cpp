@@ -22,8 +22,22 @@ DeterministicActor::DeterministicActor(const LearnerOptions& options)
   restored();
 }
 
-void DeterministicActor::act(const Batch& observation, const Batch&, std::uint64_t, int half) {
-  squash(network_.forward(observation, half), action_, half_blocks(observation, half));
+void DeterministicActor::act(const Batch& observation, const Batch& weight, std::uint64_t,
+                             int half) {
+  const Blocks blocks = half_blocks(observation, half);
+  const Batch& output = network_.forward(observation, half);
+  squash(output, action_, blocks);
+
+  Vector sum{};
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int d = 0; d < output.features(); ++d) {
+      for (int v = 0; v < kLanes; v += kVector) {
+        const Vector u = load(output.row(b, d) + v);
+        sum += load(weight.row(b, 0) + v) * (u * u);
+      }
+    }
+  }
+  penalty_[half] = options_.penalty * sum_lanes(sum);
 }
 
 // a' = clip(tanh(target policy) + clip(smoothing * eps, -c, c), -1, 1)
@@ -48,8 +62,10 @@ void DeterministicActor::differentiate(const Batch& observation, const Batch& q_
     for (int d = 0; d < action_.features(); ++d) {
       for (int v = 0; v < kLanes; v += kVector) {
         const Vector action = load(action_.row(b, d) + v);
-        const Vector slope = load(q_gradient.row(b, d) + v) * (1 - action * action);
-        store(network_.output_gradient().row(b, d) + v, -(load(weight.row(b, 0) + v) * slope));
+        const Vector gain = load(q_gradient.row(b, d) + v) * (1 - action * action);
+        const Vector charge = 2 * options_.penalty * load(network_.output().row(b, d) + v);
+        store(network_.output_gradient().row(b, d) + v,
+              load(weight.row(b, 0) + v) * (charge - gain));
       }
     }
   }

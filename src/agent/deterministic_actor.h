@@ -19,7 +19,7 @@ class DeterministicActor final : public Actor {
   void update_temperature(std::uint64_t) override {}
   std::optional<float> temperature() const override { return {}; }
 
-  double entropy_loss(int) const override { return 0; }
+  double own_loss(int half) const override { return penalty_[half]; }
   void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
                      int half) override;
   void step(std::uint64_t step, Team& team) override { network_.step(adam_, step, polyak_, team); }
@@ -39,6 +39,7 @@ class DeterministicActor final : public Actor {
   Batch action_, next_action_;
   Batch noise_;            // (actions x batch)
   Batch log_probability_;  // (1 x batch): zero, nothing is drawn
+  double penalty_[2] = {};
 };
 
 }  // namespace ovde

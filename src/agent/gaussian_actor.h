@@ -21,7 +21,7 @@ class GaussianActor final : public Actor {
   void update_temperature(std::uint64_t update) override;
   std::optional<float> temperature() const override { return alpha_; }
 
-  double entropy_loss(int half) const override { return alpha_ * log_probability_[half]; }
+  double own_loss(int half) const override { return alpha_ * log_probability_[half]; }
   void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
                      int half) override;
   void step(std::uint64_t step, Team& team) override { network_.step(adam_, step, polyak_, team); }

@@ -123,7 +123,7 @@ void Learner::update_critic(int k, float polyak) {
 // the values of critic k at the policy's own actions (Eq. 6); notes which critic is the smaller.
 void Learner::evaluate_actor(int half) {
   const Blocks blocks = half_blocks(weight_, half);
-  actor_loss_[half] = actor_->entropy_loss(half);
+  actor_loss_[half] = actor_->own_loss(half);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       const Vector first = load(critics_[0]->mean().row(b, 0) + v);

@@ -15,6 +15,7 @@ struct Td3Options {
   float smoothing = 0.2f;  // standard deviation of the noise on the target policy's actions
   float clip = 0.5f;       // and its largest size
   int delay = 2;           // updates of the critics for each of the actor and the target networks
+  float penalty = 0;       // what the actor's loss charges for the squares of its outputs
 };
 
 // How a distributional critic represents the return: fixed fractions, an output for each, or random

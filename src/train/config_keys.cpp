@@ -134,6 +134,11 @@ ConfigTable td3_table() {
             .help = "standard deviation of the noise added to the squashed action while exploring",
             .low = 0,
             .high = 10}},
+          {{.name = "correlation",
+            .standard = 0.0,
+            .help = "of that noise with the noise of the step before; 0: drawn anew at every step",
+            .low = 0,
+            .high = 0.9999}},
           {{.name = "smoothing",
             .standard = 0.2,
             .help = "standard deviation of the noise on the target policy's actions",
@@ -150,6 +155,11 @@ ConfigTable td3_table() {
             .low = 1,
             .high = 1000,
             .integer = true}},
+          {{.name = "penalty",
+            .standard = 0.0,
+            .help = "weight, in the actor's loss, of the squares of the actions before the squash",
+            .low = 0,
+            .high = 1e6}},
       }};
 }
 

@@ -50,7 +50,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.td3.smoothing = static_cast<float>(config.td3.number("smoothing"));
   learner.td3.clip = static_cast<float>(config.td3.number("clip"));
   learner.td3.delay = config.td3.integer("delay");
-  options.action_noise = config.td3.number("noise");
+  learner.td3.penalty = static_cast<float>(config.td3.number("penalty"));
+  options.action_noise = {config.td3.number("noise"), config.td3.number("correlation")};
   if (options.algorithm.rnd)
     learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.number("scale"))};
   learner.batch = config.train.integer("batch");

@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<double> kObservation = {0.3, -1, 0.5, 2, -0.2};
 
-AgentOptions options_of(const std::string& name, double noise) {
+AgentOptions options_of(const std::string& name, double noise, double correlation = 0) {
   AgentOptions options;
   options.algorithm = find_algorithm(name);
   options.learner.observation_size = 5;
@@ -23,7 +23,7 @@ AgentOptions options_of(const std::string& name, double noise) {
   options.learner.policy = options.algorithm.policy;
   options.learner.seed = 4;
   options.replay = 100;
-  options.action_noise = noise;
+  options.action_noise = {noise, correlation};
   return options;
 }
 
@@ -67,6 +67,23 @@ TEST(DeterministicPolicy, ExploresByNoiseAfterTheSquash) {
   const auto m = moments_of([&](auto& action) { agent.explore(kObservation, false, action); });
   EXPECT_NEAR(m.mean, std::tanh(0.5), 0.004);
   EXPECT_NEAR(std::sqrt(m.variance), 0.1, 0.002);
+}
+
+// Lag by lag the correlation falls by its own factor, and the size of the noise stays what it was.
+TEST(DeterministicPolicy, NoiseMayRememberTheStepBefore) {
+  constexpr int kCount = 100000, kLags = 4;
+  ActorCriticAgent agent(options_of("td3", 0.1, 0.8));
+  set_mean(agent, 0);
+  std::vector<double> noise, action(3);
+  for (int i = 0; i < kCount; ++i) {
+    agent.explore(kObservation, false, action);
+    noise.push_back(action[0]);
+  }
+  for (int lag = 0; lag < kLags; ++lag) {
+    double covariance = 0;
+    for (int i = lag; i < kCount; ++i) covariance += noise[i] * noise[i - lag] / kCount;
+    EXPECT_NEAR(covariance, 0.01 * std::pow(0.8, lag), 0.0005) << lag;
+  }
 }
 
 TEST(DeterministicPolicy, ClipsTheNoisyAction) {

@@ -31,6 +31,7 @@ LearnerOptions options_of(const Case& c) {
   options.policy = c.policy;
   if (c.rnd) options.rnd = RndOptions{.scale = 3, .hidden = {16, 12}, .outputs = 6};
   options.td3.clip = 0.25f;  // not far from the noise that it clips
+  options.td3.penalty = 0.3f;
   options.batch = c.batch;
   options.seed = 42;
   // steps that change the networks visibly, and an epsilon that keeps them a smooth function of the

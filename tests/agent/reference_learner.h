@@ -172,7 +172,8 @@ struct LearnerReference {
     return loss;
   }
 
-  // mean(alpha log pi - min_k Q_k) for given parameters of the actor.
+  // mean(alpha log pi - min_k Q_k) for given parameters of the actor; TD3's has no entropy, and may
+  // charge for the squares of its outputs instead.
   double actor_loss(const Vec& parameters, const std::vector<Sample>& batch) const {
     double loss = 0;
     for (const Sample& s : batch) {
@@ -180,6 +181,9 @@ struct LearnerReference {
       const double q = std::min(value(critic[0].parameters, s.observation, now.action),
                                 value(critic[1].parameters, s.observation, now.action));
       loss += (alpha() * now.log_probability - q) / options.batch;
+      if (!deterministic()) continue;
+      for (const double u : mlp(actor_shape, parameters, s.observation))
+        loss += options.td3.penalty * u * u / options.batch;
     }
     return loss;
   }
@@ -206,7 +210,9 @@ struct LearnerReference {
       for (int d = 0; d < options.action_size; ++d) {
         const double a = action[d], slope = 1 - a * a;
         if (deterministic()) {
-          delta[d] = -by_input[options.observation_size + d] * slope / options.batch;
+          delta[d] = (2 * options.td3.penalty * head[d] -
+                      by_input[options.observation_size + d] * slope) /
+                     options.batch;
           continue;
         }
         const double raw = head[options.action_size + d];

@@ -114,6 +114,21 @@ TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
   EXPECT_EQ(fingerprint(run() / "seed_3"), fingerprint(folder_.path() / "whole"));
 }
 
+// The noise of the step before is part of the state.
+TEST_F(Resume, IsBitIdenticalWithCorrelatedNoise) {
+  const auto with_td3 = [](const fs::path& out, double correlation) {
+    TrainRequest td3 = request(out, "GridChaos-v0:s", {3}, "td3");
+    td3.config.td3.set("correlation", correlation);
+    return td3;
+  };
+  train_until(with_td3(folder_.path() / "white", 0), -1);
+  train_until(with_td3(folder_.path() / "whole", 0.9), -1);
+  EXPECT_FALSE(train_until(with_td3(run(), 0.9), 5));
+  EXPECT_TRUE(resume_to_end(run()).empty());
+  EXPECT_EQ(fingerprint(run()), fingerprint(folder_.path() / "whole"));
+  EXPECT_NE(fingerprint(run()), fingerprint(folder_.path() / "white"));
+}
+
 TEST_F(Resume, TheLastTwoCheckpointsAreKept) {
   EXPECT_FALSE(train_until(request(run()), 5));
   int files = 0;
