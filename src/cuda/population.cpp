@@ -18,8 +18,6 @@ namespace {
 using cuda::AgentSpec;
 using cuda::DevicePopulation;
 
-constexpr std::string_view kAlgorithms[] = {"sac",    "dsac",   "oac",   "doac",
-                                            "ovde_g", "ovde_q", "ovde_m"};
 constexpr const char* kNetworks[] = {"actor", "critic_1", "critic_2"};
 constexpr const char* kArrays[] = {"parameters", "first_moment", "second_moment", "target"};
 
@@ -45,9 +43,13 @@ void refuse(const std::string& what, int most, int is) {
 }
 
 void check_fits(const AgentOptions& options) {
-  if (std::ranges::find(kAlgorithms, options.algorithm.name) == std::end(kAlgorithms)) {
+  if (!runs_on_gpu(options.algorithm)) {
+    std::vector<std::string> names;
+    for (const Algorithm& algorithm : algorithms()) {
+      if (runs_on_gpu(algorithm)) names.push_back(algorithm.name);
+    }
     throw InputError(fmt::format("algorithm {} runs on the CPU only (--device cpu); on a GPU: {}",
-                                 options.algorithm.name, fmt::join(kAlgorithms, ", ")));
+                                 options.algorithm.name, fmt::join(names, ", ")));
   }
   const LearnerOptions& learner = options.learner;
   const auto check = [](const char* what, int most, int is) {

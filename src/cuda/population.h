@@ -22,6 +22,11 @@ enum class Precision {
 std::string why_no_gpu();
 std::string gpu_name();
 
+// Whether the algorithm has been written for a GPU; asks nothing of this machine.
+inline bool runs_on_gpu(const Algorithm& algorithm) {
+  return algorithm.policy == PolicyKind::gaussian && !algorithm.rnd;
+}
+
 // Of `steps` updates: means of the losses, and the values at the last one's batch.
 struct PopulationReport {
   UpdateReport update;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -42,7 +43,7 @@ struct Job {
 // Hands out the jobs in the order of the plan and passes on, one at a time, what is reported.
 class Board {
  public:
-  Board(const std::vector<Job>& jobs, const std::atomic<bool>* stop, StudySink& sink)
+  Board(std::span<const Job> jobs, const std::atomic<bool>* stop, StudySink& sink)
       : jobs_(jobs), stop_(stop), sink_(sink) {}
 
   bool stopped() const { return stop_ != nullptr && *stop_; }
@@ -77,7 +78,7 @@ class Board {
   const std::vector<CellFailure>& failures() const { return failures_; }
 
  private:
-  const std::vector<Job>& jobs_;
+  std::span<const Job> jobs_;
   const std::atomic<bool>* stop_;
   StudySink& sink_;
   std::size_t next_ = 0;
@@ -253,7 +254,7 @@ double updates_done(const Job& job, const fs::path& study) {
 }
 
 // As many cells at a time as it takes for their agents to occupy the threads.
-int default_jobs(const std::vector<Job>& jobs, int threads) {
+int default_jobs(std::span<const Job> jobs, int threads) {
   std::size_t agents = 1;
   for (const Job& job : jobs) agents = std::max(agents, job.cell.seeds.size());
   return std::max(1, threads / static_cast<int>(agents));
@@ -326,8 +327,12 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   });
   start.finished = start.cells - static_cast<int>(jobs.size());
 
-  const int asked = request.jobs > 0 ? request.jobs : default_jobs(jobs, request.threads);
-  start.jobs = request.gpu ? 1 : std::clamp(asked, 1, std::max(1, static_cast<int>(jobs.size())));
+  const auto first_on_cpu = std::stable_partition(jobs.begin(), jobs.end(), [&](const Job& job) {
+    return request.gpu && runs_on_gpu(find_algorithm(job.config.algorithm));
+  });
+  const std::span on_gpu(jobs.begin(), first_on_cpu), on_cpu(first_on_cpu, jobs.end());
+  const int asked = request.jobs > 0 ? request.jobs : default_jobs(on_cpu, request.threads);
+  start.jobs = std::clamp(asked, 1, std::max(1, static_cast<int>(on_cpu.size())));
   start.threads_per_job = std::max(1, request.threads / start.jobs);
   for (const Job& job : jobs) {
     start.updates += job.updates();
@@ -335,20 +340,22 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   }
   sink.study_started(start);
 
-  Board board(jobs, request.stop, sink);
-  if (request.gpu) {
-    work_on_gpu(request, board);
-  } else {
+  StudyOutcome outcome{.cells = start.cells, .finished = start.finished, .failures = {}};
+  const auto count = [&](const Board& board) {
+    outcome.finished += board.finished_count();
+    std::ranges::copy(board.failures(), std::back_inserter(outcome.failures));
+  };
+  Board first(on_gpu, request.stop, sink), then(on_cpu, request.stop, sink);
+  work_on_gpu(request, first);
+  count(first);
+  {
     std::vector<std::jthread> workers;
-    for (int i = 0; i < start.jobs; ++i) {
-      workers.emplace_back([&] { work(request, start.threads_per_job, board); });
-    }
+    for (int i = 0; i < start.jobs; ++i)
+      workers.emplace_back([&] { work(request, start.threads_per_job, then); });
   }
+  count(then);
 
-  StudyOutcome outcome{.cells = start.cells,
-                       .finished = start.finished + board.finished_count(),
-                       .failures = board.failures()};
-  outcome.stopped = board.stopped() &&
+  outcome.stopped = then.stopped() &&
                     outcome.finished + static_cast<int>(outcome.failures.size()) < outcome.cells;
   sink.study_finished(outcome);
   return outcome;

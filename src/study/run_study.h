@@ -17,11 +17,12 @@ struct StudyRequest {
   Plan plan;
   std::filesystem::path out;  // the study's folder; one that holds results is completed
   bool smoke = false;         // the plan was made small by smoke_plan()
-  int jobs = 0;               // cells at a time; 0: as many as keep the threads busy
+  int jobs = 0;               // cells at a time, on the CPU; 0: as many as keep the threads busy
   int threads = 1;            // of all jobs together
   std::string command = {};   // written into the runs' config.toml
   const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
-  // On a GPU: cells that are in step are one population, jobs is not looked at. Empty: on the CPU.
+  // On a GPU: cells that are in step are one population, and those of algorithms that do not run
+  // there come after them, on the CPU. Empty: all on the CPU.
   MakePopulation gpu = {};
 };
 

@@ -57,9 +57,10 @@ StudyOutcome run(const Plan& plan, const fs::path& out, int jobs = 1) {
 }
 
 // Every return of every run, to the last bit.
-std::vector<std::vector<double>> all_returns(const fs::path& out) {
+std::vector<std::vector<double>> all_returns(const fs::path& out,
+                                             const Plan& plan = small_plan()) {
   std::vector<std::vector<double>> returns;
-  for (const CellResult& cell : read_results(small_plan(), out).cells) {
+  for (const CellResult& cell : read_results(plan, out).cells) {
     for (const RunResult& run : cell.runs) returns.push_back(run.returns);
   }
   return returns;
@@ -148,6 +149,29 @@ TEST(StudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
     EXPECT_EQ(failure.column, "OVDE");
     EXPECT_NE(failure.why.find("too wide"), std::string::npos) << failure.why;
   }
+}
+
+TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.columns[0].algorithm = "td3";
+  run(plan, folder.path() / "cpu");
+  StandInFaults faults;
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  const MakePopulation make = stand_in(faults);
+  request.gpu = [&](std::span<const AgentOptions> agents, Precision precision) {
+    for (const AgentOptions& agent : agents) EXPECT_EQ(agent.algorithm.name, "ovde_g");
+    return make(agents, precision);
+  };
+  CountingSink sink;
+  const StudyOutcome outcome = run_study(request, sink);
+  EXPECT_EQ(outcome.finished, 4);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(sink.started, 4);
+  EXPECT_GT(faults.acts, 0);
+  const auto returns = all_returns(folder.path() / "gpu", plan);
+  EXPECT_EQ(returns.size(), 8u);
+  EXPECT_EQ(returns, all_returns(folder.path() / "cpu", plan));
 }
 
 TEST(StudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
