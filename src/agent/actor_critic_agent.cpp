@@ -91,7 +91,8 @@ const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observat
 
 LearnerState ActorCriticAgent::state() {
   LearnerState state = learner_.state();
-  if (deterministic()) state.statistics.emplace_back("behaviour.noise", noise_);
+  if (deterministic() && options().action_noise.correlation > 0)
+    state.statistics.emplace_back("behaviour.noise", noise_);
   return state;
 }
 

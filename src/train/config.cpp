@@ -112,11 +112,21 @@ std::string find_named(const std::vector<Setting>& settings, const std::string& 
   return name;
 }
 
+// Whether the algorithm has anything to do with the key's table.
+bool concerns(const Algorithm& algorithm, const std::string& key) {
+  if (key.starts_with("td3.")) return algorithm.policy == PolicyKind::deterministic;
+  if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
+  if (key.starts_with("rnd.")) return algorithm.rnd;
+  return true;
+}
+
 // Values that the task and the algorithm bring, weaker than anything a person asks for.
 std::vector<Setting> presets(const Task& task, const std::string& task_id,
                              const Algorithm& algorithm) {
   std::vector<Setting> all;
-  for (const auto& [key, value] : task.brings) all.push_back({key, value, ""});
+  for (const auto& [key, value] : task.brings) {
+    if (concerns(algorithm, key)) all.push_back({key, value, ""});
+  }
   const auto colon = task_id.find(':');
   for (const TaskPreset& preset : task.presets) {
     if (colon == std::string::npos || preset.name != task_id.substr(colon + 1)) continue;
@@ -325,7 +335,9 @@ std::vector<std::string> differences(const Config& now, const Config& before) {
   return found;
 }
 
-Config resolve_config(const std::vector<Setting>& settings) {
+namespace {
+
+Config resolve(const std::vector<Setting>& settings, bool with_presets) {
   const std::string task_id =
       find_named(settings, "run.task", "no task given: --task ID (ovde list tasks)", find_task);
   const std::string algorithm_name =
@@ -335,7 +347,9 @@ Config resolve_config(const std::vector<Setting>& settings) {
   const Algorithm& algorithm = find_algorithm(algorithm_name);
 
   Resolver resolver(task, algorithm);
-  for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
+  if (with_presets) {
+    for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
+  }
   for (const Setting& setting : settings) resolver.apply(setting);
   resolver.derive();
   resolver.check_together();
@@ -345,6 +359,11 @@ Config resolve_config(const std::vector<Setting>& settings) {
   config.algorithm = algorithm_name;
   return config;
 }
+
+}  // namespace
+
+Config resolve_config(const std::vector<Setting>& settings) { return resolve(settings, true); }
+Config restore_config(const std::vector<Setting>& settings) { return resolve(settings, false); }
 
 std::vector<Setting> read_settings(const std::filesystem::path& file) {
   return parse_toml(read_file(file, kLargestFile), file.string());

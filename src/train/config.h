@@ -41,10 +41,14 @@ std::vector<std::string> differences(const Config& now, const Config& before);
 // that says where the fault is and what is valid.
 Config resolve_config(const std::vector<Setting>& settings);
 
+// The same for what to_toml() wrote, maybe before a key existed: such a key has its default, not
+// what the task brings today.
+Config restore_config(const std::vector<Setting>& settings);
+
 // The settings of a file; InputError if it cannot be read.
 std::vector<Setting> read_settings(const std::filesystem::path& file);
 
-// Everything resolved, as a file that resolve_config() turns back into the same Config.
+// Everything resolved, as a file that restore_config() turns back into the same Config.
 std::string to_toml(const Config& config, const std::string& version, const std::string& command);
 
 }  // namespace ovde

@@ -106,7 +106,7 @@ void write_config(const fs::path& folder, const Config& config, const std::strin
 }
 
 Config read_config(const fs::path& folder) {
-  return resolve_config(read_settings(folder / kConfigFile));
+  return restore_config(read_settings(folder / kConfigFile));
 }
 
 std::string to_json(const RunSummary& summary) {
@@ -160,7 +160,7 @@ std::optional<Population> read_population(const fs::path& folder) {
   Population population;
   population.seeds.assign(list->begin(), list->end());
   settings.erase(found);
-  population.config = resolve_config(settings);
+  population.config = restore_config(settings);
   return population;
 }
 

@@ -133,6 +133,24 @@ TEST(Config, TasksBringValuesOfOtherTables) {
   EXPECT_FALSE(resolve({"noise.transition=false"}, "sac", "Shaken-v0").noise.flag("transition"));
 }
 
+// What a task brings for td3 is nothing to other algorithms, and their files do not change by it.
+TEST(Config, GridChaosBringsTd3ItsExploration) {
+  EXPECT_EQ(resolve({}, "td3").td3.number("correlation"), 0.9);
+  EXPECT_EQ(resolve({"td3.correlation=0.5"}, "ovde_td3").td3.number("correlation"), 0.5);
+  EXPECT_EQ(resolve({}, "dsac").td3.number("correlation"), 0);
+  EXPECT_EQ(resolve({}, "dsac").td3.number("noise"), 0.1);
+}
+
+// A run keeps the meaning it had when a key did not exist yet.
+TEST(Config, ARestoredFileHasDefaultsWhereItSaysNothing) {
+  const Config now = resolve({}, "td3");
+  std::vector<Setting> settings = parse_toml(to_toml(now, "1", ""), "config.toml");
+  EXPECT_TRUE(differences(restore_config(settings), now).empty());
+  std::erase_if(settings, [](const Setting& s) { return s.key == "td3.correlation"; });
+  EXPECT_EQ(restore_config(settings).td3.number("correlation"), 0);
+  EXPECT_EQ(resolve_config(settings).td3.number("correlation"), 0.9);
+}
+
 TEST(Config, QuantilesBelongToQuantileCritics) {
   EXPECT_EQ(resolve({}, "sac").critic.integer("quantiles"), 1);
   EXPECT_EQ(resolve({}, "oac").critic.integer("quantiles"), 1);
