@@ -27,7 +27,7 @@ class ChangedConfig : public InputError {
 // How often a run is saved does not change it; everything else would.
 void check_same_config(const Config& now, const Bytes& saved, const fs::path& folder) {
   const std::string text(reinterpret_cast<const char*>(saved.data()), saved.size());
-  Config before = resolve_config(parse_toml(text, "configuration of the checkpoint"));
+  Config before = restore_config(parse_toml(text, "configuration of the checkpoint"));
   before.checkpoint = now.checkpoint;
   if (const auto changed = differences(now, before); !changed.empty()) {
     throw ChangedConfig(fmt::format(
