@@ -56,6 +56,10 @@ RunResult read_run(const fs::path& folder, std::uint64_t seed) {
   RunResult out;
   out.seed = seed;
   const std::vector<EpochRow> rows = read_progress(folder);
+  if (const int epochs = read_config(folder).train.integer("epochs"); std::ssize(rows) != epochs) {
+    throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs",
+                                 folder.string(), rows.size(), epochs));
+  }
   const RunSummary summary = summarise(rows);
   out.score = summary.score;
   out.first_goal_epoch = summary.first_goal_epoch_eval;

@@ -50,7 +50,7 @@ struct StudyResults {
 // changes nothing.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
-// Of one finished run.
+// Of one finished run; InputError if epochs of it are missing.
 RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed);
 
 StudyResults read_results(Plan plan, const std::filesystem::path& study);

@@ -220,6 +220,7 @@ RunSummary Member::finish() {
   store_.wait();
   write_policy(folder_ / "policy.safetensors", run_->agent().policy(), task_action_space(config_),
                config_);
+  progress_->sync();  // the summary says that all rows are there
   RunSummary summary = summarise(rows_);
   summary.task = config_.task;
   summary.algorithm = config_.algorithm;

@@ -27,6 +27,7 @@ class ProgressFile {
   ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows);
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)
+  void sync() { file_.sync(); }      // until the rows are on the disk itself
 
  private:
   GrowingFile file_;
