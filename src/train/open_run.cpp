@@ -1,6 +1,7 @@
 #include "train/open_run.h"
 
 #include <algorithm>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -113,12 +114,19 @@ void OpenRun::start() {
   progress_.run_started(start_);
 }
 
+// One that cannot be saved does not keep the others from it.
 void OpenRun::save_all(const std::string& why) {
+  std::exception_ptr first;
   for (Place& place : places_) {
     if (!place.is_left() || place.busy) continue;
-    place.member->save_now();
-    place.member->log(LogLevel::info, why);
+    try {
+      place.member->save_now();
+      place.member->log(LogLevel::info, why);
+    } catch (const std::exception&) {
+      if (!first) first = std::current_exception();
+    }
   }
+  if (first) std::rethrow_exception(first);
 }
 
 bool OpenRun::close() {

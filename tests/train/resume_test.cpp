@@ -279,6 +279,32 @@ TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {
   EXPECT_TRUE(fs::exists(checkpoint(status.epochs_done)));
 }
 
+TEST_F(Resume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
+  TrainRequest population = request(run(), "GridChaos-v0:s", {3, 4, 5});
+  population.config.checkpoint.set("epochs", 0.0);
+  class Blocker final : public ProgressSink {
+   public:
+    explicit Blocker(fs::path folder) : folder_(std::move(folder)) {}
+    void run_started(const RunStart&) override {}
+    void epoch_done(int, const EpochRow&) override {
+      if (++epochs_ == 3) stop = true;  // one of each agent
+      if (epochs_ > 1) return;
+      fs::remove_all(folder_);
+      write_file_atomically(folder_, "a file where a folder should be");
+    }
+    void run_finished(std::span<const RunSummary>) override {}
+    std::atomic<bool> stop{false};
+
+   private:
+    fs::path folder_;
+    int epochs_ = 0;
+  } blocker(run() / "seed_3" / "checkpoints");
+  population.stop = &blocker.stop;
+  EXPECT_THROW(train(population, blocker), Error);
+  for (const char* agent : {"seed_4", "seed_5"})
+    EXPECT_FALSE(fs::is_empty(run() / agent / "checkpoints")) << agent;
+}
+
 // The n-th write of a checkpoint finds no space.
 TEST_F(Resume, AFullDiskStopsTrainingAndKeepsTheLastCheckpoint) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
