@@ -3,6 +3,10 @@
 #include <cassert>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
 namespace ovde {
 
 namespace {
@@ -27,10 +31,17 @@ constexpr int next_of(std::uint64_t ticket) { return static_cast<int>(ticket & 0
 }  // namespace
 
 Team::Team(int threads) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker(); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker(); });
+  } catch (const std::exception& error) {
+    end();
+    throw Error(fmt::format("cannot start {} threads: {}", threads, error.what()));
+  }
 }
 
-Team::~Team() {
+Team::~Team() { end(); }
+
+void Team::end() {
   stop_ = true;
   ++wakes_;
   wakes_.notify_all();

@@ -39,6 +39,7 @@ class Team {
  private:
   using Call = void (*)(void* context, int piece);
 
+  void end();
   void run_round(int pieces, Call call, void* context);
   bool take_piece();
   void worker();

@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
+#include <sys/resource.h>
+
+#include <ovde/error.h>
 #include "math/team.h"
 
 namespace ovde {
@@ -29,6 +34,28 @@ TEST(Team, ResultsOfOneRoundAreSeenInTheNext) {
     team.run(2, [&](int piece) { (piece == 0 ? a : b) += (piece == 0 ? before_b : before_a) % 3; });
   }
   EXPECT_EQ(a, b);
+}
+
+// Exits with 3 if a thousand threads are refused: the memory has no room for their stacks.
+void start_too_many() {
+  const rlimit limit{1 << 30, 1 << 30};
+  setrlimit(RLIMIT_AS, &limit);
+  try {
+    Team team(1000);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::exit(3);
+  }
+  std::exit(0);
+}
+
+// A system that grants no more threads is an error like any other; in a process of its own.
+TEST(Team, SaysThatThreadsCannotBeStarted) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs the memory itself";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(start_too_many(), testing::ExitedWithCode(3), "cannot start 1000 threads");
 }
 
 TEST(Team, HandsOnTheFirstException) {
