@@ -23,7 +23,8 @@ constexpr int kSmallestGroup = 12;  // agents that are worth a branch of their o
 template <typename T>
 class Shared {
  public:
-  explicit Shared(std::size_t size) : size_(size) {
+  explicit Shared(std::size_t size) : Shared() {
+    size_ = size;
     check(cudaHostAlloc(&host_, size * sizeof(T), cudaHostAllocMapped), "cudaHostAlloc");
     check(cudaHostGetDevicePointer(&device_, host_, 0), "cudaHostGetDevicePointer");
     std::memset(host_, 0, size * sizeof(T));
@@ -35,7 +36,9 @@ class Shared {
   T* device() const { return static_cast<T*>(device_); }
 
  private:
-  std::size_t size_;
+  Shared() = default;  // whatever fails after it is cleaned up
+
+  std::size_t size_ = 0;
   void *host_ = nullptr, *device_ = nullptr;
 };
 
@@ -158,6 +161,7 @@ std::size_t bytes_of(const AgentSpec& spec) {
 }
 
 struct DevicePopulation::Impl {
+  Impl() = default;
   Impl(std::span<const AgentSpec> specs, bool exact);
   ~Impl();
 
@@ -184,7 +188,8 @@ struct DevicePopulation::Impl {
   Exchange exchange{};
 };
 
-DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
+// There is an Impl before the body begins: what fails in it leaves nothing behind.
+DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Impl() {
   const auto count = static_cast<int>(specs.size());
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
 
@@ -260,8 +265,12 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) {
 DevicePopulation::Impl::~Impl() {
   if (one != nullptr) cudaGraphExecDestroy(one);
   if (many != nullptr) cudaGraphExecDestroy(many);
-  for (const cudaStream_t branch : branches) cudaStreamDestroy(branch);
-  for (const cudaEvent_t event : ended) cudaEventDestroy(event);
+  for (const cudaStream_t branch : branches) {
+    if (branch != nullptr) cudaStreamDestroy(branch);
+  }
+  for (const cudaEvent_t event : ended) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
   if (begun != nullptr) cudaEventDestroy(begun);
   if (stream != nullptr) cudaStreamDestroy(stream);
   for (void* p : {static_cast<void*>(memory), static_cast<void*>(progress),

@@ -204,8 +204,13 @@ void train_group(const Group& group, const StudyRequest& request, Board& board) 
       fail(*cell.job, error);
     }
   }
-  const auto failures = train_in_lockstep(runs, request.gpu, request.threads,
-                                          request.stop != nullptr ? *request.stop : never);
+  std::vector<std::exception_ptr> failures;
+  try {
+    failures = train_in_lockstep(runs, request.gpu, request.threads,
+                                 request.stop != nullptr ? *request.stop : never);
+  } catch (const std::exception&) {
+    failures.assign(runs.size(), std::current_exception());
+  }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     try {
       if (failures[i]) std::rethrow_exception(failures[i]);
@@ -230,6 +235,10 @@ void train_what_fits(const Group& group, const StudyRequest& request, Board& boa
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
     train_what_fits(Group(group.begin(), middle), request, board);
     train_what_fits(Group(middle, group.end()), request, board);
+    return;
+  } catch (const std::exception& error) {
+    for (const PlannedCell& cell : group)
+      board.failed(*cell.job, request.out / cell.job->cell.folder, error.what());
     return;
   }
   train_group(group, request, board);

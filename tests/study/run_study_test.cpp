@@ -57,8 +57,7 @@ StudyOutcome run(const Plan& plan, const fs::path& out, int jobs = 1) {
 }
 
 // Every return of every run, to the last bit.
-std::vector<std::vector<double>> all_returns(const fs::path& out,
-                                             const Plan& plan = small_plan()) {
+std::vector<std::vector<double>> all_returns(const fs::path& out, const Plan& plan = small_plan()) {
   std::vector<std::vector<double>> returns;
   for (const CellResult& cell : read_results(plan, out).cells) {
     for (const RunResult& run : cell.runs) returns.push_back(run.returns);
@@ -151,6 +150,21 @@ TEST(StudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
   }
 }
 
+TEST(StudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.columns[0].algorithm = "td3";
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = [](std::span<const AgentOptions>, Precision) -> std::unique_ptr<GpuPopulation> {
+    throw Error("CUDA: cudaMalloc: out of memory");
+  };
+  StudySink silent;
+  const StudyOutcome outcome = run_study(request, silent);
+  EXPECT_EQ(outcome.finished, 2);  // those on the CPU
+  ASSERT_EQ(outcome.failures.size(), 2u);
+  EXPECT_NE(outcome.failures[0].why.find("out of memory"), std::string::npos);
+}
+
 TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
@@ -227,6 +241,21 @@ TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
   const StudyResults results = read_results(longer, out);
   EXPECT_TRUE(results.cells[0].runs.empty());
   EXPECT_EQ(results.notes.size(), 4u);
+}
+
+TEST(RunStudy, ARunWhoseRowsAreMissingIsNotCounted) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "study";
+  run(small_plan(), out);
+  const fs::path file = out / "a" / "DSAC" / "seed_1" / "progress.csv";
+  std::string text = read_file(file);
+  text.resize(text.rfind('\n', text.size() - 2) + 1);  // the last row
+  write_file_atomically(file, text);
+  const StudyResults results = read_results(small_plan(), out);
+  EXPECT_TRUE(results.find("a", "DSAC")->runs.empty());
+  EXPECT_EQ(results.find("a", "OVDE")->runs.size(), 2u);
+  ASSERT_EQ(results.notes.size(), 1u);
+  EXPECT_NE(results.notes[0].find("has 3 of 4 epochs"), std::string::npos) << results.notes[0];
 }
 
 TEST(RunStudy, MoreSeedsRunOnlyTheNewOnes) {
