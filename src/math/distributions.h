@@ -3,6 +3,7 @@
 // wider or slower.
 #pragma once
 
+#include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/hypergeometric.hpp>
 #include <boost/math/distributions/non_central_t.hpp>
 #include <boost/math/distributions/normal.hpp>
@@ -12,6 +13,7 @@ namespace ovde {
 
 using DoubleOnly = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 
+using ChiSquared = boost::math::chi_squared_distribution<double, DoubleOnly>;
 using Hypergeometric = boost::math::hypergeometric_distribution<double, DoubleOnly>;
 using NonCentralT = boost::math::non_central_t_distribution<double, DoubleOnly>;
 using Normal = boost::math::normal_distribution<double, DoubleOnly>;

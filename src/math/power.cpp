@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kMostRuns = 1'000'000;
 
-// Beyond this the test rejects all but surely; the series of the noncentral distribution would only
-// get slow.
-constexpr double kCertain = 40;
+// Beyond this the scatter of the difference is nothing beside the difference itself, and the series
+// of the noncentral distribution would only get slow.
+constexpr double kLargeShift = 40;
 
 void check(const Effect& effect, double alpha) {
   if (!std::isfinite(effect.difference) || effect.difference == 0) {
@@ -41,15 +41,19 @@ double welch_power(const Effect& effect, int n_x, int n_y, double alpha) {
   const double error_x = effect.deviation_x * effect.deviation_x / n_x;
   const double error_y = effect.deviation_y * effect.deviation_y / n_y;
   const double error = std::sqrt(error_x + error_y);
-  const double shift = std::abs(effect.difference) / error;  // infinite when nothing scatters
-  if (shift > kCertain) return 1;
+  if (error == 0) return 1;
+  const double shift = std::abs(effect.difference) / error;
 
   const double share_x = error_x / (error_x + error_y);
   const double share_y = 1 - share_x;
   const double degrees = 1 / (share_x * share_x / (n_x - 1) + share_y * share_y / (n_y - 1));
 
-  // rejection on either side, the wrong one included
+  // t = (N(0, 1) + shift) / s with degrees * s^2 of a chi-squared distribution: there is rejection
+  // where s is small enough
   const double critical = quantile(complement(StudentsT(degrees), alpha / 2));
+  if (shift > kLargeShift) return cdf(ChiSquared(degrees), degrees * std::pow(shift / critical, 2));
+
+  // rejection on either side, the wrong one included
   const NonCentralT distribution(degrees, shift);
   return cdf(complement(distribution, critical)) + cdf(distribution, -critical);
 }

@@ -24,18 +24,4 @@ double run_score(std::span<const double> evaluation_returns) {
   return mean(tail);
 }
 
-std::optional<int> first_reached_goal(const std::vector<bool>& reached) {
-  const auto found = std::ranges::find(reached, true);
-  if (found == reached.end()) return std::nullopt;
-  return static_cast<int>(found - reached.begin());
-}
-
-std::optional<int> first_reached_goal(std::span<const double> evaluation_returns,
-                                      double threshold) {
-  const auto found =
-      std::ranges::find_if(evaluation_returns, [&](double r) { return r >= threshold; });
-  if (found == evaluation_returns.end()) return std::nullopt;
-  return static_cast<int>(found - evaluation_returns.begin());
-}
-
 }  // namespace ovde

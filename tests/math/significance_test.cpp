@@ -238,6 +238,30 @@ TEST(Power, AgreesWithSimulationAtUnequalSpread) {
   EXPECT_NEAR(welch_power(effect, 8, 14), rejected / double(studies), 0.015);
 }
 
+// Far from no difference, but with one degree of freedom: against simulated tests of a group that
+// does not scatter and one that does.
+TEST(Power, OfALargeDifferenceIsStillNotCertain) {
+  Random random(6, Stream::user);
+  for (const double difference : {30.0, 60.0, 200.0}) {
+    const Effect effect{difference, 0, std::sqrt(2.0)};
+    int rejected = 0;
+    const int studies = 20000;
+    for (int i = 0; i < studies; ++i) {
+      std::vector<double> y;
+      for (int j = 0; j < 2; ++j) y.push_back(difference + std::sqrt(2.0) * random.normal());
+      // Welch's statistic with 1 degree of freedom, whose quantile at 0.995 is 63.657
+      const double mean = (y[0] + y[1]) / 2, error = std::abs(y[0] - y[1]) / 2;
+      rejected += std::abs(mean) / error > 63.657;
+    }
+    EXPECT_NEAR(welch_power(effect, 2, 2, 0.01), rejected / double(studies), 0.015) << difference;
+  }
+  // nothing jumps where the way of computing changes
+  const auto power = [](double shift) {
+    return welch_power({shift, 0, std::sqrt(2.0)}, 2, 2, 0.01);
+  };
+  EXPECT_NEAR(power(40.001), power(39.999), 1e-3);
+}
+
 TEST(Power, Edges) {
   EXPECT_EQ(runs_needed({1, 0, 0}), 2);                // nothing scatters
   EXPECT_EQ(runs_needed({1e-6, 1, 1}), std::nullopt);  // 16 million million would do

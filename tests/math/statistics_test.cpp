@@ -112,12 +112,5 @@ TEST(RunScore, IsTheMeanOfTheLastReturnsOnly) {
   EXPECT_THROW(run_score(Sample{1, std::numeric_limits<double>::quiet_NaN()}), Error);
 }
 
-TEST(RunScore, FirstReachIsTheFirstEpochOrNone) {
-  EXPECT_EQ(first_reached_goal(std::vector<bool>{false, false, true, true}), 2);
-  EXPECT_EQ(first_reached_goal(std::vector<bool>{false, false}), std::nullopt);
-  EXPECT_EQ(first_reached_goal(Sample{0, 20, 100, 0}, 100), 2);
-  EXPECT_EQ(first_reached_goal(Sample{0, 20}, 100), std::nullopt);
-}
-
 }  // namespace
 }  // namespace ovde
