@@ -8,7 +8,6 @@
 
 #include <ovde/error.h>
 #include "agent/explore/current_return.h"
-#include "math/statistics.h"
 #include "train/run_folder.h"
 
 namespace ovde {
@@ -18,6 +17,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kVisitCells = 40, kBeliefCells = 60;
+
+// Q_1 - Q_2: each the mean of its quantiles, which count by their weights.
+double mean_difference(const QuantilePair& z) {
+  double sum = 0;
+  for (int i = 0; i < z.size(); ++i) sum += z.weight[i] * (z.critic[0][i] - z.critic[1][i]);
+  return sum / z.size();
+}
 
 StateMap map_of(const Config& config) {
   const Task& task = find_task(config.task);
@@ -74,7 +80,7 @@ StateBeliefs Exploration::over_states(int epoch) const {
       out.epistemic.at(column, row) = u.epistemic;
       out.aleatoric.at(column, row) = u.aleatoric;
       out.ratio.at(column, row) = u.epistemic / std::max(u.aleatoric, kAleatoricFloor);
-      out.disagreement.at(column, row) = std::abs(mean(z.critic[0]) - mean(z.critic[1])) / 2;
+      out.disagreement.at(column, row) = std::abs(mean_difference(z)) / 2;
     }
   }
   return out;

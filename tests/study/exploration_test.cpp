@@ -16,6 +16,7 @@
 #include "study/run_study.h"
 #include "temporary_folder.h"
 #include "train/files.h"
+#include "train/recording.h"
 #include "train/run_folder.h"
 #include "train/safetensors.h"
 #include "train/trainer.h"
@@ -34,7 +35,8 @@ class Quiet final : public ProgressSink {
   void run_finished(std::span<const RunSummary>) override {}
 };
 
-void train_in(const fs::path& folder, const std::string& algorithm) {
+void train_in(const fs::path& folder, const std::string& algorithm,
+              const std::vector<Setting>& more = {}) {
   std::vector<Setting> settings = {{"run.task", std::string("GridChaos-v0:s"), ""},
                                    {"run.algorithm", algorithm, ""},
                                    {"network.hidden", std::vector<double>{16, 16}, ""},
@@ -44,6 +46,7 @@ void train_in(const fs::path& folder, const std::string& algorithm) {
                                    {"train.eval_steps", 100.0, ""},
                                    {"train.epochs", 3.0, ""}};
   if (algorithm != "sac") settings.push_back({"critic.quantiles", double{kQuantiles}, ""});
+  settings.insert(settings.end(), more.begin(), more.end());
   Quiet quiet;
   train({.config = resolve_config(settings), .seeds = {0}, .out = folder, .command = "test"},
         quiet);
@@ -254,6 +257,32 @@ state = [1, 2]
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_TRUE(has(remarks[0], "maps of a / OVDE")) << remarks[0];
   EXPECT_TRUE(has(remarks[0], "no networks of epoch 1")) << remarks[0];
+}
+
+// The quantiles of random fractions stand for intervals of unequal width.
+TEST(Exploration, RandomFractionsCountByTheirWeights) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  train_in(run, "dsac", {{"critic.head", std::string("iqn"), ""}});
+  const StateBeliefs beliefs = Exploration(run).over_states(2);
+  const auto agent = read_networks(run, 2, read_config(run));
+  for (const auto& [column, row] : {std::pair(0, 0), {59, 59}, {7, 42}}) {
+    const std::array state = {beliefs.epistemic.center(0, column),
+                              beliefs.epistemic.center(1, row)};
+    std::vector<double> action(2);
+    agent->act(state, action);
+    const QuantilePair& z = *agent->quantiles(state, action);
+    double q[2] = {}, plain[2] = {};
+    for (int k = 0; k < 2; ++k) {
+      for (int i = 0; i < kQuantiles; ++i) {
+        q[k] += z.weight[i] / kQuantiles * z.critic[k][i];
+        plain[k] += z.critic[k][i] / kQuantiles;
+      }
+    }
+    const double expected = std::abs(q[0] - q[1]) / 2;
+    EXPECT_NEAR(beliefs.disagreement.at(column, row), expected, 1e-9);
+    EXPECT_GT(std::abs(std::abs(plain[0] - plain[1]) / 2 - expected), 1e-6);
+  }
 }
 
 // One value per critic: no aleatoric uncertainty to show, and no nonsense in its place.
