@@ -1,17 +1,22 @@
 // Byte strings for saved state: a writer that appends and a reader that never reads past its end.
-// Little-endian machines only (asserted at compile time in bytes.cpp).
+// Little-endian machines only.
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <ovde/error.h>
 
 namespace ovde {
+
+static_assert(std::endian::native == std::endian::little, "values are written as they lie");
 
 using Bytes = std::vector<std::byte>;
 

@@ -28,11 +28,11 @@ struct EpochRow {
 
   double critic_loss = kNone;  // means over this epoch's updates
   double actor_loss = kNone;
-  double temperature = kNone;
-  double q_mean = kNone;
-  double epistemic = kNone;  // means over this epoch's exploring steps
+  double temperature = kNone;  // after the last of them
+  double q_mean = kNone;       // means over the batch of the last of them, at the policy's actions
+  double epistemic = kNone;
   double aleatoric = kNone;
-  double m = kNone;
+  double m = kNone;      // means over this epoch's exploring steps
   double shift = kNone;  // length of the behaviour policy's move of the mean
 
   double steps_per_second = kNone;
