@@ -25,5 +25,7 @@ endif()
 if(OVDE_HAS_CUDA)
   string(APPEND OVDE_PC_LIBS " ${CUDAToolkit_LIBRARY_DIR}/libcudart_static.a -ldl -lrt")
 endif()
+# found from where the file lies: --prefix of cmake --install may be another than the one configured
+file(RELATIVE_PATH OVDE_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/ovde.pc.in ${PROJECT_BINARY_DIR}/ovde.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ovde.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
