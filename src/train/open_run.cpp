@@ -4,6 +4,7 @@
 #include <exception>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "train/progress_csv.h"
@@ -40,6 +41,21 @@ Population runs_in(const fs::path& folder) {
     }
   }
   return read_runs(folder).value();
+}
+
+// What the population says and what its agents say must be the same, before anything is touched.
+void check_agents(const RunPlan& plan) {
+  for (std::size_t i = 0; i < plan.seeds.size(); ++i) {
+    const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
+    if (!fs::exists(folder / "config.toml")) continue;
+    Config agent = read_config(folder);
+    agent.checkpoint = plan.config.checkpoint;
+    const auto changed = differences(with_seed(plan.config, plan.seeds[i]), agent);
+    if (changed.empty()) continue;
+    throw InputError(fmt::format(
+        "{} does not fit {}: {}; change it back to resume, or start a new run",
+        plan.folder.string(), (folder / "config.toml").string(), fmt::join(changed, "; ")));
+  }
 }
 
 // The folder of a new run is made before it is locked.
@@ -83,6 +99,7 @@ OpenRun::OpenRun(const RunPlan& plan, ProgressSink& progress)
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {
+  if (!plan.is_new) check_agents(plan);
   if (plan.is_new && plan.seeds.size() > 1)
     write_population(plan.folder, {plan.config, plan.seeds}, plan.command);
 

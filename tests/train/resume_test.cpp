@@ -279,6 +279,20 @@ TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {
   EXPECT_TRUE(fs::exists(checkpoint(status.epochs_done)));
 }
 
+// Whichever of the files was changed, and nothing is written before that is known.
+TEST_F(Resume, APopulationAndItsAgentsMustSayTheSame) {
+  EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
+  const std::string log = read_file(run() / "seed_3" / "log.txt");
+  for (const fs::path& file : {run() / "population.toml", run() / "seed_4" / "config.toml"}) {
+    const std::string text = read_file(file);
+    replace_in(file, "epochs = 8", "epochs = 9");
+    expect_words(failure(run()), {"does not fit", "config.toml", "train.epochs", "9", "8"});
+    write_file_atomically(file, text);
+  }
+  EXPECT_EQ(read_file(run() / "seed_3" / "log.txt"), log);
+  EXPECT_TRUE(resume_to_end(run()).empty());
+}
+
 TEST_F(Resume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
   TrainRequest population = request(run(), "GridChaos-v0:s", {3, 4, 5});
   population.config.checkpoint.set("epochs", 0.0);
