@@ -49,17 +49,23 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
   }
 }
 
-// One line a cell: "finished", "3 of 5 runs finished, epoch 120/1250 of the last", "not started".
-std::string cell_state(const Cell& cell, const fs::path& out) {
-  if (is_cell_finished(out, cell)) return fmt::format("finished ({} runs)", cell.seeds.size());
+// One line a cell: "finished (5 runs)", "running, 3 of 5 runs finished, the last at epoch
+// 120/1250", "not started", or why what is there is not what the plan asks for.
+std::string cell_state(const Cell& cell, const fs::path& out, bool& finished) {
+  try {
+    finished = is_cell_finished(out, cell);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  if (finished) return fmt::format("finished ({} runs)", cell.seeds.size());
   if (!fs::exists(out / cell.folder)) return "not started";
-  std::size_t finished = 0;
+  std::size_t ended = 0;
   int behind = cell.epochs;
   bool alive = false;
   std::string message;
   try {
     for (const RunStatus& run : run_status(out / cell.folder)) {
-      finished += run.state == RunState::finished;
+      ended += run.state == RunState::finished;
       alive |= run.state == RunState::alive;
       behind = std::min(behind, run.epochs_done);
       if (!run.message.empty()) message = ": " + run.message;
@@ -68,7 +74,7 @@ std::string cell_state(const Cell& cell, const fs::path& out) {
     return "not started";
   }
   const char* state = alive ? "running" : message.empty() ? "interrupted" : "failed";
-  return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}", state, finished,
+  return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}", state, ended,
                      cell.seeds.size(), behind, cell.epochs, message);
 }
 
@@ -76,8 +82,9 @@ void show_status(const Plan& plan, const fs::path& out) {
   const auto cells = distinct_cells(plan);
   int finished = 0;
   for (const Cell& cell : cells) {
-    finished += is_cell_finished(out, cell);
-    fmt::print("{} / {}: {}\n", cell.row, cell.column, cell_state(cell, out));
+    bool is_finished = false;
+    fmt::print("{} / {}: {}\n", cell.row, cell.column, cell_state(cell, out, is_finished));
+    finished += is_finished;
   }
   fmt::print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
 }
@@ -91,7 +98,9 @@ void report(const Plan& plan, const fs::path& out) {
   if (!plan.rows.empty() && !fs::is_directory(out)) {
     throw InputError(fmt::format("{} is not a folder; ovde study run makes it", out.string()));
   }
-  print(write_report(read_results(plan, out), out));
+  const StudyResults results = read_results(plan, out);
+  for (const std::string& note : results.notes) fmt::print("not counted: {}\n", note);
+  print(write_report(results, out));
 }
 
 }  // namespace

@@ -103,24 +103,24 @@ class CellSink final : public ProgressSink {
 
 // Whether the plan asks for the seeds that are there and more. A single run is not the folder of a
 // population and cannot become one.
-bool may_grow(const Job& job, const Population& there) {
+bool may_grow(const Cell& cell, const Population& there) {
   return there.seeds.size() > 1 && std::ranges::all_of(there.seeds, [&](std::uint64_t seed) {
-           return std::ranges::find(job.cell.seeds, seed) != job.cell.seeds.end();
+           return std::ranges::find(cell.seeds, seed) != cell.seeds.end();
          });
 }
 
 // A folder is never overwritten, and results of another plan are never taken for this one's.
-void check_same_runs(const Job& job, const Population& there) {
-  if (const auto foreign = foreign_settings(job.config, there.config); !foreign.empty()) {
+void check_same_runs(const Cell& cell, const Config& config, const Population& there) {
+  if (const auto foreign = foreign_settings(config, there.config); !foreign.empty()) {
     throw InputError(
         fmt::format("its folder holds runs with other settings ({}); remove it or "
                     "choose another --out",
                     fmt::join(foreign, ", ")));
   }
-  if (there.seeds != job.cell.seeds && !may_grow(job, there)) {
+  if (there.seeds != cell.seeds && !may_grow(cell, there)) {
     throw InputError(fmt::format(
         "its folder holds seeds {}, the plan asks for {}; remove it or choose another --out",
-        fmt::join(there.seeds, " "), fmt::join(job.cell.seeds, " ")));
+        fmt::join(there.seeds, " "), fmt::join(cell.seeds, " ")));
   }
 }
 
@@ -129,7 +129,7 @@ RunPlan plan_cell(const Job& job, const StudyRequest& request) {
   const fs::path folder = request.out / job.cell.folder;
   const auto there = read_runs(folder);
   if (!there) return plan_new_run(job.config, job.cell.seeds, folder, request.command);
-  check_same_runs(job, *there);
+  check_same_runs(job.cell, job.config, *there);
   if (there->seeds != job.cell.seeds)
     write_population(folder, {there->config, job.cell.seeds}, request.command);
   return plan_rest_of_run(folder);
@@ -304,6 +304,8 @@ std::vector<Cell> distinct_cells(const Plan& plan) {
 }
 
 bool is_cell_finished(const fs::path& study, const Cell& cell) {
+  if (const auto there = read_runs(study / cell.folder))
+    check_same_runs(cell, resolve_config(cell.settings), *there);
   for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
     if (!is_finished(agent_folder(study / cell.folder, cell.seeds, i))) return false;
   }
@@ -326,13 +328,11 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   start.cells = static_cast<int>(jobs.size());
   for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
   std::erase_if(jobs, [&](const Job& job) {
-    if (!is_cell_finished(request.out, job.cell)) return false;
     try {
-      check_same_runs(job, read_runs(request.out / job.cell.folder).value());
+      return is_cell_finished(request.out, job.cell);
     } catch (const std::exception&) {
       return false;  // reported when its turn comes
     }
-    return true;
   });
   start.finished = start.cells - static_cast<int>(jobs.size());
 

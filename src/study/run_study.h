@@ -69,7 +69,8 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink);
 // The cells that are different runs: of those that share a folder, the first.
 std::vector<Cell> distinct_cells(const Plan& plan);
 
-// Whether all runs of the cell have come to their end.
+// Whether all runs of the cell have come to their end. InputError if its folder holds other runs
+// than the plan asks for.
 bool is_cell_finished(const std::filesystem::path& study, const Cell& cell);
 
 }  // namespace ovde

@@ -238,6 +238,8 @@ TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
   ASSERT_EQ(outcome.failures.size(), 4u);
   EXPECT_NE(outcome.failures[0].why.find("train.epochs"), std::string::npos)
       << outcome.failures[0].why;
+  EXPECT_THROW(is_cell_finished(out, expand(longer)[0]), InputError);
+  EXPECT_TRUE(is_cell_finished(out, expand(small_plan())[0]));
   const StudyResults results = read_results(longer, out);
   EXPECT_TRUE(results.cells[0].runs.empty());
   EXPECT_EQ(results.notes.size(), 4u);
