@@ -19,7 +19,7 @@ class Policy {
   int observation_size() const;
   int action_size() const;
 
-  // The action in the task's own units.
+  // The action in the task's own units. InputError if a span has another size than these.
   void act(std::span<const double> observation, std::span<double> action);
   // The same before scaling, in [-1, 1].
   void act_unit(std::span<const double> observation, std::span<double> action);

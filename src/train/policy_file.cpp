@@ -189,6 +189,11 @@ int Policy::action_size() const {
 }
 
 void Policy::act_unit(std::span<const double> observation, std::span<double> action) {
+  if (std::ssize(observation) != observation_size() || std::ssize(action) != action_size()) {
+    throw InputError(fmt::format("a policy from {} observations to {} actions was given {} and {}",
+                                 observation_size(), action_size(), observation.size(),
+                                 action.size()));
+  }
   std::visit([&](auto& pass) { pass.act(observation, action); }, inside_->pass);
 }
 

@@ -92,6 +92,19 @@ TEST_F(PolicyFile, ActsAsTheAgentDoes) {
   }
 }
 
+TEST_F(PolicyFile, SpansOfAnotherSizeAreRefused) {
+  for (const char* algorithm : {"dsac", "ids"}) {
+    write(algorithm);
+    Policy policy = Policy::load(path());
+    std::vector<double> two(2), three(3), one(1);
+    EXPECT_THROW(policy.act(three, two), InputError);
+    EXPECT_THROW(policy.act(one, two), InputError);
+    EXPECT_THROW(policy.act(two, three), InputError);
+    EXPECT_THROW(policy.act_unit(two, one), InputError);
+    policy.act(two, two);
+  }
+}
+
 TEST_F(PolicyFile, ADiscretePolicyThatDoesNotFitTogetherIsRefused) {
   write("ids");
   EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
