@@ -1,8 +1,8 @@
 // A task of one's own in one file, with the whole `ovde` program around it:
 //
 //   custom_env list tasks
-//   custom_env train --task Valve-v0 --algo ovde_g --epochs 50 --set task.noise=0.3 --out
-//   runs/valve custom_env eval runs/valve
+//   custom_env train --task Valve-v0 --algo ovde_g --epochs 50 --set task.noise=0.3 --out valve
+//   custom_env eval valve
 //
 // The task: hold the level of a leaking tank at a set point by turning its inlet valve. The pump
 // stutters, and the more so the further the valve is open.

@@ -133,12 +133,14 @@ ConfigTable td3_table() {
             .standard = 0.1,
             .help = "standard deviation of the noise added to the squashed action while exploring",
             .low = 0,
-            .high = 10}},
+            .high = 10},
+           "0.1; 0.5 on GridChaos"},
           {{.name = "correlation",
             .standard = 0.0,
             .help = "of that noise with the noise of the step before; 0: drawn anew at every step",
             .low = 0,
-            .high = 0.9999}},
+            .high = 0.9999},
+           "0; 0.9 on GridChaos"},
           {{.name = "smoothing",
             .standard = 0.2,
             .help = "standard deviation of the noise on the target policy's actions",
@@ -159,7 +161,8 @@ ConfigTable td3_table() {
             .standard = 0.0,
             .help = "weight, in the actor's loss, of the squares of the actions before the squash",
             .low = 0,
-            .high = 1e6}},
+            .high = 1e6},
+           "0; 0.001 on GridChaos"},
       }};
 }
 
