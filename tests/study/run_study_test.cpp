@@ -86,11 +86,14 @@ TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
   EXPECT_EQ(second.started, 0);
 }
 
-// The example that docs/studies.md points at.
-TEST(RunStudy, TheSmallStudyOfTheManualIsOne) {
-  const Plan plan = read_plan(fs::path(OVDE_SOURCE_DIR) / "configs/small_study.toml");
-  EXPECT_NO_THROW(check_settings(plan));
-  EXPECT_EQ(expand(plan).size(), 6u);
+// The example that docs/studies.md points at, and the plan of docs/results/cast.
+TEST(RunStudy, TheStudiesOfTheManualAreSome) {
+  for (const char* name : {"small_study", "easy_gridchaos"}) {
+    const Plan plan =
+        read_plan(fs::path(OVDE_SOURCE_DIR) / "configs" / (std::string(name) + ".toml"));
+    EXPECT_NO_THROW(check_settings(plan)) << name;
+    EXPECT_EQ(expand(plan).size(), 6u) << name;
+  }
 }
 
 TEST(RunStudy, JobsSideBySideGiveTheSameResults) {
