@@ -82,6 +82,7 @@ class Grammar {
     add_status();
     add_report();
     add_inspect();
+    add_export();
     add_replay();
     add_bench();
     add_study();
@@ -108,6 +109,7 @@ class Grammar {
     if (app_.got_subcommand("eval")) return eval_;
     if (app_.got_subcommand("report")) return report_;
     if (app_.got_subcommand("inspect")) return inspect_;
+    if (app_.got_subcommand("export")) return export_;
     if (app_.got_subcommand("replay")) return replay_;
     if (app_.got_subcommand("study")) return study_;
     return bench_;
@@ -229,6 +231,22 @@ class Grammar {
         "A run keeps what this needs by record.* of its configuration (ovde list config).");
   }
 
+  void add_export() {
+    CLI::App* command = add_command(
+        "export", "Write the policy of a finished run as C source that needs no library");
+    command->add_option("DIR", export_.folder, "the run's folder")->required();
+    command->add_option("--out", export_.out, "the source file (DIR/policy.c); never overwritten")
+        ->type_name("FILE");
+    command
+        ->add_option("--name", export_.name,
+                     "what its names begin with; the function is NAME_act (ovde_policy)")
+        ->type_name("NAME");
+    command->footer(
+        "Example:\n"
+        "  ovde export runs/cheetah/seed_0 --name gait --out controller/gait.c\n"
+        "It compiles as C99 and as C++ (docs/library.md).");
+  }
+
   void add_replay() {
     CLI::App* command = add_command(
         "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ");
@@ -334,6 +352,7 @@ class Grammar {
   EvalCommand eval_;
   ReportCommand report_;
   InspectCommand inspect_;
+  ExportCommand export_;
   ReplayCommand replay_;
   BenchCommand bench_;
   StudyCommand study_;

@@ -51,6 +51,12 @@ struct InspectCommand {
   std::vector<int> epochs;
 };
 
+struct ExportCommand {
+  std::string folder;
+  std::optional<std::string> out;
+  std::string name = "ovde_policy";
+};
+
 struct ReplayCommand {
   std::string file;
   double tolerance = 1e-10;
@@ -80,7 +86,7 @@ struct StudyCommand {
 
 using Command =
     std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand, ReportCommand,
-                 InspectCommand, ReplayCommand, BenchCommand, StudyCommand>;
+                 InspectCommand, ExportCommand, ReplayCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -58,7 +58,7 @@ void Evaluation::end_episode() {
 
 EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed) {
   const auto env = make_environment(read_config(run));
-  Policy policy = Policy::load((run / "policy.safetensors").string());
+  Policy policy = Policy::load(finished_policy(run).string());
   constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
   const auto act = [&](auto observation, auto action) { policy.act_unit(observation, action); };
   Evaluation evaluation(*env, act, Random(seed, Stream::evaluation_seeds), kAll, episodes);

@@ -46,9 +46,10 @@ void put_network(const PolicyContents::Network& network, TensorFile& file) {
 }
 
 // What is read of a file, and the answer where it is not a policy.
-class StoredPolicy {
+class PolicyReader {
  public:
-  explicit StoredPolicy(const std::string& file) : name_(file), file_(read_safetensors(file)) {}
+  explicit PolicyReader(const std::filesystem::path& path)
+      : name_(path.string()), file_(read_safetensors(path)) {}
 
   [[noreturn]] void refuse(const std::string& why) const {
     throw InputError(fmt::format("{}: not a policy: {}", name_, why));
@@ -59,12 +60,8 @@ class StoredPolicy {
     return found->second;
   }
 
-  struct Network {
-    MlpShape shape;
-    Buffer parameters;
-  };
-  Network network(const std::string& name) const {
-    Network network{shape_of(name), {}};
+  StoredPolicy::Network network(const std::string& name) const {
+    StoredPolicy::Network network{shape_of(name), {}};
     network.parameters = Buffer(network.shape.size());
     for (int l = 0; l < network.shape.layers(); ++l) {
       const auto& layer = network.shape.layer(l);
@@ -118,28 +115,37 @@ class StoredPolicy {
   TensorFile file_;
 };
 
-PolicyPass actor_pass(const StoredPolicy& stored, int actions) {
-  const auto [shape, parameters] = stored.network("actor");
+void check_actor(const PolicyReader& reader, const StoredPolicy& policy) {
   // mean and spread of every action, or the mean alone
-  if (shape.outputs() != 2 * actions && shape.outputs() != actions)
-    stored.refuse("its action box has a wrong size");
-  PolicyPass pass(shape, actions);
+  const int outputs = policy.networks[0].shape.outputs(), actions = policy.actions();
+  if (outputs != 2 * actions && outputs != actions)
+    reader.refuse("its action box has a wrong size");
+}
+
+void check_critics(const PolicyReader& reader, const StoredPolicy& policy) {
+  const MlpShape& shape = policy.networks[0].shape;
+  if (policy.networks[1].shape != shape) reader.refuse("its critics have different shapes");
+  const int actions = ActionGrid::count(policy.actions(), *policy.bins);
+  if (actions > ActionGrid::most() || shape.outputs() % actions != 0) {
+    reader.refuse(
+        fmt::format("its critics have {} outputs, which is no number of quantiles for {} "
+                    "bins of {} action dimensions",
+                    shape.outputs(), *policy.bins, policy.actions()));
+  }
+}
+
+PolicyPass actor_pass(const StoredPolicy& policy) {
+  const auto& [shape, parameters] = policy.networks[0];
+  PolicyPass pass(shape, policy.actions());
   pass.load(parameters);
   return pass;
 }
 
-GreedyPass greedy_pass(const StoredPolicy& stored, int bins, int dimensions) {
-  const auto first = stored.network("critic_1"), second = stored.network("critic_2");
-  if (first.shape != second.shape) stored.refuse("its critics have different shapes");
-  const int outputs = first.shape.outputs(), actions = ActionGrid::count(dimensions, bins);
-  if (actions > ActionGrid::most() || outputs % actions != 0) {
-    stored.refuse(
-        fmt::format("its critics have {} outputs, which is no number of quantiles for {} "
-                    "bins of {} action dimensions",
-                    outputs, bins, dimensions));
-  }
-  GreedyPass pass(first.shape, ActionGrid(dimensions, bins), outputs / actions);
-  pass.load(first.parameters, second.parameters);
+GreedyPass greedy_pass(const StoredPolicy& policy) {
+  const ActionGrid grid(policy.actions(), *policy.bins);
+  const MlpShape& shape = policy.networks[0].shape;
+  GreedyPass pass(shape, grid, shape.outputs() / grid.actions());
+  pass.load(policy.networks[0].parameters, policy.networks[1].parameters);
   return pass;
 }
 
@@ -160,9 +166,28 @@ void write_policy(const std::filesystem::path& path, const PolicyContents& polic
   write_safetensors(path, file);
 }
 
+StoredPolicy read_policy(const std::filesystem::path& path) {
+  const PolicyReader reader(path);
+  StoredPolicy policy;
+  policy.low = reader.find("action_low").values;
+  policy.high = reader.find("action_high").values;
+  if (policy.low.empty() || policy.low.size() != policy.high.size())
+    reader.refuse("its action box has a wrong size");
+
+  policy.bins = reader.bins();
+  if (policy.bins) {
+    policy.networks = {reader.network("critic_1"), reader.network("critic_2")};
+    check_critics(reader, policy);
+  } else {
+    policy.networks = {reader.network("actor")};
+    check_actor(reader, policy);
+  }
+  return policy;
+}
+
 struct Policy::Inside {
   std::variant<PolicyPass, GreedyPass> pass;
-  Tensor low, high;
+  std::vector<float> low, high;
 };
 
 Policy::Policy(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
@@ -171,13 +196,9 @@ Policy& Policy::operator=(Policy&&) noexcept = default;
 Policy::~Policy() = default;
 
 Policy Policy::load(const std::string& file) {
-  const StoredPolicy stored(file);
-  const Tensor &low = stored.find("action_low"), &high = stored.find("action_high");
-  if (low.values.empty() || low.values.size() != high.values.size())
-    stored.refuse("its action box has a wrong size");
-  const auto actions = static_cast<int>(low.values.size());
-  auto inside = stored.bins() ? Inside{greedy_pass(stored, *stored.bins(), actions), low, high}
-                              : Inside{actor_pass(stored, actions), low, high};
+  const StoredPolicy policy = read_policy(file);
+  auto inside = policy.bins ? Inside{greedy_pass(policy), policy.low, policy.high}
+                            : Inside{actor_pass(policy), policy.low, policy.high};
   return Policy(std::make_unique<Inside>(std::move(inside)));
 }
 
@@ -200,7 +221,7 @@ void Policy::act_unit(std::span<const double> observation, std::span<double> act
 void Policy::act(std::span<const double> observation, std::span<double> action) {
   act_unit(observation, action);
   for (std::size_t d = 0; d < action.size(); ++d) {
-    const double low = inside_->low.values[d], high = inside_->high.values[d];
+    const double low = inside_->low[d], high = inside_->high[d];
     action[d] = low + (action[d] + 1) / 2 * (high - low);
   }
 }

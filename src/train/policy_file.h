@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include <ovde/env.h>
 #include "agent/agent.h"
@@ -13,5 +15,21 @@ namespace ovde {
 // `config` names the task, the algorithm and the seed it was trained with.
 void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
                   const Box& action_space, const Config& config);
+
+// What such a file holds. Its parts fit together: so many outputs for so many actions.
+struct StoredPolicy {
+  struct Network {
+    MlpShape shape;
+    Buffer parameters;
+  };
+  std::vector<Network> networks;  // the actor; where actions are discrete, two critics of one shape
+  std::optional<int> bins = {};   // of each action dimension, where actions are discrete
+  std::vector<float> low, high;   // of each action dimension
+
+  int actions() const { return static_cast<int>(low.size()); }
+};
+
+// InputError if the file is not a policy of this library.
+StoredPolicy read_policy(const std::filesystem::path& path);
 
 }  // namespace ovde

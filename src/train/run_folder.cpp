@@ -96,6 +96,17 @@ void check_run_folder(const fs::path& folder) {
   throw InputError(fmt::format("{} holds no run: it has no {}", folder.string(), kConfigFile));
 }
 
+fs::path finished_policy(const fs::path& folder) {
+  check_run_folder(folder);
+  const fs::path policy = folder / "policy.safetensors";
+  if (std::error_code ignored; !fs::exists(policy, ignored)) {
+    throw InputError(fmt::format(
+        "{} holds no policy yet: it has no {}, which a run writes at its end (ovde train --resume)",
+        folder.string(), policy.filename().string()));
+  }
+  return policy;
+}
+
 fs::path agent_folder(const fs::path& run, std::span<const std::uint64_t> seeds,
                       std::size_t agent) {
   return seeds.size() == 1 ? run : run / fmt::format("{}{}", kAgentPrefix, seeds[agent]);

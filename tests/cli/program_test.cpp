@@ -13,7 +13,8 @@ namespace {
 
 TEST(Program, EveryCommandExplainsItself) {
   const Program program;
-  for (const char* command : {"", "list ", "train ", "status ", "eval ", "replay ", "bench "}) {
+  for (const char* command :
+       {"", "list ", "train ", "status ", "eval ", "export ", "replay ", "bench "}) {
     const Outcome outcome = program.run(std::string(command) + "--help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_NE(outcome.out.find("Usage: ovde"), std::string::npos) << command;

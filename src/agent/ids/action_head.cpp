@@ -72,4 +72,19 @@ void mean_layer(const MlpShape& shape, std::span<const float> parameters, int qu
   }
 }
 
+MlpShape mean_shape(const MlpShape& shape, int quantiles) {
+  std::vector<int> hidden;
+  for (int l = 0; l + 1 < shape.layers(); ++l) hidden.push_back(shape.layer(l).outputs);
+  return {shape.inputs(), hidden, shape.outputs() / quantiles};
+}
+
+void mean_network(const MlpShape& shape, std::span<const float> parameters,
+                  const MlpShape& mean_shape, std::span<float> mean_parameters) {
+  // the layers below lie in the same places of both buffers
+  const auto& last = mean_shape.layer(mean_shape.layers() - 1);
+  std::copy_n(parameters.begin(), last.weights, mean_parameters.begin());
+  mean_layer(shape, parameters, shape.outputs() / mean_shape.outputs(),
+             mean_parameters.data() + last.weights, mean_parameters.data() + last.bias);
+}
+
 }  // namespace ovde

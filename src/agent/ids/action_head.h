@@ -39,4 +39,9 @@ class ActionHead {
 void mean_layer(const MlpShape& shape, std::span<const float> parameters, int quantiles,
                 float* weights, float* bias);
 
+// The whole network with that layer for its last: its shape, and its parameters.
+MlpShape mean_shape(const MlpShape& shape, int quantiles);
+void mean_network(const MlpShape& shape, std::span<const float> parameters,
+                  const MlpShape& mean_shape, std::span<float> mean_parameters);
+
 }  // namespace ovde

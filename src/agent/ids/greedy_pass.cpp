@@ -6,32 +6,16 @@
 
 namespace ovde {
 
-namespace {
-
-MlpShape mean_shape(const MlpShape& critic, int actions) {
-  std::vector<int> hidden;
-  for (int l = 0; l + 1 < critic.layers(); ++l) hidden.push_back(critic.layer(l).outputs);
-  return {critic.inputs(), hidden, actions};
-}
-
-}  // namespace
-
 GreedyPass::GreedyPass(const MlpShape& critic_shape, const ActionGrid& grid, int quantiles)
     : critic_shape_(critic_shape),
-      mean_shape_(mean_shape(critic_shape, grid.actions())),
+      mean_shape_(mean_shape(critic_shape, quantiles)),
       grid_(grid),
-      quantiles_(quantiles),
       mean_parameters_(mean_shape_.size()),
       pass_{SinglePass(mean_shape_), SinglePass(mean_shape_)} {}
 
 void GreedyPass::load(std::span<const float> first, std::span<const float> second) {
-  const auto& last = mean_shape_.layer(mean_shape_.layers() - 1);
   for (int k = 0; k < 2; ++k) {
-    // the layers below lie in the same places of both buffers
-    const auto parameters = k == 0 ? first : second;
-    std::copy_n(parameters.begin(), last.weights, mean_parameters_.begin());
-    mean_layer(critic_shape_, parameters, quantiles_, mean_parameters_.data() + last.weights,
-               mean_parameters_.data() + last.bias);
+    mean_network(critic_shape_, k == 0 ? first : second, mean_shape_, mean_parameters_);
     pass_[k].load(mean_parameters_);
   }
 }

@@ -27,7 +27,6 @@ class GreedyPass {
  private:
   MlpShape critic_shape_, mean_shape_;  // the latter puts out the mean of each action's quantiles
   ActionGrid grid_;
-  int quantiles_;
   Buffer mean_parameters_;
   std::array<SinglePass, 2> pass_;
 };

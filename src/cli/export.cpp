@@ -1,0 +1,20 @@
+// ovde export: a finished run's policy as C source.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "train/export_c.h"
+
+namespace ovde::cli {
+
+void run(const ExportCommand& command) {
+  const std::filesystem::path folder = command.folder;
+  const std::filesystem::path out = command.out.value_or((folder / "policy.c").string());
+  const ExportedPolicy policy = export_c({.run = folder, .out = out, .name = command.name});
+  fmt::print("{} on {}, as C: {}\n", policy.algorithm, policy.task, out.string());
+  fmt::print("  void {}_act(const float* observation, float* action);  // {} in, {} out\n",
+             command.name, policy.observations, policy.actions);
+}
+
+}  // namespace ovde::cli

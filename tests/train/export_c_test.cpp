@@ -1,0 +1,265 @@
+// A policy as C source: what a compiler makes of it acts as the library's own policy does.
+#include "train/export_c.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+
+#include <ovde/error.h>
+#include <ovde/policy.h>
+#include <ovde/random.h>
+#include "temporary_folder.h"
+#include "train/files.h"
+#include "train/run_folder.h"
+
+namespace ovde {
+namespace {
+
+using ActFunction = void(const float* observation, float* action);
+
+// Both compile what a C++ project's only compiler can be asked to.
+const std::vector<std::string> kLanguages = {"-x c -std=c99", "-x c++ -std=c++17"};
+
+// A folder's C source as a library of functions.
+class Compiled {
+ public:
+  Compiled(const std::filesystem::path& source, const std::string& language) {
+    const std::string out = source.string() + ".so";
+    const std::string command = std::string("'" OVDE_CXX "' ") + language +
+                                " -O2 -Wall -Wextra -Werror -pedantic -shared -fPIC -o '" + out +
+                                "' '" + source.string() + "' -lm";
+    if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
+    library_ = {dlopen(out.c_str(), RTLD_NOW | RTLD_LOCAL), &dlclose};
+    if (!library_) throw std::runtime_error(dlerror());
+  }
+  template <typename Function>
+  Function* find(const std::string& name) const {
+    void* found = dlsym(library_.get(), name.c_str());
+    if (found == nullptr) throw std::runtime_error("no function " + name);
+    return reinterpret_cast<Function*>(found);
+  }
+
+ private:
+  std::unique_ptr<void, int (*)(void*)> library_{nullptr, &dlclose};
+};
+
+// A policy that was never trained.
+struct Example {
+  std::string name;
+  Box box;
+  std::optional<int> bins;
+  std::vector<std::pair<MlpShape, Buffer>> networks;
+
+  Example(std::string name, MlpShape shape, Box box, std::optional<int> bins = {})
+      : name(std::move(name)), box(std::move(box)), bins(bins) {
+    Random random(7, Stream::user);
+    for (int k = 0; k < (bins ? 2 : 1); ++k) {
+      Buffer parameters(shape.size());
+      for (int l = 0; l < shape.layers(); ++l) {
+        const auto& layer = shape.layer(l);
+        const double scale = 1 / std::sqrt(layer.inputs);
+        for (int o = 0; o < layer.outputs; ++o) {
+          float* row = parameters.data() + layer.weights + std::size_t(o) * layer.stride;
+          for (int i = 0; i < layer.inputs; ++i) row[i] = float(scale * random.normal());
+          parameters[layer.bias + o] = float(0.2 * random.normal());
+        }
+      }
+      networks.emplace_back(shape, parameters);
+    }
+  }
+
+  Config config() const {
+    return resolve_config({{"run.task", "GridChaos-v0:s", ""},
+                           {"run.algorithm", std::string(bins ? "ids" : "sac"), ""},
+                           {"run.seed", 3.0, ""},
+                           {"train.epochs", 12.0, ""}});
+  }
+  void write(const std::filesystem::path& path) const {
+    PolicyContents contents;
+    contents.bins = bins;
+    for (std::size_t k = 0; k < networks.size(); ++k) {
+      const std::string of = bins ? "critic_" + std::to_string(k + 1) : "actor";
+      contents.networks.push_back({of, networks[k].first, networks[k].second});
+    }
+    write_policy(path, contents, box, config());
+  }
+};
+
+// One to three hidden layers, no size a multiple of anything; Gaussian, deterministic, discrete.
+std::vector<Example> examples() {
+  return {
+      {"one", {3, {7}, 4}, {{-2, 0}, {2, 5}}},
+      {"three", {17, {33, 20, 5}, 12}, {std::vector<double>(6, -0.4), std::vector<double>(6, 0.4)}},
+      {"lone_mean", {4, {19, 11}, 3}, {{-1, 0.1, -3}, {1, 0.7, -2}}},
+      {"grid", {5, {13, 10}, 4 * 4 * 3}, {{-2, 0}, {2, 5}}, 4},
+      {"line", {2, {9}, 7 * 2}, {{-0.3}, {0.9}}, 7},
+  };
+}
+
+class ExportC : public testing::Test {
+ protected:
+  std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
+
+  // The sources of all examples in one file, as a program that has several policies might.
+  std::filesystem::path write_source(const std::vector<Example>& all, const std::string& more) {
+    std::string text;
+    for (const Example& example : all) {
+      example.write(path(example.name));
+      text += to_c(read_policy(path(example.name)), example.config(), example.name);
+    }
+    write_file_atomically(path("all.c"), text + more);
+    return path("all.c");
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ExportC, ActsAsThePolicyDoes) {
+  const auto all = examples();
+  const auto source = write_source(all, "");
+  for (const std::string& language : kLanguages) {
+    const Compiled compiled(source, language);
+    for (const Example& example : all) {
+      SCOPED_TRACE(example.name + " " + language);
+      auto* act = compiled.find<ActFunction>(example.name + "_act");
+      Policy policy = Policy::load(path(example.name).string());
+      Random random(5, Stream::user);
+      std::vector<double> observation(policy.observation_size()), expected(policy.action_size());
+      std::vector<float> given(observation.size()), found(expected.size());
+      for (int n = 0; n < 200; ++n) {
+        for (std::size_t i = 0; i < given.size(); ++i)
+          observation[i] = given[i] = float(random.normal());
+        policy.act(observation, expected);
+        act(given.data(), found.data());
+        for (std::size_t d = 0; d < found.size(); ++d) {
+          const double low = example.box.low[d], high = example.box.high[d];
+          EXPECT_NEAR(found[d], expected[d], 1e-6 * std::max(std::abs(low), std::abs(high)));
+          EXPECT_GE(found[d], float(low));
+          EXPECT_LE(found[d], float(high));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ExportC, SaysEveryNumberToTheBit) {
+  using Limits = std::numeric_limits<float>;
+  const std::vector<float> hard = {Limits::denorm_min(),
+                                   -0.0f,
+                                   Limits::min(),
+                                   Limits::max(),
+                                   1.0f / 3,
+                                   std::nextafter(1.0f, 2.0f),
+                                   std::nextafter(1000.0f, 2000.0f),
+                                   -0.1f};
+  Example example("hard", {2, {8}, 2}, {{-1}, {1}});
+  auto& [shape, parameters] = example.networks[0];
+  std::ranges::copy(hard, parameters.begin() + shape.layer(0).bias);
+
+  const auto source = write_source({example}, R"(
+#ifdef __cplusplus
+extern "C" {
+#endif
+const float* bias(void);
+const float* weights(void);
+const float* bias(void) { return hard_actor_bias_0; }
+const float* weights(void) { return hard_actor_weights_0; }
+#ifdef __cplusplus
+}
+#endif
+)");
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  for (const std::string& language : kLanguages) {
+    const Compiled compiled(source, language);
+    const float* bias = compiled.find<const float*()>("bias")();
+    const float* weights = compiled.find<const float*()>("weights")();
+    for (int o = 0; o < 8; ++o) {
+      EXPECT_EQ(bits(bias[o]), bits(hard[o])) << hard[o];
+      for (int i = 0; i < 2; ++i) {
+        const auto& layer = shape.layer(0);
+        EXPECT_EQ(bits(weights[i * 8 + o]), bits(parameters[layer.weights + o * layer.stride + i]));
+      }
+    }
+  }
+}
+
+// The ends of a range are reached and not passed, and what is not a number is not hidden.
+TEST_F(ExportC, StaysInTheTasksRange) {
+  Example example("ends", {1, {2}, 4}, {{0.1, -3}, {0.7, -2.9}});
+  auto& [shape, parameters] = example.networks[0];
+  std::ranges::fill(parameters, 0.0f);
+  parameters[shape.layer(0).weights] = 1;                           // h0 = relu(x)
+  parameters[shape.layer(0).weights + shape.layer(0).stride] = -1;  // h1 = relu(-x)
+  for (int o = 0; o < 2; ++o) {
+    float* row = parameters.data() + shape.layer(1).weights + o * shape.layer(1).stride;
+    row[0] = 100;  // mean = 100 x
+    row[1] = -100;
+  }
+  const Compiled compiled(write_source({example}, ""), kLanguages[0]);
+  auto* act = compiled.find<ActFunction>("ends_act");
+  float action[2];
+  for (const float x : {1.0f, -1.0f, 3e38f, -INFINITY}) {
+    act(&x, action);
+    for (int d = 0; d < 2; ++d) {
+      const auto low = float(example.box.low[d]), high = float(example.box.high[d]);
+      EXPECT_FLOAT_EQ(action[d], x > 0 ? high : low);
+      EXPECT_TRUE(action[d] >= low && action[d] <= high);
+    }
+  }
+  const float none = 0, unknown = NAN;
+  act(&none, action);
+  EXPECT_FLOAT_EQ(action[0], 0.4f);
+  EXPECT_FLOAT_EQ(action[1], -2.95f);
+  act(&unknown, action);
+  EXPECT_TRUE(std::isnan(action[0]) && std::isnan(action[1]));
+}
+
+TEST_F(ExportC, SaysWhatItIs) {
+  const Example example = examples().front();
+  example.write(path("policy"));
+  const std::string text = to_c(read_policy(path("policy")), example.config(), "gait");
+  for (const char* words :
+       {"GridChaos-v0:s", "sac, seed 3, 12 epochs", "version " OVDE_VERSION, "hidden layers of 7",
+        "void gait_act(const float* observation, float* action);", "observation: 3 numbers",
+        "action: 2", "0   from -2 to 2", "1   from 0 to 5", "gait_observations = 3",
+        "gait_actions = 2"}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words;
+  }
+  EXPECT_EQ(text.find("NAME"), std::string::npos);
+}
+
+TEST_F(ExportC, RefusesNumbersThatAreNotFinite) {
+  const auto refusal = [&](const Example& example) {
+    example.write(path("run") / "policy.safetensors");
+    try {
+      export_c({.run = path("run"), .out = path("policy.c"), .name = "policy"});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("exported");
+  };
+  const Example good = examples().front();
+  std::filesystem::create_directory(path("run"));
+  write_config(path("run"), good.config(), "test");
+
+  Example wrong_weight = good, wrong_box = good;
+  wrong_weight.networks[0].second[2] = NAN;
+  wrong_box.box.high[1] = std::numeric_limits<double>::infinity();
+  for (const Example& wrong : {wrong_weight, wrong_box}) {
+    const std::string text = refusal(wrong);
+    EXPECT_NE(text.find("policy.safetensors: "), std::string::npos) << text;
+    EXPECT_NE(text.find("not finite"), std::string::npos) << text;
+    EXPECT_FALSE(std::filesystem::exists(path("policy.c")));
+  }
+  EXPECT_EQ(refusal(good), "exported");
+  EXPECT_TRUE(std::filesystem::exists(path("policy.c")));
+}
+
+}  // namespace
+}  // namespace ovde
