@@ -166,10 +166,10 @@ class PlanFile {
       const toml::table* rows = in_.table(paper, measure);
       if (rows == nullptr) continue;
       for (const auto& [row_key, row_node] : *rows) {
-        const std::string row(row_key.str());
+        const std::string row = text_of(row_key);
         in_.check_word(row_node, row, "row or group", rows_and_groups());
-        for (const auto& [column_key, node] : *in_.table(*rows, row)) {
-          const std::string column(column_key.str());
+        for (const auto& [column_key, node] : in_.as_table(row_node, row)) {
+          const std::string column = text_of(column_key);
           in_.check_word(node, column, "column", names_of(plan_.columns));
           plan_.published.push_back({measure, row, column, figure(node)});
         }
@@ -183,7 +183,7 @@ class PlanFile {
       const auto value = (*pair)[0].value<double>(), deviation = (*pair)[1].value<double>();
       if (value && deviation) return {*value, *deviation, Figure::Bound::none};
     }
-    if (const auto printed = node.value_exact<std::string>()) {
+    if (const auto printed = text_of(node)) {
       if (const auto bounded = bounded_figure(*printed)) return *bounded;
     }
     in_.refuse(node, "a figure is a number, [mean, deviation], \"1250+\" or \"<0.001\"");
@@ -267,12 +267,7 @@ class PlanFile {
 }  // namespace
 
 Plan parse_plan(const std::string& text, const std::string& file_name) {
-  try {
-    return PlanFile(file_name).read(toml::parse(text, file_name));
-  } catch (const toml::parse_error& error) {
-    throw InputError(
-        fmt::format("{}:{}: {}", file_name, error.source().begin.line, error.description()));
-  }
+  return PlanFile(file_name).read(parse_toml_table(text, file_name));
 }
 
 }  // namespace ovde

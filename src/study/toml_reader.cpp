@@ -57,7 +57,7 @@ std::vector<std::uint64_t> seed_list(const toml::array& list) {
 void flatten(const toml::table& from, const std::string& prefix,
              std::vector<TomlReader::Leaf>& to) {
   for (const auto& [name, node] : from) {
-    const std::string key = prefix + std::string(name.str());
+    const std::string key = prefix + text_of(name);
     if (const auto* inner = node.as_table()) {
       flatten(*inner, key + ".", to);
     } else {
@@ -68,9 +68,7 @@ void flatten(const toml::table& from, const std::string& prefix,
 
 }  // namespace
 
-std::string TomlReader::where(const toml::node& node) const {
-  return fmt::format("{}:{}", file_name_, node.source().begin.line);
-}
+std::string TomlReader::where(const toml::node& node) const { return place_of(node, file_name_); }
 
 void TomlReader::refuse(const toml::node& node, const std::string& why) const {
   throw InputError(fmt::format("{}: {}", where(node), why));
@@ -79,7 +77,7 @@ void TomlReader::refuse(const toml::node& node, const std::string& why) const {
 void TomlReader::check_keys(const toml::table& table, const std::string& what,
                             const Words& valid) const {
   for (const auto& [name, node] : table) {
-    const std::string key(name.str());
+    const std::string key = text_of(name);
     if (std::ranges::find(valid, key) != valid.end()) continue;
     refuse(node, fmt::format("unknown key '{}'{}; {} has {}", key, suggestion(key, valid), what,
                              fmt::join(valid, ", ")));
@@ -97,7 +95,7 @@ std::optional<std::string> TomlReader::text(const toml::table& table,
                                             const std::string& key) const {
   const toml::node* node = table.get(key);
   if (node == nullptr) return std::nullopt;
-  const auto value = node->value_exact<std::string>();
+  const auto value = text_of(*node);
   if (!value) refuse(*node, key + " must be a string");
   return value;
 }
@@ -126,7 +124,7 @@ Words TomlReader::words(const toml::table& table, const std::string& key, const 
   if (node == nullptr) return {};
   Words out;
   const auto add = [&](const toml::node& element) {
-    const auto word = element.value_exact<std::string>();
+    const auto word = text_of(element);
     if (!word) refuse(element, fmt::format("{} must be a string or a list of strings", key));
     check_word(element, *word, what, valid);
     out.push_back(*word);
@@ -152,7 +150,7 @@ std::vector<std::uint64_t> TomlReader::seeds(const toml::table& table,
   const toml::node* node = table.get(key);
   if (node == nullptr) return {};
   std::vector<std::uint64_t> out;
-  if (const auto range = node->value_exact<std::string>()) out = seed_range(*range);
+  if (const auto range = text_of(*node)) out = seed_range(*range);
   if (const auto* list = node->as_array()) out = seed_list(*list);
   if (out.empty())
     refuse(*node, key + " must be \"A-B\" or a list of different whole numbers from 0");
@@ -161,9 +159,12 @@ std::vector<std::uint64_t> TomlReader::seeds(const toml::table& table,
 
 const toml::table* TomlReader::table(const toml::table& parent, const std::string& key) const {
   const toml::node* node = parent.get(key);
-  if (node == nullptr) return nullptr;
-  if (!node->is_table()) refuse(*node, key + " must be a table");
-  return node->as_table();
+  return node == nullptr ? nullptr : &as_table(*node, key);
+}
+
+const toml::table& TomlReader::as_table(const toml::node& node, const std::string& key) const {
+  if (!node.is_table()) refuse(node, key + " must be a table");
+  return *node.as_table();
 }
 
 void TomlReader::for_each(const toml::table& parent, const std::string& key,
@@ -202,19 +203,7 @@ std::vector<TomlReader::Leaf> TomlReader::leaves(const toml::table& table) const
 }
 
 OptionValue TomlReader::option_value(const toml::node& node, const std::string& key) const {
-  if (const auto flag = node.value_exact<bool>()) return *flag;
-  if (node.is_number()) return *node.value<double>();
-  if (const auto word = node.value_exact<std::string>()) return *word;
-  const auto* array = node.as_array();
-  if (array == nullptr) {
-    refuse(node, key + " must be true or false, a number, a string or a list of numbers");
-  }
-  std::vector<double> list;
-  for (const toml::node& element : *array) {
-    if (!element.is_number()) refuse(element, key + " must be a list of numbers");
-    list.push_back(*element.value<double>());
-  }
-  return list;
+  return ovde::option_value(node, key, file_name_);
 }
 
 }  // namespace ovde

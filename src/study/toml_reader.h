@@ -9,11 +9,7 @@
 #include <utility>
 #include <vector>
 
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
-#include "train/settings.h"
+#include "train/toml.h"
 
 namespace ovde {
 
@@ -44,6 +40,7 @@ class TomlReader {
   std::vector<double> numbers(const toml::table& table, const std::string& key) const;
   std::vector<std::uint64_t> seeds(const toml::table& table, const std::string& key) const;
   const toml::table* table(const toml::table& parent, const std::string& key) const;
+  const toml::table& as_table(const toml::node& node, const std::string& key) const;
   void for_each(const toml::table& parent, const std::string& key,
                 const std::function<void(const toml::table&)>& body) const;  // [[key]]
 

@@ -129,6 +129,26 @@ TEST(BadInput, Files) {
       program);
 }
 
+// What breaks the TOML library: the program reads runs and studies with the same copy of it.
+TEST(BadInput, FilesThatTheTomlLibraryCannotBear) {
+  const Program program;
+  std::string dotted = "a", nested = "a = [\n";
+  for (int i = 0; i < 300'000; ++i) dotted += ".a";
+  for (int i = 0; i < 100; ++i) nested += "{" + dotted.substr(0, 4001) + " = [\n";
+  for (int i = 0; i < 100; ++i) nested += "]}";
+  write_file_atomically(program.folder() / "fault.toml", std::string("[=x]\n"));
+  write_file_atomically(program.folder() / "dotted.toml", dotted + " = 1\n");
+  write_file_atomically(program.folder() / "nested.toml", nested + "]\n");
+  std::vector<Case> cases;
+  for (const std::string& command :
+       {kTrain + "--config ", std::string("study status "), std::string("study run ")}) {
+    cases.push_back({command + "fault.toml", {"fault.toml: not valid TOML"}});
+    cases.push_back({command + "dotted.toml", {"dotted.toml:1: line is longer than 4096"}});
+    cases.push_back({command + "nested.toml", {"nested.toml:5: ", "nested value depth"}});
+  }
+  expect_refusals(cases, program);
+}
+
 TEST(BadInput, Folders) {
   const Program program;
   write_file_atomically(program.folder() / "file", std::string("x"));

@@ -173,6 +173,23 @@ first = { DSAC = "<0.001" }
   EXPECT_EQ(find_published(plan, "score", "second, longer", "DSAC"), nullptr);
 }
 
+TEST(Plan, NamesAndTextsMayHaveCharactersBeyondAscii) {
+  const std::string title = "r\u00e9sultats \u2014 \U0001f600 \U000f00e9", name = "\u00e9t\u00e9";
+  const Plan plan =
+      parse_plan("title = '" + title + "'\n" + kGrid + "[[group]]\nname = \"" + name +
+                     "\"\nrows = ['first']\n[paper]\nsource = 'T'\n" + "note = \"\"\"\\\n  " +
+                     name + "\"\"\"\nscore.'" + name + "'.DSAC = 3\n",
+                 "my.toml");
+  EXPECT_EQ(plan.title, title);
+  EXPECT_EQ(plan.groups[0].name, name);
+  EXPECT_EQ(plan.paper_note, name);
+  ASSERT_NE(find_published(plan, "score", name, "DSAC"), nullptr);
+  EXPECT_EQ(find_published(plan, "score", name, "DSAC")->value, 3);
+  EXPECT_EQ(complaint("\u00e9 = 1").substr(0, 11), "my.toml:1: ");
+  EXPECT_EQ(complaint("measures = '" + name + "'").substr(0, 34),
+            "my.toml:1: unknown measure '" + name + "'");
+}
+
 TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
   const std::pair<std::string, std::string> table[] = {
       {"epochs = [", "my.toml:1: "},

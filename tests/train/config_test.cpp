@@ -329,6 +329,24 @@ TEST(Config, DeepNestingIsRefusedNotFollowed) {
   for (int i = 0; i < 100'000; ++i) lines += "[\n";
   EXPECT_NE(complaint([&] { parse_toml(lines, "deep.toml"); }).find("deep.toml:"),
             std::string::npos);
+  std::string keys = "a = [\n";
+  for (int i = 0; i < 100; ++i) keys += "{" + dotted.substr(0, 4001) + " = [\n";
+  for (int i = 0; i < 100; ++i) keys += "]}";
+  EXPECT_NE(complaint([&] { parse_toml(keys + "]\n", "deep.toml"); }).find("deep.toml:"),
+            std::string::npos);
+}
+
+// The deepest that is accepted, so that whoever goes through it must bear it.
+TEST(Config, TheDeepestFileIsReadAndRefusedByItsMeaning) {
+  std::string dotted = "a";
+  for (int i = 0; i < 2000; ++i) dotted += ".a";
+  std::string keys = "a = [\n", end;
+  for (int i = 0; i < 3; ++i) {
+    keys += "{" + dotted + " = [\n";
+    end += "]}";
+  }
+  EXPECT_EQ(complaint([&] { parse_toml(keys + "1" + end + "]\n", "deep.toml"); }),
+            "deep.toml:2: a must be a list of numbers");
 }
 
 TEST(Config, AResolvedFileGivesTheSameConfigAgain) {
@@ -377,12 +395,33 @@ TEST(Config, EveryDefaultIsInItsOwnRange) {
   }
 }
 
-TEST(ConfigFile, CharactersBeyondAsciiAreFineInCommentsAndRefusedInKeys) {
+TEST(ConfigFile, CharactersBeyondAsciiAreFineInCommentsAndRefusedInKeysAndValues) {
   const auto settings =
-      parse_toml("# r\u00e9glages \u2014 na\u00efve\n[train]\nepochs = 7\n", "f.toml");
+      parse_toml("\xef\xbb\xbf# r\u00e9glages \u2014 na\u00efve\n[train]\nepochs = 7\n", "f.toml");
   ASSERT_EQ(settings.size(), 1u);
   EXPECT_EQ(settings[0].key, "train.epochs");
   EXPECT_THROW(parse_toml("run\xd0\x8b = 1\n", "f.toml"), InputError);
+  EXPECT_EQ(parse_toml("\"\u00e9\" = 1\n", "f.toml")[0].key, "\u00e9");
+  EXPECT_EQ(complaint([] {
+              resolve_config(
+                  parse_toml("run.task = \"GridChaos-v0\"\nrun.algorithm = \"sac\"\n"
+                             "noise.coordinate = \"\u00e9\"\n",
+                             "f.toml"));
+            }),
+            "f.toml:3: noise.coordinate must be printable ASCII text");
+}
+
+TEST(ConfigFile, TextThatIsNotUtf8IsRefused) {
+  for (const char* bytes : {"\xe9", "\xc3", "\xc3(", "\xc0\x80", "\xe0\x9f\xbf", "\xed\xa0\x80",
+                            "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xff", "\x80"}) {
+    EXPECT_EQ(complaint([&] { parse_toml(fmt::format("\n# {}\n", bytes), "f.toml"); }),
+              "f.toml:2: is not UTF-8");
+  }
+  // the first and the last characters of each length
+  EXPECT_NO_THROW(
+      parse_toml("# \xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"
+                 "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
+                 "f.toml"));
 }
 
 }  // namespace
