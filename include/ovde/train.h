@@ -11,7 +11,7 @@ namespace ovde {
 struct Training {
   std::string task;                        // "GridChaos-v0:s", or one of your own
   std::string algorithm = "ovde_g";        // see `ovde list algos`
-  std::vector<std::uint64_t> seeds = {0};  // several: a population, one agent each
+  std::vector<std::uint64_t> seeds = {0};  // below 2^53; several: a population, one agent each
   std::vector<std::string> settings;       // "explore.alpha=0.1", as after --set (docs/config.md)
   std::string folder;                      // must not hold a run yet
   int threads = 0;                         // 0: all cores

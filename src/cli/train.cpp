@@ -10,14 +10,12 @@
 #include "cli/signals.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
+#include "train/seeds.h"
 #include "train/trainer.h"
 
 namespace ovde::cli {
 
 namespace {
-
-constexpr std::uint64_t kMostAgents = 10'000;
-constexpr std::uint64_t kLargestSeed = (std::uint64_t{1} << 53) - 1;  // as run.seed
 
 // "0-9": the seeds of a population, from the first to the last.
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
@@ -32,8 +30,8 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   if (!valid)
     throw InputError(
         fmt::format("--seeds {}: must be two whole numbers A-B with A <= B, such as 0-9", text));
-  if (last - first >= kMostAgents) {
-    throw InputError(fmt::format("--seeds {}: must be at most {} seeds", text, kMostAgents));
+  if (last - first >= kMostSeeds) {
+    throw InputError(fmt::format("--seeds {}: must be at most {} seeds", text, kMostSeeds));
   }
   std::vector<std::uint64_t> seeds;
   for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);

@@ -1,5 +1,6 @@
 // The TOML form of a plan: what the file may say. docs/studies.md has the same for users.
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 namespace ovde {
 
 namespace {
+
+constexpr int kMostEpochs = 10'000'000;  // as train.epochs
+constexpr double kMostSteps = 1e15;
 
 const Words kMeasures = {"score", "frg", "runtime"};
 const Words kPaperMeasures = {"score", "frg", "runtime", "p_value"};
@@ -39,6 +43,11 @@ std::optional<Figure> bounded_figure(const std::string& printed) {
   } catch (const std::logic_error&) {  // what std::stod throws on text that is no number
     return std::nullopt;
   }
+}
+
+bool are_whole(const std::vector<double>& numbers, double most) {
+  return std::ranges::all_of(numbers,
+                             [&](double x) { return x >= 0 && x <= most && x == std::floor(x); });
 }
 
 class PlanFile {
@@ -144,9 +153,12 @@ class PlanFile {
     in_.check_keys(entry, "maps", {"steps", "epochs", "state"});
     Maps maps{in_.numbers(entry, "steps"), in_.numbers(entry, "epochs"),
               in_.numbers(entry, "state")};
-    if (maps.steps.size() != 2 || maps.steps[0] >= maps.steps[1]) {
-      in_.refuse(entry, "maps needs steps = [first, last]");
+    if (maps.steps.size() != 2 || !are_whole(maps.steps, kMostSteps) ||
+        maps.steps[0] >= maps.steps[1]) {
+      in_.refuse(entry, "maps needs steps = [first, last], whole numbers from 0");
     }
+    if (!are_whole(maps.epochs, kMostEpochs))
+      in_.refuse(entry, "maps takes epochs as whole numbers from 0");
     if (!maps.state.empty() && maps.state.size() != 2)
       in_.refuse(entry, "maps takes state = [x, y]");
     maps.where = in_.where(entry);
@@ -178,10 +190,11 @@ class PlanFile {
   }
 
   Figure figure(const toml::node& node) const {
-    if (node.is_number()) return {*node.value<double>(), std::nullopt, Figure::Bound::none};
+    if (node.is_number()) return {number_of(node), std::nullopt, Figure::Bound::none};
     if (const auto* pair = node.as_array(); pair != nullptr && pair->size() == 2) {
-      const auto value = (*pair)[0].value<double>(), deviation = (*pair)[1].value<double>();
-      if (value && deviation) return {*value, *deviation, Figure::Bound::none};
+      const toml::node &value = (*pair)[0], &deviation = (*pair)[1];
+      if (value.is_number() && deviation.is_number())
+        return {number_of(value), number_of(deviation), Figure::Bound::none};
     }
     if (const auto printed = text_of(node)) {
       if (const auto bounded = bounded_figure(*printed)) return *bounded;
@@ -244,7 +257,7 @@ class PlanFile {
   }
 
   std::optional<int> epochs(const toml::table& entry) const {
-    const auto value = in_.integer(entry, "epochs", 1, 10'000'000);
+    const auto value = in_.integer(entry, "epochs", 1, kMostEpochs);
     return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
   }
 

@@ -8,14 +8,11 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
+#include "train/seeds.h"
 
 namespace ovde {
 
 namespace {
-
-constexpr std::uint64_t kLargestSeed =
-    (std::uint64_t{1} << 53) - 1;  // whole numbers up to here are doubles
-constexpr std::uint64_t kMostSeeds = 10'000;
 
 std::string suggestion(const std::string& word, const Words& valid) {
   const std::string near = nearest(word, valid);
@@ -45,6 +42,7 @@ std::vector<std::uint64_t> seed_range(std::string_view text) {
 // A list of different whole numbers; empty if it is not
 std::vector<std::uint64_t> seed_list(const toml::array& list) {
   std::vector<std::uint64_t> out;
+  if (list.size() > kMostSeeds) return out;
   for (const toml::node& element : list) {
     const auto value = element.value_exact<std::int64_t>();
     if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > kLargestSeed) return {};
@@ -115,7 +113,7 @@ bool TomlReader::flag(const toml::table& table, const std::string& key) const {
   const toml::node* node = table.get(key);
   if (node == nullptr) return false;
   if (!node->is_boolean()) refuse(*node, key + " must be true or false");
-  return *node->value<bool>();
+  return *node->value_exact<bool>();
 }
 
 Words TomlReader::words(const toml::table& table, const std::string& key, const std::string& what,
@@ -153,7 +151,9 @@ std::vector<std::uint64_t> TomlReader::seeds(const toml::table& table,
   if (const auto range = text_of(*node)) out = seed_range(*range);
   if (const auto* list = node->as_array()) out = seed_list(*list);
   if (out.empty())
-    refuse(*node, key + " must be \"A-B\" or a list of different whole numbers from 0");
+    refuse(*node, fmt::format("{} must be \"A-B\" or a list of different whole numbers from 0 to "
+                              "{}, at most {} of them",
+                              key, kLargestSeed, kMostSeeds));
   return out;
 }
 
@@ -193,7 +193,7 @@ double TomlReader::required_number(const toml::table& table, const std::string& 
   const toml::node* node = table.get(key);
   if (node == nullptr || !node->is_number())
     refuse(table, fmt::format("{} needs {}, a number", what, key));
-  return *node->value<double>();
+  return number_of(*node);
 }
 
 std::vector<TomlReader::Leaf> TomlReader::leaves(const toml::table& table) const {

@@ -1,6 +1,7 @@
 #include "train/config_keys.h"
 
 #include "env/noise.h"
+#include "train/seeds.h"
 
 namespace ovde {
 
@@ -21,7 +22,7 @@ ConfigTable run_table() {
                 .standard = 0.0,
                 .help = "all randomness of the run follows from it",
                 .low = 0,
-                .high = 9007199254740991.0,  // every whole number up to here is a double
+                .high = double(kLargestSeed),
                 .integer = true}},
           }};
 }

@@ -9,6 +9,7 @@
 #include <ovde/error.h>
 #include "train/progress_csv.h"
 #include "train/run_folder.h"
+#include "train/seeds.h"
 #include "train/setup.h"
 
 namespace ovde {
@@ -68,6 +69,7 @@ const fs::path& prepared_folder(const RunPlan& plan) {
 
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const fs::path& folder, const std::string& command) {
+  check_seeds(seeds);
   make_environment(config);  // what the task refuses leaves no folder behind
   check_new_run_folder(folder);
   return {config, seeds, folder, true, command};

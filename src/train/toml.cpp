@@ -129,6 +129,11 @@ std::optional<std::string> text_of(const toml::node& node) {
   return text == nullptr ? std::nullopt : std::optional(show_beyond_ascii(text->get()));
 }
 
+double number_of(const toml::node& node) {
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  return node.as_floating_point()->get();
+}
+
 std::string place_of(const toml::node& node, const std::string& file_name) {
   return fmt::format("{}:{}", file_name, node.source().begin.line);
 }
@@ -136,7 +141,7 @@ std::string place_of(const toml::node& node, const std::string& file_name) {
 OptionValue option_value(const toml::node& node, const std::string& key,
                          const std::string& file_name) {
   if (const auto flag = node.value_exact<bool>()) return *flag;
-  if (node.is_number()) return *node.value<double>();
+  if (node.is_number()) return number_of(node);
   if (const auto text = text_of(node)) return *text;
   const auto* array = node.as_array();
   if (array == nullptr) {
@@ -145,7 +150,7 @@ OptionValue option_value(const toml::node& node, const std::string& key,
   std::vector<double> list;
   for (const toml::node& element : *array) {
     if (!element.is_number()) refuse(element, file_name, key, "must be a list of numbers");
-    list.push_back(*element.value<double>());
+    list.push_back(number_of(element));
   }
   return list;
 }

@@ -36,6 +36,10 @@ toml::table parse_toml_table(const std::string& text, const std::string& file_na
 std::string text_of(const toml::key& key);
 std::optional<std::string> text_of(const toml::node& node);  // nullopt: not a string
 
+// The number that a node with is_number() holds; whole numbers beyond 2^53 to the nearest double,
+// where the library's own value<double>() gives none.
+double number_of(const toml::node& node);
+
 std::string place_of(const toml::node& node, const std::string& file_name);  // "my.toml:12"
 
 // InputError where it is nothing that an option takes.

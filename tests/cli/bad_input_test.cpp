@@ -117,12 +117,16 @@ TEST(BadInput, Files) {
   const Program program;
   write_file_atomically(program.folder() / "bad.toml",
                         std::string("[train]\nepochs = 3\nbatch = -1\n"));
+  write_file_atomically(program.folder() / "seed.toml",
+                        std::string("[run]\nseed = 9007199254740993\n"));
   write_file_atomically(program.folder() / "broken.toml", std::string("[train\n"));
   expect_refusals(
       {
           {kTrain + "--config nowhere.toml", {"cannot read nowhere.toml", "No such file"}},
           {kTrain + "--config .", {"cannot read .", "folder"}},
           {kTrain + "--config bad.toml", {"bad.toml:3", "train.batch = -1", "from 1 to"}},
+          {kTrain + "--config seed.toml --epochs 1",
+           {"seed.toml:2: run.seed = 9007199254740992", "from 0 to 9007199254740991"}},
           {kTrain + "--config broken.toml", {"broken.toml:1"}},
           {kTrain + "--config /dev/zero", {"larger than"}},
       },

@@ -158,6 +158,7 @@ source = "Table 9"
 runs = 5
 [paper.score]
 first = { DSAC = 3, "OVDE(m)" = [4.5, 0.25] }
+"second, longer" = { DSAC = 9007199254740993, "OVDE(m)" = [9007199254740993, 1] }
 [paper.frg]
 first = { DSAC = "1250+" }
 [paper.p_value]
@@ -170,7 +171,9 @@ first = { DSAC = "<0.001" }
   EXPECT_EQ(find_published(plan, "frg", "first", "DSAC")->bound, Figure::Bound::at_least);
   EXPECT_EQ(find_published(plan, "p_value", "first", "DSAC")->value, 0.001);
   EXPECT_EQ(find_published(plan, "p_value", "first", "DSAC")->bound, Figure::Bound::below);
-  EXPECT_EQ(find_published(plan, "score", "second, longer", "DSAC"), nullptr);
+  EXPECT_EQ(find_published(plan, "score", "second, longer", "DSAC")->value, 9007199254740992);
+  EXPECT_EQ(find_published(plan, "score", "second, longer", "OVDE(m)")->value, 9007199254740992);
+  EXPECT_EQ(find_published(plan, "frg", "second, longer", "DSAC"), nullptr);
 }
 
 TEST(Plan, NamesAndTextsMayHaveCharactersBeyondAscii) {
@@ -198,6 +201,9 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
       {"seeds = \"5-1\"",
        "my.toml:1: seeds must be \"A-B\" or a list of different whole numbers from 0"},
       {"seeds = [1, 1]", "my.toml:1: seeds must be"},
+      {"seeds = [9007199254740993]",
+       "my.toml:1: seeds must be \"A-B\" or a list of different whole numbers from 0 to "
+       "9007199254740991, at most 10000 of them"},
       {"seeds = \"1-\"", "my.toml:1: seeds must be"},
       {"measures = [\"scor\"]",
        "my.toml:1: unknown measure 'scor' (did you mean 'score'?); valid: score, frg"},
@@ -225,6 +231,16 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
        "my.toml:25: unknown key 'train.bacth' (did you mean train.batch?)"},
       {kGrid + "[[cell]]\ncolumn = \"DSAC\"\nset = { train.batch = -3 }",
        "my.toml:25: train.batch = -3: must be"},
+      // beyond what a double can hold exactly
+      {kGrid + "[[cell]]\ncolumn = \"DSAC\"\nset = { train.batch = 9007199254740993 }",
+       "my.toml:25: train.batch = 9007199254740992"},
+      {kGrid + "[[cell]]\ncolumn = \"DSAC\"\nset = { network.hidden = [9007199254740993] }",
+       "my.toml:25: network.hidden = [9007199254740992"},
+      {kGrid + "[maps]\nsteps = [0, 9007199254740993]", "my.toml:23: maps needs steps = [first"},
+      {kGrid + "[maps]\nsteps = [0, inf]", "my.toml:23: maps needs steps = [first"},
+      {kGrid + "[maps]\nsteps = [nan, 1]", "my.toml:23: maps needs steps = [first"},
+      {kGrid + "[maps]\nsteps = [0, 9]\nepochs = [9007199254740993]",
+       "my.toml:23: maps takes epoch"},
       {kGrid + "[[row]]\ntask = \"GridChaos-v1\"", "my.toml:23: unknown task 'GridChaos-v1'"},
   };
   for (const auto& [text, expected] : table) {

@@ -312,6 +312,15 @@ TEST(Config, FilesAreComplainedAboutByLine) {
   EXPECT_EQ(refusal_of("[task]\nnoise = [1, \"a\"]\n"),
             "my.toml:2: task.noise must be a list of numbers");
   EXPECT_EQ(refusal_of("[task]\nstep = 2020-01-01\n").substr(0, 20), "my.toml:2: task.step");
+  // whole numbers that no double is equal to, as --set has them
+  for (const char* seed : {"9007199254740993", "-9007199254740993", "9223372036854775807"}) {
+    EXPECT_EQ(refusal_of(fmt::format("[run]\nseed = {}\n", seed)),
+              "my.toml:2" + refusal(fmt::format("run.seed={}", seed)).substr(5));
+  }
+  EXPECT_NE(refusal_of("[train]\nepochs = 9007199254740993\n").find("from 1 to 10000000"),
+            std::string::npos);
+  EXPECT_NE(refusal_of("[network]\nhidden = [9007199254740993]\n").find("from 1 to 4096"),
+            std::string::npos);
   EXPECT_EQ(refusal_of("[=x]\n"), "my.toml: not valid TOML");
   EXPECT_NE(refusal_of("[noise]\ncoordinate = \"a\\nb\"\n").find("must be printable"),
             std::string::npos);

@@ -1,0 +1,18 @@
+// Seeds: which numbers may be one, and how many a run may have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ovde {
+
+// Seeds are written to files and read back as numbers of TOML: up to here every whole number is a
+// double.
+constexpr std::uint64_t kLargestSeed = (std::uint64_t{1} << 53) - 1;
+constexpr std::size_t kMostSeeds = 10'000;
+
+// InputError unless these can be the seeds of a run: some, not too many, each once.
+void check_seeds(std::span<const std::uint64_t> seeds);
+
+}  // namespace ovde
