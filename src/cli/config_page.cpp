@@ -26,10 +26,12 @@ A run is configured by keys in tables. They come from four places, each stronger
 
 `--task`, `--algo`, `--seed` and `--epochs` stand for `run.task`, `run.algorithm`, `run.seed` and `train.epochs`; they are
 stronger than the file and weaker than `--set`. An unknown key or a value out of range is an error that names the place,
-the key and what is valid.
+the key and what is valid. A file is UTF-8 with lines of at most 4,096 characters, a text has at most 1,000 of them and a
+list at most 10,000 numbers, over as many lines as it needs.
 
 Every run leaves its resolved configuration, all keys of it, in `config.toml`. That file is itself a configuration:
-`ovde train --config RUN/config.toml --out AGAIN` repeats the run.
+`ovde train --config RUN/config.toml --out AGAIN` repeats the run. The command it came from is a comment there, cut off
+where it is longer than a line may be.
 
 ```toml
 [run]

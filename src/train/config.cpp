@@ -13,12 +13,16 @@
 #include "agent/ids/action_grid.h"
 #include "train/config_keys.h"
 #include "train/files.h"
+#include "train/toml_writer.h"
 
 namespace ovde {
 
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
+// What a configuration can be read back from: long texts and lists are refused, and a file with as
+// many of them as there are keys is not too large.
+constexpr std::size_t kLongestText = 1000, kLongestList = 10'000;
+constexpr std::size_t kLargestFile = 4 << 20;
 constexpr int kMostOutputs = 1 << 20;  // of a network: what a policy file may hold
 
 struct Member {
@@ -43,13 +47,20 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   throw InputError(where.empty() ? message : where + ": " + message);
 }
 
-// A run is rebuilt from its config.toml: text that would not survive being written there is
-// refused.
-bool printable(char c) { return c >= ' ' && c <= '~'; }
-
-bool printable(const OptionValue& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text == nullptr || std::ranges::all_of(*text, [](char c) { return printable(c); });
+// A run is rebuilt from its config.toml: what would not survive being written there is refused.
+void check_writable(const Setting& setting) {
+  const auto refuse_as = [&](const std::string& valid) {
+    refuse(setting.where, fmt::format("{} must be {}", setting.key, valid));
+  };
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (const auto* text = std::get_if<std::string>(&setting.value)) {
+    if (!std::ranges::all_of(*text, printable)) refuse_as("printable ASCII text");
+    if (text->size() > kLongestText)
+      refuse_as(fmt::format("at most {} characters long", kLongestText));
+  } else if (const auto* list = std::get_if<std::vector<double>>(&setting.value)) {
+    if (list->size() > kLongestList)
+      refuse_as(fmt::format("a list of at most {} numbers", kLongestList));
+  }
 }
 
 [[noreturn]] void refuse_unknown(const Setting& setting, const std::vector<ConfigTable>& tables) {
@@ -85,8 +96,7 @@ void check(const Setting& setting, const std::vector<ConfigTable>& tables) {
   } catch (const InputError& error) {
     refuse(setting.where, error.what());
   }
-  if (!printable(setting.value))
-    refuse(setting.where, setting.key + " must be printable ASCII text");
+  check_writable(setting);
 }
 
 // The value of run.<name>: the last setting that gives it.
@@ -370,18 +380,14 @@ std::vector<Setting> read_settings(const std::filesystem::path& file) {
 }
 
 std::string to_toml(const Config& config, const std::string& version, const std::string& command) {
-  std::string comment = command;
-  std::ranges::replace_if(
-      comment, [](char c) { return !printable(c); }, '?');
-  std::string text = fmt::format("# ovde {}\n# {}\n", version, comment);
+  std::string text = toml_comment("ovde " + version) + toml_comment(command);
   text += fmt::format("\n[run]\ntask = {}\nalgorithm = {}\nseed = {}\n", to_string(config.task),
                       to_string(config.algorithm), config.seed);
   for (const Member& member : kMembers) {
     const auto& values = (config.*member.values).all();
     if (values.empty()) continue;
     text += fmt::format("\n[{}]\n", member.table);
-    for (const auto& [name, value] : values)
-      text += fmt::format("{} = {}\n", name, to_string(value));
+    for (const auto& [name, value] : values) text += toml_entry(name, value);
   }
   return text;
 }

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "train/files.h"
 #include "train/json.h"
+#include "train/toml_writer.h"
 #include "train/version.h"
 
 namespace ovde {
@@ -151,10 +151,11 @@ bool holds_population(const fs::path& folder) {
 
 void write_population(const fs::path& folder, const Population& population,
                       const std::string& command) {
-  const std::string text = to_toml(population.config, version(), command);
-  write_file_atomically(folder / kPopulationFile,
-                        fmt::format("{}\n[population]\nseeds = [\n  {}\n]\n", text,
-                                    fmt::join(population.seeds, ",\n  ")));
+  std::vector<std::string> seeds;
+  for (const std::uint64_t seed : population.seeds) seeds.push_back(std::to_string(seed));
+  write_file_atomically(folder / kPopulationFile, to_toml(population.config, version(), command) +
+                                                      "\n[population]\n" +
+                                                      toml_list("seeds", seeds));
 }
 
 std::optional<Population> read_population(const fs::path& folder) {

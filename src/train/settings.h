@@ -2,6 +2,7 @@
 // arguments into them; which keys exist and what they may hold is not known here (train/config.h).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,15 @@ struct Setting {
   std::string where;  // "my.toml:3", "--set": the start of any complaint about it
 };
 
+constexpr std::size_t kLongestTomlLine = 4096;
+
 // Every value of a TOML text, tables flattened to dotted keys.
-// Throws InputError with file and line where the text is not TOML or a value is of a kind that no
-// key takes.
+// Throws InputError with file and line where the text is not TOML, a line is longer than
+// kLongestTomlLine or a value is of a kind that no key takes.
 std::vector<Setting> parse_toml(const std::string& text, const std::string& file_name);
 
 // A value as it is typed on a command line: as in TOML, or a bare word, which is a string
-// (gradient=full). (gradient=full).
+// (gradient=full).
 OptionValue parse_value(const std::string& text);
 
 // "train.batch=64"

@@ -13,10 +13,6 @@ namespace ovde {
 
 namespace {
 
-// The parser, and whatever goes through its tables, recurses over dotted keys and inline tables,
-// which cannot span lines: a bound on the line bounds the stack.
-constexpr std::size_t kLongestLine = 4096;
-
 // Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
 std::size_t utf8_size(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -43,14 +39,16 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+// The parser, and whatever goes through its tables, recurses over dotted keys and inline tables,
+// which cannot span lines: a bound on the line bounds the stack.
 void check_lines(std::string_view text, const std::string& file_name) {
   for (int line = 1; !text.empty(); ++line) {
     const std::string_view content = text.substr(0, text.find('\n'));
     const auto refuse = [&](const std::string& why) {
       throw InputError(fmt::format("{}:{}: {}", file_name, line, why));
     };
-    if (content.size() > kLongestLine)
-      refuse(fmt::format("line is longer than {} characters", kLongestLine));
+    if (content.size() > kLongestTomlLine)
+      refuse(fmt::format("line is longer than {} characters", kLongestTomlLine));
     if (!is_utf8(content)) refuse("is not UTF-8");
     text.remove_prefix(std::min(content.size() + 1, text.size()));
   }

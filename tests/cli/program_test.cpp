@@ -121,6 +121,32 @@ TEST(Program, TheConfigOfARunRepeatsIt) {
 
 // docs/config.md is the program's own description of its keys. To bring it up to date:
 //   build/ovde list config --markdown > docs/config.md
+TEST(Program, ARunWithALongListCanBeUsed) {
+  const Program program;
+  std::string list = "0";
+  for (int i = 1; i < 1300; ++i) list += "," + std::to_string(i);
+  ASSERT_EQ(program
+                .run("train --task GridChaos-v0:s --algo sac --epochs 2 --out run --threads 1 "
+                     "--set network.hidden=[2] --set train.batch=1 --set train.warmup_steps=1 "
+                     "--set train.steps_per_epoch=1 --set train.eval_steps=10 "
+                     "--set task.horizon=10 --set checkpoint.epochs=1 "
+                     "--set record.networks=[" +
+                     list + "]")
+                .code,
+            0);
+  const std::string policy = read_file(program.folder() / "run/policy.safetensors");
+  const Outcome evaluated = program.run("eval run --episodes 1");
+  EXPECT_EQ(evaluated.code, 0) << evaluated.err;
+  const Outcome status = program.run("status run");
+  EXPECT_NE(status.out.find("finished"), std::string::npos) << status.out << status.err;
+
+  // as if it had been killed just before its end
+  std::filesystem::remove(program.folder() / "run/summary.json");
+  const Outcome resumed = program.run("train --resume run");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") == policy);
+}
+
 TEST(Program, ThePageOfTheConfigurationIsUpToDate) {
 #ifndef OVDE_MUJOCO
   GTEST_SKIP() << "the page describes the MuJoCo tasks too, which this build does not have";

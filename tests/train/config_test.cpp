@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -370,6 +371,66 @@ TEST(Config, AResolvedFileGivesTheSameConfigAgain) {
   }
   EXPECT_FALSE(resolve({}) == resolve({"explore.alpha=0.1"}));
   EXPECT_FALSE(resolve({}) == resolve({"run.seed=1"}));
+}
+
+std::size_t longest_line(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    longest = std::max(longest, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
+}
+
+TEST(Config, ALongListAndALongCommandCanBeReadBack) {
+  std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
+  std::vector<double> epochs, edges;
+  for (int i = 0; i < 5000; ++i) {
+    epochs.push_back(i);
+    edges.push_back(-std::exp(i / 10.0));  // as many digits as a number may have
+  }
+  settings.push_back({"record.networks", epochs, "--set"});
+  settings.push_back({"noise.edges", edges, "--set"});
+  const Config config = resolve_config(settings);
+  const std::string text = to_toml(config, "0.0.0", "ovde " + std::string(10'000, 'x'));
+  EXPECT_EQ(longest_line(text), 4096u);
+  EXPECT_NE(text.find("xxx...\n"), std::string::npos);
+  EXPECT_TRUE(config == resolve_config(parse_toml(text, "config.toml")));
+}
+
+// Files of runs do not change: what was written in one line, and could be read back, still is.
+TEST(Config, OnlyAListThatDoesNotFitInALineIsWrittenOverSeveral) {
+  std::vector<double> list(1000, 10);
+  const auto text_with = [&] {
+    std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
+    settings.push_back({"record.networks", list, "--set"});
+    return to_toml(resolve_config(settings), "0.0.0", "ovde train");
+  };
+  list.resize(3);
+  const std::string three = text_with();
+  EXPECT_TRUE(three.starts_with("# ovde 0.0.0\n# ovde train\n\n[run]\n"));
+  EXPECT_NE(three.find("\nnetworks = [10, 10, 10]\n"), std::string::npos);
+  list.assign(1020, 10);  // "networks = [" and "10, " 1019 times are 4088 characters
+  list.back() = 10000;
+  EXPECT_EQ(longest_line(text_with()), 4094u);
+  list.back() = 1000000;
+  EXPECT_EQ(longest_line(text_with()), 4096u);
+  list.back() = 10000000;
+  const std::string wrapped = text_with();
+  EXPECT_LT(longest_line(wrapped), 100u);
+  EXPECT_NE(wrapped.find("\nnetworks = [\n  10,\n  10,\n"), std::string::npos);
+  EXPECT_NE(wrapped.find("  10,\n  10000000\n]\nvisits = true\n"), std::string::npos);
+}
+
+TEST(Config, WhatWouldBeTooLongToReadBackIsRefused) {
+  EXPECT_EQ(refusal("noise.coordinate=" + std::string(1001, 'x')),
+            "--set: noise.coordinate must be at most 1000 characters long");
+  std::string list = "1";
+  for (int i = 1; i < 10'000; ++i) list += ",1";
+  EXPECT_NO_THROW(resolve({"noise.scales=[" + list + "]"}));
+  EXPECT_EQ(refusal("noise.scales=[" + list + ",1]"),
+            "--set: noise.scales must be a list of at most 10000 numbers");
 }
 
 TEST(Config, SurvivesFlippedBitsAndTruncation) {

@@ -100,6 +100,18 @@ TEST_F(Resume, IsBitIdenticalWithAnotherNumberOfThreads) {
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
+// config.toml and the checkpoint have the list over many lines.
+TEST_F(Resume, IsBitIdenticalWithALongListInTheConfiguration) {
+  TrainRequest with_list = request(run());
+  std::vector<double> epochs;
+  for (int i = 100; i < 1400; ++i) epochs.push_back(i);
+  with_list.config.record.set("networks", epochs);
+  with_list.command = std::string(10'000, 'x');
+  EXPECT_FALSE(train_until(with_list, 3));
+  EXPECT_TRUE(resume_to_end(run()).empty());
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
 // The fractions of updates are addressed by their number, those of actions by a saved position; an
 // agent of a population draws what it would draw alone.
 TEST_F(Resume, IsBitIdenticalWithRandomFractions) {

@@ -59,6 +59,22 @@ TEST(RunFolder, ConfigReadsBack) {
   EXPECT_TRUE(read_config(folder.path()) == config);
 }
 
+TEST(RunFolder, APopulationReadsBack) {
+  const TemporaryFolder folder;
+  Population population;
+  population.config = resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
+                                      {"run.algorithm", std::string("ovde_q"), ""},
+                                      {"record.networks", std::vector<double>(5000, 7), ""}});
+  population.seeds = {3, 9007199254740991};
+  write_population(folder.path(), population, std::string(10'000, 'x'));
+  EXPECT_TRUE(read_file(folder.path() / "population.toml")
+                  .ends_with("\n[population]\nseeds = [\n  3,\n  9007199254740991\n]\n"));
+  const auto again = read_population(folder.path());
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->config == population.config);
+  EXPECT_EQ(again->seeds, population.seeds);
+}
+
 TEST(RunFolder, APopulationNamesItsAgents) {
   const TemporaryFolder folder;
   const std::vector<std::uint64_t> one = {5}, two = {5, 6};
