@@ -52,6 +52,7 @@ class ConsoleProgress final : public ProgressSink {
     const std::lock_guard lock(mutex_);
     run_ = run;
     latest_.assign(run.seeds.size(), EpochRow{});
+    in_step_.assign(run.seeds.size(), run.epochs_done == 0);
     total_epochs_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs;
     epochs_done_ = run.epochs_done;
     start_ = Clock::now();
@@ -66,6 +67,8 @@ class ConsoleProgress final : public ProgressSink {
     ++epochs_done_;
 
     const auto now = Clock::now();
+    if (!in_step_[static_cast<std::size_t>(agent)]) recent_.clear();
+    in_step_[static_cast<std::size_t>(agent)] = true;
     recent_.push_back({now, epochs_done_});
     while (recent_.size() > 2 && seconds_between(recent_.front().time, now) > kSpeedWindow)
       recent_.pop_front();
@@ -183,7 +186,10 @@ class ConsoleProgress final : public ProgressSink {
   std::mutex mutex_;
 
   RunStart run_;
-  std::vector<EpochRow> latest_;                     // of each agent
+  std::vector<EpochRow> latest_;  // of each agent
+  // Of each agent: its next epoch is a whole one. What a resumed one still has to do of its epoch
+  // says nothing of the speed, which is measured from there.
+  std::vector<bool> in_step_;
   std::int64_t total_epochs_ = 0, epochs_done_ = 0;  // of all agents together
   Clock::time_point start_;
   std::deque<Moment> recent_;  // never empty once a run has started

@@ -108,6 +108,18 @@ TEST(Progress, APopulationShowsTheMeansOfItsAgents) {
             std::string::npos);
 }
 
+TEST(Progress, ARestOfAnEpochSaysNothingOfTheSpeed) {
+  Console console;
+  const auto progress = console_progress(console.file(), {.line_seconds = 0});
+  RunStart start = start_of({0}, 10);
+  start.epochs_done = 7;
+  progress->run_started(start);
+  progress->epoch_done(0, row_of(7, 1, 0.5));
+  EXPECT_EQ(console.text().find("updates/s"), std::string::npos);
+  progress->epoch_done(0, row_of(8, 1, 0.5));
+  EXPECT_NE(console.text().find("updates/s"), std::string::npos);
+}
+
 TEST(Progress, TasksWithoutAGoalDoNotMentionOne) {
   Console console;
   const auto progress = console_progress(console.file(), {});
