@@ -47,13 +47,14 @@ class Env {
   // For injected noise (noise.*). disturb() adds scale * N(0, 1) to every coordinate of the state
   // and brings the observation up to date; false: this environment has no such state. coordinate()
   // is the value of a named state coordinate ("x", "torso_z"), by which noise may depend on the
-  // state; nullopt: no such name.
+  // state; nullopt: no such name. coordinates() are the names, for whoever misspelt one.
   virtual bool disturb(double /*scale*/, Random& /*random*/, std::span<double> /*observation*/) {
     return false;
   }
   virtual std::optional<double> coordinate(const std::string& /*name*/) const {
     return std::nullopt;
   }
+  virtual std::vector<std::string> coordinates() const { return {}; }
 
   // Starts an episode from a recorded state instead of a drawn one (`ovde replay`); false: this
   // environment is not a mechanical system with positions and velocities.

@@ -5,8 +5,11 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
+
+#include <ovde/error.h>
 
 namespace ovde {
 
@@ -28,6 +31,18 @@ struct Option {
 void check_option(const Option& option, const OptionValue& value, const std::string& table);
 
 std::string to_string(const OptionValue& value);  // as TOML writes it
+
+// A value that is in its range and still does not fit what else was chosen. Names its key
+// ("task.start"), for whoever knows where it was given.
+class OptionError : public InputError {
+ public:
+  OptionError(std::string key, const OptionValue& value, const std::string& why)
+      : InputError(key + " = " + to_string(value) + ": " + why), key_(std::move(key)) {}
+  const std::string& key() const { return key_; }
+
+ private:
+  std::string key_;
+};
 
 // Resolved values by name. Asking for a name or type that was not declared is a programming error
 // (throws Error).

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
+
 #include <ovde/random.h>
 #include "env/builtin.h"
 
@@ -31,6 +33,7 @@ class GridChaos final : public Env {
         start_(pair(options.list("start"))),
         goal_(pair(options.list("goal"))) {
     std::copy_n(options.list("noise").begin(), 4, noise_);
+    for (const char* name : {"start", "goal"}) check_inside(options, name);
   }
 
   int observation_size() const override { return 2; }
@@ -71,6 +74,7 @@ class GridChaos final : public Env {
     if (name == "y") return position_[1];
     return std::nullopt;
   }
+  std::vector<std::string> coordinates() const override { return {"x", "y"}; }
 
   std::optional<Bytes> save() const override {
     ByteWriter out;
@@ -90,6 +94,14 @@ class GridChaos final : public Env {
   }
 
  private:
+  void check_inside(const OptionValues& options, const char* name) const {
+    const std::vector<double>& point = options.list(name);
+    if (std::ranges::all_of(point, [&](double x) { return std::abs(x) <= half_width_; })) return;
+    throw OptionError(fmt::format("task.{}", name), point,
+                      fmt::format("must lie in the square, from {0} to {1} (task.half_width = {1})",
+                                  -half_width_, half_width_));
+  }
+
   void observe(std::span<double> observation) const {
     observation[0] = position_[0];
     observation[1] = position_[1];

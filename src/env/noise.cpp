@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 
@@ -46,7 +47,32 @@ std::vector<Option> noise_options() {
   };
 }
 
+namespace {
+
+void check_regions(const Env& env, const OptionValues& options) {
+  const auto refuse = [&](const std::string& name, const std::string& why) {
+    throw OptionError("noise." + name, options.all().at(name), why);
+  };
+  const std::string& coordinate = options.text("coordinate");
+  if (coordinate.empty()) return;
+  if (!env.coordinate(coordinate)) {
+    const auto valid = env.coordinates();
+    refuse("coordinate", valid.empty() ? "this task has no state coordinates; must be \"\""
+                                       : fmt::format("must be a state coordinate of the task: {}",
+                                                     fmt::join(valid, ", ")));
+  }
+  const auto& edges = options.list("edges");
+  if (!std::ranges::is_sorted(edges)) refuse("edges", "must be in ascending order");
+  if (options.list("factors").size() != edges.size() + 1) {
+    refuse("factors", fmt::format("must be a list of {} numbers, one more than noise.edges = {}",
+                                  edges.size() + 1, to_string(edges)));
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const OptionValues& options) {
+  check_regions(*inner, options);
   const bool off = !options.flag("transition") && options.number("action") == 0 &&
                    options.number("observation") == 0 && options.number("reward") == 0;
   if (off) return inner;
@@ -67,21 +93,7 @@ Noise::Noise(std::unique_ptr<Env> inner, const OptionValues& options)
       action_deviation_(options.number("action")),
       observation_deviation_(options.number("observation")),
       reward_deviation_(options.number("reward")),
-      action_(inner_->action_space().low.size()) {
-  if (regions_.coordinate.empty()) return;
-  if (!inner_->coordinate(regions_.coordinate)) {
-    throw InputError(fmt::format(
-        "noise.coordinate: this task has no state coordinate '{}' (docs/tasks.md lists them)",
-        regions_.coordinate));
-  }
-  if (!std::ranges::is_sorted(regions_.edges))
-    throw InputError("noise.edges must be in ascending order");
-  if (regions_.factors.size() != regions_.edges.size() + 1) {
-    throw InputError(fmt::format(
-        "noise.factors must have one more element than noise.edges: {} expected, {} given",
-        regions_.edges.size() + 1, regions_.factors.size()));
-  }
-}
+      action_(inner_->action_space().low.size()) {}
 
 void Noise::seed_streams(std::uint64_t seed) {
   seed_ = seed;

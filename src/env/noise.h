@@ -15,7 +15,7 @@ namespace ovde {
 std::vector<Option> noise_options();
 
 // `inner` with the noise that the options ask for, or `inner` itself when they ask for none.
-// InputError if they do not fit together or do not fit the task.
+// OptionError if they do not fit together or do not fit the task, whether they are in use or not.
 std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const OptionValues& options);
 
 // Multiplies the scale of the transition noise by a factor that depends on where one coordinate of
@@ -41,6 +41,7 @@ class Noise final : public Env {
   std::optional<double> coordinate(const std::string& name) const override {
     return inner_->coordinate(name);
   }
+  std::vector<std::string> coordinates() const override { return inner_->coordinates(); }
   std::optional<Bytes> save() const override;
   bool restore(std::span<const std::byte> bytes) override;
 

@@ -24,6 +24,7 @@ class TimeLimit final : public Env {
   std::optional<double> coordinate(const std::string& name) const override {
     return inner_->coordinate(name);
   }
+  std::vector<std::string> coordinates() const override { return inner_->coordinates(); }
   std::optional<Bytes> save() const override;
   bool restore(std::span<const std::byte> bytes) override;
 
@@ -50,6 +51,7 @@ class ScaledActions final : public Env {
   std::optional<double> coordinate(const std::string& name) const override {
     return inner_->coordinate(name);
   }
+  std::vector<std::string> coordinates() const override { return inner_->coordinates(); }
   std::optional<Bytes> save() const override { return inner_->save(); }
   bool restore(std::span<const std::byte> bytes) override { return inner_->restore(bytes); }
 

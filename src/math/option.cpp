@@ -12,11 +12,6 @@ namespace ovde {
 
 namespace {
 
-const char* type_name(const OptionValue& value) {
-  constexpr const char* kNames[] = {"true or false", "a number", "a string", "a list of numbers"};
-  return kNames[value.index()];
-}
-
 std::string format_number(double x) {
   if (x == std::floor(x) && std::abs(x) < 1e15) return fmt::format("{}", static_cast<long long>(x));
   return fmt::format("{}", x);
@@ -32,6 +27,30 @@ std::string range_text(const Option& option) {
   if (low) return fmt::format("{} of at least {}", kind, format_number(option.low));
   if (high) return fmt::format("{} of at most {}", kind, format_number(option.high));
   return kind;
+}
+
+std::string choices_text(const Option& option) {
+  return fmt::format("one of {}", fmt::join(option.choices, ", "));
+}
+
+std::string list_text(const Option& option) {
+  if (option.length > 0) return fmt::format("a list of {} numbers", option.length);
+  const bool may_be_empty = std::get<std::vector<double>>(option.standard).empty();
+  return may_be_empty ? "a list of numbers" : "a list of at least one number";
+}
+
+std::string elements_text(const Option& option) {
+  const bool bounded = option.integer || std::isfinite(option.low) || std::isfinite(option.high);
+  return bounded ? fmt::format(", each {}", range_text(option)) : "";
+}
+
+// Everything that may be said of an option's values, for one that is of another type altogether.
+std::string valid_text(const Option& option) {
+  if (std::holds_alternative<bool>(option.standard)) return "true or false";
+  if (std::holds_alternative<double>(option.standard)) return range_text(option);
+  if (std::holds_alternative<std::string>(option.standard))
+    return option.choices.empty() ? "a string" : choices_text(option);
+  return list_text(option) + elements_text(option);
 }
 
 bool in_range(const Option& option, double x) {
@@ -70,7 +89,7 @@ void check_option(const Option& option, const OptionValue& value, const std::str
   const auto refuse = [&](const std::string& valid) {
     throw InputError(fmt::format("{} = {}: must be {}", key, to_string(value), valid));
   };
-  if (value.index() != option.standard.index()) refuse(type_name(option.standard));
+  if (value.index() != option.standard.index()) refuse(valid_text(option));
 
   if (const auto* number = std::get_if<double>(&value)) {
     if (!in_range(option, *number)) refuse(range_text(option));
@@ -78,15 +97,14 @@ void check_option(const Option& option, const OptionValue& value, const std::str
     if (!option.choices.empty() &&
         std::ranges::find(option.choices, *text) == option.choices.end()) {
       const std::string near = nearest(*text, option.choices);
-      refuse(fmt::format("one of {}{}", fmt::join(option.choices, ", "),
-                         near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+      refuse(choices_text(option) + (near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
     }
   } else if (const auto* list = std::get_if<std::vector<double>>(&value)) {
-    if (option.length > 0 && static_cast<int>(list->size()) != option.length) {
-      refuse(fmt::format("a list of {} numbers", option.length));
-    }
-    const bool may_be_empty = std::get<std::vector<double>>(option.standard).empty();
-    if (list->empty() && !may_be_empty) refuse("a list of at least one number");
+    const bool right_length =
+        option.length > 0
+            ? static_cast<int>(list->size()) == option.length
+            : !list->empty() || std::get<std::vector<double>>(option.standard).empty();
+    if (!right_length) refuse(list_text(option));
     for (const double x : *list) {
       if (!in_range(option, x))
         refuse(fmt::format("a list whose every element is {}", range_text(option)));

@@ -1,5 +1,6 @@
 #include "study/smoke.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "train/config.h"
@@ -37,14 +38,19 @@ Plan smoke_plan(Plan plan) {
     plan.maps->epochs = {0, 2};
   }
 
-  // one whole episode is the least there is to evaluate
   for (const Cell& cell : cells) {
-    const double horizon = resolve_config(cell.settings).task_options.number("horizon");
-    Override evaluation;
-    evaluation.rows = {cell.row};
-    evaluation.columns = {cell.column};
-    evaluation.settings = {{"train.eval_steps", horizon, "--smoke"}};
-    plan.overrides.push_back(std::move(evaluation));
+    const Config config = resolve_config(cell.settings);
+    Override own;
+    own.rows = {cell.row};
+    own.columns = {cell.column};
+    // one whole episode is the least there is to evaluate
+    own.settings = {{"train.eval_steps", config.task_options.number("horizon"), "--smoke"}};
+    // networks are kept of epochs that there are
+    const bool asked =
+        std::ranges::find(cell.settings, "record.networks", &Setting::key) != cell.settings.end();
+    if (asked && !config.record.list("networks").empty())
+      own.settings.push_back({"record.networks", std::vector<double>{0, 2}, "--smoke"});
+    plan.overrides.push_back(std::move(own));
   }
   return plan;
 }

@@ -11,6 +11,7 @@
 #include <ovde/error.h>
 #include "agent/algorithm.h"
 #include "agent/ids/action_grid.h"
+#include "env/noise.h"
 #include "train/config_keys.h"
 #include "train/files.h"
 #include "train/toml_writer.h"
@@ -78,6 +79,30 @@ void check_writable(const Setting& setting) {
                                 : fmt::format("{} has {}", table_name, fmt::join(in_table, ", "));
   refuse(setting.where,
          fmt::format("unknown key '{}'{}; {}", setting.key, did_you_mean(setting.key, all), valid));
+}
+
+// What has no key to look up: a table without keys, or a key outside any table.
+void check_form(const Setting& setting) {
+  if (!setting.is_table && setting.key.find('.') != std::string::npos) return;
+  std::vector<std::string> table_names;
+  for (const ConfigTable& table : config_tables()) table_names.push_back(table.name);
+  const std::string valid = fmt::format("tables are {}", fmt::join(table_names, ", "));
+
+  const std::string& name = setting.key;
+  if (setting.is_table) {
+    if (std::ranges::find(table_names, name) != table_names.end()) return;
+    refuse(setting.where,
+           fmt::format("unknown table '{}'{}; {}", name, did_you_mean(name, table_names), valid));
+  }
+  for (const ConfigTable& table : config_tables()) {
+    for (const ConfigKey& key : table.keys) {
+      if (key.option.name != name) continue;
+      refuse(
+          setting.where,
+          fmt::format("unknown key '{0}' (did you mean {1}.{0}, in a file {0} below [{1}]?); {2}",
+                      name, table.name, valid));
+    }
+  }
 }
 
 const Option& declared(const Setting& setting, const std::vector<ConfigTable>& tables) {
@@ -260,6 +285,23 @@ class Resolver {
     }
   }
 
+  // What would be refused while it runs, or not have the effect that was asked for. A run that is
+  // there is not judged again.
+  void check_new_run() const {
+    for (const double epoch : config_.record.list("networks")) {
+      if (epoch < train("epochs")) continue;
+      refuse(where("record.networks"),
+             fmt::format("record.networks has {}; must be epochs from 0 to {} (train.epochs = {})",
+                         epoch, train("epochs") - 1, train("epochs")));
+    }
+
+    try {
+      with_noise(task_.make(config_.task_options), config_.noise);
+    } catch (const OptionError& error) {
+      refuse(where(error.key()), error.what());
+    }
+  }
+
   Config take() { return std::move(config_); }
 
  private:
@@ -347,7 +389,8 @@ std::vector<std::string> differences(const Config& now, const Config& before) {
 
 namespace {
 
-Config resolve(const std::vector<Setting>& settings, bool with_presets) {
+Config resolve(const std::vector<Setting>& settings, bool is_new) {
+  for (const Setting& setting : settings) check_form(setting);
   const std::string task_id =
       find_named(settings, "run.task", "no task given: --task ID (ovde list tasks)", find_task);
   const std::string algorithm_name =
@@ -357,12 +400,15 @@ Config resolve(const std::vector<Setting>& settings, bool with_presets) {
   const Algorithm& algorithm = find_algorithm(algorithm_name);
 
   Resolver resolver(task, algorithm);
-  if (with_presets) {
+  if (is_new) {
     for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
   }
-  for (const Setting& setting : settings) resolver.apply(setting);
+  for (const Setting& setting : settings) {
+    if (!setting.is_table) resolver.apply(setting);
+  }
   resolver.derive();
   resolver.check_together();
+  if (is_new) resolver.check_new_run();
 
   Config config = resolver.take();
   config.task = task_id;

@@ -13,12 +13,13 @@ namespace ovde {
 struct Setting {
   std::string key;  // "train.batch"
   OptionValue value;
-  std::string where;  // "my.toml:3", "--set": the start of any complaint about it
+  std::string where;      // "my.toml:3", "--set": the start of any complaint about it
+  bool is_table = false;  // without keys; the key is its name, to be judged, and there is no value
 };
 
 constexpr std::size_t kLongestTomlLine = 4096;
 
-// Every value of a TOML text, tables flattened to dotted keys.
+// Every value of a TOML text, tables flattened to dotted keys, and its tables without keys.
 // Throws InputError with file and line where the text is not TOML, a line is longer than
 // kLongestTomlLine or a value is of a kind that no key takes.
 std::vector<Setting> parse_toml(const std::string& text, const std::string& file_name);

@@ -99,6 +99,7 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
     const std::string key = prefix + text_of(name);
     if (const auto* inner = node.as_table()) {
       if (!prefix.empty()) refuse(node, file_name, key, "is a table; keys have the form table.key");
+      if (inner->empty()) to.push_back({key, {}, place_of(node, file_name), true});
       flatten(*inner, key + ".", file_name, to);
     } else {
       to.push_back({key, option_value(node, key, file_name), place_of(node, file_name)});

@@ -94,7 +94,7 @@ TEST(BadInput, SeedsAndEpochs) {
       {kTrain + "--seeds 0-99999999", {"at most 10000"}},
       {kTrain + "--seeds 0-18446744073709551615", {"--seeds"}},
       {kTrain + "--epochs 0", {"--epochs", "train.epochs = 0", "from 1 to"}},
-      {kTrain + "--epochs ten", {"--epochs", "\"ten\"", "must be a number"}},
+      {kTrain + "--epochs ten", {"--epochs", "\"ten\"", "a whole number from 1"}},
   });
 }
 
@@ -108,7 +108,10 @@ TEST(BadInput, Keys) {
       {kTrain + "--set train.batch", {"table.key=value"}},
       {kTrain + "--set critic.quantiles=5", {"sac has no quantile critics"}},
       {kTrain + "--set noise.transition=true --set noise.coordinate=zz",
-       {"noise.coordinate", "'zz'"}},
+       {"--set: noise.coordinate = \"zz\"", "x, y"}},
+      {kTrain + "--set noise.coordinate=zz", {"--set: noise.coordinate = \"zz\"", "x, y"}},
+      {kTrain + "--set task.goal=[0,-10.5]", {"--set: task.goal = [0, -10.5]", "from -10 to 10"}},
+      {kTrain + "--epochs 1 --set record.networks=[5]", {"--set: record.networks has 5", "from 0 to 0"}},
       {kTrain + "--set critic.head=iqn", {"critic.head", "qr"}},
   });
 }
@@ -120,6 +123,8 @@ TEST(BadInput, Files) {
   write_file_atomically(program.folder() / "seed.toml",
                         std::string("[run]\nseed = 9007199254740993\n"));
   write_file_atomically(program.folder() / "broken.toml", std::string("[train\n"));
+  write_file_atomically(program.folder() / "bare.toml", std::string("task = \"GridChaos-v0\"\n"));
+  write_file_atomically(program.folder() / "empty.toml", std::string("[train]\n[nework]\n"));
   expect_refusals(
       {
           {kTrain + "--config nowhere.toml", {"cannot read nowhere.toml", "No such file"}},
@@ -128,6 +133,8 @@ TEST(BadInput, Files) {
           {kTrain + "--config seed.toml --epochs 1",
            {"seed.toml:2: run.seed = 9007199254740992", "from 0 to 9007199254740991"}},
           {kTrain + "--config broken.toml", {"broken.toml:1"}},
+          {"train --config bare.toml", {"bare.toml:1: unknown key 'task'", "run.task", "[run]"}},
+          {kTrain + "--config empty.toml", {"empty.toml:2: unknown table 'nework'", "network?"}},
           {kTrain + "--config /dev/zero", {"larger than"}},
       },
       program);

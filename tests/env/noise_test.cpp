@@ -209,6 +209,24 @@ TEST(Noise, RestoredStateContinuesToTheBit) {
   }
 }
 
+TEST(Noise, SaysWhichOptionDoesNotFitWhetherInUseOrNot) {
+  const auto refusal = [](std::unique_ptr<Env> env, const OptionValues& options) {
+    try {
+      with_noise(std::move(env), options);
+    } catch (const OptionError& error) {
+      return error.key() + " | " + error.what();
+    }
+    return std::string("none");
+  };
+  const auto height = noise({{"coordinate", std::string("height")}});
+  EXPECT_EQ(refusal(quiet_grid(), height),
+            "noise.coordinate | noise.coordinate = \"height\": must be a state coordinate of the "
+            "task: x, y");
+  EXPECT_EQ(refusal(std::make_unique<Echo>(), height),
+            "noise.coordinate | noise.coordinate = \"height\": this task has no state coordinates; "
+            "must be \"\"");
+}
+
 TEST(Noise, RefusesOptionsThatDoNotFit) {
   const std::pair<std::string, OptionValue> on = {"transition", true};
   const std::pair<std::string, OptionValue> along_x = {"coordinate", std::string("x")};

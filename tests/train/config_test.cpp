@@ -187,8 +187,21 @@ TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
             "--set: train.batch = 1.5: must be a whole number from 1 to 65536");
   EXPECT_EQ(refusal("train.discount=nan"),
             "--set: train.discount = nan: must be a number from 0 to 1");
-  EXPECT_EQ(refusal("train.batch=many"), "--set: train.batch = \"many\": must be a number");
-  EXPECT_EQ(refusal("network.hidden=64"), "--set: network.hidden = 64: must be a list of numbers");
+  EXPECT_EQ(refusal("train.batch=many"),
+            "--set: train.batch = \"many\": must be a whole number from 1 to 65536");
+  EXPECT_EQ(refusal("td3.penalty=abc"),
+            "--set: td3.penalty = \"abc\": must be a number from 0 to 1000000");
+  EXPECT_EQ(
+      refusal("network.hidden=64"),
+      "--set: network.hidden = 64: must be a list of at least one number, each a whole number "
+      "from 1 to 4096");
+  EXPECT_EQ(refusal("task.noise=quiet"),
+            "--set: task.noise = \"quiet\": must be a list of 4 numbers, each a number from 0 to "
+            "1000000");
+  EXPECT_EQ(refusal("noise.edges=0"),
+            "--set: noise.edges = 0: must be a list of at least one number");
+  EXPECT_EQ(refusal("explore.gradient=1"),
+            "--set: explore.gradient = 1: must be one of unit, raw, full");
   EXPECT_EQ(
       refusal("explore.gradient=ful"),
       "--set: explore.gradient = \"ful\": must be one of unit, raw, full (did you mean full?)");
@@ -214,6 +227,38 @@ TEST(Config, KeysThatCannotBeTrainedWithTogetherAreRefused) {
             std::string::npos);
   EXPECT_NE(refusal("train.warmup_steps=10").find("train.batch = 256: must be at most"),
             std::string::npos);
+}
+
+TEST(Config, WhatTheEnvironmentRefusesNamesItsKeyAndPlace) {
+  EXPECT_EQ(refusal("noise.coordinate=z"),
+            "--set: noise.coordinate = \"z\": must be a state coordinate of the task: x, y");
+  EXPECT_EQ(complaint([] {
+              resolve({"noise.coordinate=x", "noise.edges=[1,0]"});
+            }),
+            "--set: noise.edges = [1, 0]: must be in ascending order");
+  EXPECT_EQ(
+      complaint([] {
+        resolve({"noise.coordinate=x", "noise.edges=[0,1]"});
+      }),
+      "noise.factors = [1, 1]: must be a list of 3 numbers, one more than noise.edges = [0, 1]");
+  EXPECT_EQ(
+      refusal("task.start=[0,11]"),
+      "--set: task.start = [0, 11]: must lie in the square, from -10 to 10 (task.half_width = "
+      "10)");
+  EXPECT_EQ(refusal("task.half_width=5"),
+            "task.goal = [9, 9]: must lie in the square, from -5 to 5 (task.half_width = 5)");
+}
+
+TEST(Config, NetworksAreKeptOfEpochsThatThereAre) {
+  EXPECT_EQ(complaint([] {
+              resolve({"train.epochs=5", "record.networks=[0,5]"});
+            }),
+            "--set: record.networks has 5; must be epochs from 0 to 4 (train.epochs = 5)");
+  EXPECT_NO_THROW(resolve({"train.epochs=5", "record.networks=[0,4]"}));
+  // a run that is there can still be read
+  Config config = resolve({"train.epochs=5"});
+  config.record.set("networks", std::vector<double>{7});
+  EXPECT_NO_THROW(restore_config(parse_toml(to_toml(config, "0.0.0", "ovde"), "config.toml")));
 }
 
 // A task registered for these tests, with that many action dimensions.
@@ -305,7 +350,17 @@ TEST(Config, FilesAreComplainedAboutByLine) {
   EXPECT_NE(refusal_of("[train]\nbatch = 1\nbath = 3\n")
                 .find("my.toml:3: unknown key 'train.bath' (did you mean train.batch?)"),
             std::string::npos);
-  EXPECT_NE(refusal_of("batch = 3\n").find("my.toml:1: unknown key 'batch'"), std::string::npos);
+  EXPECT_NE(refusal_of("batch = 3\n")
+                .find("my.toml:1: unknown key 'batch' (did you mean train.batch, in a file batch "
+                      "below [train]?); tables are run, task"),
+            std::string::npos);
+  EXPECT_NE(refusal_of("bacth = 3\n").find("my.toml:1: unknown key 'bacth'"), std::string::npos);
+  EXPECT_NE(refusal_of("[train]\nbatch = 1\n[nework]\n")
+                .find("my.toml:3: unknown table 'nework' (did you mean network?); tables are run"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of("[network]\n# hidden = [8]\n"), "no InputError");
+  EXPECT_NE(refusal_of("[network]\n\"\" = false\n").find("my.toml:2: unknown key 'network.'"),
+            std::string::npos);
   EXPECT_EQ(refusal_of("[train]\nbatch = \n").substr(0, 10), "my.toml:2:");
   EXPECT_EQ(refusal_of("[train]\nbatch = 1\nbatch = 2\n").substr(0, 10), "my.toml:3:");
   EXPECT_EQ(refusal_of("[train.more]\nbatch = 1\n"),
@@ -362,12 +417,12 @@ TEST(Config, TheDeepestFileIsReadAndRefusedByItsMeaning) {
 TEST(Config, AResolvedFileGivesTheSameConfigAgain) {
   const std::vector<std::string> assignments = {
       "run.seed=9007199254740991", "task.noise=[0.1,1e-300,0.30000000000000004,0]",
-      "explore.gradient=full",     "train.learning_rate=0.0001234567890123",
-      "network.hidden=[17]",       "noise.coordinate=\\quote\"d"};
+      "explore.gradient=full", "train.learning_rate=0.0001234567890123", "network.hidden=[17]"};
   for (const char* algorithm : {"sac", "ovde_q"}) {
-    const Config config = resolve(assignments, algorithm, "GridChaos-v0:g");
+    Config config = resolve(assignments, algorithm, "GridChaos-v0:g");
+    config.noise.set("coordinate", std::string("\\quote\"d"));  // which no task has
     const std::string text = to_toml(config, "0.0.0", "ovde train 'with\nodd \xff bytes'");
-    EXPECT_TRUE(config == resolve_config(parse_toml(text, "config.toml"))) << text;
+    EXPECT_TRUE(config == restore_config(parse_toml(text, "config.toml"))) << text;
   }
   EXPECT_FALSE(resolve({}) == resolve({"explore.alpha=0.1"}));
   EXPECT_FALSE(resolve({}) == resolve({"run.seed=1"}));
@@ -385,6 +440,7 @@ std::size_t longest_line(std::string_view text) {
 
 TEST(Config, ALongListAndALongCommandCanBeReadBack) {
   std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
+  settings.push_back({"train.epochs", 5000.0, "--set"});
   std::vector<double> epochs, edges;
   for (int i = 0; i < 5000; ++i) {
     epochs.push_back(i);
@@ -403,9 +459,9 @@ TEST(Config, ALongListAndALongCommandCanBeReadBack) {
 TEST(Config, OnlyAListThatDoesNotFitInALineIsWrittenOverSeveral) {
   std::vector<double> list(1000, 10);
   const auto text_with = [&] {
-    std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
-    settings.push_back({"record.networks", list, "--set"});
-    return to_toml(resolve_config(settings), "0.0.0", "ovde train");
+    Config config = resolve_config(run_of("GridChaos-v0", "sac"));
+    config.record.set("networks", list);
+    return to_toml(config, "0.0.0", "ovde train");
   };
   list.resize(3);
   const std::string three = text_with();

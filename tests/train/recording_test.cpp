@@ -123,7 +123,7 @@ TEST(Recording, NetworksOfAnotherRunAreRefused) {
 
 TEST(Recording, AskedForEpochsAreKept) {
   const TemporaryFolder folder;
-  train_in(folder.path(), small_config({{"record.networks", std::vector<double>{1, 3, 99}, ""}}));
+  train_in(folder.path(), small_config({{"record.networks", std::vector<double>{1, 3}, ""}}));
   EXPECT_EQ(recorded_epochs(folder.path()), (std::vector<int>{1, 3}));
 }
 

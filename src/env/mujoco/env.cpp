@@ -22,7 +22,7 @@ Box control_box(const mjModel& m) {
 
 // State coordinates by name: a joint's own name is its position, "<joint>_velocity" its velocity. A
 // free joint gives the place of its body: "<joint>_x", "_y", "_z".
-std::map<std::string, const double*> coordinates(const Simulation& s) {
+std::map<std::string, const double*> named_coordinates(const Simulation& s) {
   const mjModel& m = s.model();
   std::map<std::string, const double*> all;
   for (int i = 0; i < m.njnt; ++i) {
@@ -46,7 +46,7 @@ class MujocoEnv final : public Env {
       : task_(task),
         simulation_(task.model, task.frame_skip),
         action_space_(control_box(simulation_.model())),
-        coordinates_(coordinates(simulation_)),
+        coordinates_(named_coordinates(simulation_)),
         action_(action_space_.low.size()),
         position_push_(simulation_.v().size()),
         velocity_push_(simulation_.v().size()) {
@@ -103,6 +103,11 @@ class MujocoEnv final : public Env {
   std::optional<double> coordinate(const std::string& name) const override {
     const auto found = coordinates_.find(name);
     return found == coordinates_.end() ? std::nullopt : std::optional(*found->second);
+  }
+  std::vector<std::string> coordinates() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : coordinates_) names.push_back(name);
+    return names;
   }
 
   std::optional<Bytes> save() const override {
