@@ -63,12 +63,12 @@ struct ReplayCommand {
 };
 
 struct BenchCommand {
-  std::string what;  // update, act, env, checkpoint
+  std::string what;  // update, act, train, env, checkpoint
   std::string task;
   std::string algorithm;  // empty: the one that `what` is about
   int threads = 0;        // 0: all cores
-  int population = 1;
-  std::vector<std::string> set;  // of update and act
+  std::optional<int> population;
+  std::vector<std::string> set;  // of update, act and train
   std::string device = "cpu";
   bool json = false;
 };

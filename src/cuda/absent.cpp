@@ -1,12 +1,10 @@
-// What a build without a CUDA toolkit says of GPUs.
+// What a build without CUDA code says of GPUs.
 #include <ovde/error.h>
 #include "cuda/population.h"
 
 namespace ovde {
 
-std::string why_no_gpu() {
-  return "this build has no CUDA code (no CUDA toolkit was found when it was configured)";
-}
+std::string why_no_gpu() { return "this build has no CUDA code"; }
 
 std::string gpu_name() { throw Error(why_no_gpu()); }
 

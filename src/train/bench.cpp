@@ -129,7 +129,15 @@ void bench_act(const BenchRequest& request) {
   agent->use(&team);
 
   Timer behaviour([&] { agent->explore(observation, false, action); });
-  Timer policy([&] { agent->explore(observation, true, action); });
+  // of a policy that draws nothing, the plain behaviour would be the warm-up's random action
+  const bool draws = options.algorithm.policy == PolicyKind::gaussian;
+  Timer policy([&] {
+    if (draws) {
+      agent->explore(observation, true, action);
+    } else {
+      agent->act(observation, action);
+    }
+  });
   run_interleaved({&behaviour, &policy});
 
   const double ratio = behaviour.seconds() / policy.seconds();

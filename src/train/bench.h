@@ -11,18 +11,19 @@ namespace ovde {
 
 struct BenchRequest {
   std::string task;  // whose sizes to use; empty: those of HalfCheetah (17 observations, 6 actions)
-  std::string algorithm;
+  std::string algorithm;  // of train, empty: all of them
   int threads = 1;
-  int population = 1;
-  std::vector<Setting> settings;  // of update and act, beside task and algorithm
+  int population = 1;             // of update, and of act on a GPU
+  std::vector<Setting> settings;  // of update, act and train, beside task and algorithm
   MakePopulation gpu = {};        // of update and act; empty: on the CPU
   bool json = false;
 };
 
 void bench_update(const BenchRequest& request);
+// The behaviour policy's action beside the policy's own, which is drawn where the policy draws.
 void bench_act(const BenchRequest& request);
 
-// Whole epochs of every algorithm on one task (GridChaos-v0), relative to SAC.
+// Whole epochs of one algorithm, or of every one, on one task (GridChaos-v0), relative to SAC.
 void bench_train(const BenchRequest& request);
 
 // The environment on one thread and on all of them, and the physics engine alone beside it.

@@ -1,4 +1,4 @@
-// Whole training, epoch by epoch: every algorithm on the same task, relative to SAC.
+// Whole training, epoch by epoch: algorithms on the same task, relative to SAC.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "math/team.h"
 #include "train/agent_run.h"
 #include "train/bench.h"
+#include "train/bench_agents.h"
 #include "train/json.h"
 
 namespace ovde {
@@ -32,9 +33,11 @@ void bench_train(const BenchRequest& request) {
   const std::string task = request.task.empty() ? "GridChaos-v0" : request.task;
   std::vector<Runner> runners;
   for (const Algorithm& algorithm : algorithms()) {
-    const Config config =
-        resolve_config({{"run.task", task, "bench"}, {"run.algorithm", algorithm.name, "bench"}});
-    runners.push_back({algorithm.name, std::make_unique<AgentRun>(config, 0), {}});
+    const bool asked = request.algorithm.empty() || request.algorithm == algorithm.name;
+    if (!asked && algorithm.name != "sac") continue;
+    BenchRequest one = request;
+    one.algorithm = algorithm.name;
+    runners.push_back({algorithm.name, std::make_unique<AgentRun>(bench_config(one), 0), {}});
   }
 
   // the algorithms take turns, so that a slow moment of the machine hits them alike
@@ -52,6 +55,7 @@ void bench_train(const BenchRequest& request) {
   // each epoch against SAC's of the same turn
   const std::vector<double>& sac = runners.front().seconds;
   for (const Runner& runner : runners) {
+    if (!request.algorithm.empty() && runner.algorithm != request.algorithm) continue;
     std::vector<double> ratios;
     for (std::size_t i = 0; i < sac.size(); ++i) ratios.push_back(runner.seconds[i] / sac[i]);
     const double seconds = median(runner.seconds), ratio = median(ratios);
