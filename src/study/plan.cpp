@@ -18,21 +18,6 @@ namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
 
-// Letters, digits and "._-" stay; everything else becomes one dash: "OVDE(m)" -> "OVDE-m".
-std::string folder_name(const std::string& name) {
-  std::string out;
-  for (const char c : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
-    if (plain) {
-      out += c;
-    } else if (!out.empty() && out.back() != '-') {
-      out += '-';
-    }
-  }
-  while (!out.empty() && out.back() == '-') out.pop_back();
-  return out;
-}
-
 bool available(const PlanColumn& column) {
   return !column.optional || std::ranges::any_of(algorithms(), [&](const Algorithm& a) {
     return a.name == column.algorithm;
@@ -86,6 +71,22 @@ bool same_runs(const Cell& a, const Cell& b) {
 }
 
 }  // namespace
+
+// Letters, digits and "._-" stay; everything else becomes one dash: "OVDE(m)" -> "OVDE-m".
+std::string folder_name(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
+    if (plain) {
+      out += c;
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  const bool says_nothing = out.find_first_not_of(".-") == std::string::npos;
+  return says_nothing ? "" : out;
+}
 
 std::vector<Cell> expand(const Plan& plan) {
   std::vector<Cell> cells;

@@ -126,6 +126,10 @@ struct Cell {
 Plan parse_plan(const std::string& text, const std::string& file_name);
 Plan read_plan(const std::filesystem::path& file);
 
+// What a row or a column of this name is called on the disk; "" where the name leaves nothing that
+// a folder could be called.
+std::string folder_name(const std::string& name);
+
 // The cells in order of rows, then columns.
 std::vector<Cell> expand(const Plan& plan);
 

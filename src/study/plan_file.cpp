@@ -22,6 +22,9 @@ const Words kMeasures = {"score", "frg", "runtime"};
 const Words kPaperMeasures = {"score", "frg", "runtime", "p_value"};
 const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "example"};
 
+// What a study's folder holds beside its rows.
+const Words kStudyFiles = {"lock", "smoke.txt", "report.html", "tables", "figures"};
+
 template <typename Named>
 Words names_of(const std::vector<Named>& list) {
   Words out;
@@ -222,6 +225,7 @@ class PlanFile {
   void add_varied(const toml::table& entry, const char* what, const Axis& axis,
                   std::vector<Axis>& to) const {
     const auto add = [&](Axis each) {
+      check_name(entry, what, each.name);
       refuse_second(entry, what, each.name, names_of(to));
       to.push_back(std::move(each));
     };
@@ -265,6 +269,24 @@ class PlanFile {
     Words out = names_of(plan_.rows);
     for (const Group& group : plan_.groups) out.push_back(group.name);
     return out;
+  }
+
+  // The name is that of a folder as well, beside what else a study's folder holds.
+  void check_name(const toml::table& entry, const std::string& what,
+                  const std::string& name) const {
+    constexpr std::size_t kLongest = 200;
+    const std::string folder = folder_name(name);
+    if (folder.empty() || name.size() > kLongest) {
+      in_.refuse(entry, fmt::format(
+                            "the name '{}' of a {} must have an ASCII letter or digit, and at most "
+                            "{} characters",
+                            name, what, kLongest));
+    }
+    if (what == "row" && std::ranges::find(kStudyFiles, folder) != kStudyFiles.end()) {
+      in_.refuse(entry, fmt::format("a row cannot be named '{}': the study's folder has {} of its "
+                                    "own",
+                                    name, folder));
+    }
   }
 
   void refuse_second(const toml::table& entry, const char* what, const std::string& name,
