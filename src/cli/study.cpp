@@ -94,10 +94,14 @@ void print(const Report& report) {
   fmt::print("report: {}\n", report.page.string());
 }
 
+// One that only shows an example needs no runs.
+void check_study_folder(const Plan& plan, const fs::path& out) {
+  std::error_code ignored;
+  if (plan.rows.empty() || fs::is_directory(out, ignored)) return;
+  throw InputError(fmt::format("{} is not a folder; ovde study run makes it", out.string()));
+}
+
 void report(const Plan& plan, const fs::path& out) {
-  if (!plan.rows.empty() && !fs::is_directory(out)) {
-    throw InputError(fmt::format("{} is not a folder; ovde study run makes it", out.string()));
-  }
   const StudyResults results = read_results(plan, out);
   for (const std::string& note : results.notes) fmt::print("not counted: {}\n", note);
   print(write_report(results, out));
@@ -117,6 +121,7 @@ void run(const StudyCommand& command) {
   if (smoke) plan = smoke_plan(std::move(plan));
 
   if (command.what == "run") return run_plan(command, plan, out);
+  check_study_folder(plan, out);
   if (command.what == "report") return report(plan, out);
   show_status(plan, out);
 }

@@ -32,7 +32,8 @@ class Inspection {
   }
 
   Report write() {
-    make_folders();
+    for (const fs::path& folder : {request_.out, request_.out / "tables", request_.out / "figures"})
+      make_folder(folder);
     const Config& config = run_.config();
     const std::string title =
         fmt::format("How {} explored {}, seed {}", config.algorithm, config.task, config.seed);
@@ -78,17 +79,6 @@ class Inspection {
       }
     }
     return state;
-  }
-
-  void make_folders() const {
-    for (const char* name : {"tables", "figures"}) {
-      std::error_code error;
-      fs::create_directories(request_.out / name, error);
-      if (error) {
-        throw InputError(
-            fmt::format("cannot write to folder {}: {}", request_.out.string(), error.message()));
-      }
-    }
   }
 
   void add_visits() {

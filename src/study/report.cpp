@@ -29,8 +29,8 @@ class ReportWriter {
       : results_(results), study_(study) {}
 
   Report write() {
-    fs::create_directories(study_ / "tables");
-    fs::create_directories(study_ / "figures");
+    for (const fs::path& folder : {study_, study_ / "tables", study_ / "figures"})
+      make_folder(folder);
     const std::vector<Comparison> scores =
         results_.measures("score") ? compare(score_contests(results_)) : std::vector<Comparison>{};
     const std::vector<Comparison> goals =

@@ -17,6 +17,7 @@
 
 #include "study/results.h"
 #include "study/smoke.h"
+#include "train/files.h"
 #include "train/open_run.h"
 #include "train/progress_csv.h"
 #include "train/run_folder.h"
@@ -271,13 +272,8 @@ int default_jobs(std::span<const Job> jobs, int threads) {
 
 // A smoke run and a real one do not share a folder.
 void prepare_folder(const StudyRequest& request) {
-  std::error_code error;
-  const bool is_new = fs::create_directories(request.out, error);
-  if (error) {
-    throw InputError(
-        fmt::format("cannot write to folder {}: {}", request.out.string(), error.message()));
-  }
-  if (!is_new && is_smoke(request.out) && !request.smoke) {
+  make_folder(request.out);
+  if (is_smoke(request.out) && !request.smoke) {
     throw InputError(
         fmt::format("{} holds a smoke run; choose another --out, or continue with "
                     "--smoke",

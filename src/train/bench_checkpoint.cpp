@@ -14,6 +14,7 @@
 #include "train/agent_run.h"
 #include "train/bench.h"
 #include "train/checkpoint_store.h"
+#include "train/files.h"
 #include "train/json.h"
 
 namespace ovde {
@@ -36,6 +37,7 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string pattern = "ovde_bench_XXXXXX";
+    check_writable_folder(".");
     if (::mkdtemp(pattern.data()) == nullptr) throw Error("cannot make a folder here");
     path_ = pattern;
   }

@@ -5,6 +5,7 @@
 
 #include <ovde/policy.h>
 #include "train/run_folder.h"
+#include "train/run_status.h"
 #include "train/setup.h"
 
 namespace ovde {

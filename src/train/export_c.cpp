@@ -15,6 +15,7 @@
 #include "agent/ids/action_head.h"
 #include "train/files.h"
 #include "train/run_folder.h"
+#include "train/run_status.h"
 #include "train/version.h"
 
 namespace ovde {
@@ -234,6 +235,8 @@ ExportedPolicy export_c(const ExportRequest& request) {
     throw InputError(
         fmt::format("{} exists already; remove it, or choose another --out", request.out.string()));
   }
+  const fs::path beside = request.out.parent_path();
+  check_writable_folder(beside.empty() ? fs::path(".") : beside);
   const Config config = read_config(request.run);
   const StoredPolicy policy = read_policy(file);
   check_finite(file, policy);

@@ -29,6 +29,11 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
   return true;
 }
 
+[[noreturn]] void refuse_folder(const fs::path& folder, const std::string& why) {
+  throw InputError(
+      fmt::format("cannot write to folder {}: {}", folder.empty() ? "\"\"" : folder.string(), why));
+}
+
 }  // namespace
 
 Descriptor::Descriptor(const fs::path& path, int flags)
@@ -85,6 +90,17 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> byte
 
 void write_file_atomically(const fs::path& path, const std::string& text) {
   write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+void check_writable_folder(const fs::path& folder) {
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse_folder(folder, std::strerror(errno));
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) refuse_folder(folder, error.message());
+  check_writable_folder(folder);
 }
 
 // Some file systems cannot sync a folder, which costs no data.

@@ -22,6 +22,12 @@ void write_file_atomically(const std::filesystem::path& path, const std::string&
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> pieces);
 
+// InputError unless files can be made in `folder`, which exists.
+void check_writable_folder(const std::filesystem::path& folder);
+
+// The same for a folder that is made where it does not exist.
+void make_folder(const std::filesystem::path& folder);
+
 // Names made or removed in `folder` are on the disk when this returns.
 void sync_folder(const std::filesystem::path& folder);
 

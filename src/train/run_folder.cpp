@@ -56,6 +56,7 @@ bool holds_run(const fs::path& folder) {
 }  // namespace
 
 void check_new_run_folder(const fs::path& folder) {
+  if (folder.empty()) throw InputError("a run needs a folder with a name (--out)");
   if (holds_run(folder)) {
     throw InputError(
         fmt::format("folder {} already holds a run; choose another --out", folder.string()));
@@ -75,9 +76,7 @@ void check_new_run_folder(const fs::path& folder) {
 
 void ensure_new_run_folder(const fs::path& folder) {
   check_new_run_folder(folder);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) refuse_folder(folder, error.message());
+  make_folder(folder);
 }
 
 void check_run_folder(const fs::path& folder) {
@@ -94,17 +93,6 @@ void check_run_folder(const fs::path& folder) {
                                  (folder / *std::ranges::min_element(agents)).string()));
   }
   throw InputError(fmt::format("{} holds no run: it has no {}", folder.string(), kConfigFile));
-}
-
-fs::path finished_policy(const fs::path& folder) {
-  check_run_folder(folder);
-  const fs::path policy = folder / "policy.safetensors";
-  if (std::error_code ignored; !fs::exists(policy, ignored)) {
-    throw InputError(fmt::format(
-        "{} holds no policy yet: it has no {}, which a run writes at its end (ovde train --resume)",
-        folder.string(), policy.filename().string()));
-  }
-  return policy;
 }
 
 fs::path agent_folder(const fs::path& run, std::span<const std::uint64_t> seeds,

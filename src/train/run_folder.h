@@ -25,10 +25,6 @@ void ensure_new_run_folder(const std::filesystem::path& folder);
 // agents' folders.
 void check_run_folder(const std::filesystem::path& folder);
 
-// policy.safetensors of the run of one agent in `folder`. InputError where there is none, or where
-// the run has not come to its end.
-std::filesystem::path finished_policy(const std::filesystem::path& folder);
-
 // Where the agent of each seed writes: the run's own folder for one seed, seed_<n> inside it for
 // several.
 std::filesystem::path agent_folder(const std::filesystem::path& run,

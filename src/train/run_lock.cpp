@@ -27,9 +27,14 @@ struct flock whole_file() {
   return lock;
 }
 
+const fs::path& writable(const fs::path& run) {
+  check_writable_folder(run);
+  return run;
+}
+
 }  // namespace
 
-RunLock::RunLock(const fs::path& run) : file_(run / kFile, O_RDWR | O_CREAT) {
+RunLock::RunLock(const fs::path& run) : file_(writable(run) / kFile, O_RDWR | O_CREAT) {
   struct flock lock = whole_file();
   if (file_.valid() && ::fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) {
     const std::string pid = fmt::format("{}\n", ::getpid());

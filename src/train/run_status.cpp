@@ -9,6 +9,7 @@
 #include "train/run_folder.h"
 #include "train/run_lock.h"
 #include "train/run_log.h"
+#include "train/shell.h"
 
 namespace ovde {
 
@@ -24,10 +25,14 @@ bool is_run(const fs::path& folder) {
   return fs::exists(folder / "config.toml", ignored);
 }
 
-// The lock of a population is above its agents.
-bool is_alive(const fs::path& folder) {
+// What is locked and resumed: the population, where the run is one of its agents.
+fs::path whole_run(const fs::path& folder) {
   const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-  return RunLock::is_held(folder) || (holds_population(above) && RunLock::is_held(above));
+  return holds_population(above) ? above : folder;
+}
+
+bool is_alive(const fs::path& folder) {
+  return RunLock::is_held(folder) || RunLock::is_held(whole_run(folder));
 }
 
 void read_rows(RunStatus& status) {
@@ -101,6 +106,23 @@ std::vector<RunStatus> run_status(const fs::path& folder) {
   std::vector<RunStatus> all;
   for (const fs::path& path : found) all.push_back(status_of(path));
   return all;
+}
+
+fs::path finished_policy(const fs::path& folder) {
+  check_run_folder(folder);
+  const fs::path policy = folder / "policy.safetensors";
+  if (std::error_code ignored; fs::exists(policy, ignored)) return policy;
+
+  const RunStatus status = status_of(folder);
+  if (status.state == RunState::unreadable) throw InputError(status.message);
+  if (status.state == RunState::finished)
+    throw InputError(fmt::format("{} is gone", policy.string()));
+  throw InputError(fmt::format(
+      "{} holds no policy yet: it is at epoch {} of {}; {}", folder.string(), status.epochs_done,
+      status.epochs,
+      status.state == RunState::alive
+          ? "another process is training it"
+          : fmt::format("ovde train --resume {} goes on", shell_word(whole_run(folder).string()))));
 }
 
 }  // namespace ovde

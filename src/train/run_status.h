@@ -31,4 +31,8 @@ struct RunStatus {
 // The run in `folder`, or all the runs below it; InputError if there is no such folder.
 std::vector<RunStatus> run_status(const std::filesystem::path& folder);
 
+// policy.safetensors of the run of one agent in `folder`. InputError where there is none: one that
+// has not come to its end says how far it is and how it goes on.
+std::filesystem::path finished_policy(const std::filesystem::path& folder);
+
 }  // namespace ovde
