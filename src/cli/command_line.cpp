@@ -2,6 +2,7 @@
 #include "cli/command_line.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +12,9 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
+#include "train/seeds.h"
+#include "train/settings.h"
+#include "train/shell.h"
 #include "train/version.h"
 
 namespace ovde::cli {
@@ -42,30 +46,10 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
-// A word as a shell would need it, in ASCII: the command can be read, stored in a comment, and run
-// again.
-std::string shell_word(const std::string& word) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
-  if (std::ranges::all_of(word, [](char c) { return c >= ' ' && c <= '~' && c != '\''; }))
-    return "'" + word + "'";
-  std::string out = "$'";
-  for (const char c : word) {
-    if (c >= ' ' && c <= '~' && c != '\'' && c != '\\') {
-      out += c;
-    } else {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  return out + "'";
-}
-
+// In ASCII: the command can be read, stored in a comment, and run again.
 std::string shell_command(int argc, const char* const* argv) {
   std::string text = "ovde";
-  for (int i = 1; i < argc; ++i) text += " " + shell_word(argv[i]);
+  for (int i = 1; i < argc; ++i) text += " " + ascii_shell_word(argv[i]);
   return text;
 }
 
@@ -92,6 +76,7 @@ class Grammar {
     try {
       app_.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
+      if (app_.get_subcommands().empty() && !app_.remaining().empty()) refuse_leftovers();
       return PrintCommand{app_.help()};
     } catch (const CLI::CallForVersion& version) {
       return PrintCommand{std::string(version.what()) + "\n"};
@@ -197,7 +182,15 @@ class Grammar {
     command->add_option("--episodes", eval_.episodes, "episodes to play (10)")
         ->type_name("N")
         ->check(CLI::Range(1, kMostEpisodes));
-    command->add_option("--seed", eval_.seed, "the episodes' seed (0)")->type_name("S");
+    const Option seed{.name = "--seed",
+                      .standard = 0.0,
+                      .help = "the episodes' seed (0)",
+                      .low = 0,
+                      .high = double(kLargestSeed),
+                      .integer = true};
+    add_number(command, seed, [this](double x) {
+      eval_.seed = static_cast<std::uint64_t>(x);
+    })->type_name("S");
     command->add_flag("--json", eval_.json, "print one JSON object");
   }
 
@@ -251,12 +244,13 @@ class Grammar {
     CLI::App* command = add_command(
         "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ");
     command->add_option("FILE", replay_.file, "the recording, JSON (docs/tasks.md)")->required();
-    command
-        ->add_option("--tolerance", replay_.tolerance,
-                     "largest difference allowed (1e-10; 1e-6 suits a recording from another "
-                     "architecture)")
-        ->type_name("X")
-        ->check(CLI::NonNegativeNumber);
+    const Option tolerance{.name = "--tolerance",
+                           .standard = 1e-10,
+                           .help =
+                               "largest difference allowed (1e-10; 1e-6 suits a recording from "
+                               "another architecture)",
+                           .low = 0};
+    add_number(command, tolerance, [this](double x) { replay_.tolerance = x; })->type_name("X");
   }
 
   void add_bench() {
@@ -266,7 +260,9 @@ class Grammar {
         ->required();
     command->add_option("--task", bench_.task, "this task, or its sizes (HalfCheetah)")
         ->type_name("ID");
-    command->add_option("--algo", bench_.algorithm, "algorithm (update: dsac, act: ovde_g)")
+    command
+        ->add_option("--algo", bench_.algorithm,
+                     "algorithm (update: dsac, act: ovde_g, train: all)")
         ->type_name("NAME");
     add_threads(command, bench_.threads);
     command->add_option("--population", bench_.population, "agents at once (1)")
@@ -297,6 +293,17 @@ class Grammar {
         "Examples:\n"
         "  ovde study run configs/paper/table1.toml --smoke --out runs/try\n"
         "  ovde study report configs/paper/table1.toml --out runs/try");
+  }
+
+  // A number that is read and refused as those of the configuration are.
+  static CLI::Option* add_number(CLI::App* command, const Option& option,
+                                 std::function<void(double)> set) {
+    const auto read = [option, set](const std::string& text) {
+      const OptionValue value = parse_value(text);
+      check_option(option, value, "");
+      set(std::get<double>(value));
+    };
+    return command->add_option_function<std::string>(option.name, read, option.help);
   }
 
   static void add_threads(CLI::App* command, int& threads) {

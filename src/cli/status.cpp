@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.h"
 #include "train/run_status.h"
@@ -76,11 +77,17 @@ void print_table(const std::vector<Line>& lines) {
 
 void run(const StatusCommand& command) {
   std::vector<RunStatus> runs;
+  std::vector<std::string> others;  // why they are no runs
   for (const std::string& folder : command.folders) {
-    const auto found = run_status(folder);
-    runs.insert(runs.end(), found.begin(), found.end());
+    try {
+      const auto found = run_status(folder);
+      runs.insert(runs.end(), found.begin(), found.end());
+      if (found.empty()) others.push_back("there is no run in " + folder);
+    } catch (const InputError& error) {
+      others.push_back(error.what());
+    }
   }
-  if (runs.empty()) throw InputError("there is no run in " + command.folders.front());
+  if (runs.empty()) throw InputError(fmt::format("{}", fmt::join(others, "; ")));
   std::vector<Line> lines = {
       {"run", "task", "algorithm", "state", "epoch", "return", "steps/s", "time left"}};
   for (const RunStatus& run : runs) lines.push_back(line_of(run));
@@ -89,6 +96,7 @@ void run(const StatusCommand& command) {
   for (const RunStatus& run : runs) {
     if (!run.message.empty()) fmt::print("{}: {}\n", run.folder.string(), run.message);
   }
+  for (const std::string& words : others) fmt::print("{}\n", words);
 }
 
 }  // namespace ovde::cli

@@ -1,5 +1,4 @@
 // ovde train: from what was typed to a request for the trainer.
-#include <charconv>
 #include <filesystem>
 #include <vector>
 
@@ -11,30 +10,22 @@
 #include "train/progress.h"
 #include "train/run_folder.h"
 #include "train/seeds.h"
+#include "train/shell.h"
 #include "train/trainer.h"
 
 namespace ovde::cli {
 
 namespace {
 
-// "0-9": the seeds of a population, from the first to the last.
+// "3", or "0-9": the seeds of a population, from the first to the last.
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
-  std::uint64_t first = 0, last = 0;
-  const char* end = text.data() + text.size();
-  const auto [dash, bad_first] = std::from_chars(text.data(), end, first);
-  bool valid = bad_first == std::errc() && dash != end && *dash == '-';
-  if (valid) {
-    const auto [stop, bad_last] = std::from_chars(dash + 1, end, last);
-    valid = bad_last == std::errc() && stop == end && first <= last && last <= kLargestSeed;
+  std::vector<std::uint64_t> seeds = seed_range(text);
+  if (seeds.empty()) {
+    throw InputError(fmt::format(
+        "--seeds {}: must be a seed, or a range A-B with A <= B such as 0-9, of at most {} seeds "
+        "from 0 to {}",
+        text, kMostSeeds, kLargestSeed));
   }
-  if (!valid)
-    throw InputError(
-        fmt::format("--seeds {}: must be two whole numbers A-B with A <= B, such as 0-9", text));
-  if (last - first >= kMostSeeds) {
-    throw InputError(fmt::format("--seeds {}: must be at most {} seeds", text, kMostSeeds));
-  }
-  std::vector<std::uint64_t> seeds;
-  for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
   return seeds;
 }
 
@@ -47,15 +38,19 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
   if (command.seed) settings.push_back({"run.seed", parse_value(*command.seed), "--seed"});
   if (command.epochs)
     settings.push_back({"train.epochs", parse_value(*command.epochs), "--epochs"});
-  for (const std::string& assignment : command.set)
+  for (const std::string& assignment : command.set) {
     settings.push_back(parse_assignment(assignment, "--set"));
+    if (command.seeds && settings.back().key == "run.seed")
+      throw InputError(
+          fmt::format("--set {} and --seeds {} exclude each other", assignment, *command.seeds));
+  }
   return settings;
 }
 
 void check_finished(bool finished, const std::filesystem::path& folder) {
   if (finished) return;
-  throw Interrupted(
-      fmt::format("interrupted; the state is saved: ovde train --resume {}", folder.string()));
+  throw Interrupted(fmt::format("interrupted; the state is saved: ovde train --resume {}",
+                                shell_word(folder.string())));
 }
 
 void resume_run(const TrainCommand& command) {

@@ -1,8 +1,12 @@
 #include "env/replay.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -106,7 +110,13 @@ ReplayResult replay_json(const Json& file) {
     result.arch = member(file, "arch", Json::value_t::string).get<std::string>();
   const Task& task = find_task(result.task);
   const auto env = task.make(OptionValues(task.options));
-  for (const Json& rollout : array(file, "rollouts")) replay_rollout(*env, rollout, result);
+  for (const Json& rollout : array(file, "rollouts")) {
+    try {
+      replay_rollout(*env, rollout, result);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("rollouts[{}]: {}", result.rollouts, error.what()));
+    }
+  }
   if (result.steps == 0) throw InputError("the file holds no steps");
   return result;
 }
@@ -118,12 +128,20 @@ bool ReplayResult::within(double tolerance) const {
 }
 
 ReplayResult replay(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw InputError(fmt::format("cannot read {}", path));
-  const Json file = Json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (file.is_discarded()) throw InputError(fmt::format("{} is not valid JSON", path));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw InputError(fmt::format("cannot read {}: is a folder", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  const std::string text(std::istreambuf_iterator<char>(in), {});
   try {
-    return replay_json(file);
+    return replay_json(Json::parse(text));
+  } catch (const Json::parse_error& error) {
+    // the byte after the last one that could be understood
+    const std::string_view before = std::string_view(text).substr(0, error.byte);
+    const auto line =
+        1 + std::ranges::count(before.substr(0, before.size() - !before.empty()), '\n');
+    throw InputError(fmt::format("{}:{}: not valid JSON (byte {})", path, line, error.byte));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", path, error.what()));
   }

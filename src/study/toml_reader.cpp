@@ -1,7 +1,6 @@
 #include "study/toml_reader.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,26 +16,6 @@ namespace {
 std::string suggestion(const std::string& word, const Words& valid) {
   const std::string near = nearest(word, valid);
   return near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near);
-}
-
-// The whole of `text` as a number from 0.
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-// "3" or "0-9"; empty if it is neither
-std::vector<std::uint64_t> seed_range(std::string_view text) {
-  const auto dash = text.find('-');
-  const auto first = whole_number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : whole_number(text.substr(dash + 1));
-  if (!first || !last || *last < *first || *last > kLargestSeed || *last - *first >= kMostSeeds)
-    return {};
-  std::vector<std::uint64_t> out;
-  for (std::uint64_t seed = *first; seed <= *last; ++seed) out.push_back(seed);
-  return out;
 }
 
 // A list of different whole numbers; empty if it is not
@@ -151,9 +130,10 @@ std::vector<std::uint64_t> TomlReader::seeds(const toml::table& table,
   if (const auto range = text_of(*node)) out = seed_range(*range);
   if (const auto* list = node->as_array()) out = seed_list(*list);
   if (out.empty())
-    refuse(*node, fmt::format("{} must be \"A-B\" or a list of different whole numbers from 0 to "
-                              "{}, at most {} of them",
-                              key, kLargestSeed, kMostSeeds));
+    refuse(*node,
+           fmt::format("{} must be \"A-B\", \"A\" or a list of different whole numbers from 0 to "
+                       "{}, at most {} of them",
+                       key, kLargestSeed, kMostSeeds));
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <thread>
 
+#include <ovde/error.h>
 #include <ovde/train.h>
 #include "train/run_folder.h"
 #include "train/trainer.h"
@@ -26,8 +27,11 @@ class Collect final : public ProgressSink {
 std::vector<TrainingResult> train(const Training& training) {
   std::vector<Setting> settings = {{"run.task", training.task, "task"},
                                    {"run.algorithm", training.algorithm, "algorithm"}};
-  for (const std::string& text : training.settings)
+  for (const std::string& text : training.settings) {
     settings.push_back(parse_assignment(text, "settings"));
+    if (settings.back().key == "run.seed")
+      throw InputError("settings: run.seed is not one of them: Training::seeds has the seeds");
+  }
 
   TrainRequest request;
   request.config = resolve_config(settings);

@@ -1,6 +1,8 @@
 #include "train/seeds.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,6 +10,29 @@
 #include <ovde/error.h>
 
 namespace ovde {
+
+namespace {
+
+// The whole of `text` as a number from 0.
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> seed_range(std::string_view text) {
+  const auto dash = text.find('-');
+  const auto first = whole_number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : whole_number(text.substr(dash + 1));
+  if (!first || !last || *last < *first || *last > kLargestSeed || *last - *first >= kMostSeeds)
+    return {};
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t seed = *first; seed <= *last; ++seed) out.push_back(seed);
+  return out;
+}
 
 void check_seeds(std::span<const std::uint64_t> seeds) {
   if (seeds.empty() || seeds.size() > kMostSeeds)

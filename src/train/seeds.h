@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <vector>
 
 namespace ovde {
 
@@ -11,6 +13,9 @@ namespace ovde {
 // double.
 constexpr std::uint64_t kLargestSeed = (std::uint64_t{1} << 53) - 1;
 constexpr std::size_t kMostSeeds = 10'000;
+
+// The seeds that "3" or "0-9" means; none if it is neither, or if these cannot be seeds.
+std::vector<std::uint64_t> seed_range(std::string_view text);
 
 // InputError unless these can be the seeds of a run: some, not too many, each once.
 void check_seeds(std::span<const std::uint64_t> seeds);

@@ -37,6 +37,7 @@ TEST(BadInput, Commands) {
   expect_refusals({
       {"", {"no command given", "list, train, eval"}},
       {"trian", {"unknown command 'trian'", "did you mean train?", "list, train, eval"}},
+      {"tarin --help", {"unknown command 'tarin'", "did you mean train?"}},
       {"--verson", {"unknown option '--verson'", "did you mean --version?"}},
       {"train --tsk x", {"unknown option '--tsk'", "did you mean --task?", "--seeds"}},
       {"train GridChaos-v0", {"'GridChaos-v0' was not expected", "ovde train --help"}},
@@ -45,6 +46,12 @@ TEST(BadInput, Commands) {
       {"bench", {"required"}},
       {"bench updat", {"did you mean update?", "act"}},
       {"bench update --population 0", {"--population", "1 to 10000"}},
+      {"bench act --population 8", {"--population goes with bench update, and with bench act"}},
+      {"bench train --population 8", {"--population goes with bench update"}},
+      {"bench env --population 1", {"--population goes with bench update"}},
+      {"bench checkpoint --population 2", {"--population goes with bench update"}},
+      {"bench env --algo sac", {"--algo does not go with bench env"}},
+      {"bench train --algo dsca", {"did you mean dsac?"}},
   });
 }
 
@@ -58,7 +65,8 @@ TEST(BadInput, TasksAlgorithmsAndDevices) {
       {"train --task GridChaos-v0 --algo ovd_g", {"--algo", "did you mean ovde_g?", "sac, dsac"}},
       {"bench update --algo dsca", {"did you mean dsac?"}},
       {"bench update --algo sac --set critic.head=iqn", {"critic.head", "sac has one value"}},
-      {"bench env --set critic.head=iqn", {"--set goes with bench update and bench act"}},
+      {"bench env --set critic.head=iqn",
+       {"--set goes with bench update, bench act and bench train"}},
       {"train --task GridChaos-v0 --algo ids --set ids.bins=40",
        {"--set: ids.bins = 40", "1600 actions", "ids.bins = 31 would fit"}},
       {"bench act --task Grid", {"unknown task 'Grid'"}},
@@ -89,7 +97,8 @@ TEST(BadInput, SeedsAndEpochs) {
       {kTrain + "--seed 1.5", {"--seed", "a whole number from 0"}},
       {kTrain + "--seed", {"--seed"}},
       {kTrain + "--seed 1 --seeds 0-3", {"--seed excludes --seeds"}},
-      {kTrain + "--seeds 3", {"--seeds 3", "such as 0-9"}},
+      {kTrain + "--seeds 3-", {"--seeds 3-", "such as 0-9"}},
+      {kTrain + "--seeds 0-1 --set run.seed=5", {"--set run.seed=5 and --seeds 0-1 exclude"}},
       {kTrain + "--seeds 5-2", {"A <= B"}},
       {kTrain + "--seeds 0-99999999", {"at most 10000"}},
       {kTrain + "--seeds 0-18446744073709551615", {"--seeds"}},
@@ -111,7 +120,8 @@ TEST(BadInput, Keys) {
        {"--set: noise.coordinate = \"zz\"", "x, y"}},
       {kTrain + "--set noise.coordinate=zz", {"--set: noise.coordinate = \"zz\"", "x, y"}},
       {kTrain + "--set task.goal=[0,-10.5]", {"--set: task.goal = [0, -10.5]", "from -10 to 10"}},
-      {kTrain + "--epochs 1 --set record.networks=[5]", {"--set: record.networks has 5", "from 0 to 0"}},
+      {kTrain + "--epochs 1 --set record.networks=[5]",
+       {"--set: record.networks has 5", "from 0 to 0"}},
       {kTrain + "--set critic.head=iqn", {"critic.head", "qr"}},
   });
 }
@@ -174,14 +184,71 @@ TEST(BadInput, Folders) {
           {kTrain + "--out file", {"cannot write to folder file"}},
           {kTrain + "--out file/run", {"cannot write to folder file/run"}},
           {kTrain + "--out /proc/ovde", {"cannot write to folder /proc/ovde"}},
+          {kTrain + "--out ''", {"a run needs a folder with a name (--out)"}},
           {"eval nowhere", {"nowhere is not a folder"}},
           {"eval .", {"no run"}},
           {"eval many", {"name the folder of one", "many/seed_0"}},
           {"eval single", {"config.toml:1"}},
           {"eval", {"DIR is required"}},
           {"eval single --episodes 0", {"--episodes", "1 to"}},
+          {"eval single --seed -1", {"--seed = -1", "a whole number from 0 to 9007199254740991"}},
+          {"eval single --seed 1.5", {"--seed = 1.5", "a whole number from 0"}},
+          {"eval single --seed 9007199254740992", {"--seed", "to 9007199254740991"}},
+          {"status file nowhere", {"file is not a folder; nowhere is not a folder"}},
       },
       program);
+}
+
+const std::string kStudy = R"toml(
+epochs = 1
+seeds = "0"
+row = [{ task = "GridChaos-v0" }]
+column = [{ algorithm = "sac" }]
+)toml";
+
+// A file where a folder would have to be: what root, too, cannot write to.
+TEST(BadInput, AFolderThatCannotBeWrittenIsWrongInput) {
+  const Program program;
+  const std::string small =
+      "--epochs 1 --set train.steps_per_epoch=30 --set task.horizon=30 --threads 1 ";
+  ASSERT_EQ(program.run(kTrain + small + "--out run").code, 0);
+  ASSERT_EQ(program.shell("touch file run/tables && mkdir study && mkdir study/lock").code, 0);
+  write_file_atomically(program.folder() / "study.toml", kStudy);
+  expect_refusals(
+      {
+          {"report run", {"cannot write to folder run/tables: "}},
+          {"inspect run --out file", {"cannot write to folder file: "}},
+          {"inspect run --out ''", {"cannot write to folder \"\": "}},
+          {"study run study.toml --out file", {"cannot write to folder file: "}},
+          {"study run study.toml --out ''", {"cannot write to folder \"\": "}},
+          {"study status study.toml --out nowhere", {"nowhere is not a folder; ovde study run"}},
+          {"study report study.toml --out nowhere", {"nowhere is not a folder; ovde study run"}},
+      },
+      program);
+}
+
+// The same where the whole file system is read-only.
+TEST(BadInput, AReadOnlyFileSystemIsWrongInput) {
+  const Program program;
+  if (::geteuid() != 0 || program.shell("mkdir disk && mount -t tmpfs none disk").code != 0)
+    GTEST_SKIP() << "needs a file system of its own";
+  const std::string small =
+      "--epochs 1 --set train.steps_per_epoch=30 --set task.horizon=30 --threads 1 ";
+  write_file_atomically(program.folder() / "study.toml", kStudy);
+  program.run(kTrain + small + "--out disk/run");
+  program.shell(
+      "cp -r disk/run disk/left && rm disk/left/summary.json && mkdir disk/study && "
+      "mount -o remount,ro disk");
+  expect_refusals(
+      {
+          {"report disk/run", {"cannot write to folder disk/run: Read-only file system"}},
+          {"inspect disk/run", {"cannot write to folder disk/run/inspect: "}},
+          {"train --resume disk/left", {"cannot write to folder disk/left: Read-only"}},
+          {"study run study.toml --out disk/study", {"cannot write to folder disk/study: "}},
+          {"export disk/run", {"cannot write to folder disk/run: "}},
+      },
+      program);
+  program.shell("umount disk");
 }
 
 TEST(BadInput, AnUnwritableFolderIsRefused) {

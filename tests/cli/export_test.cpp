@@ -69,12 +69,14 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
   const Program program;
   ASSERT_EQ(program.run(kTrain + "--algo sac --out run").code, 0);
   ASSERT_EQ(program.run(kTrain + "--algo sac --seeds 3-4 --out population").code, 0);
-  ASSERT_EQ(program
-                .shell("cp -r run unfinished && rm unfinished/policy.safetensors && "
-                       "cp -r run damaged && echo nonsense > damaged/policy.safetensors && "
-                       "mkdir nothing && echo mine > mine.c")
-                .code,
-            0);
+  ASSERT_EQ(
+      program
+          .shell(
+              "cp -r run unfinished && rm unfinished/policy.safetensors unfinished/summary.json && "
+              "cp -r run damaged && echo nonsense > damaged/policy.safetensors && "
+              "mkdir nothing && echo mine > mine.c")
+          .code,
+      0);
   const auto before = program.files();
 
   const std::vector<std::tuple<std::string, int, std::string>> cases = {
@@ -83,11 +85,11 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
       {"nothing", 2, "nothing holds no run"},
       {"population", 2,
        "population holds 2 agents; name the folder of one, such as population/seed_3"},
-      {"unfinished", 2, "unfinished holds no policy yet"},
+      {"unfinished", 2, "unfinished holds no policy yet: it is at epoch 2 of 2"},
       {"damaged", 2, "damaged/policy.safetensors"},
       {"run --out mine.c", 2, "mine.c exists already; remove it, or choose another --out"},
       {"run --out nothing", 2, "nothing exists already"},
-      {"run --out no/such/folder.c", 1, "cannot write no/such/folder.c"},
+      {"run --out no/such/folder.c", 2, "cannot write to folder no/such: No such file"},
       {"run --name 2nd", 2, "--name 2nd: must be letters, digits and underscores"},
       {"run --name a-b", 2, "--name a-b"},
       {"run --name ''", 2, "--name"},
@@ -106,7 +108,15 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
   // evaluation needs the same file, and says the same
   const Outcome evaluated = program.run("eval unfinished");
   EXPECT_EQ(evaluated.code, 2);
-  EXPECT_NE(evaluated.err.find("unfinished holds no policy yet"), std::string::npos);
+  EXPECT_NE(evaluated.err.find("unfinished holds no policy yet: it is at epoch 2 of 2; ovde train "
+                               "--resume unfinished goes on"),
+            std::string::npos)
+      << evaluated.err;
+  // an agent is resumed with its population
+  program.shell("rm population/seed_3/policy.safetensors population/seed_3/summary.json");
+  const Outcome agent = program.run("eval population/seed_3");
+  EXPECT_EQ(agent.code, 2);
+  EXPECT_NE(agent.err.find("/population goes on"), std::string::npos) << agent.err;
 }
 
 }  // namespace

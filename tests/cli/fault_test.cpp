@@ -31,6 +31,20 @@ TEST(Faults, SignalsSaveTheRun) {
   }
 }
 
+TEST(Faults, TheWayToResumeCanBeTyped) {
+  const Program program;
+  const Outcome stopped =
+      program.shell(kOvde + kSmall + "--out \"it's a run\" --epochs 100000 & pid=$!; sleep 0.4; " +
+                    "kill -INT $pid; wait $pid");
+  EXPECT_EQ(stopped.code, 130) << stopped.err;
+  const auto at = stopped.err.find("train --resume ");
+  ASSERT_NE(at, std::string::npos) << stopped.err;
+  EXPECT_EQ(stopped.err.substr(at), "train --resume 'it'\\''s a run'\n");
+  const Outcome again = program.shell("timeout -s INT 1 " + kOvde +
+                                      stopped.err.substr(at, stopped.err.size() - 1 - at));
+  expect_words(again.err, {"interrupted"});
+}
+
 // With a batch this large the one update of an epoch takes seconds, and the first signal waits for
 // its end. The row of an epoch says that the next one has begun.
 TEST(Faults, ASecondSignalEndsAtOnce) {
@@ -111,6 +125,11 @@ TEST(Faults, StatusIsATable) {
                                       kOvde + "status alive; kill -9 $pid");
   expect_words(alive.out, {"alive  ", "/100000"});
   EXPECT_EQ(program.run("status nowhere").code, 2);
+
+  // what a shell makes of runs/* holds other things too
+  const Outcome some = program.shell("mkdir nothing; " + kOvde + "status run/lock run nothing");
+  EXPECT_EQ(some.code, 0) << some.err;
+  expect_words(some.out, {"3/3", "run/lock is not a folder", "there is no run in nothing"});
 }
 
 }  // namespace

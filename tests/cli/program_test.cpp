@@ -119,8 +119,16 @@ TEST(Program, TheConfigOfARunRepeatsIt) {
               read_file(program.folder() / "again/policy.safetensors"));
 }
 
-// docs/config.md is the program's own description of its keys. To bring it up to date:
-//   build/ovde list config --markdown > docs/config.md
+TEST(Program, OneSeedIsARangeToo) {
+  const Program program;
+  ASSERT_EQ(
+      program
+          .run("train --task GridChaos-v0:s --algo dsac --seeds 3 --epochs 1 --out run " + kSmall)
+          .code,
+      0);
+  EXPECT_NE(read_file(program.folder() / "run/config.toml").find("seed = 3\n"), std::string::npos);
+}
+
 TEST(Program, ARunWithALongListCanBeUsed) {
   const Program program;
   std::string list = "0";
@@ -147,6 +155,8 @@ TEST(Program, ARunWithALongListCanBeUsed) {
   EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") == policy);
 }
 
+// docs/config.md is the program's own description of its keys. To bring it up to date:
+//   build/ovde list config --markdown > docs/config.md
 TEST(Program, ThePageOfTheConfigurationIsUpToDate) {
 #ifndef OVDE_MUJOCO
   GTEST_SKIP() << "the page describes the MuJoCo tasks too, which this build does not have";

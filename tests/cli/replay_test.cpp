@@ -36,7 +36,41 @@ TEST(ReplayCommand, RefusesWhatIsNoRecording) {
   const Program program;
   EXPECT_EQ(program.run("replay").code, 2);
   EXPECT_EQ(program.run("replay no_such_file.json").code, 2);
-  EXPECT_EQ(program.run("replay '" + kRecording + "' --tolerance -1").code, 2);
+  EXPECT_EQ(program.run("replay '" + kRecording + "' --tolerance -1").err,
+            "ovde: --tolerance = -1: must be a number of at least 0\n");
+  EXPECT_EQ(program.run("replay .").err, "ovde: cannot read .: is a folder\n");
+
+  std::ofstream(program.folder() / "bad.json") << "{\n\"task\": \"Hopper-v4\",\n\"rollouts\": [}\n";
+  const Outcome bad = program.run("replay bad.json");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_EQ(bad.err, "ovde: bad.json:3: not valid JSON (byte 37)\n");
+
+  auto recording = nlohmann::json::parse(std::ifstream(kRecording));
+  recording.at("rollouts").at(2).at("obs0") = "x";
+  std::ofstream(program.folder() / "other.json") << recording;
+  const Outcome other = program.run("replay other.json");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("other.json: rollouts[2]: 'obs0' is missing"), std::string::npos)
+      << other.err;
+}
+
+TEST(BenchCommand, TrainsTheAlgorithmThatIsAskedForOnly) {
+  const Outcome outcome = Program().run(
+      "bench train --algo dsac --threads 1 --json --set network.hidden=[8] --set train.batch=16 "
+      "--set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto row = nlohmann::json::parse(outcome.out);  // one row
+  EXPECT_EQ(row.at("algo"), "dsac");
+  EXPECT_GT(row.at("relative_to_sac").get<double>(), 0.3);  // loose: other programs may be running
+}
+
+// A policy that draws nothing goes through its network, as its behaviour does, and is not a random
+// number.
+TEST(BenchCommand, ComparesActionsWithThePolicysOwn) {
+  const Outcome outcome = Program().run("bench act --algo td3 --threads 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_LT(nlohmann::json::parse(outcome.out).at("ratio_to_policy").get<double>(), 5)
+      << outcome.out;
 }
 
 TEST(BenchCommand, PutsTheEngineBesideTheEnvironment) {

@@ -199,10 +199,10 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
       {"epoch = 5", "my.toml:1: unknown key 'epoch' (did you mean 'epochs'?); a study has title, "},
       {"epochs = 0", "my.toml:1: epochs must be a whole number from 1 to 10000000"},
       {"seeds = \"5-1\"",
-       "my.toml:1: seeds must be \"A-B\" or a list of different whole numbers from 0"},
+       "my.toml:1: seeds must be \"A-B\", \"A\" or a list of different whole numbers from 0"},
       {"seeds = [1, 1]", "my.toml:1: seeds must be"},
       {"seeds = [9007199254740993]",
-       "my.toml:1: seeds must be \"A-B\" or a list of different whole numbers from 0 to "
+       "my.toml:1: seeds must be \"A-B\", \"A\" or a list of different whole numbers from 0 to "
        "9007199254740991, at most 10000 of them"},
       {"seeds = \"1-\"", "my.toml:1: seeds must be"},
       {"measures = [\"scor\"]",
@@ -246,6 +246,25 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
   for (const auto& [text, expected] : table) {
     EXPECT_EQ(complaint(text).substr(0, expected.size()), expected) << complaint(text);
   }
+}
+
+TEST(Plan, NamesThatMakeNoFolderOfTheirOwnAreRefused) {
+  for (const std::string name : {"", ".", "..", "...", "-", "./.", "/", "\u03b2"}) {
+    for (const std::string axis : {"row", "column"}) {
+      const std::string rest = axis == "row" ? "task = \"GridChaos-v0\"" : "algorithm = \"sac\"";
+      EXPECT_EQ(complaint(kGrid + "[[" + axis + "]]\nname = \"" + name + "\"\n" + rest),
+                "my.toml:23: the name '" + name + "' of a " + axis +
+                    " must have an ASCII letter or digit, and at most 200 characters");
+    }
+  }
+  const auto row = [](const std::string& name) {
+    return complaint(kGrid + "[[row]]\nname = \"" + name + "\"\ntask = \"GridChaos-v0\"");
+  };
+  EXPECT_EQ(row(std::string(201, 'a')).substr(0, 19), "my.toml:23: the nam");
+  EXPECT_EQ(row("tables"),
+            "my.toml:23: a row cannot be named 'tables': the study's folder has tables of its own");
+  EXPECT_EQ(row("lock-").substr(0, 38), "my.toml:23: a row cannot be named 'loc");
+  EXPECT_EQ(row("...a"), "none");
 }
 
 TEST(Plan, NamesThatWouldShareAFolderAreRefused) {

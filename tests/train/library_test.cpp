@@ -41,5 +41,26 @@ TEST(Library, SeedsMustBeSomeAndEachOnce) {
   EXPECT_EQ(refusal({3, 1, 3}), "seed 3 is given twice");
 }
 
+TEST(Library, WhatTheSettingsCannotSayIsRefused) {
+  const TemporaryFolder folder;
+  Training training;
+  training.task = "GridChaos-v0:s";
+  training.folder = (folder.path() / "run").string();
+  const auto words = [&] {
+    try {
+      train(training);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  training.settings = {"run.seed=7"};
+  EXPECT_EQ(words(), "settings: run.seed is not one of them: Training::seeds has the seeds");
+  training.settings = {};
+  training.folder = "";
+  EXPECT_EQ(words(), "a run needs a folder with a name (--out)");
+  EXPECT_TRUE(folder.names().empty());
+}
+
 }  // namespace
 }  // namespace ovde
