@@ -276,11 +276,11 @@ class PlanFile {
                   const std::string& name) const {
     constexpr std::size_t kLongest = 200;
     const std::string folder = folder_name(name);
-    if (folder.empty() || name.size() > kLongest) {
-      in_.refuse(entry, fmt::format(
-                            "the name '{}' of a {} must have an ASCII letter or digit, and at most "
-                            "{} characters",
-                            name, what, kLongest));
+    const bool one_line = std::ranges::none_of(name, [](char c) { return c >= 0 && c < ' '; });
+    if (folder.empty() || name.size() > kLongest || !one_line) {
+      in_.refuse(entry, fmt::format("the name '{}' of a {} must have an ASCII letter or digit, no "
+                                    "tab or new line, and at most {} characters",
+                                    name, what, kLongest));
     }
     if (what == "row" && std::ranges::find(kStudyFiles, folder) != kStudyFiles.end()) {
       in_.refuse(entry, fmt::format("a row cannot be named '{}': the study's folder has {} of its "

@@ -254,13 +254,15 @@ TEST(Plan, NamesThatMakeNoFolderOfTheirOwnAreRefused) {
       const std::string rest = axis == "row" ? "task = \"GridChaos-v0\"" : "algorithm = \"sac\"";
       EXPECT_EQ(complaint(kGrid + "[[" + axis + "]]\nname = \"" + name + "\"\n" + rest),
                 "my.toml:23: the name '" + name + "' of a " + axis +
-                    " must have an ASCII letter or digit, and at most 200 characters");
+                    " must have an ASCII letter or digit, no tab or new line, and at most 200 "
+                    "characters");
     }
   }
   const auto row = [](const std::string& name) {
     return complaint(kGrid + "[[row]]\nname = \"" + name + "\"\ntask = \"GridChaos-v0\"");
   };
   EXPECT_EQ(row(std::string(201, 'a')).substr(0, 19), "my.toml:23: the nam");
+  EXPECT_EQ(row("two\\nlines").substr(0, 31), "my.toml:23: the name 'two\nlines");
   EXPECT_EQ(row("tables"),
             "my.toml:23: a row cannot be named 'tables': the study's folder has tables of its own");
   EXPECT_EQ(row("lock-").substr(0, 38), "my.toml:23: a row cannot be named 'loc");
