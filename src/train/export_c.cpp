@@ -235,6 +235,7 @@ ExportedPolicy export_c(const ExportRequest& request) {
     throw InputError(
         fmt::format("{} exists already; remove it, or choose another --out", request.out.string()));
   }
+  if (request.out.empty()) throw InputError("the source file needs a name (--out)");
   const fs::path beside = request.out.parent_path();
   check_writable_folder(beside.empty() ? fs::path(".") : beside);
   const Config config = read_config(request.run);

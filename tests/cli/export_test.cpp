@@ -90,6 +90,7 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
       {"run --out mine.c", 2, "mine.c exists already; remove it, or choose another --out"},
       {"run --out nothing", 2, "nothing exists already"},
       {"run --out no/such/folder.c", 2, "cannot write to folder no/such: No such file"},
+      {"run --out ''", 2, "the source file needs a name (--out)"},
       {"run --name 2nd", 2, "--name 2nd: must be letters, digits and underscores"},
       {"run --name a-b", 2, "--name a-b"},
       {"run --name ''", 2, "--name"},
