@@ -276,7 +276,7 @@ class PlanFile {
                   const std::string& name) const {
     constexpr std::size_t kLongest = 200;
     const std::string folder = folder_name(name);
-    const bool one_line = std::ranges::none_of(name, [](char c) { return c >= 0 && c < ' '; });
+    const bool one_line = std::ranges::none_of(name, [](unsigned char c) { return c < ' '; });
     if (folder.empty() || name.size() > kLongest || !one_line) {
       in_.refuse(entry, fmt::format("the name '{}' of a {} must have an ASCII letter or digit, no "
                                     "tab or new line, and at most {} characters",
