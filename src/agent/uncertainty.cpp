@@ -22,6 +22,12 @@ Uncertainty uncertainty(const QuantilePair& z) {
   return {mean, std::sqrt(disagreement / n), std::sqrt(spread / n)};
 }
 
+double mean_difference(const QuantilePair& z) {
+  double sum = 0;
+  for (int i = 0; i < z.size(); ++i) sum += z.weight[i] * (z.critic[0][i] - z.critic[1][i]);
+  return sum / z.size();
+}
+
 void uncertainty_gradient(const QuantilePair& z, const Uncertainty& u, double by_mean,
                           double by_epistemic, double by_aleatoric, QuantilePair& out) {
   const int n = z.size();

@@ -32,6 +32,9 @@ struct Uncertainty {
 
 Uncertainty uncertainty(const QuantilePair& z);
 
+// Q_1 - Q_2: each the mean of its critic's quantiles.
+double mean_difference(const QuantilePair& z);
+
 // out = by_mean * d mean/dz + by_epistemic * d epistemic/dz + by_aleatoric * d aleatoric/dz. Where
 // an uncertainty is zero, so is its derivative.
 void uncertainty_gradient(const QuantilePair& z, const Uncertainty& u, double by_mean,

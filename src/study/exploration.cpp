@@ -18,13 +18,6 @@ namespace {
 
 constexpr int kVisitCells = 40, kBeliefCells = 60;
 
-// Q_1 - Q_2: each the mean of its quantiles, which count by their weights.
-double mean_difference(const QuantilePair& z) {
-  double sum = 0;
-  for (int i = 0; i < z.size(); ++i) sum += z.weight[i] * (z.critic[0][i] - z.critic[1][i]);
-  return sum / z.size();
-}
-
 StateMap map_of(const Config& config) {
   const Task& task = find_task(config.task);
   if (!task.map) {

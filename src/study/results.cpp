@@ -19,22 +19,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// InputError if the run is not what the cell asks for.
-void check_settings_of(const fs::path& folder, const Cell& cell) {
-  const auto foreign = foreign_settings(resolve_config(cell.settings), read_config(folder));
-  if (!foreign.empty()) {
-    throw InputError(
-        fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
-  }
-}
-
+// InputError if a run is not what the cell asks for.
 std::vector<RunResult> read_runs(const fs::path& study, const Cell& cell) {
+  std::optional<Config> asked;
   std::vector<RunResult> out;
   for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
     const fs::path folder = agent_folder(study / cell.folder, cell.seeds, i);
     if (!is_finished(folder)) continue;
-    check_settings_of(folder, cell);
-    out.push_back(read_run(folder, cell.seeds[i]));
+    if (!asked) asked = resolve_config(cell.settings);
+    if (const auto foreign = foreign_settings(*asked, read_config(folder)); !foreign.empty()) {
+      throw InputError(
+          fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
+    }
+    out.push_back(read_run(folder, cell.seeds[i], cell.epochs));
   }
   return out;
 }
@@ -52,11 +49,11 @@ std::vector<std::string> foreign_settings(Config asked, const Config& there) {
   return differences(asked, there);
 }
 
-RunResult read_run(const fs::path& folder, std::uint64_t seed) {
+RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
   RunResult out;
   out.seed = seed;
   const std::vector<EpochRow> rows = read_progress(folder);
-  if (const int epochs = read_config(folder).train.integer("epochs"); std::ssize(rows) != epochs) {
+  if (std::ssize(rows) != epochs) {
     throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs",
                                  folder.string(), rows.size(), epochs));
   }

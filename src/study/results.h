@@ -50,8 +50,8 @@ struct StudyResults {
 // changes nothing.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
-// Of one finished run; InputError if epochs of it are missing.
-RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed);
+// Of one finished run; InputError unless it has so many epochs.
+RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int epochs);
 
 StudyResults read_results(Plan plan, const std::filesystem::path& study);
 

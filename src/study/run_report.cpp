@@ -27,7 +27,7 @@ StudyResults results_of_run(const fs::path& folder) {
                  .folder = {}};
   for (std::size_t i = 0; i < there.seeds.size(); ++i) {
     const fs::path run = agent_folder(folder, there.seeds, i);
-    if (is_finished(run)) result.runs.push_back(read_run(run, there.seeds[i]));
+    if (is_finished(run)) result.runs.push_back(read_run(run, there.seeds[i], result.cell.epochs));
   }
 
   out.plan.name = fs::absolute(folder).lexically_normal().filename().string();

@@ -44,10 +44,10 @@ struct Job {
 // Hands out the jobs in the order of the plan and passes on, one at a time, what is reported.
 class Board {
  public:
-  Board(std::span<const Job> jobs, const std::atomic<bool>* stop, StudySink& sink)
-      : jobs_(jobs), stop_(stop), sink_(sink) {}
+  Board(std::span<const Job> jobs, const StudyRequest& request, StudySink& sink)
+      : jobs_(jobs), request_(request), sink_(sink) {}
 
-  bool stopped() const { return stop_ != nullptr && *stop_; }
+  bool stopped() const { return request_.stop != nullptr && *request_.stop; }
 
   const Job* take() {
     const std::lock_guard lock(mutex_);
@@ -69,10 +69,11 @@ class Board {
     ++finished_;
     sink_.cell_finished(job.cell);
   }
-  void failed(const Job& job, const fs::path& folder, const std::string& why) {
+  void failed(const Job& job, const std::exception& error) {
     const std::lock_guard lock(mutex_);
-    failures_.push_back({job.cell.row, job.cell.column, folder, why});
-    sink_.cell_failed(job.cell, why);
+    const fs::path folder = request_.out / job.cell.folder;
+    failures_.push_back({job.cell.row, job.cell.column, folder, error.what()});
+    sink_.cell_failed(job.cell, error.what());
   }
 
   int finished_count() const { return finished_; }
@@ -80,7 +81,7 @@ class Board {
 
  private:
   std::span<const Job> jobs_;
-  const std::atomic<bool>* stop_;
+  const StudyRequest& request_;
   StudySink& sink_;
   std::size_t next_ = 0;
   int finished_ = 0;
@@ -143,7 +144,7 @@ void work(const StudyRequest& request, int threads, Board& board) {
       const Workers workers{.threads = threads, .stop = request.stop};
       if (train(plan_cell(*job, request), workers, sink)) board.finished(*job);
     } catch (const std::exception& error) {
-      board.failed(*job, request.out / job->cell.folder, error.what());
+      board.failed(*job, error);
     }
   }
 }
@@ -181,7 +182,7 @@ std::vector<Group> group_cells(const StudyRequest& request, Board& board) {
       Group& group = fits != groups.end() ? *fits : groups.emplace_back();
       group.push_back({job, std::move(plan), std::move(agents)});
     } catch (const std::exception& error) {
-      board.failed(*job, request.out / job->cell.folder, error.what());
+      board.failed(*job, error);
     }
   }
   return groups;
@@ -189,9 +190,6 @@ std::vector<Group> group_cells(const StudyRequest& request, Board& board) {
 
 void train_group(const Group& group, const StudyRequest& request, Board& board) {
   const std::atomic<bool> never{false};
-  const auto fail = [&](const Job& job, const std::exception& error) {
-    board.failed(job, request.out / job.cell.folder, error.what());
-  };
   std::list<CellSink> sinks;
   std::list<OpenRun> open;
   std::vector<OpenRun*> runs;
@@ -202,7 +200,7 @@ void train_group(const Group& group, const StudyRequest& request, Board& board) 
       runs.push_back(&open.back());
       jobs.push_back(cell.job);
     } catch (const std::exception& error) {
-      fail(*cell.job, error);
+      board.failed(*cell.job, error);
     }
   }
   std::vector<std::exception_ptr> failures;
@@ -217,7 +215,7 @@ void train_group(const Group& group, const StudyRequest& request, Board& board) 
       if (failures[i]) std::rethrow_exception(failures[i]);
       if (runs[i]->close()) board.finished(*jobs[i]);
     } catch (const std::exception& error) {
-      fail(*jobs[i], error);
+      board.failed(*jobs[i], error);
     }
   }
 }
@@ -229,17 +227,13 @@ void train_what_fits(const Group& group, const StudyRequest& request, Board& boa
     if (const auto agents = agents_of(group); !agents.empty())
       request.gpu(agents, precision_of(group.front().job->config));
   } catch (const InputError& error) {
-    if (group.size() == 1) {
-      const Job& job = *group.front().job;
-      return board.failed(job, request.out / job.cell.folder, error.what());
-    }
+    if (group.size() == 1) return board.failed(*group.front().job, error);
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
     train_what_fits(Group(group.begin(), middle), request, board);
     train_what_fits(Group(middle, group.end()), request, board);
     return;
   } catch (const std::exception& error) {
-    for (const PlannedCell& cell : group)
-      board.failed(*cell.job, request.out / cell.job->cell.folder, error.what());
+    for (const PlannedCell& cell : group) board.failed(*cell.job, error);
     return;
   }
   train_group(group, request, board);
@@ -350,7 +344,7 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
     outcome.finished += board.finished_count();
     std::ranges::copy(board.failures(), std::back_inserter(outcome.failures));
   };
-  Board first(on_gpu, request.stop, sink), then(on_cpu, request.stop, sink);
+  Board first(on_gpu, request, sink), then(on_cpu, request, sink);
   work_on_gpu(request, first);
   count(first);
   {

@@ -29,11 +29,6 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
   return true;
 }
 
-[[noreturn]] void refuse_folder(const fs::path& folder, const std::string& why) {
-  throw InputError(
-      fmt::format("cannot write to folder {}: {}", folder.empty() ? "\"\"" : folder.string(), why));
-}
-
 }  // namespace
 
 Descriptor::Descriptor(const fs::path& path, int flags)
@@ -90,6 +85,11 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> byte
 
 void write_file_atomically(const fs::path& path, const std::string& text) {
   write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+void refuse_folder(const fs::path& folder, const std::string& why) {
+  throw InputError(
+      fmt::format("cannot write to folder {}: {}", folder.empty() ? "\"\"" : folder.string(), why));
 }
 
 void check_writable_folder(const fs::path& folder) {

@@ -22,7 +22,10 @@ void write_file_atomically(const std::filesystem::path& path, const std::string&
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> pieces);
 
-// InputError unless files can be made in `folder`, which exists.
+// The InputError of a folder in which files cannot be made.
+[[noreturn]] void refuse_folder(const std::filesystem::path& folder, const std::string& why);
+
+// That error unless files can be made in `folder`, which exists.
 void check_writable_folder(const std::filesystem::path& folder);
 
 // The same for a folder that is made where it does not exist.

@@ -35,10 +35,9 @@ RunSummary summary_of_finished(const fs::path& folder, const Config& config) {
 Population runs_in(const fs::path& folder) {
   if (!holds_population(folder)) {
     check_run_folder(folder);
-    const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-    if (holds_population(above)) {
+    if (const auto above = population_above(folder)) {
       throw InputError(fmt::format("{} is one agent of a population; resume all of it: {}",
-                                   folder.string(), above.string()));
+                                   folder.string(), above->string()));
     }
   }
   return read_runs(folder).value();

@@ -49,10 +49,6 @@ bool holds_run(const fs::path& folder) {
   return !agent_folders(folder).empty();
 }
 
-[[noreturn]] void refuse_folder(const fs::path& folder, const std::string& why) {
-  throw InputError(fmt::format("cannot write to folder {}: {}", folder.string(), why));
-}
-
 }  // namespace
 
 void check_new_run_folder(const fs::path& folder) {
@@ -135,6 +131,11 @@ bool is_finished(const fs::path& folder) {
 bool holds_population(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kPopulationFile, ignored);
+}
+
+std::optional<fs::path> population_above(const fs::path& folder) {
+  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
+  return holds_population(above) ? std::optional(above) : std::nullopt;
 }
 
 void write_population(const fs::path& folder, const Population& population,

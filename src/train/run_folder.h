@@ -51,6 +51,8 @@ void write_population(const std::filesystem::path& folder, const Population& pop
 // nullopt where there is no population.
 std::optional<Population> read_population(const std::filesystem::path& folder);
 bool holds_population(const std::filesystem::path& folder);
+// The folder of the population that the agent in `folder` belongs to.
+std::optional<std::filesystem::path> population_above(const std::filesystem::path& folder);
 // A single run is a population of one; nullopt where there is neither.
 std::optional<Population> read_runs(const std::filesystem::path& folder);
 

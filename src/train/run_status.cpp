@@ -26,10 +26,7 @@ bool is_run(const fs::path& folder) {
 }
 
 // What is locked and resumed: the population, where the run is one of its agents.
-fs::path whole_run(const fs::path& folder) {
-  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-  return holds_population(above) ? above : folder;
-}
+fs::path whole_run(const fs::path& folder) { return population_above(folder).value_or(folder); }
 
 bool is_alive(const fs::path& folder) {
   return RunLock::is_held(folder) || RunLock::is_held(whole_run(folder));

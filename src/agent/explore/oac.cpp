@@ -26,8 +26,7 @@ class OacExplorer final : public Explorer {
       action_[d] = static_cast<float>(std::tanh(head.mean[d]));
     const QuantilePair& z = critics.quantiles(observation, action_, random);
     const int n = z.size();
-    double difference = 0;
-    for (int i = 0; i < n; ++i) difference += z.weight[i] * (z.critic[0][i] - z.critic[1][i]);
+    const double difference = mean_difference(z);
 
     // Q_UB = mean + beta |Q_1 - Q_2| / 2, differentiated
     const double sign = difference > 0 ? 1 : difference < 0 ? -1 : 0;
