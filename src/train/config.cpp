@@ -5,7 +5,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ovde/env.h>
 #include <ovde/error.h>
@@ -14,15 +13,14 @@
 #include "env/noise.h"
 #include "train/config_keys.h"
 #include "train/files.h"
+#include "train/setting_checks.h"
 #include "train/toml_writer.h"
 
 namespace ovde {
 
 namespace {
 
-// What a configuration can be read back from: long texts and lists are refused, and a file with as
-// many of them as there are keys is not too large.
-constexpr std::size_t kLongestText = 1000, kLongestList = 10'000;
+// A file with as many of the longest texts and lists as there are keys is not too large.
 constexpr std::size_t kLargestFile = 4 << 20;
 constexpr int kMostOutputs = 1 << 20;  // of a network: what a policy file may hold
 
@@ -39,91 +37,6 @@ constexpr Member kMembers[] = {
     {"record", &Config::record},
 };
 
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-  const std::string near = nearest(word, candidates);
-  return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-}
-
-[[noreturn]] void refuse(const std::string& where, const std::string& message) {
-  throw InputError(where.empty() ? message : where + ": " + message);
-}
-
-// A run is rebuilt from its config.toml: what would not survive being written there is refused.
-void check_writable(const Setting& setting) {
-  const auto refuse_as = [&](const std::string& valid) {
-    refuse(setting.where, fmt::format("{} must be {}", setting.key, valid));
-  };
-  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
-  if (const auto* text = std::get_if<std::string>(&setting.value)) {
-    if (!std::ranges::all_of(*text, printable)) refuse_as("printable ASCII text");
-    if (text->size() > kLongestText)
-      refuse_as(fmt::format("at most {} characters long", kLongestText));
-  } else if (const auto* list = std::get_if<std::vector<double>>(&setting.value)) {
-    if (list->size() > kLongestList)
-      refuse_as(fmt::format("a list of at most {} numbers", kLongestList));
-  }
-}
-
-[[noreturn]] void refuse_unknown(const Setting& setting, const std::vector<ConfigTable>& tables) {
-  const std::string table_name = setting.key.substr(0, setting.key.find('.'));
-  std::vector<std::string> all, in_table, table_names;
-  for (const ConfigTable& table : tables) {
-    if (!table.keys.empty()) table_names.push_back(table.name);
-    for (const ConfigKey& key : table.keys) {
-      all.push_back(table.name + "." + key.option.name);
-      if (table.name == table_name) in_table.push_back(key.option.name);
-    }
-  }
-  const std::string valid = in_table.empty()
-                                ? fmt::format("tables are {}", fmt::join(table_names, ", "))
-                                : fmt::format("{} has {}", table_name, fmt::join(in_table, ", "));
-  refuse(setting.where,
-         fmt::format("unknown key '{}'{}; {}", setting.key, did_you_mean(setting.key, all), valid));
-}
-
-// What has no key to look up: a table without keys, or a key outside any table.
-void check_form(const Setting& setting) {
-  if (!setting.is_table && setting.key.find('.') != std::string::npos) return;
-  std::vector<std::string> table_names;
-  for (const ConfigTable& table : config_tables()) table_names.push_back(table.name);
-  const std::string valid = fmt::format("tables are {}", fmt::join(table_names, ", "));
-
-  const std::string& name = setting.key;
-  if (setting.is_table) {
-    if (std::ranges::find(table_names, name) != table_names.end()) return;
-    refuse(setting.where,
-           fmt::format("unknown table '{}'{}; {}", name, did_you_mean(name, table_names), valid));
-  }
-  for (const ConfigTable& table : config_tables()) {
-    for (const ConfigKey& key : table.keys) {
-      if (key.option.name != name) continue;
-      refuse(
-          setting.where,
-          fmt::format("unknown key '{0}' (did you mean {1}.{0}, in a file {0} below [{1}]?); {2}",
-                      name, table.name, valid));
-    }
-  }
-}
-
-const Option& declared(const Setting& setting, const std::vector<ConfigTable>& tables) {
-  for (const ConfigTable& table : tables) {
-    for (const ConfigKey& key : table.keys) {
-      if (table.name + "." + key.option.name == setting.key) return key.option;
-    }
-  }
-  refuse_unknown(setting, tables);
-}
-
-void check(const Setting& setting, const std::vector<ConfigTable>& tables) {
-  const Option& option = declared(setting, tables);
-  try {
-    check_option(option, setting.value, setting.key.substr(0, setting.key.find('.')));
-  } catch (const InputError& error) {
-    refuse(setting.where, error.what());
-  }
-  check_writable(setting);
-}
-
 // The value of run.<name>: the last setting that gives it.
 const Setting* last(const std::vector<Setting>& settings, const std::string& key) {
   const auto found = std::find_if(settings.rbegin(), settings.rend(),
@@ -137,12 +50,12 @@ std::string find_named(const std::vector<Setting>& settings, const std::string& 
                        const std::string& missing, Find find) {
   const Setting* setting = last(settings, key);
   if (setting == nullptr) throw InputError(missing);
-  check(*setting, config_tables());
+  check_setting(*setting, config_tables());
   const auto& name = std::get<std::string>(setting->value);
   try {
     find(name);
   } catch (const InputError& error) {
-    refuse(setting->where, error.what());
+    refuse_setting(setting->where, error.what());
   }
   return name;
 }
@@ -192,7 +105,7 @@ class Resolver {
   }
 
   void apply(const Setting& setting) {
-    check(setting, tables_);
+    check_setting(setting, tables_);
     const auto dot = setting.key.find('.');
     const std::string table = setting.key.substr(0, dot);
     if (setting.key == "run.seed")
@@ -237,25 +150,27 @@ class Resolver {
     const auto layers = config_.network.list("hidden").size();
     if (config_.critic.text("head") == "iqn") {
       if (!algorithm_.distributional) {
-        refuse(where("critic.head"),
-               fmt::format("critic.head = \"iqn\", but {} has one value per critic and no "
-                           "quantiles; must be \"qr\"",
-                           algorithm_.name));
+        refuse_setting(where("critic.head"),
+                       fmt::format("critic.head = \"iqn\", but {} has one value per critic and no "
+                                   "quantiles; must be \"qr\"",
+                                   algorithm_.name));
       }
       if (algorithm_.policy == PolicyKind::greedy) {
-        refuse(where("critic.head"), fmt::format("critic.head = \"iqn\", but {} has outputs for "
-                                                 "each of its actions; must be \"qr\"",
-                                                 algorithm_.name));
+        refuse_setting(where("critic.head"),
+                       fmt::format("critic.head = \"iqn\", but {} has outputs for "
+                                   "each of its actions; must be \"qr\"",
+                                   algorithm_.name));
       }
       if (layers < 2) {
-        refuse(where("network.hidden"),
-               "network.hidden has 1 layer; critic.head = \"iqn\" needs at least 2: for the "
-               "features, and after their product with the fraction's");
+        refuse_setting(
+            where("network.hidden"),
+            "network.hidden has 1 layer; critic.head = \"iqn\" needs at least 2: for the "
+            "features, and after their product with the fraction's");
       }
     }
     if (layers > 8) {
-      refuse(where("network.hidden"),
-             fmt::format("network.hidden has {} layers; must have at most 8", layers));
+      refuse_setting(where("network.hidden"),
+                     fmt::format("network.hidden has {} layers; must have at most 8", layers));
     }
 
     if (algorithm_.policy == PolicyKind::greedy) check_grid();
@@ -279,9 +194,10 @@ class Resolver {
     }
 
     if (config_.record.flag("visits") && !task_.map) {
-      refuse(where("record.visits"),
-             fmt::format("record.visits = true: the observations of {} are not positions on a map",
-                         task_.name));
+      refuse_setting(
+          where("record.visits"),
+          fmt::format("record.visits = true: the observations of {} are not positions on a map",
+                      task_.name));
     }
   }
 
@@ -290,15 +206,16 @@ class Resolver {
   void check_new_run() const {
     for (const double epoch : config_.record.list("networks")) {
       if (epoch < train("epochs")) continue;
-      refuse(where("record.networks"),
-             fmt::format("record.networks has {}; must be epochs from 0 to {} (train.epochs = {})",
-                         epoch, train("epochs") - 1, train("epochs")));
+      refuse_setting(
+          where("record.networks"),
+          fmt::format("record.networks has {}; must be epochs from 0 to {} (train.epochs = {})",
+                      epoch, train("epochs") - 1, train("epochs")));
     }
 
     try {
       with_noise(task_.make(config_.task_options), config_.noise);
     } catch (const OptionError& error) {
-      refuse(where(error.key()), error.what());
+      refuse_setting(where(error.key()), error.what());
     }
   }
 
@@ -350,7 +267,7 @@ class Resolver {
   }
 
   [[noreturn]] void conflict(const std::string& key, double value, const std::string& why) const {
-    refuse(where(key), fmt::format("{} = {}: {}", key, value, why));
+    refuse_setting(where(key), fmt::format("{} = {}: {}", key, value, why));
   }
 
   const Task& task_;

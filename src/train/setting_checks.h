@@ -1,0 +1,22 @@
+// Whether one setting can be a configuration's, by itself: that its key exists, that its value is
+// in range, and that it would survive being written to config.toml, from which a run is rebuilt.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/config_keys.h"
+#include "train/settings.h"
+
+namespace ovde {
+
+// InputError that begins with where the setting was given.
+[[noreturn]] void refuse_setting(const std::string& where, const std::string& message);
+
+// Refuses what has no key to look up: a table without keys, or a key outside any table.
+void check_form(const Setting& setting);
+
+// Refuses what is no key of these tables, or no value of it.
+void check_setting(const Setting& setting, const std::vector<ConfigTable>& tables);
+
+}  // namespace ovde
