@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "io/json.h"
 #include "torch_dsac.h"
-#include "train/json.h"
 
 namespace {
 

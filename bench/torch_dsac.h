@@ -7,8 +7,8 @@
 #include <array>
 #include <vector>
 
+#include "agent/actor_critic/learner.h"
 #include "agent/explore/explorer.h"
-#include "agent/learner.h"
 
 namespace ovde::yardstick {
 

@@ -1,4 +1,4 @@
-# The GPU population (src/cuda) as part of ovde_core; without a CUDA toolkit, what says so instead of it.
+# The CUDA toolkit for the GPU population (src/cuda), where there is one.
 set(OVDE_HAS_CUDA OFF)
 if(OVDE_CUDA)
   find_program(OVDE_NVCC nvcc HINTS ENV CUDA_PATH PATH_SUFFIXES bin PATHS /usr/local/cuda/bin)
@@ -14,20 +14,8 @@ if(OVDE_CUDA AND OVDE_NVCC)
   endif()
   find_package(CUDAToolkit REQUIRED)
   set(OVDE_HAS_CUDA ON)
-endif()
-
-target_sources(ovde_core PRIVATE src/cuda/explorer_draws.cpp)
-if(OVDE_HAS_CUDA)
-  file(GLOB CUDA_SOURCES CONFIGURE_DEPENDS src/cuda/*.cu)
-  # its own target: the compiler flags of the rest are not nvcc's
-  add_library(ovde_kernels OBJECT ${CUDA_SOURCES})
-  target_include_directories(ovde_kernels PRIVATE src include)
-  set_target_properties(ovde_kernels PROPERTIES CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON)
-  target_sources(ovde_core PRIVATE src/cuda/population.cpp $<TARGET_OBJECTS:ovde_kernels>)
   # by path, as it will be needed by whoever links the installed library
   set(OVDE_CUDA_LIBRARIES ${CUDAToolkit_LIBRARY_DIR}/libcudart_static.a dl rt)
-  target_link_libraries(ovde_core PRIVATE ${OVDE_CUDA_LIBRARIES})
 else()
   message(STATUS "No CUDA toolkit found, or switched off: populations on a GPU are left out")
-  target_sources(ovde_core PRIVATE src/cuda/absent.cpp)
 endif()

@@ -79,11 +79,11 @@ int main(int argc, char** argv) {
   task.horizon = 200;
   task.options = {
       {.name = "noise",
-       .standard = 0.2,
+       .default_value = 0.2,
        .help = "relative standard deviation of the inflow",
        .low = 0,
        .high = 10},
-      {.name = "set_point", .standard = 1.0, .help = "level to hold", .low = 0, .high = 3},
+      {.name = "set_point", .default_value = 1.0, .help = "level to hold", .low = 0, .high = 3},
   };
   task.make = [](const ovde::OptionValues& options) { return std::make_unique<Valve>(options); };
   ovde::register_task(task);

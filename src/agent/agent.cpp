@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "agent/actor_critic_agent.h"
-#include "agent/ids/agent.h"
+#include "agent/actor_critic/agent.h"
+#include "agent/discrete/agent.h"
 
 namespace ovde {
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include <ovde/random.h>
+#include "agent/actor_critic/learner_options.h"
 #include "agent/algorithm.h"
+#include "agent/critic/uncertainty.h"
 #include "agent/explore/explorer.h"
-#include "agent/learner_options.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
-#include "agent/uncertainty.h"
-#include "math/team.h"
+#include "base/team.h"
 #include "nn/mlp.h"
 
 namespace ovde {

@@ -1,6 +1,6 @@
 #include "agent/learning.h"
 
-#include "agent/uncertainty.h"
+#include "agent/critic/uncertainty.h"
 
 namespace ovde {
 

@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "agent/batch_network.h"
-#include "agent/learner_options.h"
+#include "agent/actor_critic/learner_options.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
-#include "math/running_moments.h"
+#include "agent/running_moments.h"
+#include "nn/batch_network.h"
 
 namespace ovde {
 

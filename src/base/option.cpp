@@ -35,7 +35,7 @@ std::string choices_text(const Option& option) {
 
 std::string list_text(const Option& option) {
   if (option.length > 0) return fmt::format("a list of {} numbers", option.length);
-  const bool may_be_empty = std::get<std::vector<double>>(option.standard).empty();
+  const bool may_be_empty = std::get<std::vector<double>>(option.default_value).empty();
   return may_be_empty ? "a list of numbers" : "a list of at least one number";
 }
 
@@ -46,9 +46,9 @@ std::string elements_text(const Option& option) {
 
 // Everything that may be said of an option's values, for one that is of another type altogether.
 std::string valid_text(const Option& option) {
-  if (std::holds_alternative<bool>(option.standard)) return "true or false";
-  if (std::holds_alternative<double>(option.standard)) return range_text(option);
-  if (std::holds_alternative<std::string>(option.standard))
+  if (std::holds_alternative<bool>(option.default_value)) return "true or false";
+  if (std::holds_alternative<double>(option.default_value)) return range_text(option);
+  if (std::holds_alternative<std::string>(option.default_value))
     return option.choices.empty() ? "a string" : choices_text(option);
   return list_text(option) + elements_text(option);
 }
@@ -89,7 +89,7 @@ void check_option(const Option& option, const OptionValue& value, const std::str
   const auto refuse = [&](const std::string& valid) {
     throw InputError(fmt::format("{} = {}: must be {}", key, to_string(value), valid));
   };
-  if (value.index() != option.standard.index()) refuse(valid_text(option));
+  if (value.index() != option.default_value.index()) refuse(valid_text(option));
 
   if (const auto* number = std::get_if<double>(&value)) {
     if (!in_range(option, *number)) refuse(range_text(option));
@@ -103,7 +103,7 @@ void check_option(const Option& option, const OptionValue& value, const std::str
     const bool right_length =
         option.length > 0
             ? static_cast<int>(list->size()) == option.length
-            : !list->empty() || std::get<std::vector<double>>(option.standard).empty();
+            : !list->empty() || std::get<std::vector<double>>(option.default_value).empty();
     if (!right_length) refuse(list_text(option));
     for (const double x : *list) {
       if (!in_range(option, x))
@@ -132,7 +132,7 @@ std::string to_string(const OptionValue& value) {
 }
 
 OptionValues::OptionValues(const std::vector<Option>& options) {
-  for (const Option& option : options) values_[option.name] = option.standard;
+  for (const Option& option : options) values_[option.name] = option.default_value;
 }
 
 bool OptionValues::flag(const std::string& name) const { return typed<bool>(values_, name); }

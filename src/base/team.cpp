@@ -1,4 +1,4 @@
-#include "math/team.h"
+#include "base/team.h"
 
 #include <cassert>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "train/version.h"
+#include "base/version.h"
 
 namespace ovde {
 

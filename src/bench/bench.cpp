@@ -1,4 +1,4 @@
-#include "train/bench.h"
+#include "bench/bench.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +10,8 @@
 #include <Eigen/Core>
 
 #include "agent/agent.h"
-#include "math/team.h"
-#include "train/bench_agents.h"
+#include "base/team.h"
+#include "bench/bench_agents.h"
 
 namespace ovde {
 

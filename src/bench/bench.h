@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "io/settings.h"
 #include "train/lockstep.h"
-#include "train/settings.h"
 
 namespace ovde {
 

@@ -1,11 +1,11 @@
-#include "train/bench_agents.h"
+#include "bench/bench_agents.h"
 
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
-#include "agent/ids/action_grid.h"
-#include "train/setup.h"
+#include "agent/discrete/action_grid.h"
+#include "config/build.h"
 
 namespace ovde {
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "agent/agent.h"
-#include "train/bench.h"
-#include "train/config.h"
-#include "train/json.h"
+#include "bench/bench.h"
+#include "config/config.h"
+#include "io/json.h"
 
 namespace ovde {
 

@@ -11,11 +11,11 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "train/agent_run.h"
-#include "train/bench.h"
-#include "train/checkpoint_store.h"
-#include "train/files.h"
-#include "train/json.h"
+#include "bench/bench.h"
+#include "io/files.h"
+#include "io/json.h"
+#include "run/checkpoint_store.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 
@@ -115,7 +115,7 @@ void bench_checkpoint(const BenchRequest& request) {
   const Config config = resolve_config({{"run.task", request.task, "bench"},
                                         {"run.algorithm", request.algorithm, "bench"},
                                         {"train.replay", kBufferRows, "bench"}});
-  AgentRun run(config, 0);
+  EpochLoop run(config, 0);
   Team team(request.threads);
   Replay& replay = run.agent().replay();
   const LearnerOptions& sizes = run.agent().options().learner;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "env/speed.h"
-#include "train/bench.h"
-#include "train/json.h"
+#include "bench/bench.h"
+#include "bench/speed.h"
+#include "io/json.h"
 
 namespace ovde {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "train/bench_agents.h"
+#include "bench/bench_agents.h"
 
 namespace ovde {
 

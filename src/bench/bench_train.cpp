@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "agent/algorithm.h"
-#include "math/statistics.h"
-#include "math/team.h"
-#include "train/agent_run.h"
-#include "train/bench.h"
-#include "train/bench_agents.h"
-#include "train/json.h"
+#include "base/team.h"
+#include "bench/bench.h"
+#include "bench/bench_agents.h"
+#include "io/json.h"
+#include "stats/statistics.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 
@@ -23,7 +23,7 @@ constexpr int kEpochs = 12;  // timed for each algorithm, after the first, which
 
 struct Runner {
   std::string algorithm;
-  std::unique_ptr<AgentRun> run;
+  std::unique_ptr<EpochLoop> run;
   std::vector<double> seconds;
 };
 
@@ -37,7 +37,7 @@ void bench_train(const BenchRequest& request) {
     if (!asked && algorithm.name != "sac") continue;
     BenchRequest one = request;
     one.algorithm = algorithm.name;
-    runners.push_back({algorithm.name, std::make_unique<AgentRun>(bench_config(one), 0), {}});
+    runners.push_back({algorithm.name, std::make_unique<EpochLoop>(bench_config(one), 0), {}});
   }
 
   // the algorithms take turns, so that a slow moment of the machine hits them alike

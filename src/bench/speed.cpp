@@ -1,4 +1,4 @@
-#include "env/speed.h"
+#include "bench/speed.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <ovde/env.h>
+#include "base/team.h"
 #include "env/wrappers.h"
-#include "math/statistics.h"
-#include "math/team.h"
+#include "stats/statistics.h"
 #ifdef OVDE_MUJOCO
 #include "env/mujoco/engine_loop.h"
 #endif

@@ -1,5 +1,5 @@
 // ovde bench: checks what was asked for and hands it to the benchmarks.
-#include "train/bench.h"
+#include "bench/bench.h"
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/algorithm.h"

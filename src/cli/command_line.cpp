@@ -12,10 +12,10 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
-#include "train/seeds.h"
-#include "train/settings.h"
-#include "train/shell.h"
-#include "train/version.h"
+#include "base/version.h"
+#include "io/seeds.h"
+#include "io/settings.h"
+#include "io/shell.h"
 
 namespace ovde::cli {
 
@@ -183,7 +183,7 @@ class Grammar {
         ->type_name("N")
         ->check(CLI::Range(1, kMostEpisodes));
     const Option seed{.name = "--seed",
-                      .standard = 0.0,
+                      .default_value = 0.0,
                       .help = "the episodes' seed (0)",
                       .low = 0,
                       .high = double(kLargestSeed),
@@ -245,7 +245,7 @@ class Grammar {
         "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ");
     command->add_option("FILE", replay_.file, "the recording, JSON (docs/tasks.md)")->required();
     const Option tolerance{.name = "--tolerance",
-                           .standard = 1e-10,
+                           .default_value = 1e-10,
                            .help =
                                "largest difference allowed (1e-10; 1e-6 suits a recording from "
                                "another architecture)",

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "train/config_keys.h"
+#include "config/config_keys.h"
 
 namespace ovde::cli {
 
@@ -59,9 +59,9 @@ std::string numbers_text(const Option& option) {
 }
 
 std::string valid_text(const Option& option) {
-  if (std::holds_alternative<bool>(option.standard)) return "true or false";
-  if (std::holds_alternative<double>(option.standard)) return numbers_text(option);
-  if (std::holds_alternative<std::string>(option.standard)) {
+  if (std::holds_alternative<bool>(option.default_value)) return "true or false";
+  if (std::holds_alternative<double>(option.default_value)) return numbers_text(option);
+  if (std::holds_alternative<std::string>(option.default_value)) {
     return option.choices.empty() ? "text" : fmt::format("{}", fmt::join(option.choices, ", "));
   }
   return fmt::format("list{}, each a {}",
@@ -70,7 +70,7 @@ std::string valid_text(const Option& option) {
 }
 
 std::string default_text(const ConfigKey& key) {
-  return key.derived_default.empty() ? to_string(key.option.standard) : key.derived_default;
+  return key.derived_default.empty() ? to_string(key.option.default_value) : key.derived_default;
 }
 
 std::string markdown_table(const std::vector<ConfigKey>& keys) {

@@ -3,10 +3,10 @@
 
 #include <ovde/env.h>
 #include "cli/commands.h"
-#include "math/statistics.h"
-#include "train/evaluate.h"
-#include "train/json.h"
-#include "train/run_folder.h"
+#include "io/json.h"
+#include "run/run_folder.h"
+#include "stats/statistics.h"
+#include "train/evaluation.h"
 
 namespace ovde::cli {
 

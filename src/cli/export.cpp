@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "train/export_c.h"
+#include "policy/export_c.h"
 
 namespace ovde::cli {
 

@@ -1,5 +1,5 @@
 // ovde inspect: a page about how one run explored.
-#include "study/inspect.h"
+#include "study/report/inspect.h"
 
 #include <charconv>
 

@@ -3,7 +3,7 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
-#include "env/replay.h"
+#include "env/rollout_check.h"
 
 namespace ovde::cli {
 

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
-#include "train/run_status.h"
+#include "run/run_status.h"
 
 namespace ovde::cli {
 

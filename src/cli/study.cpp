@@ -7,16 +7,16 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
+#include "cli/console/overview.h"
 #include "cli/signals.h"
-#include "study/overview.h"
-#include "study/plan.h"
-#include "study/report.h"
-#include "study/results.h"
-#include "study/run_report.h"
-#include "study/run_study.h"
-#include "study/smoke.h"
-#include "train/run_folder.h"
-#include "train/run_status.h"
+#include "run/run_folder.h"
+#include "run/run_status.h"
+#include "study/analyse/results.h"
+#include "study/execute/run_study.h"
+#include "study/plan/plan.h"
+#include "study/plan/smoke.h"
+#include "study/report/report.h"
+#include "study/report/run_report.h"
 
 namespace ovde::cli {
 

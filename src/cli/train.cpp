@@ -7,10 +7,10 @@
 #include <ovde/error.h>
 #include "cli/commands.h"
 #include "cli/signals.h"
+#include "io/seeds.h"
+#include "io/shell.h"
+#include "run/run_folder.h"
 #include "train/progress.h"
-#include "train/run_folder.h"
-#include "train/seeds.h"
-#include "train/shell.h"
 #include "train/trainer.h"
 
 namespace ovde::cli {

@@ -1,4 +1,4 @@
-#include "train/setup.h"
+#include "config/build.h"
 
 #include <ovde/error.h>
 #include "env/noise.h"

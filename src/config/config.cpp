@@ -1,4 +1,4 @@
-#include "train/config.h"
+#include "config/config.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,12 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/algorithm.h"
-#include "agent/ids/action_grid.h"
+#include "agent/discrete/action_grid.h"
+#include "config/config_keys.h"
+#include "config/setting_checks.h"
 #include "env/noise.h"
-#include "train/config_keys.h"
-#include "train/files.h"
-#include "train/setting_checks.h"
-#include "train/toml_writer.h"
+#include "io/files.h"
+#include "io/toml_writer.h"
 
 namespace ovde {
 
@@ -100,7 +100,8 @@ class Resolver {
     for (const ConfigTable& table : tables_) {
       OptionValues* values = values_of(table.name);
       if (values == nullptr) continue;
-      for (const ConfigKey& key : table.keys) values->set(key.option.name, key.option.standard);
+      for (const ConfigKey& key : table.keys)
+        values->set(key.option.name, key.option.default_value);
     }
   }
 

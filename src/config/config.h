@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <ovde/option.h>
-#include "train/settings.h"
+#include "io/settings.h"
 
 namespace ovde {
 

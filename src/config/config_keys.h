@@ -13,7 +13,7 @@ namespace ovde {
 struct ConfigKey {
   Option option;
   std::string derived_default =
-      "";  // how the default follows from others, where it is not option.standard
+      "";  // how the default follows from others, where it is not option.default_value
 };
 
 struct ConfigTable {

@@ -1,4 +1,4 @@
-#include "train/setting_checks.h"
+#include "config/setting_checks.h"
 
 #include <algorithm>
 #include <string>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "train/config_keys.h"
-#include "train/settings.h"
+#include "config/config_keys.h"
+#include "io/settings.h"
 
 namespace ovde {
 

@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "agent/iqn_critic.h"
-#include "agent/quantile_critic.h"
+#include "agent/critic/iqn_critic.h"
+#include "agent/critic/quantile_critic.h"
 #include "cuda/device_population.h"
 
 namespace ovde {

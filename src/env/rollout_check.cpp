@@ -1,4 +1,4 @@
-#include "env/replay.h"
+#include "env/rollout_check.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "train/files.h"
+#include "io/files.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "train/safetensors.h"
+#include "io/safetensors.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ovde/error.h>
-#include "train/files.h"
+#include "io/files.h"
 
 namespace ovde {
 

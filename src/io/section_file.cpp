@@ -1,4 +1,4 @@
-#include "train/checkpoint.h"
+#include "io/section_file.h"
 
 #include <array>
 #include <string_view>
@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "train/crc32c.h"
-#include "train/files.h"
+#include "io/crc32c.h"
+#include "io/files.h"
 
 namespace ovde {
 

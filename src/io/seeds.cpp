@@ -1,4 +1,4 @@
-#include "train/seeds.h"
+#include "io/seeds.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "train/settings.h"
+#include "io/settings.h"
 
 #include <charconv>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "train/shell.h"
+#include "io/shell.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "train/toml.h"
+#include "io/toml.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "train/settings.h"
+#include "io/settings.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "study/toml_reader.h"
+#include "io/toml_reader.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
-#include "train/seeds.h"
+#include "io/seeds.h"
 
 namespace ovde {
 

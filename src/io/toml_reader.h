@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/toml.h"
+#include "io/toml.h"
 
 namespace ovde {
 

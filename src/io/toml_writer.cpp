@@ -1,11 +1,11 @@
-#include "train/toml_writer.h"
+#include "io/toml_writer.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "train/settings.h"
+#include "io/settings.h"
 
 namespace ovde {
 

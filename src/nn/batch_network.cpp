@@ -1,4 +1,4 @@
-#include "agent/batch_network.h"
+#include "nn/batch_network.h"
 
 namespace ovde {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "math/team.h"
+#include "base/team.h"
 #include "nn/adam.h"
 #include "nn/mlp.h"
 

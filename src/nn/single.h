@@ -1,7 +1,7 @@
 // A network evaluated for one input at a time: what acting needs. Such a pass is as fast as the
 // cache delivers the weights, so it reads as few of them as it can: it keeps a transposed copy in
-// which the weights of one input lie side by side, and passes over the inputs that are zero, as many
-// are after a ReLU. Both directions read the same rows of that copy.
+// which the weights of one input lie side by side, and passes over the inputs that are zero, as
+// many are after a ReLU. Both directions read the same rows of that copy.
 #pragma once
 
 #include <span>

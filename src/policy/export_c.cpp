@@ -1,4 +1,4 @@
-#include "train/export_c.h"
+#include "policy/export_c.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,12 +11,12 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
-#include "agent/ids/action_grid.h"
-#include "agent/ids/action_head.h"
-#include "train/files.h"
-#include "train/run_folder.h"
-#include "train/run_status.h"
-#include "train/version.h"
+#include "agent/discrete/action_grid.h"
+#include "agent/discrete/action_head.h"
+#include "base/version.h"
+#include "io/files.h"
+#include "run/run_folder.h"
+#include "run/run_status.h"
 
 namespace ovde {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "train/config.h"
-#include "train/policy_file.h"
+#include "config/config.h"
+#include "run/policy_file.h"
 
 namespace ovde {
 

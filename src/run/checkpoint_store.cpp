@@ -1,4 +1,4 @@
-#include "train/checkpoint_store.h"
+#include "run/checkpoint_store.h"
 
 #include <algorithm>
 #include <charconv>

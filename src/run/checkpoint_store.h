@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "agent/replay.h"
-#include "train/checkpoint.h"
-#include "train/replay_log.h"
+#include "io/section_file.h"
+#include "run/replay_log.h"
 
 namespace ovde {
 

@@ -1,10 +1,10 @@
-#include "train/event_file.h"
+#include "run/event_file.h"
 
 #include <cmath>
 #include <cstring>
 #include <string_view>
 
-#include "train/crc32c.h"
+#include "io/crc32c.h"
 
 namespace ovde {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "train/files.h"
-#include "train/metrics.h"
+#include "io/files.h"
+#include "run/metrics.h"
 
 namespace ovde {
 

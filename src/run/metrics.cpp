@@ -1,9 +1,9 @@
-#include "train/metrics.h"
+#include "run/metrics.h"
 
 #include <iterator>
 #include <vector>
 
-#include "math/run_score.h"
+#include "stats/run_score.h"
 
 namespace ovde {
 

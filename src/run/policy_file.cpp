@@ -1,4 +1,4 @@
-#include "train/policy_file.h"
+#include "run/policy_file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,10 +9,10 @@
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
-#include "agent/ids/greedy_pass.h"
-#include "agent/policy_pass.h"
-#include "train/safetensors.h"
-#include "train/version.h"
+#include "agent/actor_critic/policy_pass.h"
+#include "agent/discrete/greedy_pass.h"
+#include "base/version.h"
+#include "io/safetensors.h"
 
 namespace ovde {
 

@@ -8,7 +8,7 @@
 
 #include <ovde/env.h>
 #include "agent/agent.h"
-#include "train/config.h"
+#include "config/config.h"
 
 namespace ovde {
 

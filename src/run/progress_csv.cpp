@@ -1,4 +1,4 @@
-#include "train/progress_csv.h"
+#include "run/progress_csv.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "train/replay_log.h"
+#include "run/replay_log.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "train/crc32c.h"
+#include "io/crc32c.h"
 
 namespace ovde {
 

@@ -12,7 +12,7 @@
 
 #include <ovde/bytes.h>
 #include "agent/replay.h"
-#include "train/files.h"
+#include "io/files.h"
 
 namespace ovde {
 

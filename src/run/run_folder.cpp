@@ -1,4 +1,4 @@
-#include "train/run_folder.h"
+#include "run/run_folder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "train/files.h"
-#include "train/json.h"
-#include "train/toml_writer.h"
-#include "train/version.h"
+#include "base/version.h"
+#include "io/files.h"
+#include "io/json.h"
+#include "io/toml_writer.h"
 
 namespace ovde {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "train/config.h"
-#include "train/metrics.h"
+#include "config/config.h"
+#include "run/metrics.h"
 
 namespace ovde {
 

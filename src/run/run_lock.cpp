@@ -1,4 +1,4 @@
-#include "train/run_lock.h"
+#include "run/run_lock.h"
 
 #include <cerrno>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "train/files.h"
+#include "io/files.h"
 
 namespace ovde {
 

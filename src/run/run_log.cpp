@@ -1,4 +1,4 @@
-#include "train/run_log.h"
+#include "run/run_log.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "train/files.h"
+#include "io/files.h"
 
 namespace ovde {
 

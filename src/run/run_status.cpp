@@ -1,15 +1,15 @@
-#include "train/run_status.h"
+#include "run/run_status.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "train/progress_csv.h"
-#include "train/run_folder.h"
-#include "train/run_lock.h"
-#include "train/run_log.h"
-#include "train/shell.h"
+#include "io/shell.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+#include "run/run_log.h"
 
 namespace ovde {
 

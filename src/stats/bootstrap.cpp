@@ -1,4 +1,4 @@
-#include "math/bootstrap.h"
+#include "stats/bootstrap.h"
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 #include <ovde/error.h>
 #include <ovde/random.h>
 
-#include "math/statistics.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "math/mann_whitney.h"
+#include "stats/mann_whitney.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "math/distributions.h"
-#include "math/statistics.h"
+#include "stats/distributions.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "math/power.h"
+#include "stats/power.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <ovde/error.h>
 
-#include "math/distributions.h"
+#include "stats/distributions.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "math/run_score.h"
+#include "stats/run_score.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include <ovde/error.h>
 
-#include "math/statistics.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 

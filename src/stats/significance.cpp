@@ -1,4 +1,4 @@
-#include "math/significance.h"
+#include "stats/significance.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 #include <ovde/error.h>
 
-#include "math/distributions.h"
-#include "math/statistics.h"
+#include "stats/distributions.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 

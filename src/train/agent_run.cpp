@@ -1,4 +1,4 @@
-#include "train/member.h"
+#include "train/agent_run.h"
 
 #include <algorithm>
 
@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "train/policy_file.h"
-#include "train/run_folder.h"
-#include "train/setup.h"
-#include "train/version.h"
+#include "base/version.h"
+#include "config/build.h"
+#include "run/policy_file.h"
+#include "run/run_folder.h"
 
 namespace ovde {
 
@@ -42,13 +42,13 @@ double unix_time() {
 
 }  // namespace
 
-Member::Member(const Config& config, const fs::path& folder)
+AgentRun::AgentRun(const Config& config, const fs::path& folder)
     : config_(config), folder_(folder), log_(folder), store_(folder), start_time_(unix_time()) {}
 
-std::unique_ptr<Member> Member::start(const Config& config, const fs::path& folder,
-                                      const std::string& command) {
-  std::unique_ptr<Member> member(new Member(config, folder));
-  member->run_ = std::make_unique<AgentRun>(config, config.seed);
+std::unique_ptr<AgentRun> AgentRun::start(const Config& config, const fs::path& folder,
+                                          const std::string& command) {
+  std::unique_ptr<AgentRun> member(new AgentRun(config, folder));
+  member->run_ = std::make_unique<EpochLoop>(config, config.seed);
   ensure_new_run_folder(folder);
   write_config(folder, config, command);
   member->open_files();
@@ -58,11 +58,12 @@ std::unique_ptr<Member> Member::start(const Config& config, const fs::path& fold
   return member;
 }
 
-std::unique_ptr<Member> Member::resume(const fs::path& folder, std::vector<std::string>& warnings) {
-  std::unique_ptr<Member> member(new Member(read_config(folder), folder));
+std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder,
+                                           std::vector<std::string>& warnings) {
+  std::unique_ptr<AgentRun> member(new AgentRun(read_config(folder), folder));
   std::vector<std::string> found;
   const bool loaded = member->load_newest(found);
-  if (!loaded) member->run_ = std::make_unique<AgentRun>(member->config_, member->config_.seed);
+  if (!loaded) member->run_ = std::make_unique<EpochLoop>(member->config_, member->config_.seed);
   member->open_files();
 
   for (const std::string& text : found) member->log(LogLevel::warning, text);
@@ -75,7 +76,7 @@ std::unique_ptr<Member> Member::resume(const fs::path& folder, std::vector<std::
 }
 
 // False: there is no checkpoint.
-bool Member::load_newest(std::vector<std::string>& warnings) {
+bool AgentRun::load_newest(std::vector<std::string>& warnings) {
   const auto checkpoints = store_.all();
   for (const fs::path& path : checkpoints) {
     try {
@@ -99,10 +100,10 @@ bool Member::load_newest(std::vector<std::string>& warnings) {
   return false;
 }
 
-void Member::load(const fs::path& checkpoint, std::vector<std::string>& warnings) {
+void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnings) {
   const Sections sections = read_checkpoint(checkpoint);
   check_same_config(config_, section(sections, kConfig), folder_);
-  run_ = std::make_unique<AgentRun>(config_, config_.seed);
+  run_ = std::make_unique<EpochLoop>(config_, config_.seed);
   const bool continued = run_->restore(sections);
   store_.load(checkpoint, sections, run_->agent().replay());
 
@@ -129,17 +130,17 @@ void Member::load(const fs::path& checkpoint, std::vector<std::string>& warnings
   }
 }
 
-void Member::open_files() {
+void AgentRun::open_files() {
   progress_.emplace(folder_, rows_);
   events_.emplace(folder_, start_time_, rows_);
   if (config_.record.flag("visits") && !visits_) visits_.emplace(folder_);
 }
 
-double Member::elapsed() const {
+double AgentRun::elapsed() const {
   return seconds_before_ + std::chrono::duration<double>(Clock::now() - begin_).count();
 }
 
-std::optional<EpochRow> Member::epoch(Team& team, const std::atomic<bool>& stop) {
+std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& stop) {
   begin_epoch();
   const std::optional<EpochRow> row = run_->epoch(team, stop);
   if (row) return end_epoch(*row);
@@ -147,7 +148,7 @@ std::optional<EpochRow> Member::epoch(Team& team, const std::atomic<bool>& stop)
   return std::nullopt;
 }
 
-void Member::begin_epoch() {
+void AgentRun::begin_epoch() {
   if (!epoch_began_) epoch_began_ = elapsed();
   const Replay& replay = run_->agent().replay();
   const std::int64_t most_steps = config_.train.integer("steps_per_epoch") +
@@ -156,11 +157,11 @@ void Member::begin_epoch() {
   unsaved_ = true;
 }
 
-void Member::record_visits() {
+void AgentRun::record_visits() {
   if (visits_) visits_->append(run_->take_visits());
 }
 
-EpochRow Member::end_epoch(EpochRow row) {
+EpochRow AgentRun::end_epoch(EpochRow row) {
   record_visits();
   if (std::ranges::find(config_.record.list("networks"), row.epoch) !=
       config_.record.list("networks").end()) {
@@ -180,7 +181,7 @@ EpochRow Member::end_epoch(EpochRow row) {
   return row;
 }
 
-bool Member::checkpoint_due() const {
+bool AgentRun::checkpoint_due() const {
   const int epochs = config_.checkpoint.integer("epochs");
   const double minutes = config_.checkpoint.number("minutes");
   const std::chrono::duration<double, std::ratio<60>> since = Clock::now() - saved_at_;
@@ -188,7 +189,7 @@ bool Member::checkpoint_due() const {
          (minutes > 0 && since.count() >= minutes);
 }
 
-void Member::save() {
+void AgentRun::save() {
   fetch();
   Sections sections = run_->save();
   const std::string text = to_toml(config_, version(), "");
@@ -211,12 +212,12 @@ void Member::save() {
   saved_at_ = Clock::now();
 }
 
-void Member::save_now() {
+void AgentRun::save_now() {
   if (unsaved_) save();
   store_.wait();
 }
 
-RunSummary Member::finish() {
+RunSummary AgentRun::finish() {
   store_.wait();
   write_policy(folder_ / "policy.safetensors", run_->agent().policy(), task_action_space(config_),
                config_);

@@ -11,29 +11,29 @@
 #include <string>
 #include <vector>
 
-#include "train/agent_run.h"
-#include "train/checkpoint_store.h"
-#include "train/config.h"
-#include "train/event_file.h"
-#include "train/metrics.h"
-#include "train/progress_csv.h"
+#include "config/config.h"
+#include "run/checkpoint_store.h"
+#include "run/event_file.h"
+#include "run/metrics.h"
+#include "run/progress_csv.h"
+#include "run/run_log.h"
+#include "train/epoch_loop.h"
 #include "train/recording.h"
-#include "train/run_log.h"
 
 namespace ovde {
 
-class Member {
+class AgentRun {
  public:
   // A new run in `folder`, which is made. `config` names the agent's seed.
-  static std::unique_ptr<Member> start(const Config& config, const std::filesystem::path& folder,
-                                       const std::string& command);
+  static std::unique_ptr<AgentRun> start(const Config& config, const std::filesystem::path& folder,
+                                         const std::string& command);
 
   // The run that `folder` holds, from the newest checkpoint that is whole, or from its beginning
   // where none was written yet. What a person should know of that goes to `warnings`. InputError if
   // its configuration was changed or its checkpoint has a newer format; Error if there are
   // checkpoints and none can be used.
-  static std::unique_ptr<Member> resume(const std::filesystem::path& folder,
-                                        std::vector<std::string>& warnings);
+  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder,
+                                          std::vector<std::string>& warnings);
 
   const Config& config() const { return config_; }
   int epochs_done() const { return run_->epochs_done(); }
@@ -46,7 +46,7 @@ class Member {
   // The same for a driver that advances run() itself: what comes before and after.
   void begin_epoch();
   EpochRow end_epoch(EpochRow row);  // with its times
-  AgentRun& run() { return *run_; }
+  EpochLoop& run() { return *run_; }
   // What the agent has learnt is elsewhere; `fetch` brings it here, before it is written. Null: it
   // is here.
   void learns_elsewhere(std::function<void()> fetch) { fetch_ = std::move(fetch); }
@@ -60,7 +60,7 @@ class Member {
   void log(LogLevel level, const std::string& message) { log_.add(level, message); }
 
  private:
-  Member(const Config& config, const std::filesystem::path& folder);
+  AgentRun(const Config& config, const std::filesystem::path& folder);
 
   using Clock = std::chrono::steady_clock;
   double elapsed() const;  // seconds of the run, pauses between two processes left out
@@ -77,7 +77,7 @@ class Member {
   Config config_;
   std::filesystem::path folder_;
   RunLog log_;
-  std::unique_ptr<AgentRun> run_;
+  std::unique_ptr<EpochLoop> run_;
   CheckpointStore store_;  // after run_: its writer reads the replay buffer until it is destroyed
   std::vector<EpochRow> rows_;
   std::optional<ProgressFile> progress_;

@@ -4,7 +4,7 @@
 
 #include <ovde/error.h>
 #include <ovde/train.h>
-#include "train/run_folder.h"
+#include "run/run_folder.h"
 #include "train/trainer.h"
 
 namespace ovde {

@@ -1,4 +1,4 @@
-#include "train/agent_run.h"
+#include "train/epoch_loop.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "math/statistics.h"
-#include "train/setup.h"
+#include "config/build.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 
 namespace {
 
-void check_finite(double value, const char* what, const AgentRun& run) {
+void check_finite(double value, const char* what, const EpochLoop& run) {
   if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, run.where()));
 }
 
@@ -35,7 +35,7 @@ void add_share(double& mean, double value, std::int64_t count) {
 
 }  // namespace
 
-AgentRun::AgentRun(const Config& config, std::uint64_t seed)
+EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)
     : config_(config),
       seed_(seed),
       has_goal_(find_task(config.task).has_goal),
@@ -48,7 +48,7 @@ AgentRun::AgentRun(const Config& config, std::uint64_t seed)
       next_observation_(env_->observation_size()),
       action_(env_->action_space().size()) {}
 
-std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& stop) {
+std::optional<EpochRow> EpochLoop::epoch(Team& team, const std::atomic<bool>& stop) {
   agent_->use(&team);
   if (phase_ == Phase::warm_up && collect(stop)) begin(Phase::evaluate);
   if (phase_ == Phase::evaluate && evaluate_policy(stop)) begin(Phase::collect);
@@ -61,14 +61,14 @@ std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& sto
   return end_epoch(agent_->value_report());
 }
 
-EpochRow AgentRun::finish_epoch(const UpdateReport& update, const ValueReport& value) {
+EpochRow EpochLoop::finish_epoch(const UpdateReport& update, const ValueReport& value) {
   report_collected();
   add_update(update, 1);
   check_parameters("actor.parameters");  // what has come back; the rest is checked when it is saved
   return end_epoch(value);
 }
 
-EpochRow AgentRun::end_epoch(const ValueReport& value) {
+EpochRow EpochLoop::end_epoch(const ValueReport& value) {
   row_.q_mean = value.mean;
   row_.epistemic = value.epistemic;
   row_.aleatoric = value.aleatoric;
@@ -79,21 +79,21 @@ EpochRow AgentRun::end_epoch(const ValueReport& value) {
   return std::exchange(row_, EpochRow{});
 }
 
-bool AgentRun::between_epochs() const {
+bool EpochLoop::between_epochs() const {
   return phase_ == (epochs_done_ == 0 ? Phase::warm_up : Phase::evaluate) && steps_done_ == 0;
 }
 
-void AgentRun::begin(Phase phase) {
+void EpochLoop::begin(Phase phase) {
   phase_ = phase;
   steps_done_ = 0;
   collected_ = {};
 }
 
-std::int64_t AgentRun::steps_of(Phase phase) const {
+std::int64_t EpochLoop::steps_of(Phase phase) const {
   return config_.train.integer(phase == Phase::warm_up ? "warmup_steps" : "steps_per_epoch");
 }
 
-void AgentRun::start_episode() {
+void EpochLoop::start_episode() {
   guarded(
       "the environment", [this] { env_->reset(next_episode_seed(episode_seeds_), observation_); },
       [this] { return where(); });
@@ -102,7 +102,7 @@ void AgentRun::start_episode() {
   episode_success_ = false;
 }
 
-bool AgentRun::collect(const std::atomic<bool>& stop) {
+bool EpochLoop::collect(const std::atomic<bool>& stop) {
   const std::int64_t steps = steps_of(phase_);
   reserve_visits();
   while (steps_done_ < steps) {
@@ -113,22 +113,22 @@ bool AgentRun::collect(const std::atomic<bool>& stop) {
 }
 
 // For what is left to collect in this phase.
-void AgentRun::reserve_visits() {
+void EpochLoop::reserve_visits() {
   if (records_visits_) visits_.reserve(visits_.size() + steps_of(phase_) - steps_done_);
 }
 
-void AgentRun::begin_collecting(bool warm_up) {
+void EpochLoop::begin_collecting(bool warm_up) {
   begin(warm_up ? Phase::warm_up : Phase::collect);
   reserve_visits();
 }
 
-std::span<const double> AgentRun::observe() {
+std::span<const double> EpochLoop::observe() {
   if (!in_episode_) start_episode();
   for (const double x : observation_) check_finite(x, "an observation", *this);
   return observation_;
 }
 
-void AgentRun::advance(const Decision& decision) {
+void EpochLoop::advance(const Decision& decision) {
   // a NaN of m (methods without one) stays a NaN in the mean
   collected_.m += decision.m;
   collected_.shift += decision.shift;
@@ -157,7 +157,7 @@ void AgentRun::advance(const Decision& decision) {
   ++steps_done_;
 }
 
-void AgentRun::report_collected() {
+void EpochLoop::report_collected() {
   const auto steps = static_cast<double>(steps_done_);
   const auto episodes = static_cast<double>(collected_.episodes);
   row_.explore_episodes = collected_.episodes;
@@ -169,12 +169,12 @@ void AgentRun::report_collected() {
   row_.shift = collected_.shift / steps;
 }
 
-bool AgentRun::evaluate_policy(const std::atomic<bool>& stop) {
+bool EpochLoop::evaluate_policy(const std::atomic<bool>& stop) {
   begin_evaluation();
   return advance_evaluation(std::numeric_limits<std::int64_t>::max(), stop);
 }
 
-void AgentRun::begin_evaluation() {
+void EpochLoop::begin_evaluation() {
   evaluated_at_ = env_steps_;
   evaluation_finite_ = true;
   const auto act = [this](auto observation, auto action) {
@@ -187,7 +187,7 @@ void AgentRun::begin_evaluation() {
       config_.train.integer("eval_steps"), std::numeric_limits<int>::max());
 }
 
-bool AgentRun::advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop) {
+bool EpochLoop::advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop) {
   const bool ended = guarded(
       "the environment of the evaluation", [&] { return evaluation_->advance(steps, stop); },
       [this] { return where_evaluated(); });
@@ -195,7 +195,7 @@ bool AgentRun::advance_evaluation(std::int64_t steps, const std::atomic<bool>& s
   return ended;
 }
 
-void AgentRun::report_evaluation() {
+void EpochLoop::report_evaluation() {
   if (!evaluation_finite_)
     throw Error("an observation of the evaluation is not finite: " + where_evaluated());
   const EvaluationResult& result = evaluation_->result();
@@ -209,7 +209,7 @@ void AgentRun::report_evaluation() {
   if (has_goal_) row_.eval_success = result.successes / static_cast<double>(result.returns.size());
 }
 
-bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
+bool EpochLoop::learn(Team& team, const std::atomic<bool>& stop) {
   const std::int64_t updates = steps_of(phase_);
   for (; steps_done_ < updates; ++steps_done_) {
     if (stop) return false;
@@ -219,7 +219,7 @@ bool AgentRun::learn(Team& team, const std::atomic<bool>& stop) {
 }
 
 // One of so many updates of the epoch.
-void AgentRun::add_update(const UpdateReport& report, std::int64_t updates) {
+void EpochLoop::add_update(const UpdateReport& report, std::int64_t updates) {
   check_finite(report.critic_loss, "the critics' loss", *this);
   check_finite(report.actor_loss.value_or(0), "the actor's loss", *this);
   check_finite(report.temperature.value_or(0), "the temperature", *this);
@@ -230,7 +230,7 @@ void AgentRun::add_update(const UpdateReport& report, std::int64_t updates) {
 
 // A number can overflow in the very last step of an epoch, before any loss has seen it; one in a
 // target network may never show in a loss, which takes the smaller of two values.
-void AgentRun::check_parameters(std::string_view prefix) const {
+void EpochLoop::check_parameters(std::string_view prefix) const {
   const LearnerState state = agent_->state();
   const auto check = [&](const std::string& name, auto values) {
     if (!name.starts_with(prefix)) return;
@@ -241,7 +241,7 @@ void AgentRun::check_parameters(std::string_view prefix) const {
   for (const auto& [name, values] : state.statistics) check(name, values);
 }
 
-std::string AgentRun::where(std::uint64_t update, std::int64_t env_step) const {
+std::string EpochLoop::where(std::uint64_t update, std::int64_t env_step) const {
   return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task,
                      seed_, epochs_done_, env_step, update);
 }

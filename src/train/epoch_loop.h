@@ -15,19 +15,19 @@
 
 #include <ovde/env.h>
 #include "agent/agent.h"
-#include "math/team.h"
-#include "train/checkpoint.h"
-#include "train/config.h"
-#include "train/evaluate.h"
-#include "train/metrics.h"
+#include "base/team.h"
+#include "config/config.h"
+#include "io/section_file.h"
+#include "run/metrics.h"
+#include "train/evaluation.h"
 
 namespace ovde {
 
 using Position = std::array<float, 2>;  // the observation of a task that has a map
 
-class AgentRun {
+class EpochLoop {
  public:
-  AgentRun(const Config& config, std::uint64_t seed);
+  EpochLoop(const Config& config, std::uint64_t seed);
 
   // One epoch of the protocol: evaluate the current policy, collect n steps with the behaviour
   // policy, do n updates. The first one begins with the warm-up. Error if a number stops being
@@ -57,9 +57,10 @@ class AgentRun {
   // epoch(), rather than to save parameters that are not finite.
   Sections save();
 
-  // Puts saved state into an AgentRun that has done nothing yet, whose configuration is the one it
+  // Puts saved state into an EpochLoop that has done nothing yet, whose configuration is the one it
   // was saved with. False: the environment cannot continue an episode; that episode is given up and
-  // the next one begins. Error if the state is not one of such a run; the AgentRun is then useless.
+  // the next one begins. Error if the state is not one of such a run; the EpochLoop is then
+  // useless.
   bool restore(const Sections& saved);
 
   // Where the environment steps since the last call led, if the run records that

@@ -1,10 +1,10 @@
-// AgentRun as saved state: its position, the episode in progress and the learner, a section each.
+// EpochLoop as saved state: its position, the episode in progress and the learner, a section each.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "train/agent_run.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 
@@ -49,7 +49,7 @@ void restore_learner(const Bytes& bytes, Agent& agent) {
 
 }  // namespace
 
-Sections AgentRun::save() {
+Sections EpochLoop::save() {
   check_parameters();
   ByteWriter position, episode;
   save_position(position);
@@ -66,7 +66,7 @@ Sections AgentRun::save() {
       {kPosition, position.take()}, {kEpisode, episode.take()}, {kLearner, save_learner(*agent_)}};
 }
 
-bool AgentRun::restore(const Sections& saved) {
+bool EpochLoop::restore(const Sections& saved) {
   ByteReader position(section(saved, kPosition)), episode(section(saved, kEpisode));
   restore_position(position);
   const bool continued = restore_episode(episode);
@@ -75,7 +75,7 @@ bool AgentRun::restore(const Sections& saved) {
   return continued;
 }
 
-void AgentRun::save_position(ByteWriter& out) const {
+void EpochLoop::save_position(ByteWriter& out) const {
   out.put(seed_);
   out.put(epochs_done_);
   out.put(env_steps_);
@@ -93,7 +93,7 @@ void AgentRun::save_position(ByteWriter& out) const {
   put_row(out, row_);
 }
 
-void AgentRun::restore_position(ByteReader& in) {
+void EpochLoop::restore_position(ByteReader& in) {
   check(in.get<std::uint64_t>() == seed_, "its seed");
   epochs_done_ = in.get<int>();
   env_steps_ = in.get<std::int64_t>();
@@ -116,7 +116,7 @@ void AgentRun::restore_position(ByteReader& in) {
   row_ = get_row(in);
 }
 
-bool AgentRun::restore_episode(ByteReader& in) {
+bool EpochLoop::restore_episode(ByteReader& in) {
   // a byte from a file is not a bool before it has been looked at
   in_episode_ = in.get<std::uint8_t>() != 0;
   episode_return_ = in.get<double>();

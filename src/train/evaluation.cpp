@@ -1,12 +1,12 @@
-#include "train/evaluate.h"
+#include "train/evaluation.h"
 
 #include <chrono>
 #include <limits>
 
 #include <ovde/policy.h>
-#include "train/run_folder.h"
-#include "train/run_status.h"
-#include "train/setup.h"
+#include "config/build.h"
+#include "run/run_folder.h"
+#include "run/run_status.h"
 
 namespace ovde {
 

@@ -13,10 +13,10 @@ namespace ovde {
 namespace {
 
 // Everything that is to be trained, and what became of it.
-class Drive {
+class LockstepDriver {
  public:
-  Drive(std::span<OpenRun* const> runs, const MakePopulation& make, int threads,
-        const std::atomic<bool>& stop)
+  LockstepDriver(std::span<PopulationRun* const> runs, const MakePopulation& make, int threads,
+                 const std::atomic<bool>& stop)
       : runs_(runs), make_(make), stop_(stop), team_(threads), failures_(runs.size()) {
     for (std::size_t r = 0; r < runs.size(); ++r) {
       auto& places = runs[r]->places();
@@ -115,7 +115,7 @@ class Drive {
     }
   }
 
-  std::span<OpenRun* const> runs_;
+  std::span<PopulationRun* const> runs_;
   const MakePopulation& make_;
   const std::atomic<bool>& stop_;
   Team team_;
@@ -144,11 +144,11 @@ bool in_step(const Config& a, const Config& b) {
   return precision_of(a) == precision_of(b);
 }
 
-std::vector<std::exception_ptr> train_in_lockstep(std::span<OpenRun* const> runs,
+std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,
                                                   const MakePopulation& make, int threads,
                                                   const std::atomic<bool>& stop) {
-  for (OpenRun* run : runs) run->start();
-  return Drive(runs, make, threads, stop).run();
+  for (PopulationRun* run : runs) run->start();
+  return LockstepDriver(runs, make, threads, stop).run();
 }
 
 }  // namespace ovde

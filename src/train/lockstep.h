@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "config/config.h"
 #include "cuda/population.h"
-#include "train/config.h"
-#include "train/open_run.h"
+#include "train/population_run.h"
 
 namespace ovde {
 
@@ -38,7 +38,7 @@ bool in_step(const Config& a, const Config& b);
 // it, or null: a run in which an agent fails is saved without that agent and left, the others go
 // on; a failure of the GPU is one of them all, and each keeps its last checkpoints. Runs that did
 // not fail are to be closed.
-std::vector<std::exception_ptr> train_in_lockstep(std::span<OpenRun* const> runs,
+std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,
                                                   const MakePopulation& make, int threads,
                                                   const std::atomic<bool>& stop);
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "agent/actor_critic_agent.h"
+#include "agent/actor_critic/agent.h"
 
 namespace ovde {
 
@@ -73,14 +73,14 @@ void LockstepGroup::fetch_all() {
   }
 }
 
-void LockstepGroup::epoch(std::span<OpenRun* const> runs) {
+void LockstepGroup::epoch(std::span<PopulationRun* const> runs) {
   for_each([&](int i) {
     slots_[i]->member->begin_epoch();
     run(i).begin_evaluation();
   });
   std::vector<std::int64_t> left;
   for (int i = 0; i < size(); ++i) left.push_back(slots_[i]->active ? run(i).evaluation_left() : 0);
-  Handout evaluations(left);
+  LongestFirstQueue evaluations(left);
 
   collecting_ = true;
   team_.run(team_.threads(), [&](int piece) {
@@ -96,7 +96,7 @@ void LockstepGroup::epoch(std::span<OpenRun* const> runs) {
   ++epoch_;
 }
 
-void LockstepGroup::work(Handout& evaluations) {
+void LockstepGroup::work(LongestFirstQueue& evaluations) {
   int evaluating = -1;  // the agent whose evaluation is in hand
   while (!given_up_) {
     if (const int piece = rounds_.take(); piece >= 0) {
@@ -184,7 +184,7 @@ void LockstepGroup::step(int i) {
 
 // Goes on with the evaluation of agent i for a stretch of steps, or until a round waits: then it
 // stays in the thread's hand, and true is returned.
-bool LockstepGroup::evaluate(int i, Handout& evaluations) {
+bool LockstepGroup::evaluate(int i, LongestFirstQueue& evaluations) {
   std::int64_t left = 0;  // what fails is ended
   try {
     if (!run(i).advance_evaluation(stretch_, rounds_.waiting())) left = run(i).evaluation_left();
@@ -197,7 +197,7 @@ bool LockstepGroup::evaluate(int i, Handout& evaluations) {
   return false;
 }
 
-void LockstepGroup::finish_epoch(std::span<OpenRun* const> runs) {
+void LockstepGroup::finish_epoch(std::span<PopulationRun* const> runs) {
   const std::vector<PopulationReport> reports = on_gpu([this] {
     auto finished = population_->finish();
     population_->download_policies(agents_);

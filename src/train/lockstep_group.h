@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "math/team.h"
-#include "train/handout.h"
+#include "base/team.h"
 #include "train/lockstep.h"
+#include "train/longest_first_queue.h"
 #include "train/rounds.h"
 
 namespace ovde {
@@ -22,7 +22,7 @@ namespace ovde {
 struct Slot {
   std::size_t run;  // index of it
   int place;        // in it
-  Member* member;
+  AgentRun* member;
   bool active = true;  // it and its run have not failed
   std::exception_ptr failure;
 };
@@ -50,16 +50,16 @@ class LockstepGroup {
   LockstepGroup(std::vector<Slot*> slots, const MakePopulation& make, Team& team);
   ~LockstepGroup();
 
-  void epoch(std::span<OpenRun* const> runs);
+  void epoch(std::span<PopulationRun* const> runs);
 
   // Brings back what the agents that go on have learnt.
   void fetch_all();
 
  private:
   // What each thread does in an epoch.
-  void work(Handout& evaluations);
+  void work(LongestFirstQueue& evaluations);
   void step_agents(int piece);
-  bool evaluate(int i, Handout& evaluations);
+  bool evaluate(int i, LongestFirstQueue& evaluations);
 
   // One thread at a time: the first, and then whoever has ended a round.
   void begin_collecting(bool warm_up);
@@ -67,11 +67,11 @@ class LockstepGroup {
   void end_round();
   void learn();
 
-  void finish_epoch(std::span<OpenRun* const> runs);
+  void finish_epoch(std::span<PopulationRun* const> runs);
   void prepare(int i);
   void step(int i);
 
-  AgentRun& run(int i) const { return slots_[i]->member->run(); }
+  EpochLoop& run(int i) const { return slots_[i]->member->run(); }
   int size() const { return static_cast<int>(slots_.size()); }
   // One that all share.
   int setting(const char* key) const { return slots_.front()->member->config().train.integer(key); }

@@ -9,10 +9,10 @@
 
 namespace ovde {
 
-class Handout {
+class LongestFirstQueue {
  public:
   // What each has left to do, in any unit.
-  explicit Handout(std::span<const std::int64_t> left)
+  explicit LongestFirstQueue(std::span<const std::int64_t> left)
       : left_(left.begin(), left.end()), busy_(left.size()) {}
 
   // -1: nothing is left that is not being worked on.

@@ -1,4 +1,4 @@
-#include "train/open_run.h"
+#include "train/population_run.h"
 
 #include <algorithm>
 #include <exception>
@@ -7,10 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "train/progress_csv.h"
-#include "train/run_folder.h"
-#include "train/seeds.h"
-#include "train/setup.h"
+#include "config/build.h"
+#include "io/seeds.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
 
 namespace ovde {
 
@@ -89,7 +89,7 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan) {
   return agents;
 }
 
-OpenRun::OpenRun(const RunPlan& plan, ProgressSink& progress)
+PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
     : lock_(prepared_folder(plan)),
       progress_(progress),
       start_{.task = plan.config.task,
@@ -111,9 +111,9 @@ OpenRun::OpenRun(const RunPlan& plan, ProgressSink& progress)
     if (!plan.is_new && is_finished(folder)) {
       places_[i].summary = summary_of_finished(folder, config);
     } else if (!plan.is_new && fs::exists(folder / "config.toml")) {
-      places_[i].member = Member::resume(folder, warnings);
+      places_[i].member = AgentRun::resume(folder, warnings);
     } else {  // new, or killed before this agent's folder was there
-      places_[i].member = Member::start(config, folder, plan.command);
+      places_[i].member = AgentRun::start(config, folder, plan.command);
     }
   }
   if (std::ranges::none_of(places_, [](const Place& place) { return place.member != nullptr; })) {
@@ -124,7 +124,7 @@ OpenRun::OpenRun(const RunPlan& plan, ProgressSink& progress)
   for (const std::string& text : warnings) progress_.warning(text);
 }
 
-void OpenRun::start() {
+void PopulationRun::start() {
   for (Place& place : places_) {
     start_.epochs_done += place.member ? place.member->epochs_done() : start_.epochs;
     if (place.member && place.member->done()) place.summary = place.member->finish();
@@ -133,7 +133,7 @@ void OpenRun::start() {
 }
 
 // One that cannot be saved does not keep the others from it.
-void OpenRun::save_all(const std::string& why) {
+void PopulationRun::save_all(const std::string& why) {
   std::exception_ptr first;
   for (Place& place : places_) {
     if (!place.is_left() || place.busy) continue;
@@ -147,7 +147,7 @@ void OpenRun::save_all(const std::string& why) {
   if (first) std::rethrow_exception(first);
 }
 
-bool OpenRun::close() {
+bool PopulationRun::close() {
   if (std::ranges::any_of(places_, &Place::is_left)) {
     save_all("interrupted");
     return false;

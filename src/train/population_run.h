@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "train/config.h"
-#include "train/member.h"
+#include "config/config.h"
+#include "run/run_lock.h"
+#include "train/agent_run.h"
 #include "train/progress.h"
-#include "train/run_lock.h"
 
 namespace ovde {
 
@@ -36,17 +36,17 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan);
 
 // An agent's place in the population.
 struct Place {
-  std::unique_ptr<Member> member;  // null: had finished before this process began
-  RunSummary summary;              // once finished
+  std::unique_ptr<AgentRun> member;  // null: had finished before this process began
+  RunSummary summary;                // once finished
   bool busy = false;
 
   bool is_left() const { return member && !member->done(); }
 };
 
-class OpenRun {
+class PopulationRun {
  public:
   // Locks the folder and puts every agent into its place: new, or as its last checkpoint has it.
-  OpenRun(const RunPlan& plan, ProgressSink& progress);
+  PopulationRun(const RunPlan& plan, ProgressSink& progress);
 
   std::vector<Place>& places() { return places_; }
   ProgressSink& progress() { return progress_; }

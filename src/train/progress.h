@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "train/metrics.h"
+#include "run/metrics.h"
 
 namespace ovde {
 

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "train/crc32c.h"
-#include "train/safetensors.h"
-#include "train/setup.h"
-#include "train/version.h"
+#include "base/version.h"
+#include "config/build.h"
+#include "io/crc32c.h"
+#include "io/safetensors.h"
 
 namespace ovde {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <ovde/bytes.h>
-#include "train/agent_run.h"
-#include "train/config.h"
-#include "train/files.h"
+#include "config/config.h"
+#include "io/files.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 

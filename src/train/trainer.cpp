@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "math/team.h"
-#include "train/handout.h"
-#include "train/open_run.h"
+#include "base/team.h"
+#include "train/longest_first_queue.h"
+#include "train/population_run.h"
 
 namespace ovde {
 
@@ -18,15 +18,15 @@ std::int64_t epochs_left(const Place& place) {
 
 // Takes agents, the one that is furthest behind first, and advances them until none is left. Agents
 // never wait for each other, and what an agent learns does not depend on who runs it.
-void work(std::vector<Place>& places, Handout& handout, int threads, const std::atomic<bool>& stop,
-          std::atomic<bool>& failed, ProgressSink& progress) {
+void work(std::vector<Place>& places, LongestFirstQueue& handout, int threads,
+          const std::atomic<bool>& stop, std::atomic<bool>& failed, ProgressSink& progress) {
   Team team(threads);
   while (!stop && !failed) {
     const int i = handout.take();
     if (i < 0) break;
     Place& place = places[i];
     place.busy = true;
-    Member& member = *place.member;
+    AgentRun& member = *place.member;
     try {
       if (const auto row = member.epoch(team, stop)) progress.epoch_done(i, *row);
       if (member.done()) place.summary = member.finish();
@@ -40,13 +40,13 @@ void work(std::vector<Place>& places, Handout& handout, int threads, const std::
   }
 }
 
-void train_on_cpu(OpenRun& run, int threads, const std::atomic<bool>& stop) {
+void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop) {
   run.start();
   // one agent uses the threads inside its updates; several have a thread each
   std::vector<Place>& places = run.places();
   std::vector<std::int64_t> left;
   for (const Place& place : places) left.push_back(epochs_left(place));
-  Handout handout(left);
+  LongestFirstQueue handout(left);
   std::atomic<bool> failed{false};
   try {
     if (places.size() == 1) {
@@ -77,9 +77,9 @@ bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) 
     if (const auto agents = agents_left(plan); !agents.empty())
       workers.gpu(agents, precision_of(plan.config));
   }
-  OpenRun run(plan, progress);
+  PopulationRun run(plan, progress);
   if (workers.gpu) {
-    OpenRun* const runs[] = {&run};
+    PopulationRun* const runs[] = {&run};
     const auto failures = train_in_lockstep(runs, workers.gpu, workers.threads, stop);
     if (failures.front()) std::rethrow_exception(failures.front());
   } else {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "train/config.h"
+#include "config/config.h"
 #include "train/lockstep.h"
-#include "train/open_run.h"
+#include "train/population_run.h"
 #include "train/progress.h"
 
 namespace ovde {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <ovde/random.h>
-#include "agent/iqn_critic.h"
-#include "agent/learner.h"
-#include "agent/quantile_critic.h"
+#include "agent/actor_critic/learner.h"
+#include "agent/critic/iqn_critic.h"
+#include "agent/critic/quantile_critic.h"
 #include "agent/replay.h"
 
 namespace ovde {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "agent_fixture.h"
+#include "agent/agent_fixture.h"
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define OVDE_COUNTS_ALLOCATIONS 1

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "agent_fixture.h"
+#include "agent/agent_fixture.h"
 
 namespace ovde {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "agent/actor_critic/reference_learner.h"
+#include "agent/agent_fixture.h"
 #include "agent/rnd.h"
-#include "agent_fixture.h"
-#include "reference_learner.h"
 
 namespace ovde {
 namespace {

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include <ovde/error.h>
-#include "math/team.h"
+#include "base/team.h"
 
 namespace ovde {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "io/files.h"
 #include "temporary_folder.h"
-#include "train/files.h"
 
 namespace ovde {
 

@@ -7,8 +7,8 @@
 
 #include <ovde/error.h>
 #include <ovde/random.h>
-#include "train/config.h"
-#include "train/resolving.h"
+#include "config/config.h"
+#include "config/resolving.h"
 
 namespace ovde {
 namespace {

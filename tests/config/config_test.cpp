@@ -6,9 +6,9 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
-#include "train/config.h"
-#include "train/config_keys.h"
-#include "train/resolving.h"
+#include "config/config.h"
+#include "config/config_keys.h"
+#include "config/resolving.h"
 
 namespace ovde {
 namespace {
@@ -299,7 +299,7 @@ TEST(Config, EveryDefaultIsInItsOwnRange) {
   for (const Task& task : tasks()) {
     for (const ConfigTable& table : config_tables(task)) {
       for (const ConfigKey& key : table.keys) {
-        EXPECT_NO_THROW(check_option(key.option, key.option.standard, table.name));
+        EXPECT_NO_THROW(check_option(key.option, key.option.default_value, table.name));
         EXPECT_FALSE(key.option.help.empty()) << table.name << "." << key.option.name;
       }
     }

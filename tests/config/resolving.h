@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <ovde/error.h>
-#include "train/config.h"
+#include "config/config.h"
 
 namespace ovde {
 

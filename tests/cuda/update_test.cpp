@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <ovde/error.h>
-#include "agent/actor_critic_agent.h"
+#include "agent/actor_critic/agent.h"
 #include "agent/agent_fixture.h"
 #include "cuda/population.h"
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "env/wrappers.h"
 #include <ovde/env.h>
 #include <ovde/error.h>
+#include "env/wrappers.h"
 
 namespace ovde {
 namespace {

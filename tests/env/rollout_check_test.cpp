@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "env/replay.h"
+#include "env/rollout_check.h"
 
 namespace ovde {
 namespace {

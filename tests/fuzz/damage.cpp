@@ -14,10 +14,10 @@
 
 #include <ovde/policy.h>
 #include <ovde/random.h>
+#include "io/files.h"
+#include "run/run_folder.h"
 #include "temporary_folder.h"
-#include "train/files.h"
-#include "train/member.h"
-#include "train/run_folder.h"
+#include "train/agent_run.h"
 #include "train/trainer.h"
 
 namespace ovde {
@@ -139,7 +139,7 @@ int damage_all(int flips, int cuts) {
   const Config config = read_config(run);
 
   std::vector<std::string> warnings;
-  const auto resume = [&] { return Member::resume(run, warnings) != nullptr; };
+  const auto resume = [&] { return AgentRun::resume(run, warnings) != nullptr; };
   const Kind kinds[] = {
       // a checkpoint that is not the one that was written must not be accepted at all
       {"checkpoint", run / "checkpoints/checkpoint-1.ovde", [&] { return !resume(); }},

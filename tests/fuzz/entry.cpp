@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include <ovde/error.h>
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

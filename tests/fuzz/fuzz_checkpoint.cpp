@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "fuzz.h"
-#include "train/checkpoint.h"
-#include "train/crc32c.h"
+#include "fuzz/fuzz.h"
+#include "io/crc32c.h"
+#include "io/section_file.h"
 
 namespace ovde {
 

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "fuzz.h"
-#include "train/config.h"
+#include "config/config.h"
+#include "fuzz/fuzz.h"
 
 void ovde::fuzz_one(std::span<const std::byte> input) {
   const std::string text(reinterpret_cast<const char*>(input.data()), input.size());

@@ -1,8 +1,8 @@
 // progress.csv: whatever is accepted must be written as it would be read.
 #include <cstdlib>
 
-#include "fuzz.h"
-#include "train/progress_csv.h"
+#include "fuzz/fuzz.h"
+#include "run/progress_csv.h"
 
 void ovde::fuzz_one(std::span<const std::byte> input) {
   const std::string text(reinterpret_cast<const char*>(input.data()), input.size());

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "env/replay.h"
-#include "fuzz.h"
+#include "env/rollout_check.h"
+#include "fuzz/fuzz.h"
 
 // The interface takes a file: one that is in memory only.
 void ovde::fuzz_one(std::span<const std::byte> input) {

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "fuzz.h"
-#include "train/safetensors.h"
+#include "fuzz/fuzz.h"
+#include "io/safetensors.h"
 
 void ovde::fuzz_one(std::span<const std::byte> input) {
   const TensorFile file = parse_safetensors(input, "input");

@@ -2,8 +2,8 @@
 // on.
 #include <atomic>
 
-#include "fuzz.h"
-#include "train/agent_run.h"
+#include "fuzz/fuzz.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 
@@ -34,7 +34,7 @@ Sections sections_of(std::span<const std::byte> input) {
 
 void fuzz_one(std::span<const std::byte> input) {
   static const Config config = tiny_config();
-  AgentRun run(config, 0);
+  EpochLoop run(config, 0);
   run.restore(sections_of(input));
 
   // rows that the buffer would have brought

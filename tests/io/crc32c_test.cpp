@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "train/crc32c.h"
+#include "io/crc32c.h"
 
 namespace ovde {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <ovde/error.h>
 #include <ovde/random.h>
+#include "io/files.h"
+#include "io/safetensors.h"
 #include "temporary_folder.h"
-#include "train/files.h"
-#include "train/safetensors.h"
 
 namespace ovde {
 namespace {

@@ -1,10 +1,10 @@
 // The checkpoint file: every bit counts.
 #include <gtest/gtest.h>
 
+#include "io/crc32c.h"
+#include "io/files.h"
+#include "io/section_file.h"
 #include "temporary_folder.h"
-#include "train/checkpoint.h"
-#include "train/crc32c.h"
-#include "train/files.h"
 
 namespace ovde {
 namespace {

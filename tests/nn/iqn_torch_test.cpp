@@ -5,7 +5,7 @@
 
 #include <ovde/random.h>
 #include "nn/iqn.h"
-#include "torch_batch.h"
+#include "nn/torch_batch.h"
 
 namespace ovde {
 namespace {

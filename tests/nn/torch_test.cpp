@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <ovde/error.h>
-#include "agent/learner.h"
-#include "agent_fixture.h"
-#include "torch_batch.h"
+#include "agent/actor_critic/learner.h"
+#include "agent/agent_fixture.h"
+#include "nn/torch_batch.h"
 #include "torch_dsac.h"
 
 namespace ovde {

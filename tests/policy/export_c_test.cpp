@@ -1,5 +1,5 @@
 // A policy as C source: what a compiler makes of it acts as the library's own policy does.
-#include "train/export_c.h"
+#include "policy/export_c.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <ovde/error.h>
 #include <ovde/policy.h>
 #include <ovde/random.h>
+#include "io/files.h"
+#include "run/run_folder.h"
 #include "temporary_folder.h"
-#include "train/files.h"
-#include "train/run_folder.h"
 
 namespace ovde {
 namespace {

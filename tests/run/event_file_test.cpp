@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
+#include "run/event_file.h"
 #include "temporary_folder.h"
-#include "train/event_file.h"
 
 namespace ovde {
 namespace {

@@ -8,11 +8,11 @@
 #include <ovde/error.h>
 #include <ovde/policy.h>
 #include "agent/algorithm.h"
+#include "io/files.h"
+#include "io/safetensors.h"
+#include "run/policy_file.h"
 #include "temporary_folder.h"
-#include "train/agent_run.h"
-#include "train/files.h"
-#include "train/policy_file.h"
-#include "train/safetensors.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 namespace {
@@ -36,8 +36,8 @@ class PolicyFile : public testing::Test {
   std::string path() const { return (folder_.path() / "policy.safetensors").string(); }
 
   // An agent that has learnt for an epoch.
-  std::unique_ptr<AgentRun> trained(const std::string& algorithm) const {
-    auto run = std::make_unique<AgentRun>(tiny_config(algorithm), 1);
+  std::unique_ptr<EpochLoop> trained(const std::string& algorithm) const {
+    auto run = std::make_unique<EpochLoop>(tiny_config(algorithm), 1);
     Team team(1);
     const std::atomic<bool> never{false};
     run->epoch(team, never);

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <ovde/error.h>
+#include "run/progress_csv.h"
 #include "temporary_folder.h"
-#include "train/progress_csv.h"
 
 namespace ovde {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <ovde/error.h>
+#include "io/files.h"
+#include "run/replay_log.h"
 #include "temporary_folder.h"
-#include "train/files.h"
-#include "train/replay_log.h"
 
 namespace ovde {
 namespace {

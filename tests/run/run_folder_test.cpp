@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include <ovde/error.h>
+#include "io/files.h"
+#include "run/run_folder.h"
 #include "temporary_folder.h"
-#include "train/files.h"
-#include "train/run_folder.h"
 
 namespace ovde {
 namespace {

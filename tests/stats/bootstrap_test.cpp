@@ -1,6 +1,6 @@
 // Bootstrap intervals against exact distributions and their promised coverage; profile and
 // probability of improvement against counting.
-#include "math/bootstrap.h"
+#include "stats/bootstrap.h"
 
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 #include <ovde/error.h>
 #include <ovde/random.h>
 
-#include "math/statistics.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 namespace {

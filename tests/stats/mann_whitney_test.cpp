@@ -1,5 +1,5 @@
 // The rank test against printed tables, published examples and enumeration of every permutation.
-#include "math/mann_whitney.h"
+#include "stats/mann_whitney.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Welch's and Fisher's tests, Holm's correction and the sample size, against published examples.
-#include "math/significance.h"
+#include "stats/significance.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <ovde/error.h>
 #include <ovde/random.h>
 
-#include "math/power.h"
+#include "stats/power.h"
 
 namespace ovde {
 namespace {

@@ -1,5 +1,5 @@
 // Descriptive statistics and the score of a run, against values worked out by hand or published.
-#include "math/statistics.h"
+#include "stats/statistics.h"
 
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 #include <ovde/error.h>
 #include <ovde/random.h>
 
-#include "math/run_score.h"
+#include "stats/run_score.h"
 
 namespace ovde {
 namespace {

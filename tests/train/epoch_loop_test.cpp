@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "agent/algorithm.h"
-#include "train/agent_run.h"
+#include "run/progress_csv.h"
+#include "train/epoch_loop.h"
 #include "train/odd_task.h"
-#include "train/progress_csv.h"
 
 namespace ovde {
 namespace {
@@ -31,10 +31,10 @@ Config small_config(const std::string& task, const std::string& algorithm,
   return resolve_config(settings);
 }
 
-// What a process that resumes does: a new AgentRun with the saved state and the rows.
-std::unique_ptr<AgentRun> reborn(const Config& config, AgentRun& run) {
+// What a process that resumes does: a new EpochLoop with the saved state and the rows.
+std::unique_ptr<EpochLoop> reborn(const Config& config, EpochLoop& run) {
   const Sections saved = run.save();
-  auto next = std::make_unique<AgentRun>(config, run.seed());
+  auto next = std::make_unique<EpochLoop>(config, run.seed());
   EXPECT_TRUE(next->restore(saved));
   const Replay& from = run.agent().replay();
   next->agent().replay().restore(0, from.raw(0, from.size()));
@@ -52,7 +52,7 @@ struct Result {
   }
 };
 
-void collect(Result& result, AgentRun& run, const std::optional<EpochRow>& row) {
+void collect(Result& result, EpochLoop& run, const std::optional<EpochRow>& row) {
   if (row) result.rows += csv_row(*row) + "\n";
   result.learnt.clear();
   for (const auto& [name, values] : run.agent().state().arrays)
@@ -61,7 +61,7 @@ void collect(Result& result, AgentRun& run, const std::optional<EpochRow>& row) 
 
 Result whole(const Config& config) {
   Team team(1);
-  AgentRun run(config, 5);
+  EpochLoop run(config, 5);
   Result result;
   const auto begin = std::chrono::steady_clock::now();
   while (run.epochs_done() < 6) collect(result, run, run.epoch(team, kNever));
@@ -74,7 +74,7 @@ Result whole(const Config& config) {
 // longest must do for an evaluation, which begins anew each time, however slow the build is.
 Result in_pieces(const Config& config, double longest_seconds) {
   Random random(1, Stream::user);
-  auto run = std::make_unique<AgentRun>(config, 5);
+  auto run = std::make_unique<EpochLoop>(config, 5);
   Result result;
   while (run->epochs_done() < 6) {
     std::atomic<bool> stop{false};
@@ -93,7 +93,7 @@ Result in_pieces(const Config& config, double longest_seconds) {
   return result;
 }
 
-TEST(AgentRun, StoppedAnywhereAndRestoredItEndsTheSame) {
+TEST(EpochLoop, StoppedAnywhereAndRestoredItEndsTheSame) {
   int interruptions = 0;
   for (const Algorithm& algorithm : algorithms()) {
     const Config config =
@@ -108,7 +108,7 @@ TEST(AgentRun, StoppedAnywhereAndRestoredItEndsTheSame) {
 }
 
 #ifdef OVDE_MUJOCO
-TEST(AgentRun, MujocoTasksAreRestoredToo) {
+TEST(EpochLoop, MujocoTasksAreRestoredToo) {
   for (const char* task : {"Hopper-v4", "NoisyAnt-v4"}) {
     const Config config = small_config(task, "ovde_q");
     const Result expected = whole(config);
@@ -119,15 +119,15 @@ TEST(AgentRun, MujocoTasksAreRestoredToo) {
 }
 #endif
 
-TEST(AgentRun, AnEpisodeThatCannotBeSavedIsGivenUp) {
+TEST(EpochLoop, AnEpisodeThatCannotBeSavedIsGivenUp) {
   register_odd_task();
   const Config config = small_config("Odd-v0", "sac");
   Team team(1);
-  AgentRun run(config, 5);
+  EpochLoop run(config, 5);
   while (run.epochs_done() < 2) run.epoch(team, kNever);  // 90 steps: between two episodes
-  EXPECT_TRUE(AgentRun(config, 5).restore(run.save()));
+  EXPECT_TRUE(EpochLoop(config, 5).restore(run.save()));
   run.epoch(team, kNever);  // 115: within one
-  EXPECT_FALSE(AgentRun(config, 5).restore(run.save()));
+  EXPECT_FALSE(EpochLoop(config, 5).restore(run.save()));
 }
 
 std::string failure(const std::string& fault, int at) {
@@ -135,7 +135,7 @@ std::string failure(const std::string& fault, int at) {
   const Config config =
       small_config("Odd-v0", "sac", {{"task.fault", fault, ""}, {"task.at", double(at), ""}});
   Team team(1);
-  AgentRun run(config, 7);
+  EpochLoop run(config, 7);
   try {
     for (int epoch = 0; epoch < 6; ++epoch) run.epoch(team, kNever);
   } catch (const Error& error) {
@@ -150,13 +150,13 @@ void expect_words(const std::string& text, const std::vector<std::string>& words
 }
 
 // The first 40 steps are the warm-up's; then comes an evaluation, in an environment of its own.
-TEST(AgentRun, AnEnvironmentThatThrowsIsNamed) {
+TEST(EpochLoop, AnEnvironmentThatThrowsIsNamed) {
   expect_words(failure("throw", 30), {"the environment failed", "the motor is on fire",
                                       "task Odd-v0", "seed 7", "epoch 0", "environment step 29"});
   expect_words(failure("throw", 50), {"the environment of the evaluation failed", "on fire"});
 }
 
-TEST(AgentRun, NumbersThatAreNotFiniteAreNamed) {
+TEST(EpochLoop, NumbersThatAreNotFiniteAreNamed) {
   expect_words(failure("reward", 30), {"a reward is nan", "task Odd-v0", "seed 7", "step 30"});
   expect_words(failure("observation", 30), {"an observation is nan", "environment step 30"});
   expect_words(failure("reward", 50), {"a return of the evaluation is nan", "seed 7"});
@@ -164,8 +164,8 @@ TEST(AgentRun, NumbersThatAreNotFiniteAreNamed) {
   EXPECT_EQ(failure("none", 30), "");
 }
 
-TEST(AgentRun, NumbersThatAreNotFiniteAreNotSaved) {
-  AgentRun run(small_config("GridChaos-v0:s", "dsac"), 5);
+TEST(EpochLoop, NumbersThatAreNotFiniteAreNotSaved) {
+  EpochLoop run(small_config("GridChaos-v0:s", "dsac"), 5);
   for (auto& [name, values] : run.agent().state().arrays) {
     EXPECT_NO_THROW(run.save());
     const float before = std::exchange(values[0], std::numeric_limits<float>::infinity());
@@ -174,8 +174,8 @@ TEST(AgentRun, NumbersThatAreNotFiniteAreNotSaved) {
   }
 }
 
-TEST(AgentRun, ALossThatIsNotFiniteStopsTheRun) {
-  AgentRun run(small_config("GridChaos-v0:s", "dsac"), 5);
+TEST(EpochLoop, ALossThatIsNotFiniteStopsTheRun) {
+  EpochLoop run(small_config("GridChaos-v0:s", "dsac"), 5);
   Team team(1);
   run.epoch(team, kNever);
   for (auto& [name, values] : run.agent().state().arrays) {
@@ -190,22 +190,22 @@ TEST(AgentRun, ALossThatIsNotFiniteStopsTheRun) {
   }
 }
 
-TEST(AgentRun, StateOfAnotherRunIsRefused) {
+TEST(EpochLoop, StateOfAnotherRunIsRefused) {
   const Config config = small_config("GridChaos-v0:s", "dsac");
-  AgentRun run(config, 5);
+  EpochLoop run(config, 5);
   const Sections saved = run.save();
-  EXPECT_THROW(AgentRun(config, 6).restore(saved), Error);  // another seed
-  EXPECT_THROW(AgentRun(small_config("GridChaos-v0:s", "sac"), 5).restore(saved), Error);
-  EXPECT_THROW(AgentRun(config, 5).restore({}), Error);
+  EXPECT_THROW(EpochLoop(config, 6).restore(saved), Error);  // another seed
+  EXPECT_THROW(EpochLoop(small_config("GridChaos-v0:s", "sac"), 5).restore(saved), Error);
+  EXPECT_THROW(EpochLoop(config, 5).restore({}), Error);
   for (const auto& [name, contents] : saved) {
     for (const std::size_t size : {std::size_t{0}, contents.size() / 2, contents.size() - 1}) {
       Sections cut = saved;
       cut[name].resize(size);
-      EXPECT_THROW(AgentRun(config, 5).restore(cut), Error) << name << " " << size;
+      EXPECT_THROW(EpochLoop(config, 5).restore(cut), Error) << name << " " << size;
     }
     Sections longer = saved;
     longer[name].push_back({});
-    EXPECT_THROW(AgentRun(config, 5).restore(longer), Error) << name;
+    EXPECT_THROW(EpochLoop(config, 5).restore(longer), Error) << name;
   }
 }
 

@@ -6,9 +6,9 @@
 
 #include <atomic>
 
-#include "math/team.h"
-#include "train/agent_run.h"
-#include "train/config.h"
+#include "base/team.h"
+#include "config/config.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 namespace {
@@ -24,7 +24,7 @@ TEST_P(Learning, ReacherImproves) {
                                         {"train.steps_per_epoch", 500.0, "test"},
                                         {"train.warmup_steps", 1000.0, "test"},
                                         {"train.eval_steps", 1000.0, "test"}});
-  AgentRun run(config, 1);
+  EpochLoop run(config, 1);
   Team team(1);
   const std::atomic<bool> never{false};
 

@@ -10,10 +10,10 @@
 
 #include <ovde/error.h>
 #include <ovde/train.h>
+#include "run/run_folder.h"
+#include "run/run_status.h"
 #include "temporary_folder.h"
 #include "train/odd_task.h"
-#include "train/run_folder.h"
-#include "train/run_status.h"
 #include "train/stand_in_population.h"
 #include "train/trainer.h"
 #include "train/whole_runs.h"
@@ -87,13 +87,13 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
                                             {"explore.samples", 2.0, ""}})},
       {"doac_fractions", small_config("doac", {{"critic.head", std::string("iqn"), ""}})},
       {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
-  std::vector<std::unique_ptr<OpenRun>> open;
-  std::vector<OpenRun*> runs;
+  std::vector<std::unique_ptr<PopulationRun>> open;
+  std::vector<PopulationRun*> runs;
   Watcher watcher;
   for (const auto& [name, config] : configs) {
     EXPECT_TRUE(train_run(name, config, {}, {3, 9}));
     EXPECT_TRUE(in_step(config, configs[0].second));
-    open.push_back(std::make_unique<OpenRun>(
+    open.push_back(std::make_unique<PopulationRun>(
         plan_new_run(config, {3, 9}, path(name + "_together"), "test"), watcher));
     runs.push_back(open.back().get());
   }
@@ -227,9 +227,9 @@ TEST_F(LockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
   train_run("good", good, {}, {3, 4});
 
   Watcher watcher;
-  OpenRun first(plan_new_run(bad, {1, 2}, path("bad"), "test"), watcher);
-  OpenRun second(plan_new_run(good, {3, 4}, path("together"), "test"), watcher);
-  OpenRun* const runs[] = {&first, &second};
+  PopulationRun first(plan_new_run(bad, {1, 2}, path("bad"), "test"), watcher);
+  PopulationRun second(plan_new_run(good, {3, 4}, path("together"), "test"), watcher);
+  PopulationRun* const runs[] = {&first, &second};
   const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
   ASSERT_TRUE(failures[0]);
   EXPECT_THROW(std::rethrow_exception(failures[0]), Error);

@@ -1,4 +1,4 @@
-#include "train/handout.h"
+#include "train/longest_first_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace ovde {
 namespace {
 
-TEST(Handout, TheOneWithTheMostLeftComesFirst) {
-  Handout handout(std::array<std::int64_t, 4>{3, 7, 0, 5});
+TEST(LongestFirstQueue, TheOneWithTheMostLeftComesFirst) {
+  LongestFirstQueue handout(std::array<std::int64_t, 4>{3, 7, 0, 5});
   EXPECT_EQ(handout.take(), 1);
   EXPECT_EQ(handout.take(), 3);
   handout.give_back(1, 2);

@@ -49,8 +49,9 @@ inline void register_odd_task() {
     task.name = "Odd-v0";
     task.summary = "misbehaves";
     task.horizon = 30;
-    task.options = {{.name = "fault", .standard = std::string("none"), .help = "what goes wrong"},
-                    {.name = "at", .standard = 1e9, .help = "when", .integer = true}};
+    task.options = {
+        {.name = "fault", .default_value = std::string("none"), .help = "what goes wrong"},
+        {.name = "at", .default_value = 1e9, .help = "when", .integer = true}};
     task.make = [](const OptionValues& options) { return std::make_unique<OddEnv>(options); };
     register_task(task);
     return true;

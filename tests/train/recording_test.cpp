@@ -9,10 +9,10 @@
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
 #include "temporary_folder.h"
 #include "train/odd_task.h"
-#include "train/progress_csv.h"
-#include "train/run_folder.h"
 #include "train/trainer.h"
 
 namespace ovde {
@@ -63,7 +63,7 @@ void train_in(const fs::path& folder, const Config& config, int epochs = -1) {
 
 TEST(Recording, VisitsAreWhereEveryStepLed) {
   Team team(1);
-  AgentRun run(small_config(), 3);
+  EpochLoop run(small_config(), 3);
   std::vector<Position> visits;
   for (int epoch = 0; epoch < kEpochs; ++epoch) {
     run.epoch(team, kNever);

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "io/crc32c.h"
+#include "io/section_file.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+#include "run/run_status.h"
 #include "temporary_folder.h"
-#include "train/checkpoint.h"
-#include "train/crc32c.h"
 #include "train/odd_task.h"
 #include "train/recording.h"
-#include "train/run_folder.h"
-#include "train/run_lock.h"
-#include "train/run_status.h"
 #include "train/trainer.h"
 #include "train/whole_runs.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <ovde/error.h>
-#include "agent/actor_critic_agent.h"
+#include "agent/actor_critic/agent.h"
 #include "train/lockstep.h"
 
 namespace ovde {

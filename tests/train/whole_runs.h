@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "train/files.h"
-#include "train/metrics.h"
+#include "io/files.h"
+#include "run/metrics.h"
+#include "run/progress_csv.h"
 #include "train/progress.h"
-#include "train/progress_csv.h"
 
 namespace ovde {
 

@@ -1,7 +1,7 @@
-#include "agent/actor.h"
+#include "agent/actor_critic/actor.h"
 
-#include "agent/deterministic_actor.h"
-#include "agent/gaussian_actor.h"
+#include "agent/actor_critic/deterministic_actor.h"
+#include "agent/actor_critic/gaussian_actor.h"
 
 namespace ovde {
 

@@ -7,11 +7,11 @@
 #include <memory>
 #include <optional>
 
-#include "agent/batch_network.h"
-#include "agent/learner_options.h"
+#include "agent/actor_critic/learner_options.h"
 #include "agent/state_arrays.h"
-#include "math/team.h"
+#include "base/team.h"
 #include "nn/batch.h"
+#include "nn/batch_network.h"
 
 namespace ovde {
 

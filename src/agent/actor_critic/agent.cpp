@@ -1,4 +1,4 @@
-#include "agent/actor_critic_agent.h"
+#include "agent/actor_critic/agent.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "agent/actor_critic/learner.h"
+#include "agent/actor_critic/policy_pass.h"
 #include "agent/agent.h"
-#include "agent/critic_pair.h"
-#include "agent/learner.h"
-#include "agent/policy_pass.h"
+#include "agent/critic/critic_pair.h"
 
 namespace ovde {
 

@@ -1,9 +1,9 @@
-#include "agent/deterministic_actor.h"
+#include "agent/actor_critic/deterministic_actor.h"
 
 #include <algorithm>
 
+#include "agent/actor_critic/squashed_gaussian.h"
 #include "agent/batch_noise.h"
-#include "agent/squashed_gaussian.h"
 
 namespace ovde {
 

@@ -3,7 +3,7 @@
 // all target networks, less often than the critics learn.
 #pragma once
 
-#include "agent/actor.h"
+#include "agent/actor_critic/actor.h"
 
 namespace ovde {
 

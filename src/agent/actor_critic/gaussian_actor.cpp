@@ -1,4 +1,4 @@
-#include "agent/gaussian_actor.h"
+#include "agent/actor_critic/gaussian_actor.h"
 
 #include <cmath>
 

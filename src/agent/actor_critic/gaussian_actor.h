@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "agent/actor.h"
-#include "agent/squashed_gaussian.h"
+#include "agent/actor_critic/actor.h"
+#include "agent/actor_critic/squashed_gaussian.h"
 
 namespace ovde {
 

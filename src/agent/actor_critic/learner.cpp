@@ -1,4 +1,4 @@
-#include "agent/learner.h"
+#include "agent/actor_critic/learner.h"
 
 #include <algorithm>
 

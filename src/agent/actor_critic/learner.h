@@ -12,13 +12,13 @@
 #include <memory>
 #include <span>
 
-#include "agent/actor.h"
-#include "agent/critic.h"
-#include "agent/learner_options.h"
+#include "agent/actor_critic/actor.h"
+#include "agent/actor_critic/learner_options.h"
+#include "agent/critic/critic.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
 #include "agent/rnd.h"
-#include "math/team.h"
+#include "base/team.h"
 
 namespace ovde {
 

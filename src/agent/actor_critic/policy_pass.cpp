@@ -1,9 +1,9 @@
-#include "agent/policy_pass.h"
+#include "agent/actor_critic/policy_pass.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "agent/squashed_gaussian.h"
+#include "agent/actor_critic/squashed_gaussian.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "agent/squashed_gaussian.h"
+#include "agent/actor_critic/squashed_gaussian.h"
 
 #include <cmath>
 #include <numbers>

@@ -1,11 +1,11 @@
 // Which implementation belongs to a learner's options.
-#include "agent/critic.h"
+#include "agent/critic/critic.h"
 
-#include "agent/critic_pair.h"
-#include "agent/iqn_critic.h"
-#include "agent/iqn_critic_pair.h"
-#include "agent/quantile_critic.h"
-#include "agent/quantile_critic_pair.h"
+#include "agent/critic/critic_pair.h"
+#include "agent/critic/iqn_critic.h"
+#include "agent/critic/iqn_critic_pair.h"
+#include "agent/critic/quantile_critic.h"
+#include "agent/critic/quantile_critic_pair.h"
 
 namespace ovde {
 

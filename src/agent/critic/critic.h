@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "agent/learner_options.h"
+#include "agent/actor_critic/learner_options.h"
 #include "nn/adam.h"
 #include "nn/batch.h"
 

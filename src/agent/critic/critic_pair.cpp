@@ -1,4 +1,4 @@
-#include "agent/critic_pair.h"
+#include "agent/critic/critic_pair.h"
 
 #include <cmath>
 

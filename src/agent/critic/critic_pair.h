@@ -6,9 +6,9 @@
 #include <span>
 
 #include <ovde/random.h>
-#include "agent/learner_options.h"
-#include "agent/uncertainty.h"
-#include "math/team.h"
+#include "agent/actor_critic/learner_options.h"
+#include "agent/critic/uncertainty.h"
+#include "base/team.h"
 
 namespace ovde {
 

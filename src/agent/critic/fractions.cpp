@@ -1,4 +1,4 @@
-#include "agent/fractions.h"
+#include "agent/critic/fractions.h"
 
 #include "agent/batch_noise.h"
 

@@ -1,8 +1,8 @@
-#include "agent/iqn_critic.h"
+#include "agent/critic/iqn_critic.h"
 
 #include <algorithm>
 
-#include "agent/quantile_loss.h"
+#include "agent/critic/quantile_loss.h"
 
 namespace ovde {
 

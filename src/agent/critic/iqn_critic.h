@@ -3,8 +3,8 @@
 // policy's own actions.
 #pragma once
 
-#include "agent/critic.h"
-#include "agent/fractions.h"
+#include "agent/critic/critic.h"
+#include "agent/critic/fractions.h"
 #include "nn/iqn.h"
 
 namespace ovde {

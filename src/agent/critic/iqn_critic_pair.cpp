@@ -1,4 +1,4 @@
-#include "agent/iqn_critic_pair.h"
+#include "agent/critic/iqn_critic_pair.h"
 
 #include <algorithm>
 

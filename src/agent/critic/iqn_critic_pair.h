@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "agent/critic_pair.h"
-#include "agent/fractions.h"
+#include "agent/critic/critic_pair.h"
+#include "agent/critic/fractions.h"
 #include "nn/iqn.h"
 
 namespace ovde {

@@ -1,8 +1,8 @@
-#include "agent/quantile_critic.h"
+#include "agent/critic/quantile_critic.h"
 
 #include <algorithm>
 
-#include "agent/quantile_loss.h"
+#include "agent/critic/quantile_loss.h"
 
 namespace ovde {
 

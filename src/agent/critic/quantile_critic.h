@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "agent/critic.h"
+#include "agent/critic/critic.h"
 #include "nn/mlp.h"
 
 namespace ovde {

@@ -1,4 +1,4 @@
-#include "agent/quantile_critic_pair.h"
+#include "agent/critic/quantile_critic_pair.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "agent/critic_pair.h"
+#include "agent/critic/critic_pair.h"
 #include "nn/single.h"
 
 namespace ovde {

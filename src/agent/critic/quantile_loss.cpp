@@ -1,4 +1,4 @@
-#include "agent/quantile_loss.h"
+#include "agent/critic/quantile_loss.h"
 
 namespace ovde {
 

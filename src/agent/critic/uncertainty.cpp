@@ -1,4 +1,4 @@
-#include "agent/uncertainty.h"
+#include "agent/critic/uncertainty.h"
 
 #include <algorithm>
 #include <cmath>

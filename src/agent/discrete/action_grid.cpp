@@ -1,4 +1,4 @@
-#include "agent/ids/action_grid.h"
+#include "agent/discrete/action_grid.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "agent/ids/action_head.h"
+#include "agent/discrete/action_head.h"
 
 #include <algorithm>
 

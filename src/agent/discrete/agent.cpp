@@ -1,4 +1,4 @@
-#include "agent/ids/agent.h"
+#include "agent/discrete/agent.h"
 
 #include <limits>
 

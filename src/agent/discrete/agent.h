@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "agent/ids/greedy_pass.h"
-#include "agent/ids/learner.h"
-#include "agent/ids/rule.h"
-#include "agent/quantile_critic_pair.h"
+#include "agent/critic/quantile_critic_pair.h"
+#include "agent/discrete/greedy_pass.h"
+#include "agent/discrete/learner.h"
+#include "agent/discrete/rule.h"
 
 namespace ovde {
 

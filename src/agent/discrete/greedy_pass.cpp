@@ -1,8 +1,8 @@
-#include "agent/ids/greedy_pass.h"
+#include "agent/discrete/greedy_pass.h"
 
 #include <algorithm>
 
-#include "agent/ids/action_head.h"
+#include "agent/discrete/action_head.h"
 
 namespace ovde {
 

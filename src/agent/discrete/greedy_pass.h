@@ -5,7 +5,7 @@
 #include <array>
 #include <span>
 
-#include "agent/ids/action_grid.h"
+#include "agent/discrete/action_grid.h"
 #include "nn/single.h"
 
 namespace ovde {

@@ -1,6 +1,6 @@
-#include "agent/ids/grid_critic.h"
+#include "agent/discrete/grid_critic.h"
 
-#include "agent/quantile_loss.h"
+#include "agent/critic/quantile_loss.h"
 
 namespace ovde {
 

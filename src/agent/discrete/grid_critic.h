@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "agent/ids/action_head.h"
-#include "agent/learner_options.h"
+#include "agent/actor_critic/learner_options.h"
+#include "agent/discrete/action_head.h"
 #include "nn/adam.h"
 #include "nn/mlp.h"
 

@@ -1,4 +1,4 @@
-#include "agent/ids/learner.h"
+#include "agent/discrete/learner.h"
 
 #include "agent/replay_batch.h"
 

@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
-#include "agent/ids/action_grid.h"
-#include "agent/ids/grid_critic.h"
-#include "agent/learner_options.h"
+#include "agent/actor_critic/learner_options.h"
+#include "agent/discrete/action_grid.h"
+#include "agent/discrete/grid_critic.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
-#include "math/team.h"
+#include "base/team.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "agent/ids/rule.h"
+#include "agent/discrete/rule.h"
 
 #include <algorithm>
 #include <cmath>

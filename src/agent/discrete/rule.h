@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "agent/uncertainty.h"
+#include "agent/critic/uncertainty.h"
 
 namespace ovde {
 

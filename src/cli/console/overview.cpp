@@ -1,4 +1,4 @@
-#include "study/overview.h"
+#include "cli/console/overview.h"
 
 #include <algorithm>
 #include <chrono>

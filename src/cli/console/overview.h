@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "study/run_study.h"
+#include "study/execute/run_study.h"
 #include "train/progress.h"
 
 namespace ovde {

@@ -1,11 +1,11 @@
-#include "study/aggregate.h"
+#include "study/analyse/aggregate.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "math/statistics.h"
-#include "study/table.h"
+#include "stats/statistics.h"
+#include "study/report/table.h"
 
 namespace ovde {
 

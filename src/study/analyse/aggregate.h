@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "math/bootstrap.h"
-#include "study/results.h"
+#include "stats/bootstrap.h"
+#include "study/analyse/results.h"
 
 namespace ovde {
 

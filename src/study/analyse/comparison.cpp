@@ -1,11 +1,11 @@
-#include "study/comparison.h"
+#include "study/analyse/comparison.h"
 
 #include <functional>
 
-#include "math/mann_whitney.h"
-#include "math/power.h"
-#include "math/significance.h"
-#include "math/statistics.h"
+#include "stats/mann_whitney.h"
+#include "stats/power.h"
+#include "stats/significance.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 
@@ -55,9 +55,9 @@ Comparison compare_one(const Contest& contest) {
 
 // The paper prints one algorithm of ours in a row without a p-value: the others' are those of their
 // difference from it.
-std::optional<Figure> paper_p(const Plan& plan, const Cell& ours, const Cell& baseline) {
+std::optional<PublishedNumber> paper_p(const Plan& plan, const Cell& ours, const Cell& baseline) {
   if (find_published(plan, "p_value", ours.row, ours.column) != nullptr) return std::nullopt;
-  const Figure* figure = find_published(plan, "p_value", baseline.row, baseline.column);
+  const PublishedNumber* figure = find_published(plan, "p_value", baseline.row, baseline.column);
   return figure != nullptr ? std::optional(*figure) : std::nullopt;
 }
 

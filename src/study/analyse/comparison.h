@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "study/results.h"
+#include "study/analyse/results.h"
 
 namespace ovde {
 
@@ -16,8 +16,8 @@ inline constexpr double kLevel = 0.05;
 // Two samples to be compared, larger being better.
 struct Contest {
   std::string row, ours, baseline;
-  std::vector<double> x, y;            // of ours, of the baseline
-  std::optional<Figure> paper_p = {};  // of the paper's own test of the same
+  std::vector<double> x, y;                     // of ours, of the baseline
+  std::optional<PublishedNumber> paper_p = {};  // of the paper's own test of the same
 };
 
 // k of n runs against l of m.
@@ -44,7 +44,7 @@ struct Comparison {
   // Runs of each that would show a difference as large as this one, if it is real, with power 0.8
   // and without correction; a rough guess.
   std::optional<int> runs_needed = {};
-  std::optional<Figure> paper_p = {};  // the paper's own, not corrected
+  std::optional<PublishedNumber> paper_p = {};  // the paper's own, not corrected
 };
 
 // Welch's test decides; where it does not exist (both samples constant), the rank test.

@@ -1,12 +1,12 @@
-#include "study/example.h"
+#include "study/analyse/example.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "agent/explore/current_return.h"
-#include "study/table.h"
-#include "train/config.h"
+#include "config/config.h"
+#include "study/report/table.h"
 
 namespace ovde {
 

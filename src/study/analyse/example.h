@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "study/exploration.h"
+#include "study/analyse/exploration.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include <ovde/error.h>
 #include "agent/explore/current_return.h"
-#include "train/run_folder.h"
+#include "run/run_folder.h"
 
 namespace ovde {
 

@@ -1,6 +1,6 @@
 // How one run explored: where it went, and what its critics believed of states and actions at the
 // epochs whose networks it kept (Fig. 3 of the paper and the figures of its appendix). Numbers
-// only; the pictures are study/maps.h.
+// only; the figures are study/maps.h.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <ovde/env.h>
-#include "study/grid.h"
-#include "train/config.h"
+#include "config/config.h"
+#include "study/analyse/grid.h"
 #include "train/recording.h"
 
 namespace ovde {

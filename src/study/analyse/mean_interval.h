@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "math/bootstrap.h"
-#include "math/statistics.h"
+#include "stats/bootstrap.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "study/results.h"
+#include "study/analyse/results.h"
 
 #include <algorithm>
 #include <map>
@@ -9,9 +9,9 @@
 
 #include <ovde/error.h>
 
-#include "study/smoke.h"
-#include "train/progress_csv.h"
-#include "train/run_folder.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
+#include "study/plan/smoke.h"
 
 namespace ovde {
 

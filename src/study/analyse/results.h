@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "study/plan.h"
-#include "train/config.h"
+#include "config/config.h"
+#include "study/plan/plan.h"
 
 namespace ovde {
 

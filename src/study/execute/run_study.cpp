@@ -1,4 +1,4 @@
-#include "study/run_study.h"
+#include "study/execute/run_study.h"
 
 #include <algorithm>
 #include <iterator>
@@ -15,13 +15,13 @@
 
 #include <ovde/error.h>
 
-#include "study/results.h"
-#include "study/smoke.h"
-#include "train/files.h"
-#include "train/open_run.h"
-#include "train/progress_csv.h"
-#include "train/run_folder.h"
-#include "train/run_lock.h"
+#include "io/files.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+#include "study/analyse/results.h"
+#include "study/plan/smoke.h"
+#include "train/population_run.h"
 #include "train/trainer.h"
 
 namespace ovde {
@@ -191,8 +191,8 @@ std::vector<Group> group_cells(const StudyRequest& request, Board& board) {
 void train_group(const Group& group, const StudyRequest& request, Board& board) {
   const std::atomic<bool> never{false};
   std::list<CellSink> sinks;
-  std::list<OpenRun> open;
-  std::vector<OpenRun*> runs;
+  std::list<PopulationRun> open;
+  std::vector<PopulationRun*> runs;
   std::vector<const Job*> jobs;
   for (const PlannedCell& cell : group) {
     try {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "study/plan.h"
+#include "study/plan/plan.h"
 #include "train/lockstep.h"
 
 namespace ovde {

@@ -1,4 +1,4 @@
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,8 +9,8 @@
 #include <ovde/error.h>
 
 #include "agent/algorithm.h"
-#include "train/config.h"
-#include "train/files.h"
+#include "config/config.h"
+#include "io/files.h"
 
 namespace ovde {
 
@@ -111,8 +111,8 @@ std::vector<Cell> expand(const Plan& plan) {
   return cells;
 }
 
-const Figure* find_published(const Plan& plan, const std::string& measure, const std::string& row,
-                             const std::string& column) {
+const PublishedNumber* find_published(const Plan& plan, const std::string& measure,
+                                      const std::string& row, const std::string& column) {
   const auto found = std::ranges::find_if(plan.published, [&](const Published& p) {
     return p.measure == measure && p.row == row && p.column == column;
   });

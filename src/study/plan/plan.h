@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "train/settings.h"
+#include "io/settings.h"
 
 namespace ovde {
 
@@ -56,7 +56,7 @@ struct Group {
 };
 
 // A number as the paper prints it: 222.96 +- 41.93, "1250+", "<0.001".
-struct Figure {
+struct PublishedNumber {
   enum class Bound { none, at_least, below };
   double value = 0;
   std::optional<double> deviation = {};
@@ -67,7 +67,7 @@ struct Published {
   std::string measure;  // score, frg, runtime, p_value
   std::string row;      // of a row or a group
   std::string column;
-  Figure figure;
+  PublishedNumber figure;
 };
 
 // Fig. 2 of the paper: actions whose exploration ability follows from these three numbers.
@@ -134,8 +134,8 @@ std::string folder_name(const std::string& name);
 std::vector<Cell> expand(const Plan& plan);
 
 // The paper's figure for a cell or group; nullptr: it has none.
-const Figure* find_published(const Plan& plan, const std::string& measure, const std::string& row,
-                             const std::string& column);
+const PublishedNumber* find_published(const Plan& plan, const std::string& measure,
+                                      const std::string& row, const std::string& column);
 
 // The settings of every cell resolved, so that a mistake in the last cell shows before the first
 // runs. InputError as resolve_config() throws it.

@@ -8,8 +8,8 @@
 #include <ovde/error.h>
 
 #include "agent/algorithm.h"
-#include "study/plan.h"
-#include "study/toml_reader.h"
+#include "io/toml_reader.h"
+#include "study/plan/plan.h"
 
 namespace ovde {
 
@@ -33,7 +33,7 @@ Words names_of(const std::vector<Named>& list) {
 }
 
 // A number as printed with a bound: "1250+", "<0.001".
-std::optional<Figure> bounded_figure(const std::string& printed) {
+std::optional<PublishedNumber> bounded_figure(const std::string& printed) {
   if (printed.size() < 2) return std::nullopt;
   const bool at_least = printed.back() == '+';
   if (!at_least && printed.front() != '<') return std::nullopt;
@@ -42,7 +42,9 @@ std::optional<Figure> bounded_figure(const std::string& printed) {
     std::size_t used = 0;
     const double value = std::stod(digits, &used);
     if (used != digits.size()) return std::nullopt;
-    return Figure{value, std::nullopt, at_least ? Figure::Bound::at_least : Figure::Bound::below};
+    return PublishedNumber{
+        value, std::nullopt,
+        at_least ? PublishedNumber::Bound::at_least : PublishedNumber::Bound::below};
   } catch (const std::logic_error&) {  // what std::stod throws on text that is no number
     return std::nullopt;
   }
@@ -192,12 +194,12 @@ class PlanFile {
     }
   }
 
-  Figure figure(const toml::node& node) const {
-    if (node.is_number()) return {number_of(node), std::nullopt, Figure::Bound::none};
+  PublishedNumber figure(const toml::node& node) const {
+    if (node.is_number()) return {number_of(node), std::nullopt, PublishedNumber::Bound::none};
     if (const auto* pair = node.as_array(); pair != nullptr && pair->size() == 2) {
       const toml::node &value = (*pair)[0], &deviation = (*pair)[1];
       if (value.is_number() && deviation.is_number())
-        return {number_of(value), number_of(deviation), Figure::Bound::none};
+        return {number_of(value), number_of(deviation), PublishedNumber::Bound::none};
     }
     if (const auto printed = text_of(node)) {
       if (const auto bounded = bounded_figure(*printed)) return *bounded;

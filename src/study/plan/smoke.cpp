@@ -1,10 +1,10 @@
-#include "study/smoke.h"
+#include "study/plan/smoke.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "train/config.h"
-#include "train/files.h"
+#include "config/config.h"
+#include "io/files.h"
 
 namespace ovde {
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 namespace ovde {
 

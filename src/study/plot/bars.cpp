@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/mean_interval.h"
-#include "study/panels.h"
-#include "study/plots.h"
+#include "study/analyse/mean_interval.h"
+#include "study/plot/panels.h"
+#include "study/plot/plots.h"
 
 namespace ovde {
 
@@ -22,7 +22,7 @@ class Bars {
         colours_(column_colours(results)),
         runtime_(!results.measures("score")) {}
 
-  Picture picture() {
+  Figure figure() {
     std::vector<std::string> titles;
     for (const PlanRow& row : results_.plan.rows) titles.push_back(row.name);
     Panels panels("bars", titles);
@@ -54,9 +54,9 @@ class Bars {
           column->name);
     }
     if (has_paper) panels.add_key(kPaperStyle, "the paper");
-    return panels.picture(fmt::format("{}: mean over the runs with its 95 % bootstrap interval{}.",
-                                      runtime_ ? "Wall time" : "Scores",
-                                      has_paper ? "; grey diamonds: the paper's means" : ""));
+    return panels.figure(fmt::format("{}: mean over the runs with its 95 % bootstrap interval{}.",
+                                     runtime_ ? "Wall time" : "Scores",
+                                     has_paper ? "; grey diamonds: the paper's means" : ""));
   }
 
  private:
@@ -85,7 +85,8 @@ class Bars {
     std::string out;
     if (runtime_ || results_.smoke) return out;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const Figure* figure = find_published(results_.plan, "score", row, columns_[c]->name);
+      const PublishedNumber* figure =
+          find_published(results_.plan, "score", row, columns_[c]->name);
       if (figure != nullptr) out += fmt::format("{} {}\n", c, figure->value);
     }
     return out;
@@ -112,11 +113,11 @@ class Bars {
 
 }  // namespace
 
-std::optional<Picture> bars_picture(const StudyResults& results) {
+std::optional<Figure> bars_figure(const StudyResults& results) {
   const bool any = std::ranges::any_of(
       results.cells, [](const CellResult& result) { return !result.runs.empty(); });
   if (!any) return std::nullopt;
-  return Bars(results).picture();
+  return Bars(results).figure();
 }
 
 }  // namespace ovde

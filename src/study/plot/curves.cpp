@@ -1,4 +1,4 @@
-#include "study/plots.h"
+#include "study/plot/plots.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "math/bootstrap.h"
-#include "math/statistics.h"
-#include "study/aggregate.h"
-#include "study/panels.h"
+#include "stats/bootstrap.h"
+#include "stats/statistics.h"
+#include "study/analyse/aggregate.h"
+#include "study/plot/panels.h"
 
 namespace ovde {
 
@@ -97,7 +97,7 @@ std::map<std::string, std::string> column_colours(const StudyResults& results) {
 
 int smoothing_window(int epochs) { return std::max(1, epochs / 50); }
 
-std::optional<Picture> curves_picture(const StudyResults& results) {
+std::optional<Figure> curves_figure(const StudyResults& results) {
   if (!any_runs(results)) return std::nullopt;
   const auto colours = column_colours(results);
   Panels panels("curves", row_names(results));
@@ -130,7 +130,7 @@ std::optional<Picture> curves_picture(const StudyResults& results) {
   int longest = 0;
   for (const CellResult& result : results.cells) longest = std::max(longest, result.cell.epochs);
   const int window = smoothing_window(longest);
-  return panels.picture(fmt::format(
+  return panels.figure(fmt::format(
       "Learning curves: evaluation return, median over the runs and interquartile range{}.",
       window > 1 ? fmt::format("; each run smoothed by a moving average over 2 % of its epochs "
                                "({} of {})",
@@ -138,7 +138,7 @@ std::optional<Picture> curves_picture(const StudyResults& results) {
                  : "; not smoothed"));
 }
 
-std::optional<Picture> profile_picture(const StudyResults& results) {
+std::optional<Figure> profile_figure(const StudyResults& results) {
   const auto strata = normalised_scores(results);
   if (strata.empty()) return std::nullopt;
   const auto colours = column_colours(results);
@@ -172,7 +172,7 @@ std::optional<Picture> profile_picture(const StudyResults& results) {
       "set xrange [0:1]\nset yrange [0:1]\nset xlabel \"normalised score\"\n"
       "set ylabel \"share of runs above\"\n",
       bands);
-  return panels.picture(
+  return panels.figure(
       "Performance profile: share of runs whose score is above a threshold, every row counting the "
       "same, with pointwise 95 % bootstrap bands. Scores of a row are normalised: 0 is the lowest "
       "of any run, 1 the highest.");

@@ -1,4 +1,4 @@
-#include "study/gnuplot.h"
+#include "study/plot/gnuplot.h"
 
 #include <cstdlib>
 
@@ -11,7 +11,7 @@
 
 #include <ovde/error.h>
 
-#include "train/files.h"
+#include "io/files.h"
 
 namespace ovde {
 
@@ -42,13 +42,13 @@ int run_gnuplot(const std::string& argument, const fs::path& folder, const std::
 
 // The element alone: a page has its own first lines. Not wider than it was drawn, nor than the
 // page.
-std::string svg_element(std::string svg, const Picture& picture) {
+std::string svg_element(std::string svg, const Figure& figure) {
   svg.erase(0, svg.find("<svg"));
   const std::size_t end = svg.find('>');
   return fmt::format(
              "<svg role=\"img\" aria-label=\"{0}\" viewBox=\"0 0 {1} {2}\" style=\"width:{1}px\" "
              "xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
-             picture.name, picture.width, picture.height) +
+             figure.name, figure.width, figure.height) +
          svg.substr(end);
 }
 
@@ -69,29 +69,29 @@ std::string gnuplot_text(const std::string& text) {
   return out;
 }
 
-std::string draw(const Picture& picture, const fs::path& folder) {
+std::string draw(const Figure& figure, const fs::path& folder) {
   const auto pass = [&](const std::string& terminal, const char* extension) {
     return fmt::format("reset\nset terminal {}\nset output \"{}.{}\"\n{}\nunset output\n", terminal,
-                       picture.name, extension, picture.body);
+                       figure.name, extension, figure.body);
   };
-  // names in the SVG begin with the picture's, so that several can be in one page
+  // names in the SVG begin with the figure's, so that several can be in one page
   const std::string svg = fmt::format(
       "svg size {},{} dynamic noenhanced font \"Helvetica,13\" background \"white\" name \"{}\"",
-      picture.width, picture.height, picture.name);
+      figure.width, figure.height, figure.name);
   const std::string png = fmt::format(
       "pngcairo size {},{} noenhanced font \"Helvetica,20\" linewidth 1.6 pointscale 1.6 "
       "background \"white\"",
-      2 * picture.width, 2 * picture.height);
-  write_file_atomically(folder / (picture.name + ".gp"),
-                        picture.data + pass(svg, "svg") + pass(png, "png"));
+      2 * figure.width, 2 * figure.height);
+  write_file_atomically(folder / (figure.name + ".gp"),
+                        figure.data + pass(svg, "svg") + pass(png, "png"));
 
-  const std::string log = picture.name + ".log";
-  if (run_gnuplot(picture.name + ".gp", folder, log) != 0) {
-    throw Error(fmt::format("gnuplot cannot draw {}: {}", (folder / picture.name).string(),
+  const std::string log = figure.name + ".log";
+  if (run_gnuplot(figure.name + ".gp", folder, log) != 0) {
+    throw Error(fmt::format("gnuplot cannot draw {}: {}", (folder / figure.name).string(),
                             read_file(folder / log)));
   }
   fs::remove(folder / log);
-  return svg_element(read_file(folder / (picture.name + ".svg")), picture);
+  return svg_element(read_file(folder / (figure.name + ".svg")), figure);
 }
 
 }  // namespace ovde

@@ -1,4 +1,4 @@
-// Draws a gnuplot script as SVG and PNG. What is in the picture is study/plots.h.
+// Draws a gnuplot script as SVG and PNG. What is in the figure is study/plots.h.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace ovde {
 
-struct Picture {
+struct Figure {
   std::string name;     // of its files: "curves"
   std::string caption;  // what it shows
   int width = 900, height = 400;
@@ -18,7 +18,7 @@ bool has_gnuplot();
 
 // Leaves <name>.gp, .svg and .png in `folder` and returns the SVG element, to be put into a page.
 // Error with gnuplot's own words if it fails.
-std::string draw(const Picture& picture, const std::filesystem::path& folder);
+std::string draw(const Figure& figure, const std::filesystem::path& folder);
 
 // Text that is data, inside double quotes of a script.
 std::string gnuplot_text(const std::string& text);

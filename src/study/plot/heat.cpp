@@ -1,4 +1,4 @@
-#include "study/heat_picture.h"
+#include "study/plot/heat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,8 +104,8 @@ class HeatGrid {
     }
   }
 
-  Picture picture(const std::string& name, const std::string& caption) const {
-    Picture out{.name = name, .caption = caption, .width = width_, .height = height_};
+  Figure figure(const std::string& name, const std::string& caption) const {
+    Figure out{.name = name, .caption = caption, .width = width_, .height = height_};
     out.body =
         "set multiplot\nunset key\nset border 15 linecolor rgb \"#666666\" linewidth 0.8\n"
         "set tics out nomirror scale 0.4 textcolor rgb \"#333333\"\n";
@@ -217,9 +217,9 @@ class HeatGrid {
 
 }  // namespace
 
-Picture heat_picture(const std::string& name, const std::string& caption, const AxisNames& axes,
-                     const std::vector<HeatRow>& rows) {
-  return HeatGrid(axes, rows).picture(name, caption);
+Figure heat_figure(const std::string& name, const std::string& caption, const AxisNames& axes,
+                   const std::vector<HeatRow>& rows) {
+  return HeatGrid(axes, rows).figure(name, caption);
 }
 
 }  // namespace ovde

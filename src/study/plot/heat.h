@@ -1,4 +1,4 @@
-// A picture of square heat maps in rows, each with its own colour bar: axes are labelled once, at
+// A figure of square heat maps in rows, each with its own colour bar: axes are labelled once, at
 // the left and below; columns have a title, rows a name.
 #pragma once
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "study/gnuplot.h"
-#include "study/grid.h"
+#include "study/analyse/grid.h"
+#include "study/plot/gnuplot.h"
 
 namespace ovde {
 
@@ -45,7 +45,7 @@ struct AxisNames {
   std::string x, y;
 };
 
-Picture heat_picture(const std::string& name, const std::string& caption, const AxisNames& axes,
-                     const std::vector<HeatRow>& rows);
+Figure heat_figure(const std::string& name, const std::string& caption, const AxisNames& axes,
+                   const std::vector<HeatRow>& rows);
 
 }  // namespace ovde

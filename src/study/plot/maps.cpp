@@ -1,4 +1,4 @@
-#include "study/maps.h"
+#include "study/plot/maps.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 #include <ovde/error.h>
 
-#include "study/heat_picture.h"
-#include "train/run_folder.h"
+#include "run/run_folder.h"
+#include "study/plot/heat.h"
 
 namespace ovde {
 
@@ -74,7 +74,7 @@ class StudyMaps {
   StudyMaps(const StudyResults& results, const fs::path& study, std::vector<std::string>& remarks)
       : results_(results), study_(study), remarks_(remarks) {}
 
-  std::vector<Picture> draw() {
+  std::vector<Figure> draw() {
     for (const PlanRow& row : results_.plan.rows) {
       HeatRow visits{row.name, {}};
       for (const PlanColumn* column : results_.columns()) {
@@ -91,16 +91,16 @@ class StudyMaps {
       if (!visits.maps.empty()) visits_.push_back(std::move(visits));
     }
 
-    std::vector<Picture> out;
+    std::vector<Figure> out;
     if (!visits_.empty()) {
       out.push_back(
-          heat_picture("visits", caption_ + " The first seed of each cell.", {"x", "y"}, visits_));
+          heat_figure("visits", caption_ + " The first seed of each cell.", {"x", "y"}, visits_));
     }
     if (!states_.empty()) {
-      out.push_back(heat_picture("states",
-                                 fmt::format("What the critics believe after epoch {}, {} {}",
-                                             epoch_, kBeliefs, kStateSigns),
-                                 {"x", "y"}, states_));
+      out.push_back(heat_figure("states",
+                                fmt::format("What the critics believe after epoch {}, {} {}",
+                                            epoch_, kBeliefs, kStateSigns),
+                                {"x", "y"}, states_));
     }
     out.insert(out.end(), actions_.begin(), actions_.end());
     return out;
@@ -131,7 +131,7 @@ class StudyMaps {
       std::array<double, 2> state = run.map().start;
       if (maps && !maps->state.empty()) state = {maps->state[0], maps->state[1]};
       actions_.push_back(
-          actions_picture(run, epochs, state, fmt::format("actions_{}", actions_.size() + 1)));
+          actions_figure(run, epochs, state, fmt::format("actions_{}", actions_.size() + 1)));
       actions_.back().caption = fmt::format("{}: {}", name, actions_.back().caption);
     }
   }
@@ -142,7 +142,7 @@ class StudyMaps {
   std::string caption_;
   int epoch_ = 0;  // of states_
   std::vector<HeatRow> visits_, states_;
-  std::vector<Picture> actions_;
+  std::vector<Figure> actions_;
 };
 
 }  // namespace
@@ -155,28 +155,28 @@ std::vector<int> some_epochs(const std::vector<int>& epochs) {
   return out;
 }
 
-Picture visits_picture(const Exploration& run, std::int64_t first, std::int64_t last) {
+Figure visits_figure(const Exploration& run, std::int64_t first, std::int64_t last) {
   const HeatMap visits = over_states(run.map(), "visits", run.visits(first, last), Shading::visits);
-  return heat_picture("visits", visits_caption(first, last), {"x", "y"},
-                      {{"", {noise_map(run.map()), visits}}});
+  return heat_figure("visits", visits_caption(first, last), {"x", "y"},
+                     {{"", {noise_map(run.map()), visits}}});
 }
 
-Picture states_picture(const Exploration& run, const std::vector<int>& epochs) {
+Figure states_figure(const Exploration& run, const std::vector<int>& epochs) {
   std::vector<HeatRow> rows;
   for (const int epoch : epochs) rows.push_back({epoch_name(epoch), state_maps(run, epoch)});
-  return heat_picture("states",
-                      fmt::format("What the critics believe after the updates of each epoch, {} {}",
-                                  kBeliefs, kStateSigns),
-                      {"x", "y"}, rows);
+  return heat_figure("states",
+                     fmt::format("What the critics believe after the updates of each epoch, {} {}",
+                                 kBeliefs, kStateSigns),
+                     {"x", "y"}, rows);
 }
 
-Picture actions_picture(const Exploration& run, const std::vector<int>& epochs,
-                        std::array<double, 2> state, const std::string& name) {
+Figure actions_figure(const Exploration& run, const std::vector<int>& epochs,
+                      std::array<double, 2> state, const std::string& name) {
   std::vector<HeatRow> rows;
   for (const int epoch : epochs)
     rows.push_back({epoch_name(epoch), action_maps(run, epoch, state)});
   const auto& names = run.map().action_names;
-  return heat_picture(
+  return heat_figure(
       name,
       fmt::format("What the critics believe of the actions in state ({}, {}), and the exploration "
                   "ability F = Φ log(Φ / C) that OVD-Explorer climbs; every map has its own scale. "
@@ -185,8 +185,8 @@ Picture actions_picture(const Exploration& run, const std::vector<int>& epochs,
       {names[0], names[1]}, rows);
 }
 
-std::vector<Picture> study_maps(const StudyResults& results, const fs::path& study,
-                                std::vector<std::string>& remarks) {
+std::vector<Figure> study_maps(const StudyResults& results, const fs::path& study,
+                               std::vector<std::string>& remarks) {
   return StudyMaps(results, study, remarks).draw();
 }
 

@@ -8,25 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "study/exploration.h"
-#include "study/gnuplot.h"
-#include "study/results.h"
+#include "study/analyse/exploration.h"
+#include "study/analyse/results.h"
+#include "study/plot/gnuplot.h"
 
 namespace ovde {
 
 // Where one run went, beside the noise of its task; what it believed after each of some epochs
 // (InputError if the networks of one are not there).
-Picture visits_picture(const Exploration& run, std::int64_t first, std::int64_t last);
-Picture states_picture(const Exploration& run, const std::vector<int>& epochs);
-Picture actions_picture(const Exploration& run, const std::vector<int>& epochs,
-                        std::array<double, 2> state, const std::string& name = "actions");
+Figure visits_figure(const Exploration& run, std::int64_t first, std::int64_t last);
+Figure states_figure(const Exploration& run, const std::vector<int>& epochs);
+Figure actions_figure(const Exploration& run, const std::vector<int>& epochs,
+                      std::array<double, 2> state, const std::string& name = "actions");
 
 // Some of these, evenly spaced, the last among them.
 std::vector<int> some_epochs(const std::vector<int>& epochs);
 
 // The maps of a study (`show = ["maps"]`): the first seed of every cell. What cannot be drawn goes
 // to `remarks`, with the reason.
-std::vector<Picture> study_maps(const StudyResults& results, const std::filesystem::path& study,
-                                std::vector<std::string>& remarks);
+std::vector<Figure> study_maps(const StudyResults& results, const std::filesystem::path& study,
+                               std::vector<std::string>& remarks);
 
 }  // namespace ovde

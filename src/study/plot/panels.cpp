@@ -1,4 +1,4 @@
-#include "study/panels.h"
+#include "study/plot/panels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,12 +52,12 @@ void Panels::add_key(const std::string& style, const std::string& title) {
   keys_.push_back(fmt::format("keyentry {} title \"{}\"", style, gnuplot_text(title)));
 }
 
-Picture Panels::picture(const std::string& caption) const {
+Figure Panels::figure(const std::string& caption) const {
   const int count = static_cast<int>(panels_.size());
   const bool lone = count == 1;
   const int across = std::min(count, count == 4 ? 2 : kMostInARow);
   const int down = (count + across - 1) / across;
-  Picture out{.name = name_, .caption = caption};
+  Figure out{.name = name_, .caption = caption};
   out.width = lone ? kLonePanelWidth : kWidth;
   out.height = (lone          ? kLonePanelHeight
                 : across == 2 ? down * kTallPanelHeight

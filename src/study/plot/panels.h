@@ -1,11 +1,11 @@
-// A picture of small panels in a grid, with one key for all of them below the last: what all
+// A figure of small panels in a grid, with one key for all of them below the last: what all
 // figures of a report are made of.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "study/gnuplot.h"
+#include "study/plot/gnuplot.h"
 
 namespace ovde {
 
@@ -20,7 +20,7 @@ class Panels {
   void add_panel(const std::string& settings, const std::vector<std::string>& plots);
   void add_key(const std::string& style, const std::string& title);
 
-  Picture picture(const std::string& caption) const;
+  Figure figure(const std::string& caption) const;
 
  private:
   std::string name_;

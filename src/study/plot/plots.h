@@ -1,4 +1,4 @@
-// The figures of a report as gnuplot pictures: learning curves, bars with intervals, performance
+// The figures of a report as gnuplot figures: learning curves, bars with intervals, performance
 // profiles, sweeps over an option, and the two-action example of Fig. 2. An algorithm has the same
 // colour in all of them.
 #pragma once
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "study/gnuplot.h"
-#include "study/results.h"
+#include "study/analyse/results.h"
+#include "study/plot/gnuplot.h"
 
 namespace ovde {
 
@@ -21,10 +21,10 @@ std::map<std::string, std::string> column_colours(const StudyResults& results);
 int smoothing_window(int epochs);
 
 // nullopt: there is nothing to draw yet.
-std::optional<Picture> curves_picture(const StudyResults& results);
-std::optional<Picture> bars_picture(const StudyResults& results);
-std::optional<Picture> profile_picture(const StudyResults& results);
-std::optional<Picture> sweep_picture(const StudyResults& results);
-std::optional<Picture> example_picture(const StudyResults& results);
+std::optional<Figure> curves_figure(const StudyResults& results);
+std::optional<Figure> bars_figure(const StudyResults& results);
+std::optional<Figure> profile_figure(const StudyResults& results);
+std::optional<Figure> sweep_figure(const StudyResults& results);
+std::optional<Figure> example_figure(const StudyResults& results);
 
 }  // namespace ovde

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/example.h"
-#include "study/mean_interval.h"
-#include "study/panels.h"
-#include "study/plots.h"
+#include "study/analyse/example.h"
+#include "study/analyse/mean_interval.h"
+#include "study/plot/panels.h"
+#include "study/plot/plots.h"
 
 namespace ovde {
 
@@ -60,7 +60,7 @@ std::string axis_settings(const Axis& axis) {
 
 }  // namespace
 
-std::optional<Picture> sweep_picture(const StudyResults& results) {
+std::optional<Figure> sweep_figure(const StudyResults& results) {
   const Axis over_columns = swept_axis(results.plan.columns);
   const Axis over_rows = swept_axis(results.plan.rows);
   const bool by_columns = !over_columns.names.empty();
@@ -107,11 +107,11 @@ std::optional<Picture> sweep_picture(const StudyResults& results) {
   if (curves.empty()) return std::nullopt;
   bands.insert(bands.end(), curves.begin(), curves.end());
   panels.add_panel(axis_settings(axis), bands);
-  return panels.picture(
+  return panels.figure(
       fmt::format("Score over {}: mean over the runs with its 95 % bootstrap interval.", axis.key));
 }
 
-std::optional<Picture> example_picture(const StudyResults& results) {
+std::optional<Figure> example_figure(const StudyResults& results) {
   const auto actions = weigh_example(results.plan);
   if (actions.empty()) return std::nullopt;
   std::vector<std::string> names;
@@ -157,7 +157,7 @@ std::optional<Picture> example_picture(const StudyResults& results) {
             lines,
         plots);
   }
-  return panels.picture(caption);
+  return panels.figure(caption);
 }
 
 }  // namespace ovde

@@ -1,4 +1,4 @@
-#include "study/inspect.h"
+#include "study/report/inspect.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 
 #include <ovde/error.h>
 
-#include "study/exploration.h"
-#include "study/maps.h"
-#include "study/page.h"
-#include "study/table.h"
-#include "train/files.h"
+#include "io/files.h"
+#include "study/analyse/exploration.h"
+#include "study/plot/maps.h"
+#include "study/report/page.h"
+#include "study/report/table.h"
 
 namespace ovde {
 
@@ -84,7 +84,7 @@ class Inspection {
   void add_visits() {
     const Grid visits = run_.visits(first_, last_);
     write_csv("visits", {{"visits", &visits}});
-    if (can_draw()) add_figure(visits_picture(run_, first_, last_));
+    if (can_draw()) add_figure(visits_figure(run_, first_, last_));
   }
 
   void add_states() {
@@ -95,7 +95,7 @@ class Inspection {
                                                         {"ratio", &beliefs.ratio},
                                                         {"disagreement", &beliefs.disagreement}});
     }
-    if (can_draw() && !epochs_.empty()) add_figure(states_picture(run_, epochs_));
+    if (can_draw() && !epochs_.empty()) add_figure(states_figure(run_, epochs_));
   }
 
   void add_actions() {
@@ -105,13 +105,13 @@ class Inspection {
                                                          {"aleatoric", &beliefs.aleatoric},
                                                          {"ability", &beliefs.ability}});
     }
-    if (can_draw() && !epochs_.empty()) add_figure(actions_picture(run_, epochs_, state_));
+    if (can_draw() && !epochs_.empty()) add_figure(actions_figure(run_, epochs_, state_));
   }
 
   bool can_draw() const { return remarks_.empty(); }
 
-  void add_figure(const Picture& picture) {
-    body_ += html_figure(draw(picture, request_.out / "figures"), picture.caption);
+  void add_figure(const Figure& figure) {
+    body_ += html_figure(draw(figure, request_.out / "figures"), figure.caption);
   }
 
   // Lines "x,y,..." for the centres of the cells; all grids are over the same ones.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/report.h"
+#include "study/report/report.h"
 
 namespace ovde {
 

@@ -1,9 +1,9 @@
-#include "study/page.h"
+#include "study/report/page.h"
 
 #include <fmt/format.h>
 
-#include "study/table.h"
-#include "train/version.h"
+#include "base/version.h"
+#include "study/report/table.h"
 
 namespace ovde {
 

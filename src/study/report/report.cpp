@@ -1,4 +1,4 @@
-#include "study/report.h"
+#include "study/report/report.h"
 
 #include <optional>
 
@@ -6,16 +6,16 @@
 
 #include <ovde/error.h>
 
-#include "study/aggregate.h"
-#include "study/comparison.h"
-#include "study/example.h"
-#include "study/gnuplot.h"
-#include "study/maps.h"
-#include "study/page.h"
-#include "study/plots.h"
-#include "study/table.h"
-#include "study/words.h"
-#include "train/files.h"
+#include "io/files.h"
+#include "study/analyse/aggregate.h"
+#include "study/analyse/comparison.h"
+#include "study/analyse/example.h"
+#include "study/plot/gnuplot.h"
+#include "study/plot/maps.h"
+#include "study/plot/plots.h"
+#include "study/report/page.h"
+#include "study/report/summary_html.h"
+#include "study/report/table.h"
 
 namespace ovde {
 
@@ -92,9 +92,9 @@ class ReportWriter {
     if (results_.measures("runtime")) add_table(runtime_table(results_), "Runtime");
   }
 
-  void add_figure(const std::optional<Picture>& picture) {
-    if (!picture) return;
-    body_ += html_figure(draw(*picture, study_ / "figures"), picture->caption);
+  void add_figure(const std::optional<Figure>& figure) {
+    if (!figure) return;
+    body_ += html_figure(draw(*figure, study_ / "figures"), figure->caption);
   }
 
   bool can_draw() {
@@ -110,16 +110,16 @@ class ReportWriter {
       return;
     }
     body_ += "<h2>Figures</h2>\n";
-    if (results_.shows("sweep")) add_figure(sweep_picture(results_));
-    if (results_.shows("curves")) add_figure(curves_picture(results_));
-    if (results_.shows("bars")) add_figure(bars_picture(results_));
-    if (results_.shows("profile")) add_figure(profile_picture(results_));
+    if (results_.shows("sweep")) add_figure(sweep_figure(results_));
+    if (results_.shows("curves")) add_figure(curves_figure(results_));
+    if (results_.shows("bars")) add_figure(bars_figure(results_));
+    if (results_.shows("profile")) add_figure(profile_figure(results_));
     if (results_.shows("maps")) add_maps();
   }
 
   void add_maps() {
     std::vector<std::string> missing;
-    for (const Picture& picture : study_maps(results_, study_, missing)) add_figure(picture);
+    for (const Figure& figure : study_maps(results_, study_, missing)) add_figure(figure);
     for (const std::string& text : missing) {
       remarks_.push_back(text);
       body_ += fmt::format("<p class=\"warning\">{}</p>\n", escape_html(text));
@@ -128,7 +128,7 @@ class ReportWriter {
 
   void add_example() {
     body_ += example_html(weigh_example(results_.plan));
-    if (can_draw()) add_figure(example_picture(results_));
+    if (can_draw()) add_figure(example_figure(results_));
   }
 
   void add_method() {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "study/results.h"
+#include "study/analyse/results.h"
 
 namespace ovde {
 

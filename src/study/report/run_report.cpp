@@ -1,4 +1,4 @@
-#include "study/run_report.h"
+#include "study/report/run_report.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include <ovde/error.h>
 
-#include "train/run_folder.h"
+#include "run/run_folder.h"
 
 namespace ovde {
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "study/results.h"
+#include "study/analyse/results.h"
 
 namespace ovde {
 

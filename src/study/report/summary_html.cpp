@@ -1,11 +1,11 @@
-#include "study/words.h"
+#include "study/report/summary_html.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/table.h"
+#include "study/report/table.h"
 
 namespace ovde {
 
@@ -51,8 +51,8 @@ std::string list_of(const std::vector<Comparison>& comparisons, Verdict verdict,
 
 std::string paper_p(const Comparison& each) {
   if (!each.paper_p) return "";
-  return each.paper_p->bound == Figure::Bound::none ? format_p(each.paper_p->value)
-                                                    : format_figure(*each.paper_p);
+  return each.paper_p->bound == PublishedNumber::Bound::none ? format_p(each.paper_p->value)
+                                                             : format_figure(*each.paper_p);
 }
 
 std::string grey(const std::string& text) {

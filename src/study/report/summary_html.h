@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "study/comparison.h"
-#include "study/results.h"
+#include "study/analyse/comparison.h"
+#include "study/analyse/results.h"
 
 namespace ovde {
 

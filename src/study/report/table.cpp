@@ -1,11 +1,11 @@
-#include "study/table.h"
+#include "study/report/table.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "math/statistics.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 
@@ -48,7 +48,7 @@ Table make_table(const StudyResults& results, const std::string& measure, Show s
     for (const std::string& column : table.columns) {
       const CellResult& result = *results.find(row.name, column);
       Shown shown = result.runs.empty() ? Shown{not_run(), std::nullopt} : show(result);
-      if (const Figure* figure = find_published(results.plan, measure, row.name, column))
+      if (const PublishedNumber* figure = find_published(results.plan, measure, row.name, column))
         shown.cell.paper = format_figure(*figure);
       out.cells.push_back(std::move(shown.cell));
       goodness.push_back(shown.goodness);
@@ -71,7 +71,7 @@ TableRow group_row(const StudyResults& results, const Group& group, const Table&
     }
     const bool whole = means.size() == group.rows.size();
     TableCell cell = whole ? TableCell{.text = format_number(mean(means))} : not_run();
-    if (const Figure* figure = find_published(results.plan, "score", group.name, column))
+    if (const PublishedNumber* figure = find_published(results.plan, "score", group.name, column))
       cell.paper = format_figure(*figure);
     out.cells.push_back(std::move(cell));
     goodness.push_back(whole ? std::optional(mean(means)) : std::nullopt);
@@ -98,14 +98,14 @@ std::string format_number(double value) {
   return std::abs(value) >= 1000 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
 }
 
-std::string format_figure(const Figure& figure) {
+std::string format_figure(const PublishedNumber& figure) {
   const bool whole = figure.value == std::floor(figure.value) && !figure.deviation;
   const std::string value = whole && figure.value >= 1 ? fmt::format("{:.0f}", figure.value)
                             : figure.value != 0 && std::abs(figure.value) < 0.01
                                 ? fmt::format("{}", figure.value)
                                 : format_number(figure.value);
-  if (figure.bound == Figure::Bound::at_least) return value + "+";
-  if (figure.bound == Figure::Bound::below) return "<" + value;
+  if (figure.bound == PublishedNumber::Bound::at_least) return value + "+";
+  if (figure.bound == PublishedNumber::Bound::below) return "<" + value;
   return figure.deviation ? fmt::format("{} ± {}", value, format_number(*figure.deviation)) : value;
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "study/comparison.h"
-#include "study/results.h"
+#include "study/analyse/comparison.h"
+#include "study/analyse/results.h"
 
 namespace ovde {
 
@@ -52,6 +52,6 @@ std::string csv_field(const std::string& text);
 
 // As the tables print it: two decimals, one from 1,000 on.
 std::string format_number(double value);
-std::string format_figure(const Figure& figure);
+std::string format_figure(const PublishedNumber& figure);
 
 }  // namespace ovde

@@ -1,9 +1,9 @@
 // The tables as text: Markdown, LaTeX, HTML, CSV.
 #include <fmt/format.h>
 
-#include "math/statistics.h"
-#include "study/mean_interval.h"
-#include "study/table.h"
+#include "stats/statistics.h"
+#include "study/analyse/mean_interval.h"
+#include "study/report/table.h"
 
 namespace ovde {
 
@@ -164,7 +164,7 @@ std::string cells_csv(const StudyResults& results) {
                          result.reached_goal(), earliest ? std::to_string(*earliest) : "");
     }
     const auto paper = [&](const char* measure) {
-      const Figure* figure =
+      const PublishedNumber* figure =
           find_published(results.plan, measure, result.cell.row, result.cell.column);
       return figure != nullptr ? csv_field(format_figure(*figure)) : "";
     };

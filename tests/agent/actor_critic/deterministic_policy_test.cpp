@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "agent/actor_critic_agent.h"
-#include "agent_fixture.h"
+#include "agent/actor_critic/agent.h"
+#include "agent/agent_fixture.h"
 
 namespace ovde {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "agent_fixture.h"
-#include "reference_learner.h"
+#include "agent/actor_critic/reference_learner.h"
+#include "agent/agent_fixture.h"
 
 namespace ovde {
 namespace {

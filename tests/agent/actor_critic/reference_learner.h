@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <ovde/random.h>
-#include "agent/learner.h"
-#include "agent/quantile_critic.h"
+#include "agent/actor_critic/learner.h"
+#include "agent/critic/quantile_critic.h"
 #include "reference.h"
 
 namespace ovde::reference {
@@ -210,9 +210,9 @@ struct LearnerReference {
       for (int d = 0; d < options.action_size; ++d) {
         const double a = action[d], slope = 1 - a * a;
         if (deterministic()) {
-          delta[d] = (2 * options.td3.penalty * head[d] -
-                      by_input[options.observation_size + d] * slope) /
-                     options.batch;
+          delta[d] =
+              (2 * options.td3.penalty * head[d] - by_input[options.observation_size + d] * slope) /
+              options.batch;
           continue;
         }
         const double raw = head[options.action_size + d];

@@ -1,6 +1,6 @@
 // The critic with random fractions against plain loops in double precision: its fractions, its
 // loss, its steps, and both critics as acting sees them.
-#include "agent/iqn_critic.h"
+#include "agent/critic/iqn_critic.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <set>
 
 #include <ovde/random.h>
+#include "agent/actor_critic/reference_learner.h"
+#include "agent/critic/iqn_critic_pair.h"
+#include "agent/critic/quantile_loss.h"
 #include "agent/explore/explorer.h"
-#include "agent/iqn_critic_pair.h"
-#include "agent/quantile_loss.h"
 #include "iqn_reference.h"
-#include "reference_learner.h"
 
 namespace ovde {
 namespace {

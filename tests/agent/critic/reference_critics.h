@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <ovde/random.h>
+#include "agent/critic/quantile_critic_pair.h"
 #include "agent/explore/explorer.h"
-#include "agent/quantile_critic_pair.h"
 #include "reference.h"
 
 namespace ovde::reference {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "agent/uncertainty.h"
-#include "reference_critics.h"
+#include "agent/critic/reference_critics.h"
+#include "agent/critic/uncertainty.h"
 
 namespace ovde {
 namespace {

@@ -7,10 +7,10 @@
 #include <set>
 #include <vector>
 
-#include "agent/ids/action_grid.h"
-#include "agent/ids/rule.h"
-#include "agent_fixture.h"
-#include "reference_ids.h"
+#include "agent/agent_fixture.h"
+#include "agent/discrete/action_grid.h"
+#include "agent/discrete/reference_ids.h"
+#include "agent/discrete/rule.h"
 
 namespace ovde {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/ids/agent.h"
-#include "agent_fixture.h"
-#include "reference_ids.h"
-#include "reference_learner.h"
+#include "agent/actor_critic/reference_learner.h"
+#include "agent/agent_fixture.h"
+#include "agent/discrete/agent.h"
+#include "agent/discrete/reference_ids.h"
 
 namespace ovde {
 namespace {

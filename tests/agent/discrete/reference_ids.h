@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "reference_critics.h"
+#include "agent/critic/reference_critics.h"
 
 namespace ovde::reference {
 

@@ -8,8 +8,8 @@
 
 #include <boost/math/distributions/normal.hpp>
 
+#include "agent/critic/reference_critics.h"
 #include "agent/explore/current_return.h"
-#include "reference_critics.h"
 
 namespace ovde {
 namespace {

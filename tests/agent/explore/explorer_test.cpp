@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "reference_critics.h"
+#include "agent/critic/reference_critics.h"
 
 namespace ovde {
 namespace {

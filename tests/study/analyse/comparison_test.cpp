@@ -1,5 +1,5 @@
 // What a report calls significant: right where the truth is known, at the stated rate of error.
-#include "study/comparison.h"
+#include "study/analyse/comparison.h"
 
 #include <random>
 #include <string>

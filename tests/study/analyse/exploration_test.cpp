@@ -1,6 +1,6 @@
 // How a run explored: counts with known answers, beliefs against a plain evaluation of the kept
 // networks, and the page.
-#include "study/exploration.h"
+#include "study/analyse/exploration.h"
 
 #include <cmath>
 #include <numeric>
@@ -8,17 +8,17 @@
 #include <gtest/gtest.h>
 
 #include <ovde/error.h>
-#include "agent/reference_critics.h"
-#include "study/browser.h"
-#include "study/gnuplot.h"
-#include "study/inspect.h"
-#include "study/maps.h"
-#include "study/run_study.h"
+#include "agent/critic/reference_critics.h"
+#include "io/files.h"
+#include "io/safetensors.h"
+#include "run/run_folder.h"
+#include "study/execute/run_study.h"
+#include "study/plot/gnuplot.h"
+#include "study/plot/maps.h"
+#include "study/report/browser.h"
+#include "study/report/inspect.h"
 #include "temporary_folder.h"
-#include "train/files.h"
 #include "train/recording.h"
-#include "train/run_folder.h"
-#include "train/safetensors.h"
 #include "train/trainer.h"
 
 namespace ovde {
@@ -243,9 +243,9 @@ state = [1, 2]
 
   const auto drawn = [&](std::vector<std::string>& remarks) {
     std::string names;
-    for (const Picture& picture :
+    for (const Figure& figure :
          study_maps(read_results(plan, folder.path()), folder.path(), remarks))
-      names += picture.name + " ";
+      names += figure.name + " ";
     return names;
   };
   std::vector<std::string> remarks;

@@ -1,6 +1,6 @@
 // Executing a plan: what is done once is not done again, what was cut off goes on to the same
 // result, and a cell that fails stops nothing else.
-#include "study/run_study.h"
+#include "study/execute/run_study.h"
 
 #include <atomic>
 #include <chrono>
@@ -17,12 +17,12 @@
 
 #include <ovde/error.h>
 
-#include "study/overview.h"
-#include "study/results.h"
-#include "study/smoke.h"
+#include "cli/console/overview.h"
+#include "io/files.h"
+#include "run/run_lock.h"
+#include "study/analyse/results.h"
+#include "study/plan/smoke.h"
 #include "temporary_folder.h"
-#include "train/files.h"
-#include "train/run_lock.h"
 #include "train/stand_in_population.h"
 
 namespace ovde {

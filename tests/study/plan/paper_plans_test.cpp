@@ -10,8 +10,8 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 
-#include "study/plan.h"
-#include "train/config.h"
+#include "config/config.h"
+#include "study/plan/plan.h"
 
 namespace ovde {
 namespace {
@@ -21,7 +21,7 @@ Plan paper_plan(const std::string& name) {
 }
 
 double score(const Plan& plan, const std::string& row, const std::string& column) {
-  const Figure* figure = find_published(plan, "score", row, column);
+  const PublishedNumber* figure = find_published(plan, "score", row, column);
   return figure ? figure->value : std::nan("");
 }
 
@@ -30,12 +30,13 @@ struct Size {
   std::size_t rows, columns, folders;
 };
 const std::map<std::string, Size> kSizes = {
-    {"table1", {6, 3, 18}},     {"table2", {4, 4, 16}},        {"table3", {10, 5, 50}},
-    {"horizons", {6, 5, 27}},   {"alpha", {1, 9, 9}},          {"beta", {1, 11, 11}},
-    {"runtime", {1, 9, 9}},     {"rnd_ids", {6, 5, 30}},       {"patterns", {2, 3, 6}},
-    {"two_actions", {0, 0, 0}}, {"ours_gradient", {4, 4, 16}}, {"ours_beta", {2, 11, 22}},
-    {"ours_noise", {5, 3, 15}},
-    {"ours_temperature", {4, 3, 12}},
+    {"table1", {6, 3, 18}},        {"table2", {4, 4, 16}},
+    {"table3", {10, 5, 50}},       {"horizons", {6, 5, 27}},
+    {"alpha", {1, 9, 9}},          {"beta", {1, 11, 11}},
+    {"runtime", {1, 9, 9}},        {"rnd_ids", {6, 5, 30}},
+    {"patterns", {2, 3, 6}},       {"two_actions", {0, 0, 0}},
+    {"ours_gradient", {4, 4, 16}}, {"ours_beta", {2, 11, 22}},
+    {"ours_noise", {5, 3, 15}},    {"ours_temperature", {4, 3, 12}},
 };
 
 TEST(PaperPlans, EveryFileParsesAndExpands) {
@@ -88,7 +89,7 @@ TEST(PaperPlans, FiguresAreThoseOfThePaper) {
   EXPECT_EQ(score(table1, "s", "OVDE"), 59.30);
   EXPECT_EQ(score(table1, "b", "DSAC"), 39.78);
   EXPECT_EQ(score(table1, "e", "DOAC"), 14.60);
-  EXPECT_EQ(find_published(table1, "frg", "s", "DSAC")->bound, Figure::Bound::at_least);
+  EXPECT_EQ(find_published(table1, "frg", "s", "DSAC")->bound, PublishedNumber::Bound::at_least);
   EXPECT_EQ(find_published(table1, "frg", "d", "OVDE")->value, 276);
   EXPECT_EQ(table1.published.size(), 36u);
 

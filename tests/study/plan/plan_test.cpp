@@ -1,5 +1,5 @@
 // Plans: what a study file means, and what is said when it means nothing.
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 #include <map>
 #include <set>
@@ -168,9 +168,9 @@ first = { DSAC = "<0.001" }
   EXPECT_EQ(find_published(plan, "score", "first", "DSAC")->value, 3);
   EXPECT_EQ(find_published(plan, "score", "first", "OVDE(m)")->deviation, 0.25);
   EXPECT_EQ(find_published(plan, "frg", "first", "DSAC")->value, 1250);
-  EXPECT_EQ(find_published(plan, "frg", "first", "DSAC")->bound, Figure::Bound::at_least);
+  EXPECT_EQ(find_published(plan, "frg", "first", "DSAC")->bound, PublishedNumber::Bound::at_least);
   EXPECT_EQ(find_published(plan, "p_value", "first", "DSAC")->value, 0.001);
-  EXPECT_EQ(find_published(plan, "p_value", "first", "DSAC")->bound, Figure::Bound::below);
+  EXPECT_EQ(find_published(plan, "p_value", "first", "DSAC")->bound, PublishedNumber::Bound::below);
   EXPECT_EQ(find_published(plan, "score", "second, longer", "DSAC")->value, 9007199254740992);
   EXPECT_EQ(find_published(plan, "score", "second, longer", "OVDE(m)")->value, 9007199254740992);
   EXPECT_EQ(find_published(plan, "frg", "second, longer", "DSAC"), nullptr);

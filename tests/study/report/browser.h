@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "io/files.h"
 #include "temporary_folder.h"
-#include "train/files.h"
 
 namespace ovde {
 

@@ -1,5 +1,5 @@
 // Reports of studies whose answer is known, and the page as a browser sees it.
-#include "study/report.h"
+#include "study/report/report.h"
 
 #include <random>
 #include <regex>
@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "math/mann_whitney.h"
-#include "study/aggregate.h"
-#include "study/browser.h"
-#include "study/comparison.h"
-#include "study/gnuplot.h"
-#include "study/plots.h"
-#include "study/run_report.h"
-#include "study/table.h"
+#include "io/files.h"
+#include "stats/mann_whitney.h"
+#include "study/analyse/aggregate.h"
+#include "study/analyse/comparison.h"
+#include "study/plot/gnuplot.h"
+#include "study/plot/plots.h"
+#include "study/report/browser.h"
+#include "study/report/run_report.h"
+#include "study/report/table.h"
 #include "temporary_folder.h"
-#include "train/files.h"
 
 namespace ovde {
 namespace {
@@ -164,7 +164,7 @@ TEST(Report, ThePapersPValuesAreBesideOurs) {
 // In a row where the paper compares with one of ours, the others of ours have a p-value too.
 TEST(Report, ThePapersPValuesBelongToTheColumnWithoutOne) {
   StudyResults results = known_results();
-  results.plan.published.push_back({"p_value", "clear", "OVDE", Figure{.value = 0.4}});
+  results.plan.published.push_back({"p_value", "clear", "OVDE", PublishedNumber{.value = 0.4}});
   for (const Contest& contest : score_contests(results))
     EXPECT_EQ(contest.paper_p.has_value(), contest.row == "same") << contest.row;
 }
