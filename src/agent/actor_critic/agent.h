@@ -9,7 +9,7 @@
 #include "agent/actor_critic/learner.h"
 #include "agent/actor_critic/policy_pass.h"
 #include "agent/agent.h"
-#include "agent/critic/critic_pair.h"
+#include "agent/critic/critic.h"
 
 namespace ovde {
 

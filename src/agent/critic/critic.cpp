@@ -1,26 +1,43 @@
-// Which implementation belongs to a learner's options.
 #include "agent/critic/critic.h"
 
-#include "agent/critic/critic_pair.h"
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
 #include "agent/critic/iqn_critic.h"
-#include "agent/critic/iqn_critic_pair.h"
 #include "agent/critic/quantile_critic.h"
-#include "agent/critic/quantile_critic_pair.h"
 
 namespace ovde {
 
+void CriticPair::check_finite(const QuantilePair& quantiles) {
+  for (int k = 0; k < 2; ++k) {
+    for (const double z : quantiles.critic[k]) {
+      if (!std::isfinite(z)) throw Error(fmt::format("a value of critic {} is {}", k + 1, z));
+    }
+  }
+}
+
 std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k) {
-  if (options.head == CriticHead::iqn) return std::make_unique<IqnCritic>(options, k);
-  return std::make_unique<QuantileCritic>(options, k);
+  switch (options.head) {
+    case CriticHead::qr:
+      return std::make_unique<QuantileCritic>(options, k);
+    case CriticHead::iqn:
+      return std::make_unique<IqnCritic>(options, k);
+  }
+  throw Error("no such critic head");
 }
 
 std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options) {
-  if (options.head == CriticHead::iqn) {
-    return std::make_unique<IqnCriticPair>(iqn_critic_shape(options), options.observation_size,
-                                           options.quantiles);
+  switch (options.head) {
+    case CriticHead::qr:
+      return std::make_unique<QuantileCriticPair>(quantile_critic_shape(options),
+                                                  options.observation_size);
+    case CriticHead::iqn:
+      return std::make_unique<IqnCriticPair>(iqn_critic_shape(options), options.observation_size,
+                                             options.quantiles);
   }
-  return std::make_unique<QuantileCriticPair>(quantile_critic_shape(options),
-                                              options.observation_size);
+  throw Error("no such critic head");
 }
 
 }  // namespace ovde

@@ -1,17 +1,23 @@
-// A critic as the learner sees it: the distribution of the return at (s, a), as N values, and the
-// steps of an update that concern it. The learner has two of them; each owns all it works on, so
-// that two threads may work on one each. How the values come about is the head's own affair.
+// The two critics of a learner. Critic: one of them as the learner sees it, the distribution of the
+// return at (s, a) as N values, and the steps of an update that concern it. CriticPair: both as
+// acting sees them, at one (s, a). How the values come about is the head's own affair
+// (quantile_critic.h, iqn_critic.h).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
+#include <ovde/random.h>
 #include "agent/actor_critic/learner_options.h"
+#include "agent/critic/uncertainty.h"
+#include "base/team.h"
 #include "nn/adam.h"
 #include "nn/batch.h"
 
 namespace ovde {
 
+// Each critic owns all it works on, so that two threads may work on one each.
 class Critic {
  public:
   virtual ~Critic() = default;
@@ -49,7 +55,45 @@ class Critic {
   virtual double action_gradient_flop() const = 0;
 };
 
-// Critic number k (0 or 1) of a new learner.
+// Quantiles at one (s, a), and gradients of functions of these with respect to the action.
+class CriticPair {
+ public:
+  virtual ~CriticPair() = default;
+
+  // The team that evaluates the two critics side by side from now on; null:
+  // one after the other.
+  void use(Team* team) { team_ = team; }
+
+  // Takes over the critics' parameters; call it again when they have changed.
+  virtual void load(std::span<const float> first, std::span<const float> second) = 0;
+
+  // Evaluates both critics; the result stays valid until the next call. `random` is for the
+  // fractions, where these are random: one set for each call, the same for both critics.
+  virtual const QuantilePair& quantiles(std::span<const float> observation,
+                                        std::span<const float> action, Random& random) = 0;
+
+  // d f / d action at the (s, a) of the last quantiles(), given d f / d z.
+  virtual void action_gradient(const QuantilePair& quantile_gradient,
+                               std::span<double> gradient) = 0;
+
+ protected:
+  template <typename Work>
+  void for_each_critic(Work&& work) {
+    if (team_) {
+      team_->run(2, work);
+    } else {
+      work(0);
+      work(1);
+    }
+  }
+  static void check_finite(const QuantilePair& quantiles);
+
+ private:
+  Team* team_ = nullptr;
+};
+
+// Critic number k (0 or 1) of a new learner, and the pair for acting with its two critics.
 std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k);
+std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options);
 
 }  // namespace ovde

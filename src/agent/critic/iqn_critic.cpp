@@ -2,9 +2,45 @@
 
 #include <algorithm>
 
+#include "agent/batch_noise.h"
 #include "agent/critic/quantile_loss.h"
 
 namespace ovde {
+
+// ---- fractions
+
+namespace {
+constexpr int kPurposes = 3;
+}
+
+void draw_fractions(std::uint64_t seed, std::uint64_t update, FractionsFor purpose,
+                    Fractions& fractions) {
+  fill_batch_uniform(seed, Stream::fractions, update * kPurposes + static_cast<int>(purpose),
+                     fractions.weight, all_blocks(fractions.weight));
+  cut_interval(fractions);
+}
+
+void cut_interval(Fractions& fractions) {
+  const int count = fractions.weight.features();
+  const float share = 1.0f / static_cast<float>(count);
+  for (int b = 0; b < fractions.weight.blocks(); ++b) {
+    for (int v = 0; v < kLanes; v += kVector) {
+      Vector total{};
+      for (int i = 0; i < count; ++i) total += load(fractions.weight.row(b, i) + v) + 0.1f;
+      const Vector scale = static_cast<float>(count) / total;
+      Vector before{};  // the weights of the intervals below
+      for (int i = 0; i < count; ++i) {
+        float* weight = fractions.weight.row(b, i) + v;
+        const Vector w = (load(weight) + 0.1f) * scale;
+        store(weight, w);
+        store(fractions.midpoint.row(b, i) + v, (before + 0.5f * w) * share);
+        before += w;
+      }
+    }
+  }
+}
+
+// ---- learning
 
 IqnShape iqn_critic_shape(const LearnerOptions& options) {
   return {options.observation_size + options.action_size, options.hidden};
@@ -60,8 +96,8 @@ double IqnCritic::learn(const Batch& state_action, const Batch& targets, const B
   return loss;
 }
 
-// The way back follows at once, block by block, before it is known which critic is the smaller:
-// what it needs would be too much to keep for the whole batch.
+// The backward pass follows at once, block by block, before it is known which critic is the
+// smaller: what it needs would be too much to keep for the whole batch.
 void IqnCritic::evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) {
   draw_fractions(seed_, update, FractionsFor::policy, fractions_);
   for (int b = 0; b < values_.blocks(); ++b) {
@@ -105,7 +141,7 @@ void IqnCritic::restored() {
   target_.pack(net_.target);
 }
 
-// Forward: target and current network; gradients of the weights and the way back between them.
+// Forward: target and current network; gradients of the weights and the backward pass between them.
 double IqnCritic::learning_flop() const {
   const int n = values_.features();
   return 2.0 * values_.samples() * (3 * shape_.products(n) + shape_.products_back(n));
@@ -118,6 +154,75 @@ double IqnCritic::evaluation_flop() const {
 double IqnCritic::action_gradient_flop() const {
   const double first = double(action_gradient_.features()) * shape_.features(0).outputs;
   return 2.0 * values_.samples() * (shape_.products_back(values_.features()) + first);
+}
+
+// ---- acting
+
+IqnCriticPair::IqnCriticPair(const IqnShape& shape, int observation_size, int quantiles)
+    : observation_size_(observation_size),
+      fractions_(quantiles, 1),
+      input_(shape.inputs(), kLanes),
+      midpoint_((quantiles + kLanes - 1) / kLanes, kLanes),
+      quantiles_(quantiles) {
+  const int actions = shape.inputs() - observation_size, rows = midpoint_.features();
+  for (Side& side : side_) {
+    side.net = Iqn(shape, Mlp::Use::forward_and_backward, observation_size, actions);
+    side.activations = IqnActivations(shape, rows, Mlp::Use::forward_and_backward);
+    side.deltas = IqnDeltas(shape, rows);
+    side.values = side.value_gradient = Batch(rows, kLanes);
+    side.input_gradient = Batch(actions, kLanes);
+  }
+}
+
+void IqnCriticPair::load(std::span<const float> first, std::span<const float> second) {
+  for (int k = 0; k < 2; ++k) {
+    const auto& from = k == 0 ? first : second;
+    side_[k].parameters.assign(from.begin(), from.end());
+    side_[k].net.pack(from);
+  }
+}
+
+const QuantilePair& IqnCriticPair::quantiles(std::span<const float> observation,
+                                             std::span<const float> action, Random& random) {
+  const int n = quantiles_.size();
+  for (int i = 0; i < n; ++i) fractions_.weight.at(i, 0) = static_cast<float>(random.uniform());
+  cut_interval(fractions_);
+  for (int i = 0; i < n; ++i) {
+    midpoint_.at(i / kLanes, i % kLanes) = fractions_.midpoint.at(i, 0);
+    quantiles_.weight[i] = fractions_.weight.at(i, 0);
+  }
+  for (int f = 0; f < input_.features(); ++f) {
+    const float x = f < observation_size_ ? observation[f] : action[f - observation_size_];
+    std::fill_n(input_.row(0, f), kLanes, x);
+  }
+
+  for_each_critic([&](int k) {
+    Side& side = side_[k];
+    side.net.forward(side.parameters, input_, midpoint_, 0, side.activations, side.values);
+    for (int i = 0; i < n; ++i) quantiles_.critic[k][i] = side.values.at(i / kLanes, i % kLanes);
+  });
+  check_finite(quantiles_);
+  return quantiles_;
+}
+
+void IqnCriticPair::action_gradient(const QuantilePair& quantile_gradient,
+                                    std::span<double> gradient) {
+  for_each_critic([&](int k) {
+    Side& side = side_[k];
+    for (int i = 0; i < quantile_gradient.size(); ++i) {
+      side.value_gradient.at(i / kLanes, i % kLanes) =
+          static_cast<float>(quantile_gradient.critic[k][i]);
+    }
+    side.net.backward_to_input(side.parameters, side.value_gradient, 0, side.activations,
+                               side.deltas, side.input_gradient);
+  });
+  for (std::size_t d = 0; d < gradient.size(); ++d) {
+    gradient[d] = 0;
+    for (const Side& side : side_) {
+      for (int lane = 0; lane < kLanes; ++lane)
+        gradient[d] += side.input_gradient.at(static_cast<int>(d), lane);
+    }
+  }
 }
 
 }  // namespace ovde

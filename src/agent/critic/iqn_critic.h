@@ -3,11 +3,32 @@
 // policy's own actions.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "agent/critic/critic.h"
-#include "agent/critic/fractions.h"
 #include "nn/iqn.h"
 
 namespace ovde {
+
+// [0, 1] cut into N intervals of random width, in each its midpoint. Every sample has its own.
+struct Fractions {
+  Fractions() = default;
+  Fractions(int count, int samples) : midpoint(count, samples), weight(count, samples) {}
+  Batch midpoint;  // (N x batch): tau
+  Batch weight;    // (N x batch): width of the interval times N, so that equal ones count 1 each
+};
+
+// What a set of an update is for: each is drawn anew.
+enum class FractionsFor { target, prediction, policy };
+
+// The set of update number `update`: addressed by (update, purpose, fraction, sample).
+void draw_fractions(std::uint64_t seed, std::uint64_t update, FractionsFor purpose,
+                    Fractions& fractions);
+
+// The intervals, given a number U(0, 1) for each in `weight`: widths proportional to U + 0.1, so
+// that none is lost.
+void cut_interval(Fractions& fractions);
 
 IqnShape iqn_critic_shape(const LearnerOptions& options);
 
@@ -47,6 +68,35 @@ class IqnCritic final : public Critic {
   Buffer gradient_;
   Batch mean_;                               // (1 x batch)
   Batch action_gradient_, chosen_gradient_;  // (actions x batch): of the mean, of the chosen
+};
+
+// Both at one (s, a): every call draws one set of fractions for both.
+class IqnCriticPair final : public CriticPair {
+ public:
+  IqnCriticPair(const IqnShape& shape, int observation_size, int quantiles);
+
+  void load(std::span<const float> first, std::span<const float> second) override;
+  const QuantilePair& quantiles(std::span<const float> observation, std::span<const float> action,
+                                Random& random) override;
+  void action_gradient(const QuantilePair& quantile_gradient, std::span<double> gradient) override;
+
+ private:
+  // A critic asked at one (s, a): every lane of its one block holds that input, and each lane of
+  // each of its rows of fractions one fraction.
+  struct Side {
+    Iqn net;
+    Buffer parameters;
+    IqnActivations activations;
+    IqnDeltas deltas;
+    Batch values, value_gradient;  // (rows x kLanes)
+    Batch input_gradient;          // (actions x kLanes)
+  };
+
+  int observation_size_;
+  Fractions fractions_;     // (N x 1)
+  Batch input_, midpoint_;  // (inputs x kLanes), (rows x kLanes)
+  std::array<Side, 2> side_;
+  QuantilePair quantiles_;
 };
 
 }  // namespace ovde

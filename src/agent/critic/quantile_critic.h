@@ -2,10 +2,12 @@
 // midpoints (i - 0.5) / N. SAC's critic is the case of one output with squared loss.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "agent/critic/critic.h"
 #include "nn/mlp.h"
+#include "nn/single.h"
 
 namespace ovde {
 
@@ -45,9 +47,29 @@ class QuantileCritic final : public Critic {
   Deltas deltas_;
   Buffer gradient_;
   GradientScratch scratch_;
-  Buffer mean_weights_;  // last layer's weights averaged over the quantiles: d mean(z) / d last
-                         // hidden layer
+  // last layer's weights averaged over the quantiles: d mean(z) / d last hidden layer
+  Buffer mean_weights_;
   Batch mean_, action_gradient_;
+};
+
+// Both at one (s, a).
+class QuantileCriticPair final : public CriticPair {
+ public:
+  QuantileCriticPair(const MlpShape& shape, int observation_size);
+
+  void load(std::span<const float> first, std::span<const float> second) override;
+  const QuantilePair& quantiles(std::span<const float> observation, std::span<const float> action,
+                                Random& random) override;
+  void action_gradient(const QuantilePair& quantile_gradient, std::span<double> gradient) override;
+
+ private:
+  int observation_size_;
+  std::array<SinglePass, 2> pass_;
+  QuantilePair quantiles_;
+  struct Gradients {
+    std::vector<float> output, input;
+  };
+  std::array<Gradients, 2> gradients_;
 };
 
 }  // namespace ovde

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "agent/critic/quantile_critic_pair.h"
+#include "agent/critic/quantile_critic.h"
 #include "agent/discrete/greedy_pass.h"
 #include "agent/discrete/learner.h"
 #include "agent/discrete/rule.h"

@@ -10,7 +10,7 @@
 
 #include <ovde/random.h>
 #include "agent/algorithm.h"
-#include "agent/critic/critic_pair.h"
+#include "agent/critic/critic.h"
 
 namespace ovde {
 

@@ -10,7 +10,6 @@
 
 #include <ovde/random.h>
 #include "agent/actor_critic/reference_learner.h"
-#include "agent/critic/iqn_critic_pair.h"
 #include "agent/critic/quantile_loss.h"
 #include "agent/explore/explorer.h"
 #include "iqn_reference.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <ovde/random.h>
-#include "agent/critic/quantile_critic_pair.h"
+#include "agent/critic/quantile_critic.h"
 #include "agent/explore/explorer.h"
 #include "reference.h"
 
