@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <ovde/random.h>
-#include "agent/actor_critic/learner_options.h"
 #include "agent/algorithm.h"
 #include "agent/critic/uncertainty.h"
 #include "agent/explore/explorer.h"

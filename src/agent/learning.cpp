@@ -21,4 +21,11 @@ ValueReport value_report(const Batch& first, const Batch& second, const Batch* w
   return report;
 }
 
+void add_network(const std::string& name, Trained& net, StateArrays& arrays) {
+  arrays.emplace_back(name + ".parameters", net.parameters);
+  arrays.emplace_back(name + ".first_moment", net.first_moment);
+  arrays.emplace_back(name + ".second_moment", net.second_moment);
+  arrays.emplace_back(name + ".target", net.target);
+}
+
 }  // namespace ovde

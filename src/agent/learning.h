@@ -1,13 +1,61 @@
-// What every learner shows of itself: what an update reports, the values it sees, and its state.
+// What every learner is made of, reports and saves: the options it is built from, the report of an
+// update, the values it sees, and its state. How it learns is its own (actor_critic/, discrete/).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "agent/state_arrays.h"
+#include "agent/algorithm.h"
+#include "nn/adam.h"
 #include "nn/batch.h"
 
 namespace ovde {
+
+// ---- what it is made of
+
+// TD3's actor (Fujimoto et al., 2018).
+struct Td3Options {
+  float smoothing = 0.2f;  // standard deviation of the noise on the target policy's actions
+  float clip = 0.5f;       // and its largest size
+  int delay = 2;           // updates of the critics for each of the actor and the target networks
+  float penalty = 0;       // what the actor's loss charges for the squares of its outputs
+};
+
+// How a distributional critic represents the return: fixed fractions, an output for each, or random
+// fractions that the network is given.
+enum class CriticHead { qr, iqn };
+
+// The bonus of random network distillation (rnd.h).
+struct RndOptions {
+  float scale = 1;  // of the bonus
+  std::vector<int> hidden = {128, 128};
+  int outputs = 64;
+};
+
+struct LearnerOptions {
+  int observation_size = 0;
+  int action_size = 0;
+  std::vector<int> hidden = {256, 256};
+  CriticHead head = CriticHead::qr;
+  int quantiles = 20;
+  // quantile loss and a target policy; otherwise squared loss and the online policy
+  bool distributional = true;
+  PolicyKind policy = PolicyKind::gaussian;
+  Td3Options td3;                 // for the deterministic policy
+  std::optional<RndOptions> rnd;  // with it: the rewards of an update have the bonus
+  int batch = 256;
+  float discount = 0.99f;
+  float polyak = 5e-3f;
+  float temperature = 1;  // of a Gaussian policy, before the first update
+  AdamOptions adam;
+  std::uint64_t seed = 0;
+};
+
+// ---- what it reports
 
 struct UpdateReport {
   double critic_loss = 0;             // mean of the two critics'
@@ -23,11 +71,19 @@ struct ValueReport {
 // alike).
 ValueReport value_report(const Batch& first, const Batch& second, const Batch* weights = nullptr);
 
+// ---- what it saves
+
+// Arrays with names, which the saved file repeats.
+using StateArrays = std::vector<std::pair<std::string, std::span<float>>>;
+using StateStatistics = std::vector<std::pair<std::string, std::span<double>>>;
+
 // Everything that an update reads and changes; after writing into it call restored().
 struct LearnerState {
   StateArrays arrays;
   StateStatistics statistics;  // what single precision would not keep exactly
   std::uint64_t* updates;
 };
+
+void add_network(const std::string& name, Trained& net, StateArrays& arrays);
 
 }  // namespace ovde

@@ -1,28 +1,68 @@
-// Which rows of the replay buffer an update sees: drawn uniformly, with replacement, by numbers
-// that the update's number addresses.
+// What an update draws: the rows of the replay buffer that it sees, and its noise. All numbers are
+// addressed by the update's number: nothing to save, and the same on any number of threads. Each
+// feature has a row of numbers, one for each sample.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #include <ovde/random.h>
-#include "agent/batch_noise.h"
+#include "agent/learning.h"
 #include "agent/replay.h"
 #include "nn/batch.h"
 
 namespace ovde {
 
-// Calls use(sample, row) for every lane of `blocks`, those beyond the batch included.
-template <typename Use>
-void for_each_row(const Replay& replay, std::uint64_t seed, std::uint64_t update, int batch,
-                  Blocks blocks, Use&& use) {
-  const std::uint64_t first_block = update * noise_row(batch) / 4;
-  std::array<std::uint32_t, 4> words{};
-  for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
-    if (s % 4 == 0) words = Random::block(seed, Stream::replay_batch, 0, first_block + s / 4);
-    use(s,
-        replay.row(static_cast<std::int64_t>((std::uint64_t{words[s % 4]} * replay.size()) >> 32)));
+// Numbers in the row of one feature: the batch, rounded up so that the numbering is the same on
+// machines with other vectors.
+int noise_row(int batch);
+
+// Standard normal numbers of update number `update` for every sample of `blocks`.
+void fill_batch_noise(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& noise,
+                      Blocks blocks);
+
+// The same with numbers U(0, 1).
+void fill_batch_uniform(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& numbers,
+                        Blocks blocks);
+
+// The transitions of an update but for their actions, which are the learner's own affair.
+class ReplayBatch {
+ public:
+  explicit ReplayBatch(const LearnerOptions& options);
+
+  // Rows of update number `update`, drawn uniformly with replacement, for every lane of `blocks`,
+  // those beyond the batch included. Calls use_action(sample, action) for each.
+  template <typename UseAction>
+  void draw(const Replay& replay, std::uint64_t update, Blocks blocks, UseAction&& use_action) {
+    const std::uint64_t first_block = update * noise_row(weight.samples()) / 4;
+    std::array<std::uint32_t, 4> words{};
+    for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
+      if (s % 4 == 0) words = Random::block(seed_, Stream::replay_batch, 0, first_block + s / 4);
+      const auto row = replay.row(
+          static_cast<std::int64_t>((std::uint64_t{words[s % 4]} * replay.size()) >> 32));
+      for (int f = 0; f < observation.features(); ++f) {
+        observation.at(f, s) = row.observation[f];
+        next_observation.at(f, s) = row.next_observation[f];
+      }
+      reward.at(0, s) = row.reward;
+      continues.at(0, s) = discount_ * (1 - row.terminal);
+      use_action(s, row.action);
+    }
   }
-}
+
+  // The critics' targets, given what their target networks say at (s', a') (N x batch):
+  // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4).
+  // log_probability (1 x batch); null: a' was not drawn.
+  void fill_targets(const Batch& first, const Batch& second, float alpha,
+                    const Batch* log_probability, Batch& targets, Blocks blocks) const;
+
+  Batch observation, next_observation;  // (observations x batch)
+  Batch reward, continues;  // (1 x batch); continues: discount where the transition is not terminal
+  Batch weight;             // (1 x batch): 1 / batch; 0 in lanes beyond the batch
+
+ private:
+  std::uint64_t seed_;
+  float discount_;
+};
 
 }  // namespace ovde

@@ -34,6 +34,12 @@ inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p);
 inline void store(float* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
 inline Vector splat(float x) { return x - Vector{}; }
 
+// The smaller of two numbers; a NaN in either stays one, so that the checks of the losses see it.
+inline Vector smaller(Vector a, Vector b) {
+  const Vector least = a < b ? a : b;  // drops a NaN in `a`
+  return a == a ? least : a;
+}
+
 // Sum over the lanes, always in the same order.
 inline float sum_lanes(Vector v) {
   float half[kVector];

@@ -7,8 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "agent/actor_critic/learner_options.h"
-#include "agent/state_arrays.h"
+#include "agent/learning.h"
 #include "base/team.h"
 #include "nn/batch.h"
 #include "nn/batch_network.h"

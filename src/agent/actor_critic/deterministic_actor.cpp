@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "agent/actor_critic/squashed_gaussian.h"
-#include "agent/batch_noise.h"
+#include "agent/replay_batch.h"
 
 namespace ovde {
 

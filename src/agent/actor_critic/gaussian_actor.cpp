@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "agent/batch_noise.h"
+#include "agent/replay_batch.h"
 
 namespace ovde {
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "agent/replay_batch.h"
-
 namespace ovde {
 
 namespace {
@@ -22,26 +20,19 @@ Learner::Learner(const LearnerOptions& options)
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
       rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
-      observation_(options.observation_size, options.batch),
-      next_observation_(options.observation_size, options.batch),
+      batch_(options),
       state_action_(options.observation_size + options.action_size, options.batch),
       next_state_action_(options.observation_size + options.action_size, options.batch),
       state_new_action_(options.observation_size + options.action_size, options.batch),
-      reward_(1, options.batch),
-      continues_(1, options.batch),
-      weight_(1, options.batch),
-      targets_{Batch(options.quantiles, options.batch), Batch(options.quantiles, options.batch)},
+      targets_(options.quantiles, options.batch),
       smaller_{Batch(1, options.batch), Batch(1, options.batch)},
-      q_gradient_(options.action_size, options.batch) {
-  for (int s = 0; s < options.batch; ++s)
-    weight_.at(0, s) = 1.0f / static_cast<float>(options.batch);
-}
+      q_gradient_(options.action_size, options.batch) {}
 
 UpdateReport Learner::update(const Replay& replay, Team& team) {
   if (rnd_) rnd_->observe(replay);
   team.run(2, [&](int half) {
-    load_batch(replay, half_blocks(weight_, half));
-    if (rnd_) rnd_->add_bonus(next_observation_, weight_, reward_, half);
+    load_batch(replay, half_blocks(batch_.weight, half));
+    if (rnd_) rnd_->add_bonus(batch_.next_observation, batch_.weight, batch_.reward, half);
     choose_actions(half);
   });
   if (rnd_) rnd_->step(updates_ + 1, team);
@@ -53,8 +44,10 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   team.run(2, [&](int k) {
     target_values_[k] = &critics_[k]->target_values(next_state_action_, updates_);
   });
+  team.run(2, [&](int half) { fill_targets(half); });
   team.run(2, [&](int k) {
-    update_critic(k, moves ? options_.polyak : 0);
+    critic_loss_[k] = critics_[k]->learn(state_action_, targets_, batch_.weight,
+                                         moves ? options_.polyak : 0, updates_);
     critics_[k]->evaluate(state_new_action_, moves, updates_);
   });
   team.run(2, [&](int half) {
@@ -69,60 +62,35 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
 }
 
 void Learner::load_batch(const Replay& replay, Blocks blocks) {
-  for_each_row(replay, options_.seed, updates_, options_.batch, blocks,
-               [&](int s, const auto& row) {
-                 for (int f = 0; f < options_.observation_size; ++f) {
-                   observation_.at(f, s) = row.observation[f];
-                   next_observation_.at(f, s) = row.next_observation[f];
-                 }
-                 for (int d = 0; d < options_.action_size; ++d) {
-                   state_action_.at(options_.observation_size + d, s) = row.action[d];
-                 }
-                 reward_.at(0, s) = row.reward;
-                 continues_.at(0, s) = options_.discount * (1 - row.terminal);
-               });
-  copy_rows(observation_, state_action_, 0, blocks);
-  copy_rows(observation_, state_new_action_, 0, blocks);
-  copy_rows(next_observation_, next_state_action_, 0, blocks);
+  batch_.draw(replay, updates_, blocks, [&](int s, const float* action) {
+    for (int d = 0; d < options_.action_size; ++d)
+      state_action_.at(options_.observation_size + d, s) = action[d];
+  });
+  copy_rows(batch_.observation, state_action_, 0, blocks);
+  copy_rows(batch_.observation, state_new_action_, 0, blocks);
+  copy_rows(batch_.next_observation, next_state_action_, 0, blocks);
 }
 
 // The actions that the critics are asked about: the policy's own at s, and those of the targets at
 // s'.
 void Learner::choose_actions(int half) {
-  const Blocks blocks = half_blocks(weight_, half);
-  actor_->act(observation_, weight_, updates_, half);
+  const Blocks blocks = half_blocks(batch_.weight, half);
+  actor_->act(batch_.observation, batch_.weight, updates_, half);
   copy_rows(actor_->actions().action, state_new_action_, options_.observation_size, blocks);
-  actor_->act_next(next_observation_, updates_, half);
+  actor_->act_next(batch_.next_observation, updates_, half);
   copy_rows(actor_->next_actions().action, next_state_action_, options_.observation_size, blocks);
 }
 
-// y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4)
-void Learner::fill_targets(Batch& targets) const {
-  const float alpha = actor_->temperature().value_or(0);
-  const Batch& log_probability = actor_->next_actions().log_probability;
-  for (int b = 0; b < targets.blocks(); ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      const Vector reward = load(reward_.row(b, 0) + v), continues = load(continues_.row(b, 0) + v);
-      const Vector entropy = alpha * load(log_probability.row(b, 0) + v);
-      for (int i = 0; i < targets.features(); ++i) {
-        const Vector first = load(target_values_[0]->row(b, i) + v);
-        const Vector second = load(target_values_[1]->row(b, i) + v);
-        store(targets.row(b, i) + v,
-              reward + continues * ((first < second ? first : second) - entropy));
-      }
-    }
-  }
-}
-
-void Learner::update_critic(int k, float polyak) {
-  fill_targets(targets_[k]);
-  critic_loss_[k] = critics_[k]->learn(state_action_, targets_[k], weight_, polyak, updates_);
+void Learner::fill_targets(int half) {
+  batch_.fill_targets(*target_values_[0], *target_values_[1], actor_->temperature().value_or(0),
+                      &actor_->next_actions().log_probability, targets_,
+                      half_blocks(targets_, half));
 }
 
 // The loss mean(alpha log pi - min_k Q_k) (Eq. 5) over one half of the batch, Q_k being the mean of
 // the values of critic k at the policy's own actions (Eq. 6); notes which critic is the smaller.
 void Learner::evaluate_actor(int half) {
-  const Blocks blocks = half_blocks(weight_, half);
+  const Blocks blocks = half_blocks(batch_.weight, half);
   actor_loss_[half] = actor_->own_loss(half);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
@@ -131,14 +99,14 @@ void Learner::evaluate_actor(int half) {
       const auto chosen = first <= second;
       store(smaller_[0].row(b, 0) + v, chosen ? splat(1) : Vector{});
       store(smaller_[1].row(b, 0) + v, chosen ? Vector{} : splat(1));
-      actor_loss_[half] -= sum_lanes(load(weight_.row(b, 0) + v) * (chosen ? first : second));
+      actor_loss_[half] -= sum_lanes(load(batch_.weight.row(b, 0) + v) * smaller(first, second));
     }
   }
 }
 
 // Its gradient: of each sample through the critic that is the smaller, then through the actor.
 void Learner::differentiate_actor(int half) {
-  const Blocks blocks = half_blocks(weight_, half);
+  const Blocks blocks = half_blocks(batch_.weight, half);
   const Batch& first = critics_[0]->action_gradient(smaller_[0], blocks);
   const Batch& second = critics_[1]->action_gradient(smaller_[1], blocks);
   for (int b = blocks.first; b < blocks.last; ++b) {
@@ -147,7 +115,7 @@ void Learner::differentiate_actor(int half) {
         store(q_gradient_.row(b, d) + v, load(first.row(b, d) + v) + load(second.row(b, d) + v));
     }
   }
-  actor_->differentiate(observation_, q_gradient_, weight_, half);
+  actor_->differentiate(batch_.observation, q_gradient_, batch_.weight, half);
 }
 
 ValueReport Learner::value_report() const {

@@ -13,10 +13,9 @@
 #include <span>
 
 #include "agent/actor_critic/actor.h"
-#include "agent/actor_critic/learner_options.h"
 #include "agent/critic/critic.h"
 #include "agent/learning.h"
-#include "agent/replay.h"
+#include "agent/replay_batch.h"
 #include "agent/rnd.h"
 #include "base/team.h"
 
@@ -47,11 +46,9 @@ class Learner {
   // the steps of an update, in their order
   void load_batch(const Replay& replay, Blocks blocks);
   void choose_actions(int half);
-  void update_critic(int k, float polyak);
+  void fill_targets(int half);
   void evaluate_actor(int half);
   void differentiate_actor(int half);
-
-  void fill_targets(Batch& targets) const;
 
   LearnerOptions options_;
   std::unique_ptr<Actor> actor_;
@@ -60,12 +57,10 @@ class Learner {
   std::uint64_t updates_ = 0;
 
   // the batch and what is computed on it (features x batch)
-  Batch observation_, next_observation_;
+  ReplayBatch batch_;
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
-  Batch reward_, continues_;  // continues: discount where the transition is not terminal
-  Batch weight_;              // 1 / batch; 0 in lanes beyond the batch
-  std::array<const Batch*, 2> target_values_{};  // each critic's (N x batch)
-  std::array<Batch, 2> targets_;                 // (N x batch), the same for both
+  std::array<const Batch*, 2> target_values_{};                // each critic's (N x batch)
+  Batch targets_;                                              // (N x batch)
   std::array<Batch, 2> smaller_;  // (1 x batch): 1 where this critic's value is the smaller, else 0
   Batch q_gradient_;              // (actions x batch): of the smaller value
   std::array<double, 2> critic_loss_{}, actor_loss_{};  // of each critic, of each half

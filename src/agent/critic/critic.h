@@ -9,7 +9,7 @@
 #include <span>
 
 #include <ovde/random.h>
-#include "agent/actor_critic/learner_options.h"
+#include "agent/learning.h"
 #include "agent/critic/uncertainty.h"
 #include "base/team.h"
 #include "nn/adam.h"

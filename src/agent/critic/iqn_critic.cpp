@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/batch_noise.h"
+#include "agent/replay_batch.h"
 #include "agent/critic/quantile_loss.h"
 
 namespace ovde {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "agent/actor_critic/learner_options.h"
 #include "agent/discrete/action_head.h"
+#include "agent/learning.h"
 #include "nn/adam.h"
 #include "nn/mlp.h"
 

@@ -10,11 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "agent/actor_critic/learner_options.h"
 #include "agent/discrete/action_grid.h"
 #include "agent/discrete/grid_critic.h"
 #include "agent/learning.h"
-#include "agent/replay.h"
+#include "agent/replay_batch.h"
 #include "base/team.h"
 
 namespace ovde {
@@ -42,20 +41,17 @@ class IdsLearner {
   // the steps of an update, in their order
   void load_batch(const Replay& replay, Blocks blocks);
   void choose_next_actions(Blocks blocks);
-  void update_critic(int k);
 
   LearnerOptions options_;
   ActionGrid grid_;
   std::array<GridCritic, 2> critics_;
   std::uint64_t updates_ = 0;
 
-  // the batch and what is computed on it (features x batch)
-  Batch observation_, next_observation_;
-  Batch reward_, continues_;  // continues: discount where the transition is not terminal
-  Batch weight_;              // 1 / batch; 0 in lanes beyond the batch
+  // the batch and what is computed on it
+  ReplayBatch batch_;
   std::vector<int> action_, next_action_;  // numbers in the grid
   std::array<const Batch*, 2> next_means_{};
-  std::array<Batch, 2> targets_;  // (N x batch), the same for both
+  Batch targets_;  // (N x batch)
   std::array<double, 2> loss_{};
 };
 
