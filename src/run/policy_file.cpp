@@ -9,7 +9,7 @@
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
-#include "agent/actor_critic/policy_pass.h"
+#include "agent/actor_critic/actor.h"
 #include "agent/discrete/greedy_pass.h"
 #include "base/version.h"
 #include "io/safetensors.h"

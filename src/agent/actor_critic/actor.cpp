@@ -1,6 +1,9 @@
 #include "agent/actor_critic/actor.h"
 
-#include "agent/actor_critic/deterministic_actor.h"
+#include <algorithm>
+#include <cmath>
+
+#include <ovde/error.h>
 #include "agent/actor_critic/gaussian_actor.h"
 
 namespace ovde {
@@ -8,19 +11,43 @@ namespace ovde {
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {
   switch (options.policy) {
     case PolicyKind::gaussian:
-      return std::make_unique<GaussianActor>(options);
+      return make_gaussian_actor(options);
     case PolicyKind::deterministic:
-      return std::make_unique<DeterministicActor>(options);
-    case PolicyKind::greedy:  // has no actor
+      return make_deterministic_actor(options);
+    case PolicyKind::greedy:
       break;
   }
-  return nullptr;
+  throw Error("this kind of policy has no actor");
 }
 
 void initialise_actor(const LearnerOptions& options, BatchNetwork& network) {
   Trained& net = network.trained();
   initialise(network.shape(), options.seed, 0, 1e-3f, net.parameters);
   net.target = net.parameters;
+}
+
+std::span<const float> PolicyPass::forward(std::span<const double> observation) {
+  std::ranges::transform(observation, pass_.input().begin(),
+                         [](double x) { return static_cast<float>(x); });
+  return pass_.forward();
+}
+
+void PolicyPass::head(std::span<const double> observation, ActorHead& head) {
+  const auto out = forward(observation);
+  for (int d = 0; d < actions_; ++d) head.mean[d] = out[d];
+  if (pass_.outputs() == actions_) {
+    std::ranges::fill(head.std, 0.0);
+    return;
+  }
+  for (int d = 0; d < actions_; ++d) {
+    head.std[d] =
+        std::exp(std::clamp(double{out[actions_ + d]}, double{kMinLogStd}, double{kMaxLogStd}));
+  }
+}
+
+void PolicyPass::act(std::span<const double> observation, std::span<double> action) {
+  const auto out = forward(observation);
+  for (int d = 0; d < actions_; ++d) action[d] = std::tanh(double{out[d]});
 }
 
 }  // namespace ovde

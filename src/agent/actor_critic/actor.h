@@ -1,16 +1,18 @@
-// An actor as the learner sees it: the actions that the critics are asked about, and the step that
-// follows their answer. Calls with `half` concern one fixed half of the batch (half_blocks) and may
-// run side by side for both.
+// The actor of a learner: as the learner sees it (Actor), and at one observation, as acting does
+// (PolicyPass). Its two kinds are gaussian_actor.cpp and deterministic_actor.cpp.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
+#include "agent/explore/explorer.h"
 #include "agent/learning.h"
 #include "base/team.h"
 #include "nn/batch.h"
 #include "nn/batch_network.h"
+#include "nn/single.h"
 
 namespace ovde {
 
@@ -20,6 +22,8 @@ struct Actions {
   const Batch& log_probability;  // (1 x batch)
 };
 
+// The actions that the critics are asked about, and the step that follows their answer. Calls with
+// `half` concern one fixed half of the batch (half_blocks) and may run side by side for both.
 class Actor {
  public:
   virtual ~Actor() = default;
@@ -58,9 +62,37 @@ class Actor {
   virtual void restored() = 0;
 };
 
+// The actor that the options ask for. A greedy policy has none: Error.
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options);
+std::unique_ptr<Actor> make_gaussian_actor(const LearnerOptions& options);
+std::unique_ptr<Actor> make_deterministic_actor(const LearnerOptions& options);
 
 // The first parameters of an actor, and of its target network.
 void initialise_actor(const LearnerOptions& options, BatchNetwork& network);
+
+// The actor network at one observation: its Gaussian before the squash, or its mean alone where the
+// policy is deterministic and the network has no more outputs than actions.
+class PolicyPass {
+ public:
+  PolicyPass(const MlpShape& actor_shape, int actions) : pass_(actor_shape), actions_(actions) {}
+
+  // Takes over the actor's parameters; call it again when they have changed.
+  void load(std::span<const float> parameters) { pass_.load(parameters); }
+
+  int observation_size() const { return pass_.inputs(); }
+  int action_size() const { return actions_; }
+
+  // A deterministic policy has a standard deviation of zero.
+  void head(std::span<const double> observation, ActorHead& head);
+
+  // tanh(mean): how a trained policy acts.
+  void act(std::span<const double> observation, std::span<double> action);
+
+ private:
+  std::span<const float> forward(std::span<const double> observation);
+
+  SinglePass pass_;
+  int actions_;
+};
 
 }  // namespace ovde

@@ -34,9 +34,7 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       mean_(options.learner.action_size),
       noise_(options.learner.action_size),
       observation_(options.learner.observation_size),
-      action_(options.learner.action_size) {
-  if (deterministic()) std::ranges::fill(head_.std, options.action_noise.size);
-}
+      action_(options.learner.action_size) {}
 
 // Acting happens in long stretches between updates: its copies of the networks are renewed when one
 // has passed.
@@ -72,10 +70,10 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
 
   // x_t = rho x_(t-1) + sqrt(1 - rho^2) eps: of variance 1, once its start at 0 is forgotten
   decision.shift = distance(mean_, head_.mean);
-  const double rho = options().action_noise.correlation;
+  const auto& [size, rho] = options().action_noise;
   for (std::size_t d = 0; d < mean_.size(); ++d) {
     noise_[d] = rho * noise_[d] + std::sqrt(1 - rho * rho) * behaviour_noise().normal();
-    action[d] = std::clamp(std::tanh(mean_[d]) + head_.std[d] * noise_[d], -1.0, 1.0);
+    action[d] = std::clamp(std::tanh(mean_[d]) + size * noise_[d], -1.0, 1.0);
   }
   return decision;
 }

@@ -6,10 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "agent/actor_critic/actor.h"
 #include "agent/actor_critic/learner.h"
-#include "agent/actor_critic/policy_pass.h"
 #include "agent/agent.h"
-#include "agent/critic/critic.h"
 
 namespace ovde {
 

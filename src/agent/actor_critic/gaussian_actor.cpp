@@ -1,10 +1,82 @@
 #include "agent/actor_critic/gaussian_actor.h"
 
+#include <array>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
+#include <Eigen/Core>
+
+#include "agent/actor_critic/actor.h"
 #include "agent/replay_batch.h"
 
 namespace ovde {
+
+namespace {
+
+// A row of a block, as an array of fixed size.
+using Row = Eigen::Array<float, kLanes, 1>;
+using RowMap = Eigen::Map<Row, Eigen::Aligned64>;
+using ConstRowMap = Eigen::Map<const Row, Eigen::Aligned64>;
+
+ConstRowMap row(const Batch& batch, int b, int feature) {
+  return ConstRowMap(batch.row(b, feature));
+}
+RowMap row(Batch& batch, int b, int feature) { return RowMap(batch.row(b, feature)); }
+
+}  // namespace
+
+void squash(const Batch& u, Batch& action, Blocks blocks) {
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int d = 0; d < action.features(); ++d) row(action, b, d) = row(u, b, d).tanh();
+  }
+}
+
+void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks) {
+  const int actions = sampled.action.features();
+  const float half_log_two_pi = 0.5f * std::log(2 * std::numbers::pi_v<float>);
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    Row log_probability = Row::Zero();
+    for (int d = 0; d < actions; ++d) {
+      const Row log_std = row(head, b, actions + d).min(kMaxLogStd).max(kMinLogStd);
+      const auto noise = row(std::as_const(sampled.noise), b, d);
+      const Row spread = log_std.exp() * noise;
+      const Row action = (row(head, b, d) + spread).tanh();
+      log_probability -= 0.5f * noise.square() + log_std + half_log_two_pi +
+                         (1 - action.square() + kSquashEpsilon).log();
+      row(sampled.spread, b, d) = spread;
+      row(sampled.action, b, d) = action;
+    }
+    row(sampled.log_probability, b, 0) = log_probability;
+  }
+}
+
+void head_gradient(const Batch& head, const SampledActions& sampled, const Batch& q_action_gradient,
+                   float alpha, const Batch& weight, Batch& head_delta, Blocks blocks) {
+  const int actions = sampled.action.features();
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int d = 0; d < actions; ++d) {
+      const auto action = row(sampled.action, b, d);
+      const auto spread = row(sampled.spread, b, d);
+      const auto raw_log_std = row(head, b, actions + d);
+      const auto w = row(weight, b, 0);
+      const Row slope = 1 - action.square();  // da/du
+
+      // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
+      // with the mean
+      const Row du = alpha * 2 * action * slope / (slope + kSquashEpsilon) -
+                     row(q_action_gradient, b, d) * slope;
+      row(head_delta, b, d) = w * du;
+
+      // the clamp passes no gradient outside its range
+      const Row d_log_std = w * (du * spread - alpha);
+      const auto inside = raw_log_std >= kMinLogStd && raw_log_std <= kMaxLogStd;
+      row(head_delta, b, actions + d) = inside.select(d_log_std, Row::Zero());
+    }
+  }
+}
+
+// ---- the actor of SAC and its kin: its entropy is rewarded, by a temperature that is learnt too
 
 namespace {
 
@@ -17,7 +89,39 @@ double weighted_sum(const Batch& weight, const Batch& values, Blocks blocks) {
   return sum_lanes(sum);
 }
 
-}  // namespace
+class GaussianActor final : public Actor {
+ public:
+  explicit GaussianActor(const LearnerOptions& options);
+
+  void act(const Batch& observation, const Batch& weight, std::uint64_t update, int half) override;
+  Actions actions() const override { return {sampled_.action, sampled_.log_probability}; }
+  void act_next(const Batch& next_observation, std::uint64_t update, int half) override;
+  Actions next_actions() const override { return {next_.action, next_.log_probability}; }
+
+  void update_temperature(std::uint64_t update) override;
+  std::optional<float> temperature() const override { return alpha_; }
+
+  double own_loss(int half) const override { return alpha_ * log_probability_[half]; }
+  void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
+                     int half) override;
+  void step(std::uint64_t step, Team& team) override { network_.step(adam_, step, polyak_, team); }
+  int delay() const override { return 1; }
+
+  BatchNetwork& network() override { return network_; }
+  StateArrays more_state() override { return {{"log_alpha", log_alpha_}}; }
+  void restored() override;
+
+ private:
+  std::uint64_t seed_;
+  AdamOptions adam_;
+  float polyak_;
+  BatchNetwork network_;
+  std::array<float, 3> log_alpha_;  // value and its two moments
+  float alpha_ = 1;
+
+  SampledActions sampled_, next_;
+  std::array<double, 2> log_probability_{};  // of each half: sum of weight * log pi
+};
 
 // The quantile algorithms draw a' from a target policy, SAC from the current one.
 GaussianActor::GaussianActor(const LearnerOptions& options)
@@ -65,6 +169,12 @@ void GaussianActor::differentiate(const Batch& observation, const Batch& q_gradi
 void GaussianActor::restored() {
   network_.restored();
   alpha_ = std::exp(log_alpha_[0]);
+}
+
+}  // namespace
+
+std::unique_ptr<Actor> make_gaussian_actor(const LearnerOptions& options) {
+  return std::make_unique<GaussianActor>(options);
 }
 
 }  // namespace ovde

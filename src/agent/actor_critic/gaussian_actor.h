@@ -1,46 +1,39 @@
-// The actor of SAC and its kin: a squashed Gaussian whose entropy is rewarded, by a temperature
-// that is learnt too.
+// The squashed Gaussian policy: u = mean + std * eps, a = tanh(u), with log_std clamped to [-20, 2]
+// and log pi = sum_d [ log N(u; mean, std) - log(1 - a^2 + 1e-6) ]. Works on the output of the
+// actor network, whose first half is the mean and second half the raw log standard deviation.
 #pragma once
 
-#include <array>
-
-#include "agent/actor_critic/actor.h"
-#include "agent/actor_critic/squashed_gaussian.h"
+#include "nn/batch.h"
 
 namespace ovde {
 
-class GaussianActor final : public Actor {
- public:
-  explicit GaussianActor(const LearnerOptions& options);
+inline constexpr float kMinLogStd = -20;
+inline constexpr float kMaxLogStd = 2;
+inline constexpr float kSquashEpsilon = 1e-6f;
 
-  void act(const Batch& observation, const Batch& weight, std::uint64_t update, int half) override;
-  Actions actions() const override { return {sampled_.action, sampled_.log_probability}; }
-  void act_next(const Batch& next_observation, std::uint64_t update, int half) override;
-  Actions next_actions() const override { return {next_.action, next_.log_probability}; }
-
-  void update_temperature(std::uint64_t update) override;
-  std::optional<float> temperature() const override { return alpha_; }
-
-  double own_loss(int half) const override { return alpha_ * log_probability_[half]; }
-  void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
-                     int half) override;
-  void step(std::uint64_t step, Team& team) override { network_.step(adam_, step, polyak_, team); }
-  int delay() const override { return 1; }
-
-  BatchNetwork& network() override { return network_; }
-  StateArrays more_state() override { return {{"log_alpha", log_alpha_}}; }
-  void restored() override;
-
- private:
-  std::uint64_t seed_;
-  AdamOptions adam_;
-  float polyak_;
-  BatchNetwork network_;
-  std::array<float, 3> log_alpha_;  // value and its two moments
-  float alpha_ = 1;
-
-  SampledActions sampled_, next_;
-  std::array<double, 2> log_probability_{};  // of each half: sum of weight * log pi
+// Sampled actions of a batch with what their gradient needs.
+struct SampledActions {
+  SampledActions() = default;
+  SampledActions(int actions, int samples)
+      : noise(actions, samples),
+        spread(actions, samples),
+        action(actions, samples),
+        log_probability(1, samples) {}
+  Batch noise;            // eps, given
+  Batch spread;           // std * eps
+  Batch action;           // (actions x batch)
+  Batch log_probability;  // (1 x batch)
 };
+
+// a = tanh(u), of every row of `u`.
+void squash(const Batch& u, Batch& action, Blocks blocks);
+
+// Fills all but the noise.
+void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks);
+
+// The gradient of `head` for the loss  sum over samples of weight * (alpha * log pi - q),  given
+// dq/da.
+void head_gradient(const Batch& head, const SampledActions& sampled, const Batch& q_action_gradient,
+                   float alpha, const Batch& weight, Batch& head_delta, Blocks blocks);
 
 }  // namespace ovde

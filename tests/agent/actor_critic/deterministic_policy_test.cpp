@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
 #include "agent/agent_fixture.h"
 
@@ -112,6 +113,23 @@ TEST(DeterministicPolicy, WithoutNoiseExploresAsItActs) {
   agent.explore(kObservation, false, explored);
   agent.act(kObservation, acted);
   EXPECT_EQ(explored, acted);
+}
+
+// The size of its noise is the agent's: what a behaviour policy sees is a policy without a spread.
+TEST(DeterministicPolicy, HasNoStandardDeviationBeforeTheSquash) {
+  ActorCriticAgent agent(options_of("td3", 0.1));
+  PolicyPass pass(agent.learner().actor_shape(), 3);
+  pass.load(agent.learner().actor());
+  ActorHead head(3);
+  head.std = {1, 2, 3};
+  pass.head(kObservation, head);
+  EXPECT_EQ(head.std, std::vector<double>(3, 0.0));
+}
+
+TEST(GreedyPolicy, HasNoActor) {
+  AgentOptions options = options_of("td3", 0.1);
+  options.learner.policy = PolicyKind::greedy;
+  EXPECT_THROW(make_actor(options.learner), Error);
 }
 
 // OVD-Explorer moves the mean before the squash, exactly as it does for the Gaussian policy.

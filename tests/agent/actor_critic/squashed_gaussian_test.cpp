@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include <ovde/random.h>
-#include "agent/actor_critic/squashed_gaussian.h"
+#include "agent/actor_critic/gaussian_actor.h"
 #include "reference.h"
 
 namespace ovde {
