@@ -8,11 +8,11 @@
 #include <ovde/error.h>
 #include <ovde/policy.h>
 #include "agent/algorithm.h"
+#include "config/build.h"
 #include "io/files.h"
 #include "io/safetensors.h"
 #include "run/policy_file.h"
 #include "temporary_folder.h"
-#include "train/epoch_loop.h"
 
 namespace ovde {
 namespace {
@@ -23,9 +23,6 @@ Config tiny_config(const std::string& algorithm) {
                          {"network.hidden", std::vector<double>{12, 9}, ""},
                          {"ids.bins", 4.0, ""},
                          {"train.batch", 16.0, ""},
-                         {"train.warmup_steps", 40.0, ""},
-                         {"train.steps_per_epoch", 25.0, ""},
-                         {"train.eval_steps", 30.0, ""},
                          {"task.horizon", 30.0, ""}});
 }
 
@@ -35,16 +32,25 @@ class PolicyFile : public testing::Test {
  protected:
   std::string path() const { return (folder_.path() / "policy.safetensors").string(); }
 
-  // An agent that has learnt for an epoch.
-  std::unique_ptr<EpochLoop> trained(const std::string& algorithm) const {
-    auto run = std::make_unique<EpochLoop>(tiny_config(algorithm), 1);
+  // An agent that has learnt a little.
+  std::unique_ptr<Agent> trained(const std::string& algorithm) const {
+    const Config config = tiny_config(algorithm);
+    const auto env = make_environment(config);
+    auto agent = make_agent(agent_options(config, *env, 1));
+    std::vector<double> observation(2), action(2), next(2);
+    env->reset(1, observation);
+    for (int n = 0; n < 40; ++n) {
+      agent->explore(observation, true, action);
+      const Step step = env->step(action, next);
+      agent->remember(observation, action, step.reward, next, step.terminated);
+      observation = next;
+    }
     Team team(1);
-    const std::atomic<bool> never{false};
-    run->epoch(team, never);
-    return run;
+    for (int n = 0; n < 25; ++n) agent->update(team);
+    return agent;
   }
   void write(const std::string& algorithm) const {
-    write_policy(path(), trained(algorithm)->agent().policy(), box(), tiny_config(algorithm));
+    write_policy(path(), trained(algorithm)->policy(), box(), tiny_config(algorithm));
   }
 
   // What is said of the file after `change`.
@@ -72,8 +78,8 @@ class PolicyFile : public testing::Test {
 
 TEST_F(PolicyFile, ActsAsTheAgentDoes) {
   for (const Algorithm& algorithm : algorithms()) {
-    const auto run = trained(algorithm.name);
-    write_policy(path(), run->agent().policy(), box(), tiny_config(algorithm.name));
+    const auto agent = trained(algorithm.name);
+    write_policy(path(), agent->policy(), box(), tiny_config(algorithm.name));
     Policy policy = Policy::load(path());
     ASSERT_EQ(policy.observation_size(), 2);
     ASSERT_EQ(policy.action_size(), 2);
@@ -82,7 +88,7 @@ TEST_F(PolicyFile, ActsAsTheAgentDoes) {
     std::vector<double> observation(2), expected(2), found(2), scaled(2);
     for (int n = 0; n < 50; ++n) {
       for (double& x : observation) x = 5 * random.normal();
-      run->agent().act(observation, expected);
+      agent->act(observation, expected);
       policy.act_unit(observation, found);
       EXPECT_EQ(found, expected) << algorithm.name;
       policy.act(observation, scaled);

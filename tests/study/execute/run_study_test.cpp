@@ -17,7 +17,6 @@
 
 #include <ovde/error.h>
 
-#include "cli/console/overview.h"
 #include "io/files.h"
 #include "run/run_lock.h"
 #include "study/analyse/results.h"
@@ -335,22 +334,6 @@ TEST(RunStudy, StopsWhenAskedAndGoesOnToTheSameResult) {
   EXPECT_TRUE(run_study(request, sink).stopped);
   EXPECT_EQ(run(small_plan(), folder.path() / "cut").finished, 4);
   EXPECT_EQ(all_returns(folder.path() / "cut"), all_returns(folder.path() / "whole"));
-}
-
-// In a pipe: lines for people and scripts, no control codes, a summary at the end.
-TEST(RunStudy, OverviewInAPipeIsPlainLines) {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path() / "overview.txt";
-  std::FILE* out = std::fopen(file.c_str(), "w");
-  ConsoleStyle style;
-  style.line_seconds = 0;
-  run_study({.plan = small_plan(), .out = folder.path() / "study"}, *console_overview(out, style));
-  std::fclose(out);
-  const std::string text = read_file(file);
-  EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find("small: 4 cells, 8 runs; 1 job of 1 thread"), std::string::npos) << text;
-  EXPECT_NE(text.find("cells 0/4 done, 1 running, 0 failed  "), std::string::npos) << text;
-  EXPECT_NE(text.find("4 of 4 cells finished, 0 failed"), std::string::npos) << text;
 }
 
 // Starts the real program on a study and ends it after a while; whether it was still at work.

@@ -1,0 +1,200 @@
+// The order of the house: which folder may include which, and that the pages and comments that name
+// a file name one that is there. What may use what is said once, by the lines of
+// src/CMakeLists.txt; these tests hold every #include and CONTRIBUTING's table to it.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string>;
+using Uses = std::map<std::string, Names>;  // folder -> the folders that it names
+
+const fs::path kRoot = OVDE_SOURCE_DIR;
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::istringstream in(read(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<fs::path> files_below(const std::string& folder, const Names& extensions) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder))
+    if (extensions.contains(entry.path().extension())) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+std::vector<fs::path> code_below(const std::string& folder) {
+  return files_below(folder, {".cpp", ".h", ".cu", ".cuh"});
+}
+
+std::string shown(const fs::path& path) { return fs::relative(path, kRoot).generic_string(); }
+
+// The name of the folder that a path within src/ begins with: "agent" of "agent/critic/critic.h".
+std::string first_folder(const std::string& path) { return path.substr(0, path.find('/')); }
+std::string folder_of(const fs::path& file) {
+  return first_folder(fs::relative(file, kRoot / "src").generic_string());
+}
+
+// The folder within a folder, "critic" of "agent/critic/critic.h"; empty: "agent/replay.h".
+std::string sub_folder(const std::string& path) {
+  const auto begin = path.find('/') + 1, end = path.find('/', begin);
+  return end == std::string::npos ? "" : path.substr(begin, end - begin);
+}
+
+std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
+  std::vector<std::string> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
+    found.push_back(at->str(at->size() > 1 ? 1 : 0));
+  return found;
+}
+
+Names words(const std::string& text) {
+  const auto found = all_matches(text, std::regex("[a-z_]+"));
+  return {found.begin(), found.end()};
+}
+
+// ovde_folder(NAME [USES a b ...] [LIBRARIES ...] [INCLUDES ...]), each on a line of its own
+Uses read_uses() {
+  static const std::regex line("^ovde_folder\\(([a-z]+)(?: USES([a-z ]+))?[ )].*");
+  Uses uses;
+  std::smatch match;
+  for (const std::string& text : lines_of(kRoot / "src/CMakeLists.txt"))
+    if (std::regex_match(text, match, line)) uses[match[1]] = words(match[2]);
+  return uses;
+}
+
+// With what these use in turn, and the folder itself.
+Names reach(const Uses& uses, const std::string& folder) {
+  Names all = {folder};
+  for (const std::string& used : uses.at(folder)) all.merge(reach(uses, used));
+  return all;
+}
+
+std::vector<std::string> includes(const fs::path& file, char open = '"') {
+  static const std::regex quoted("^ *# *include *\"([^\"]+)\""), angled("^ *# *include *<([^>]+)>");
+  std::vector<std::string> all;
+  std::smatch match;
+  for (const std::string& line : lines_of(file))
+    if (std::regex_search(line, match, open == '"' ? quoted : angled)) all.push_back(match[1]);
+  return all;
+}
+
+TEST(House, EveryFolderIsDeclared) {
+  const Uses uses = read_uses();
+  for (const auto& entry : fs::directory_iterator(kRoot / "src"))
+    EXPECT_EQ(uses.contains(entry.path().filename()), entry.is_directory()) << entry.path();
+  for (const auto& [folder, used] : uses) {
+    EXPECT_TRUE(fs::is_directory(kRoot / "src" / folder)) << folder;
+    for (const std::string& name : used) EXPECT_TRUE(uses.contains(name)) << folder << ' ' << name;
+  }
+}
+
+// Both trees: tests/ mirrors src/, and a test sees what its folder sees.
+TEST(House, NoIncludeGoesWhereItMustNot) {
+  const Uses uses = read_uses();
+  int seen = 0;
+  for (const std::string tree : {"src", "tests"}) {
+    for (const fs::path& file : code_below(tree)) {
+      const std::string folder = first_folder(fs::relative(file, kRoot / tree).generic_string());
+      if (!uses.contains(folder)) continue;  // fuzz targets, and what all tests share
+      const Names allowed = reach(uses, folder);
+      for (const std::string& name : includes(file)) {
+        const bool shared = tree == "tests" && name.find('/') == std::string::npos;
+        EXPECT_TRUE(shared || allowed.contains(first_folder(name)))
+            << shown(file) << " includes " << name << ", but src/" << folder << " may not use src/"
+            << first_folder(name) << " (src/CMakeLists.txt)";
+        ++seen;
+      }
+    }
+  }
+  EXPECT_GT(seen, 500);
+}
+
+// A public header belongs to the folder that implements it.
+TEST(House, NoPublicHeaderIsUsedBelowItsFolder) {
+  static const std::map<std::string, std::string> home = {
+      {"bytes", "base"}, {"error", "base"},  {"option", "base"}, {"random", "base"},
+      {"env", "env"},    {"train", "train"}, {"policy", "run"},  {"program", "cli"}};
+  const Uses uses = read_uses();
+  for (const fs::path& file : code_below("src")) {
+    for (const std::string& name : includes(file, '<')) {
+      if (!name.starts_with("ovde/")) continue;
+      const auto at = home.find(fs::path(name).stem());
+      ASSERT_NE(at, home.end()) << name << ": which folder implements it?";
+      EXPECT_TRUE(reach(uses, folder_of(file)).contains(at->second))
+          << shown(file) << " includes <" << name << ">, which is of src/" << at->second;
+    }
+  }
+}
+
+TEST(House, WhatUsersIncludeKnowsNothingOfTheInside) {
+  for (const std::string folder : {"include", "examples"})
+    for (const fs::path& file : code_below(folder))
+      for (const std::string& name : includes(file))
+        EXPECT_TRUE(fs::exists(file.parent_path() / name)) << shown(file) << " includes " << name;
+}
+
+// | `src/train` | question | run, config, cuda |
+TEST(House, ContributingShowsTheSameFolders) {
+  static const std::regex row("^\\| `src/([a-z]+)` \\| .* \\| ([a-z, -]+) \\|$");
+  Uses shown_uses;
+  std::smatch match;
+  for (const std::string& line : lines_of(kRoot / "CONTRIBUTING.md"))
+    if (std::regex_match(line, match, row)) shown_uses[match[1]] = words(match[2]);
+  EXPECT_EQ(shown_uses, read_uses());
+}
+
+TEST(House, TestsMirrorTheSources) {
+  const Uses uses = read_uses();
+  for (const fs::path& file : files_below("tests", {".cpp"})) {
+    const std::string path = fs::relative(file, kRoot / "tests").generic_string();
+    const std::string folder = first_folder(path), sub = sub_folder(path);
+    if (folder == path || folder == "fuzz") continue;
+    EXPECT_TRUE(uses.contains(folder)) << shown(file);
+    EXPECT_TRUE(fs::is_directory(kRoot / "src" / folder / sub)) << shown(file);
+  }
+}
+
+// A path ends before what stands for several: `src/agent/critic/*.h` names src/agent/critic.
+bool names_something(std::string path, const std::vector<std::string>& roots) {
+  while (path.ends_with('.')) path.pop_back();
+  return std::ranges::any_of(
+      roots, [&](const std::string& root) { return fs::exists(kRoot / root / path); });
+}
+
+TEST(House, EveryPathThatAPageNamesIsThere) {
+  static const std::regex path(
+      "(?:^|[^A-Za-z0-9_./-])"
+      "((?:src|tests|include|scripts|docs|bench|configs|examples|cmake)/(?:[A-Za-z0-9_.-]*/)*"
+      "(?:[A-Za-z0-9_.-]+(?![A-Za-z0-9_.*{<-]))?)");
+  static const std::regex link("\\]\\(([^)#:]+)(?:#[^)]*)?\\)");
+  std::vector<fs::path> pages = files_below("docs", {".md"});
+  for (const char* name : {"README.md", "CONTRIBUTING.md"}) pages.push_back(kRoot / name);
+  for (const fs::path& page : pages) {
+    for (const std::string& line : lines_of(page)) {
+      for (const std::string& name : all_matches(line, path))
+        EXPECT_TRUE(names_something(name, {""})) << shown(page) << " names " << name;
+      for (const std::string& name : all_matches(line, link))
+        EXPECT_TRUE(fs::exists(page.parent_path() / name)) << shown(page) << " links to " << name;
+    }
+  }
+}
+
+}  // namespace
