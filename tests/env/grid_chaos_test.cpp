@@ -78,14 +78,26 @@ TEST(GridChaos, NoiseIsThatOfTheQuadrantBeforeTheMove) {
   }
 }
 
+// The columns "Noise setup" of Tables 1 and 2 of the paper.
 TEST(GridChaos, PresetsHoldTheRowsOfThePaper) {
-  const Task& task = find_task("GridChaos-v0:h");
-  for (const TaskPreset& preset : task.presets) {
-    if (preset.name != "h") continue;
-    EXPECT_EQ(std::get<std::vector<double>>(preset.values.at(0).second),
-              (std::vector<double>{0.01, 0.005, 0.005, 0.01}));
+  const std::vector<std::pair<std::string, std::vector<double>>> paper = {
+      {"s", {0.1, 0.5, 0.5, 0.1}},         {"a", {0.0, 0.5, 0.1, 0.1}},
+      {"b", {0.0, 0.05, 0.01, 0.01}},      {"c", {0.05, 0.1, 0.1, 0.05}},
+      {"d", {0.001, 0.005, 0.005, 0.001}}, {"e", {0.0, 0.0, 0.0, 0.0}},
+      {"f", {0.1, 0.05, 0.05, 0.1}},       {"g", {0.05, 0.005, 0.005, 0.05}},
+      {"h", {0.01, 0.005, 0.005, 0.01}},   {"i", {0.005, 0.001, 0.001, 0.005}}};
+  const Task& task = find_task("GridChaos-v0");
+  ASSERT_EQ(task.presets.size(), paper.size());
+  for (std::size_t row = 0; row < paper.size(); ++row) {
+    const auto& [name, noise] = paper[row];
+    const TaskPreset& preset = task.presets[row];
+    EXPECT_EQ(preset.name, name);
+    EXPECT_EQ(&find_task("GridChaos-v0:" + name), &task);
+    ASSERT_EQ(preset.values.size(), 1u) << name;
+    EXPECT_EQ(preset.values[0].first, "noise") << name;
+    EXPECT_EQ(std::get<std::vector<double>>(preset.values[0].second), noise) << name;
   }
-  EXPECT_EQ(task.presets.size(), 10u);
+  EXPECT_EQ(OptionValues(task.options).list("noise"), paper[0].second);  // s is the standard
 }
 
 TEST(GridChaos, RestoredStateContinuesToTheBit) {

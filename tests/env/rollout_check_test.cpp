@@ -1,23 +1,28 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 #include "env/rollout_check.h"
+#include "temporary_folder.h"
 
 namespace ovde {
 namespace {
 
-std::string file_with(const std::string& text) {
-  const auto path =
-      std::filesystem::temp_directory_path() /
-      fmt::format("ovde_replay_{}.json", testing::UnitTest::GetInstance()->random_seed());
-  std::ofstream(path) << text;
-  return path;
-}
+// A recording with this text.
+class ReplayFile : public testing::Test {
+ protected:
+  std::string file_with(const std::string& text) const {
+    const auto path = folder_.path() / "recording.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
 
 #ifdef OVDE_MUJOCO
 
@@ -59,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(All, Replay,
                            return name.substr(0, name.find('-'));
                          });
 
-TEST(ReplayFile, DifferencesAreReported) {
+TEST_F(ReplayFile, DifferencesAreReported) {
   std::ifstream in(recording("Reacher-v4"));
   std::string text(std::istreambuf_iterator<char>(in), {});
   const std::string key = "\"rewards\":[";
@@ -78,7 +83,7 @@ TEST(ReplayFile, DifferencesAreReported) {
 
 #endif
 
-TEST(ReplayFile, WrongFilesAreRefusedWithAReason) {
+TEST_F(ReplayFile, WrongFilesAreRefusedWithAReason) {
   EXPECT_THROW(replay("/does/not/exist.json"), InputError);
   const char* const wrong[] = {
       "",
