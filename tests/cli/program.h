@@ -13,6 +13,14 @@
 
 namespace ovde {
 
+// A shell command that goes on as soon as `condition` holds, and in any case after a minute or when
+// the process $pid is gone: what is waited for is looked for, so that nothing depends on how fast
+// the machine is.
+inline std::string wait_until(const std::string& condition) {
+  return "for i in $(seq 1200); do { " + condition +
+         "; } 2>/dev/null && break; kill -0 $pid 2>/dev/null || break; sleep 0.05; done; ";
+}
+
 struct Outcome {
   int code = -1;
   std::string out, err;

@@ -1,5 +1,8 @@
 // What the program prints when all is well.
 #include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -11,16 +14,60 @@
 namespace ovde {
 namespace {
 
-TEST(Program, EveryCommandExplainsItself) {
+using Names = std::set<std::string>;
+
+// What begins a line of the help: "  train    Train one agent" gives train, "  --out DIR" --out.
+Names listed(const std::string& help, const std::string& heading) {
+  std::istringstream lines(help.substr(std::min(help.find(heading), help.size())));
+  Names names;
+  std::string line, name;
+  std::getline(lines, line);
+  while (std::getline(lines, line) && !line.empty())
+    if (line.starts_with("  ") && line[2] != ' ' && std::istringstream(line) >> name)
+      names.insert(name);
+  return names;
+}
+
+TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
+  const std::map<std::string, Names> options = {
+      {"list", {"--markdown"}},
+      {"train",
+       {"--task", "--algo", "--seed", "--seeds", "--epochs", "--config", "--set", "--out",
+        "--threads", "--device", "--resume"}},
+      {"eval", {"--episodes", "--seed", "--json"}},
+      {"status", {}},
+      {"report", {}},
+      {"inspect", {"--out", "--steps", "--epochs", "--state"}},
+      {"export", {"--out", "--name"}},
+      {"replay", {"--tolerance"}},
+      {"bench", {"--task", "--algo", "--threads", "--population", "--set", "--device", "--json"}},
+      {"study", {"--out", "--jobs", "--threads", "--device", "--smoke"}}};
+  const std::map<std::string, Names> arguments = {
+      {"list", {"WHAT"}},   {"eval", {"DIR"}},        {"status", {"DIR"}},
+      {"report", {"DIR"}},  {"inspect", {"DIR"}},     {"export", {"DIR"}},
+      {"replay", {"FILE"}}, {"bench", {"BENCHMARK"}}, {"study", {"ACTION", "FILE"}}};
+
   const Program program;
-  for (const char* command :
-       {"", "list ", "train ", "status ", "eval ", "export ", "replay ", "bench "}) {
-    const Outcome outcome = program.run(std::string(command) + "--help");
-    EXPECT_EQ(outcome.code, 0) << command;
-    EXPECT_NE(outcome.out.find("Usage: ovde"), std::string::npos) << command;
-    EXPECT_EQ(outcome.err, "") << command;
-  }
+  const Outcome all = program.run("--help");
+  EXPECT_EQ(all.code, 0);
+  Names commands;
+  for (const auto& [command, its_options] : options) commands.insert(command);
+  EXPECT_EQ(listed(all.out, "Subcommands:"), commands);
+  EXPECT_EQ(listed(all.out, "Options:"), (Names{"-h,--help", "--version"}));
   EXPECT_EQ(program.run("--version").out, "ovde " OVDE_VERSION "\n");
+
+  for (auto [command, expected] : options) {
+    expected.insert("-h,--help");
+    const Outcome outcome = program.run(command + " --help");
+    EXPECT_EQ(outcome.code, 0) << command;
+    EXPECT_EQ(outcome.err, "") << command;
+    EXPECT_NE(outcome.out.find("Usage: ovde " + command), std::string::npos) << outcome.out;
+    EXPECT_EQ(listed(outcome.out, "Options:"), expected) << command;
+    const auto positional = arguments.find(command);
+    EXPECT_EQ(listed(outcome.out, "Positionals:"),
+              positional == arguments.end() ? Names{} : positional->second)
+        << command;
+  }
 }
 
 TEST(Program, ListsTasksAlgorithmsAndKeys) {

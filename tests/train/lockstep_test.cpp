@@ -125,7 +125,7 @@ TEST_F(LockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
     if (!std::exchange(first, false)) return;
     // nothing has been explored yet: steps can only be an evaluation's
     const int before = odd_steps;
-    for (int i = 0; i < 5000 && !evaluated; ++i) {
+    for (int i = 0; i < 60000 && !evaluated; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       evaluated = odd_steps > before;
     }
