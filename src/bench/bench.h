@@ -15,7 +15,7 @@ struct BenchRequest {
   int threads = 1;
   int population = 1;             // of update, and of act on a GPU
   std::vector<Setting> settings;  // of update, act and train, beside task and algorithm
-  MakePopulation gpu = {};        // of update and act; empty: on the CPU
+  GpuDevice gpu = {};             // of update and act; empty: on the CPU
   bool json = false;
 };
 

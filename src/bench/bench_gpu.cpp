@@ -20,7 +20,7 @@ struct Subject {
     const AgentOptions options = bench_options(request);
     std::vector<AgentOptions> all(request.population, options);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].learner.seed = i;
-    population = request.gpu(all, precision_of(bench_config(request)));
+    population = request.gpu.make(all, precision_of(bench_config(request)));
     // what they have learnt does not change what an update costs
     const auto agent = filled_agent(options, 0);
     for (int i = 0; i < request.population; ++i) population->upload(i, *agent);

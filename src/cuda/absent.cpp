@@ -8,8 +8,14 @@ std::string why_no_gpu() { return "this build has no CUDA code"; }
 
 std::string gpu_name() { throw Error(why_no_gpu()); }
 
-std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions>, Precision) {
-  throw InputError("--device cuda: " + why_no_gpu());
+void check_gpu_population(std::span<const AgentOptions>, Precision) {
+  throw InputError("no GPU can be used: " + why_no_gpu());
+}
+
+std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
+                                                   Precision precision) {
+  check_gpu_population(agents, precision);
+  return nullptr;  // not reached
 }
 
 GpuCeilings measure_gpu() { throw Error(why_no_gpu()); }

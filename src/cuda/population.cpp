@@ -38,8 +38,8 @@ void for_each_array(const LearnerState& state, Visit&& visit) {
 }
 
 void refuse(const std::string& what, int most, int is) {
-  throw InputError(
-      fmt::format("{} must be at most {} on a GPU, not {}; use --device cpu", what, most, is));
+  throw InputError(fmt::format("{} must be at most {} on a GPU, not {} (the CPU has no such limit)",
+                               what, most, is));
 }
 
 void check_fits(const AgentOptions& options) {
@@ -48,7 +48,7 @@ void check_fits(const AgentOptions& options) {
     for (const Algorithm& algorithm : algorithms()) {
       if (runs_on_gpu(algorithm)) names.push_back(algorithm.name);
     }
-    throw InputError(fmt::format("algorithm {} runs on the CPU only (--device cpu); on a GPU: {}",
+    throw InputError(fmt::format("algorithm {} runs on the CPU only; on a GPU: {}",
                                  options.algorithm.name, fmt::join(names, ", ")));
   }
   const LearnerOptions& learner = options.learner;
@@ -189,6 +189,15 @@ void check_memory(std::span<const AgentSpec> specs) {
   }
 }
 
+std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents) {
+  if (const std::string why = why_no_gpu(); !why.empty())
+    throw InputError("no GPU can be used: " + why);
+  std::vector<AgentSpec> specs;
+  for (const AgentOptions& options : agents) specs.push_back(agent_spec(options));
+  check_memory(specs);
+  return specs;
+}
+
 class Population final : public GpuPopulation {
  public:
   Population(std::vector<AgentSpec> specs, Precision precision)
@@ -291,15 +300,13 @@ std::string why_no_gpu() { return cuda::why_no_device(); }
 
 std::string gpu_name() { return cuda::device_name(); }
 
+void check_gpu_population(std::span<const AgentOptions> agents, Precision) {
+  checked_specs(agents);
+}
+
 std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
                                                    Precision precision) {
-  if (const std::string why = why_no_gpu(); !why.empty()) {
-    throw InputError(fmt::format("--device cuda: no GPU can be used: {}", why));
-  }
-  std::vector<AgentSpec> specs;
-  for (const AgentOptions& options : agents) specs.push_back(agent_spec(options));
-  check_memory(specs);
-  return std::make_unique<Population>(std::move(specs), precision);
+  return std::make_unique<Population>(checked_specs(agents), precision);
 }
 
 GpuCeilings measure_gpu() {

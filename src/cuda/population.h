@@ -80,7 +80,10 @@ class GpuPopulation {
 };
 
 // InputError, with what would be possible, if there is no GPU, an agent cannot be put on one, or
-// they do not fit into its memory together.
+// they do not fit into its memory together. Builds nothing.
+void check_gpu_population(std::span<const AgentOptions> agents, Precision precision);
+
+// InputError as above.
 std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
                                                    Precision precision);
 

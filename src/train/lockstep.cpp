@@ -15,9 +15,9 @@ namespace {
 // Everything that is to be trained, and what became of it.
 class LockstepDriver {
  public:
-  LockstepDriver(std::span<PopulationRun* const> runs, const MakePopulation& make, int threads,
+  LockstepDriver(std::span<PopulationRun* const> runs, const GpuDevice& gpu, int threads,
                  const std::atomic<bool>& stop)
-      : runs_(runs), make_(make), stop_(stop), team_(threads), failures_(runs.size()) {
+      : runs_(runs), gpu_(gpu), stop_(stop), team_(threads), failures_(runs.size()) {
     for (std::size_t r = 0; r < runs.size(); ++r) {
       auto& places = runs[r]->places();
       for (int i = 0; i < static_cast<int>(places.size()); ++i) {
@@ -76,7 +76,7 @@ class LockstepDriver {
     }
     if (behind.empty()) return false;
 
-    LockstepGroup group(behind, make_, team_);
+    LockstepGroup group(behind, gpu_, team_);
     for (; epoch < next && !stop_; ++epoch) {
       group.epoch(runs_);
       leave_failed_runs();
@@ -116,7 +116,7 @@ class LockstepDriver {
   }
 
   std::span<PopulationRun* const> runs_;
-  const MakePopulation& make_;
+  const GpuDevice& gpu_;
   const std::atomic<bool>& stop_;
   Team team_;
   std::vector<Slot> slots_;
@@ -125,12 +125,12 @@ class LockstepDriver {
 
 }  // namespace
 
-MakePopulation device_of(const std::string& name, const std::string& asked_by) {
+GpuDevice device_of(const std::string& name, const std::string& asked_by) {
   if (name == "cpu") return {};
   if (name != "cuda") throw InputError(fmt::format("{} {}: must be cpu or cuda", asked_by, name));
   if (const std::string why = why_no_gpu(); !why.empty())
     throw InputError(fmt::format("{} cuda: {}", asked_by, why));
-  return make_gpu_population;
+  return {check_gpu_population, make_gpu_population};
 }
 
 Precision precision_of(const Config& config) {
@@ -145,10 +145,10 @@ bool in_step(const Config& a, const Config& b) {
 }
 
 std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,
-                                                  const MakePopulation& make, int threads,
+                                                  const GpuDevice& gpu, int threads,
                                                   const std::atomic<bool>& stop) {
   for (PopulationRun* run : runs) run->start();
-  return LockstepDriver(runs, make, threads, stop).run();
+  return LockstepDriver(runs, gpu, threads, stop).run();
 }
 
 }  // namespace ovde

@@ -18,13 +18,18 @@
 
 namespace ovde {
 
-// What computes: make_gpu_population, or a stand-in for it.
-using MakePopulation = std::function<std::unique_ptr<GpuPopulation>(std::span<const AgentOptions>,
-                                                                    Precision precision)>;
+// What computes: this machine's GPU, or a stand-in for it. Empty: the CPU.
+struct GpuDevice {
+  // InputError if agents such as these cannot learn there together. Builds nothing.
+  std::function<void(std::span<const AgentOptions>, Precision)> check;
+  std::function<std::unique_ptr<GpuPopulation>(std::span<const AgentOptions>, Precision)> make;
 
-// What computes on the device of this name: empty for cpu. InputError, which begins with how it was
-// asked for, if there is no such device here.
-MakePopulation device_of(const std::string& name, const std::string& asked_by);
+  explicit operator bool() const { return make != nullptr; }
+};
+
+// The device of this name: empty for cpu. InputError, which begins with how it was asked for, if
+// there is no such device here.
+GpuDevice device_of(const std::string& name, const std::string& asked_by);
 
 // As train.precision says.
 Precision precision_of(const Config& config);
@@ -39,7 +44,7 @@ bool in_step(const Config& a, const Config& b);
 // on; a failure of the GPU is one of them all, and each keeps its last checkpoints. Runs that did
 // not fail are to be closed.
 std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,
-                                                  const MakePopulation& make, int threads,
+                                                  const GpuDevice& gpu, int threads,
                                                   const std::atomic<bool>& stop);
 
 }  // namespace ovde

@@ -34,7 +34,7 @@ void LockstepGroup::for_each(Work&& work) {
   team_.run(pieces_, [&](int piece) { for_piece(piece, work); });
 }
 
-LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const MakePopulation& make, Team& team)
+LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team)
     : slots_(std::move(slots)),
       team_(team),
       // a few pieces for each thread: enough to even out, few enough to hand out quickly
@@ -51,7 +51,7 @@ LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const MakePopulation& mak
     options.push_back(agent.options());
   }
   on_gpu([&] {
-    population_ = make(options, precision_of(slots_.front()->member->config()));
+    population_ = gpu.make(options, precision_of(slots_.front()->member->config()));
     for (int i = 0; i < size(); ++i) population_->upload(i, *agents_[i]);
   });
   for (int i = 0; i < size(); ++i) slots_[i]->member->learns_elsewhere([this, i] { fetch(i); });

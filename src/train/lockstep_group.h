@@ -47,7 +47,7 @@ void guarded(Slot& slot, Work&& work) {
 // being stepped, and beside the updates.
 class LockstepGroup {
  public:
-  LockstepGroup(std::vector<Slot*> slots, const MakePopulation& make, Team& team);
+  LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team);
   ~LockstepGroup();
 
   void epoch(std::span<PopulationRun* const> runs);

@@ -75,7 +75,7 @@ bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) 
   // what does not fit is said before anything is written
   if (workers.gpu) {
     if (const auto agents = agents_left(plan); !agents.empty())
-      workers.gpu(agents, precision_of(plan.config));
+      workers.gpu.check(agents, precision_of(plan.config));
   }
   PopulationRun run(plan, progress);
   if (workers.gpu) {

@@ -22,14 +22,14 @@ struct TrainRequest {
   int threads = 1;
   std::string command;                      // written into config.toml
   const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
-  MakePopulation gpu = {};                  // empty: on the CPU
+  GpuDevice gpu = {};                       // empty: on the CPU
 };
 
 struct ResumeRequest {
   std::filesystem::path folder;  // of a run or a population
   int threads = 1;
   const std::atomic<bool>* stop = nullptr;
-  MakePopulation gpu = {};
+  GpuDevice gpu = {};
 };
 
 // False: was asked to stop before the end; the state is saved.
@@ -39,7 +39,7 @@ bool train(const TrainRequest& request, ProgressSink& progress);
 struct Workers {
   int threads = 1;
   const std::atomic<bool>* stop = nullptr;
-  MakePopulation gpu = {};
+  GpuDevice gpu = {};
 };
 bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress);
 

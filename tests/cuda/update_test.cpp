@@ -320,7 +320,7 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   std::vector<AgentOptions> options(3, options_of("dsac", 1));
   for (AgentOptions& o : options) o.replay = 400'000'000;
   try {
-    make_gpu_population(options, Precision::tf32);
+    check_gpu_population(options, Precision::tf32);
     FAIL();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
@@ -328,6 +328,7 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   for (const char* name : {"dsac", "dsac_iqn"}) {
     AgentOptions wide = options_of(name, 1);
     wide.learner.hidden = {512, 512};
+    EXPECT_THROW(check_gpu_population(std::vector{wide}, Precision::tf32), InputError);
     EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
   }
 }

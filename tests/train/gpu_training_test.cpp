@@ -23,7 +23,7 @@ class GpuTraining : public testing::TestWithParam<std::string> {
     if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
   }
 
-  bool train_run(const std::string& name, const MakePopulation& gpu, int stop_after = -1) {
+  bool train_run(const std::string& name, const GpuDevice& gpu, int stop_after = -1) {
     Watcher watcher(stop_after);
     const Config config = resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
                                           {"run.algorithm", std::string("ovde_g"), ""},
@@ -45,7 +45,7 @@ class GpuTraining : public testing::TestWithParam<std::string> {
                   .gpu = gpu},
                  watcher);
   }
-  bool resume_run(const std::string& name, const MakePopulation& gpu, int stop_after = -1) {
+  bool resume_run(const std::string& name, const GpuDevice& gpu, int stop_after = -1) {
     Watcher watcher(stop_after);
     return resume(
         {.folder = folder_.path() / name, .threads = 2, .stop = &watcher.stop, .gpu = gpu},
@@ -56,7 +56,7 @@ class GpuTraining : public testing::TestWithParam<std::string> {
   }
 
   TemporaryFolder folder_;
-  const MakePopulation gpu_ = make_gpu_population;
+  const GpuDevice gpu_{check_gpu_population, make_gpu_population};
 };
 
 TEST_P(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {

@@ -186,13 +186,16 @@ class StandInPopulation final : public GpuPopulation {
 };
 
 // Refuses an agent with more than 100 hidden units, as a GPU has limits of its own.
-inline MakePopulation stand_in(StandInFaults& faults) {
-  return [&faults](std::span<const AgentOptions> options, Precision) {
+inline GpuDevice stand_in(StandInFaults& faults) {
+  const auto check = [](std::span<const AgentOptions> options, Precision) {
     for (const AgentOptions& o : options) {
       if (o.learner.hidden.front() > 100) throw InputError("too wide for the stand-in");
     }
+  };
+  const auto make = [&faults](std::span<const AgentOptions> options, Precision) {
     return std::make_unique<StandInPopulation>(options, faults);
   };
+  return {check, make};
 }
 
 }  // namespace ovde

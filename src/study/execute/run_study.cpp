@@ -225,7 +225,7 @@ void train_what_fits(const Group& group, const StudyRequest& request, Board& boa
   if (board.stopped()) return;
   try {
     if (const auto agents = agents_of(group); !agents.empty())
-      request.gpu(agents, precision_of(group.front().job->config));
+      request.gpu.check(agents, precision_of(group.front().job->config));
   } catch (const InputError& error) {
     if (group.size() == 1) return board.failed(*group.front().job, error);
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);

@@ -23,7 +23,7 @@ struct StudyRequest {
   const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
   // On a GPU: cells that are in step are one population, and those of algorithms that do not run
   // there come after them, on the CPU. Empty: all on the CPU.
-  MakePopulation gpu = {};
+  GpuDevice gpu = {};
 };
 
 struct CellFailure {

@@ -115,7 +115,7 @@ TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
   CountingSink sink;
   EXPECT_EQ(run_study(request, sink).finished, 4);
   EXPECT_EQ(sink.epochs, 4 * 2 * 4);
-  EXPECT_EQ(faults.populations, 2);  // one to see that it fits
+  EXPECT_EQ(faults.populations, 1);
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
@@ -123,15 +123,14 @@ TEST(StudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;
-  const MakePopulation make = stand_in(faults);
   StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = [&](std::span<const AgentOptions> agents, Precision precision) {
+  request.gpu = stand_in(faults);
+  request.gpu.check = [](std::span<const AgentOptions> agents, Precision) {
     if (agents.size() > 4) throw InputError("4 of them would fit");
-    return make(agents, precision);
   };
   StudySink silent;
   EXPECT_EQ(run_study(request, silent).finished, 4);
-  EXPECT_EQ(faults.populations, 4);  // two, each after one to see that it fits
+  EXPECT_EQ(faults.populations, 2);
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
@@ -156,15 +155,22 @@ TEST(StudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
   plan.columns[0].algorithm = "td3";
-  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = [](std::span<const AgentOptions>, Precision) -> std::unique_ptr<GpuPopulation> {
+  StandInFaults faults;
+  const auto fail = [](std::span<const AgentOptions>, Precision) -> std::unique_ptr<GpuPopulation> {
     throw Error("CUDA: cudaMalloc: out of memory");
   };
-  StudySink silent;
-  const StudyOutcome outcome = run_study(request, silent);
-  EXPECT_EQ(outcome.finished, 2);  // those on the CPU
-  ASSERT_EQ(outcome.failures.size(), 2u);
-  EXPECT_NE(outcome.failures[0].why.find("out of memory"), std::string::npos);
+  for (const bool when_checked : {true, false}) {
+    StudyRequest request{
+        .plan = plan, .out = folder.path() / (when_checked ? "checked" : "made"), .threads = 2};
+    request.gpu = stand_in(faults);
+    if (when_checked) request.gpu.check = fail;
+    request.gpu.make = fail;
+    StudySink silent;
+    const StudyOutcome outcome = run_study(request, silent);
+    EXPECT_EQ(outcome.finished, 2);  // those on the CPU
+    ASSERT_EQ(outcome.failures.size(), 2u);
+    EXPECT_NE(outcome.failures[0].why.find("out of memory"), std::string::npos);
+  }
 }
 
 TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
@@ -174,10 +180,10 @@ TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
   run(plan, folder.path() / "cpu");
   StandInFaults faults;
   StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
-  const MakePopulation make = stand_in(faults);
-  request.gpu = [&](std::span<const AgentOptions> agents, Precision precision) {
+  request.gpu = stand_in(faults);
+  request.gpu.make = [&](std::span<const AgentOptions> agents, Precision precision) {
     for (const AgentOptions& agent : agents) EXPECT_EQ(agent.algorithm.name, "ovde_g");
-    return make(agents, precision);
+    return stand_in(faults).make(agents, precision);
   };
   CountingSink sink;
   const StudyOutcome outcome = run_study(request, sink);
@@ -206,7 +212,7 @@ TEST(StudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
   for (int part = 0; part < 3; ++part) {
     Stopper stopper;
     request.stop = &stopper.stop;
-    request.gpu = part == 1 ? MakePopulation() : stand_in(faults);
+    request.gpu = part == 1 ? GpuDevice() : stand_in(faults);
     EXPECT_TRUE(run_study(request, stopper).stopped) << part;
   }
   request.stop = nullptr;
