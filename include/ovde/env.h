@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ovde/bytes.h>
@@ -67,6 +68,43 @@ class Env {
   // and a resumed run starts a new episode and says so.
   virtual std::optional<Bytes> save() const { return std::nullopt; }
   virtual bool restore(std::span<const std::byte>) { return false; }
+};
+
+// An environment around another one, like Gymnasium's wrappers: hands every call on. Derive from it
+// and override what is to be different; whoever keeps a state of its own overrides save() and
+// restore() too.
+class EnvWrapper : public Env {
+ public:
+  explicit EnvWrapper(std::unique_ptr<Env> inner) : inner_(std::move(inner)) {}
+
+  int observation_size() const override { return inner_->observation_size(); }
+  const Box& action_space() const override { return inner_->action_space(); }
+  void reset(std::uint64_t seed, std::span<double> observation) override {
+    inner_->reset(seed, observation);
+  }
+  Step step(std::span<const double> action, std::span<double> observation) override {
+    return inner_->step(action, observation);
+  }
+  bool disturb(double scale, Random& random, std::span<double> observation) override {
+    return inner_->disturb(scale, random, observation);
+  }
+  std::optional<double> coordinate(const std::string& name) const override {
+    return inner_->coordinate(name);
+  }
+  std::vector<std::string> coordinates() const override { return inner_->coordinates(); }
+  bool set_state(std::span<const double> position, std::span<const double> velocity,
+                 std::span<double> observation) override {
+    return inner_->set_state(position, velocity, observation);
+  }
+  std::optional<Bytes> save() const override { return inner_->save(); }
+  bool restore(std::span<const std::byte> bytes) override { return inner_->restore(bytes); }
+
+ protected:
+  Env& inner() { return *inner_; }
+  const Env& inner() const { return *inner_; }
+
+ private:
+  std::unique_ptr<Env> inner_;
 };
 
 // For tasks whose observation is a position in the plane, and whose actions are two numbers: what

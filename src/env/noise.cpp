@@ -86,14 +86,14 @@ double NoiseRegions::factor(const Env& env) const {
 }
 
 Noise::Noise(std::unique_ptr<Env> inner, const OptionValues& options)
-    : inner_(std::move(inner)),
+    : EnvWrapper(std::move(inner)),
       transition_(options.flag("transition")),
       scales_(options.list("scales")),
       regions_{options.text("coordinate"), options.list("edges"), options.list("factors")},
       action_deviation_(options.number("action")),
       observation_deviation_(options.number("observation")),
       reward_deviation_(options.number("reward")),
-      action_(inner_->action_space().low.size()) {}
+      action_(action_space().low.size()) {}
 
 void Noise::seed_streams(std::uint64_t seed) {
   seed_ = seed;
@@ -103,17 +103,29 @@ void Noise::seed_streams(std::uint64_t seed) {
 
 void Noise::reset(std::uint64_t seed, std::span<double> out) {
   seed_streams(seed);
-  inner_->reset(seed, out);
-  if (observation_deviation_ > 0) {
-    for (double& x : out) x += observation_deviation_ * random_[observation].normal();
-  }
+  inner().reset(seed, out);
+  add_observation_noise(out);
+}
+
+// The episode has the noise that the last reset gave, from its beginning.
+bool Noise::set_state(std::span<const double> position, std::span<const double> velocity,
+                      std::span<double> out) {
+  if (!inner().set_state(position, velocity, out)) return false;
+  seed_streams(seed_);
+  add_observation_noise(out);
+  return true;
+}
+
+void Noise::add_observation_noise(std::span<double> out) {
+  if (observation_deviation_ == 0) return;
+  for (double& x : out) x += observation_deviation_ * random_[observation].normal();
 }
 
 Step Noise::step(std::span<const double> in, std::span<double> out) {
   // actions: the task clips what leaves its box
   std::ranges::copy(in, action_.begin());
   if (action_deviation_ > 0) {
-    const Box& box = inner_->action_space();
+    const Box& box = inner().action_space();
     for (std::size_t i = 0; i < action_.size(); ++i) {
       const double half_range = (box.high[i] - box.low[i]) / 2;
       const double noisy = action_[i] + action_deviation_ * half_range * random_[action].normal();
@@ -122,33 +134,31 @@ Step Noise::step(std::span<const double> in, std::span<double> out) {
   }
 
   // the region before the move decides, as in GridChaos
-  const double factor = transition_ ? regions_.factor(*inner_) : 0;
-  Step result = inner_->step(action_, out);
+  const double factor = transition_ ? regions_.factor(inner()) : 0;
+  Step result = inner().step(action_, out);
 
   // the state: reward and end are those of the move itself, the disturbance counts from the next
   // step on
   if (transition_) {
     const double drawn = scales_[random_[scale].below(static_cast<std::uint32_t>(scales_.size()))];
-    if (!inner_->disturb(factor * drawn, random_[transition], out)) {
+    if (!inner().disturb(factor * drawn, random_[transition], out)) {
       throw InputError("noise.transition: this task has no state that could be disturbed");
     }
   }
 
   // what the agent is told
-  if (observation_deviation_ > 0) {
-    for (double& x : out) x += observation_deviation_ * random_[observation].normal();
-  }
+  add_observation_noise(out);
   if (reward_deviation_ > 0) result.reward += reward_deviation_ * random_[reward].normal();
   return result;
 }
 
 std::optional<Bytes> Noise::save() const {
-  const auto inner = inner_->save();
-  if (!inner) return std::nullopt;
+  const auto saved = inner().save();
+  if (!saved) return std::nullopt;
   ByteWriter out;
   out.put(seed_);
   for (const Random& random : random_) out.put(random.position());
-  out.put_bytes(*inner);
+  out.put_bytes(*saved);
   return out.take();
 }
 
@@ -156,7 +166,7 @@ bool Noise::restore(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   seed_streams(in.get<std::uint64_t>());
   for (Random& random : random_) random.seek(in.get<std::uint64_t>());
-  return inner_->restore(in.get_bytes());
+  return inner().restore(in.get_bytes());
 }
 
 }  // namespace ovde

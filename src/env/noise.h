@@ -1,5 +1,5 @@
 // Noise injected into any task (table `noise`): into the state after each step, into actions,
-// observations and rewards. An Env around another Env. Each kind draws from its own stream, which
+// observations and rewards. Each kind draws from its own stream, which
 // follows from the episode's seed alone: switching one on changes neither the task's own randomness
 // nor the other kinds.
 #pragma once
@@ -27,28 +27,21 @@ struct NoiseRegions {
   double factor(const Env& env) const;
 };
 
-class Noise final : public Env {
+class Noise final : public EnvWrapper {
  public:
   Noise(std::unique_ptr<Env> inner, const OptionValues& options);
 
-  int observation_size() const override { return inner_->observation_size(); }
-  const Box& action_space() const override { return inner_->action_space(); }
   void reset(std::uint64_t seed, std::span<double> observation) override;
   Step step(std::span<const double> action, std::span<double> observation) override;
-  bool disturb(double scale, Random& random, std::span<double> observation) override {
-    return inner_->disturb(scale, random, observation);
-  }
-  std::optional<double> coordinate(const std::string& name) const override {
-    return inner_->coordinate(name);
-  }
-  std::vector<std::string> coordinates() const override { return inner_->coordinates(); }
+  bool set_state(std::span<const double> position, std::span<const double> velocity,
+                 std::span<double> observation) override;
   std::optional<Bytes> save() const override;
   bool restore(std::span<const std::byte> bytes) override;
 
  private:
   void seed_streams(std::uint64_t seed);
+  void add_observation_noise(std::span<double> observation);
 
-  std::unique_ptr<Env> inner_;
   bool transition_;
   std::vector<double> scales_;
   NoiseRegions regions_;

@@ -116,38 +116,6 @@ TEST(GridChaos, RestoredStateContinuesToTheBit) {
   }
 }
 
-TEST(TimeLimit, AnEpisodeThatEndsInItsLastStepIsNotTruncated) {
-  auto values = options();
-  values.set("step", 1.0);
-  TimeLimit env(find_task("GridChaos-v0").make(values), 12);
-  std::vector<double> s(2);
-  env.reset(1, s);
-  Step result;
-  for (int i = 0; i < 12; ++i) result = env.step(std::vector<double>{0.25, 1.0}, s);
-  EXPECT_TRUE(result.terminated);
-  EXPECT_FALSE(result.truncated);
-}
-
-TEST(ScaledActions, MapsTheUnitBoxAndClips) {
-  class Echo final : public Env {
-   public:
-    int observation_size() const override { return 1; }
-    const Box& action_space() const override { return space_; }
-    void reset(std::uint64_t, std::span<double>) override {}
-    Step step(std::span<const double> action, std::span<double> observation) override {
-      observation[0] = action[0];
-      return {};
-    }
-    Box space_ = box(1, 2, 6);
-  };
-  ScaledActions env(std::make_unique<Echo>());
-  std::vector<double> s(1);
-  for (auto [in, out] : {std::pair{-1.0, 2.0}, {0.0, 4.0}, {1.0, 6.0}, {7.0, 6.0}, {-7.0, 2.0}}) {
-    env.step(std::vector<double>{in}, s);
-    EXPECT_EQ(s[0], out);
-  }
-}
-
 TEST(Registry, NamesTheNearestTask) {
   try {
     find_task("GridChoas-v0");

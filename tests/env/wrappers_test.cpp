@@ -1,0 +1,160 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ovde/env.h>
+#include "env/noise.h"
+#include "env/wrappers.h"
+
+namespace ovde {
+namespace {
+
+// Has everything that an environment can have; its state is one number, its action space [2, 6].
+class Everything : public Env {
+ public:
+  int observation_size() const override { return 1; }
+  const Box& action_space() const override { return space_; }
+  void reset(std::uint64_t seed, std::span<double> observation) override {
+    observation[0] = state_ = static_cast<double>(seed);
+  }
+  Step step(std::span<const double> action, std::span<double> observation) override {
+    observation[0] = state_ += action[0];
+    return {.reward = 2 * state_, .success = state_ > 0};
+  }
+  bool disturb(double scale, Random& random, std::span<double> observation) override {
+    observation[0] = state_ += scale * random.normal();
+    return true;
+  }
+  std::optional<double> coordinate(const std::string& name) const override {
+    return name == "state" ? std::optional(state_) : std::nullopt;
+  }
+  std::vector<std::string> coordinates() const override { return {"state"}; }
+  bool set_state(std::span<const double> position, std::span<const double> velocity,
+                 std::span<double> observation) override {
+    observation[0] = state_ = position[0] + velocity[0];
+    return true;
+  }
+  std::optional<Bytes> save() const override {
+    ByteWriter out;
+    out.put(state_);
+    return out.take();
+  }
+  bool restore(std::span<const std::byte> bytes) override {
+    state_ = ByteReader(bytes).get<double>();
+    return true;
+  }
+
+ private:
+  Box space_ = box(1, 2, 6);
+  double state_ = 0;
+};
+
+// Everything that can be got out of an environment, call after call.
+std::vector<double> all_answers(Env& env) {
+  std::vector<double> s(1);
+  std::vector<double> out = {double(env.observation_size()), env.action_space().low.at(0),
+                             env.action_space().high.at(0)};
+  const auto note = [&](double x) {
+    out.insert(out.end(), {x, s[0], env.coordinate("state").value_or(-1)});
+  };
+  env.reset(5, s);
+  note(0);
+  const Step step = env.step(std::vector<double>{3}, s);
+  note(step.reward + step.success);
+  const auto saved = env.save();
+  note(saved.has_value());
+  Random random(1, Stream::user);
+  note(env.disturb(0.5, random, s));
+  note(env.set_state(std::vector<double>{7}, std::vector<double>{8}, s));
+  note(saved && env.restore(*saved));
+  note(env.coordinate("nothing").has_value());
+  note(static_cast<double>(env.coordinates().size()));
+  return out;
+}
+
+TEST(EnvWrapper, ThatOverridesNothingCannotBeToldFromTheEnvironment) {
+  Everything bare;
+  EnvWrapper wrapped(std::make_unique<Everything>());
+  EXPECT_EQ(all_answers(wrapped), all_answers(bare));
+  EXPECT_EQ(wrapped.coordinates(), bare.coordinates());
+  EXPECT_EQ(wrapped.save(), bare.save());
+}
+
+TEST(EnvWrapper, TheProjectsOwnHandOnWhatTheyDoNotChange) {
+  const auto values = [](double reward) {
+    OptionValues options(noise_options());
+    options.set("reward", reward);
+    return options;
+  };
+  Everything bare;
+  const auto expected = all_answers(bare);
+  TimeLimit limited(std::make_unique<Everything>(), 100);
+  EXPECT_EQ(all_answers(limited), expected);
+  ScaledActions scaled(std::make_unique<Everything>());
+  std::vector<double> s(1);
+  EXPECT_TRUE(scaled.set_state(std::vector<double>{7}, std::vector<double>{8}, s));
+  EXPECT_EQ(s[0], 15);
+  EXPECT_EQ(scaled.coordinate("state"), 15);
+  const auto noisy = with_noise(std::make_unique<Everything>(), values(1e-3));
+  const auto answers = all_answers(*noisy);
+  ASSERT_EQ(answers.size(), expected.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_NEAR(answers[i], expected[i], 0.01) << i;
+}
+
+TEST(Noise, OnObservationsIsTheSameFromASetStateAsFromAReset) {
+  OptionValues options(noise_options());
+  options.set("observation", 1.0);
+  const auto env = with_noise(std::make_unique<Everything>(), options);
+  std::vector<double> drawn(1), set(1);
+  env->reset(7, drawn);
+  env->step(std::vector<double>{0}, drawn);
+  const double second = drawn[0];
+  EXPECT_TRUE(env->set_state(std::vector<double>{7}, std::vector<double>{0}, set));
+  env->step(std::vector<double>{0}, set);
+  EXPECT_EQ(set[0], second);
+}
+
+TEST(TimeLimit, CountsFromASetState) {
+  TimeLimit env(std::make_unique<Everything>(), 2);
+  std::vector<double> s(1);
+  env.reset(1, s);
+  env.step(std::vector<double>{0}, s);
+  EXPECT_TRUE(env.set_state(std::vector<double>{0}, std::vector<double>{0}, s));
+  EXPECT_FALSE(env.step(std::vector<double>{0}, s).truncated);
+  EXPECT_TRUE(env.step(std::vector<double>{0}, s).truncated);
+}
+
+TEST(TimeLimit, AnEpisodeThatEndsInItsLastStepIsNotTruncated) {
+  class EndsAtTwelve final : public EnvWrapper {
+   public:
+    using EnvWrapper::EnvWrapper;
+    Step step(std::span<const double> action, std::span<double> observation) override {
+      Step result = EnvWrapper::step(action, observation);
+      result.terminated = observation[0] >= 12;
+      return result;
+    }
+  };
+  TimeLimit env(std::make_unique<EndsAtTwelve>(std::make_unique<Everything>()), 12);
+  std::vector<double> s(1);
+  env.reset(0, s);
+  Step result;
+  for (int i = 0; i < 12; ++i) result = env.step(std::vector<double>{1}, s);
+  EXPECT_TRUE(result.terminated);
+  EXPECT_FALSE(result.truncated);
+}
+
+TEST(ScaledActions, MapsTheUnitBoxAndClips) {
+  ScaledActions env(std::make_unique<Everything>());
+  EXPECT_EQ(env.action_space().low, std::vector<double>{-1});
+  std::vector<double> s(1);
+  for (auto [in, out] : {std::pair{-1.0, 2.0}, {0.0, 4.0}, {1.0, 6.0}, {7.0, 6.0}, {-7.0, 2.0}}) {
+    env.reset(0, s);
+    env.step(std::vector<double>{in}, s);
+    EXPECT_EQ(s[0], out);
+  }
+}
+
+}  // namespace
+}  // namespace ovde
