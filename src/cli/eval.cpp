@@ -1,20 +1,42 @@
 // ovde eval: plays a finished run's policy and prints what it got.
+#include <atomic>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include <ovde/env.h>
+#include <ovde/policy.h>
 #include "cli/commands.h"
+#include "config/build.h"
 #include "io/json.h"
 #include "run/run_folder.h"
+#include "run/run_status.h"
 #include "stats/statistics.h"
 #include "train/evaluation.h"
 
 namespace ovde::cli {
 
+namespace {
+
+EvaluationResult play(const EvalCommand& command, const Config& config) {
+  const auto env = make_environment(config);
+  Policy policy = Policy::load(finished_policy(command.folder).string());
+  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+  const auto act = [&](auto observation, auto action) { policy.act_unit(observation, action); };
+  Evaluation evaluation(*env, act, Random(command.seed, Stream::evaluation_seeds), kAll,
+                        command.episodes);
+  const std::atomic<bool> never{false};
+  evaluation.advance(kAll, never);
+  return evaluation.result();
+}
+
+}  // namespace
+
 void run(const EvalCommand& command) {
   check_run_folder(command.folder);
   const Config config = read_config(command.folder);
   const bool has_goal = find_task(config.task).has_goal;
-  const EvaluationResult result = evaluate_run(command.folder, command.episodes, command.seed);
+  const EvaluationResult result = play(command, config);
 
   const double return_mean = mean(result.returns), length_mean = mean(result.lengths);
   const double return_std = standard_deviation(result.returns);

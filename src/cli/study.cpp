@@ -7,7 +7,7 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
-#include "cli/console/overview.h"
+#include "cli/console/study_overview.h"
 #include "cli/signals.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"

@@ -6,11 +6,11 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
+#include "cli/console/train_bar.h"
 #include "cli/signals.h"
 #include "io/seeds.h"
 #include "io/shell.h"
 #include "run/run_folder.h"
-#include "train/progress.h"
 #include "train/trainer.h"
 
 namespace ovde::cli {

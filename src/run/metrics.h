@@ -1,7 +1,8 @@
 // What is measured of a run: one row an epoch, and a summary at its end. Numbers only; files are
-// train/progress_csv.h and train/run_folder.h.
+// run/progress_csv.h and run/run_folder.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <ovde/bytes.h>
 
 namespace ovde {
+
+using Position = std::array<float, 2>;  // the observation of a task that has a map
 
 // One row of progress.csv. NaN: there was nothing to measure (an empty cell).
 struct EpochRow {

@@ -1,4 +1,4 @@
-#include "train/recording.h"
+#include "run/recording.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 // What a run keeps of its exploration beside its results, for `ovde inspect`: where every
-// environment step led (visits.f32), and the networks at chosen epochs (networks/). Written by the
-// run's member, read by whoever draws it. Changes nothing about the run.
+// environment step led (visits.f32), and the networks at chosen epochs (networks/). Written as the
+// run goes, read by whoever draws it. Changes nothing about the run.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 #include <vector>
 
 #include <ovde/bytes.h>
+#include "agent/agent.h"
 #include "config/config.h"
 #include "io/files.h"
-#include "train/epoch_loop.h"
+#include "run/metrics.h"
 
 namespace ovde {
 

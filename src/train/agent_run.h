@@ -16,9 +16,9 @@
 #include "run/event_file.h"
 #include "run/metrics.h"
 #include "run/progress_csv.h"
+#include "run/recording.h"
 #include "run/run_log.h"
 #include "train/epoch_loop.h"
-#include "train/recording.h"
 
 namespace ovde {
 

@@ -23,8 +23,6 @@
 
 namespace ovde {
 
-using Position = std::array<float, 2>;  // the observation of a task that has a map
-
 class EpochLoop {
  public:
   EpochLoop(const Config& config, std::uint64_t seed);

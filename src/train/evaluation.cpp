@@ -1,12 +1,6 @@
 #include "train/evaluation.h"
 
 #include <chrono>
-#include <limits>
-
-#include <ovde/policy.h>
-#include "config/build.h"
-#include "run/run_folder.h"
-#include "run/run_status.h"
 
 namespace ovde {
 
@@ -55,17 +49,6 @@ void Evaluation::end_episode() {
   result_.successes += success_;
   in_episode_ = false;
   --episodes_left_;
-}
-
-EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed) {
-  const auto env = make_environment(read_config(run));
-  Policy policy = Policy::load(finished_policy(run).string());
-  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
-  const auto act = [&](auto observation, auto action) { policy.act_unit(observation, action); };
-  Evaluation evaluation(*env, act, Random(seed, Stream::evaluation_seeds), kAll, episodes);
-  const std::atomic<bool> never{false};
-  evaluation.advance(kAll, never);
-  return evaluation.result();
 }
 
 }  // namespace ovde

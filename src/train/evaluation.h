@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <span>
 #include <vector>
@@ -49,9 +48,6 @@ class Evaluation {
   std::int64_t length_ = 0;
   std::vector<double> observation_, action_;
 };
-
-// The policy that a run left behind.
-EvaluationResult evaluate_run(const std::filesystem::path& run, int episodes, std::uint64_t seed);
 
 // The seed of the next episode.
 std::uint64_t next_episode_seed(Random& seeds);

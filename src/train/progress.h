@@ -1,11 +1,8 @@
-// Telling a person how a run goes. The trainer reports to a ProgressSink; ConsoleProgress is the
-// one that draws a bar on a terminal and prints plain lines elsewhere.
+// What a run tells of itself while it goes on, to whoever shows it.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,23 +29,5 @@ class ProgressSink {
   virtual void run_finished(std::span<const RunSummary> summaries) = 0;  // one for each agent
   virtual void warning(const std::string&) {}  // worth a person's notice; the run goes on
 };
-
-struct ConsoleStyle {
-  bool bar = false;         // redraw one line; otherwise print lines, and no control codes
-  bool colour = false;      // of the bar
-  bool unicode = false;     // characters of the bar
-  int width = 80;           // of the terminal
-  double line_seconds = 5;  // least time between two plain lines
-  double draw_seconds = 0.1;
-};
-
-// What suits this stream: a bar on a terminal, lines in a pipe. Respects NO_COLOR and TERM=dumb.
-ConsoleStyle console_style(std::FILE* out);
-
-// The pieces it draws with: "0:07", "3:00:00"; and a bar of which a share in [0, 1] is done.
-std::string format_duration(double seconds);
-std::string draw_bar(double share, int width, const ConsoleStyle& style);
-
-std::unique_ptr<ProgressSink> console_progress(std::FILE* out, ConsoleStyle style);
 
 }  // namespace ovde

@@ -6,12 +6,12 @@
 #include <ovde/error.h>
 #include "io/crc32c.h"
 #include "io/section_file.h"
+#include "run/recording.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "run/run_status.h"
 #include "temporary_folder.h"
 #include "train/odd_task.h"
-#include "train/recording.h"
 #include "train/trainer.h"
 #include "train/whole_runs.h"
 

@@ -1,4 +1,4 @@
-#include "cli/console/overview.h"
+#include "cli/console/study_overview.h"
 
 #include <algorithm>
 #include <chrono>

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/console/train_bar.h"
 #include "study/execute/run_study.h"
-#include "train/progress.h"
 
 namespace ovde {
 

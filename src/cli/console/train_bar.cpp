@@ -1,4 +1,4 @@
-#include "train/progress.h"
+#include "cli/console/train_bar.h"
 
 #include <algorithm>
 #include <chrono>

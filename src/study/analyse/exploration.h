@@ -12,8 +12,8 @@
 
 #include <ovde/env.h>
 #include "config/config.h"
+#include "run/recording.h"
 #include "study/analyse/grid.h"
-#include "train/recording.h"
 
 namespace ovde {
 

@@ -1,5 +1,5 @@
 // The live overview of a study.
-#include "cli/console/overview.h"
+#include "cli/console/study_overview.h"
 
 #include <memory>
 

@@ -11,6 +11,7 @@
 #include "agent/critic/reference_critics.h"
 #include "io/files.h"
 #include "io/safetensors.h"
+#include "run/recording.h"
 #include "run/run_folder.h"
 #include "study/execute/run_study.h"
 #include "study/plot/gnuplot.h"
@@ -18,7 +19,6 @@
 #include "study/report/browser.h"
 #include "study/report/inspect.h"
 #include "temporary_folder.h"
-#include "train/recording.h"
 #include "train/trainer.h"
 
 namespace ovde {

@@ -1,0 +1,93 @@
+// A policy that was written and loaded acts like its agent, for every algorithm.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <ovde/error.h>
+#include <ovde/policy.h>
+#include "agent/algorithm.h"
+#include "io/files.h"
+#include "run/policy_file.h"
+#include "run/trained_agent.h"
+#include "temporary_folder.h"
+
+namespace ovde {
+namespace {
+
+class LoadedPolicy : public testing::Test {
+ protected:
+  std::string path() const { return (folder_.path() / "policy.safetensors").string(); }
+
+  // The agent whose policy is in the file.
+  std::unique_ptr<Agent> write(const std::string& algorithm) const {
+    auto agent = trained_agent(algorithm);
+    write_policy(path(), agent->policy(), {{-2, 0}, {2, 5}}, tiny_config(algorithm));
+    return agent;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LoadedPolicy, ActsAsTheAgentDoes) {
+  for (const Algorithm& algorithm : algorithms()) {
+    const auto agent = write(algorithm.name);
+    Policy policy = Policy::load(path());
+    ASSERT_EQ(policy.observation_size(), 2);
+    ASSERT_EQ(policy.action_size(), 2);
+
+    Random random(2, Stream::user);
+    std::vector<double> observation(2), expected(2), found(2), scaled(2);
+    for (int n = 0; n < 50; ++n) {
+      for (double& x : observation) x = 5 * random.normal();
+      agent->act(observation, expected);
+      policy.act_unit(observation, found);
+      EXPECT_EQ(found, expected) << algorithm.name;
+      policy.act(observation, scaled);
+      EXPECT_NEAR(scaled[0], 2 * expected[0], 1e-12);
+      EXPECT_NEAR(scaled[1], 2.5 * (expected[1] + 1), 1e-12);
+    }
+  }
+}
+
+TEST_F(LoadedPolicy, SpansOfAnotherSizeAreRefused) {
+  for (const char* algorithm : {"dsac", "ids"}) {
+    write(algorithm);
+    Policy policy = Policy::load(path());
+    std::vector<double> two(2), three(3), one(1);
+    EXPECT_THROW(policy.act(three, two), InputError);
+    EXPECT_THROW(policy.act(one, two), InputError);
+    EXPECT_THROW(policy.act(two, three), InputError);
+    EXPECT_THROW(policy.act_unit(two, one), InputError);
+    policy.act(two, two);
+  }
+}
+
+// A flipped bit is refused, or leaves a policy that acts.
+TEST_F(LoadedPolicy, SurvivesFlippedBits) {
+  for (const char* algorithm : {"ids", "dsac"}) {
+    write(algorithm);
+    const std::string whole = read_file(path());
+    const auto header = static_cast<std::uint32_t>(whole.find("}}") + 8);
+    Random random(4, Stream::user);
+    int refused = 0;
+    for (int n = 0; n < 400; ++n) {
+      // mostly in the header, where names, shapes and bins are
+      const auto size = n % 4 == 0 ? static_cast<std::uint32_t>(whole.size()) : header;
+      const std::uint32_t bit = random.below(8 * size);
+      std::string changed = whole;
+      changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
+      std::ofstream(path(), std::ios::binary) << changed;
+      try {
+        Policy policy = Policy::load(path());
+        std::vector<double> observation(policy.observation_size(), 1), action(policy.action_size());
+        policy.act(observation, action);
+      } catch (const InputError&) {
+        ++refused;
+      }
+    }
+    EXPECT_GT(refused, 200) << algorithm;
+  }
+}
+
+}  // namespace
+}  // namespace ovde
