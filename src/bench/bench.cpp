@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
 #include <Eigen/Core>
 
 #include "agent/agent.h"
@@ -73,7 +72,11 @@ struct PlainProducts {
 
 }  // namespace
 
-void bench_update(const BenchRequest& request) {
+double BenchRow::metric(const std::string& name) const {
+  return std::get<double>(std::ranges::find(more, name, &Metric::name)->value);
+}
+
+std::vector<BenchRow> bench_update(const BenchRequest& request) {
   if (request.gpu) return bench_update_on_gpu(request);
   const AgentOptions options = bench_options(request);
   std::vector<std::unique_ptr<Agent>> agents;
@@ -96,25 +99,14 @@ void bench_update(const BenchRequest& request) {
   const double gflop = 1e-9 * agents[0]->flop_per_update();
   const double per_second = request.population / update.seconds();
   const double gflops = gflop * per_second, gemm_gflops = 1e-9 * products.flop() / plain.seconds();
-  if (request.json) {
-    fmt::print("{}\n", bench_row("update", request, per_second, update.seconds())
-                           .add("gflop_per_update", gflop)
-                           .add("gflops", gflops)
-                           .add("gemm_gflops", gemm_gflops)
-                           .add("efficiency", gflops / gemm_gflops)
-                           .line());
-  } else {
-    fmt::print("{} update, {} agent(s), {} thread(s): {:.3f} ms, {:.1f} updates/s\n",
-               request.algorithm, request.population, request.threads, 1e3 * update.seconds(),
-               per_second);
-    fmt::print(
-        "  {:.1f} GFLOP/s in products; a plain 256 x 256 x 256 product {:.1f}; efficiency {:.0f} "
-        "%\n",
-        gflops, gemm_gflops, 100 * gflops / gemm_gflops);
-  }
+  return {bench_row("update", request, per_second, update.seconds(),
+                    {{"gflop_per_update", gflop},
+                     {"gflops", gflops},
+                     {"gemm_gflops", gemm_gflops},
+                     {"efficiency", gflops / gemm_gflops}})};
 }
 
-void bench_act(const BenchRequest& request) {
+std::vector<BenchRow> bench_act(const BenchRequest& request) {
   if (request.gpu) return bench_act_on_gpu(request);
   const AgentOptions options = bench_options(request);
   const auto agent = filled_agent(options, 0);
@@ -140,16 +132,9 @@ void bench_act(const BenchRequest& request) {
   });
   run_interleaved({&behaviour, &policy});
 
-  const double ratio = behaviour.seconds() / policy.seconds();
-  if (request.json) {
-    fmt::print("{}\n", bench_row("act", request, 1 / behaviour.seconds(), behaviour.seconds())
-                           .add("policy_ms", 1e3 * policy.seconds())
-                           .add("ratio_to_policy", ratio)
-                           .line());
-  } else {
-    fmt::print("{} action: {:.2f} us; the policy's own action: {:.2f} us; ratio {:.2f}\n",
-               request.algorithm, 1e6 * behaviour.seconds(), 1e6 * policy.seconds(), ratio);
-  }
+  return {bench_row("act", request, 1 / behaviour.seconds(), behaviour.seconds(),
+                    {{"policy_ms", 1e3 * policy.seconds()},
+                     {"ratio_to_policy", behaviour.seconds() / policy.seconds()}})};
 }
 
 }  // namespace ovde

@@ -1,7 +1,10 @@
-// Times the parts of training on this machine and prints one row for each.
+// Times the parts of training on this machine. Returns rows; how they look is the program's
+// business.
 #pragma once
 
+#include <limits>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "io/settings.h"
@@ -16,21 +19,38 @@ struct BenchRequest {
   int population = 1;             // of update, and of act on a GPU
   std::vector<Setting> settings;  // of update, act and train, beside task and algorithm
   GpuDevice gpu = {};             // of update and act; empty: on the CPU
-  bool json = false;
 };
 
-void bench_update(const BenchRequest& request);
+// What was measured once.
+struct BenchRow {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  struct Metric {
+    std::string name;
+    std::variant<double, std::string> value;  // NaN: there was nothing to measure
+  };
+
+  std::string what, task, algorithm = {};
+  int population = 1, threads = 1;
+  std::string device = "cpu";
+  double per_second = 0, seconds = 0;  // seconds: of one
+  std::vector<Metric> more = {};       // what only this benchmark measures
+
+  double metric(const std::string& name) const;  // a number among `more`
+};
+
+std::vector<BenchRow> bench_update(const BenchRequest& request);
 // The behaviour policy's action beside the policy's own, which is drawn where the policy draws.
-void bench_act(const BenchRequest& request);
+std::vector<BenchRow> bench_act(const BenchRequest& request);
 
 // Whole epochs of one algorithm, or of every one, on one task (GridChaos-v0), relative to SAC.
-void bench_train(const BenchRequest& request);
+std::vector<BenchRow> bench_train(const BenchRequest& request);
 
 // The environment on one thread and on all of them, and the physics engine alone beside it.
-void bench_env(const BenchRequest& request);
+std::vector<BenchRow> bench_env(const BenchRequest& request);
 
 // A checkpoint at a full replay buffer: the pause of training, the writing beside it, the memory.
 // Writes into the current folder.
-void bench_checkpoint(const BenchRequest& request);
+inline constexpr double kCheckpointBufferRows = 1e6;  // a full buffer of the standard tasks
+std::vector<BenchRow> bench_checkpoint(const BenchRequest& request);
 
 }  // namespace ovde

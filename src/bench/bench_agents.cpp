@@ -43,18 +43,17 @@ std::unique_ptr<Agent> filled_agent(AgentOptions options, std::uint64_t seed) {
   return agent;
 }
 
-JsonObject bench_row(const char* what, const BenchRequest& request, double per_second,
-                     double seconds) {
-  JsonObject object;
-  object.add("what", what)
-      .add("task", request.task.empty() ? "HalfCheetah sizes" : request.task)
-      .add("algo", request.algorithm)
-      .add("population", request.population)
-      .add("threads", request.threads)
-      .add("device", request.gpu ? "cuda" : "cpu")
-      .add("per_second", per_second)
-      .add("ms", 1e3 * seconds);
-  return object;
+BenchRow bench_row(const char* what, const BenchRequest& request, double per_second, double seconds,
+                   std::vector<BenchRow::Metric> more) {
+  return {.what = what,
+          .task = request.task.empty() ? "HalfCheetah sizes" : request.task,
+          .algorithm = request.algorithm,
+          .population = request.population,
+          .threads = request.threads,
+          .device = request.gpu ? "cuda" : "cpu",
+          .per_second = per_second,
+          .seconds = seconds,
+          .more = std::move(more)};
 }
 
 }  // namespace ovde

@@ -7,7 +7,6 @@
 #include "agent/agent.h"
 #include "bench/bench.h"
 #include "config/config.h"
-#include "io/json.h"
 
 namespace ovde {
 
@@ -17,11 +16,11 @@ Config bench_config(const BenchRequest& request);
 AgentOptions bench_options(const BenchRequest& request);
 std::unique_ptr<Agent> filled_agent(AgentOptions options, std::uint64_t seed);
 
-JsonObject bench_row(const char* what, const BenchRequest& request, double per_second,
-                     double seconds);
+BenchRow bench_row(const char* what, const BenchRequest& request, double per_second, double seconds,
+                   std::vector<BenchRow::Metric> more);
 
 // bench_update() and bench_act() of a population on a GPU.
-void bench_update_on_gpu(const BenchRequest& request);
-void bench_act_on_gpu(const BenchRequest& request);
+std::vector<BenchRow> bench_update_on_gpu(const BenchRequest& request);
+std::vector<BenchRow> bench_act_on_gpu(const BenchRequest& request);
 
 }  // namespace ovde

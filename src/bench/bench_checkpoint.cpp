@@ -8,12 +8,9 @@
 #include <fstream>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include <ovde/error.h>
 #include "bench/bench.h"
 #include "io/files.h"
-#include "io/json.h"
 #include "run/checkpoint_store.h"
 #include "train/epoch_loop.h"
 
@@ -24,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBufferRows = 1e6;  // a full buffer of the standard tasks
 constexpr int kRounds = 5;
 constexpr int kUpdates = 30;  // timed, after as many that are not
 
@@ -111,10 +107,10 @@ std::size_t bytes_in(const fs::path& folder) {
 
 }  // namespace
 
-void bench_checkpoint(const BenchRequest& request) {
+std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
   const Config config = resolve_config({{"run.task", request.task, "bench"},
                                         {"run.algorithm", request.algorithm, "bench"},
-                                        {"train.replay", kBufferRows, "bench"}});
+                                        {"train.replay", kCheckpointBufferRows, "bench"}});
   EpochLoop run(config, 0);
   Team team(request.threads);
   Replay& replay = run.agent().replay();
@@ -151,32 +147,19 @@ void bench_checkpoint(const BenchRequest& request) {
 
   // as if writing took the training's time for all of its own
   const double overhead = write / (interval + write);
-  if (request.json) {
-    fmt::print("{}\n",
-               JsonObject()
-                   .add("what", "checkpoint")
-                   .add("task", request.task)
-                   .add("algo", request.algorithm)
-                   .add("population", 1)
-                   .add("threads", request.threads)
-                   .add("device", "cpu")
-                   .add("per_second", 1 / write)
-                   .add("ms", write * 1e3)
-                   .add("pause_ms", pause * 1e3)
-                   .add("first_ms", first * 1e3)
-                   .add("megabytes", written / 1e6)
-                   .add("memory_megabytes", memory)
-                   .add("disk_megabytes", static_cast<double>(bytes_in(folder.path())) / 1e6)
-                   .add("interval_seconds", interval)
-                   .add("overhead", overhead)
-                   .line());
-    return;
-  }
-  fmt::print(
-      "{}, {}, {:.0f} rows in the buffer, a checkpoint every {:.0f} s: {:.1f} MB written in "
-      "{:.0f} ms, training pauses {:.1f} ms, {:.1f} MB of memory; overhead at most {:.3f} %\n",
-      request.task, request.algorithm, kBufferRows, interval, written / 1e6, write * 1e3,
-      pause * 1e3, memory, overhead * 100);
+  return {{.what = "checkpoint",
+           .task = request.task,
+           .algorithm = request.algorithm,
+           .threads = request.threads,
+           .per_second = 1 / write,
+           .seconds = write,
+           .more = {{"pause_ms", pause * 1e3},
+                    {"first_ms", first * 1e3},
+                    {"megabytes", written / 1e6},
+                    {"memory_megabytes", memory},
+                    {"disk_megabytes", static_cast<double>(bytes_in(folder.path())) / 1e6},
+                    {"interval_seconds", interval},
+                    {"overhead", overhead}}}};
 }
 
 }  // namespace ovde

@@ -4,8 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "bench/bench_agents.h"
 
 namespace ovde {
@@ -47,7 +45,7 @@ double median_seconds(int repeats, Round&& round) {
 
 }  // namespace
 
-void bench_update_on_gpu(const BenchRequest& request) {
+std::vector<BenchRow> bench_update_on_gpu(const BenchRequest& request) {
   const Subject subject(request);
   GpuPopulation& population = *subject.population;
   const double seconds = median_seconds(kUpdates, [&] {
@@ -61,27 +59,17 @@ void bench_update_on_gpu(const BenchRequest& request) {
   const double per_second = request.population / seconds, gflops = gflop * per_second;
   const double products = 1e9 * gflop * request.population / most.flops;
   const double bytes = population.bytes_per_update() / most.bytes;
-  if (request.json) {
-    fmt::print("{}\n", bench_row("update", request, per_second, seconds)
-                           .add("precision", bench_config(request).train.text("precision"))
-                           .add("gflop_per_update", gflop)
-                           .add("gflops", gflops)
-                           .add("products_floor_ms", 1e3 * products)
-                           .add("bytes_floor_ms", 1e3 * bytes)
-                           .add("products_share", products / seconds)
-                           .add("bytes_share", bytes / seconds)
-                           .line());
-  } else {
-    fmt::print("{} update, {} agent(s) on {}: {:.3f} ms, {:.1f} updates/s\n", request.algorithm,
-               request.population, gpu_name(), 1e3 * seconds, per_second);
-    fmt::print(
-        "  {:.1f} GFLOP/s in products; at this GPU's full rate they take {:.3f} ms ({:.0f} %), the "
-        "bytes {:.3f} ms ({:.0f} %)\n",
-        gflops, 1e3 * products, 100 * products / seconds, 1e3 * bytes, 100 * bytes / seconds);
-  }
+  return {bench_row("update", request, per_second, seconds,
+                    {{"precision", bench_config(request).train.text("precision")},
+                     {"gflop_per_update", gflop},
+                     {"gflops", gflops},
+                     {"products_floor_ms", 1e3 * products},
+                     {"bytes_floor_ms", 1e3 * bytes},
+                     {"products_share", products / seconds},
+                     {"bytes_share", bytes / seconds}})};
 }
 
-void bench_act_on_gpu(const BenchRequest& request) {
+std::vector<BenchRow> bench_act_on_gpu(const BenchRequest& request) {
   const Subject subject(request);
   GpuPopulation& population = *subject.population;
   const PopulationActing& acting = population.acting();
@@ -99,15 +87,8 @@ void bench_act_on_gpu(const BenchRequest& request) {
     });
   };
   const double behaviour = time(false), policy = time(true);
-  if (request.json) {
-    fmt::print("{}\n", bench_row("act", request, request.population / behaviour, behaviour)
-                           .add("policy_ms", 1e3 * policy)
-                           .add("ratio_to_policy", behaviour / policy)
-                           .line());
-  } else {
-    fmt::print("{} actions of {} agent(s) on {}: {:.2f} us; the policies' own: {:.2f} us\n",
-               request.algorithm, request.population, gpu_name(), 1e6 * behaviour, 1e6 * policy);
-  }
+  return {bench_row("act", request, request.population / behaviour, behaviour,
+                    {{"policy_ms", 1e3 * policy}, {"ratio_to_policy", behaviour / policy}})};
 }
 
 }  // namespace ovde

@@ -5,13 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "agent/algorithm.h"
 #include "base/team.h"
 #include "bench/bench.h"
 #include "bench/bench_agents.h"
-#include "io/json.h"
 #include "stats/statistics.h"
 #include "train/epoch_loop.h"
 
@@ -29,7 +26,7 @@ struct Runner {
 
 }  // namespace
 
-void bench_train(const BenchRequest& request) {
+std::vector<BenchRow> bench_train(const BenchRequest& request) {
   const std::string task = request.task.empty() ? "GridChaos-v0" : request.task;
   std::vector<Runner> runners;
   for (const Algorithm& algorithm : algorithms()) {
@@ -54,28 +51,21 @@ void bench_train(const BenchRequest& request) {
 
   // each epoch against SAC's of the same turn
   const std::vector<double>& sac = runners.front().seconds;
+  std::vector<BenchRow> rows;
   for (const Runner& runner : runners) {
     if (!request.algorithm.empty() && runner.algorithm != request.algorithm) continue;
     std::vector<double> ratios;
     for (std::size_t i = 0; i < sac.size(); ++i) ratios.push_back(runner.seconds[i] / sac[i]);
-    const double seconds = median(runner.seconds), ratio = median(ratios);
-    if (request.json) {
-      JsonObject object;
-      object.add("what", "train")
-          .add("task", task)
-          .add("algo", runner.algorithm)
-          .add("population", 1)
-          .add("threads", request.threads)
-          .add("device", "cpu")
-          .add("per_second", 1 / seconds)
-          .add("ms", 1e3 * seconds)
-          .add("relative_to_sac", ratio);
-      fmt::print("{}\n", object.line());
-    } else {
-      fmt::print("{:8} {:8.1f} ms an epoch, {:.3f} times SAC\n", runner.algorithm, 1e3 * seconds,
-                 ratio);
-    }
+    const double seconds = median(runner.seconds);
+    rows.push_back({.what = "train",
+                    .task = task,
+                    .algorithm = runner.algorithm,
+                    .threads = request.threads,
+                    .per_second = 1 / seconds,
+                    .seconds = seconds,
+                    .more = {{"relative_to_sac", median(ratios)}}});
   }
+  return rows;
 }
 
 }  // namespace ovde

@@ -1,5 +1,6 @@
-#include "bench/speed.h"
-
+// How fast an environment steps: random actions, resets, no injected noise. For a MuJoCo task the
+// engine alone is timed beside it, on the same states and actions, in turns of a few milliseconds:
+// whatever else the machine does slows both alike.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -7,37 +8,21 @@
 
 #include <ovde/env.h>
 #include "base/team.h"
+#include "bench/bench.h"
+#include "env/engine_loop.h"
 #include "env/wrappers.h"
 #include "stats/statistics.h"
-#ifdef OVDE_MUJOCO
-#include "env/mujoco/engine_loop.h"
-#endif
 
 namespace ovde {
 
 namespace {
-
-#ifndef OVDE_MUJOCO
-struct EngineLoop {
-  void prepare(std::span<const std::uint64_t>) {}
-  void next_episode() {}
-  void step(std::span<const double>) {}
-};
-#endif
-
-std::unique_ptr<EngineLoop> engine_loop([[maybe_unused]] const std::string& task) {
-#ifdef OVDE_MUJOCO
-  if (const auto found = find_mujoco_task(task)) return std::make_unique<EngineLoop>(*found);
-#endif
-  return nullptr;
-}
 
 // What one thread does: a turn of the whole environment, then the same turn of the engine alone.
 class Lane {
  public:
   Lane(const Task& task, int number)
       : env_(task.make(OptionValues(task.options)), task.horizon),
-        engine_(engine_loop(task.name)),
+        engine_(make_engine_loop(task.name)),
         seed_(static_cast<std::uint64_t>(number) << 32),
         observation_(env_.observation_size()) {
     const Box& box = env_.action_space();
@@ -94,6 +79,12 @@ class Lane {
   std::vector<std::uint64_t> seeds_;  // and their seeds
 };
 
+struct EnvSpeed {
+  double per_second;                           // steps of all threads together
+  double engine_per_second = BenchRow::kNone;  // the same of mj_step alone
+  double ratio = BenchRow::kNone;              // of the two, turn by turn
+};
+
 template <typename Work>
 double seconds_of(Work work) {
   const auto start = std::chrono::steady_clock::now();
@@ -101,10 +92,8 @@ double seconds_of(Work work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace
-
-EnvSpeed env_speed(const std::string& name, int threads, double seconds) {
-  const Task& task = find_task(name);
+// Each thread steps an environment of its own. Takes about twice `seconds`.
+EnvSpeed env_speed(const Task& task, int threads, double seconds) {
   Team team(threads);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (int i = 0; i < threads; ++i) lanes.push_back(std::make_unique<Lane>(task, i));
@@ -140,6 +129,32 @@ EnvSpeed env_speed(const std::string& name, int threads, double seconds) {
     speed.ratio = median(ratios);
   }
   return speed;
+}
+
+BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed, double speedup) {
+  return {.what = "env",
+          .task = request.task,
+          .population = threads,  // each thread steps one environment
+          .threads = threads,
+          .per_second = speed.per_second,
+          .seconds = 1 / speed.per_second,
+          .more = {{"engine_per_second", speed.engine_per_second},
+                   {"ratio", speed.ratio},
+                   {"speedup", speedup}}};
+}
+
+}  // namespace
+
+std::vector<BenchRow> bench_env(const BenchRequest& request) {
+  constexpr double kSeconds = 2;  // of the environment, for each number of threads
+  const Task& task = find_task(request.task);
+  const EnvSpeed one = env_speed(task, 1, kSeconds);
+  std::vector<BenchRow> rows = {row_of(request, 1, one, BenchRow::kNone)};
+  if (request.threads > 1) {
+    const EnvSpeed many = env_speed(task, request.threads, kSeconds);
+    rows.push_back(row_of(request, request.threads, many, many.per_second / one.per_second));
+  }
+  return rows;
 }
 
 }  // namespace ovde

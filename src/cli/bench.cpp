@@ -1,9 +1,15 @@
-// ovde bench: checks what was asked for and hands it to the benchmarks.
-#include "bench/bench.h"
+// ovde bench: checks what was asked for, has it measured and prints the rows.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/algorithm.h"
+#include "bench/bench.h"
 #include "cli/commands.h"
+#include "io/json.h"
 
 namespace ovde::cli {
 
@@ -26,6 +32,88 @@ void check_options(const BenchCommand& command) {
                 "--algo does not go with bench env, which is about the task alone");
 }
 
+std::string json_line(const BenchRow& row) {
+  JsonObject object;
+  object.add("what", row.what)
+      .add("task", row.task)
+      .add("algo", row.algorithm)
+      .add("population", row.population)
+      .add("threads", row.threads)
+      .add("device", row.device)
+      .add("per_second", row.per_second)
+      .add("ms", 1e3 * row.seconds);
+  for (const BenchRow::Metric& metric : row.more)
+    std::visit([&](const auto& value) { object.add(metric.name, value); }, metric.value);
+  return object.line();
+}
+
+std::string update_text(const BenchRow& row) {
+  const bool gpu = row.device == "cuda";
+  const std::string where = gpu ? " on " + gpu_name() : fmt::format(", {} thread(s)", row.threads);
+  const std::string first =
+      fmt::format("{} update, {} agent(s){}: {:.3f} ms, {:.1f} updates/s\n", row.algorithm,
+                  row.population, where, 1e3 * row.seconds, row.per_second);
+  if (gpu) {
+    return first + fmt::format(
+                       "  {:.1f} GFLOP/s in products; at this GPU's full rate they take {:.3f} ms "
+                       "({:.0f} %), the bytes {:.3f} ms ({:.0f} %)",
+                       row.metric("gflops"), row.metric("products_floor_ms"),
+                       100 * row.metric("products_share"), row.metric("bytes_floor_ms"),
+                       100 * row.metric("bytes_share"));
+  }
+  return first + fmt::format(
+                     "  {:.1f} GFLOP/s in products; a plain 256 x 256 x 256 product {:.1f}; "
+                     "efficiency {:.0f} %",
+                     row.metric("gflops"), row.metric("gemm_gflops"),
+                     100 * row.metric("efficiency"));
+}
+
+std::string act_text(const BenchRow& row) {
+  const double policy = 1e3 * row.metric("policy_ms");
+  if (row.device == "cuda") {
+    return fmt::format("{} actions of {} agent(s) on {}: {:.2f} us; the policies' own: {:.2f} us",
+                       row.algorithm, row.population, gpu_name(), 1e6 * row.seconds, policy);
+  }
+  return fmt::format("{} action: {:.2f} us; the policy's own action: {:.2f} us; ratio {:.2f}",
+                     row.algorithm, 1e6 * row.seconds, policy, row.metric("ratio_to_policy"));
+}
+
+std::string env_text(const BenchRow& row) {
+  std::string text = fmt::format("{}, {} thread{}: {:.0f} steps/s", row.task, row.threads,
+                                 row.threads == 1 ? "" : "s", row.per_second);
+  if (const double ratio = row.metric("ratio"); !std::isnan(ratio))
+    text +=
+        fmt::format(", {:.3f} of mj_step alone ({:.0f})", ratio, row.metric("engine_per_second"));
+  if (const double speedup = row.metric("speedup"); !std::isnan(speedup))
+    text += fmt::format(", {:.2f} times one thread", speedup);
+  return text;
+}
+
+std::string train_text(const BenchRow& row) {
+  return fmt::format("{:8} {:8.1f} ms an epoch, {:.3f} times SAC", row.algorithm, 1e3 * row.seconds,
+                     row.metric("relative_to_sac"));
+}
+
+std::string checkpoint_text(const BenchRow& row) {
+  return fmt::format(
+      "{}, {}, {:.0f} rows in the buffer, a checkpoint every {:.0f} s: {:.1f} MB written in "
+      "{:.0f} ms, training pauses {:.1f} ms, {:.1f} MB of memory; overhead at most {:.3f} %",
+      row.task, row.algorithm, kCheckpointBufferRows, row.metric("interval_seconds"),
+      row.metric("megabytes"), 1e3 * row.seconds, row.metric("pause_ms"),
+      row.metric("memory_megabytes"), 100 * row.metric("overhead"));
+}
+
+struct Benchmark {
+  const char* name;
+  std::vector<BenchRow> (*measure)(const BenchRequest&);
+  std::string (*text)(const BenchRow&);
+};
+constexpr Benchmark kBenchmarks[] = {{"update", bench_update, update_text},
+                                     {"act", bench_act, act_text},
+                                     {"env", bench_env, env_text},
+                                     {"train", bench_train, train_text},
+                                     {"checkpoint", bench_checkpoint, checkpoint_text}};
+
 }  // namespace
 
 void run(const BenchCommand& command) {
@@ -46,21 +134,12 @@ void run(const BenchCommand& command) {
   request.population = command.population.value_or(1);
   for (const std::string& assignment : command.set)
     request.settings.push_back(parse_assignment(assignment, "--set"));
-  request.json = command.json;
   if (!request.task.empty()) find_task(request.task);
   if (!request.algorithm.empty()) find_algorithm(request.algorithm);
 
-  if (update) {
-    bench_update(request);
-  } else if (env) {
-    bench_env(request);
-  } else if (checkpoint) {
-    bench_checkpoint(request);
-  } else if (train) {
-    bench_train(request);
-  } else {
-    bench_act(request);
-  }
+  const Benchmark& benchmark = *std::ranges::find(kBenchmarks, command.what, &Benchmark::name);
+  for (const BenchRow& row : benchmark.measure(request))
+    fmt::print("{}\n", command.json ? json_line(row) : benchmark.text(row));
 }
 
 }  // namespace ovde::cli

@@ -1,5 +1,7 @@
 #include "env/builtin.h"
 
+#include "env/engine_loop.h"
+
 namespace ovde {
 
 std::vector<Task> builtin_tasks() {
@@ -10,5 +12,9 @@ std::vector<Task> builtin_tasks() {
 #endif
   return all;
 }
+
+#ifndef OVDE_MUJOCO
+std::unique_ptr<EngineLoop> make_engine_loop(const std::string&) { return nullptr; }
+#endif
 
 }  // namespace ovde

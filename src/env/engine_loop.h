@@ -6,33 +6,22 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
-
-#include "env/mujoco/task.h"
 
 namespace ovde {
 
 class EngineLoop {
  public:
-  explicit EngineLoop(const MujocoTask& task);
+  virtual ~EngineLoop() = default;
 
   // Makes ready the start states of the episodes with these seeds, in this order.
-  void prepare(std::span<const std::uint64_t> seeds);
+  virtual void prepare(std::span<const std::uint64_t> seeds) = 0;
 
   // The next prepared start state: positions, velocities and what the solver starts from.
-  void next_episode();
-  void step(std::span<const double> action);
-
- private:
-  struct Delete {
-    void operator()(mjData* data) const { mj_deleteData(data); }
-  };
-  MujocoTask task_;
-  Simulation starts_;  // draws the start states as the environment does
-  const mjModel* model_;
-  std::unique_ptr<mjData, Delete> data_;
-  std::vector<std::vector<double>> prepared_;
-  std::size_t next_ = 0;
+  virtual void next_episode() = 0;
+  virtual void step(std::span<const double> action) = 0;
 };
+
+// Null: the task has no such engine.
+std::unique_ptr<EngineLoop> make_engine_loop(const std::string& task);
 
 }  // namespace ovde

@@ -1,45 +1,70 @@
-#include "env/mujoco/engine_loop.h"
+#include "env/engine_loop.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <ovde/error.h>
+#include "env/mujoco/task.h"
 
 namespace ovde {
 
-EngineLoop::EngineLoop(const MujocoTask& task)
-    : task_(task),
-      starts_(task.model, task.frame_skip),
-      model_(&starts_.model()),
-      data_(mj_makeData(model_)) {
-  if (data_ == nullptr) throw Error("MuJoCo: out of memory");
-}
+namespace {
 
-void EngineLoop::prepare(std::span<const std::uint64_t> seeds) {
-  prepared_.clear();
-  next_ = 0;
-  for (const std::uint64_t seed : seeds) {
-    starts_.start([&](std::span<double> q, std::span<double> v) {
-      Random random(seed, Stream::environment);
-      task_.start(q, v, random);
-    });
-    std::vector<double>& state = prepared_.emplace_back(starts_.q().begin(), starts_.q().end());
-    state.insert(state.end(), starts_.v().begin(), starts_.v().end());
-    const double* const warmstart = starts_.data().qacc_warmstart;
-    state.insert(state.end(), warmstart, warmstart + model_->nv);
+class MujocoEngineLoop final : public EngineLoop {
+ public:
+  explicit MujocoEngineLoop(const MujocoTask& task)
+      : task_(task),
+        starts_(task.model, task.frame_skip),
+        model_(&starts_.model()),
+        data_(mj_makeData(model_)) {
+    if (data_ == nullptr) throw Error("MuJoCo: out of memory");
   }
-}
 
-void EngineLoop::next_episode() {
-  const double* state = prepared_.at(next_++).data();
-  data_->time = 0;
-  std::copy_n(state, model_->nq, data_->qpos);
-  std::copy_n(state + model_->nq, model_->nv, data_->qvel);
-  std::copy_n(state + model_->nq + model_->nv, model_->nv, data_->qacc_warmstart);
-}
+  void prepare(std::span<const std::uint64_t> seeds) override {
+    prepared_.clear();
+    next_ = 0;
+    for (const std::uint64_t seed : seeds) {
+      starts_.start([&](std::span<double> q, std::span<double> v) {
+        Random random(seed, Stream::environment);
+        task_.start(q, v, random);
+      });
+      std::vector<double>& state = prepared_.emplace_back(starts_.q().begin(), starts_.q().end());
+      state.insert(state.end(), starts_.v().begin(), starts_.v().end());
+      const double* const warmstart = starts_.data().qacc_warmstart;
+      state.insert(state.end(), warmstart, warmstart + model_->nv);
+    }
+  }
 
-void EngineLoop::step(std::span<const double> action) {
-  std::ranges::copy(action, data_->ctrl);
-  for (int i = 0; i < task_.frame_skip; ++i) mj_step(model_, data_.get());
+  void next_episode() override {
+    const double* state = prepared_.at(next_++).data();
+    data_->time = 0;
+    std::copy_n(state, model_->nq, data_->qpos);
+    std::copy_n(state + model_->nq, model_->nv, data_->qvel);
+    std::copy_n(state + model_->nq + model_->nv, model_->nv, data_->qacc_warmstart);
+  }
+
+  void step(std::span<const double> action) override {
+    std::ranges::copy(action, data_->ctrl);
+    for (int i = 0; i < task_.frame_skip; ++i) mj_step(model_, data_.get());
+  }
+
+ private:
+  struct Delete {
+    void operator()(mjData* data) const { mj_deleteData(data); }
+  };
+  MujocoTask task_;
+  Simulation starts_;  // draws the start states as the environment does
+  const mjModel* model_;
+  std::unique_ptr<mjData, Delete> data_;
+  std::vector<std::vector<double>> prepared_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineLoop> make_engine_loop(const std::string& name) {
+  const auto task = find_mujoco_task(name);
+  return task ? std::make_unique<MujocoEngineLoop>(*task) : nullptr;
 }
 
 }  // namespace ovde
