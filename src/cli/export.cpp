@@ -11,6 +11,7 @@ namespace ovde::cli {
 void run(const ExportCommand& command) {
   const std::filesystem::path folder = command.folder;
   const std::filesystem::path out = command.out.value_or((folder / "policy.c").string());
+  check_c_name(command.name, "--name");
   const ExportedPolicy policy = export_c({.run = folder, .out = out, .name = command.name});
   fmt::print("{} on {}, as C: {}\n", policy.algorithm, policy.task, out.string());
   fmt::print("  void {}_act(const float* observation, float* action);  // {} in, {} out\n",

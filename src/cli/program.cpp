@@ -7,9 +7,14 @@
 
 #include <sys/resource.h>
 
+#include <fmt/format.h>
+
 #include <ovde/error.h>
 #include <ovde/program.h>
 #include "cli/commands.h"
+#include "io/files.h"
+#include "io/shell.h"
+#include "run/run_status.h"
 
 namespace ovde::cli {
 
@@ -51,6 +56,12 @@ int run_program(int argc, char** argv) {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
   } catch (const cli::Interrupted& error) {
     return complain(error.what(), cli::kInterrupted);
+  } catch (const OutputPathError& error) {
+    return complain(error.what() + std::string(" (--out)"), kWrongInput);
+  } catch (const UnfinishedRun& error) {
+    return complain(fmt::format("{}; ovde train --resume {} goes on", error.what(),
+                                shell_word(error.run.string())),
+                    kWrongInput);
   } catch (const InputError& error) {
     return complain(error.what(), kWrongInput);
   } catch (const std::bad_alloc&) {

@@ -25,6 +25,10 @@ namespace fs = std::filesystem;
 namespace {
 
 void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
+  if (is_smoke(out) && !command.smoke) {
+    throw InputError(fmt::format(
+        "{} holds a smoke run; choose another --out, or continue with --smoke", out.string()));
+  }
   const StudyRequest request{.plan = plan,
                              .out = out,
                              .smoke = command.smoke,

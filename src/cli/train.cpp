@@ -56,6 +56,7 @@ void check_finished(bool finished, const std::filesystem::path& folder) {
 void resume_run(const TrainCommand& command) {
   const ResumeRequest request{.folder = *command.resume,
                               .threads = thread_count(command.threads),
+                              .command = command.typed,
                               .stop = &stop_asked(),
                               .gpu = device_of(command.device, "--device")};
   const Signals signals;

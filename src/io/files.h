@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <ovde/bytes.h>
+#include <ovde/error.h>
 
 namespace ovde {
 
@@ -21,6 +22,11 @@ void write_file_atomically(const std::filesystem::path& path, const std::string&
 // The same for a file that is not in one piece in memory.
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> pieces);
+
+// Something is in the way where results were to go, or that place has no name.
+class OutputPathError : public InputError {
+  using InputError::InputError;
+};
 
 // The InputError of a folder in which files cannot be made.
 [[noreturn]] void refuse_folder(const std::filesystem::path& folder, const std::string& why);

@@ -197,15 +197,6 @@ std::string opening(const StoredPolicy& policy, const Config& config, const std:
   return text;
 }
 
-void check_name(const std::string& name) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto inside = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  if (name.empty() || !letter(name.front()) || !std::ranges::all_of(name, inside)) {
-    throw InputError(fmt::format(
-        "--name {}: must be letters, digits and underscores, a letter first, such as gait", name));
-  }
-}
-
 void check_finite(const fs::path& file, const StoredPolicy& policy) {
   const auto finite = [](const auto& values) {
     return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
@@ -228,14 +219,23 @@ std::string to_c(const StoredPolicy& policy, const Config& config, const std::st
          (policy.bins ? greedy_source(policy, name) : actor_source(policy, name));
 }
 
+void check_c_name(const std::string& name, const std::string& asked_by) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto inside = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  if (!name.empty() && letter(name.front()) && std::ranges::all_of(name, inside)) return;
+  throw InputError(
+      fmt::format("{} {}: must be letters, digits and underscores, a letter first, such as gait",
+                  asked_by, name));
+}
+
 ExportedPolicy export_c(const ExportRequest& request) {
-  check_name(request.name);
+  check_c_name(request.name, "name");
   const fs::path file = finished_policy(request.run);
   if (std::error_code ignored; fs::exists(request.out, ignored)) {
-    throw InputError(
-        fmt::format("{} exists already; remove it, or choose another --out", request.out.string()));
+    throw OutputPathError(
+        fmt::format("{} exists already; remove it, or choose another", request.out.string()));
   }
-  if (request.out.empty()) throw InputError("the source file needs a name (--out)");
+  if (request.out.empty()) throw OutputPathError("the source file needs a name");
   const fs::path beside = request.out.parent_path();
   check_writable_folder(beside.empty() ? fs::path(".") : beside);
   const Config config = read_config(request.run);

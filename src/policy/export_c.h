@@ -16,6 +16,9 @@ namespace ovde {
 // policy must be finite. `config` is that of the policy's run.
 std::string to_c(const StoredPolicy& policy, const Config& config, const std::string& name);
 
+// InputError, which begins with how it was asked for, unless it can begin the names of the source.
+void check_c_name(const std::string& name, const std::string& asked_by);
+
 struct ExportRequest {
   std::filesystem::path run;  // the folder of a finished run of one agent
   std::filesystem::path out;  // the source file; must not exist

@@ -52,10 +52,10 @@ bool holds_run(const fs::path& folder) {
 }  // namespace
 
 void check_new_run_folder(const fs::path& folder) {
-  if (folder.empty()) throw InputError("a run needs a folder with a name (--out)");
+  if (folder.empty()) throw OutputPathError("a run needs a folder with a name");
   if (holds_run(folder)) {
-    throw InputError(
-        fmt::format("folder {} already holds a run; choose another --out", folder.string()));
+    throw OutputPathError(
+        fmt::format("folder {} already holds a run; choose another", folder.string()));
   }
 
   // the part of the path that exists must be a folder in which files can be made
@@ -78,8 +78,8 @@ void ensure_new_run_folder(const fs::path& folder) {
 void check_run_folder(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
-    throw InputError(fmt::format("{} is not a folder; a run's folder is what ovde train --out left",
-                                 folder.string()));
+    throw InputError(
+        fmt::format("{} is not a folder; a run's folder is what training left", folder.string()));
   }
   if (fs::exists(folder / kConfigFile, ignored)) return;
   const auto agents = agent_folders(folder);

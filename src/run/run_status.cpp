@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "io/shell.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
@@ -114,12 +113,11 @@ fs::path finished_policy(const fs::path& folder) {
   if (status.state == RunState::unreadable) throw InputError(status.message);
   if (status.state == RunState::finished)
     throw InputError(fmt::format("{} is gone", policy.string()));
-  throw InputError(fmt::format(
-      "{} holds no policy yet: it is at epoch {} of {}; {}", folder.string(), status.epochs_done,
-      status.epochs,
-      status.state == RunState::alive
-          ? "another process is training it"
-          : fmt::format("ovde train --resume {} goes on", shell_word(whole_run(folder).string()))));
+  const std::string how_far = fmt::format("{} holds no policy yet: it is at epoch {} of {}",
+                                          folder.string(), status.epochs_done, status.epochs);
+  if (status.state == RunState::alive)
+    throw InputError(how_far + "; another process is training it");
+  throw UnfinishedRun(how_far, whole_run(folder));
 }
 
 }  // namespace ovde

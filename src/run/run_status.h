@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <ovde/error.h>
 #include "run/metrics.h"
 
 namespace ovde {
@@ -31,8 +33,16 @@ struct RunStatus {
 // The run in `folder`, or all the runs below it; InputError if there is no such folder.
 std::vector<RunStatus> run_status(const std::filesystem::path& folder);
 
-// policy.safetensors of the run of one agent in `folder`. InputError where there is none: one that
-// has not come to its end says how far it is and how it goes on.
+// What was asked for is there once the run has been resumed.
+class UnfinishedRun : public InputError {
+ public:
+  UnfinishedRun(const std::string& how_far, std::filesystem::path run)
+      : InputError(how_far), run(std::move(run)) {}
+  std::filesystem::path run;  // the folder to be resumed
+};
+
+// policy.safetensors of the run of one agent in `folder`. InputError where there is none,
+// UnfinishedRun where it can still come.
 std::filesystem::path finished_policy(const std::filesystem::path& folder);
 
 }  // namespace ovde

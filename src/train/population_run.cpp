@@ -74,9 +74,9 @@ RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& see
   return {config, seeds, folder, true, command};
 }
 
-RunPlan plan_rest_of_run(const fs::path& folder) {
+RunPlan plan_rest_of_run(const fs::path& folder, const std::string& command) {
   Population population = runs_in(folder);
-  return {population.config, population.seeds, folder, false, "ovde train --resume"};
+  return {population.config, population.seeds, folder, false, command};
 }
 
 std::vector<AgentOptions> agents_left(const RunPlan& plan) {

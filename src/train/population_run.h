@@ -22,14 +22,14 @@ struct RunPlan {
   std::vector<std::uint64_t> seeds;  // one agent each; config.seed is not looked at
   std::filesystem::path folder;
   bool is_new = true;   // otherwise what is left of the run in `folder`
-  std::string command;  // written into config.toml
+  std::string command;  // written into the config.toml of agents that begin now
 };
 
 // InputError if the folder cannot be used or the task refuses its options.
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const std::filesystem::path& folder, const std::string& command);
 // InputError if there is nothing in the folder to go on with.
-RunPlan plan_rest_of_run(const std::filesystem::path& folder);
+RunPlan plan_rest_of_run(const std::filesystem::path& folder, const std::string& command);
 
 // What the agents that have not finished are.
 std::vector<AgentOptions> agents_left(const RunPlan& plan);

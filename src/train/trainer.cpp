@@ -94,8 +94,8 @@ bool train(const TrainRequest& request, ProgressSink& progress) {
 }
 
 bool resume(const ResumeRequest& request, ProgressSink& progress) {
-  return train(plan_rest_of_run(request.folder), {request.threads, request.stop, request.gpu},
-               progress);
+  return train(plan_rest_of_run(request.folder, request.command),
+               {request.threads, request.stop, request.gpu}, progress);
 }
 
 }  // namespace ovde

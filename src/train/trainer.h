@@ -28,6 +28,7 @@ struct TrainRequest {
 struct ResumeRequest {
   std::filesystem::path folder;  // of a run or a population
   int threads = 1;
+  std::string command = "resume";  // written into the config.toml of agents that begin now
   const std::atomic<bool>* stop = nullptr;
   GpuDevice gpu = {};
 };

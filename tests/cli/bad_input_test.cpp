@@ -179,7 +179,7 @@ TEST(BadInput, Folders) {
   }
   expect_refusals(
       {
-          {kTrain + "--out single", {"folder single already holds a run"}},
+          {kTrain + "--out single", {"folder single already holds a run; choose another (--out)"}},
           {kTrain + "--out many", {"folder many already holds a run"}},
           {kTrain + "--out file", {"cannot write to folder file"}},
           {kTrain + "--out file/run", {"cannot write to folder file/run"}},

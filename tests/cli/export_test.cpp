@@ -87,7 +87,7 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
        "population holds 2 agents; name the folder of one, such as population/seed_3"},
       {"unfinished", 2, "unfinished holds no policy yet: it is at epoch 2 of 2"},
       {"damaged", 2, "damaged/policy.safetensors"},
-      {"run --out mine.c", 2, "mine.c exists already; remove it, or choose another --out"},
+      {"run --out mine.c", 2, "mine.c exists already; remove it, or choose another (--out)"},
       {"run --out nothing", 2, "nothing exists already"},
       {"run --out no/such/folder.c", 2, "cannot write to folder no/such: No such file"},
       {"run --out ''", 2, "the source file needs a name (--out)"},

@@ -85,6 +85,22 @@ const std::string kSmall =
     "--set network.hidden=[8] --set train.batch=16 --set train.warmup_steps=50 "
     "--set train.steps_per_epoch=20 --set train.eval_steps=100 --threads 1 ";
 
+TEST(Program, BenchmarksPrintOneObjectALine) {
+  const Program program;
+  const Outcome json = program.run("bench train --algo dsac --json " + kSmall);
+  EXPECT_EQ(json.code, 0) << json.err;
+  EXPECT_TRUE(json.out.starts_with(
+      R"({"what": "train", "task": "GridChaos-v0", "algo": "dsac", "population": 1, )"
+      R"("threads": 1, "device": "cpu", "per_second": )"))
+      << json.out;
+  for (const char* key : {R"(, "ms": )", R"(, "relative_to_sac": )"})
+    EXPECT_NE(json.out.find(key), std::string::npos) << json.out;
+  EXPECT_TRUE(json.out.ends_with("}\n"));
+  const std::string text = program.run("bench train --algo dsac " + kSmall).out;
+  EXPECT_TRUE(text.starts_with("dsac ")) << text;
+  EXPECT_NE(text.find(" times SAC\n"), std::string::npos) << text;
+}
+
 TEST(Program, InspectsARun) {
   const Program program;
   ASSERT_EQ(

@@ -15,6 +15,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 
+#include "env/engine_loop.h"
 #include "env/mujoco/guard.h"
 #include "env/noise.h"
 #include "env/wrappers.h"
@@ -75,6 +76,17 @@ TEST_P(MujocoTasks, AreRegisteredPlainAndNoisy) {
   ASSERT_EQ(noisy.brings.size(), 1u);
   EXPECT_EQ(noisy.brings[0].first, "noise.transition");
   EXPECT_TRUE(std::get<bool>(noisy.brings[0].second));
+}
+
+TEST_P(MujocoTasks, HaveTheEngineAloneAsTheirYardstick) {
+  const auto engine = make_engine_loop(GetParam());
+  ASSERT_NE(engine, nullptr);
+  const std::uint64_t seeds[] = {1, 2};
+  engine->prepare(seeds);
+  engine->next_episode();
+  engine->step(std::vector<double>(make(GetParam())->action_space().size(), 0.1));
+  engine->next_episode();
+  EXPECT_EQ(make_engine_loop("GridChaos-v0"), nullptr);
 }
 
 TEST_P(MujocoTasks, RestoredStateContinuesToTheBit) {

@@ -58,7 +58,7 @@ TEST(Library, WhatTheSettingsCannotSayIsRefused) {
   EXPECT_EQ(words(), "settings: run.seed is not one of them: Training::seeds has the seeds");
   training.settings = {};
   training.folder = "";
-  EXPECT_EQ(words(), "a run needs a folder with a name (--out)");
+  EXPECT_EQ(words(), "a run needs a folder with a name");
   EXPECT_TRUE(folder.names().empty());
 }
 

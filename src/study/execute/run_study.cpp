@@ -115,14 +115,16 @@ bool may_grow(const Cell& cell, const Population& there) {
 void check_same_runs(const Cell& cell, const Config& config, const Population& there) {
   if (const auto foreign = foreign_settings(config, there.config); !foreign.empty()) {
     throw InputError(
-        fmt::format("its folder holds runs with other settings ({}); remove it or "
-                    "choose another --out",
+        fmt::format("its folder holds runs with other settings ({}); remove it, or choose another "
+                    "folder for the study",
                     fmt::join(foreign, ", ")));
   }
   if (there.seeds != cell.seeds && !may_grow(cell, there)) {
-    throw InputError(fmt::format(
-        "its folder holds seeds {}, the plan asks for {}; remove it or choose another --out",
-        fmt::join(there.seeds, " "), fmt::join(cell.seeds, " ")));
+    throw InputError(
+        fmt::format("its folder holds seeds {}, the plan asks for {}; remove it, or choose another "
+                    "folder for the "
+                    "study",
+                    fmt::join(there.seeds, " "), fmt::join(cell.seeds, " ")));
   }
 }
 
@@ -134,7 +136,7 @@ RunPlan plan_cell(const Job& job, const StudyRequest& request) {
   check_same_runs(job.cell, job.config, *there);
   if (there->seeds != job.cell.seeds)
     write_population(folder, {there->config, job.cell.seeds}, request.command);
-  return plan_rest_of_run(folder);
+  return plan_rest_of_run(folder, request.command);
 }
 
 void work(const StudyRequest& request, int threads, Board& board) {
@@ -268,17 +270,16 @@ int default_jobs(std::span<const Job> jobs, int threads) {
 void prepare_folder(const StudyRequest& request) {
   make_folder(request.out);
   if (is_smoke(request.out) && !request.smoke) {
-    throw InputError(
-        fmt::format("{} holds a smoke run; choose another --out, or continue with "
-                    "--smoke",
+    throw OutputPathError(
+        fmt::format("{} holds a smoke run; continue it as one, or choose another folder",
                     request.out.string()));
   }
   const bool holds_cells = std::ranges::any_of(expand(request.plan), [&](const Cell& cell) {
     return fs::exists(request.out / cell.folder);
   });
   if (request.smoke && holds_cells && !is_smoke(request.out)) {
-    throw InputError(fmt::format("{} holds results; choose another --out for the smoke run",
-                                 request.out.string()));
+    throw OutputPathError(fmt::format("{} holds results; choose another folder for the smoke run",
+                                      request.out.string()));
   }
 }
 

@@ -24,7 +24,7 @@ Plan smoke_plan(Plan plan) {
   small.epochs = 3;
   small.seeds = {0, 1};
   const auto set = [&](const char* key, OptionValue value) {
-    small.settings.push_back({key, std::move(value), "--smoke"});
+    small.settings.push_back({key, std::move(value), "the smoke run"});
   };
   set("network.hidden", std::vector<double>{32, 32});
   set("train.steps_per_epoch", 50.0);
@@ -44,12 +44,12 @@ Plan smoke_plan(Plan plan) {
     own.rows = {cell.row};
     own.columns = {cell.column};
     // one whole episode is the least there is to evaluate
-    own.settings = {{"train.eval_steps", config.task_options.number("horizon"), "--smoke"}};
+    own.settings = {{"train.eval_steps", config.task_options.number("horizon"), "the smoke run"}};
     // networks are kept of epochs that there are
     const bool asked =
         std::ranges::find(cell.settings, "record.networks", &Setting::key) != cell.settings.end();
     if (asked && !config.record.list("networks").empty())
-      own.settings.push_back({"record.networks", std::vector<double>{0, 2}, "--smoke"});
+      own.settings.push_back({"record.networks", std::vector<double>{0, 2}, "the smoke run"});
     plan.overrides.push_back(std::move(own));
   }
   return plan;

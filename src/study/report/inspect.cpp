@@ -26,7 +26,7 @@ class Inspection {
       : request_(request), run_(request.run), epochs_(chosen_epochs()), state_(chosen_state()) {
     std::tie(first_, last_) = request.steps.value_or(std::pair(std::int64_t{0}, run_.steps()));
     if (first_ < 0 || first_ >= last_ || last_ > run_.steps()) {
-      throw InputError(fmt::format("--steps {}-{}: {} has recorded steps 0-{}", first_, last_,
+      throw InputError(fmt::format("steps {}-{}: {} has recorded steps 0-{}", first_, last_,
                                    request.run.string(), run_.steps()));
     }
   }
@@ -56,7 +56,7 @@ class Inspection {
     if (request_.epochs.empty()) return some_epochs(run_.epochs());
     for (const int epoch : request_.epochs) {
       if (std::ranges::find(run_.epochs(), epoch) == run_.epochs().end()) {
-        throw InputError(fmt::format("--epochs {}: {} kept the networks of {}", epoch,
+        throw InputError(fmt::format("epoch {}: {} kept the networks of {}", epoch,
                                      request_.run.string(), kept()));
       }
     }
@@ -73,7 +73,7 @@ class Inspection {
     const std::array<double, 2> state = request_.state.value_or(map.start);
     for (int axis = 0; axis < 2; ++axis) {
       if (!(state[axis] >= map.low[axis] && state[axis] <= map.high[axis])) {
-        throw InputError(fmt::format("--state {},{} is outside the map: from {},{} to {},{}",
+        throw InputError(fmt::format("state {},{} is outside the map: from {},{} to {},{}",
                                      state[0], state[1], map.low[0], map.low[1], map.high[0],
                                      map.high[1]));
       }
