@@ -1,5 +1,4 @@
-// All rows together: how likely ours is to beat a baseline, and the interquartile mean of scores
-// that were brought to one scale (Agarwal et al. 2021).
+// All rows together: scores that were brought to one scale (Agarwal et al. 2021).
 #pragma once
 
 #include <map>
@@ -13,8 +12,5 @@ namespace ovde {
 // Each row's scores on one scale, by column: 0 the lowest of any run, 1 the highest. Rows without
 // runs are left out.
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
-
-// A section of the report; empty where fewer than two rows have runs of every column.
-std::string aggregate_html(const StudyResults& results);
 
 }  // namespace ovde

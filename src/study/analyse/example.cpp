@@ -2,11 +2,8 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "agent/explore/current_return.h"
 #include "config/config.h"
-#include "study/report/table.h"
 
 namespace ovde {
 
@@ -32,27 +29,6 @@ std::vector<WeighedAction> weigh_example(const Plan& plan) {
     }
   }
   return out;
-}
-
-std::string example_html(const std::vector<WeighedAction>& actions) {
-  std::string out =
-      "<div class=\"scroll\"><table><thead><tr><th></th><th>action</th><th>mean</th>"
-      "<th>epistemic</th><th>aleatoric</th><th>optimistic value</th><th>Φ</th>"
-      "<th>exploration ability F</th></tr></thead><tbody>\n";
-  std::string panel;
-  for (const WeighedAction& a : actions) {
-    const std::string ability = fmt::format("{:.4f}", a.ability);
-    out += fmt::format(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td>"
-        "<td>{:.4f}</td><td>{}</td></tr>\n",
-        a.given.panel == panel ? "" : escape_html(a.given.panel), escape_html(a.given.action),
-        a.given.mean, a.given.epistemic, a.given.aleatoric, a.upper_bound, a.phi,
-        a.preferred ? "<b>" + ability + "</b>" : ability);
-    panel = a.given.panel;
-  }
-  return out +
-         "</tbody></table></div>\n<p class=\"caption\">Bold: the action that OVD-Explorer "
-         "prefers.</p>\n";
 }
 
 }  // namespace ovde

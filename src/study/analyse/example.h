@@ -21,6 +21,4 @@ struct WeighedAction {
 // At the default beta and C.
 std::vector<WeighedAction> weigh_example(const Plan& plan);
 
-std::string example_html(const std::vector<WeighedAction>& actions);
-
 }  // namespace ovde

@@ -7,7 +7,6 @@
 #include <ovde/error.h>
 
 #include "io/files.h"
-#include "study/analyse/aggregate.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/example.h"
 #include "study/plot/gnuplot.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "study/analyse/comparison.h"
+#include "study/analyse/example.h"
 #include "study/analyse/results.h"
 
 namespace ovde {
@@ -16,6 +17,13 @@ std::string comparisons_html(const std::string& measure,
 // All tests of a measure, one a line.
 std::string tests_html(const std::vector<Comparison>& comparisons);
 std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons);
+
+// All rows together: how likely ours is to beat a baseline, and the interquartile mean of scores on
+// one scale (Agarwal et al. 2021). Empty where fewer than two rows have runs of every column.
+std::string aggregate_html(const StudyResults& results);
+
+// Fig. 2 of the paper as a table.
+std::string example_html(const std::vector<WeighedAction>& actions);
 
 // "0.003", "<0.001"
 std::string format_p(double p);
