@@ -218,6 +218,20 @@ TEST(Program, ARunWithALongListCanBeUsed) {
   EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") == policy);
 }
 
+TEST(Program, ABenchmarkIsOneObjectALineWithThePromisedKeys) {
+  const Outcome outcome = Program().run(
+      "bench update --task GridChaos-v0 --threads 1 --population 2 --json "
+      "--set network.hidden=[8] --set train.batch=8");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
+  const auto row = nlohmann::json::parse(outcome.out);
+  for (const char* key : {"what", "task", "algo", "population", "threads", "device", "per_second",
+                          "ms", "gflop_per_update", "gflops", "gemm_gflops"}) {
+    EXPECT_TRUE(row.contains(key)) << key;
+  }
+  EXPECT_EQ(row.at("population"), 2);
+}
+
 // docs/config.md is the program's own description of its keys. To bring it up to date:
 //   build/ovde list config --markdown > docs/config.md
 TEST(Program, ThePageOfTheConfigurationIsUpToDate) {
