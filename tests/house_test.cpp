@@ -127,11 +127,54 @@ TEST(House, NoIncludeGoesWhereItMustNot) {
   EXPECT_GT(seen, 500);
 }
 
+// Folders within a folder: what a folder's own files share, all of them may use; among each other
+// they include in one direction.
+TEST(House, SubFoldersDoNotIncludeEachOtherInCircles) {
+  Uses uses;
+  for (const fs::path& file : code_below("src")) {
+    const std::string path = fs::relative(file, kRoot / "src").generic_string();
+    for (const std::string& name : includes(file)) {
+      if (first_folder(name) != first_folder(path)) continue;
+      const std::string from = sub_folder(path), to = sub_folder(name);
+      if (!from.empty() && !to.empty() && from != to)
+        uses[first_folder(path) + "/" + from].insert(first_folder(path) + "/" + to);
+    }
+  }
+  // what is left when the folders that use no others are taken away again and again
+  for (bool found = true; found;) {
+    found = false;
+    for (auto it = uses.begin(); it != uses.end();) {
+      std::erase_if(it->second, [&](const std::string& used) { return !uses.contains(used); });
+      found |= it->second.empty();
+      it = it->second.empty() ? uses.erase(it) : std::next(it);
+    }
+  }
+  EXPECT_EQ(uses, Uses{}) << "these include each other";
+}
+
+// What is analysed is drawn later, and what is drawn reported later.
+TEST(House, AStudyIsReadBeforeItIsDrawnAndDrawnBeforeItIsReported) {
+  const std::map<std::string, Names> allowed = {{"plan", {}},
+                                                {"analyse", {"plan"}},
+                                                {"execute", {"plan", "analyse"}},
+                                                {"plot", {"plan", "analyse"}},
+                                                {"report", {"plan", "analyse", "plot"}}};
+  for (const fs::path& file : code_below("src/study")) {
+    const std::string folder = sub_folder(fs::relative(file, kRoot / "src").generic_string());
+    ASSERT_TRUE(allowed.contains(folder)) << shown(file);
+    for (const std::string& name : includes(file)) {
+      const std::string used = first_folder(name) == "study" ? sub_folder(name) : folder;
+      EXPECT_TRUE(used == folder || allowed.at(folder).contains(used))
+          << shown(file) << " includes " << name;
+    }
+  }
+}
+
 // A public header belongs to the folder that implements it.
 TEST(House, NoPublicHeaderIsUsedBelowItsFolder) {
   static const std::map<std::string, std::string> home = {
-      {"bytes", "base"}, {"error", "base"},  {"option", "base"}, {"random", "base"},
-      {"env", "env"},    {"train", "train"}, {"policy", "run"},  {"program", "cli"}};
+      {"bytes", "base"}, {"error", "base"},  {"option", "base"},   {"random", "base"},
+      {"env", "env"},    {"train", "train"}, {"policy", "policy"}, {"program", "cli"}};
   const Uses uses = read_uses();
   for (const fs::path& file : code_below("src")) {
     for (const std::string& name : includes(file, '<')) {
@@ -194,6 +237,53 @@ TEST(House, EveryPathThatAPageNamesIsThere) {
       for (const std::string& name : all_matches(line, link))
         EXPECT_TRUE(fs::exists(page.parent_path() / name)) << shown(page) << " links to " << name;
     }
+  }
+}
+
+// C++ text taken apart: what is left without comments and literals, and the literals.
+struct Source {
+  explicit Source(const std::string& text) {
+    for (std::size_t i = 0; i < text.size();) {
+      if (text.compare(i, 2, "//") == 0) {
+        i = std::min(text.find('\n', i), text.size());
+      } else if (text.compare(i, 2, "/*") == 0) {
+        i = std::min(text.find("*/", i + 2), text.size() - 2) + 2;
+      } else if (text.compare(i, 2, "R\"") == 0) {
+        const auto open = text.find('(', i);
+        const std::string close = ")" + text.substr(i + 2, open - i - 2) + "\"";
+        const auto end = text.find(close, open);
+        literals.push_back(text.substr(open + 1, end - open - 1));
+        i = end + close.size();
+      } else if (text[i] == '"') {
+        std::size_t end = i + 1;
+        while (text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+        literals.push_back(text.substr(i + 1, end - i - 1));
+        i = end + 1;
+      } else if (text.compare(i, 3, "'\"'") == 0 || text.compare(i, 4, "'\\\"'") == 0) {
+        i += text[i + 1] == '"' ? 3 : 4;
+      } else {
+        code += text[i++];
+      }
+    }
+  }
+  std::string code;
+  std::vector<std::string> literals;
+};
+
+std::vector<fs::path> code_of_the_library() {
+  std::vector<fs::path> files = code_below("src");
+  std::erase_if(files, [](const fs::path& file) { return folder_of(file) == "cli"; });
+  return files;
+}
+
+TEST(House, OnlyTheProgramPrints) {
+  static const std::regex print(
+      "\\b(std::cout|std::cerr|fmt::print|f?printf|puts|stdout|stderr)\\b");
+  for (const fs::path& file : code_of_the_library()) {
+    // what MuJoCo itself would print, outside of this library's calls
+    if (shown(file) == "src/env/mujoco/guard.cpp") continue;
+    for (const std::string& name : all_matches(Source(read(file)).code, print))
+      ADD_FAILURE() << shown(file) << " uses " << name;
   }
 }
 

@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) targets_kernel(const
   }
 }
 
-// From the values to the gradient of the quantile Huber loss (agent/quantile_loss.h) by each of
-// them in tile.slope; and the sums of each sample.
+// From the values to the gradient of the quantile Huber loss (agent/critic/quantile_loss.h) by each
+// of them in tile.slope; and the sums of each sample.
 template <int kSize>
 __device__ void critic_loss(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows, int k,
                             float alpha) {

@@ -1,5 +1,6 @@
 // The kernels of an update, each with the part of it that launches it: which steps of
-// agent/learner.cpp they do, in their order. The results do not depend on how a plan cuts the work.
+// agent/actor_critic/learner.cpp they do, in their order. The results do not depend on how a plan
+// cuts the work.
 #pragma once
 
 #include <cuda_runtime.h>

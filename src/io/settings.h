@@ -1,5 +1,5 @@
 // Settings: values that someone asked for, and where they asked. Turns TOML text and "key=value"
-// arguments into them; which keys exist and what they may hold is not known here (train/config.h).
+// arguments into them; which keys exist and what they may hold is not known here (config/config.h).
 #pragma once
 
 #include <cstddef>
