@@ -18,7 +18,7 @@ using OptionValue = std::variant<bool, double, std::string, std::vector<double>>
 // One option. Its type is that of its default.
 struct Option {
   std::string name;  // within its table: "radius" of table "task"
-  OptionValue default_value;
+  OptionValue default_value = {};
   std::string help;
   double low = -std::numeric_limits<double>::infinity();  // inclusive; for lists, of each element
   double high = std::numeric_limits<double>::infinity();

@@ -29,6 +29,10 @@ struct Td3Options {
 // fractions that the network is given.
 enum class CriticHead { qr, iqn };
 
+// Products of matrices on a GPU: of numbers rounded to 10 bits of mantissa and summed in fp32, or
+// all in fp32.
+enum class Precision { tf32, fp32 };
+
 // The bonus of random network distillation (rnd.h).
 struct RndOptions {
   float scale = 1;  // of the bonus

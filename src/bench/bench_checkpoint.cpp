@@ -118,7 +118,7 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
   add_rows(replay, sizes, replay.capacity());
 
   // rows that come while training goes on for one interval, an update for each
-  const double interval = 60 * config.checkpoint.number("minutes");
+  const double interval = 60 * config.checkpoint.minutes;
   const double update = seconds_of_update(run.agent(), team);
   const auto rows = static_cast<std::int64_t>(interval / update);
 

@@ -18,7 +18,7 @@ struct Subject {
     const AgentOptions options = bench_options(request);
     std::vector<AgentOptions> all(request.population, options);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].learner.seed = i;
-    population = request.gpu.make(all, precision_of(bench_config(request)));
+    population = request.gpu.make(all, bench_config(request).train.precision);
     // what they have learnt does not change what an update costs
     const auto agent = filled_agent(options, 0);
     for (int i = 0; i < request.population; ++i) population->upload(i, *agent);
@@ -60,7 +60,7 @@ std::vector<BenchRow> bench_update_on_gpu(const BenchRequest& request) {
   const double products = 1e9 * gflop * request.population / most.flops;
   const double bytes = population.bytes_per_update() / most.bytes;
   return {bench_row("update", request, per_second, seconds,
-                    {{"precision", bench_config(request).train.text("precision")},
+                    {{"precision", name(bench_config(request).train.precision)},
                      {"gflop_per_update", gflop},
                      {"gflops", gflops},
                      {"products_floor_ms", 1e3 * products},

@@ -24,7 +24,7 @@ std::unique_ptr<Env> make_environment(const Config& config) {
     throw Error("task " + task.name +
                 " has a map, but not observations and actions of two numbers each");
   }
-  env = std::make_unique<TimeLimit>(std::move(env), config.task_options.integer("horizon"));
+  env = std::make_unique<TimeLimit>(std::move(env), config.horizon);
   return std::make_unique<ScaledActions>(std::move(env));
 }
 
@@ -35,30 +35,28 @@ Box task_action_space(const Config& config) {
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed) {
   AgentOptions options;
   options.algorithm = find_algorithm(config.algorithm);
-  options.replay = static_cast<std::int64_t>(config.train.number("replay"));
+  options.replay = config.train.replay;
 
   LearnerOptions& learner = options.learner;
   learner.observation_size = env.observation_size();
   learner.action_size = env.action_space().size();
-  learner.hidden.clear();
-  for (const double width : config.network.list("hidden"))
-    learner.hidden.push_back(static_cast<int>(width));
-  learner.head = config.critic.text("head") == "iqn" ? CriticHead::iqn : CriticHead::qr;
-  learner.quantiles = config.critic.integer("quantiles");
+  learner.hidden = config.network.hidden;
+  learner.head = config.critic.head;
+  learner.quantiles = config.critic.quantiles;
   learner.distributional = options.algorithm.distributional;
   learner.policy = options.algorithm.policy;
-  learner.td3.smoothing = static_cast<float>(config.td3.number("smoothing"));
-  learner.td3.clip = static_cast<float>(config.td3.number("clip"));
-  learner.td3.delay = config.td3.integer("delay");
-  learner.td3.penalty = static_cast<float>(config.td3.number("penalty"));
-  options.action_noise = {config.td3.number("noise"), config.td3.number("correlation")};
+  learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
+  learner.td3.clip = static_cast<float>(config.td3.clip);
+  learner.td3.delay = config.td3.delay;
+  learner.td3.penalty = static_cast<float>(config.td3.penalty);
+  options.action_noise = {config.td3.noise, config.td3.correlation};
   if (options.algorithm.rnd)
-    learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.number("scale"))};
-  learner.batch = config.train.integer("batch");
-  learner.discount = static_cast<float>(config.train.number("discount"));
-  learner.polyak = static_cast<float>(config.train.number("polyak"));
-  learner.temperature = static_cast<float>(config.train.number("temperature"));
-  learner.adam.learning_rate = static_cast<float>(config.train.number("learning_rate"));
+    learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.scale)};
+  learner.batch = config.train.batch;
+  learner.discount = static_cast<float>(config.train.discount);
+  learner.polyak = static_cast<float>(config.train.polyak);
+  learner.temperature = static_cast<float>(config.train.temperature);
+  learner.adam.learning_rate = static_cast<float>(config.train.learning_rate);
   learner.seed = seed;
 
   ExploreOptions& explore = options.explore;
@@ -70,8 +68,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   explore.oac_beta = config.explore.number("oac_beta");
   explore.oac_delta = config.explore.number("oac_delta");
 
-  options.ids.bins = config.ids.integer("bins");
-  options.ids.lambda = config.ids.number("lambda");
+  options.ids.bins = config.ids.bins;
+  options.ids.lambda = config.ids.lambda;
   return options;
 }
 

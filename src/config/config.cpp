@@ -24,19 +24,6 @@ namespace {
 constexpr std::size_t kLargestFile = 4 << 20;
 constexpr int kMostOutputs = 1 << 20;  // of a network: what a policy file may hold
 
-struct Member {
-  const char* table;
-  OptionValues Config::*values;
-};
-constexpr Member kMembers[] = {
-    {"task", &Config::task_options}, {"noise", &Config::noise},
-    {"network", &Config::network},   {"critic", &Config::critic},
-    {"explore", &Config::explore},   {"td3", &Config::td3},
-    {"rnd", &Config::rnd},           {"ids", &Config::ids},
-    {"train", &Config::train},       {"checkpoint", &Config::checkpoint},
-    {"record", &Config::record},
-};
-
 // The value of run.<name>: the last setting that gives it.
 const Setting* last(const std::vector<Setting>& settings, const std::string& key) {
   const auto found = std::find_if(settings.rbegin(), settings.rend(),
@@ -85,10 +72,11 @@ std::vector<Setting> presets(const Task& task, const std::string& task_id,
 }
 
 // Ten epochs, or all where there are fewer, the last among them.
-std::vector<double> evenly_spaced(double epochs) {
-  const double count = std::min(epochs, 10.0);
-  std::vector<double> out;
-  for (double i = 1; i <= count; ++i) out.push_back(std::floor(i * epochs / count) - 1);
+std::vector<int> evenly_spaced(int epochs) {
+  const int count = std::min(epochs, 10);
+  std::vector<int> out;
+  for (int i = 1; i <= count; ++i)
+    out.push_back(static_cast<int>(std::int64_t{i} * epochs / count) - 1);
   return out;
 }
 
@@ -98,49 +86,40 @@ class Resolver {
   Resolver(const Task& task, const Algorithm& algorithm)
       : task_(task), algorithm_(algorithm), tables_(config_tables(task)) {
     for (const ConfigTable& table : tables_) {
-      OptionValues* values = values_of(table.name);
-      if (values == nullptr) continue;
-      for (const ConfigKey& key : table.keys)
-        values->set(key.option.name, key.option.default_value);
+      for (const ConfigKey& key : table.keys) key.set(config_, key.option.default_value);
     }
   }
 
   void apply(const Setting& setting) {
-    check_setting(setting, tables_);
-    const auto dot = setting.key.find('.');
-    const std::string table = setting.key.substr(0, dot);
-    if (setting.key == "run.seed")
-      config_.seed = static_cast<std::uint64_t>(std::get<double>(setting.value));
-    if (OptionValues* values = values_of(table))
-      values->set(setting.key.substr(dot + 1), setting.value);
+    check_setting(setting, tables_).set(config_, setting.value);
     given_[setting.key] = setting.where;
   }
 
   // The protocol's defaults for everything that nobody asked for (docs/config.md).
   void derive() {
-    const double horizon = config_.task_options.number("horizon");
+    TrainConfig& train = config_.train;
+    const int horizon = config_.horizon;
     const bool tied = task_.steps_per_epoch == 0 || task_.steps_per_epoch == task_.horizon;
-    set_train_default("steps_per_epoch", tied ? horizon : task_.steps_per_epoch);
+    if (!given("train.steps_per_epoch"))
+      train.steps_per_epoch = tied ? horizon : task_.steps_per_epoch;
 
-    const double n = train("steps_per_epoch");
-    set_train_default("warmup_steps", std::max(10 * n, train("batch")));
-    set_train_default("eval_steps", std::max((n <= 100 ? 10 : 5) * n, horizon));
-    set_train_default("replay", n <= 500 ? 1e5 : 1e6);
+    const int n = train.steps_per_epoch;
+    if (!given("train.warmup_steps")) train.warmup_steps = std::max(10 * n, train.batch);
+    if (!given("train.eval_steps")) train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
+    if (!given("train.replay")) train.replay = n <= 500 ? 100'000 : 1'000'000;
 
-    if (algorithm_.policy == PolicyKind::greedy && !given_.contains("ids.bins")) {
-      config_.ids.set("bins", double(ActionGrid::standard_bins(
-                                  action_dimensions(), config_.ids.integer("max_actions"))));
+    if (algorithm_.policy == PolicyKind::greedy && !given("ids.bins")) {
+      config_.ids.bins = ActionGrid::standard_bins(action_dimensions(), config_.ids.max_actions);
     }
 
     if (!task_.map) return;
-    if (!given_.contains("record.visits")) config_.record.set("visits", true);
-    if (!given_.contains("record.networks"))
-      config_.record.set("networks", evenly_spaced(train("epochs")));
+    if (!given("record.visits")) config_.record.visits = true;
+    if (!given("record.networks")) config_.record.networks = evenly_spaced(train.epochs);
   }
 
   // Keys that are each in range and still cannot be trained with.
   void check_together() const {
-    const double quantiles = config_.critic.number("quantiles");
+    const int quantiles = config_.critic.quantiles;
     if (algorithm_.distributional && quantiles < 2) {
       conflict("critic.quantiles", quantiles, fmt::format("{} needs at least 2", algorithm_.name));
     }
@@ -148,8 +127,8 @@ class Resolver {
       conflict("critic.quantiles", quantiles,
                fmt::format("{} has no quantile critics; must be 1", algorithm_.name));
     }
-    const auto layers = config_.network.list("hidden").size();
-    if (config_.critic.text("head") == "iqn") {
+    const auto layers = config_.network.hidden.size();
+    if (config_.critic.head == CriticHead::iqn) {
       if (!algorithm_.distributional) {
         refuse_setting(where("critic.head"),
                        fmt::format("critic.head = \"iqn\", but {} has one value per critic and no "
@@ -176,25 +155,25 @@ class Resolver {
 
     if (algorithm_.policy == PolicyKind::greedy) check_grid();
 
-    const double horizon = config_.task_options.number("horizon");
-    if (train("eval_steps") < horizon) {
-      conflict("train.eval_steps", train("eval_steps"),
-               fmt::format("must be at least task.horizon = {}, for one whole episode", horizon));
+    const TrainConfig& train = config_.train;
+    if (train.eval_steps < config_.horizon) {
+      conflict("train.eval_steps", train.eval_steps,
+               fmt::format("must be at least task.horizon = {}, for one whole episode",
+                           config_.horizon));
     }
-    if (train("replay") < train("batch")) {
-      conflict("train.replay", train("replay"),
-               fmt::format("must be at least train.batch = {}", train("batch")));
+    if (train.replay < train.batch) {
+      conflict("train.replay", train.replay,
+               fmt::format("must be at least train.batch = {}", train.batch));
     }
-    if (const double first = train("warmup_steps") + train("steps_per_epoch");
-        first < train("batch")) {
-      conflict("train.batch", train("batch"),
+    if (const int first = train.warmup_steps + train.steps_per_epoch; first < train.batch) {
+      conflict("train.batch", train.batch,
                fmt::format("must be at most train.warmup_steps + train.steps_per_epoch = {}, what "
                            "the first update "
                            "can choose from",
                            first));
     }
 
-    if (config_.record.flag("visits") && !task_.map) {
+    if (config_.record.visits && !task_.map) {
       refuse_setting(
           where("record.visits"),
           fmt::format("record.visits = true: the observations of {} are not positions on a map",
@@ -205,12 +184,13 @@ class Resolver {
   // What would be refused while it runs, or not have the effect that was asked for. A run that is
   // there is not judged again.
   void check_new_run() const {
-    for (const double epoch : config_.record.list("networks")) {
-      if (epoch < train("epochs")) continue;
+    const int epochs = config_.train.epochs;
+    for (const int epoch : config_.record.networks) {
+      if (epoch < epochs) continue;
       refuse_setting(
           where("record.networks"),
           fmt::format("record.networks has {}; must be epochs from 0 to {} (train.epochs = {})",
-                      epoch, train("epochs") - 1, train("epochs")));
+                      epoch, epochs - 1, epochs));
     }
 
     try {
@@ -223,25 +203,14 @@ class Resolver {
   Config take() { return std::move(config_); }
 
  private:
-  OptionValues* values_of(const std::string& table) {
-    for (const Member& member : kMembers) {
-      if (member.table == table) return &(config_.*member.values);
-    }
-    return nullptr;  // "run", which is not a set of options
-  }
-
-  double train(const std::string& name) const { return config_.train.number(name); }
-
-  void set_train_default(const std::string& name, double value) {
-    if (!given_.contains("train." + name)) config_.train.set(name, value);
-  }
+  bool given(const std::string& key) const { return given_.contains(key); }
 
   int action_dimensions() const { return task_.make(config_.task_options)->action_space().size(); }
 
   // Networks with an output for each quantile of each action: not too many actions.
   void check_grid() const {
-    const int dimensions = action_dimensions(), bins = config_.ids.integer("bins");
-    const int most = config_.ids.integer("max_actions");
+    const int dimensions = action_dimensions(), bins = config_.ids.bins;
+    const int most = config_.ids.max_actions;
     const int actions = ActionGrid::count(dimensions, bins);
     if (actions > most) {
       const int fitting = ActionGrid::fitting_bins(dimensions, most);
@@ -255,8 +224,8 @@ class Resolver {
                                                  ActionGrid::count(dimensions, fitting))
                                    : "not even 2 bins would fit"));
     }
-    const double quantiles = config_.critic.number("quantiles");
-    if (actions * quantiles > kMostOutputs) {
+    const int quantiles = config_.critic.quantiles;
+    if (std::int64_t{actions} * quantiles > kMostOutputs) {
       conflict("critic.quantiles", quantiles,
                fmt::format("with {} actions must be at most {}", actions, kMostOutputs / actions));
     }
@@ -267,7 +236,7 @@ class Resolver {
     return found == given_.end() ? "" : found->second;
   }
 
-  [[noreturn]] void conflict(const std::string& key, double value, const std::string& why) const {
+  [[noreturn]] void conflict(const std::string& key, int value, const std::string& why) const {
     refuse_setting(where(key), fmt::format("{} = {}: {}", key, value, why));
   }
 
@@ -280,22 +249,56 @@ class Resolver {
 
 }  // namespace
 
+namespace {
+
+using Values = std::map<std::string, OptionValue>;  // by name
+
+// All that a configuration holds, table by table.
+std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
+  std::vector<std::pair<std::string, Values>> all;
+  for (const ConfigTable& table : config_tables()) {
+    Values values;
+    for (const ConfigKey& key : table.keys) values[key.option.name] = key.get(config);
+    if (table.name == "task")
+      values.insert(config.task_options.all().begin(), config.task_options.all().end());
+    all.emplace_back(table.name, std::move(values));
+  }
+  return all;
+}
+
+}  // namespace
+
+const char* name(CriticHead head) {
+  switch (head) {
+    case CriticHead::qr:
+      return "qr";
+    case CriticHead::iqn:
+      return "iqn";
+  }
+  throw Error("a critic's head without a name");
+}
+
+const char* name(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return "tf32";
+    case Precision::fp32:
+      return "fp32";
+  }
+  throw Error("a precision without a name");
+}
+
 bool operator==(const Config& a, const Config& b) { return differences(a, b).empty(); }
 
 std::vector<std::string> differences(const Config& now, const Config& before) {
   // every key of either, as it would be written
   std::map<std::string, std::pair<std::string, std::string>> values;
-  const auto add = [&](const Config& config, std::string std::pair<std::string, std::string>::*at) {
-    values["run.task"].*at = to_string(config.task);
-    values["run.algorithm"].*at = to_string(config.algorithm);
-    values["run.seed"].*at = std::to_string(config.seed);
-    for (const Member& member : kMembers) {
-      for (const auto& [name, value] : (config.*member.values).all())
-        values[fmt::format("{}.{}", member.table, name)].*at = to_string(value);
-    }
-  };
-  add(now, &std::pair<std::string, std::string>::first);
-  add(before, &std::pair<std::string, std::string>::second);
+  for (const auto& [table, own] : values_of(now)) {
+    for (const auto& [name, value] : own) values[table + "." + name].first = to_string(value);
+  }
+  for (const auto& [table, own] : values_of(before)) {
+    for (const auto& [name, value] : own) values[table + "." + name].second = to_string(value);
+  }
 
   std::vector<std::string> found;
   for (const auto& [key, pair] : values) {
@@ -328,10 +331,7 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
   resolver.check_together();
   if (is_new) resolver.check_new_run();
 
-  Config config = resolver.take();
-  config.task = task_id;
-  config.algorithm = algorithm_name;
-  return config;
+  return resolver.take();
 }
 
 }  // namespace
@@ -347,10 +347,9 @@ std::string to_toml(const Config& config, const std::string& version, const std:
   std::string text = toml_comment("ovde " + version) + toml_comment(command);
   text += fmt::format("\n[run]\ntask = {}\nalgorithm = {}\nseed = {}\n", to_string(config.task),
                       to_string(config.algorithm), config.seed);
-  for (const Member& member : kMembers) {
-    const auto& values = (config.*member.values).all();
-    if (values.empty()) continue;
-    text += fmt::format("\n[{}]\n", member.table);
+  for (const auto& [table, values] : values_of(config)) {
+    if (table == "run") continue;  // in an order of its own
+    text += fmt::format("\n[{}]\n", table);
     for (const auto& [name, value] : values) text += toml_entry(name, value);
   }
   return text;

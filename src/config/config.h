@@ -1,6 +1,6 @@
 // The configuration of a run: every key resolved, from defaults, presets, a file and the command
-// line, and checked. What the keys are is declared in train/config_keys.h; how they are spelled in
-// a file is train/settings.h.
+// line, and checked. What the keys mean, their ranges and the members they fill are declared in
+// config_keys.cpp; how they are spelled in a file is io/settings.h.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,84 @@
 #include <vector>
 
 #include <ovde/option.h>
+#include "agent/learning.h"
+#include "env/noise.h"
 #include "io/settings.h"
 
 namespace ovde {
+
+struct NetworkConfig {
+  std::vector<int> hidden = {256, 256};
+};
+
+struct CriticConfig {
+  CriticHead head = CriticHead::qr;
+  int quantiles = 20;
+};
+
+struct Td3Config {
+  double noise = 0.1, correlation = 0;  // of exploration
+  double smoothing = 0.2, clip = 0.5;   // of the target policy's actions
+  int delay = 2;
+  double penalty = 0;
+};
+
+struct RndConfig {
+  double scale = 1;
+};
+
+struct IdsConfig {
+  int bins = 5;
+  int max_actions = 1000;
+  double lambda = 0.1;
+};
+
+struct TrainConfig {
+  int epochs = 1250;
+  int steps_per_epoch = 100;
+  int warmup_steps = 1000;
+  int eval_steps = 1000;
+  int batch = 256;
+  int replay = 100'000;
+  double discount = 0.99;
+  double learning_rate = 3e-4;
+  double polyak = 5e-3;
+  double temperature = 1;
+  Precision precision = Precision::tf32;
+};
+
+struct CheckpointConfig {
+  int epochs = 0;
+  double minutes = 5;
+};
+
+struct RecordConfig {
+  bool visits = false;
+  std::vector<int> networks;  // epochs
+};
 
 struct Config {
   std::string task;       // "GridChaos-v0:s"
   std::string algorithm;  // "ovde_g"
   std::uint64_t seed = 0;
 
-  OptionValues task_options;  // table "task": horizon and what the task declares
-  OptionValues noise;
-  OptionValues network;
-  OptionValues critic;
+  int horizon = 100;          // of table "task"
+  OptionValues task_options;  // the others of that table, which the task declares
+  NoiseOptions noise;
+  NetworkConfig network;
+  CriticConfig critic;
   OptionValues explore;
-  OptionValues td3;
-  OptionValues rnd;
-  OptionValues ids;
-  OptionValues train;
-  OptionValues checkpoint;
-  OptionValues record;
+  Td3Config td3;
+  RndConfig rnd;
+  IdsConfig ids;
+  TrainConfig train;
+  CheckpointConfig checkpoint;
+  RecordConfig record;
 };
+
+// As a configuration spells them.
+const char* name(CriticHead head);
+const char* name(Precision precision);
 
 bool operator==(const Config& a, const Config& b);
 

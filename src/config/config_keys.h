@@ -1,5 +1,5 @@
-// The keys of the configuration, declared once: validation, `ovde list config` and docs/config.md
-// all read them here.
+// The keys of the configuration, each declared once with the member it fills: validation, reading
+// and writing files, `ovde list config` and docs/config.md all go by them.
 #pragma once
 
 #include <string>
@@ -7,14 +7,12 @@
 
 #include <ovde/env.h>
 #include <ovde/option.h>
+#include "base/field.h"
+#include "config/config.h"
 
 namespace ovde {
 
-struct ConfigKey {
-  Option option;
-  std::string derived_default =
-      "";  // how the default follows from others, where it is not option.default_value
-};
+using ConfigKey = Field<Config>;
 
 struct ConfigTable {
   std::string name;
@@ -24,7 +22,7 @@ struct ConfigTable {
 
 // The tables that every run has, in the order in which they are written. Table "task" holds the
 // keys common to all tasks only.
-const std::vector<ConfigTable>& config_tables();
+std::vector<ConfigTable> config_tables();
 
 // The same with the task's own options in table "task".
 std::vector<ConfigTable> config_tables(const Task& task);

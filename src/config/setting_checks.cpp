@@ -53,10 +53,10 @@ void check_writable(const Setting& setting) {
                                             did_you_mean(setting.key, all), valid));
 }
 
-const Option& declared(const Setting& setting, const std::vector<ConfigTable>& tables) {
+const ConfigKey& declared(const Setting& setting, const std::vector<ConfigTable>& tables) {
   for (const ConfigTable& table : tables) {
     for (const ConfigKey& key : table.keys) {
-      if (table.name + "." + key.option.name == setting.key) return key.option;
+      if (table.name + "." + key.option.name == setting.key) return key;
     }
   }
   refuse_unknown(setting, tables);
@@ -70,8 +70,9 @@ void refuse_setting(const std::string& where, const std::string& message) {
 
 void check_form(const Setting& setting) {
   if (!setting.is_table && setting.key.find('.') != std::string::npos) return;
+  const std::vector<ConfigTable> tables = config_tables();
   std::vector<std::string> table_names;
-  for (const ConfigTable& table : config_tables()) table_names.push_back(table.name);
+  for (const ConfigTable& table : tables) table_names.push_back(table.name);
   const std::string valid = fmt::format("tables are {}", fmt::join(table_names, ", "));
 
   const std::string& name = setting.key;
@@ -80,7 +81,7 @@ void check_form(const Setting& setting) {
     refuse_setting(setting.where, fmt::format("unknown table '{}'{}; {}", name,
                                               did_you_mean(name, table_names), valid));
   }
-  for (const ConfigTable& table : config_tables()) {
+  for (const ConfigTable& table : tables) {
     for (const ConfigKey& key : table.keys) {
       if (key.option.name != name) continue;
       refuse_setting(
@@ -91,14 +92,15 @@ void check_form(const Setting& setting) {
   }
 }
 
-void check_setting(const Setting& setting, const std::vector<ConfigTable>& tables) {
-  const Option& option = declared(setting, tables);
+const ConfigKey& check_setting(const Setting& setting, const std::vector<ConfigTable>& tables) {
+  const ConfigKey& key = declared(setting, tables);
   try {
-    check_option(option, setting.value, setting.key.substr(0, setting.key.find('.')));
+    check_option(key.option, setting.value, setting.key.substr(0, setting.key.find('.')));
   } catch (const InputError& error) {
     refuse_setting(setting.where, error.what());
   }
   check_writable(setting);
+  return key;
 }
 
 }  // namespace ovde

@@ -16,7 +16,7 @@ namespace ovde {
 // Refuses what has no key to look up: a table without keys, or a key outside any table.
 void check_form(const Setting& setting);
 
-// Refuses what is no key of these tables, or no value of it.
-void check_setting(const Setting& setting, const std::vector<ConfigTable>& tables);
+// The setting's key among these tables. Refuses what is none, or no value of it.
+const ConfigKey& check_setting(const Setting& setting, const std::vector<ConfigTable>& tables);
 
 }  // namespace ovde

@@ -13,11 +13,6 @@
 
 namespace ovde {
 
-enum class Precision {
-  tf32,  // products of numbers rounded to 10 bits of mantissa, summed in fp32
-  fp32,
-};
-
 // Empty: this build has the GPU code and finds a GPU it can use. Otherwise why not.
 std::string why_no_gpu();
 std::string gpu_name();

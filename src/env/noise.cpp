@@ -9,91 +9,79 @@
 
 namespace ovde {
 
-std::vector<Option> noise_options() {
+std::vector<Field<NoiseOptions>> noise_options() {
+  using Noise = NoiseOptions;
   return {
-      {.name = "transition", .default_value = false, .help = "disturb the state after every step"},
-      {.name = "scales",
-       .default_value = std::vector<double>{0, 0.01, 0.02},
-       .help = "standard deviations of the disturbance; each step draws one of them",
-       .low = 0,
-       .high = 1e3},
-      {.name = "coordinate",
-       .default_value = std::string(),
-       .help =
-           "state coordinate by which the disturbance depends on the state; empty: it does not"},
-      {.name = "edges",
-       .default_value = std::vector<double>{0},
-       .help = "where, along that coordinate, one region ends and the next begins; ascending"},
-      {.name = "factors",
-       .default_value = std::vector<double>{1, 1},
-       .help = "what the disturbance is multiplied by in each region, one more than edges",
-       .low = 0,
-       .high = 1e3},
-      {.name = "action",
-       .default_value = 0.0,
-       .help = "standard deviation of noise on actions, in units of half the action's range",
-       .low = 0,
-       .high = 1e3},
-      {.name = "observation",
-       .default_value = 0.0,
-       .help = "standard deviation of noise on observations; the state itself is untouched",
-       .low = 0,
-       .high = 1e3},
-      {.name = "reward",
-       .default_value = 0.0,
-       .help = "standard deviation of noise on rewards",
-       .low = 0,
-       .high = 1e6},
+      field(&Noise::transition,
+            {.name = "transition", .help = "disturb the state after every step"}),
+      field(&Noise::scales,
+            number("scales", "standard deviations of the disturbance; each step draws one of them",
+                   0, 1e3)),
+      field(&Noise::coordinate,
+            {.name = "coordinate",
+             .help = "state coordinate by which the disturbance depends on the state; empty: it "
+                     "does not"}),
+      field(&Noise::edges,
+            {.name = "edges",
+             .help = "where, along that coordinate, one region ends and the next begins; "
+                     "ascending"}),
+      field(&Noise::factors,
+            number("factors",
+                   "what the disturbance is multiplied by in each region, one more than edges", 0,
+                   1e3)),
+      field(&Noise::action,
+            number("action",
+                   "standard deviation of noise on actions, in units of half the action's range", 0,
+                   1e3)),
+      field(&Noise::observation,
+            number("observation",
+                   "standard deviation of noise on observations; the state itself is untouched", 0,
+                   1e3)),
+      field(&Noise::reward, number("reward", "standard deviation of noise on rewards", 0, 1e6)),
   };
 }
 
 namespace {
 
-void check_regions(const Env& env, const OptionValues& options) {
-  const auto refuse = [&](const std::string& name, const std::string& why) {
-    throw OptionError("noise." + name, options.all().at(name), why);
-  };
-  const std::string& coordinate = options.text("coordinate");
-  if (coordinate.empty()) return;
-  if (!env.coordinate(coordinate)) {
+void check_regions(const Env& env, const NoiseOptions& options) {
+  if (options.coordinate.empty()) return;
+  if (!env.coordinate(options.coordinate)) {
     const auto valid = env.coordinates();
-    refuse("coordinate", valid.empty() ? "this task has no state coordinates; must be \"\""
-                                       : fmt::format("must be a state coordinate of the task: {}",
-                                                     fmt::join(valid, ", ")));
+    throw OptionError("noise.coordinate", options.coordinate,
+                      valid.empty() ? "this task has no state coordinates; must be \"\""
+                                    : fmt::format("must be a state coordinate of the task: {}",
+                                                  fmt::join(valid, ", ")));
   }
-  const auto& edges = options.list("edges");
-  if (!std::ranges::is_sorted(edges)) refuse("edges", "must be in ascending order");
-  if (options.list("factors").size() != edges.size() + 1) {
-    refuse("factors", fmt::format("must be a list of {} numbers, one more than noise.edges = {}",
+  const auto& edges = options.edges;
+  if (!std::ranges::is_sorted(edges))
+    throw OptionError("noise.edges", edges, "must be in ascending order");
+  if (options.factors.size() != edges.size() + 1) {
+    throw OptionError("noise.factors", options.factors,
+                      fmt::format("must be a list of {} numbers, one more than noise.edges = {}",
                                   edges.size() + 1, to_string(edges)));
   }
 }
 
 }  // namespace
 
-std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const OptionValues& options) {
+std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& options) {
   check_regions(*inner, options);
-  const bool off = !options.flag("transition") && options.number("action") == 0 &&
-                   options.number("observation") == 0 && options.number("reward") == 0;
+  const bool off =
+      !options.transition && options.action == 0 && options.observation == 0 && options.reward == 0;
   if (off) return inner;
   return std::make_unique<Noise>(std::move(inner), options);
 }
 
-double NoiseRegions::factor(const Env& env) const {
-  if (coordinate.empty()) return 1;
-  const auto region = std::ranges::upper_bound(edges, *env.coordinate(coordinate)) - edges.begin();
-  return factors[region];
-}
-
-Noise::Noise(std::unique_ptr<Env> inner, const OptionValues& options)
+Noise::Noise(std::unique_ptr<Env> inner, NoiseOptions options)
     : EnvWrapper(std::move(inner)),
-      transition_(options.flag("transition")),
-      scales_(options.list("scales")),
-      regions_{options.text("coordinate"), options.list("edges"), options.list("factors")},
-      action_deviation_(options.number("action")),
-      observation_deviation_(options.number("observation")),
-      reward_deviation_(options.number("reward")),
+      options_(std::move(options)),
       action_(action_space().low.size()) {}
+
+double Noise::region_factor() const {
+  if (options_.coordinate.empty()) return 1;
+  const double where = *coordinate(options_.coordinate);
+  return options_.factors[std::ranges::upper_bound(options_.edges, where) - options_.edges.begin()];
+}
 
 void Noise::seed_streams(std::uint64_t seed) {
   seed_ = seed;
@@ -117,30 +105,31 @@ bool Noise::set_state(std::span<const double> position, std::span<const double> 
 }
 
 void Noise::add_observation_noise(std::span<double> out) {
-  if (observation_deviation_ == 0) return;
-  for (double& x : out) x += observation_deviation_ * random_[observation].normal();
+  if (options_.observation == 0) return;
+  for (double& x : out) x += options_.observation * random_[observation].normal();
 }
 
 Step Noise::step(std::span<const double> in, std::span<double> out) {
   // actions: the task clips what leaves its box
   std::ranges::copy(in, action_.begin());
-  if (action_deviation_ > 0) {
+  if (options_.action > 0) {
     const Box& box = inner().action_space();
     for (std::size_t i = 0; i < action_.size(); ++i) {
       const double half_range = (box.high[i] - box.low[i]) / 2;
-      const double noisy = action_[i] + action_deviation_ * half_range * random_[action].normal();
+      const double noisy = action_[i] + options_.action * half_range * random_[action].normal();
       action_[i] = std::clamp(noisy, box.low[i], box.high[i]);
     }
   }
 
   // the region before the move decides, as in GridChaos
-  const double factor = transition_ ? regions_.factor(inner()) : 0;
+  const double factor = options_.transition ? region_factor() : 0;
   Step result = inner().step(action_, out);
 
   // the state: reward and end are those of the move itself, the disturbance counts from the next
   // step on
-  if (transition_) {
-    const double drawn = scales_[random_[scale].below(static_cast<std::uint32_t>(scales_.size()))];
+  if (options_.transition) {
+    const auto& scales = options_.scales;
+    const double drawn = scales[random_[scale].below(static_cast<std::uint32_t>(scales.size()))];
     if (!inner().disturb(factor * drawn, random_[transition], out)) {
       throw InputError("noise.transition: this task has no state that could be disturbed");
     }
@@ -148,7 +137,7 @@ Step Noise::step(std::span<const double> in, std::span<double> out) {
 
   // what the agent is told
   add_observation_noise(out);
-  if (reward_deviation_ > 0) result.reward += reward_deviation_ * random_[reward].normal();
+  if (options_.reward > 0) result.reward += options_.reward * random_[reward].normal();
   return result;
 }
 

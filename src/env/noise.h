@@ -6,30 +6,33 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ovde/env.h>
+#include "base/field.h"
 
 namespace ovde {
 
-std::vector<Option> noise_options();
+struct NoiseOptions {
+  bool transition = false;                       // into the state
+  std::vector<double> scales = {0, 0.01, 0.02};  // standard deviations, of which a step draws one
+  // They are multiplied by a factor that depends on where one coordinate of the state is:
+  // factors[i] between edges[i - 1] and edges[i], the last one above all edges.
+  std::string coordinate = {};  // empty: the same noise everywhere
+  std::vector<double> edges = {0}, factors = {1, 1};
+  double action = 0, observation = 0, reward = 0;  // standard deviations
+};
+
+std::vector<Field<NoiseOptions>> noise_options();
 
 // `inner` with the noise that the options ask for, or `inner` itself when they ask for none.
 // OptionError if they do not fit together or do not fit the task, whether they are in use or not.
-std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const OptionValues& options);
-
-// Multiplies the scale of the transition noise by a factor that depends on where one coordinate of
-// the state is: factors[i] between edges[i - 1] and edges[i], the last one above all edges.
-struct NoiseRegions {
-  std::string coordinate;  // empty: the same noise everywhere
-  std::vector<double> edges, factors;
-
-  double factor(const Env& env) const;
-};
+std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& options);
 
 class Noise final : public EnvWrapper {
  public:
-  Noise(std::unique_ptr<Env> inner, const OptionValues& options);
+  Noise(std::unique_ptr<Env> inner, NoiseOptions options);
 
   void reset(std::uint64_t seed, std::span<double> observation) override;
   Step step(std::span<const double> action, std::span<double> observation) override;
@@ -41,12 +44,9 @@ class Noise final : public EnvWrapper {
  private:
   void seed_streams(std::uint64_t seed);
   void add_observation_noise(std::span<double> observation);
+  double region_factor() const;
 
-  bool transition_;
-  std::vector<double> scales_;
-  NoiseRegions regions_;
-  double action_deviation_, observation_deviation_, reward_deviation_;
-
+  NoiseOptions options_;
   std::vector<double> action_;
   std::uint64_t seed_ = 0;
   // Substreams of Stream::disturbance. Their numbers decide the draws: append, never reorder.

@@ -189,8 +189,8 @@ std::string opening(const StoredPolicy& policy, const Config& config, const std:
       "//\n"
       "// observation: {} numbers, as the task gives them. action: {}, in the task's units:\n",
       config.task, find_task(config.task).summary, config.algorithm, config.seed,
-      config.train.integer("epochs"), policy.networks.size(), fmt::join(hidden, ", "), version(),
-      name, shape.inputs(), policy.actions());
+      config.train.epochs, policy.networks.size(), fmt::join(hidden, ", "), version(), name,
+      shape.inputs(), policy.actions());
   for (int d = 0; d < policy.actions(); ++d) {
     text += fmt::format("//   {:<3} from {} to {}\n", d, policy.low[d], policy.high[d]);
   }

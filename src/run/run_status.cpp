@@ -54,7 +54,7 @@ RunStatus status_of(const fs::path& folder) {
     const Config config = read_config(folder);
     status.task = config.task;
     status.algorithm = config.algorithm;
-    status.epochs = config.train.integer("epochs");
+    status.epochs = config.train.epochs;
     const bool alive = is_alive(folder);  // asked first: what is read later is not older
     read_rows(status);
 

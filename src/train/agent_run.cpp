@@ -52,9 +52,9 @@ std::unique_ptr<AgentRun> AgentRun::start(const Config& config, const fs::path& 
   ensure_new_run_folder(folder);
   write_config(folder, config, command);
   member->open_files();
-  member->log(LogLevel::info, fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs",
-                                          version(), config.algorithm, config.task, config.seed,
-                                          config.train.integer("epochs")));
+  member->log(LogLevel::info,
+              fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
+                          config.algorithm, config.task, config.seed, config.train.epochs));
   return member;
 }
 
@@ -116,7 +116,7 @@ void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnin
   for (int i = 0; i < epochs_done(); ++i) rows_.push_back(get_row(in));
   if (!in.empty()) throw Error("has more rows than epochs");
   saved_epochs_ = epochs_done();
-  if (config_.record.flag("visits")) {
+  if (config_.record.visits) {
     const auto saved = sections.find(kVisits);
     visits_ = VisitFile::resume(
         folder_, saved == sections.end() ? std::nullopt : std::optional(saved->second),
@@ -133,7 +133,7 @@ void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnin
 void AgentRun::open_files() {
   progress_.emplace(folder_, rows_);
   events_.emplace(folder_, start_time_, rows_);
-  if (config_.record.flag("visits") && !visits_) visits_.emplace(folder_);
+  if (config_.record.visits && !visits_) visits_.emplace(folder_);
 }
 
 double AgentRun::elapsed() const {
@@ -151,8 +151,8 @@ std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& sto
 void AgentRun::begin_epoch() {
   if (!epoch_began_) epoch_began_ = elapsed();
   const Replay& replay = run_->agent().replay();
-  const std::int64_t most_steps = config_.train.integer("steps_per_epoch") +
-                                  (epochs_done() == 0 ? config_.train.integer("warmup_steps") : 0);
+  const std::int64_t most_steps =
+      config_.train.steps_per_epoch + (epochs_done() == 0 ? config_.train.warmup_steps : 0);
   store_.before_overwriting(replay.added() + most_steps - 1 - replay.capacity());
   unsaved_ = true;
 }
@@ -163,8 +163,7 @@ void AgentRun::record_visits() {
 
 EpochRow AgentRun::end_epoch(EpochRow row) {
   record_visits();
-  if (std::ranges::find(config_.record.list("networks"), row.epoch) !=
-      config_.record.list("networks").end()) {
+  if (std::ranges::find(config_.record.networks, row.epoch) != config_.record.networks.end()) {
     fetch();
     write_networks(folder_, row.epoch, run_->agent(), config_);
   }
@@ -182,8 +181,8 @@ EpochRow AgentRun::end_epoch(EpochRow row) {
 }
 
 bool AgentRun::checkpoint_due() const {
-  const int epochs = config_.checkpoint.integer("epochs");
-  const double minutes = config_.checkpoint.number("minutes");
+  const int epochs = config_.checkpoint.epochs;
+  const double minutes = config_.checkpoint.minutes;
   const std::chrono::duration<double, std::ratio<60>> since = Clock::now() - saved_at_;
   return (epochs > 0 && epochs_done() - saved_epochs_ >= epochs) ||
          (minutes > 0 && since.count() >= minutes);

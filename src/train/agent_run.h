@@ -37,7 +37,7 @@ class AgentRun {
 
   const Config& config() const { return config_; }
   int epochs_done() const { return run_->epochs_done(); }
-  bool done() const { return epochs_done() >= config_.train.integer("epochs"); }
+  bool done() const { return epochs_done() >= config_.train.epochs; }
 
   // Advances by one epoch and writes its row, and a checkpoint when one is due. nullopt: `stop`
   // became true before the epoch's end.

@@ -39,7 +39,7 @@ EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)
     : config_(config),
       seed_(seed),
       has_goal_(find_task(config.task).has_goal),
-      records_visits_(config.record.flag("visits")),
+      records_visits_(config.record.visits),
       env_(make_environment(config)),
       evaluation_env_(make_environment(config)),
       agent_(make_agent(agent_options(config, *env_, seed))),
@@ -90,7 +90,7 @@ void EpochLoop::begin(Phase phase) {
 }
 
 std::int64_t EpochLoop::steps_of(Phase phase) const {
-  return config_.train.integer(phase == Phase::warm_up ? "warmup_steps" : "steps_per_epoch");
+  return phase == Phase::warm_up ? config_.train.warmup_steps : config_.train.steps_per_epoch;
 }
 
 void EpochLoop::start_episode() {
@@ -184,7 +184,7 @@ void EpochLoop::begin_evaluation() {
   evaluation_.emplace(
       *evaluation_env_, act,
       Random(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_)),
-      config_.train.integer("eval_steps"), std::numeric_limits<int>::max());
+      config_.train.eval_steps, std::numeric_limits<int>::max());
 }
 
 bool EpochLoop::advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop) {

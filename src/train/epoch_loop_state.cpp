@@ -97,7 +97,7 @@ void EpochLoop::restore_position(ByteReader& in) {
   check(in.get<std::uint64_t>() == seed_, "its seed");
   epochs_done_ = in.get<int>();
   env_steps_ = in.get<std::int64_t>();
-  check(epochs_done_ >= 0 && epochs_done_ <= config_.train.integer("epochs"), "its epoch");
+  check(epochs_done_ >= 0 && epochs_done_ <= config_.train.epochs, "its epoch");
   check(env_steps_ >= 0, "its steps");
   episode_seeds_.seek(in.get<std::uint64_t>());
   agent_->behaviour_noise().seek(in.get<std::uint64_t>());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -133,15 +134,12 @@ GpuDevice device_of(const std::string& name, const std::string& asked_by) {
   return {check_gpu_population, make_gpu_population};
 }
 
-Precision precision_of(const Config& config) {
-  return config.train.text("precision") == "fp32" ? Precision::fp32 : Precision::tf32;
-}
-
 bool in_step(const Config& a, const Config& b) {
-  for (const char* key : {"epochs", "steps_per_epoch", "warmup_steps", "eval_steps", "batch"}) {
-    if (a.train.integer(key) != b.train.integer(key)) return false;
-  }
-  return precision_of(a) == precision_of(b);
+  const auto together = [](const TrainConfig& train) {
+    return std::tuple(train.epochs, train.steps_per_epoch, train.warmup_steps, train.eval_steps,
+                      train.batch, train.precision);
+  };
+  return together(a.train) == together(b.train);
 }
 
 std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,

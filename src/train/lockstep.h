@@ -31,9 +31,6 @@ struct GpuDevice {
 // there is no such device here.
 GpuDevice device_of(const std::string& name, const std::string& asked_by);
 
-// As train.precision says.
-Precision precision_of(const Config& config);
-
 // Whether runs so configured can be trained together: epochs of the same length, batches of the
 // same size. Tasks, algorithms and networks may differ.
 bool in_step(const Config& a, const Config& b);

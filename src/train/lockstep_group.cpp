@@ -39,7 +39,7 @@ LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Tea
       team_(team),
       // a few pieces for each thread: enough to even out, few enough to hand out quickly
       pieces_(std::min(size(), 4 * team.threads())),
-      stretch_(std::max(100, setting("eval_steps") / 32)),
+      stretch_(std::max(100, protocol().eval_steps / 32)),
       rows_(slots_.size()),
       evaluation_failures_(slots_.size()),
       epoch_(slots_.front()->member->epochs_done()),
@@ -51,7 +51,7 @@ LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Tea
     options.push_back(agent.options());
   }
   on_gpu([&] {
-    population_ = gpu.make(options, precision_of(slots_.front()->member->config()));
+    population_ = gpu.make(options, protocol().precision);
     for (int i = 0; i < size(); ++i) population_->upload(i, *agents_[i]);
   });
   for (int i = 0; i < size(); ++i) slots_[i]->member->learns_elsewhere([this, i] { fetch(i); });
@@ -116,7 +116,7 @@ void LockstepGroup::begin_collecting(bool warm_up) {
   warming_up_ = warm_up;
   doing_ = warm_up ? "acting in the warm-up" : "acting";
   step_ = 0;
-  steps_ = setting(warm_up ? "warmup_steps" : "steps_per_epoch");
+  steps_ = warm_up ? protocol().warmup_steps : protocol().steps_per_epoch;
   std::ranges::fill(population_->acting().plain, warm_up);
   for (int i = 0; i < size(); ++i) {
     guarded(*slots_[i], [&] {
@@ -148,7 +148,7 @@ void LockstepGroup::learn() {
   doing_ = "the updates";
   on_gpu([&] {
     for (int i = 0; i < size(); ++i) population_->add_rows(i, agents_[i]->replay());
-    population_->update(setting("steps_per_epoch"));
+    population_->update(protocol().steps_per_epoch);
   });
   collecting_ = false;
 }

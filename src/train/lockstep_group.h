@@ -73,8 +73,8 @@ class LockstepGroup {
 
   EpochLoop& run(int i) const { return slots_[i]->member->run(); }
   int size() const { return static_cast<int>(slots_.size()); }
-  // One that all share.
-  int setting(const char* key) const { return slots_.front()->member->config().train.integer(key); }
+  // What all share.
+  const TrainConfig& protocol() const { return slots_.front()->member->config().train; }
   void fetch(int i);
 
   // work(i) for the agents of one of the pieces that they are divided in.

@@ -95,8 +95,8 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
       start_{.task = plan.config.task,
              .algorithm = plan.config.algorithm,
              .seeds = plan.seeds,
-             .epochs = plan.config.train.integer("epochs"),
-             .updates_per_epoch = plan.config.train.integer("steps_per_epoch"),
+             .epochs = plan.config.train.epochs,
+             .updates_per_epoch = plan.config.train.steps_per_epoch,
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {

@@ -13,7 +13,7 @@ namespace {
 
 std::int64_t epochs_left(const Place& place) {
   if (!place.member) return 0;
-  return place.member->config().train.integer("epochs") - place.member->epochs_done();
+  return place.member->config().train.epochs - place.member->epochs_done();
 }
 
 // Takes agents, the one that is furthest behind first, and advances them until none is left. Agents
@@ -75,7 +75,7 @@ bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) 
   // what does not fit is said before anything is written
   if (workers.gpu) {
     if (const auto agents = agents_left(plan); !agents.empty())
-      workers.gpu.check(agents, precision_of(plan.config));
+      workers.gpu.check(agents, plan.config.train.precision);
   }
   PopulationRun run(plan, progress);
   if (workers.gpu) {

@@ -108,7 +108,7 @@ TEST(Config, AResolvedFileGivesTheSameConfigAgain) {
       "explore.gradient=full", "train.learning_rate=0.0001234567890123", "network.hidden=[17]"};
   for (const char* algorithm : {"sac", "ovde_q"}) {
     Config config = resolve(assignments, algorithm, "GridChaos-v0:g");
-    config.noise.set("coordinate", std::string("\\quote\"d"));  // which no task has
+    config.noise.coordinate = "\\quote\"d";  // which no task has
     const std::string text = to_toml(config, "0.0.0", "ovde train 'with\nodd \xff bytes'");
     EXPECT_TRUE(config == restore_config(parse_toml(text, "config.toml"))) << text;
   }
@@ -145,10 +145,10 @@ TEST(Config, ALongListAndALongCommandCanBeReadBack) {
 
 // Files of runs do not change: what was written in one line, and could be read back, still is.
 TEST(Config, OnlyAListThatDoesNotFitInALineIsWrittenOverSeveral) {
-  std::vector<double> list(1000, 10);
+  std::vector<int> list(1000, 10);
   const auto text_with = [&] {
     Config config = resolve_config(run_of("GridChaos-v0", "sac"));
-    config.record.set("networks", list);
+    config.record.networks = list;
     return to_toml(config, "0.0.0", "ovde train");
   };
   list.resize(3);

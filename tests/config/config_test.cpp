@@ -36,12 +36,12 @@ TEST(Config, DefaultsAreThoseOfThePaper) {
   EXPECT_EQ(config.explore.integer("samples"), 0);
   EXPECT_EQ(config.explore.number("oac_beta"), 4.66);
   EXPECT_EQ(config.explore.number("oac_delta"), 23.53);
-  EXPECT_EQ(config.critic.integer("quantiles"), 20);
-  EXPECT_EQ(config.network.list("hidden"), (std::vector<double>{256, 256}));
-  EXPECT_EQ(config.train.integer("batch"), 256);
-  EXPECT_EQ(config.train.number("discount"), 0.99);
-  EXPECT_EQ(config.train.number("learning_rate"), 3e-4);
-  EXPECT_EQ(config.train.number("polyak"), 5e-3);
+  EXPECT_EQ(config.critic.quantiles, 20);
+  EXPECT_EQ(config.network.hidden, (std::vector{256, 256}));
+  EXPECT_EQ(config.train.batch, 256);
+  EXPECT_EQ(config.train.discount, 0.99);
+  EXPECT_EQ(config.train.learning_rate, 3e-4);
+  EXPECT_EQ(config.train.polyak, 5e-3);
 }
 
 TEST(Config, ProtocolFollowsFromTheStepsOfAnEpoch) {
@@ -53,33 +53,33 @@ TEST(Config, ProtocolFollowsFromTheStepsOfAnEpoch) {
        {Row{100, 100000, 1000, 1000}, Row{250, 100000, 1250, 2500}, Row{500, 100000, 2500, 5000},
         Row{750, 1000000, 3750, 7500}, Row{1000, 1000000, 5000, 10000}}) {
     const Config config = resolve({"task.horizon=" + std::to_string(row.n)});
-    EXPECT_EQ(config.train.integer("steps_per_epoch"), row.n);
-    EXPECT_EQ(config.train.integer("replay"), row.replay);
-    EXPECT_EQ(config.train.integer("eval_steps"), row.eval_steps);
-    EXPECT_EQ(config.train.integer("warmup_steps"), row.warmup_steps);
+    EXPECT_EQ(config.train.steps_per_epoch, row.n);
+    EXPECT_EQ(config.train.replay, row.replay);
+    EXPECT_EQ(config.train.eval_steps, row.eval_steps);
+    EXPECT_EQ(config.train.warmup_steps, row.warmup_steps);
   }
 }
 
 TEST(Config, EpochFollowsTheHorizonOnlyWhereTheTaskTiesThem) {
   const std::string tied = task_with("Tied-v0", 200, 200), free = task_with("Free-v0", 50, 1000);
-  EXPECT_EQ(resolve({}, "sac", tied).train.integer("steps_per_epoch"), 200);
-  EXPECT_EQ(resolve({"task.horizon=70"}, "sac", tied).train.integer("steps_per_epoch"), 70);
-  EXPECT_EQ(resolve({}, "sac", free).train.integer("steps_per_epoch"), 1000);
-  EXPECT_EQ(resolve({"task.horizon=70"}, "sac", free).train.integer("steps_per_epoch"), 1000);
+  EXPECT_EQ(resolve({}, "sac", tied).train.steps_per_epoch, 200);
+  EXPECT_EQ(resolve({"task.horizon=70"}, "sac", tied).train.steps_per_epoch, 70);
+  EXPECT_EQ(resolve({}, "sac", free).train.steps_per_epoch, 1000);
+  EXPECT_EQ(resolve({"task.horizon=70"}, "sac", free).train.steps_per_epoch, 1000);
 }
 
 TEST(Config, WhatWasAskedForIsNotDerived) {
   const Config config = resolve({"train.steps_per_epoch=1000", "train.replay=5000",
                                  "train.eval_steps=200", "train.warmup_steps=300"});
-  EXPECT_EQ(config.train.integer("replay"), 5000);
-  EXPECT_EQ(config.train.integer("eval_steps"), 200);
-  EXPECT_EQ(config.train.integer("warmup_steps"), 300);
+  EXPECT_EQ(config.train.replay, 5000);
+  EXPECT_EQ(config.train.eval_steps, 200);
+  EXPECT_EQ(config.train.warmup_steps, 300);
 }
 
 TEST(Config, DefaultsOfShortEpochsStillTrain) {
   const Config config = resolve({"task.horizon=3"});
-  EXPECT_EQ(config.train.integer("warmup_steps"), 256);
-  EXPECT_EQ(resolve({"train.steps_per_epoch=1"}).train.integer("eval_steps"), 100);
+  EXPECT_EQ(config.train.warmup_steps, 256);
+  EXPECT_EQ(resolve({"train.steps_per_epoch=1"}).train.eval_steps, 100);
 }
 
 TEST(Config, LaterIsStronger) {
@@ -100,16 +100,16 @@ TEST(Config, TasksBringValuesOfOtherTables) {
   task.name = "Shaken-v0";
   task.brings = {{"noise.transition", true}};
   register_task(task);
-  EXPECT_TRUE(resolve({}, "sac", "Shaken-v0").noise.flag("transition"));
-  EXPECT_FALSE(resolve({"noise.transition=false"}, "sac", "Shaken-v0").noise.flag("transition"));
+  EXPECT_TRUE(resolve({}, "sac", "Shaken-v0").noise.transition);
+  EXPECT_FALSE(resolve({"noise.transition=false"}, "sac", "Shaken-v0").noise.transition);
 }
 
 // What a task brings for td3 is nothing to other algorithms, and their files do not change by it.
 TEST(Config, GridChaosBringsTd3ItsExploration) {
-  EXPECT_EQ(resolve({}, "td3").td3.number("correlation"), 0.9);
-  EXPECT_EQ(resolve({"td3.correlation=0.5"}, "ovde_td3").td3.number("correlation"), 0.5);
-  EXPECT_EQ(resolve({}, "dsac").td3.number("correlation"), 0);
-  EXPECT_EQ(resolve({}, "dsac").td3.number("noise"), 0.1);
+  EXPECT_EQ(resolve({}, "td3").td3.correlation, 0.9);
+  EXPECT_EQ(resolve({"td3.correlation=0.5"}, "ovde_td3").td3.correlation, 0.5);
+  EXPECT_EQ(resolve({}, "dsac").td3.correlation, 0);
+  EXPECT_EQ(resolve({}, "dsac").td3.noise, 0.1);
 }
 
 // A run keeps the meaning it had when a key did not exist yet.
@@ -118,14 +118,14 @@ TEST(Config, ARestoredFileHasDefaultsWhereItSaysNothing) {
   std::vector<Setting> settings = parse_toml(to_toml(now, "1", ""), "config.toml");
   EXPECT_TRUE(differences(restore_config(settings), now).empty());
   std::erase_if(settings, [](const Setting& s) { return s.key == "td3.correlation"; });
-  EXPECT_EQ(restore_config(settings).td3.number("correlation"), 0);
-  EXPECT_EQ(resolve_config(settings).td3.number("correlation"), 0.9);
+  EXPECT_EQ(restore_config(settings).td3.correlation, 0);
+  EXPECT_EQ(resolve_config(settings).td3.correlation, 0.9);
 }
 
 TEST(Config, QuantilesBelongToQuantileCritics) {
-  EXPECT_EQ(resolve({}, "sac").critic.integer("quantiles"), 1);
-  EXPECT_EQ(resolve({}, "oac").critic.integer("quantiles"), 1);
-  EXPECT_EQ(resolve({"critic.quantiles=1"}, "sac").critic.integer("quantiles"), 1);
+  EXPECT_EQ(resolve({}, "sac").critic.quantiles, 1);
+  EXPECT_EQ(resolve({}, "oac").critic.quantiles, 1);
+  EXPECT_EQ(resolve({"critic.quantiles=1"}, "sac").critic.quantiles, 1);
   EXPECT_EQ(refusal("critic.quantiles=20", "sac"),
             "--set: critic.quantiles = 20: sac has no quantile critics; must be 1");
   EXPECT_EQ(refusal("critic.quantiles=1", "dsac"),
@@ -133,7 +133,7 @@ TEST(Config, QuantilesBelongToQuantileCritics) {
 }
 
 TEST(Config, RandomFractionsBelongToQuantileCritics) {
-  EXPECT_EQ(resolve({"critic.head=iqn"}, "dsac").critic.text("head"), "iqn");
+  EXPECT_EQ(resolve({"critic.head=iqn"}, "dsac").critic.head, CriticHead::iqn);
   for (const std::string algorithm : {"sac", "oac"}) {
     EXPECT_EQ(refusal("critic.head=iqn", algorithm),
               "--set: critic.head = \"iqn\", but " + algorithm +
@@ -227,7 +227,7 @@ TEST(Config, NetworksAreKeptOfEpochsThatThereAre) {
   EXPECT_NO_THROW(resolve({"train.epochs=5", "record.networks=[0,4]"}));
   // a run that is there can still be read
   Config config = resolve({"train.epochs=5"});
-  config.record.set("networks", std::vector<double>{7});
+  config.record.networks = {7};
   EXPECT_NO_THROW(restore_config(parse_toml(to_toml(config, "0.0.0", "ovde"), "config.toml")));
 }
 
@@ -251,7 +251,7 @@ std::string task_with_actions(int dimensions) {
 
 TEST(Config, BinsAreAsManyAsTheActionsAllow) {
   const auto bins = [](int dimensions, const std::vector<std::string>& more = {}) {
-    return resolve(more, "ids", task_with_actions(dimensions)).ids.integer("bins");
+    return resolve(more, "ids", task_with_actions(dimensions)).ids.bins;
   };
   EXPECT_EQ(bins(1), 5);
   EXPECT_EQ(bins(4), 5);

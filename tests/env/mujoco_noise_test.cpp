@@ -61,10 +61,7 @@ TEST(MujocoNoise, IsNormalInEveryPositionVelocityAndRotation) {
 }
 
 TEST(MujocoNoise, KeepsQuaternionsUnit) {
-  OptionValues options(noise_options());
-  options.set("transition", true);
-  options.set("scales", std::vector<double>{0.5});
-  const auto env = with_noise(make("Ant-v4"), options);
+  const auto env = with_noise(make("Ant-v4"), NoiseOptions{.transition = true, .scales = {0.5}});
   std::vector<double> s(27);
   const std::vector<double> action(8, 0.3);
   for (int episode = 0; episode < 20; ++episode) {

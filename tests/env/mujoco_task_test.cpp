@@ -36,9 +36,7 @@ const char* const names[] = {"Ant-v4",
 std::unique_ptr<Env> make(const std::string& name) { return find_task(name).make({}); }
 
 std::unique_ptr<Env> make_noisy(const std::string& name) {
-  OptionValues options(noise_options());
-  options.set("transition", true);
-  return with_noise(make(name), options);
+  return with_noise(make(name), NoiseOptions{.transition = true});
 }
 
 struct Trace {

@@ -14,12 +14,6 @@ namespace {
 constexpr int draws = 100000;
 constexpr double unlikely = 1e-3;  // the seeds are fixed: a test that passes once always passes
 
-OptionValues noise(std::vector<std::pair<std::string, OptionValue>> changes) {
-  OptionValues values(noise_options());
-  for (auto& [name, value] : changes) values.set(name, value);
-  return values;
-}
-
 // A wide GridChaos without noise of its own: standing still, it moves by the injected noise only.
 std::unique_ptr<Env> quiet_grid() {
   const Task& task = find_task("GridChaos-v0");
@@ -62,15 +56,15 @@ class Echo final : public Env {
 TEST(Noise, IsOffWhenItIsOff) {
   auto env = std::make_unique<Echo>();
   const Env* const inner = env.get();
-  EXPECT_EQ(with_noise(std::move(env), noise({})).get(), inner);
+  EXPECT_EQ(with_noise(std::move(env), NoiseOptions{}).get(), inner);
   // regions and scales alone switch nothing on
   env = std::make_unique<Echo>();
   const Env* const other = env.get();
-  EXPECT_EQ(with_noise(std::move(env), noise({{"scales", std::vector<double>{5}}})).get(), other);
+  EXPECT_EQ(with_noise(std::move(env), NoiseOptions{.scales = {5}}).get(), other);
 }
 
 TEST(Noise, OfTheTransitionIsTheMixtureOfItsScales) {
-  const auto env = with_noise(quiet_grid(), noise({{"transition", true}}));
+  const auto env = with_noise(quiet_grid(), NoiseOptions{.transition = true});
   const auto all = moves(*env);
 
   // a third of the steps draws scale 0: not moved at all
@@ -91,11 +85,12 @@ TEST(Noise, OfActionsObservationsAndRewardsIsNormal) {
   const double action = 0.05, observation = 0.3, reward = 2;
   std::vector<double> from_actions, from_observations, from_rewards, out(2);
 
-  const auto acting = with_noise(std::make_unique<Echo>(), noise({{"action", action}}));
+  const auto acting = with_noise(std::make_unique<Echo>(), NoiseOptions{.action = action});
   acting->reset(1, out);
-  const auto watching = with_noise(std::make_unique<Echo>(), noise({{"observation", observation}}));
+  const auto watching =
+      with_noise(std::make_unique<Echo>(), NoiseOptions{.observation = observation});
   watching->reset(2, out);
-  const auto paying = with_noise(std::make_unique<Echo>(), noise({{"reward", reward}}));
+  const auto paying = with_noise(std::make_unique<Echo>(), NoiseOptions{.reward = reward});
   paying->reset(3, out);
   while (from_rewards.size() < draws) {
     acting->step(std::vector<double>{1, -1}, out);
@@ -113,7 +108,7 @@ TEST(Noise, OfActionsObservationsAndRewardsIsNormal) {
 }
 
 TEST(Noise, KeepsActionsInTheirBox) {
-  const auto env = with_noise(std::make_unique<Echo>(), noise({{"action", 10.0}}));
+  const auto env = with_noise(std::make_unique<Echo>(), NoiseOptions{.action = 10.0});
   std::vector<double> out(2);
   env->reset(1, out);
   for (int i = 0; i < 1000; ++i) {
@@ -124,11 +119,11 @@ TEST(Noise, KeepsActionsInTheirBox) {
 
 TEST(Noise, DependsOnTheRegionBeforeTheMove) {
   // nothing below x = -1, doubled above 1
-  const auto options = noise({{"transition", true},
-                              {"scales", std::vector<double>{0.1}},
-                              {"coordinate", std::string("x")},
-                              {"edges", std::vector<double>{-1, 1}},
-                              {"factors", std::vector<double>{0, 1, 2}}});
+  const auto options = NoiseOptions{.transition = true,
+                                    .scales = {0.1},
+                                    .coordinate = "x",
+                                    .edges = {-1, 1},
+                                    .factors = {0, 1, 2}};
   for (const auto& [start, expected] : {std::pair{-2.0, 0.0}, {0.0, 0.1}, {2.0, 0.2}}) {
     const Task& task = find_task("GridChaos-v0");
     OptionValues values(task.options);
@@ -148,9 +143,9 @@ TEST(Noise, DependsOnTheRegionBeforeTheMove) {
 }
 
 TEST(Noise, OfOneKindDoesNotChangeTheOthers) {
-  const auto one = with_noise(quiet_grid(), noise({{"transition", true}}));
-  const auto all = with_noise(quiet_grid(),
-                              noise({{"transition", true}, {"observation", 1.0}, {"reward", 1.0}}));
+  const auto one = with_noise(quiet_grid(), NoiseOptions{.transition = true});
+  const auto all =
+      with_noise(quiet_grid(), NoiseOptions{.transition = true, .observation = 1.0, .reward = 1.0});
   std::vector<double> s(2);
   one->reset(5, s);
   all->reset(5, s);
@@ -163,7 +158,7 @@ TEST(Noise, OfOneKindDoesNotChangeTheOthers) {
 }
 
 TEST(Noise, OfOneKindIsUncorrelatedWithTheOthers) {
-  const auto env = with_noise(std::make_unique<Echo>(), noise({{"action", 0.1}, {"reward", 1.0}}));
+  const auto env = with_noise(std::make_unique<Echo>(), NoiseOptions{.action = 0.1, .reward = 1.0});
   std::vector<double> s(2), actions, rewards;
   env->reset(5, s);
   const int n = 10000;
@@ -178,8 +173,7 @@ TEST(Noise, OfOneKindIsUncorrelatedWithTheOthers) {
 }
 
 TEST(Noise, FollowsFromTheSeedOfTheEpisode) {
-  const auto env =
-      with_noise(quiet_grid(), noise({{"transition", true}, {"scales", std::vector<double>{1}}}));
+  const auto env = with_noise(quiet_grid(), NoiseOptions{.transition = true, .scales = {1}});
   std::vector<double> first(2), again(2), other(2);
   env->reset(1, first);
   env->step(stand_still, first);
@@ -193,7 +187,7 @@ TEST(Noise, FollowsFromTheSeedOfTheEpisode) {
 
 TEST(Noise, RestoredStateContinuesToTheBit) {
   const auto options =
-      noise({{"transition", true}, {"action", 0.1}, {"observation", 0.1}, {"reward", 0.1}});
+      NoiseOptions{.transition = true, .action = 0.1, .observation = 0.1, .reward = 0.1};
   const auto a = with_noise(quiet_grid(), options);
   const auto b = with_noise(quiet_grid(), options);
   std::vector<double> sa(2), sb(2);
@@ -210,7 +204,7 @@ TEST(Noise, RestoredStateContinuesToTheBit) {
 }
 
 TEST(Noise, SaysWhichOptionDoesNotFitWhetherInUseOrNot) {
-  const auto refusal = [](std::unique_ptr<Env> env, const OptionValues& options) {
+  const auto refusal = [](std::unique_ptr<Env> env, const NoiseOptions& options) {
     try {
       with_noise(std::move(env), options);
     } catch (const OptionError& error) {
@@ -218,7 +212,7 @@ TEST(Noise, SaysWhichOptionDoesNotFitWhetherInUseOrNot) {
     }
     return std::string("none");
   };
-  const auto height = noise({{"coordinate", std::string("height")}});
+  const auto height = NoiseOptions{.coordinate = "height"};
   EXPECT_EQ(refusal(quiet_grid(), height),
             "noise.coordinate | noise.coordinate = \"height\": must be a state coordinate of the "
             "task: x, y");
@@ -228,19 +222,14 @@ TEST(Noise, SaysWhichOptionDoesNotFitWhetherInUseOrNot) {
 }
 
 TEST(Noise, RefusesOptionsThatDoNotFit) {
-  const std::pair<std::string, OptionValue> on = {"transition", true};
-  const std::pair<std::string, OptionValue> along_x = {"coordinate", std::string("x")};
-  EXPECT_THROW(with_noise(quiet_grid(), noise({on, {"coordinate", std::string("height")}})),
-               InputError);
-  EXPECT_THROW(with_noise(quiet_grid(), noise({on, along_x, {"factors", std::vector<double>{1}}})),
-               InputError);
-  EXPECT_THROW(with_noise(quiet_grid(), noise({on,
-                                               along_x,
-                                               {"edges", std::vector<double>{1, 0}},
-                                               {"factors", std::vector<double>{1, 2, 3}}})),
-               InputError);
+  const auto refused = [](const NoiseOptions& options) {
+    EXPECT_THROW(with_noise(quiet_grid(), options), InputError);
+  };
+  refused({.transition = true, .coordinate = "height"});
+  refused({.transition = true, .coordinate = "x", .factors = {1}});
+  refused({.transition = true, .coordinate = "x", .edges = {1, 0}, .factors = {1, 2, 3}});
   // a task without a state to disturb
-  const auto env = with_noise(std::make_unique<Echo>(), noise({on}));
+  const auto env = with_noise(std::make_unique<Echo>(), NoiseOptions{.transition = true});
   std::vector<double> s(2);
   env->reset(1, s);
   EXPECT_THROW(env->step(stand_still, s), InputError);

@@ -149,15 +149,15 @@ TEST(Recording, DamagedVisitsAreSaidToBeLostAndTheRunGoesOn) {
 
 TEST(Recording, IsOnForTasksThatHaveAMapAndOffForOthers) {
   const Config grid = small_config({{"train.epochs", 1250.0, ""}});
-  EXPECT_TRUE(grid.record.flag("visits"));
-  EXPECT_EQ(grid.record.list("networks"),
-            (std::vector<double>{124, 249, 374, 499, 624, 749, 874, 999, 1124, 1249}));
+  EXPECT_TRUE(grid.record.visits);
+  EXPECT_EQ(grid.record.networks,
+            (std::vector<int>{124, 249, 374, 499, 624, 749, 874, 999, 1124, 1249}));
 
   register_odd_task();
   const std::vector<Setting> odd = {{"run.task", std::string("Odd-v0"), ""},
                                     {"run.algorithm", std::string("sac"), ""}};
-  EXPECT_FALSE(resolve_config(odd).record.flag("visits"));
-  EXPECT_TRUE(resolve_config(odd).record.list("networks").empty());
+  EXPECT_FALSE(resolve_config(odd).record.visits);
+  EXPECT_TRUE(resolve_config(odd).record.networks.empty());
   auto asked = odd;
   asked.push_back({"record.visits", true, "here"});
   EXPECT_THROW(resolve_config(asked), InputError);

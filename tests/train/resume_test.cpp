@@ -103,9 +103,9 @@ TEST_F(Resume, IsBitIdenticalWithAnotherNumberOfThreads) {
 // config.toml and the checkpoint have the list over many lines.
 TEST_F(Resume, IsBitIdenticalWithALongListInTheConfiguration) {
   TrainRequest with_list = request(run());
-  std::vector<double> epochs;
+  std::vector<int> epochs;
   for (int i = 100; i < 1400; ++i) epochs.push_back(i);
-  with_list.config.record.set("networks", epochs);
+  with_list.config.record.networks = epochs;
   with_list.command = std::string(10'000, 'x');
   EXPECT_FALSE(train_until(with_list, 3));
   EXPECT_TRUE(resume_to_end(run()).empty());
@@ -116,7 +116,7 @@ TEST_F(Resume, IsBitIdenticalWithALongListInTheConfiguration) {
 // agent of a population draws what it would draw alone.
 TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
   const auto with_iqn = [](TrainRequest request) {
-    request.config.critic.set("head", std::string("iqn"));
+    request.config.critic.head = CriticHead::iqn;
     return request;
   };
   train_until(with_iqn(request(folder_.path() / "whole")), -1);
@@ -130,7 +130,7 @@ TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
 TEST_F(Resume, IsBitIdenticalWithCorrelatedNoise) {
   const auto with_td3 = [](const fs::path& out, double correlation) {
     TrainRequest td3 = request(out, "GridChaos-v0:s", {3}, "td3");
-    td3.config.td3.set("correlation", correlation);
+    td3.config.td3.correlation = correlation;
     return td3;
   };
   train_until(with_td3(folder_.path() / "white", 0), -1);
@@ -307,7 +307,7 @@ TEST_F(Resume, APopulationAndItsAgentsMustSayTheSame) {
 
 TEST_F(Resume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
   TrainRequest population = request(run(), "GridChaos-v0:s", {3, 4, 5});
-  population.config.checkpoint.set("epochs", 0.0);
+  population.config.checkpoint.epochs = 0;
   class Blocker final : public ProgressSink {
    public:
     explicit Blocker(fs::path folder) : folder_(std::move(folder)) {}

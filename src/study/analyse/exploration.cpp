@@ -84,7 +84,7 @@ ActionBeliefs Exploration::over_actions(int epoch, std::array<double, 2> state) 
   const double beta = config_.explore.number("beta");
   const double normaliser = config_.explore.number("normaliser");
   ReturnDistribution current(find_algorithm(config_.algorithm).current_return, beta,
-                             config_.critic.integer("quantiles"));
+                             config_.critic.quantiles);
 
   const Grid grid = over_unit_actions();
   ActionBeliefs out{grid, grid, grid, {}};

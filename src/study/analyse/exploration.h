@@ -44,7 +44,7 @@ class Exploration {
 
   // Quantile critics tell the two uncertainties apart; where there is one value per critic the
   // aleatoric one is zero and the ratio and F mean nothing.
-  bool distributional() const { return config_.critic.integer("quantiles") > 1; }
+  bool distributional() const { return config_.critic.quantiles > 1; }
 
   // Visits in each cell in the environment steps number `first` to `last` - 1.
   Grid visits(std::int64_t first, std::int64_t last) const;

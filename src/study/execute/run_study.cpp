@@ -35,7 +35,7 @@ struct Job {
   Cell cell;
   Config config;
 
-  double updates_per_epoch() const { return config.train.integer("steps_per_epoch"); }
+  double updates_per_epoch() const { return config.train.steps_per_epoch; }
   double updates() const {
     return updates_per_epoch() * cell.epochs * static_cast<double>(cell.seeds.size());
   }
@@ -227,7 +227,7 @@ void train_what_fits(const Group& group, const StudyRequest& request, Board& boa
   if (board.stopped()) return;
   try {
     if (const auto agents = agents_of(group); !agents.empty())
-      request.gpu.check(agents, precision_of(group.front().job->config));
+      request.gpu.check(agents, group.front().job->config.train.precision);
   } catch (const InputError& error) {
     if (group.size() == 1) return board.failed(*group.front().job, error);
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);

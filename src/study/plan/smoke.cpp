@@ -44,11 +44,11 @@ Plan smoke_plan(Plan plan) {
     own.rows = {cell.row};
     own.columns = {cell.column};
     // one whole episode is the least there is to evaluate
-    own.settings = {{"train.eval_steps", config.task_options.number("horizon"), "the smoke run"}};
+    own.settings = {{"train.eval_steps", double(config.horizon), "the smoke run"}};
     // networks are kept of epochs that there are
     const bool asked =
         std::ranges::find(cell.settings, "record.networks", &Setting::key) != cell.settings.end();
-    if (asked && !config.record.list("networks").empty())
+    if (asked && !config.record.networks.empty())
       own.settings.push_back({"record.networks", std::vector<double>{0, 2}, "the smoke run"});
     plan.overrides.push_back(std::move(own));
   }

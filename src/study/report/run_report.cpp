@@ -21,7 +21,7 @@ StudyResults results_of_run(const fs::path& folder) {
                  .column = there.config.algorithm,
                  .task = there.config.task,
                  .algorithm = there.config.algorithm,
-                 .epochs = there.config.train.integer("epochs"),
+                 .epochs = there.config.train.epochs,
                  .seeds = there.seeds,
                  .settings = {},
                  .folder = {}};

@@ -78,7 +78,7 @@ TEST(PaperPlans, EveryCellResolves) {
         continue;
       }
       const Config config = resolve_config(cell.settings);
-      EXPECT_EQ(config.train.integer("epochs"), cell.epochs);
+      EXPECT_EQ(config.train.epochs, cell.epochs);
     }
   }
   if (without_task > 0) GTEST_SKIP() << without_task << " cells are of tasks that this build lacks";
