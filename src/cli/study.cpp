@@ -56,13 +56,13 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
 // One line a cell: "finished (5 runs)", "running, 3 of 5 runs finished, the last at epoch
 // 120/1250", "not started", or why what is there is not what the plan asks for.
 std::string cell_state(const Cell& cell, const fs::path& out, bool& finished) {
+  if (!fs::exists(out / cell.folder)) return "not started";
   try {
-    finished = is_cell_finished(out, cell);
+    finished = is_cell_finished(out, cell, resolve_config(cell.settings));
   } catch (const Error& error) {
     return error.what();
   }
   if (finished) return fmt::format("finished ({} runs)", cell.seeds.size());
-  if (!fs::exists(out / cell.folder)) return "not started";
   std::size_t ended = 0;
   int behind = cell.epochs;
   bool alive = false;

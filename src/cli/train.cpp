@@ -1,4 +1,5 @@
 // ovde train: from what was typed to a request for the trainer.
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -44,6 +45,13 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
       throw InputError(
           fmt::format("--set {} and --seeds {} exclude each other", assignment, *command.seeds));
   }
+
+  const auto given = [&](const char* key) {
+    return std::ranges::find(settings, key, &Setting::key) != settings.end();
+  };
+  if (!given("run.task")) throw InputError("no task given: --task ID (ovde list tasks)");
+  if (!given("run.algorithm"))
+    throw InputError("no algorithm given: --algo NAME (ovde list algos)");
   return settings;
 }
 

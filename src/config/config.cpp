@@ -31,20 +31,17 @@ const Setting* last(const std::vector<Setting>& settings, const std::string& key
   return found == settings.rend() ? nullptr : &*found;
 }
 
-// A name from run.*, found by `find`, whose complaint then says where the name was given.
+// What run.<what> names, found by `find`, whose complaint then says where the name was given.
 template <typename Find>
-std::string find_named(const std::vector<Setting>& settings, const std::string& key,
-                       const std::string& missing, Find find) {
-  const Setting* setting = last(settings, key);
-  if (setting == nullptr) throw InputError(missing);
+const auto& find_named(const std::vector<Setting>& settings, const std::string& what, Find find) {
+  const Setting* setting = last(settings, "run." + what);
+  if (setting == nullptr) throw InputError(fmt::format("no {0} given (run.{0})", what));
   check_setting(*setting, config_tables());
-  const auto& name = std::get<std::string>(setting->value);
   try {
-    find(name);
+    return find(std::get<std::string>(setting->value));
   } catch (const InputError& error) {
     refuse_setting(setting->where, error.what());
   }
-  return name;
 }
 
 // Whether the algorithm has anything to do with the key's table.
@@ -312,16 +309,12 @@ namespace {
 
 Config resolve(const std::vector<Setting>& settings, bool is_new) {
   for (const Setting& setting : settings) check_form(setting);
-  const std::string task_id =
-      find_named(settings, "run.task", "no task given: --task ID (ovde list tasks)", find_task);
-  const std::string algorithm_name =
-      find_named(settings, "run.algorithm", "no algorithm given: --algo NAME (ovde list algos)",
-                 find_algorithm);
-  const Task& task = find_task(task_id);
-  const Algorithm& algorithm = find_algorithm(algorithm_name);
+  const Task& task = find_named(settings, "task", find_task);
+  const Algorithm& algorithm = find_named(settings, "algorithm", find_algorithm);
 
   Resolver resolver(task, algorithm);
   if (is_new) {
+    const auto& task_id = std::get<std::string>(last(settings, "run.task")->value);
     for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
   }
   for (const Setting& setting : settings) {

@@ -267,16 +267,15 @@ int default_jobs(std::span<const Job> jobs, int threads) {
 }
 
 // A smoke run and a real one do not share a folder.
-void prepare_folder(const StudyRequest& request) {
+void prepare_folder(const StudyRequest& request, std::span<const Job> jobs) {
   make_folder(request.out);
   if (is_smoke(request.out) && !request.smoke) {
     throw OutputPathError(
         fmt::format("{} holds a smoke run; continue it as one, or choose another folder",
                     request.out.string()));
   }
-  const bool holds_cells = std::ranges::any_of(expand(request.plan), [&](const Cell& cell) {
-    return fs::exists(request.out / cell.folder);
-  });
+  const bool holds_cells = std::ranges::any_of(
+      jobs, [&](const Job& job) { return fs::exists(request.out / job.cell.folder); });
   if (request.smoke && holds_cells && !is_smoke(request.out)) {
     throw OutputPathError(fmt::format("{} holds results; choose another folder for the smoke run",
                                       request.out.string()));
@@ -294,9 +293,8 @@ std::vector<Cell> distinct_cells(const Plan& plan) {
   return out;
 }
 
-bool is_cell_finished(const fs::path& study, const Cell& cell) {
-  if (const auto there = read_runs(study / cell.folder))
-    check_same_runs(cell, resolve_config(cell.settings), *there);
+bool is_cell_finished(const fs::path& study, const Cell& cell, const Config& config) {
+  if (const auto there = read_runs(study / cell.folder)) check_same_runs(cell, config, *there);
   for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
     if (!is_finished(agent_folder(study / cell.folder, cell.seeds, i))) return false;
   }
@@ -310,7 +308,7 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
     Config config = resolve_config(cell.settings);
     jobs.push_back({std::move(cell), std::move(config)});
   }
-  prepare_folder(request);
+  prepare_folder(request, jobs);
   const RunLock lock(request.out);
   if (request.smoke) mark_smoke(request.out);
 
@@ -320,7 +318,7 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
   std::erase_if(jobs, [&](const Job& job) {
     try {
-      return is_cell_finished(request.out, job.cell);
+      return is_cell_finished(request.out, job.cell, job.config);
     } catch (const std::exception&) {
       return false;  // reported when its turn comes
     }

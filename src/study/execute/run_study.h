@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/config.h"
 #include "study/plan/plan.h"
 #include "train/lockstep.h"
 
@@ -69,8 +70,8 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink);
 // The cells that are different runs: of those that share a folder, the first.
 std::vector<Cell> distinct_cells(const Plan& plan);
 
-// Whether all runs of the cell have come to their end. InputError if its folder holds other runs
-// than the plan asks for.
-bool is_cell_finished(const std::filesystem::path& study, const Cell& cell);
+// Whether all runs of the cell, whose settings come to `config`, have come to their end. InputError
+// if its folder holds other runs than the plan asks for.
+bool is_cell_finished(const std::filesystem::path& study, const Cell& cell, const Config& config);
 
 }  // namespace ovde

@@ -9,7 +9,6 @@
 #include <ovde/error.h>
 
 #include "agent/algorithm.h"
-#include "config/config.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -117,10 +116,6 @@ const PublishedNumber* find_published(const Plan& plan, const std::string& measu
     return p.measure == measure && p.row == row && p.column == column;
   });
   return found == plan.published.end() ? nullptr : &found->figure;
-}
-
-void check_settings(const Plan& plan) {
-  for (const Cell& cell : expand(plan)) resolve_config(cell.settings);
 }
 
 Plan read_plan(const std::filesystem::path& file) {

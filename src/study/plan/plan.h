@@ -137,8 +137,4 @@ std::vector<Cell> expand(const Plan& plan);
 const PublishedNumber* find_published(const Plan& plan, const std::string& measure,
                                       const std::string& row, const std::string& column);
 
-// The settings of every cell resolved, so that a mistake in the last cell shows before the first
-// runs. InputError as resolve_config() throws it.
-void check_settings(const Plan& plan);
-
 }  // namespace ovde

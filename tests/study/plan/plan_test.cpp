@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <ovde/error.h>
+#include "config/config.h"
 
 namespace ovde {
 namespace {
@@ -46,7 +47,7 @@ std::map<std::string, std::string> values(const Cell& cell) {
 std::string complaint(const std::string& text) {
   try {
     const Plan plan = parse_plan(text, "my.toml");
-    check_settings(plan);
+    for (const Cell& cell : expand(plan)) resolve_config(cell.settings);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -139,7 +140,7 @@ column = [{ algorithm = "ovde_g", name = "alpha", vary = { explore.alpha = [0.05
   EXPECT_EQ(values(cells[0]).at("explore.alpha"), "0.05");
   EXPECT_EQ(values(cells[3]).at("task.noise"), "[0.1, 0.5, 0.5, 0.1]");
   EXPECT_EQ(cells[3].folder, "noise-0.1-0.5-0.5-0.1/alpha-1");
-  check_settings(plan);
+  for (const Cell& cell : expand(plan)) resolve_config(cell.settings);
 }
 
 TEST(Plan, OptionalColumnsVanishUntilTheirAlgorithmExists) {
