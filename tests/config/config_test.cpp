@@ -295,6 +295,35 @@ TEST(Config, TaskAndAlgorithmMustBeNamed) {
             std::string::npos);
 }
 
+// A value that the option takes and that is not the one given.
+OptionValue other_value(const Option& option, const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
+  if (const auto* number = std::get_if<double>(&value))
+    return *number == option.low ? option.high : option.low;
+  if (const auto* list = std::get_if<std::vector<double>>(&value))
+    return std::vector<double>(list->size() + 1, std::max(option.low, 2.0));
+  const auto& text = std::get<std::string>(value);
+  return option.choices.empty() ? text + "x" : option.choices[text == option.choices[0]];
+}
+
+TEST(Config, EachKeyFillsAMemberOfItsOwn) {
+  const Config before = resolve({}, "ovde_g", "GridChaos-v0");
+  int keys = 0;
+  for (const ConfigTable& table : config_tables(find_task(before.task))) {
+    for (const ConfigKey& key : table.keys) {
+      const OptionValue value = other_value(key.option, key.get(before));
+      Config now = before;
+      key.set(now, value);
+      EXPECT_EQ(key.get(now), value);
+      EXPECT_EQ(differences(now, before),
+                std::vector{fmt::format("{}.{} = {}, was {}", table.name, key.option.name,
+                                        to_string(value), to_string(key.get(before)))});
+      ++keys;
+    }
+  }
+  EXPECT_GT(keys, 40);
+}
+
 TEST(Config, EveryDefaultIsInItsOwnRange) {
   for (const Task& task : tasks()) {
     for (const ConfigTable& table : config_tables(task)) {

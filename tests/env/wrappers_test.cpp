@@ -83,11 +83,6 @@ TEST(EnvWrapper, ThatOverridesNothingCannotBeToldFromTheEnvironment) {
 }
 
 TEST(EnvWrapper, TheProjectsOwnHandOnWhatTheyDoNotChange) {
-  const auto values = [](double reward) {
-    OptionValues options(noise_options());
-    options.set("reward", reward);
-    return options;
-  };
   Everything bare;
   const auto expected = all_answers(bare);
   TimeLimit limited(std::make_unique<Everything>(), 100);
@@ -97,16 +92,14 @@ TEST(EnvWrapper, TheProjectsOwnHandOnWhatTheyDoNotChange) {
   EXPECT_TRUE(scaled.set_state(std::vector<double>{7}, std::vector<double>{8}, s));
   EXPECT_EQ(s[0], 15);
   EXPECT_EQ(scaled.coordinate("state"), 15);
-  const auto noisy = with_noise(std::make_unique<Everything>(), values(1e-3));
+  const auto noisy = with_noise(std::make_unique<Everything>(), NoiseOptions{.reward = 1e-3});
   const auto answers = all_answers(*noisy);
   ASSERT_EQ(answers.size(), expected.size());
   for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_NEAR(answers[i], expected[i], 0.01) << i;
 }
 
 TEST(Noise, OnObservationsIsTheSameFromASetStateAsFromAReset) {
-  OptionValues options(noise_options());
-  options.set("observation", 1.0);
-  const auto env = with_noise(std::make_unique<Everything>(), options);
+  const auto env = with_noise(std::make_unique<Everything>(), NoiseOptions{.observation = 1});
   std::vector<double> drawn(1), set(1);
   env->reset(7, drawn);
   env->step(std::vector<double>{0}, drawn);
