@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/console/train_bar.h"
 #include "cli/signals.h"
+#include "config/setting_checks.h"
 #include "io/seeds.h"
 #include "io/shell.h"
 #include "run/run_folder.h"
@@ -46,6 +47,7 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
           fmt::format("--set {} and --seeds {} exclude each other", assignment, *command.seeds));
   }
 
+  for (const Setting& setting : settings) check_form(setting);
   const auto given = [&](const char* key) {
     return std::ranges::find(settings, key, &Setting::key) != settings.end();
   };
