@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
 #include "agent/discrete/agent.h"
 
@@ -29,8 +30,14 @@ void to_float(std::span<const double> from, std::span<float> to) {
 }
 
 std::unique_ptr<Agent> make_agent(const AgentOptions& options) {
-  if (options.algorithm.policy == PolicyKind::greedy) return std::make_unique<IdsAgent>(options);
-  return std::make_unique<ActorCriticAgent>(options);
+  switch (options.algorithm.policy) {
+    case PolicyKind::gaussian:
+    case PolicyKind::deterministic:
+      return std::make_unique<ActorCriticAgent>(options);
+    case PolicyKind::greedy:
+      return std::make_unique<DiscreteAgent>(options);
+  }
+  throw Error(options.algorithm.name + " has no kind of agent");
 }
 
 }  // namespace ovde

@@ -1,6 +1,6 @@
 // One agent: it acts, remembers and learns. Actions are in [-1, 1]. This is all that training sees
-// of it; what it learns, and how, is its kind's: actor_critic_agent.h, ids/agent.h. Knows nothing
-// of environments or files.
+// of it; what it learns, and how, is its kind's: actor_critic/agent.h, discrete/agent.h. Knows
+// nothing of environments or files.
 #pragma once
 
 #include <limits>
@@ -23,8 +23,13 @@ namespace ovde {
 
 // Of information-directed sampling.
 struct IdsOptions {
-  int bins = 5;         // values of each action dimension
   double lambda = 0.1;  // width of the confidence bounds, in standard deviations of the ensemble
+};
+
+// Of an agent over discrete actions, and of its rule.
+struct DiscreteOptions {
+  int bins = 5;  // values of each action dimension
+  IdsOptions ids = {};
 };
 
 // The noise on its action by which a deterministic policy explores.
@@ -39,7 +44,7 @@ struct AgentOptions {
   ExploreOptions explore;
   std::int64_t replay = 100000;
   ActionNoise action_noise = {};
-  IdsOptions ids = {};
+  DiscreteOptions discrete = {};
 };
 
 // How the behaviour policy differs from the policy at one step. NaN: the algorithm has no such

@@ -23,7 +23,7 @@ AgentOptions bench_options(const BenchRequest& request) {
   if (request.task.empty()) {
     options.learner.observation_size = 17;
     options.learner.action_size = 6;
-    options.ids.bins = ActionGrid::standard_bins(6, config.ids.max_actions);
+    options.discrete.bins = ActionGrid::standard_bins(6, config.ids.max_actions);
   }
   options.replay = 10000;
   return options;

@@ -68,8 +68,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   explore.oac_beta = config.explore.number("oac_beta");
   explore.oac_delta = config.explore.number("oac_delta");
 
-  options.ids.bins = config.ids.bins;
-  options.ids.lambda = config.ids.lambda;
+  options.discrete.bins = config.ids.bins;
+  options.discrete.ids.lambda = config.ids.lambda;
   return options;
 }
 

@@ -11,8 +11,7 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
-#include "agent/discrete/action_grid.h"
-#include "agent/discrete/action_head.h"
+#include "agent/discrete/grid_critic.h"
 #include "base/version.h"
 #include "io/files.h"
 #include "run/run_folder.h"

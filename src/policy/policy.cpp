@@ -9,7 +9,7 @@
 
 #include <ovde/error.h>
 #include "agent/actor_critic/actor.h"
-#include "agent/discrete/greedy_pass.h"
+#include "agent/discrete/grid_critic.h"
 #include "run/policy_file.h"
 
 namespace ovde {

@@ -2,49 +2,68 @@
 
 #include <limits>
 
+#include <ovde/error.h>
+
 namespace ovde {
 
-IdsAgent::IdsAgent(const AgentOptions& options)
+namespace {
+
+std::unique_ptr<DiscreteRule> make_rule(const AgentOptions& options, int actions) {
+  switch (options.algorithm.behaviour) {
+    case Behaviour::information:
+      return make_ids_rule(options.discrete.ids, actions, options.learner.quantiles);
+    case Behaviour::policy:
+    case Behaviour::oac:
+    case Behaviour::ovd:
+      break;
+  }
+  throw Error(options.algorithm.name + " has no rule for discrete actions");
+}
+
+}  // namespace
+
+DiscreteAgent::DiscreteAgent(const AgentOptions& options)
     : Agent(options),
-      grid_(options.learner.action_size, options.ids.bins),
+      grid_(options.learner.action_size, options.discrete.bins),
       learner_(options.learner, grid_),
-      rule_(options.ids.lambda, grid_.actions(), options.learner.quantiles),
+      rule_(make_rule(options, grid_.actions())),
       greedy_(learner_.critic_shape(), grid_, options.learner.quantiles),
       critics_(learner_.critic_shape(), options.learner.observation_size),
       observation_(options.learner.observation_size) {}
 
 // As of the actor-critic agent: copies for acting, renewed when an update has passed.
-void IdsAgent::load_networks() {
+void DiscreteAgent::load_networks() {
   if (loaded_ == learner_.updates()) return;
   greedy_.load(learner_.critic(0), learner_.critic(1));
   critics_.load(learner_.critic(0), learner_.critic(1));
   loaded_ = learner_.updates();
 }
 
-void IdsAgent::act(std::span<const double> observation, std::span<double> action) {
+void DiscreteAgent::act(std::span<const double> observation, std::span<double> action) {
   load_networks();
   greedy_.act(observation, action);
 }
 
-Decision IdsAgent::explore(std::span<const double> observation, bool plain,
-                           std::span<double> action) {
+Decision DiscreteAgent::explore(std::span<const double> observation, bool plain,
+                                std::span<double> action) {
   if (plain) {
     grid_.action(static_cast<int>(behaviour_noise().below(grid_.actions())), action);
   } else {
     load_networks();
     to_float(observation, observation_);
-    grid_.action(rule_.choose(critics_.quantiles(observation_, {}, explorer_noise())), action);
+    const QuantilePair& z = critics_.quantiles(observation_, {}, explorer_noise());
+    grid_.action(rule_->choose(z, explorer_noise()), action);
   }
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   return {.m = kNone, .shift = kNone};
 }
 
-void IdsAgent::restored() {
+void DiscreteAgent::restored() {
   learner_.restored();
   loaded_ = ~std::uint64_t{0};
 }
 
-PolicyContents IdsAgent::policy() const {
+PolicyContents DiscreteAgent::policy() const {
   return {.networks = {{"critic_1", learner_.critic_shape(), learner_.critic(0)},
                        {"critic_2", learner_.critic_shape(), learner_.critic(1)}},
           .bins = grid_.bins()};

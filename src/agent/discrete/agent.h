@@ -1,27 +1,27 @@
-// The agent of information-directed sampling: it tries the actions of a grid by the rule of
-// ids/rule.h and acts greedily in the mean.
+// The agent over a grid of actions: two Q-networks and their learner. It acts greedily in the mean
+// and explores by a rule (rule.h).
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "agent/agent.h"
 #include "agent/critic/quantile_critic.h"
-#include "agent/discrete/greedy_pass.h"
 #include "agent/discrete/learner.h"
 #include "agent/discrete/rule.h"
 
 namespace ovde {
 
-class IdsAgent final : public Agent {
+class DiscreteAgent final : public Agent {
  public:
-  explicit IdsAgent(const AgentOptions& options);
+  explicit DiscreteAgent(const AgentOptions& options);
 
   void use(Team* team) override { critics_.use(team); }
 
   void act(std::span<const double> observation, std::span<double> action) override;
 
-  // The action with the smallest regret^2 / information; with `plain`, any with equal probability.
+  // The action that the rule chooses; with `plain`, any with equal probability.
   Decision explore(std::span<const double> observation, bool plain,
                    std::span<double> action) override;
 
@@ -37,8 +37,8 @@ class IdsAgent final : public Agent {
   void load_networks();
 
   ActionGrid grid_;
-  IdsLearner learner_;
-  InformationRule rule_;
+  DiscreteLearner learner_;
+  std::unique_ptr<DiscreteRule> rule_;
   GreedyPass greedy_;
   QuantileCriticPair critics_;                // all actions' quantiles at a state
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what greedy_ and critics_ hold

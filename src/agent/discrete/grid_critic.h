@@ -1,21 +1,53 @@
-// A Q-network over a grid of actions: N quantiles of the return for each of them, at a state. The
-// learner has two; each owns all it works on, so that two threads may work on one each.
+// A Q-network over a grid of actions: N quantiles of the return for each of them, at a state. In
+// batches as the learner sees it (GridCritic), and two of them at one observation (GreedyPass).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "agent/discrete/action_head.h"
+#include "agent/discrete/action_grid.h"
 #include "agent/learning.h"
 #include "nn/adam.h"
 #include "nn/mlp.h"
+#include "nn/single.h"
 
 namespace ovde {
+
+// ---- learning
+
+// The output layer, where every sample asks for one action's outputs only: a product with the N
+// rows of that action, forward and back. The cost does not grow with the number of actions.
+class ActionHead {
+ public:
+  ActionHead() = default;
+  ActionHead(const MlpShape& shape, int quantiles, int samples);
+
+  // values (N x batch) at the action of each sample, from the last hidden layer (after its ReLU).
+  void forward(std::span<const float> parameters, const Batch& hidden, std::span<const int> actions,
+               Batch& values);
+
+  // At the last forward(), given the gradient of the values: that of the layer's parameters, all of
+  // it, and that of the last hidden layer before its ReLU.
+  void backward(std::span<const float> parameters, std::span<const int> actions,
+                const Batch& value_gradient, std::span<float> gradient, Batch& hidden_gradient);
+
+ private:
+  std::size_t row(int action, int quantile) const {
+    return static_cast<std::size_t>(action) * quantiles_ + quantile;
+  }
+
+  MlpShape::Layer layer_{};
+  int quantiles_ = 0;
+  Buffer hidden_;  // sample after sample: [sample][stride]
+  Buffer delta_;   // [stride]
+};
 
 // Its output number action * N + i is quantile number i of the action's return.
 MlpShape grid_critic_shape(const LearnerOptions& options, int actions);
 
+// Owns all it works on, so that two threads may work on one each.
 class GridCritic {
  public:
   GridCritic(const LearnerOptions& options, int actions, int k);
@@ -65,6 +97,41 @@ class GridCritic {
   Panels mean_weights_;
   Buffer mean_rows_, mean_bias_;
   Batch means_;
+};
+
+// ---- acting
+
+// The mean of each action's N outputs is itself the output of a layer, whose weights (actions x
+// stride) and biases (actions) are means. `parameters` are those of the whole network.
+void mean_layer(const MlpShape& shape, std::span<const float> parameters, int quantiles,
+                float* weights, float* bias);
+
+// The whole network with that layer for its last: its shape, and its parameters.
+MlpShape mean_shape(const MlpShape& shape, int quantiles);
+void mean_network(const MlpShape& shape, std::span<const float> parameters,
+                  const MlpShape& mean_shape, std::span<float> mean_parameters);
+
+// The greedy policy of two such networks at one observation: the action whose mean over quantiles
+// and critics is largest.
+class GreedyPass {
+ public:
+  // critic_shape: grid.actions() times `quantiles` outputs.
+  GreedyPass(const MlpShape& critic_shape, const ActionGrid& grid, int quantiles);
+
+  // Takes over the critics' parameters; call it again when they have changed.
+  void load(std::span<const float> first, std::span<const float> second);
+
+  int observation_size() const { return critic_shape_.inputs(); }
+  int action_size() const { return grid_.dimensions(); }
+
+  // Of equally good actions the first.
+  void act(std::span<const double> observation, std::span<double> action);
+
+ private:
+  MlpShape critic_shape_, mean_shape_;  // the latter puts out the mean of each action's quantiles
+  ActionGrid grid_;
+  Buffer mean_parameters_;
+  std::array<SinglePass, 2> pass_;
 };
 
 }  // namespace ovde

@@ -1,8 +1,11 @@
-#include "agent/discrete/rule.h"
-
+// Information-directed sampling (Nikolov et al., 2019): weighs what an action is expected to cost
+// against what trying it would tell.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include "agent/discrete/rule.h"
 
 namespace ovde {
 
@@ -11,12 +14,28 @@ namespace {
 constexpr double kVarianceFloor = 0.25;  // of the normalised variance
 constexpr double kMeanVarianceFloor = 1e-5, kInformationFloor = 1e-5;
 
-}  // namespace
+class IdsRule final : public DiscreteRule {
+ public:
+  IdsRule(const IdsOptions& options, int actions, int quantiles)
+      : lambda_(options.lambda), quantiles_(quantiles), arms_(actions) {}
 
-InformationRule::InformationRule(double lambda, int actions, int quantiles)
-    : lambda_(lambda), quantiles_(quantiles), arms_(actions) {}
+  // The action with the smallest regret^2 / information; of equals the first.
+  int choose(const QuantilePair& z, Random& random) override;
 
-InformationRule::Arm InformationRule::arm(const QuantilePair& z, int action) const {
+ private:
+  struct Arm {
+    double mean;      // over quantiles and critics
+    double spread;    // standard deviation of the critics' means
+    double variance;  // of the return
+  };
+  Arm arm(const QuantilePair& z, int action) const;
+
+  double lambda_;
+  int quantiles_;
+  std::vector<Arm> arms_;
+};
+
+IdsRule::Arm IdsRule::arm(const QuantilePair& z, int action) const {
   const double* first = z.critic[0].data() + static_cast<std::size_t>(action) * quantiles_;
   const double* second = z.critic[1].data() + static_cast<std::size_t>(action) * quantiles_;
   double first_mean = 0, second_mean = 0;
@@ -33,7 +52,7 @@ InformationRule::Arm InformationRule::arm(const QuantilePair& z, int action) con
   return {mean, std::abs(first_mean - second_mean) / 2, variance};
 }
 
-int InformationRule::choose(const QuantilePair& z) {
+int IdsRule::choose(const QuantilePair& z, Random&) {
   const int actions = static_cast<int>(arms_.size());
   double best_bound = -std::numeric_limits<double>::infinity(), mean_variance = 0;
   for (int a = 0; a < actions; ++a) {
@@ -57,6 +76,12 @@ int InformationRule::choose(const QuantilePair& z) {
     }
   }
   return chosen;
+}
+
+}  // namespace
+
+std::unique_ptr<DiscreteRule> make_ids_rule(const IdsOptions& options, int actions, int quantiles) {
+  return std::make_unique<IdsRule>(options, actions, quantiles);
 }
 
 }  // namespace ovde

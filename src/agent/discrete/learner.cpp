@@ -2,7 +2,7 @@
 
 namespace ovde {
 
-IdsLearner::IdsLearner(const LearnerOptions& options, const ActionGrid& grid)
+DiscreteLearner::DiscreteLearner(const LearnerOptions& options, const ActionGrid& grid)
     : options_(options),
       grid_(grid),
       critics_{GridCritic(options, grid.actions(), 0), GridCritic(options, grid.actions(), 1)},
@@ -11,7 +11,7 @@ IdsLearner::IdsLearner(const LearnerOptions& options, const ActionGrid& grid)
       next_action_(action_.size()),
       targets_(options.quantiles, options.batch) {}
 
-UpdateReport IdsLearner::update(const Replay& replay, Team& team) {
+UpdateReport DiscreteLearner::update(const Replay& replay, Team& team) {
   team.run(2, [&](int half) { load_batch(replay, half_blocks(targets_, half)); });
 
   // the networks choose the next action, the target networks say what it is worth
@@ -30,14 +30,14 @@ UpdateReport IdsLearner::update(const Replay& replay, Team& team) {
   return {.critic_loss = (loss_[0] + loss_[1]) / 2, .actor_loss = {}, .temperature = {}};
 }
 
-void IdsLearner::load_batch(const Replay& replay, Blocks blocks) {
+void DiscreteLearner::load_batch(const Replay& replay, Blocks blocks) {
   batch_.draw(replay, updates_, blocks, [&](int s, const float* action) {
     action_[s] = grid_.nearest({action, static_cast<std::size_t>(options_.action_size)});
   });
 }
 
 // a'(s') = argmax_a of the mean over quantiles and critics; of equals the first
-void IdsLearner::choose_next_actions(Blocks blocks) {
+void DiscreteLearner::choose_next_actions(Blocks blocks) {
   for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
     const auto value = [&](int a) { return next_means_[0]->at(a, s) + next_means_[1]->at(a, s); };
     int best = 0;
@@ -48,11 +48,11 @@ void IdsLearner::choose_next_actions(Blocks blocks) {
   }
 }
 
-ValueReport IdsLearner::value_report() const {
+ValueReport DiscreteLearner::value_report() const {
   return ovde::value_report(critics_[0].target_values(), critics_[1].target_values());
 }
 
-LearnerState IdsLearner::state() {
+LearnerState DiscreteLearner::state() {
   LearnerState state;
   add_network("critic_1", critics_[0].network(), state.arrays);
   add_network("critic_2", critics_[1].network(), state.arrays);
@@ -60,7 +60,7 @@ LearnerState IdsLearner::state() {
   return state;
 }
 
-void IdsLearner::restored() {
+void DiscreteLearner::restored() {
   for (GridCritic& critic : critics_) critic.restored();
 }
 

@@ -1,5 +1,5 @@
-// The learner of information-directed sampling: two Q-networks over a grid of actions and the
-// update that changes them. No actor, no temperature. Knows nothing of how actions are chosen.
+// The learner over a grid of actions: two Q-networks and the update that changes them. No actor, no
+// temperature. Knows nothing of how actions are chosen.
 //
 // An update is cut into fixed pieces (critic, half batch) that a Team of any size runs: the bits of
 // the result do not depend on the number of threads.
@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "agent/discrete/action_grid.h"
 #include "agent/discrete/grid_critic.h"
 #include "agent/learning.h"
 #include "agent/replay_batch.h"
@@ -18,9 +17,9 @@
 
 namespace ovde {
 
-class IdsLearner {
+class DiscreteLearner {
  public:
-  IdsLearner(const LearnerOptions& options, const ActionGrid& grid);
+  DiscreteLearner(const LearnerOptions& options, const ActionGrid& grid);
 
   UpdateReport update(const Replay& replay, Team& team);
 

@@ -1,33 +1,23 @@
-// Information-directed sampling (Nikolov et al., 2019): which of finitely many actions to try,
-// given the quantiles of two critics. Weighs what an action is expected to cost against what trying
-// it would tell.
+// How an agent over a grid of actions explores: which of them to try, given what both critics
+// believe of each. The one rule today is information-directed sampling (ids.cpp); agent.cpp
+// chooses.
 #pragma once
 
-#include <vector>
+#include <memory>
 
-#include "agent/critic/uncertainty.h"
+#include <ovde/random.h>
+#include "agent/agent.h"
 
 namespace ovde {
 
-class InformationRule {
+class DiscreteRule {
  public:
-  InformationRule(double lambda, int actions, int quantiles);
+  virtual ~DiscreteRule() = default;
 
-  // z: action after action, N quantiles each. The number of the action with the smallest
-  // regret^2 / information; of equals the first.
-  int choose(const QuantilePair& z);
-
- private:
-  struct Arm {
-    double mean;      // over quantiles and critics
-    double spread;    // standard deviation of the critics' means
-    double variance;  // of the return
-  };
-  Arm arm(const QuantilePair& z, int action) const;
-
-  double lambda_;
-  int quantiles_;
-  std::vector<Arm> arms_;
+  // z: action after action, N quantiles each. The number of the action to try.
+  virtual int choose(const QuantilePair& z, Random& random) = 0;
 };
+
+std::unique_ptr<DiscreteRule> make_ids_rule(const IdsOptions& options, int actions, int quantiles);
 
 }  // namespace ovde

@@ -1,5 +1,5 @@
-// Information-directed sampling against plain re-derivations in double precision: a whole update
-// and its gradient, and how the agent acts.
+// The agent over a grid of actions against plain re-derivations in double precision: a whole update
+// and its gradient, and how it acts and explores.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <ovde/error.h>
 #include "agent/actor_critic/reference_learner.h"
 #include "agent/agent_fixture.h"
 #include "agent/discrete/agent.h"
@@ -35,7 +36,7 @@ LearnerOptions small_options(int batch, int observations, int actions, int quant
 }
 
 // One update in double precision, a sample at a time.
-struct IdsReference {
+struct DiscreteReference {
   using Net = reference::Net;
   struct Sample {
     Vec observation, next_observation;
@@ -43,7 +44,7 @@ struct IdsReference {
     double reward, terminal;
   };
 
-  IdsReference(IdsLearner& learner, const LearnerOptions& o, const ActionGrid& g)
+  DiscreteReference(DiscreteLearner& learner, const LearnerOptions& o, const ActionGrid& g)
       : options(o), grid(g), shape(learner.critic_shape()), updates(learner.updates()) {
     for (const auto& [name, values] : learner.state().arrays)
       array(name) = reference::to_double(values);
@@ -172,22 +173,22 @@ struct Case {
   int batch, observations, actions, bins, quantiles;
 };
 
-class IdsUpdate : public testing::TestWithParam<Case> {
+class DiscreteUpdate : public testing::TestWithParam<Case> {
  protected:
-  IdsUpdate() {
+  DiscreteUpdate() {
     spread_out(learner.state(), learner.critic_shape());
     learner.restored();
   }
   Case c = GetParam();
   LearnerOptions options = small_options(c.batch, c.observations, c.actions, c.quantiles);
   ActionGrid grid{c.actions, c.bins};
-  IdsLearner learner{options, grid};
+  DiscreteLearner learner{options, grid};
   Replay replay = filled_replay(c.observations, c.actions, 300);
   Team team{2};
 };
 
-TEST_P(IdsUpdate, FollowsTheReferenceStepByStep) {
-  IdsReference reference(learner, options, grid);
+TEST_P(DiscreteUpdate, FollowsTheReferenceStepByStep) {
+  DiscreteReference reference(learner, options, grid);
   for (int update = 1; update <= 5; ++update) {
     const double expected = reference.update(replay);
     const UpdateReport found = learner.update(replay, team);
@@ -205,8 +206,8 @@ TEST_P(IdsUpdate, FollowsTheReferenceStepByStep) {
 
 // The gradient that Adam was given, read back from its first moment, against central differences of
 // the loss: all biases and a sample of the weights of each layer.
-TEST_P(IdsUpdate, GradientMatchesCentralDifferences) {
-  const IdsReference reference(learner, options, grid);
+TEST_P(DiscreteUpdate, GradientMatchesCentralDifferences) {
+  const DiscreteReference reference(learner, options, grid);
   const auto batch = reference.draw(replay);
   std::vector<Vec> y;
   for (const auto& s : batch) y.push_back(reference.targets(s));
@@ -238,8 +239,8 @@ TEST_P(IdsUpdate, GradientMatchesCentralDifferences) {
   EXPECT_GT(visible, static_cast<int>(which.size()) / 4);
 }
 
-TEST_P(IdsUpdate, ValueReportIsThatOfTheGreedyNextActions) {
-  const IdsReference before(learner, options, grid);
+TEST_P(DiscreteUpdate, ValueReportIsThatOfTheGreedyNextActions) {
+  const DiscreteReference before(learner, options, grid);
   learner.update(replay, team);
   ValueReport expected;
   for (const auto& s : before.draw(replay)) {
@@ -262,7 +263,7 @@ TEST_P(IdsUpdate, ValueReportIsThatOfTheGreedyNextActions) {
   EXPECT_NEAR(learner.value_report().aleatoric, expected.aleatoric, 1e-4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, IdsUpdate,
+INSTANTIATE_TEST_SUITE_P(Sizes, DiscreteUpdate,
                          testing::Values(Case{48, 5, 2, 3, 5}, Case{100, 2, 3, 4, 20},
                                          Case{37, 17, 1, 7, 2}));
 
@@ -271,13 +272,13 @@ AgentOptions agent_options(double lambda) {
           .learner = small_options(48, 5, 2, 5),
           .explore = {},
           .replay = 1000,
-          .ids = {.bins = 4, .lambda = lambda}};
+          .discrete = {.bins = 4, .ids = {.lambda = lambda}}};
 }
 
 // The agent acts and explores by its networks as they are after each update.
-TEST(IdsAgent, ActsGreedilyAndExploresByTheRule) {
+TEST(DiscreteAgent, ActsGreedilyAndExploresByTheRule) {
   const AgentOptions options = agent_options(0.7);
-  IdsAgent agent(options);
+  DiscreteAgent agent(options);
   const ActionGrid grid(2, 4);
   const MlpShape shape = agent.policy().networks[0].shape;
   spread_out(agent.state(), shape);
@@ -318,8 +319,8 @@ TEST(IdsAgent, ActsGreedilyAndExploresByTheRule) {
   EXPECT_GT(differ, 10);
 }
 
-TEST(IdsAgent, WarmsUpWithEveryActionEquallyOften) {
-  IdsAgent agent(agent_options(0.1));
+TEST(DiscreteAgent, WarmsUpWithEveryActionEquallyOften) {
+  DiscreteAgent agent(agent_options(0.1));
   const ActionGrid grid(2, 4);
   std::map<int, int> counts;
   const std::vector<double> observation(5);
@@ -336,12 +337,12 @@ TEST(IdsAgent, WarmsUpWithEveryActionEquallyOften) {
 
 // Two states, four actions, one of which ends the episode with a reward that depends on the state:
 // after some hundred updates on random transitions the values are the known ones.
-TEST(IdsAgent, LearnsTheValuesOfATinyProblem) {
+TEST(DiscreteAgent, LearnsTheValuesOfATinyProblem) {
   AgentOptions options = agent_options(0.1);
   options.learner.observation_size = 1;
   options.learner.action_size = 1;
   options.learner.discount = 0.5f;
-  IdsAgent agent(options);
+  DiscreteAgent agent(options);
   const ActionGrid grid(1, 4);
   Random random(6, Stream::user);
   std::vector<double> action(1);
@@ -366,6 +367,14 @@ TEST(IdsAgent, LearnsTheValuesOfATinyProblem) {
     }
     for (int a = 0; a < 4; ++a)
       EXPECT_NEAR(q[a], a == 2 ? 1 + s : (s < 0 ? 1 : 0.5), 0.1) << s << " " << a;
+  }
+}
+
+TEST(DiscreteAgent, AnAlgorithmWithoutARuleIsRefused) {
+  AgentOptions options = agent_options(0.1);
+  for (const char* name : {"dsac", "oac", "ovde_g"}) {
+    options.algorithm.behaviour = find_algorithm(name).behaviour;
+    EXPECT_THROW(DiscreteAgent{options}, Error) << name;
   }
 }
 

@@ -79,7 +79,13 @@ QuantilePair flat(const Table& z) {
   return pair;
 }
 
-TEST(InformationRule, ChoosesAsThePlainWordsDo) {
+int choice(const Table& z, double lambda) {
+  const auto actions = static_cast<int>(z[0].size()), quantiles = static_cast<int>(z[0][0].size());
+  Random random;
+  return make_ids_rule({.lambda = lambda}, actions, quantiles)->choose(flat(z), random);
+}
+
+TEST(IdsRule, ChoosesAsThePlainWordsDo) {
   Random random(2, Stream::user);
   int not_greedy = 0;
   constexpr int kTables = 300, kActions = 12, kQuantiles = 7;
@@ -98,32 +104,31 @@ TEST(InformationRule, ChoosesAsThePlainWordsDo) {
       }
       mean.push_back((reference::mean(z[0][a]) + reference::mean(z[1][a])) / 2);
     }
-    InformationRule rule(lambda, kActions, kQuantiles);
-    const int chosen = rule.choose(flat(z));
+    const int chosen = choice(z, lambda);
     EXPECT_EQ(chosen, reference::plain_choice(z, lambda)) << "table " << n;
     not_greedy += chosen != std::ranges::max_element(mean) - mean.begin();
   }
   EXPECT_GT(not_greedy, kTables / 10);  // otherwise the greedy choice would have passed
 }
 
-TEST(InformationRule, WithNothingToLearnItIsGreedyAndOfEqualsTakesTheFirst) {
+TEST(IdsRule, WithNothingToLearnItIsGreedyAndOfEqualsTakesTheFirst) {
   Table z;
   for (const double value : {1.0, 3.0, 3.0, -2.0}) {
     for (int k = 0; k < 2; ++k) z[k].push_back({value - 1, value + 1});
   }
-  EXPECT_EQ(InformationRule(0.1, 4, 2).choose(flat(z)), 1);
+  EXPECT_EQ(choice(z, 0.1), 1);
   for (int k = 0; k < 2; ++k) z[k].assign(4, {0, 0});
-  EXPECT_EQ(InformationRule(0.1, 4, 2).choose(flat(z)), 0);
+  EXPECT_EQ(choice(z, 0.1), 0);
 }
 
 // Of two actions that are equally good and equally unknown, trying the less noisy one tells more.
-TEST(InformationRule, PrefersTheLessNoisyOfTwo) {
+TEST(IdsRule, PrefersTheLessNoisyOfTwo) {
   Table z;
   for (const double noise : {3.0, 1.0}) {
     z[0].push_back({1 - noise, 1 + noise});
     z[1].push_back({-noise, noise});
   }
-  EXPECT_EQ(InformationRule(0.1, 2, 2).choose(flat(z)), 1);
+  EXPECT_EQ(choice(z, 0.1), 1);
 }
 
 }  // namespace
