@@ -52,13 +52,13 @@ void Rnd::observe(const Replay& replay) {
   auto next = std::max(static_cast<std::int64_t>(next_row_), replay.added() - replay.size());
   while (next < replay.added()) {
     const auto count = std::min<std::int64_t>(input_.samples(), replay.added() - next);
-    take_in(replay, next, static_cast<int>(count));
+    observe(replay, next, static_cast<int>(count));
     next += count;
   }
   next_row_ = static_cast<double>(next);
 }
 
-void Rnd::take_in(const Replay& replay, std::int64_t first, int count) {
+void Rnd::observe(const Replay& replay, std::int64_t first, int count) {
   const auto row = [&](int s) { return replay.row((first + s) % replay.capacity()); };
   const auto size = static_cast<std::size_t>(input_.features());
   for (int s = 0; s < count; ++s)

@@ -47,8 +47,8 @@ class Rnd {
  public:
   explicit Rnd(const LearnerOptions& options);
 
-  // Takes in the transitions that were added since the last call, in their order: the moments of
-  // the next observations, and those of the intrinsic return, which is the discounted sum of the
+  // Follows the transitions that were added since the last call, in their order: the moments of the
+  // next observations, and those of the intrinsic return, which is the discounted sum of the
   // prediction errors so far, across episodes.
   void observe(const Replay& replay);
 
@@ -67,7 +67,7 @@ class Rnd {
   double flop_per_update() const;
 
  private:
-  void take_in(const Replay& replay, std::int64_t first, int count);
+  void observe(const Replay& replay, std::int64_t first, int count);
   void predict(const Batch& next_observation, int half);
   void follow_moments();
 
@@ -78,7 +78,7 @@ class Rnd {
   Batch input_;           // (observations x batch), normalised
   Batch error_;           // (1 x batch)
 
-  double next_row_ = 0;  // number of the first transition not taken in
+  double next_row_ = 0;  // number of the first transition not yet observed
   double return_ = 0;    // the intrinsic return so far
   RunningMoments observations_, returns_;
 

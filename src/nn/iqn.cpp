@@ -1,10 +1,130 @@
 #include "nn/iqn.h"
 
 #include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include <ovde/random.h>
 
 namespace ovde {
 
+// ---- shape
+
+IqnShape::IqnShape(int inputs, const std::vector<int>& hidden) {
+  assert(hidden.size() >= 2);
+  // placed as an Mlp of one layer would be, behind one another, with gain and shift after each
+  const auto add = [&](int from, int to) {
+    Layer layer{MlpShape(from, {}, to).layer(0), 0, 0};
+    const std::size_t end = MlpShape(from, {}, to).size(), width = end - layer.bias;
+    layer.weights += size_;
+    layer.bias += size_;
+    layer.gain = size_ + end;
+    layer.shift = layer.gain + width;
+    size_ = layer.shift + width;
+    layers_.push_back(layer);
+  };
+  int width = inputs;
+  for (std::size_t l = 0; l + 1 < hidden.size(); ++l) {
+    add(width, hidden[l]);
+    width = hidden[l];
+  }
+  add(kCosines, width);
+  add(width, hidden.back());
+  add(hidden.back(), 1);
+  size_ = layers_.back().gain;  // the output is not normalised
+}
+
+double IqnShape::products(int fractions) const {
+  double sum = 0;
+  for (const Layer& layer : layers_) {
+    const bool once = &layer - layers_.data() < feature_layers();
+    sum += (once ? 1.0 : fractions) * layer.inputs * layer.outputs;
+  }
+  return sum;
+}
+
+double IqnShape::products_back(int fractions) const {
+  double sum = double(fractions) * merge().inputs * merge().outputs;
+  for (int l = 1; l < feature_layers(); ++l) sum += double(layers_[l].inputs) * layers_[l].outputs;
+  return sum;
+}
+
+void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
+                std::span<float> parameters) {
+  std::ranges::fill(parameters, 0.0f);
+  Random random(seed, Stream::initial_parameters, network);
+  for (const IqnShape::Layer& layer : shape.layers()) {
+    const double limit = 1 / std::sqrt(static_cast<double>(layer.inputs));
+    const auto draw = [&] { return static_cast<float>(random.uniform(-limit, limit)); };
+    for (int o = 0; o < layer.outputs; ++o) {
+      float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
+      std::generate_n(row, layer.inputs, draw);
+      parameters[layer.bias + o] = draw();
+    }
+    if (&layer != &shape.output())
+      std::fill_n(parameters.begin() + layer.gain, layer.outputs, 1.0f);
+  }
+}
+
+// ---- layer normalisation (Ba et al., 2016): each column of a block (features x kLanes) is brought
+// to mean zero and variance one over its features. Its gain and shift are applied together with
+// what comes next.
+
 namespace {
+
+inline constexpr float kNormEpsilon = 1e-5f;  // added to the variance
+
+// work(feature, v, offset) for every vector of a block.
+template <typename Work>
+inline void for_each_vector(int features, Work&& work) {
+  for (int f = 0; f < features; ++f) {
+    for (int v = 0; v < kVectorsPerBlock; ++v) work(f, v, f * kLanes + v * kVector);
+  }
+}
+
+struct ColumnMoments {
+  ColumnMoments(const float* x, int features) {
+    const float share = 1.0f / static_cast<float>(features);
+    for_each_vector(features, [&](int, int v, int at) { mean[v] += load(x + at); });
+    for (Vector& m : mean.part) m *= share;
+    Lanes squares;
+    for_each_vector(features, [&](int, int v, int at) {
+      const Vector deviation = load(x + at) - mean[v];
+      squares[v] += deviation * deviation;
+    });
+    for (int v = 0; v < kVectorsPerBlock; ++v)
+      scale[v] = 1.0f / square_root(squares[v] * share + kNormEpsilon);
+  }
+
+  Lanes mean;
+  Lanes scale;  // 1 / sqrt(variance + epsilon)
+};
+
+// The backward pass through the normalisation n = (x - mean) * scale: dx = scale * (dn - mean(dn) -
+// n * mean(dn * n)). First add() of every vector of dn, then dx() of each.
+class NormGradient {
+ public:
+  void add(int v, Vector dn, Vector n) {
+    mean_[v] += dn;
+    correlation_[v] += dn * n;
+  }
+  void finish(int features, const Lanes& scale) {
+    const float share = 1.0f / static_cast<float>(features);
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      mean_[v] *= share;
+      correlation_[v] *= share;
+    }
+    scale_ = scale;
+  }
+  Vector dx(int v, Vector dn, Vector n) const {
+    return scale_[v] * (dn - mean_[v] - n * correlation_[v]);
+  }
+
+ private:
+  Lanes mean_, correlation_, scale_;
+};
+
+// ---- passes
 
 // The columns of one block at a fraction: cos(pi j tau).
 void embed(const float* fractions, float* cosines) {

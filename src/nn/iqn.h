@@ -12,18 +12,61 @@
 // the cache.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "nn/iqn_shape.h"
-#include "nn/layer_norm.h"
+#include "nn/mlp.h"
 
 namespace ovde {
+
+inline constexpr int kCosines = 64;
+
+// Where the layers lie in the flat buffer: weights and biases as those of an Mlp, then gain and
+// shift of the layer's normalisation.
+class IqnShape {
+ public:
+  struct Layer : MlpShape::Layer {
+    std::size_t gain, shift;  // offsets; the output layer has none
+  };
+
+  IqnShape() = default;
+  IqnShape(int inputs, const std::vector<int>& hidden);  // at least two hidden layers
+
+  int inputs() const { return layers_.front().inputs; }
+  int feature_layers() const { return static_cast<int>(layers_.size()) - 3; }
+  const Layer& features(int index) const { return layers_[index]; }
+  const Layer& gate() const { return layers_[layers_.size() - 3]; }
+  const Layer& merge() const { return layers_[layers_.size() - 2]; }
+  const Layer& output() const { return layers_.back(); }
+  const std::vector<Layer>& layers() const { return layers_; }
+  std::size_t size() const { return size_; }  // floats in the buffer, padding included
+
+  // Multiply-adds of one sample at that many fractions: of the values, and of the backward pass
+  // from them to the first layer's linear output.
+  double products(int fractions) const;
+  double products_back(int fractions) const;
+
+ private:
+  std::vector<Layer> layers_;  // features, gate, merge, output
+  std::size_t size_ = 0;
+};
+
+// As PyTorch does by default: weights and biases U(+-1/sqrt(fan-in)), gains 1, shifts 0.
+void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
+                std::span<float> parameters);
+
+// One number for each sample of a block.
+struct Lanes {
+  Vector& operator[](int v) { return part[v]; }
+  const Vector& operator[](int v) const { return part[v]; }
+  Vector part[kVectorsPerBlock] = {};
+};
 
 // What a forward pass through one block of samples leaves.
 struct IqnActivations {
   IqnActivations() = default;
-  // Without a way back the fractions take turns in the same place.
+  // Without a backward pass the fractions take turns in the same place.
   IqnActivations(const IqnShape& shape, int fractions, Mlp::Use use);
 
   struct Features {
@@ -42,7 +85,7 @@ struct IqnActivations {
   std::vector<Lanes> gate_scale, merged_scale;
 };
 
-// What the way back through one block of samples needs beside the activations.
+// What the backward pass through one block of samples needs beside the activations.
 struct IqnDeltas {
   IqnDeltas() = default;
   IqnDeltas(const IqnShape& shape, int fractions);
@@ -106,9 +149,9 @@ class Iqn {
   IqnShape shape_;
   Mlp::Use use_ = Mlp::Use::forward;
   int first_input_ = 0;
-  std::vector<Panels> forward_;   // features, gate, merge
-  std::vector<Panels> backward_;  // transposed weights of the features (of the first the chosen
-                                  // inputs only)
+  std::vector<Panels> forward_;  // features, gate, merge
+  // transposed weights of the features; of the first layer the chosen inputs only
+  std::vector<Panels> backward_;
   Panels merge_backward_;
 };
 

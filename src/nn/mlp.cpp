@@ -8,9 +8,9 @@
 namespace ovde {
 
 namespace {
-constexpr int kAlign =
-    16;  // floats: fixed, so that the layout of a parameter buffer is the same on every machine
-}
+// floats: fixed, so that the layout of a parameter buffer is the same on every machine
+constexpr int kAlign = 16;
+}  // namespace
 
 MlpShape::MlpShape(int inputs, const std::vector<int>& hidden, int outputs) {
   std::vector<int> sizes = {inputs};

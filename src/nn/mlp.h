@@ -89,8 +89,8 @@ class Mlp {
   Use use_ = Use::forward;
   int first_input_ = 0;
   std::vector<Panels> forward_;  // per layer
-  std::vector<Panels>
-      backward_;  // per layer: its transposed weights; layer 0 the chosen inputs only
+  // per layer: its transposed weights; layer 0 the chosen inputs only
+  std::vector<Panels> backward_;
 };
 
 }  // namespace ovde

@@ -1,18 +1,21 @@
-// The vector type that the products are written in (GCC and clang vector extension: NEON, AVX,
-// AVX-512 from one source) and the block sizes that fit its register file.
+// The vector type that products and element-wise functions are written in (GCC and clang vector
+// extension: NEON, AVX, AVX-512 from one source), the block sizes that fit its register file, and
+// functions of such vectors. These consist of additions and multiplications only: the same bits
+// whatever the mathematical library of the machine. A NaN stays one.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
+#include <numbers>
 #include <vector>
 
 namespace ovde {
 
 #if defined(__AVX512F__)
-inline constexpr int kVector = 16;  // floats in a vector
-inline constexpr int kVectorsPerBlock =
-    2;  // a tile of 8 rows x 2 vectors keeps 16 of 32 registers busy
+inline constexpr int kVector = 16;          // floats in a vector
+inline constexpr int kVectorsPerBlock = 2;  // a tile of 8 rows x 2 vectors: 16 of 32 registers
 inline constexpr int kRows = 8;
 #elif defined(__AVX__)
 inline constexpr int kVector = 8;
@@ -33,12 +36,6 @@ typedef float Quad __attribute__((vector_size(16), may_alias, aligned(sizeof(flo
 inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 inline void store(float* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
 inline Vector splat(float x) { return x - Vector{}; }
-
-// The smaller of two numbers; a NaN in either stays one, so that the checks of the losses see it.
-inline Vector smaller(Vector a, Vector b) {
-  const Vector least = a < b ? a : b;  // drops a NaN in `a`
-  return a == a ? least : a;
-}
 
 // Sum over the lanes, always in the same order.
 inline float sum_lanes(Vector v) {
@@ -81,5 +78,72 @@ struct AlignedAllocator {
 };
 
 using Buffer = std::vector<float, AlignedAllocator<float>>;  // 64-byte aligned
+
+// ---- element-wise functions
+
+typedef std::uint32_t WordVector
+    __attribute__((vector_size(kVector * sizeof(std::uint32_t)), may_alias));
+
+// Adding it leaves a float of ordinary size rounded to a whole number, in its lowest bits.
+inline constexpr float kRounder = 12582912;  // 1.5 * 2^23
+
+inline Vector relu(Vector x) {
+  return reinterpret_cast<Vector>(reinterpret_cast<WordVector>(x) &
+                                  ~reinterpret_cast<WordVector>(x < Vector{}));
+}
+
+// The smaller of two numbers; a NaN in either stays one, so that the checks of the losses see it.
+inline Vector smaller(Vector a, Vector b) {
+  const Vector least = a < b ? a : b;  // drops a NaN in `a`
+  return a == a ? least : a;
+}
+
+inline Vector square_root(Vector x) {
+  for (int i = 0; i < kVector; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+}
+
+// e^x to two units in the last place; beyond +-87, where floats end, it stays at its last value.
+inline Vector exponential(Vector x) {
+  const Vector low = splat(-87), high = splat(87);
+  x = x < low ? low : x;
+  x = x > high ? high : x;
+
+  // x = n log 2 + r with |r| <= log(2) / 2; log 2 in two parts, the first with room for n
+  const Vector shifted = x * std::numbers::log2e_v<float> + kRounder;
+  const Vector n = shifted - kRounder;
+  const Vector r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+
+  // Taylor's series of e^r, then n added to the exponent
+  Vector sum = splat(1.0f / 5040);
+  sum = sum * r + 1.0f / 720;
+  sum = sum * r + 1.0f / 120;
+  sum = sum * r + 1.0f / 24;
+  sum = sum * r + 1.0f / 6;
+  sum = sum * r + 0.5f;
+  sum = sum * r + 1.0f;
+  sum = sum * r + 1.0f;
+  return reinterpret_cast<Vector>(reinterpret_cast<WordVector>(sum) +
+                                  (reinterpret_cast<WordVector>(shifted) << 23));
+}
+
+inline Vector sigmoid(Vector x) { return 1.0f / (1.0f + exponential(-x)); }
+
+// cos(pi x) for |x| up to some thousands; the error is that of x itself.
+inline Vector cosine_pi(Vector x) {
+  // the distance to the nearest even number; then cos(pi r) = sin(pi (1/2 - r))
+  Vector r = x - 2.0f * ((x * 0.5f + kRounder) - kRounder);
+  r = r < Vector{} ? -r : r;
+  const Vector y = std::numbers::pi_v<float> * (0.5f - r);
+
+  // Taylor's series of the sine, |y| <= pi / 2
+  const Vector y2 = y * y;
+  Vector sum = splat(-1.0f / 39916800);
+  sum = sum * y2 + 1.0f / 362880;
+  sum = sum * y2 - 1.0f / 5040;
+  sum = sum * y2 + 1.0f / 120;
+  sum = sum * y2 - 1.0f / 6;
+  return y + y * (y2 * sum);
+}
 
 }  // namespace ovde

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kStep = 16;  // floats of a row per turn of the inner loops; rows are padded to it
 constexpr int kParts = kStep / kVector;
-constexpr int kTogether =
-    4;  // rows worked on at a time: each vector of the other factor serves all
+// rows worked on at a time: each vector of the other factor serves all
+constexpr int kTogether = 4;
 
 // The rows of a layer's weights that a pass reads, in order: all that belong to active inputs.
 struct Rows {

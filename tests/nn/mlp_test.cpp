@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include <ovde/random.h>
 #include "nn/mlp.h"
@@ -157,6 +158,24 @@ TEST_P(MlpTest, SinglePassMatchesTheBatch) {
     for (int f = 0; f < c.inputs; ++f) single.input()[f] = input.at(f, s);
     const auto y = single.forward();
     for (int o = 0; o < c.outputs; ++o) EXPECT_NEAR(y[o], activations.output().at(o, s), 2e-5);
+  }
+}
+
+// A hidden unit that is not a number must show in every output: no ReLU may take it for zero.
+TEST_P(MlpTest, ANaNInAHiddenUnitReachesEveryOutput) {
+  for (int l = 0; l + 1 < shape.layers(); ++l) {
+    Buffer broken = parameters;
+    broken[shape.layer(l).bias] = std::numeric_limits<float>::quiet_NaN();
+    net.pack(broken);
+    net.forward(broken, input, activations, all_blocks(input));
+    SinglePass single(shape);
+    single.load(broken);
+    for (int f = 0; f < c.inputs; ++f) single.input()[f] = input.at(f, 0);
+    const auto y = single.forward();
+    for (int o = 0; o < c.outputs; ++o) {
+      EXPECT_TRUE(std::isnan(y[o]));
+      for (int s = 0; s < c.samples; ++s) EXPECT_TRUE(std::isnan(activations.output().at(o, s)));
+    }
   }
 }
 

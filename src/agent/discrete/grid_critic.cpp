@@ -1,6 +1,8 @@
 #include "agent/discrete/grid_critic.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "agent/critic/quantile_loss.h"
 
@@ -27,8 +29,8 @@ void rectify(Batch& batch) {
   for (int b = 0; b < batch.blocks(); ++b) {
     for (int f = 0; f < batch.features(); ++f) {
       for (int v = 0; v < kLanes; v += kVector) {
-        const Vector x = load(batch.row(b, f) + v);
-        store(batch.row(b, f) + v, x < Vector{} ? Vector{} : x);
+        float* x = batch.row(b, f) + v;
+        store(x, relu(load(x)));
       }
     }
   }
@@ -218,6 +220,9 @@ void GreedyPass::act(std::span<const double> observation, std::span<double> acti
     if (first[a] + second[a] > first[best] + second[best]) best = a;
   }
   grid_.action(best, action);
+  // a NaN is never the larger: it would pass for the first action
+  if (std::isnan(first[best] + second[best]))
+    std::ranges::fill(action, std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace ovde

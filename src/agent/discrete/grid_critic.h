@@ -124,7 +124,7 @@ class GreedyPass {
   int observation_size() const { return critic_shape_.inputs(); }
   int action_size() const { return grid_.dimensions(); }
 
-  // Of equally good actions the first.
+  // Of equally good actions the first; NaN where the networks' values are.
   void act(std::span<const double> observation, std::span<double> action);
 
  private:
