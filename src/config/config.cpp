@@ -126,28 +126,22 @@ class Resolver {
     }
     const auto layers = config_.network.hidden.size();
     if (config_.critic.head == CriticHead::iqn) {
-      if (!algorithm_.distributional) {
-        refuse_setting(where("critic.head"),
-                       fmt::format("critic.head = \"iqn\", but {} has one value per critic and no "
-                                   "quantiles; must be \"qr\"",
-                                   algorithm_.name));
-      }
-      if (algorithm_.policy == PolicyKind::greedy) {
-        refuse_setting(where("critic.head"),
-                       fmt::format("critic.head = \"iqn\", but {} has outputs for "
-                                   "each of its actions; must be \"qr\"",
-                                   algorithm_.name));
-      }
+      const auto refuse_head = [&](const char* why) {
+        refuse("critic.head", fmt::format("critic.head = \"iqn\", but {} {}; must be \"qr\"",
+                                          algorithm_.name, why));
+      };
+      if (!algorithm_.distributional) refuse_head("has one value per critic and no quantiles");
+      if (algorithm_.policy == PolicyKind::greedy)
+        refuse_head("has outputs for each of its actions");
       if (layers < 2) {
-        refuse_setting(
-            where("network.hidden"),
-            "network.hidden has 1 layer; critic.head = \"iqn\" needs at least 2: for the "
-            "features, and after their product with the fraction's");
+        refuse("network.hidden",
+               "network.hidden has 1 layer; critic.head = \"iqn\" needs at least 2: for the "
+               "features, and after their product with the fraction's");
       }
     }
     if (layers > 8) {
-      refuse_setting(where("network.hidden"),
-                     fmt::format("network.hidden has {} layers; must have at most 8", layers));
+      refuse("network.hidden",
+             fmt::format("network.hidden has {} layers; must have at most 8", layers));
     }
 
     if (algorithm_.policy == PolicyKind::greedy) check_grid();
@@ -171,10 +165,9 @@ class Resolver {
     }
 
     if (config_.record.visits && !task_.map) {
-      refuse_setting(
-          where("record.visits"),
-          fmt::format("record.visits = true: the observations of {} are not positions on a map",
-                      task_.name));
+      refuse("record.visits",
+             fmt::format("record.visits = true: the observations of {} are not positions on a map",
+                         task_.name));
     }
   }
 
@@ -184,16 +177,15 @@ class Resolver {
     const int epochs = config_.train.epochs;
     for (const int epoch : config_.record.networks) {
       if (epoch < epochs) continue;
-      refuse_setting(
-          where("record.networks"),
-          fmt::format("record.networks has {}; must be epochs from 0 to {} (train.epochs = {})",
-                      epoch, epochs - 1, epochs));
+      refuse("record.networks",
+             fmt::format("record.networks has {}; must be epochs from 0 to {} (train.epochs = {})",
+                         epoch, epochs - 1, epochs));
     }
 
     try {
       with_noise(task_.make(config_.task_options), config_.noise);
     } catch (const OptionError& error) {
-      refuse_setting(where(error.key()), error.what());
+      refuse(error.key(), error.what());
     }
   }
 
@@ -228,13 +220,13 @@ class Resolver {
     }
   }
 
-  std::string where(const std::string& key) const {
+  [[noreturn]] void refuse(const std::string& key, const std::string& message) const {
     const auto found = given_.find(key);
-    return found == given_.end() ? "" : found->second;
+    refuse_setting(found == given_.end() ? "" : found->second, message);
   }
 
   [[noreturn]] void conflict(const std::string& key, int value, const std::string& why) const {
-    refuse_setting(where(key), fmt::format("{} = {}: {}", key, value, why));
+    refuse(key, fmt::format("{} = {}: {}", key, value, why));
   }
 
   const Task& task_;
