@@ -76,10 +76,10 @@ std::string default_text(const ConfigKey& key) {
 std::string markdown_table(const std::vector<ConfigKey>& keys) {
   std::string text = "| key | meaning | default | valid |\n| --- | --- | --- | --- |\n";
   for (const ConfigKey& key : keys) {
-    const std::string standard =
+    const std::string default_value =
         key.derived_default.empty() ? "`" + default_text(key) + "`" : default_text(key);
-    text += fmt::format("| `{}` | {} | {} | {} |\n", key.option.name, key.option.help, standard,
-                        valid_text(key.option));
+    text += fmt::format("| `{}` | {} | {} | {} |\n", key.option.name, key.option.help,
+                        default_value, valid_text(key.option));
   }
   return text;
 }

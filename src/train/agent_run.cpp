@@ -47,32 +47,32 @@ AgentRun::AgentRun(const Config& config, const fs::path& folder)
 
 std::unique_ptr<AgentRun> AgentRun::start(const Config& config, const fs::path& folder,
                                           const std::string& command) {
-  std::unique_ptr<AgentRun> member(new AgentRun(config, folder));
-  member->run_ = std::make_unique<EpochLoop>(config, config.seed);
+  std::unique_ptr<AgentRun> run(new AgentRun(config, folder));
+  run->loop_ = std::make_unique<EpochLoop>(config, config.seed);
   ensure_new_run_folder(folder);
   write_config(folder, config, command);
-  member->open_files();
-  member->log(LogLevel::info,
-              fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
-                          config.algorithm, config.task, config.seed, config.train.epochs));
-  return member;
+  run->open_files();
+  run->log(LogLevel::info,
+           fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
+                       config.algorithm, config.task, config.seed, config.train.epochs));
+  return run;
 }
 
 std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder,
                                            std::vector<std::string>& warnings) {
-  std::unique_ptr<AgentRun> member(new AgentRun(read_config(folder), folder));
+  std::unique_ptr<AgentRun> run(new AgentRun(read_config(folder), folder));
   std::vector<std::string> found;
-  const bool loaded = member->load_newest(found);
-  if (!loaded) member->run_ = std::make_unique<EpochLoop>(member->config_, member->config_.seed);
-  member->open_files();
+  const bool loaded = run->load_newest(found);
+  if (!loaded) run->loop_ = std::make_unique<EpochLoop>(run->config_, run->config_.seed);
+  run->open_files();
 
-  for (const std::string& text : found) member->log(LogLevel::warning, text);
+  for (const std::string& text : found) run->log(LogLevel::warning, text);
   warnings.insert(warnings.end(), found.begin(), found.end());
-  member->log(LogLevel::info,
-              loaded ? fmt::format("resumed at epoch {}, environment step {}",
-                                   member->epochs_done(), member->run_->env_steps())
-                     : std::string("resumed from the beginning: no checkpoint was written yet"));
-  return member;
+  run->log(LogLevel::info,
+           loaded ? fmt::format("resumed at epoch {}, environment step {}", run->epochs_done(),
+                                run->loop_->env_steps())
+                  : std::string("resumed from the beginning: no checkpoint was written yet"));
+  return run;
 }
 
 // False: there is no checkpoint.
@@ -103,9 +103,9 @@ bool AgentRun::load_newest(std::vector<std::string>& warnings) {
 void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnings) {
   const Sections sections = read_checkpoint(checkpoint);
   check_same_config(config_, section(sections, kConfig), folder_);
-  run_ = std::make_unique<EpochLoop>(config_, config_.seed);
-  const bool continued = run_->restore(sections);
-  store_.load(checkpoint, sections, run_->agent().replay());
+  loop_ = std::make_unique<EpochLoop>(config_, config_.seed);
+  const bool continued = loop_->restore(sections);
+  store_.load(checkpoint, sections, loop_->agent().replay());
 
   ByteReader in(section(sections, kProgress));
   start_time_ = in.get<double>();
@@ -120,7 +120,7 @@ void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnin
     const auto saved = sections.find(kVisits);
     visits_ = VisitFile::resume(
         folder_, saved == sections.end() ? std::nullopt : std::optional(saved->second),
-        run_->env_steps(), warnings);
+        loop_->env_steps(), warnings);
   }
 
   if (!continued) {
@@ -142,7 +142,7 @@ double AgentRun::elapsed() const {
 
 std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& stop) {
   begin_epoch();
-  const std::optional<EpochRow> row = run_->epoch(team, stop);
+  const std::optional<EpochRow> row = loop_->epoch(team, stop);
   if (row) return end_epoch(*row);
   record_visits();
   return std::nullopt;
@@ -150,7 +150,7 @@ std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& sto
 
 void AgentRun::begin_epoch() {
   if (!epoch_began_) epoch_began_ = elapsed();
-  const Replay& replay = run_->agent().replay();
+  const Replay& replay = loop_->agent().replay();
   const std::int64_t most_steps =
       config_.train.steps_per_epoch + (epochs_done() == 0 ? config_.train.warmup_steps : 0);
   store_.before_overwriting(replay.added() + most_steps - 1 - replay.capacity());
@@ -158,14 +158,14 @@ void AgentRun::begin_epoch() {
 }
 
 void AgentRun::record_visits() {
-  if (visits_) visits_->append(run_->take_visits());
+  if (visits_) visits_->append(loop_->take_visits());
 }
 
 EpochRow AgentRun::end_epoch(EpochRow row) {
   record_visits();
   if (std::ranges::find(config_.record.networks, row.epoch) != config_.record.networks.end()) {
     fetch();
-    write_networks(folder_, row.epoch, run_->agent(), config_);
+    write_networks(folder_, row.epoch, loop_->agent(), config_);
   }
 
   const std::int64_t steps_before = rows_.empty() ? 0 : rows_.back().env_steps;
@@ -190,7 +190,7 @@ bool AgentRun::checkpoint_due() const {
 
 void AgentRun::save() {
   fetch();
-  Sections sections = run_->save();
+  Sections sections = loop_->save();
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));
   sections[kConfig] = Bytes(bytes.begin(), bytes.end());
@@ -203,9 +203,9 @@ void AgentRun::save() {
   sections[kProgress] = rows.take();
   if (visits_) sections[kVisits] = visits_->saved();
 
-  store_.save(std::move(sections), run_->agent().replay());
-  log(LogLevel::info,
-      fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(), run_->env_steps()));
+  store_.save(std::move(sections), loop_->agent().replay());
+  log(LogLevel::info, fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
+                                  loop_->env_steps()));
   unsaved_ = false;
   saved_epochs_ = epochs_done();
   saved_at_ = Clock::now();
@@ -218,7 +218,7 @@ void AgentRun::save_now() {
 
 RunSummary AgentRun::finish() {
   store_.wait();
-  write_policy(folder_ / "policy.safetensors", run_->agent().policy(), task_action_space(config_),
+  write_policy(folder_ / "policy.safetensors", loop_->agent().policy(), task_action_space(config_),
                config_);
   progress_->sync();  // the summary says that all rows are there
   RunSummary summary = summarise(rows_);

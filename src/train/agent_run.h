@@ -36,17 +36,17 @@ class AgentRun {
                                           std::vector<std::string>& warnings);
 
   const Config& config() const { return config_; }
-  int epochs_done() const { return run_->epochs_done(); }
+  int epochs_done() const { return loop_->epochs_done(); }
   bool done() const { return epochs_done() >= config_.train.epochs; }
 
   // Advances by one epoch and writes its row, and a checkpoint when one is due. nullopt: `stop`
   // became true before the epoch's end.
   std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
 
-  // The same for a driver that advances run() itself: what comes before and after.
+  // The same for a driver that advances loop() itself: what comes before and after.
   void begin_epoch();
   EpochRow end_epoch(EpochRow row);  // with its times
-  EpochLoop& run() { return *run_; }
+  EpochLoop& loop() { return *loop_; }
   // What the agent has learnt is elsewhere; `fetch` brings it here, before it is written. Null: it
   // is here.
   void learns_elsewhere(std::function<void()> fetch) { fetch_ = std::move(fetch); }
@@ -77,8 +77,8 @@ class AgentRun {
   Config config_;
   std::filesystem::path folder_;
   RunLog log_;
-  std::unique_ptr<EpochLoop> run_;
-  CheckpointStore store_;  // after run_: its writer reads the replay buffer until it is destroyed
+  std::unique_ptr<EpochLoop> loop_;
+  CheckpointStore store_;  // after loop_: its writer reads the replay buffer until it is destroyed
   std::vector<EpochRow> rows_;
   std::optional<ProgressFile> progress_;
   std::optional<EventFile> events_;

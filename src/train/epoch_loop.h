@@ -1,5 +1,5 @@
 // One agent of a run at work: the agent, its two environments and where it is in the protocol.
-// Knows nothing of files; what it returns is written by its member of the run.
+// Knows nothing of files; what it returns is written by its AgentRun.
 #pragma once
 
 #include <array>

@@ -23,7 +23,8 @@ class LockstepDriver {
       auto& places = runs[r]->places();
       for (int i = 0; i < static_cast<int>(places.size()); ++i) {
         if (places[i].is_left())
-          slots_.push_back({.run = r, .place = i, .member = places[i].member.get(), .failure = {}});
+          slots_.push_back(
+              {.population = r, .place = i, .run = places[i].run.get(), .failure = {}});
       }
     }
   }
@@ -40,20 +41,20 @@ class LockstepDriver {
   }
 
  private:
-  bool is_left(const Slot& slot) const { return slot.active && !slot.member->done(); }
+  bool is_left(const Slot& slot) const { return slot.active && !slot.run->done(); }
 
   // What a CPU was in the middle of, it ends.
   void complete_epochs() {
     team_.run(static_cast<int>(slots_.size()), [this](int i) {
       Slot& slot = slots_[i];
       guarded(slot, [&] {
-        if (slot.member->run().between_epochs()) return;
+        if (slot.run->loop().between_epochs()) return;
         Team alone(1);
-        const auto row = slot.member->epoch(alone, stop_);
-        slot.member->run().agent().use(nullptr);
-        if (row) runs_[slot.run]->progress().epoch_done(slot.place, *row);
-        if (slot.member->done())
-          runs_[slot.run]->places()[slot.place].summary = slot.member->finish();
+        const auto row = slot.run->epoch(alone, stop_);
+        slot.run->loop().agent().use(nullptr);
+        if (row) runs_[slot.population]->progress().epoch_done(slot.place, *row);
+        if (slot.run->done())
+          runs_[slot.population]->places()[slot.place].summary = slot.run->finish();
       });
     });
     leave_failed_runs();
@@ -64,15 +65,15 @@ class LockstepDriver {
   bool advance() {
     int epoch = std::numeric_limits<int>::max(), next = epoch;
     for (const Slot& slot : slots_) {
-      if (is_left(slot)) epoch = std::min(epoch, slot.member->epochs_done());
+      if (is_left(slot)) epoch = std::min(epoch, slot.run->epochs_done());
     }
     std::vector<Slot*> behind;
     for (Slot& slot : slots_) {
       if (!is_left(slot)) continue;
-      if (slot.member->epochs_done() == epoch) {
+      if (slot.run->epochs_done() == epoch) {
         behind.push_back(&slot);
       } else {
-        next = std::min(next, slot.member->epochs_done());
+        next = std::min(next, slot.run->epochs_done());
       }
     }
     if (behind.empty()) return false;
@@ -92,7 +93,7 @@ class LockstepDriver {
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (failures_[r]) continue;
       for (Slot& slot : slots_) {
-        if (slot.run != r || !slot.failure) continue;
+        if (slot.population != r || !slot.failure) continue;
         runs_[r]->places()[slot.place].busy = true;  // it keeps its last checkpoint
         if (!failures_[r]) failures_[r] = slot.failure;
       }
@@ -102,7 +103,7 @@ class LockstepDriver {
       } catch (const std::exception&) {
       }
       for (Slot& slot : slots_) {
-        if (slot.run == r) slot.active = false;
+        if (slot.population == r) slot.active = false;
       }
     }
   }
@@ -111,8 +112,8 @@ class LockstepDriver {
     const auto failure = std::current_exception();
     for (Slot& slot : slots_) {
       if (!is_left(slot)) continue;
-      slot.member->log(LogLevel::error, why);
-      failures_[slot.run] = failure;
+      slot.run->log(LogLevel::error, why);
+      failures_[slot.population] = failure;
     }
   }
 

@@ -42,11 +42,11 @@ LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Tea
       stretch_(std::max(100, protocol().eval_steps / 32)),
       rows_(slots_.size()),
       evaluation_failures_(slots_.size()),
-      epoch_(slots_.front()->member->epochs_done()),
+      epoch_(slots_.front()->run->epochs_done()),
       rounds_(pieces_) {
   std::vector<AgentOptions> options;
   for (int i = 0; i < size(); ++i) {
-    Agent& agent = run(i).agent();
+    Agent& agent = loop(i).agent();
     agents_.push_back(&agent);
     options.push_back(agent.options());
   }
@@ -54,11 +54,11 @@ LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Tea
     population_ = gpu.make(options, protocol().precision);
     for (int i = 0; i < size(); ++i) population_->upload(i, *agents_[i]);
   });
-  for (int i = 0; i < size(); ++i) slots_[i]->member->learns_elsewhere([this, i] { fetch(i); });
+  for (int i = 0; i < size(); ++i) slots_[i]->run->learns_elsewhere([this, i] { fetch(i); });
 }
 
 LockstepGroup::~LockstepGroup() {
-  for (Slot* slot : slots_) slot->member->learns_elsewhere(nullptr);
+  for (Slot* slot : slots_) slot->run->learns_elsewhere(nullptr);
 }
 
 void LockstepGroup::fetch(int i) {
@@ -69,17 +69,18 @@ void LockstepGroup::fetch(int i) {
 void LockstepGroup::fetch_all() {
   doing_ = "bringing back the agents";
   for (int i = 0; i < size(); ++i) {
-    if (slots_[i]->active && !slots_[i]->member->done()) fetch(i);
+    if (slots_[i]->active && !slots_[i]->run->done()) fetch(i);
   }
 }
 
 void LockstepGroup::epoch(std::span<PopulationRun* const> runs) {
   for_each([&](int i) {
-    slots_[i]->member->begin_epoch();
-    run(i).begin_evaluation();
+    slots_[i]->run->begin_epoch();
+    loop(i).begin_evaluation();
   });
   std::vector<std::int64_t> left;
-  for (int i = 0; i < size(); ++i) left.push_back(slots_[i]->active ? run(i).evaluation_left() : 0);
+  for (int i = 0; i < size(); ++i)
+    left.push_back(slots_[i]->active ? loop(i).evaluation_left() : 0);
   LongestFirstQueue evaluations(left);
 
   collecting_ = true;
@@ -120,7 +121,7 @@ void LockstepGroup::begin_collecting(bool warm_up) {
   std::ranges::fill(population_->acting().plain, warm_up);
   for (int i = 0; i < size(); ++i) {
     guarded(*slots_[i], [&] {
-      run(i).begin_collecting(warm_up);
+      loop(i).begin_collecting(warm_up);
       if (steps_ > 0) prepare(i);
     });
   }
@@ -164,7 +165,7 @@ void LockstepGroup::step_agents(int piece) {
 // What agent i acts on next.
 void LockstepGroup::prepare(int i) {
   const PopulationActing& acting = population_->acting();
-  const auto observation = run(i).observe();
+  const auto observation = loop(i).observe();
   std::ranges::transform(observation, acting.observation.begin() + i * acting.observations,
                          [](double x) { return static_cast<float>(x); });
   if (!acting.plain[i])
@@ -174,12 +175,12 @@ void LockstepGroup::prepare(int i) {
 // The action that the behaviour policy of agent i gives, and its environment's step.
 void LockstepGroup::step(int i) {
   const PopulationActing& acting = population_->acting();
-  const std::span<double> action = run(i).action();
+  const std::span<double> action = loop(i).action();
   const auto row = [&](std::span<const double> all) {
     return all.subspan(i * acting.actions, action.size());
   };
-  run(i).advance(draw_action(row(acting.mean), row(acting.std), row(acting.moved), acting.m[i],
-                             agents_[i]->behaviour_noise(), action));
+  loop(i).advance(draw_action(row(acting.mean), row(acting.std), row(acting.moved), acting.m[i],
+                              agents_[i]->behaviour_noise(), action));
 }
 
 // Goes on with the evaluation of agent i for a stretch of steps, or until a round waits: then it
@@ -187,7 +188,7 @@ void LockstepGroup::step(int i) {
 bool LockstepGroup::evaluate(int i, LongestFirstQueue& evaluations) {
   std::int64_t left = 0;  // what fails is ended
   try {
-    if (!run(i).advance_evaluation(stretch_, rounds_.waiting())) left = run(i).evaluation_left();
+    if (!loop(i).advance_evaluation(stretch_, rounds_.waiting())) left = loop(i).evaluation_left();
   } catch (const std::exception&) {
     // noted in the slot later: another thread may be stepping this agent
     evaluation_failures_[i] = std::current_exception();
@@ -207,16 +208,16 @@ void LockstepGroup::finish_epoch(std::span<PopulationRun* const> runs) {
     if (evaluation_failures_[i]) std::rethrow_exception(evaluation_failures_[i]);
     const PopulationReport& report = reports[i];
     if (report.first_bad != 0)
-      throw Error("a loss is not finite: " + run(i).where(report.first_bad));
-    rows_[i] = slots_[i]->member->end_epoch(run(i).finish_epoch(report.update, report.value));
+      throw Error("a loss is not finite: " + loop(i).where(report.first_bad));
+    rows_[i] = slots_[i]->run->end_epoch(loop(i).finish_epoch(report.update, report.value));
   });
   for (int i = 0; i < size(); ++i) {
     const Slot& slot = *slots_[i];
-    if (slot.active) runs[slot.run]->progress().epoch_done(slot.place, rows_[i]);
+    if (slot.active) runs[slot.population]->progress().epoch_done(slot.place, rows_[i]);
   }
   for_each([&](int i) {
     const Slot& slot = *slots_[i];
-    if (slot.member->done()) runs[slot.run]->places()[slot.place].summary = slot.member->finish();
+    if (slot.run->done()) runs[slot.population]->places()[slot.place].summary = slot.run->finish();
   });
 }
 

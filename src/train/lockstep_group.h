@@ -20,9 +20,9 @@ namespace ovde {
 
 // An agent of one of the runs.
 struct Slot {
-  std::size_t run;  // index of it
-  int place;        // in it
-  AgentRun* member;
+  std::size_t population;  // index of the run that it is an agent of
+  int place;               // in that
+  AgentRun* run;
   bool active = true;  // it and its run have not failed
   std::exception_ptr failure;
 };
@@ -36,7 +36,7 @@ void guarded(Slot& slot, Work&& work) {
   } catch (const std::exception& error) {
     slot.active = false;
     slot.failure = std::current_exception();
-    slot.member->log(LogLevel::error, error.what());
+    slot.run->log(LogLevel::error, error.what());
   }
 }
 
@@ -71,10 +71,10 @@ class LockstepGroup {
   void prepare(int i);
   void step(int i);
 
-  EpochLoop& run(int i) const { return slots_[i]->member->run(); }
+  EpochLoop& loop(int i) const { return slots_[i]->run->loop(); }
   int size() const { return static_cast<int>(slots_.size()); }
   // What all share.
-  const TrainConfig& protocol() const { return slots_.front()->member->config().train; }
+  const TrainConfig& protocol() const { return slots_.front()->run->config().train; }
   void fetch(int i);
 
   // work(i) for the agents of one of the pieces that they are divided in.

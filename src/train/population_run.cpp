@@ -111,12 +111,12 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
     if (!plan.is_new && is_finished(folder)) {
       places_[i].summary = summary_of_finished(folder, config);
     } else if (!plan.is_new && fs::exists(folder / "config.toml")) {
-      places_[i].member = AgentRun::resume(folder, warnings);
+      places_[i].run = AgentRun::resume(folder, warnings);
     } else {  // new, or killed before this agent's folder was there
-      places_[i].member = AgentRun::start(config, folder, plan.command);
+      places_[i].run = AgentRun::start(config, folder, plan.command);
     }
   }
-  if (std::ranges::none_of(places_, [](const Place& place) { return place.member != nullptr; })) {
+  if (std::ranges::none_of(places_, [](const Place& place) { return place.run != nullptr; })) {
     throw InputError(
         fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
                     plan.folder.string(), start_.epochs));
@@ -126,8 +126,8 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
 
 void PopulationRun::start() {
   for (Place& place : places_) {
-    start_.epochs_done += place.member ? place.member->epochs_done() : start_.epochs;
-    if (place.member && place.member->done()) place.summary = place.member->finish();
+    start_.epochs_done += place.run ? place.run->epochs_done() : start_.epochs;
+    if (place.run && place.run->done()) place.summary = place.run->finish();
   }
   progress_.run_started(start_);
 }
@@ -138,8 +138,8 @@ void PopulationRun::save_all(const std::string& why) {
   for (Place& place : places_) {
     if (!place.is_left() || place.busy) continue;
     try {
-      place.member->save_now();
-      place.member->log(LogLevel::info, why);
+      place.run->save_now();
+      place.run->log(LogLevel::info, why);
     } catch (const std::exception&) {
       if (!first) first = std::current_exception();
     }

@@ -1,4 +1,4 @@
-// A run that is being trained: the members of its population and the lock on its folder. Who
+// A run that is being trained: the agents of its population and the lock on its folder. Who
 // advances them is not known here: train/trainer.h, train/lockstep.h.
 #pragma once
 
@@ -36,11 +36,11 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan);
 
 // An agent's place in the population.
 struct Place {
-  std::unique_ptr<AgentRun> member;  // null: had finished before this process began
-  RunSummary summary;                // once finished
+  std::unique_ptr<AgentRun> run;  // null: had finished before this process began
+  RunSummary summary;             // once finished
   bool busy = false;
 
-  bool is_left() const { return member && !member->done(); }
+  bool is_left() const { return run && !run->done(); }
 };
 
 class PopulationRun {

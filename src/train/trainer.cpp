@@ -12,31 +12,31 @@ namespace ovde {
 namespace {
 
 std::int64_t epochs_left(const Place& place) {
-  if (!place.member) return 0;
-  return place.member->config().train.epochs - place.member->epochs_done();
+  if (!place.run) return 0;
+  return place.run->config().train.epochs - place.run->epochs_done();
 }
 
 // Takes agents, the one that is furthest behind first, and advances them until none is left. Agents
 // never wait for each other, and what an agent learns does not depend on who runs it.
-void work(std::vector<Place>& places, LongestFirstQueue& handout, int threads,
+void work(std::vector<Place>& places, LongestFirstQueue& queue, int threads,
           const std::atomic<bool>& stop, std::atomic<bool>& failed, ProgressSink& progress) {
   Team team(threads);
   while (!stop && !failed) {
-    const int i = handout.take();
+    const int i = queue.take();
     if (i < 0) break;
     Place& place = places[i];
     place.busy = true;
-    AgentRun& member = *place.member;
+    AgentRun& run = *place.run;
     try {
-      if (const auto row = member.epoch(team, stop)) progress.epoch_done(i, *row);
-      if (member.done()) place.summary = member.finish();
+      if (const auto row = run.epoch(team, stop)) progress.epoch_done(i, *row);
+      if (run.done()) place.summary = run.finish();
     } catch (const std::exception& error) {
       failed = true;
-      member.log(LogLevel::error, error.what());
+      run.log(LogLevel::error, error.what());
       throw;
     }
     place.busy = false;
-    handout.give_back(i, epochs_left(place));
+    queue.give_back(i, epochs_left(place));
   }
 }
 
@@ -46,15 +46,14 @@ void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop
   std::vector<Place>& places = run.places();
   std::vector<std::int64_t> left;
   for (const Place& place : places) left.push_back(epochs_left(place));
-  LongestFirstQueue handout(left);
+  LongestFirstQueue queue(left);
   std::atomic<bool> failed{false};
   try {
     if (places.size() == 1) {
-      work(places, handout, threads, stop, failed, run.progress());
+      work(places, queue, threads, stop, failed, run.progress());
     } else {
       Team team(std::min(threads, static_cast<int>(places.size())));
-      team.run(team.threads(),
-               [&](int) { work(places, handout, 1, stop, failed, run.progress()); });
+      team.run(team.threads(), [&](int) { work(places, queue, 1, stop, failed, run.progress()); });
     }
   } catch (const std::exception&) {
     // the failed one keeps its last checkpoint; what the others have learnt since theirs need not

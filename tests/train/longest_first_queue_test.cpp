@@ -8,17 +8,17 @@ namespace ovde {
 namespace {
 
 TEST(LongestFirstQueue, TheOneWithTheMostLeftComesFirst) {
-  LongestFirstQueue handout(std::array<std::int64_t, 4>{3, 7, 0, 5});
-  EXPECT_EQ(handout.take(), 1);
-  EXPECT_EQ(handout.take(), 3);
-  handout.give_back(1, 2);
-  EXPECT_EQ(handout.take(), 0);
-  EXPECT_EQ(handout.take(), 1);
-  EXPECT_EQ(handout.take(), -1);  // what is left is being worked on, or had nothing to do
-  handout.give_back(0, 0);
-  handout.give_back(3, 1);
-  EXPECT_EQ(handout.take(), 3);
-  EXPECT_EQ(handout.take(), -1);
+  LongestFirstQueue queue(std::array<std::int64_t, 4>{3, 7, 0, 5});
+  EXPECT_EQ(queue.take(), 1);
+  EXPECT_EQ(queue.take(), 3);
+  queue.give_back(1, 2);
+  EXPECT_EQ(queue.take(), 0);
+  EXPECT_EQ(queue.take(), 1);
+  EXPECT_EQ(queue.take(), -1);  // what is left is being worked on, or had nothing to do
+  queue.give_back(0, 0);
+  queue.give_back(3, 1);
+  EXPECT_EQ(queue.take(), 3);
+  EXPECT_EQ(queue.take(), -1);
 }
 
 }  // namespace

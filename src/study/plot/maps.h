@@ -1,4 +1,4 @@
-// Pictures of how runs explored: visits and beliefs over the states of the task's map, beliefs
+// Figures of how runs explored: visits and beliefs over the states of the task's map, beliefs
 // over the actions in one state.
 #pragma once
 
