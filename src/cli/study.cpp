@@ -16,7 +16,6 @@
 #include "study/plan/plan.h"
 #include "study/plan/smoke.h"
 #include "study/report/report.h"
-#include "study/report/run_report.h"
 
 namespace ovde::cli {
 

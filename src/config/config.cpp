@@ -14,7 +14,7 @@
 #include "config/setting_checks.h"
 #include "env/noise.h"
 #include "io/files.h"
-#include "io/toml_writer.h"
+#include "io/settings.h"
 
 namespace ovde {
 

@@ -1,10 +1,12 @@
 #include "io/settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 
@@ -62,6 +64,28 @@ Setting parse_assignment(const std::string& assignment, const std::string& where
     throw InputError(fmt::format("{} {}: must have the form table.key=value", where, assignment));
   }
   return {key, parse_value(assignment.substr(equals + 1)), where};
+}
+
+std::string toml_comment(const std::string& text) {
+  std::string line = "# " + text;
+  std::ranges::replace_if(
+      line, [](char c) { return c < ' ' || c > '~'; }, '?');
+  if (line.size() > kLongestTomlLine) line.replace(kLongestTomlLine - 3, std::string::npos, "...");
+  return line + "\n";
+}
+
+std::string toml_entry(const std::string& key, const OptionValue& value) {
+  const std::string line = fmt::format("{} = {}", key, to_string(value));
+  const auto* list = std::get_if<std::vector<double>>(&value);
+  if (list == nullptr || line.size() <= kLongestTomlLine) return line + "\n";
+
+  std::vector<std::string> items;
+  for (const double x : *list) items.push_back(to_string(x));
+  return toml_list(key, items);
+}
+
+std::string toml_list(const std::string& key, const std::vector<std::string>& items) {
+  return fmt::format("{} = [\n  {}\n]\n", key, fmt::join(items, ",\n  "));
 }
 
 }  // namespace ovde

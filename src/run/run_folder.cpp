@@ -13,7 +13,7 @@
 #include "base/version.h"
 #include "io/files.h"
 #include "io/json.h"
-#include "io/toml_writer.h"
+#include "io/settings.h"
 
 namespace ovde {
 

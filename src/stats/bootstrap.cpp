@@ -73,6 +73,11 @@ Interval bootstrap_interval(const Strata& strata,
       options)[0];
 }
 
+Interval mean_interval(const std::vector<double>& values) {
+  return bootstrap_interval({values}, [](const Strata& strata) { return mean(strata[0]); },
+                            {.resamples = 2000});
+}
+
 std::vector<double> pooled(const Strata& strata) {
   std::vector<double> all;
   for (const auto& runs : strata) all.insert(all.end(), runs.begin(), runs.end());

@@ -31,6 +31,9 @@ Interval bootstrap_interval(const Strata& strata,
                             const std::function<double(const Strata&)>& statistic,
                             const BootstrapOptions& options = {});
 
+// Of the mean, as reports put it around one; `values` must not be empty.
+Interval mean_interval(const std::vector<double>& values);
+
 // The same for a statistic with several values, all from the same resamples; one interval for each
 // value.
 std::vector<Interval> bootstrap_intervals(

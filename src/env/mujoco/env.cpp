@@ -1,4 +1,4 @@
-#include "env/mujoco/env.h"
+#include "env/mujoco/task.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // The MuJoCo tasks by name.
 #include "env/builtin.h"
-#include "env/mujoco/env.h"
+#include "env/mujoco/task.h"
 
 namespace ovde {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,6 +44,10 @@ MujocoTask pusher_task();
 MujocoTask reacher_task();
 MujocoTask swimmer_task();
 MujocoTask walker2d_task();
+
+// The environment around a task: seeds, clipping of actions, errors that say where, saved state,
+// injected noise. What is paid and seen is the task's.
+std::unique_ptr<Env> make_mujoco_env(const MujocoTask& task);
 
 std::optional<MujocoTask> find_mujoco_task(const std::string& id);  // "Ant-v4", "NoisyAnt-v4"
 

@@ -1,6 +1,6 @@
 // How one run explored: where it went, and what its critics believed of states and actions at the
 // epochs whose networks it kept (Fig. 3 of the paper and the figures of its appendix). Numbers
-// only; the figures are study/plot/maps.h.
+// only; the figures are study/plot/exploration_figures.h.
 #pragma once
 
 #include <array>

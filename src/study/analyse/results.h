@@ -55,4 +55,8 @@ RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int 
 
 StudyResults read_results(Plan plan, const std::filesystem::path& study);
 
+// A single run, or a population, as a study of one cell, so that it can be reported on like any
+// other. InputError if the folder holds no run.
+StudyResults results_of_run(const std::filesystem::path& folder);
+
 }  // namespace ovde

@@ -8,7 +8,7 @@
 #include <ovde/error.h>
 
 #include "agent/algorithm.h"
-#include "io/toml_reader.h"
+#include "io/toml.h"
 #include "study/plan/plan.h"
 
 namespace ovde {

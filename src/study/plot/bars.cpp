@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/analyse/mean_interval.h"
+#include "stats/bootstrap.h"
 #include "study/plot/panels.h"
-#include "study/plot/plots.h"
+#include "study/plot/report_figures.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-#include "study/plot/plots.h"
+#include "study/plot/report_figures.h"
 
 #include <algorithm>
 #include <cmath>

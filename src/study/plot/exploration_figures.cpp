@@ -1,4 +1,4 @@
-#include "study/plot/maps.h"
+#include "study/plot/exploration_figures.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include <ovde/error.h>
 
 #include "run/run_folder.h"
-#include "study/plot/heat.h"
+#include "study/plot/heat_maps.h"
 
 namespace ovde {
 

@@ -1,4 +1,4 @@
-// Draws a gnuplot script as SVG and PNG. What is in the figure is study/plot/plots.h.
+// Draws a gnuplot script as SVG and PNG. What is in the figure is study/plot/report_figures.h.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "study/plot/heat.h"
+#include "study/plot/heat_maps.h"
 
 #include <algorithm>
 #include <cmath>

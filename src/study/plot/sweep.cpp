@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "stats/bootstrap.h"
 #include "study/analyse/example.h"
-#include "study/analyse/mean_interval.h"
 #include "study/plot/panels.h"
-#include "study/plot/plots.h"
+#include "study/plot/report_figures.h"
 
 namespace ovde {
 

@@ -10,9 +10,9 @@
 
 #include "io/files.h"
 #include "study/analyse/exploration.h"
-#include "study/plot/maps.h"
+#include "study/plot/exploration_figures.h"
 #include "study/report/page.h"
-#include "study/report/table.h"
+#include "study/report/tables.h"
 
 namespace ovde {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/version.h"
-#include "study/report/table.h"
+#include "study/report/tables.h"
 
 namespace ovde {
 

@@ -9,12 +9,12 @@
 #include "io/files.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/example.h"
+#include "study/plot/exploration_figures.h"
 #include "study/plot/gnuplot.h"
-#include "study/plot/maps.h"
-#include "study/plot/plots.h"
+#include "study/plot/report_figures.h"
 #include "study/report/page.h"
 #include "study/report/summary_html.h"
-#include "study/report/table.h"
+#include "study/report/tables.h"
 
 namespace ovde {
 

@@ -7,7 +7,7 @@
 
 #include "stats/statistics.h"
 #include "study/analyse/aggregate.h"
-#include "study/report/table.h"
+#include "study/report/tables.h"
 
 namespace ovde {
 

@@ -11,12 +11,12 @@
 #include "io/files.h"
 #include "stats/mann_whitney.h"
 #include "study/analyse/comparison.h"
+#include "study/analyse/results.h"
 #include "study/plot/gnuplot.h"
-#include "study/plot/plots.h"
+#include "study/plot/report_figures.h"
 #include "study/report/browser.h"
-#include "study/report/run_report.h"
 #include "study/report/summary_html.h"
-#include "study/report/table.h"
+#include "study/report/tables.h"
 #include "temporary_folder.h"
 
 namespace ovde {
