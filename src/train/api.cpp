@@ -11,11 +11,8 @@ namespace ovde {
 
 namespace {
 
-// Keeps the summaries; shows nothing.
 class Collect final : public ProgressSink {
  public:
-  void run_started(const RunStart&) override {}
-  void epoch_done(int, const EpochRow&) override {}
   void run_finished(std::span<const RunSummary> all) override {
     summaries.assign(all.begin(), all.end());
   }

@@ -20,13 +20,15 @@ struct RunStart {
   std::filesystem::path folder;
 };
 
-// Calls may come from any thread, one agent's in the order of its epochs.
+// Does nothing of it unless overridden. Calls may come from any thread, one agent's in the order of
+// its epochs.
 class ProgressSink {
  public:
   virtual ~ProgressSink() = default;
-  virtual void run_started(const RunStart& run) = 0;
-  virtual void epoch_done(int agent, const EpochRow& row) = 0;  // agent: index into RunStart::seeds
-  virtual void run_finished(std::span<const RunSummary> summaries) = 0;  // one for each agent
+  virtual void run_started(const RunStart&) {}
+  // agent: index into RunStart::seeds
+  virtual void epoch_done(int /*agent*/, const EpochRow&) {}
+  virtual void run_finished(std::span<const RunSummary>) {}  // one for each agent
   virtual void warning(const std::string&) {}  // worth a person's notice; the run goes on
 };
 

@@ -93,9 +93,7 @@ class Board {
 class CellSink final : public ProgressSink {
  public:
   CellSink(const Job& job, Board& board) : job_(job), board_(board) {}
-  void run_started(const RunStart&) override {}
   void epoch_done(int, const EpochRow&) override { board_.epoch_done(job_); }
-  void run_finished(std::span<const RunSummary>) override {}
   void warning(const std::string& text) override { board_.warning(job_, text); }
 
  private:
