@@ -187,31 +187,6 @@ TEST(House, NoPublicHeaderIsUsedBelowItsFolder) {
   }
 }
 
-// The string literals of a line, without their quotes; comments have none.
-std::vector<std::string> literals(const std::string& line) {
-  static const std::regex comment("(?:^ *|  )//.*"), literal("\"((?:[^\"\\\\]|\\\\.)*)\"");
-  return all_matches(std::regex_replace(line, comment, ""), literal);
-}
-
-// What the library says holds for a program that embeds it, which has no flags; and whether it is
-// shown, and where, is that program's decision.
-TEST(House, OnlyTheProgramNamesFlagsAndPrints) {
-  static const std::regex flag("(?:^|[^-])--[a-z]");
-  static const std::regex print("\\b(?:fmt::print|std::c(?:out|err)|fputs|stdout|stderr)\\b");
-  // gnuplot has flags, MuJoCo messages of its own for whoever has no handler for them; and the
-  // manual of the keys says which flags stand for one
-  const Names others = {"src/study/plot/gnuplot.cpp", "src/env/mujoco/guard.cpp",
-                        "src/config/config_keys.cpp"};
-  for (const fs::path& file : code_below("src")) {
-    if (folder_of(file) == "cli" || others.contains(shown(file))) continue;
-    for (const std::string& line : lines_of(file)) {
-      EXPECT_FALSE(std::regex_search(line, print)) << shown(file) << " prints: " << line;
-      for (const std::string& text : literals(line))
-        EXPECT_FALSE(std::regex_search(text, flag)) << shown(file) << " names a flag: " << text;
-    }
-  }
-}
-
 TEST(House, WhatUsersIncludeKnowsNothingOfTheInside) {
   for (const std::string folder : {"include", "examples"})
     for (const fs::path& file : code_below(folder))
@@ -309,6 +284,18 @@ TEST(House, OnlyTheProgramPrints) {
     if (shown(file) == "src/env/mujoco/guard.cpp") continue;
     for (const std::string& name : all_matches(Source(read(file)).code, print))
       ADD_FAILURE() << shown(file) << " uses " << name;
+  }
+}
+
+// What the library says holds for a program that embeds it, which has no flags.
+TEST(House, OnlyTheProgramNamesItsFlags) {
+  static const std::regex flag("(?:^|[^-])--[a-z]");
+  // gnuplot has flags too, and the manual of the keys says which flags stand for one
+  const Names others = {"src/study/plot/gnuplot.cpp", "src/config/config_keys.cpp"};
+  for (const fs::path& file : code_of_the_library()) {
+    if (others.contains(shown(file))) continue;
+    for (const std::string& text : Source(read(file)).literals)
+      EXPECT_FALSE(std::regex_search(text, flag)) << shown(file) << " names a flag: " << text;
   }
 }
 
