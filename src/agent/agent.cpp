@@ -5,8 +5,20 @@
 #include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
 #include "agent/discrete/agent.h"
+#include "agent/explore/explorer.h"
 
 namespace ovde {
+
+AgentOptions options_for(const Algorithm& algorithm) {
+  AgentOptions options;
+  options.algorithm = algorithm;
+  options.learner.distributional = algorithm.distributional;
+  options.learner.policy = algorithm.policy;
+  if (!algorithm.distributional) options.learner.quantiles = 1;
+  if (algorithm.rnd) options.learner.rnd = RndOptions{};
+  options.explore = OptionValues(explorer_options(algorithm.explorer));
+  return options;
+}
 
 Agent::Agent(const AgentOptions& options)
     : options_(options),

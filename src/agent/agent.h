@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <ovde/explorer.h>
+#include <ovde/option.h>
 #include <ovde/random.h>
 #include "agent/algorithm.h"
-#include "agent/critic/uncertainty.h"
-#include "agent/explore/explorer.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
 #include "base/team.h"
@@ -41,11 +41,15 @@ struct ActionNoise {
 struct AgentOptions {
   Algorithm algorithm;
   LearnerOptions learner;
-  ExploreOptions explore;
+  OptionValues explore = {};  // of the algorithm's explorer
   std::int64_t replay = 100000;
   ActionNoise action_noise = {};
   DiscreteOptions discrete = {};
 };
+
+// What follows from the algorithm, and the defaults of everything else; the sizes and the seed are
+// the caller's to set.
+AgentOptions options_for(const Algorithm& algorithm);
 
 // How the behaviour policy differs from the policy at one step. NaN: the algorithm has no such
 // number.

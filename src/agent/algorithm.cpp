@@ -1,35 +1,66 @@
 #include "agent/algorithm.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include <ovde/option.h>
+#include "agent/explore/explorer.h"
 
 namespace ovde {
 
-const std::vector<Algorithm>& algorithms() {
-  static const std::vector<Algorithm> all = {
-      {"sac", "soft actor-critic", false, Behaviour::policy},
-      {"dsac", "SAC with quantile critics", true, Behaviour::policy},
-      {"oac", "SAC that explores by the upper bound of two critics", false, Behaviour::oac},
-      {"doac", "OAC with quantile critics", true, Behaviour::oac},
-      {"ovde_g", "OVD-Explorer, Gaussian current return", true, Behaviour::ovd,
-       CurrentReturn::gaussian},
-      {"ovde_q", "OVD-Explorer, quantile current return", true, Behaviour::ovd,
-       CurrentReturn::quantiles},
-      {"ovde_m", "OVD-Explorer, Gaussian current return around the mean", true, Behaviour::ovd,
-       CurrentReturn::mean},
-      {"dsac_rnd", "DSAC with a bonus for new observations (random network distillation)", true,
-       Behaviour::policy, CurrentReturn::gaussian, PolicyKind::gaussian, true},
-      {"td3", "TD3 with quantile critics", true, Behaviour::policy, CurrentReturn::gaussian,
-       PolicyKind::deterministic},
-      {"ovde_td3", "OVD-Explorer on TD3, Gaussian current return", true, Behaviour::ovd,
-       CurrentReturn::gaussian, PolicyKind::deterministic},
-      {"ids", "information-directed sampling over a grid of actions", true, Behaviour::information,
-       CurrentReturn::gaussian, PolicyKind::greedy},
+namespace {
+
+struct List {
+  List() { add_explorers(); }
+
+  // Those that were registered since it was last asked.
+  void add_explorers() {
+    for (; seen < explorers().size(); ++seen) {
+      const ExplorerType& type = explorers()[seen];
+      const auto same = std::ranges::find(all, type.name, &Algorithm::name);
+      if (same == all.end()) {
+        all.push_back({.name = type.name, .summary = type.summary, .explorer = type.name});
+      } else if (same->explorer != type.name || same->policy == PolicyKind::greedy) {
+        throw Error(fmt::format("explorer {}: an algorithm has that name", type.name));
+      }
+    }
+  }
+
+  std::vector<Algorithm> all = {
+      {.name = "sac", .summary = "soft actor-critic", .distributional = false},
+      {.name = "dsac", .summary = "SAC with quantile critics"},
+      {.name = "oac",
+       .summary = "SAC that explores by the upper bound of two critics",
+       .distributional = false,
+       .explorer = "doac"},
+      {.name = "doac", .summary = find_explorer("doac").summary, .explorer = "doac"},
+      {.name = "ovde_g", .summary = find_explorer("ovde_g").summary, .explorer = "ovde_g"},
+      {.name = "ovde_q", .summary = find_explorer("ovde_q").summary, .explorer = "ovde_q"},
+      {.name = "ovde_m", .summary = find_explorer("ovde_m").summary, .explorer = "ovde_m"},
+      {.name = "dsac_rnd",
+       .summary = "DSAC with a bonus for new observations (random network distillation)",
+       .rnd = true},
+      {.name = "td3", .summary = "TD3 with quantile critics", .policy = PolicyKind::deterministic},
+      {.name = "ovde_td3",
+       .summary = "OVD-Explorer on TD3, Gaussian current return",
+       .policy = PolicyKind::deterministic,
+       .explorer = "ovde_g"},
+      {.name = "ids",
+       .summary = "information-directed sampling over a grid of actions",
+       .policy = PolicyKind::greedy,
+       .explorer = "ids"},
   };
-  return all;
+  std::size_t seen = 0;
+};
+
+}  // namespace
+
+const std::vector<Algorithm>& algorithms() {
+  static List list;
+  if (list.seen < explorers().size()) list.add_explorers();
+  return list.all;
 }
 
 const Algorithm& find_algorithm(const std::string& name) {
@@ -42,6 +73,11 @@ const Algorithm& find_algorithm(const std::string& name) {
   throw InputError(fmt::format("unknown algorithm '{}'{}; valid: {}", name,
                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
                                fmt::join(names, ", ")));
+}
+
+bool runs_on_gpu(const Algorithm& algorithm) {
+  return algorithm.policy == PolicyKind::gaussian && !algorithm.rnd &&
+         (algorithm.explorer.empty() || find_explorer(algorithm.explorer).device);
 }
 
 }  // namespace ovde

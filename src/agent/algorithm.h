@@ -1,5 +1,5 @@
-// The algorithms by name. Each is a choice of critic, policy and behaviour policy for the one
-// learner; none has code of its own.
+// What an algorithm is: a choice of critics, policy, behaviour policy and bonus for the one
+// learner; none has code of its own. Everything that follows from the choice is asked here.
 #pragma once
 
 #include <string>
@@ -11,27 +11,24 @@ namespace ovde {
 // the best of finitely many actions (IDS).
 enum class PolicyKind { gaussian, deterministic, greedy };
 
-// How actions are chosen while exploring: by the policy alone, with its mean moved, or, of finitely
-// many, by what trying them costs and tells.
-enum class Behaviour { policy, oac, ovd, information };
-
-// How OVD-Explorer models the current return: Gaussian with pessimistic mean (Eq. 13), quantiles of
-// the pessimistic critic (Eq. 14), or Gaussian with the expected mean ("OVDE(m)", Table 2).
-enum class CurrentReturn { gaussian, quantiles, mean };
-
 struct Algorithm {
   std::string name;
   std::string summary;
-  bool
-      distributional;  // quantile critics and a target policy; otherwise one value per critic (SAC)
-  Behaviour behaviour;
-  CurrentReturn current_return = CurrentReturn::gaussian;  // used by Behaviour::ovd only
+  // Quantile critics and a target policy; otherwise one value per critic (SAC).
+  bool distributional = true;
   PolicyKind policy = PolicyKind::gaussian;
-  bool rnd = false;  // a bonus for new observations
+  // What moves the policy's mean (ovde/explorer.h), or chooses among finitely many actions
+  // (agent/discrete/rule.h); "": nothing, the policy's own noise explores.
+  std::string explorer = "";
+  bool rnd = false;           // a bonus for new observations
 };
 
+// The table of the program, then DSAC with each registered explorer that it does not name.
 const std::vector<Algorithm>& algorithms();
-const Algorithm& find_algorithm(
-    const std::string& name);  // InputError with the nearest name otherwise
+// InputError with the nearest name otherwise.
+const Algorithm& find_algorithm(const std::string& name);
+
+// Whether it has been written for a GPU; asks nothing of this machine.
+bool runs_on_gpu(const Algorithm& algorithm);
 
 }  // namespace ovde

@@ -5,18 +5,14 @@
 namespace ovde {
 
 namespace {
-constexpr int kRow = 64;  // rows are a multiple of this; fill_normal works in pieces as long
-constexpr int kBlocks = kRow / kLanes;
+constexpr int kBlocks = kNoiseRow / kLanes;  // fill_normal works in pieces as long as a row's unit
 }  // namespace
-
-int noise_row(int batch) { return round_up(batch, kRow); }
 
 void fill_batch_noise(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& noise,
                       Blocks blocks) {
-  const int row = noise_row(noise.samples());
-  std::array<float, kRow> piece;
+  std::array<float, kNoiseRow> piece;
   for (int d = 0; d < noise.features(); ++d) {
-    const std::uint64_t first = (update * noise.features() + d) * row;
+    const std::uint64_t first = noise_begin(update, noise.features(), d, noise.samples());
     for (int b = blocks.first; b < blocks.last; b += kBlocks) {
       const int count = std::min(kBlocks, blocks.last - b);
       fill_normal(seed, stream, 0, first + b * kLanes, std::span(piece).first(count * kLanes));
@@ -28,9 +24,8 @@ void fill_batch_noise(std::uint64_t seed, Stream stream, std::uint64_t update, B
 
 void fill_batch_uniform(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& numbers,
                         Blocks blocks) {
-  const std::uint64_t row = noise_row(numbers.samples());
   for (int d = 0; d < numbers.features(); ++d) {
-    const std::uint64_t first = (update * numbers.features() + d) * row;
+    const std::uint64_t first = noise_begin(update, numbers.features(), d, numbers.samples());
     for (int s = blocks.first * kLanes; s < blocks.last * kLanes; s += 4) {
       const auto words = Random::block(seed, stream, 0, (first + s) / 4);
       for (int i = 0; i < 4; ++i) numbers.at(d, s + i) = static_cast<float>(words[i]) * 0x1p-32f;
@@ -58,8 +53,8 @@ void ReplayBatch::fill_targets(const Batch& first, const Batch& second, float al
       const Vector entropy =
           log_probability ? alpha * load(log_probability->row(b, 0) + v) : Vector{};
       for (int i = 0; i < targets.features(); ++i) {
-        const Vector z = smaller(load(first.row(b, i) + v), load(second.row(b, i) + v));
-        store(targets.row(b, i) + v, r + c * (z - entropy));
+        store(targets.row(b, i) + v,
+              td_target(r, c, load(first.row(b, i) + v), load(second.row(b, i) + v), entropy));
       }
     }
   }

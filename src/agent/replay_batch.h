@@ -1,21 +1,18 @@
 // What an update draws: the rows of the replay buffer that it sees, and its noise. All numbers are
-// addressed by the update's number: nothing to save, and the same on any number of threads. Each
-// feature has a row of numbers, one for each sample.
+// addressed by the update's number (agent/equations.h): nothing to save, and the same on any number
+// of threads.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #include <ovde/random.h>
+#include "agent/equations.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
 #include "nn/batch.h"
 
 namespace ovde {
-
-// Numbers in the row of one feature: the batch, rounded up so that the numbering is the same on
-// machines with other vectors.
-int noise_row(int batch);
 
 // Standard normal numbers of update number `update` for every sample of `blocks`.
 void fill_batch_noise(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& noise,
@@ -38,8 +35,8 @@ class ReplayBatch {
     std::array<std::uint32_t, 4> words{};
     for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
       if (s % 4 == 0) words = Random::block(seed_, Stream::replay_batch, 0, first_block + s / 4);
-      const auto row = replay.row(
-          static_cast<std::int64_t>((std::uint64_t{words[s % 4]} * replay.size()) >> 32));
+      const auto row =
+          replay.row(static_cast<std::int64_t>(replay_index(words[s % 4], replay.size())));
       for (int f = 0; f < observation.features(); ++f) {
         observation.at(f, s) = row.observation[f];
         next_observation.at(f, s) = row.next_observation[f];
@@ -50,8 +47,7 @@ class ReplayBatch {
     }
   }
 
-  // The critics' targets, given what their target networks say at (s', a') (N x batch):
-  // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4).
+  // The critics' targets (Eq. 4), given what their target networks say at (s', a') (N x batch).
   // log_probability (1 x batch); null: a' was not drawn.
   void fill_targets(const Batch& first, const Batch& second, float alpha,
                     const Batch* log_probability, Batch& targets, Blocks blocks) const;

@@ -6,17 +6,6 @@
 
 namespace ovde {
 
-namespace {
-
-GradientForm gradient_form(const std::string& name) {
-  if (name == "unit") return GradientForm::unit;
-  if (name == "raw") return GradientForm::raw;
-  if (name == "full") return GradientForm::full;
-  throw Error("no such gradient form: " + name);
-}
-
-}  // namespace
-
 std::unique_ptr<Env> make_environment(const Config& config) {
   const Task& task = find_task(config.task);
   auto env = with_noise(task.make(config.task_options), config.noise);
@@ -33,8 +22,7 @@ Box task_action_space(const Config& config) {
 }
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed) {
-  AgentOptions options;
-  options.algorithm = find_algorithm(config.algorithm);
+  AgentOptions options = options_for(find_algorithm(config.algorithm));
   options.replay = config.train.replay;
 
   LearnerOptions& learner = options.learner;
@@ -43,15 +31,12 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.hidden = config.network.hidden;
   learner.head = config.critic.head;
   learner.quantiles = config.critic.quantiles;
-  learner.distributional = options.algorithm.distributional;
-  learner.policy = options.algorithm.policy;
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
   learner.td3.clip = static_cast<float>(config.td3.clip);
   learner.td3.delay = config.td3.delay;
   learner.td3.penalty = static_cast<float>(config.td3.penalty);
   options.action_noise = {config.td3.noise, config.td3.correlation};
-  if (options.algorithm.rnd)
-    learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.scale)};
+  if (learner.rnd) learner.rnd->scale = static_cast<float>(config.rnd.scale);
   learner.batch = config.train.batch;
   learner.discount = static_cast<float>(config.train.discount);
   learner.polyak = static_cast<float>(config.train.polyak);
@@ -59,14 +44,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.adam.learning_rate = static_cast<float>(config.train.learning_rate);
   learner.seed = seed;
 
-  ExploreOptions& explore = options.explore;
-  explore.alpha = config.explore.number("alpha");
-  explore.beta = config.explore.number("beta");
-  explore.normaliser = config.explore.number("normaliser");
-  explore.gradient = gradient_form(config.explore.text("gradient"));
-  explore.samples = config.explore.integer("samples");
-  explore.oac_beta = config.explore.number("oac_beta");
-  explore.oac_delta = config.explore.number("oac_delta");
+  options.explore = config.explore;
 
   options.discrete.bins = config.ids.bins;
   options.discrete.ids.lambda = config.ids.lambda;

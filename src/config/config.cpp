@@ -81,7 +81,7 @@ std::vector<int> evenly_spaced(int epochs) {
 class Resolver {
  public:
   Resolver(const Task& task, const Algorithm& algorithm)
-      : task_(task), algorithm_(algorithm), tables_(config_tables(task)) {
+      : task_(task), algorithm_(algorithm), tables_(config_tables(task, algorithm)) {
     for (const ConfigTable& table : tables_) {
       for (const ConfigKey& key : table.keys) key.set(config_, key.option.default_value);
     }
@@ -247,7 +247,11 @@ std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
   std::vector<std::pair<std::string, Values>> all;
   for (const ConfigTable& table : config_tables()) {
     Values values;
-    for (const ConfigKey& key : table.keys) values[key.option.name] = key.get(config);
+    if (table.name == "explore") {
+      values = config.explore.all();  // not those of every explorer
+    } else {
+      for (const ConfigKey& key : table.keys) values[key.option.name] = key.get(config);
+    }
     if (table.name == "task")
       values.insert(config.task_options.all().begin(), config.task_options.all().end());
     all.emplace_back(table.name, std::move(values));

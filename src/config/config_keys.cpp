@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/explore/explorer.h"
 #include "io/seeds.h"
 
 namespace ovde {
@@ -82,54 +83,10 @@ std::vector<Field<CriticConfig>> critic_keys() {
   };
 }
 
-// Of all behaviour policies.
-std::vector<Option> explore_options() {
-  return {
-      {.name = "alpha",
-       .default_value = 0.05,
-       .help = "step from the policy's mean to the behaviour policy's (Eq. 16)",
-       .low = 0,
-       .high = 100},
-      {.name = "beta",
-       .default_value = 3.2,
-       .help = "optimism: epistemic standard deviations above the mean",
-       .low = 0,
-       .high = 1000},
-      {.name = "normaliser",
-       .default_value = 0.5,
-       .help = "the constant C of Eq. 9",
-       .low = 1e-6,
-       .high = 1000},
-      {.name = "gradient",
-       .default_value = std::string("unit"),
-       .help = "direction of the step: `unit` and `raw` gradient of the upper bound, "
-               "`full` gradient of the "
-               "whole objective",
-       .choices = {"unit", "raw", "full"}},
-      {.name = "samples",
-       .default_value = 0.0,
-       .help = "samples of the optimistic distribution; 0: its mean",
-       .low = 0,
-       .high = 1000,
-       .integer = true},
-      {.name = "oac_beta",
-       .default_value = 4.66,
-       .help = "optimism of OAC's upper bound",
-       .low = 0,
-       .high = 1000},
-      {.name = "oac_delta",
-       .default_value = 23.53,
-       .help = "OAC's bound on the divergence between behaviour and policy",
-       .low = 0,
-       .high = 1e4},
-  };
-}
-
-ConfigTable explore_table() {
+ConfigTable explore_table(const std::vector<Option>& options) {
   ConfigTable table{
       "explore", "the behaviour policy; `oac_*` for oac and doac, the others for ovde_*", {}};
-  for (const Option& option : explore_options())
-    table.keys.push_back(key_of(option, &Config::explore));
+  for (const Option& option : options) table.keys.push_back(key_of(option, &Config::explore));
   return table;
 }
 
@@ -269,7 +226,7 @@ std::vector<ConfigTable> config_tables() {
       table("network", "actor and critics alike", &Config::network, network_keys()),
       table("critic", "how the return's distribution is represented", &Config::critic,
             critic_keys()),
-      explore_table(),
+      explore_table(explorer_options()),
       table("td3", "the deterministic policy of td3 and ovde_td3", &Config::td3, td3_keys()),
       table("rnd", "the bonus for new observations of dsac_rnd", &Config::rnd, rnd_keys()),
       table("ids", "information-directed sampling, whose actions are a grid", &Config::ids,
@@ -284,9 +241,10 @@ std::vector<ConfigTable> config_tables() {
   };
 }
 
-std::vector<ConfigTable> config_tables(const Task& task) {
+std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm) {
   std::vector<ConfigTable> all = config_tables();
   for (ConfigTable& table : all) {
+    if (table.name == "explore") table = explore_table(explorer_options(algorithm.explorer));
     if (table.name != "task") continue;
     table.keys.front().option.default_value = static_cast<double>(task.horizon);
     for (const Option& option : task.options)

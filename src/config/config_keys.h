@@ -7,6 +7,7 @@
 
 #include <ovde/env.h>
 #include <ovde/option.h>
+#include "agent/algorithm.h"
 #include "base/field.h"
 #include "config/config.h"
 
@@ -24,7 +25,8 @@ struct ConfigTable {
 // keys common to all tasks only.
 std::vector<ConfigTable> config_tables();
 
-// The same with the task's own options in table "task".
-std::vector<ConfigTable> config_tables(const Task& task);
+// The same with the task's own options in table "task", and those of the algorithm's explorer in
+// table "explore".
+std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm);
 
 }  // namespace ovde

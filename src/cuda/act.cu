@@ -1,6 +1,7 @@
 #include "cuda/act.cuh"
 
 #include <cmath>
+#include <type_traits>
 
 #include "cuda/check.h"
 #include "cuda/explorers.cuh"
@@ -21,7 +22,7 @@ struct Shared : Exploration {
 };
 
 // y = W x + b, by `warps` warps of which this is number `warp`.
-__device__ void dense(const float* parameters, const LayerShape layer, const float* x, bool relu,
+__device__ void dense(const float* parameters, const LayerShape layer, const float* x, bool hidden,
                       int warp, int warps, float* y) {
   constexpr int kTogether = 8;  // rows in flight
   const int lane = threadIdx.x % 32;
@@ -45,7 +46,7 @@ __device__ void dense(const float* parameters, const LayerShape layer, const flo
       for (int offset = 16; offset > 0; offset /= 2) sum[t] += __shfl_xor_sync(~0u, sum[t], offset);
       if (lane == 0) {
         const float value = sum[t] + parameters[layer.bias + o];
-        y[o] = relu ? fmaxf(value, 0.0f) : value;
+        y[o] = hidden ? relu(value) : value;
       }
     }
   }
@@ -137,12 +138,12 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
     const int d = threadIdx.x, at = index * exchange.actions + d;
     exchange.mean[at] = shared.head[d];
     exchange.std[at] = shared.std[d];
-    shared.input[agent.observations + d] = static_cast<float>(shared.policy_action[d]);
+    shared.input[agent.observations + d] = shared.action[d];
   }
-  const Exploring& e = agent.exploring;
-  const bool plain = e.behaviour == Behaviour::gaussian || exchange.plain[index];
+  const DeviceRule& explorer = agent.explorer;
+  const bool plain = !explorer.explores() || exchange.plain[index];
   __syncthreads();
-  if (agent.iqn && e.behaviour != Behaviour::gaussian) hand_over(agent, shared, plain);
+  if (agent.iqn && explorer.explores()) hand_over(agent, shared, plain);
 
   shared.m = nan("");
   if (!plain && !agent.iqn) {
@@ -157,34 +158,26 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
     }
     __syncthreads();
 
-    if (e.behaviour == Behaviour::oac) {
-      if (warp == 0) oac_direction(agent, shared);
-      __syncthreads();
-      action_gradient(agent, shared);
-      if (warp == 0) oac_move(agent, shared);
-    } else {
-      Uncertainty u{};
-      if (warp == 0) {
-        u = uncertainty(shared, agent.quantiles);
-        if (e.current_return == CurrentReturn::quantiles) sort_smaller(shared, agent.quantiles);
-      }
-      const int samples = max(e.samples, 1);
+    explorer.visit([&](const auto& rule) {
+      typename std::decay_t<decltype(rule)>::Belief belief{};
+      if (warp == 0) belief = believe(rule, shared, agent.quantiles);
+      const int samples = max(rule.samples, 1);
       double m_sum = 0;
       for (int sample = 0; sample < samples; ++sample) {
         double m = 0;
         if (warp == 0) {
           const double noise =
-              e.samples > 0 ? exchange.explorer_noise[index * exchange.samples + sample] : 0;
-          m = ovd_weigh(agent, shared, u, noise);
+              rule.samples > 0 ? exchange.explorer_noise[index * exchange.samples + sample] : 0;
+          m = weigh(rule, shared, agent.quantiles, belief, noise);
         }
         m_sum += m;
         __syncthreads();
         action_gradient(agent, shared);
-        if (warp == 0) ovd_move(agent, shared, m);
+        if (warp == 0) move(rule, shared, actions, m);
         __syncthreads();
       }
       if (threadIdx.x == 0) shared.m = m_sum / samples;
-    }
+    });
     __syncthreads();
   }
   if (threadIdx.x < actions)

@@ -20,14 +20,12 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
   const float *rewards = agent.reward, *all_continue = agent.continues,
               *entropy = agent.next_log_probability;
 
-  // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4)
-  float y[kEach];
+  float y[kEach];  // the targets (Eq. 4)
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
     const int s = first_sample + warp + kWarps * j, at = s * n + (lane < n ? lane : 0);
-    const float a = __ldg(first + at), b = __ldg(second + at);
-    y[j] =
-        __ldg(rewards + s) + __ldg(all_continue + s) * (smaller(a, b) - alpha * __ldg(entropy + s));
+    y[j] = td_target(__ldg(rewards + s), __ldg(all_continue + s), __ldg(first + at),
+                     __ldg(second + at), alpha * __ldg(entropy + s));
   }
   float z[kEach], slope[kEach], loss[kEach];
 #pragma unroll
@@ -45,10 +43,9 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
         const float u = tile.x[warp + kWarps * j][kTargets + i] - z[j];
-        const float c = fminf(fmaxf(u, -1.0f), 1.0f);  // huber'(u); huber(u) = c (u - c / 2)
-        const float weighted = (u < 0 ? below : above) * c;
-        slope[j] -= weighted;
-        loss[j] += weighted * (u - 0.5f * c);
+        const auto term = quantile_huber(u, above, below, 1.0f);
+        slope[j] -= term.slope;
+        loss[j] += term.value;
       }
     }
   } else {

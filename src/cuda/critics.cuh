@@ -24,13 +24,9 @@ __device__ float next_temperature(Tile<kSize>& tile, const Agent& agent, bool wr
   __syncthreads();
 
   const float gradient = -(sum / agent.batch - agent.actions);
-  const float first =
-      progress.log_alpha[1] + (1 - agent.beta1) * (gradient - progress.log_alpha[1]);
-  const float second =
-      progress.log_alpha[2] + (1 - agent.beta2) * (gradient * gradient - progress.log_alpha[2]);
-  const float value =
-      progress.log_alpha[0] -
-      progress.adam_step * first / (sqrtf(second) * progress.adam_root + agent.epsilon);
+  float value = progress.log_alpha[0], first = progress.log_alpha[1],
+        second = progress.log_alpha[2];
+  adam_update(agent.adam, progress.adam, gradient, value, first, second, AccurateMath{});
   if (write && threadIdx.x == 0) {
     agent.progress->next_log_alpha[0] = value;
     agent.progress->next_log_alpha[1] = first;

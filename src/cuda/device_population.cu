@@ -42,8 +42,18 @@ class Shared {
   void *host_ = nullptr, *device_ = nullptr;
 };
 
-// One block an agent: means over the batch of what uncertainty() of agent/uncertainty.h gives for a
-// sample.
+// Those of one sample of a batch.
+struct RowQuantiles {
+  OVDE_BOTH int size() const { return n; }
+  OVDE_BOTH double value(int critic, int i) const { return z[critic][i]; }
+  OVDE_BOTH double weight(int i) const { return weights ? weights[i] : 1.0; }
+  const float* z[2];
+  const float* weights;  // null: all alike
+  int n;
+};
+
+// One block an agent: means over the batch of what uncertainty() of agent/critic/uncertainty.h
+// gives for a sample.
 __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
   const Agent& agent = agents[blockIdx.x];
   const int n = agent.quantiles;
@@ -52,23 +62,11 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
   for (int s = threadIdx.x; s < agent.batch; s += 128) {
     const float *first = agent.quantiles_at_new[0] + s * n,
                 *second = agent.quantiles_at_new[1] + s * n;
-    const auto weight = [&](int i) {
-      return agent.iqn ? double{agent.weights_at_new[s * n + i]} : 1.0;
-    };
-    double mean = 0, disagreement = 0, spread = 0;
-    for (int i = 0; i < n; ++i) {
-      const double difference = (double{first[i]} - second[i]) / 2;
-      mean += weight(i) * (double{first[i]} + second[i]) / 2;
-      disagreement += weight(i) * difference * difference;
-    }
-    mean /= n;
-    for (int i = 0; i < n; ++i) {
-      const double deviation = (double{first[i]} + second[i]) / 2 - mean;
-      spread += weight(i) * deviation * deviation;
-    }
-    total[0] += mean;
-    total[1] += sqrt(disagreement / n);
-    total[2] += sqrt(spread / n);
+    const float* weights = agent.iqn ? agent.weights_at_new + s * n : nullptr;
+    const Uncertainty u = uncertainty(OneThread{}, RowQuantiles{{first, second}, weights, n});
+    total[0] += u.mean;
+    total[1] += u.epistemic;
+    total[2] += u.aleatoric;
   }
   for (int j = 0; j < 3; ++j) sums[j][threadIdx.x] = total[j];
   __syncthreads();
@@ -222,9 +220,9 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
 
   exchange.observations = largest(specs, [](const AgentSpec& s) { return s.observations; });
   exchange.actions = largest(specs, [](const AgentSpec& s) { return s.actions; });
-  exchange.samples = largest(specs, [](const AgentSpec& s) { return s.exploring.samples; });
+  exchange.samples = largest(specs, [](const AgentSpec& s) { return s.explorer.samples(); });
   const auto asked = [](const AgentSpec& s) {
-    return s.iqn && s.exploring.behaviour != Behaviour::gaussian ? s.quantiles : 0;
+    return s.iqn && s.explorer.explores() ? s.quantiles : 0;
   };
   exchange.fractions = largest(specs, asked);
   iqn_explorers = std::ranges::any_of(specs, asked);

@@ -14,10 +14,8 @@ constexpr int kSize = 1;  // of a tile: it holds the fractions of one sample
 using Critic = IqnPass<true, kSize>;
 
 __device__ bool explores(const Agent& agent) {
-  return agent.iqn && agent.exploring.behaviour != Behaviour::gaussian && *agent.acting.explores;
+  return agent.iqn && agent.explorer.explores() && *agent.acting.explores;
 }
-
-__device__ int samples_of(const Agent& agent) { return max(agent.exploring.samples, 1); }
 
 // The fractions that the host has drawn.
 __device__ void take_fractions(IqnTile<kSize>& tile, const ActExchange& exchange,
@@ -59,34 +57,27 @@ __global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, Act
   if (!explores(agent)) return;
   __shared__ Exploration at;
   const IqnActing& acting = agent.acting;
-  const Exploring& e = agent.exploring;
-  const int n = agent.quantiles, i = threadIdx.x, samples = samples_of(agent);
+  const int n = agent.quantiles, i = threadIdx.x;
   if (i < n) {
     for (int k = 0; k < 2; ++k) at.z[k][i] = acting.values[k][i];
     at.weight[i] = acting.weights[i];
   }
   __syncwarp();
-  const auto keep = [&](int sample) {
-    for (int k = 0; i < n && k < 2; ++k)
-      acting.by_quantile[(2 * sample + k) * n + i] = at.by_quantile[k][i];
-  };
-  if (e.behaviour == Behaviour::oac) {
-    oac_direction(agent, at);
-    keep(0);
-    return;
-  }
-  const Uncertainty u = uncertainty(at, n);
-  if (e.current_return == CurrentReturn::quantiles) sort_smaller(at, n);
   const double* noise = exchange.explorer_noise + blockIdx.z * exchange.samples;
-  double m_sum = 0;
-  for (int sample = 0; sample < samples; ++sample) {
-    const double m = ovd_weigh(agent, at, u, e.samples > 0 ? noise[sample] : 0);
-    keep(sample);
-    if (i == 0) acting.m[sample] = m;
-    m_sum += m;
-    __syncwarp();
-  }
-  if (i == 0) exchange.m[blockIdx.z] = m_sum / samples;
+  agent.explorer.visit([&](const auto& rule) {
+    const auto belief = believe(rule, at, n);
+    const int samples = max(rule.samples, 1);
+    double m_sum = 0;
+    for (int sample = 0; sample < samples; ++sample) {
+      const double m = weigh(rule, at, n, belief, rule.samples > 0 ? noise[sample] : 0);
+      for (int k = 0; i < n && k < 2; ++k)
+        acting.by_quantile[(2 * sample + k) * n + i] = at.by_quantile[k][i];
+      if (i == 0) acting.m[sample] = m;
+      m_sum += m;
+      __syncwarp();
+    }
+    if (i == 0) exchange.m[blockIdx.z] = m_sum / samples;
+  });
 }
 
 // The gradient of critic blockIdx.x by the action, in each of these directions.
@@ -102,7 +93,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const float* parameters = agent.critic[k].parameters;
   Critic critic(tile, parameters, agent.iqn_shape, agent.iqn_trace[k], rows);
   take_fractions(tile, exchange, rows);
-  for (int sample = place; sample < samples_of(agent); sample += gridDim.y) {
+  for (int sample = place; sample < max(agent.explorer.samples(), 1); sample += gridDim.y) {
     Critic::Product out;
     evaluate<Way::to_inputs>(tile, agent, rows, critic, out);
     if (r < Tile<kSize>::kRows)
@@ -127,15 +118,14 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
   __syncwarp();
   take_head(at, actions);
   __syncwarp();
-  for (int sample = 0; sample < samples_of(agent); ++sample) {
-    for (int k = 0; d < actions && k < 2; ++k)
-      at.by_action[k][d] = acting.by_action[k][sample * actions + d];
-    if (agent.exploring.behaviour == Behaviour::oac) {
-      oac_move(agent, at);
-      break;
+  agent.explorer.visit([&](const auto& rule) {
+    for (int sample = 0; sample < max(rule.samples, 1); ++sample) {
+      for (int k = 0; d < actions && k < 2; ++k)
+        at.by_action[k][d] = acting.by_action[k][sample * actions + d];
+      __syncwarp();
+      move(rule, at, actions, acting.m[sample]);
     }
-    ovd_move(agent, at, acting.m[sample]);
-  }
+  });
   if (d < actions) exchange.moved[blockIdx.z * exchange.actions + d] = at.moved[d];
 }
 

@@ -65,13 +65,11 @@ __device__ void critic_loss(IqnTile<kSize>& tile, const Agent& agent, const IqnR
     const float z = tile.value[r], above = tile.tau[r], below = 1 - above;
 #pragma unroll 4
     for (int i = 0; i < n; ++i) {
-      // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4)
-      const float a = __ldg(first + i), b = __ldg(second + i);
-      const float u = reward + continues * (smaller(a, b) - entropy) - z;
-      const float c = fminf(fmaxf(u, -1.0f), 1.0f);  // huber'(u); huber(u) = c (u - c / 2)
-      const float weighted = (u < 0 ? below : above) * c * __ldg(weights + i);
-      slope -= weighted;
-      loss += weighted * (u - 0.5f * c);
+      const float u =
+          td_target(reward, continues, __ldg(first + i), __ldg(second + i), entropy) - z;
+      const auto term = quantile_huber(u, above, below, __ldg(weights + i));
+      slope -= term.slope;
+      loss += term.value;
     }
     const float share = 1.0f / agent.batch * (1.0f / n);
     slope *= share;

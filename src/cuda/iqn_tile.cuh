@@ -6,10 +6,6 @@
 
 namespace ovde::cuda {
 
-// As nn/iqn_shape.h and nn/layer_norm.h have them.
-inline constexpr int kCosines = 64;
-inline constexpr float kNormEpsilon = 1e-5f;
-
 template <int kSize>
 struct IqnTile : Tile<kSize> {
   using Tile<kSize>::kRows;
@@ -180,12 +176,12 @@ __device__ void sum_fractions(const IqnTile<kSize>& tile, const IqnRows& rows, i
   __syncthreads();
 }
 
-// The fractions of agent/fractions.h, to the bit, from number(r), the U(0, 1) of row r. Ends with
-// every thread done.
+// The fractions of agent/critic/iqn_critic.h, to the bit, from number(r), the U(0, 1) of row r.
+// Ends with every thread done.
 template <int kSize, typename Number>
 __device__ void cut_interval(IqnTile<kSize>& tile, const IqnRows& rows, Number&& number) {
   const int r = threadIdx.x, n = rows.fractions;
-  if (rows.has(r)) tile.value[r] = number(r) + 0.1f;
+  if (rows.has(r)) tile.value[r] = number(r) + kNarrowest;
   __syncthreads();
   if (rows.has(r)) {
     const float* wide = tile.value + r / n * n;

@@ -62,7 +62,7 @@ void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
     trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
 
   IqnActing& acting = agent.acting;
-  const int asked = std::max(agent.exploring.samples, 1);
+  const int asked = std::max(agent.explorer.samples(), 1);
   acting.explores = reinterpret_cast<int*>(arena.take(1));
   acting.head = arena.take(2 * agent.actions);
   acting.input = arena.take(agent.state_action_stride);
@@ -79,8 +79,6 @@ void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
 
 Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   Agent agent{spec};
-  agent.log_beta1 = std::log(double{spec.beta1});
-  agent.log_beta2 = std::log(double{spec.beta2});
   agent.replay_stride = 2 * spec.observations + spec.actions + 2;
   agent.progress = progress;
 

@@ -4,6 +4,10 @@
 
 #include <cstdint>
 
+#include "agent/equations.h"
+#include "agent/explore/rules.h"
+#include "nn/equations.h"
+
 namespace ovde::cuda {
 
 // What the kernels are made for.
@@ -13,9 +17,6 @@ inline constexpr int kMostInputs = 256;  // observation and action together
 inline constexpr int kMostOutputs =
     32;  // quantiles, or twice the actions: a lane of a warp for each
 inline constexpr int kMostActions = kMostOutputs / 2;
-
-// As agent/squashed_gaussian.h has them.
-inline constexpr float kMinLogStd = -20, kMaxLogStd = 2, kSquashEpsilon = 1e-6f;
 
 // The same flat buffer as nn/mlp.h: W (outputs x inputs, rows padded to `stride` floats), then the
 // bias.
@@ -29,7 +30,7 @@ struct NetworkShape {
   int size;  // floats, padding included
 };
 
-// An implicit quantile network, the same flat buffer as nn/iqn_shape.h: gain and shift of its
+// An implicit quantile network, the same flat buffer as nn/iqn.h: gain and shift of its
 // normalisation follow the bias of each layer but the last.
 struct NormalisedLayer : LayerShape {
   int gain, shift;
@@ -79,25 +80,13 @@ struct IqnActing {
   float *by_quantile, *by_action[2];  // (samples x 2 x quantiles); (samples x actions)
 };
 
-enum class Behaviour : int { gaussian, oac, ovd };
-enum class CurrentReturn : int { gaussian, quantiles, mean };
-enum class Direction : int { unit, raw, full };
-
-struct Exploring {
-  Behaviour behaviour;
-  CurrentReturn current_return;
-  Direction direction;
-  int samples;
-  double alpha, beta, normaliser, oac_beta, oac_step;
-};
-
 // The part of an agent that updates change, besides its networks.
 struct Progress {
   std::uint64_t updates;
   std::uint64_t replay_rows;
   float log_alpha[3], next_log_alpha[3];  // value and its two moments, before and after this update
   float alpha;
-  float adam_step, adam_root;  // of this update, bias corrections included
+  AdamCorrection adam;  // of this update
   // sums since they were last cleared, and the first update (from 1) with a number that is not
   // finite
   double critic_loss, actor_loss;
@@ -114,15 +103,15 @@ struct AgentSpec {
   int state_action_stride;
   int observations, actions, quantiles, batch;
   bool distributional;
-  float discount, polyak, learning_rate, beta1, beta2, epsilon;
+  float discount, polyak;
+  AdamOptions adam;
   std::uint64_t seed;
-  Exploring exploring;
+  DeviceRule explorer;
   std::int64_t replay_rows;
 };
 
 struct Agent : AgentSpec {
   Network actor, critic[2];
-  double log_beta1, log_beta2;
 
   float* replay;  // rows as agent/replay.h keeps them
   int replay_stride;

@@ -31,7 +31,7 @@ __device__ const float* replay_row(Tile<kSize>& tile, const Agent& agent, int r)
 // done.
 template <int kSize, typename Visit>
 __device__ void sample_actions(Tile<kSize>& tile, const Agent& agent, int first_sample,
-                               std::uint32_t stream, float* log_probability, Visit&& visit) {
+                               Stream stream, float* log_probability, Visit&& visit) {
   constexpr int kTerms = kMostOutputs;  // columns of x from here on
   const int actions = agent.actions, batch = agent.batch;
   const std::uint64_t seed = agent.seed, update = agent.progress->updates;
@@ -89,7 +89,7 @@ __device__ void current_policy(NetworkTile<kSize>& tile, const Agent& agent, int
       tile, agent.actor_shape.layers - 1,
       agent.actor_active + first_sample / Tile<kSize>::kRows * NetworkTile<kSize>::kActiveWords);
   float *action_out = agent.action, *spread_out = agent.spread, *raw_out = agent.raw_log_std;
-  sample_actions(tile, agent, first_sample, kActorNoise, agent.log_probability,
+  sample_actions(tile, agent, first_sample, Stream::actor_noise, agent.log_probability,
                  [=](int s, int d, float action, float spread, float raw_log_std) {
                    action_out[s * actions + d] = action;
                    spread_out[s * actions + d] = spread;
@@ -116,7 +116,7 @@ __device__ void targets(NetworkTile<kSize>& tile, const Agent& agent, int first_
                [&](int r, int i) { return i < observations ? next_observation(r, i) : 0.0f; });
   forward<kExact>(tile, policy, agent.actor_shape, first_sample, nullptr);
   sample_actions(
-      tile, agent, first_sample, kTargetNoise, agent.next_log_probability,
+      tile, agent, first_sample, Stream::target_noise, agent.next_log_probability,
       [=](int s, int d, float action, float, float) { next_action[s * actions + d] = action; });
 
   if (agent.iqn) {  // its critics come later (iqn_critics.cu)
@@ -149,14 +149,6 @@ __device__ void targets(NetworkTile<kSize>& tile, const Agent& agent, int first_
   }
 }
 
-// The bias corrections as nn/adam.cpp applies them.
-__device__ void set_adam_step(const Agent& agent) {
-  Progress& progress = *agent.progress;
-  const auto step = static_cast<double>(progress.updates + 1);
-  progress.adam_step = static_cast<float>(agent.learning_rate / -expm1(step * agent.log_beta1));
-  progress.adam_root = static_cast<float>(1 / sqrt(-expm1(step * agent.log_beta2)));
-}
-
 // blockIdx: (tile of samples, part, agent). Parts: the targets, on one block or two, then the
 // current policy.
 template <bool kExact, int kSize>
@@ -167,7 +159,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) policies_kernel(cons
   auto& tile = shared_as<NetworkTile<kSize>>();
   const int part = blockIdx.y, parts = gridDim.y - 1;
   if (part == parts) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) set_adam_step(agent);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      agent.progress->adam = AdamCorrection(agent.adam, agent.progress->updates + 1);
     current_policy<kExact>(tile, agent, first_sample);
   } else if (part == 0 || !agent.iqn) {
     targets<kExact>(tile, agent, first_sample, part, parts == 1 ? 2 : part + 1);

@@ -91,53 +91,6 @@ cuda::IqnShape iqn_shape(const IqnShape& shape) {
   return out;
 }
 
-cuda::Exploring exploring(const AgentOptions& options) {
-  const ExploreOptions& explore = options.explore;
-  cuda::Exploring out{};
-  switch (options.algorithm.behaviour) {
-    case Behaviour::policy:
-      out.behaviour = cuda::Behaviour::gaussian;
-      break;
-    case Behaviour::oac:
-      out.behaviour = cuda::Behaviour::oac;
-      break;
-    case Behaviour::ovd:
-      out.behaviour = cuda::Behaviour::ovd;
-      break;
-    case Behaviour::information:  // refused by check_fits()
-      break;
-  }
-  switch (options.algorithm.current_return) {
-    case CurrentReturn::gaussian:
-      out.current_return = cuda::CurrentReturn::gaussian;
-      break;
-    case CurrentReturn::quantiles:
-      out.current_return = cuda::CurrentReturn::quantiles;
-      break;
-    case CurrentReturn::mean:
-      out.current_return = cuda::CurrentReturn::mean;
-      break;
-  }
-  switch (explore.gradient) {
-    case GradientForm::unit:
-      out.direction = cuda::Direction::unit;
-      break;
-    case GradientForm::raw:
-      out.direction = cuda::Direction::raw;
-      break;
-    case GradientForm::full:
-      out.direction = cuda::Direction::full;
-      break;
-  }
-  out.samples = explore.samples;
-  out.alpha = explore.alpha;
-  out.beta = explore.beta;
-  out.normaliser = explore.normaliser;
-  out.oac_beta = explore.oac_beta;
-  out.oac_step = std::sqrt(2 * explore.oac_delta);
-  return out;
-}
-
 AgentSpec agent_spec(const AgentOptions& options) {
   check_fits(options);
   const LearnerOptions& learner = options.learner;
@@ -160,12 +113,9 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.distributional = learner.distributional;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
-  spec.learning_rate = learner.adam.learning_rate;
-  spec.beta1 = learner.adam.beta1;
-  spec.beta2 = learner.adam.beta2;
-  spec.epsilon = learner.adam.epsilon;
+  spec.adam = learner.adam;
   spec.seed = learner.seed;
-  spec.exploring = exploring(options);
+  spec.explorer = device_rule(options);
   spec.replay_rows = options.replay;
   return spec;
 }

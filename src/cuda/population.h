@@ -10,17 +10,13 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/explore/explorer.h"
 
 namespace ovde {
 
 // Empty: this build has the GPU code and finds a GPU it can use. Otherwise why not.
 std::string why_no_gpu();
 std::string gpu_name();
-
-// Whether the algorithm has been written for a GPU; asks nothing of this machine.
-inline bool runs_on_gpu(const Algorithm& algorithm) {
-  return algorithm.policy == PolicyKind::gaussian && !algorithm.rnd;
-}
 
 // Of `steps` updates: means of the losses, and the values at the last one's batch.
 struct PopulationReport {
@@ -41,6 +37,9 @@ struct PopulationActing {
   std::span<const double> mean, std, moved;  // before the squash; moved: by the explorer
   std::span<const double> m;
 };
+
+// The explorer of an algorithm that runs on a GPU.
+DeviceRule device_rule(const AgentOptions& options);
 
 // What the explorer of agent number `index` draws for its next action, as on the CPU.
 void draw_for_explorer(const AgentOptions& options, int index, Random& random,

@@ -17,29 +17,27 @@ struct Step {
   static constexpr int kBlocks = 4;  // to a multiprocessor
 };
 
-// To one unit in the last place, in one instruction.
-__device__ inline float square_root(float x) {
-  float root;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
-  return root;
-}
+// To one or two units in the last place, in few instructions.
+struct FastMath {
+  __device__ float square_root(float x) const {
+    float root;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+    return root;
+  }
+  __device__ float divide(float a, float b) const { return __fdividef(a, b); }
+};
 
 // What one step of Adam and Polyak takes, in registers.
 struct AdamStep {
   __device__ explicit AdamStep(const Agent& agent)
-      : beta1(1 - agent.beta1),
-        beta2(1 - agent.beta2),
-        step(agent.progress->adam_step),
-        root(agent.progress->adam_root),
-        epsilon(agent.epsilon),
-        polyak(agent.polyak) {}
+      : options(agent.adam), correction(agent.progress->adam), polyak(agent.polyak) {}
   __device__ void operator()(float gradient, float& p, float& m, float& v, float& target) const {
-    m += beta1 * (gradient - m);
-    v += beta2 * (gradient * gradient - v);
-    p -= __fdividef(step * m, square_root(v) * root + epsilon);
-    target += polyak * (p - target);
+    adam_update(options, correction, gradient, p, m, v, FastMath{});
+    polyak_update(polyak, p, target);
   }
-  float beta1, beta2, step, root, epsilon, polyak;
+  AdamOptions options;
+  AdamCorrection correction;
+  float polyak;
 };
 
 __device__ inline void prefetch(const float* from) {

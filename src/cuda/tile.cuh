@@ -86,18 +86,6 @@ __device__ inline float rounded(float x) {
   return __fsub_rn(large, __fsub_rn(large, x));
 }
 
-// NaN stays NaN in these two.
-__device__ inline float relu(float x) {
-  float y;
-  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ inline float smaller(float a, float b) {
-  float c;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
-  return c;
-}
-
 // As an operand that will be read many times: rounded once.
 template <bool kExact>
 __device__ inline float operand(float x) {

@@ -4,16 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "nn/equations.h"
 #include "nn/simd.h"
 
 namespace ovde {
-
-struct AdamOptions {
-  float learning_rate = 3e-4f;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
-};
 
 // Parameters with what their optimiser and their target network remember.
 struct Trained {

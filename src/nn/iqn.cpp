@@ -72,8 +72,6 @@ void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network
 
 namespace {
 
-inline constexpr float kNormEpsilon = 1e-5f;  // added to the variance
-
 // work(feature, v, offset) for every vector of a block.
 template <typename Work>
 inline void for_each_vector(int features, Work&& work) {

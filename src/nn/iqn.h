@@ -16,11 +16,10 @@
 #include <span>
 #include <vector>
 
+#include "nn/equations.h"
 #include "nn/mlp.h"
 
 namespace ovde {
-
-inline constexpr int kCosines = 64;
 
 // Where the layers lie in the flat buffer: weights and biases as those of an Mlp, then gain and
 // shift of the layer's normalisation.

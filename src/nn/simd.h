@@ -92,12 +92,6 @@ inline Vector relu(Vector x) {
                                   ~reinterpret_cast<WordVector>(x < Vector{}));
 }
 
-// The smaller of two numbers; a NaN in either stays one, so that the checks of the losses see it.
-inline Vector smaller(Vector a, Vector b) {
-  const Vector least = a < b ? a : b;  // drops a NaN in `a`
-  return a == a ? least : a;
-}
-
 inline Vector square_root(Vector x) {
   for (int i = 0; i < kVector; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;

@@ -71,20 +71,20 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   const std::string name = GetParam();
   const bool iqn = name.ends_with("_iqn");
   const Algorithm& algorithm = find_algorithm(iqn ? name.substr(0, name.size() - 4) : name);
-  LearnerOptions learner;
+  AgentOptions options = options_for(algorithm);
+  options.replay = 1000;
+  LearnerOptions& learner = options.learner;
   learner.observation_size = 5;
   learner.action_size = 3;
   learner.hidden = {32, 32};
   learner.batch = 48;
-  learner.distributional = algorithm.distributional;
   learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
-  learner.quantiles = algorithm.distributional ? 7 : 1;
-  learner.policy = algorithm.policy;
-  if (algorithm.rnd) learner.rnd = RndOptions{};
-  for (const auto form : {GradientForm::unit, GradientForm::full}) {
-    for (const int samples : {0, 3}) {
-      const auto agent =
-          make_agent({algorithm, learner, {.gradient = form, .samples = samples}, 1000});
+  if (algorithm.distributional) learner.quantiles = 7;
+  for (const char* form : {"unit", "full"}) {
+    for (const double samples : {0, 3}) {
+      options.explore.set("gradient", std::string(form));
+      options.explore.set("samples", samples);
+      const auto agent = make_agent(options);
       Team team(2);
       agent->use(&team);
       std::vector<double> observation(5, 0.1), action(3);

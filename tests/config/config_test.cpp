@@ -309,7 +309,8 @@ OptionValue other_value(const Option& option, const OptionValue& value) {
 TEST(Config, EachKeyFillsAMemberOfItsOwn) {
   const Config before = resolve({}, "ovde_g", "GridChaos-v0");
   int keys = 0;
-  for (const ConfigTable& table : config_tables(find_task(before.task))) {
+  for (const ConfigTable& table :
+       config_tables(find_task(before.task), find_algorithm(before.algorithm))) {
     for (const ConfigKey& key : table.keys) {
       const OptionValue value = other_value(key.option, key.get(before));
       Config now = before;
@@ -326,7 +327,7 @@ TEST(Config, EachKeyFillsAMemberOfItsOwn) {
 
 TEST(Config, EveryDefaultIsInItsOwnRange) {
   for (const Task& task : tasks()) {
-    for (const ConfigTable& table : config_tables(task)) {
+    for (const ConfigTable& table : config_tables(task, find_algorithm("dsac"))) {
       for (const ConfigKey& key : table.keys) {
         EXPECT_NO_THROW(check_option(key.option, key.option.default_value, table.name));
         EXPECT_FALSE(key.option.help.empty()) << table.name << "." << key.option.name;

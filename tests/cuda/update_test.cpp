@@ -22,14 +22,11 @@ namespace {
 // "dsac_iqn": dsac with random fractions.
 AgentOptions options_of(const std::string& name, std::uint64_t seed) {
   const bool iqn = name.ends_with("_iqn");
-  AgentOptions options;
-  options.algorithm = find_algorithm(iqn ? name.substr(0, name.size() - 4) : name);
+  AgentOptions options = options_for(find_algorithm(iqn ? name.substr(0, name.size() - 4) : name));
   options.learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
   options.replay = 2000;
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
-  options.learner.distributional = options.algorithm.distributional;
-  options.learner.quantiles = options.learner.distributional ? 20 : 1;
   options.learner.seed = seed;
   return options;
 }
@@ -264,11 +261,11 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   std::vector<AgentOptions> options;
   for (const char* name : {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "dsac_iqn",
                            "doac_iqn", "ovde_g_iqn", "ovde_q_iqn", "ovde_m_iqn"}) {
-    for (const GradientForm form : {GradientForm::unit, GradientForm::raw, GradientForm::full}) {
-      for (const int samples : {0, 3}) {
+    for (const char* form : {"unit", "raw", "full"}) {
+      for (const double samples : {0, 3}) {
         options.push_back(options_of(name, options.size()));
-        options.back().explore.gradient = form;
-        options.back().explore.samples = samples;
+        options.back().explore.set("gradient", std::string(form));
+        options.back().explore.set("samples", samples);
       }
     }
   }

@@ -33,7 +33,7 @@ class StandInPopulation final : public GpuPopulation {
       copies_.push_back(std::make_unique<Copy>(o));
       acting_.observations = std::max(acting_.observations, o.learner.observation_size);
       acting_.actions = std::max(acting_.actions, o.learner.action_size);
-      acting_.samples = std::max(acting_.samples, o.explore.samples);
+      acting_.samples = std::max(acting_.samples, device_rule(o).samples());
       acting_.fractions = std::max(acting_.fractions, o.learner.quantiles);
     }
     const std::size_t n = options.size();
@@ -107,8 +107,10 @@ class StandInPopulation final : public GpuPopulation {
         : agent(o),
           policy(agent.learner().actor_shape(), o.learner.action_size),
           critics(make_critic_pair(o.learner)),
-          explorer(
-              make_explorer(o.algorithm, o.explore, o.learner.action_size, o.learner.quantiles)),
+          explorer(o.algorithm.explorer.empty()
+                       ? nullptr
+                       : find_explorer(o.algorithm.explorer)
+                             .make(o.explore, o.learner.action_size, o.learner.quantiles)),
           head(o.learner.action_size) {}
     ActorCriticAgent agent;
     PolicyPass policy;
@@ -171,8 +173,7 @@ class StandInPopulation final : public GpuPopulation {
         ASSERT_EQ(fraction_[i * acting_.fractions + k], static_cast<float>(ahead.uniform()))
             << "agent " << i;
     }
-    if (options.algorithm.behaviour != Behaviour::ovd) return;
-    for (int k = 0; k < options.explore.samples; ++k)
+    for (int k = 0; k < device_rule(options).samples(); ++k)
       ASSERT_EQ(noise_[i * acting_.samples + k], ahead.normal()) << "agent " << i;
   }
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "agent/explore/explorer.h"
+#include <ovde/explorer.h>
 #include "agent/learning.h"
 #include "base/team.h"
 #include "nn/batch.h"

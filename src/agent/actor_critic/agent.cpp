@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agent/explore/explorer.h"
+
 namespace ovde {
 
 namespace {
@@ -11,6 +13,13 @@ double distance(std::span<const double> a, std::span<const double> b) {
   double squares = 0;
   for (std::size_t d = 0; d < a.size(); ++d) squares += std::pow(a[d] - b[d], 2);
   return std::sqrt(squares);
+}
+
+// Null: the policy explores by its own noise alone.
+std::unique_ptr<Explorer> make_explorer(const AgentOptions& options) {
+  if (options.algorithm.explorer.empty()) return nullptr;
+  return find_explorer(options.algorithm.explorer)
+      .make(options.explore, options.learner.action_size, options.learner.quantiles);
 }
 
 }  // namespace
@@ -28,8 +37,7 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       learner_(options.learner),
       policy_(learner_.actor_shape(), options.learner.action_size),
       critics_(make_critic_pair(options.learner)),
-      explorer_(make_explorer(options.algorithm, options.explore, options.learner.action_size,
-                              options.learner.quantiles)),
+      explorer_(make_explorer(options)),
       head_(options.learner.action_size),
       mean_(options.learner.action_size),
       noise_(options.learner.action_size),

@@ -3,13 +3,10 @@
 // actor network, whose first half is the mean and second half the raw log standard deviation.
 #pragma once
 
+#include "agent/equations.h"
 #include "nn/batch.h"
 
 namespace ovde {
-
-inline constexpr float kMinLogStd = -20;
-inline constexpr float kMaxLogStd = 2;
-inline constexpr float kSquashEpsilon = 1e-6f;
 
 // Sampled actions of a batch with what their gradient needs.
 struct SampledActions {

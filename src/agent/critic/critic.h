@@ -8,9 +8,8 @@
 #include <memory>
 #include <span>
 
-#include <ovde/random.h>
+#include <ovde/explorer.h>
 #include "agent/learning.h"
-#include "agent/critic/uncertainty.h"
 #include "base/team.h"
 #include "nn/adam.h"
 #include "nn/batch.h"
@@ -55,26 +54,15 @@ class Critic {
   virtual double action_gradient_flop() const = 0;
 };
 
-// Quantiles at one (s, a), and gradients of functions of these with respect to the action.
-class CriticPair {
+// Both as acting sees them.
+class CriticPair : public Critics {
  public:
-  virtual ~CriticPair() = default;
-
   // The team that evaluates the two critics side by side from now on; null:
   // one after the other.
   void use(Team* team) { team_ = team; }
 
   // Takes over the critics' parameters; call it again when they have changed.
   virtual void load(std::span<const float> first, std::span<const float> second) = 0;
-
-  // Evaluates both critics; the result stays valid until the next call. `random` is for the
-  // fractions, where these are random: one set for each call, the same for both critics.
-  virtual const QuantilePair& quantiles(std::span<const float> observation,
-                                        std::span<const float> action, Random& random) = 0;
-
-  // d f / d action at the (s, a) of the last quantiles(), given d f / d z.
-  virtual void action_gradient(const QuantilePair& quantile_gradient,
-                               std::span<double> gradient) = 0;
 
  protected:
   template <typename Work>

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "agent/critic/critic.h"
+#include "agent/equations.h"
 #include "nn/iqn.h"
 
 namespace ovde {
@@ -19,15 +20,12 @@ struct Fractions {
   Batch weight;    // (N x batch): width of the interval times N, so that equal ones count 1 each
 };
 
-// What a set of an update is for: each is drawn anew.
-enum class FractionsFor { target, prediction, policy };
-
 // The set of update number `update`: addressed by (update, purpose, fraction, sample).
 void draw_fractions(std::uint64_t seed, std::uint64_t update, FractionsFor purpose,
                     Fractions& fractions);
 
-// The intervals, given a number U(0, 1) for each in `weight`: widths proportional to U + 0.1, so
-// that none is lost.
+// The intervals, given a number U(0, 1) for each in `weight`: widths proportional to U plus
+// a little, so that none is lost.
 void cut_interval(Fractions& fractions);
 
 IqnShape iqn_critic_shape(const LearnerOptions& options);

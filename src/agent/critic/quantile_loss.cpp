@@ -1,5 +1,7 @@
 #include "agent/critic/quantile_loss.h"
 
+#include "agent/equations.h"
+
 namespace ovde {
 
 std::vector<float> midpoints(int quantiles) {
@@ -18,7 +20,6 @@ double quantile_huber_sum(const Batch& targets, TargetWeight&& target_weight,
                           const Batch& quantiles, Fraction&& fraction, const Batch& weight,
                           Batch& gradient, Blocks blocks) {
   const int n = quantiles.features();
-  const Vector one = splat(1), zero{};
   double total = 0;
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kVectorsPerBlock; ++v) {
@@ -30,12 +31,9 @@ double quantile_huber_sum(const Batch& targets, TargetWeight&& target_weight,
         Vector slope{}, value{};
         for (int i = 0; i < n; ++i) {
           const Vector u = load(targets.row(b, i) + v * kVector) - z;
-          // huber'(u) = c = clamp(u, -1, 1) and huber(u) = c (u - c / 2)
-          const Vector from_below = u < -one ? -one : u;
-          const Vector c = from_below > one ? one : from_below;
-          const Vector weighted = (u < zero ? below : above) * c * target_weight(b, v, i);
-          slope += weighted;
-          value += weighted * (u - 0.5f * c);
+          const auto term = quantile_huber(u, above, below, target_weight(b, v, i));
+          slope += term.slope;
+          value += term.value;
         }
         loss += value;
         store(gradient.row(b, j) + v * kVector, -(scale * slope));

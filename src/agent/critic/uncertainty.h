@@ -1,9 +1,13 @@
-// The two uncertainties of a pair of quantile critics at one (s, a), and their derivatives with
-// respect to the quantiles (appendix "The formulation of uncertainties").
+// The two uncertainties of a pair of quantile critics at one (s, a) and their derivatives with
+// respect to the quantiles (appendix "The formulation of uncertainties"), for CPU and GPU. `Lanes`
+// is who computes (base/lanes.h). `Quantiles` are both critics' wherever they lie: size(),
+// value(critic, i), and weight(i), what quantile i counts in a mean over them, N in all.
 #pragma once
 
-#include <span>
-#include <vector>
+#include <cmath>
+
+#include <ovde/explorer.h>
+#include "base/lanes.h"
 
 namespace ovde {
 
@@ -11,33 +15,71 @@ namespace ovde {
 inline constexpr double kEpistemicFloor = 1e-8;
 inline constexpr double kAleatoricFloor = 1e-6;
 
-// One number for each quantile of each critic: the quantiles themselves, or a gradient with respect
-// to them.
-struct QuantilePair {
-  QuantilePair() = default;
-  explicit QuantilePair(int quantiles)
-      : critic{std::vector<double>(quantiles), std::vector<double>(quantiles)},
-        weight(quantiles, 1.0) {}
-  int size() const { return static_cast<int>(critic[0].size()); }
-  std::vector<double> critic[2];
-  std::vector<double> weight;  // of quantiles: what each counts in a mean over them, N in all
-};
+OVDE_BOTH inline double at_least(double x, double floor) { return x < floor ? floor : x; }
 
-// Means and variances over the quantiles count each by its weight.
-struct Uncertainty {
-  double mean;       // over quantiles and critics (Eq. 12)
-  double epistemic;  // sqrt(mean_i ((z_1i - z_2i) / 2)^2): disagreement of the two critics
-  double aleatoric;  // sqrt(var_i((z_1i + z_2i) / 2)): spread of the return itself
-};
-
-Uncertainty uncertainty(const QuantilePair& z);
+template <typename Lanes, typename Quantiles>
+OVDE_BOTH Uncertainty uncertainty(const Lanes& lanes, const Quantiles& z) {
+  const int n = z.size();
+  const auto middle = [&](int i) { return (z.value(0, i) + z.value(1, i)) / 2; };
+  const double mean = lanes.sum(n, [&](int i) { return z.weight(i) * middle(i); }) / n;
+  const double disagreement = lanes.sum(n, [&](int i) {
+    const double difference = (z.value(0, i) - z.value(1, i)) / 2;
+    return z.weight(i) * difference * difference;
+  });
+  const double spread = lanes.sum(n, [&](int i) {
+    const double deviation = middle(i) - mean;
+    return z.weight(i) * deviation * deviation;
+  });
+  return {mean, std::sqrt(disagreement / n), std::sqrt(spread / n)};
+}
 
 // Q_1 - Q_2: each the mean of its critic's quantiles.
-double mean_difference(const QuantilePair& z);
+template <typename Lanes, typename Quantiles>
+OVDE_BOTH double mean_difference(const Lanes& lanes, const Quantiles& z) {
+  return lanes.sum(z.size(), [&](int i) { return z.weight(i) * (z.value(0, i) - z.value(1, i)); }) /
+         z.size();
+}
 
-// out = by_mean * d mean/dz + by_epistemic * d epistemic/dz + by_aleatoric * d aleatoric/dz. Where
-// an uncertainty is zero, so is its derivative.
-void uncertainty_gradient(const QuantilePair& z, const Uncertainty& u, double by_mean,
-                          double by_epistemic, double by_aleatoric, QuantilePair& out);
+// A derivative by one quantile of each critic.
+struct ByQuantile {
+  double critic[2];
+};
+
+// by_mean * d mean/dz + by_epistemic * d epistemic/dz + by_aleatoric * d aleatoric/dz.
+struct UncertaintyGradient {
+  OVDE_BOTH UncertaintyGradient(const Uncertainty& u, int n, double by_mean, double by_epistemic,
+                                double by_aleatoric)
+      : expected(u.mean),
+        mean(by_mean / (2 * n)),
+        epistemic(by_epistemic / (4 * n * at_least(u.epistemic, kEpistemicFloor))),
+        aleatoric(by_aleatoric / (2 * n * at_least(u.aleatoric, kAleatoricFloor))) {}
+
+  template <typename Quantiles>
+  OVDE_BOTH ByQuantile at(const Quantiles& z, int i) const {
+    const double difference = z.value(0, i) - z.value(1, i);
+    const double deviation = (z.value(0, i) + z.value(1, i)) / 2 - expected;
+    const double shared = mean + aleatoric * deviation;
+    return {{z.weight(i) * (shared + epistemic * difference),
+             z.weight(i) * (shared - epistemic * difference)}};
+  }
+
+  double expected, mean, epistemic, aleatoric;
+};
+
+// Quantiles as a QuantilePair keeps them.
+struct PairQuantiles {
+  int size() const { return z.size(); }
+  double value(int critic, int i) const { return z.critic[critic][i]; }
+  double weight(int i) const { return z.weight[i]; }
+  const QuantilePair& z;
+};
+
+// Compiled once: how a compiler fuses the sums' multiplications and additions decides their last
+// bits.
+extern template Uncertainty uncertainty(const OneThread&, const PairQuantiles&);
+
+inline double mean_difference(const QuantilePair& z) {
+  return mean_difference(OneThread{}, PairQuantiles{z});
+}
 
 }  // namespace ovde

@@ -9,14 +9,8 @@ namespace ovde {
 namespace {
 
 std::unique_ptr<DiscreteRule> make_rule(const AgentOptions& options, int actions) {
-  switch (options.algorithm.behaviour) {
-    case Behaviour::information:
-      return make_ids_rule(options.discrete.ids, actions, options.learner.quantiles);
-    case Behaviour::policy:
-    case Behaviour::oac:
-    case Behaviour::ovd:
-      break;
-  }
+  if (options.algorithm.explorer == "ids")
+    return make_ids_rule(options.discrete.ids, actions, options.learner.quantiles);
   throw Error(options.algorithm.name + " has no rule for discrete actions");
 }
 

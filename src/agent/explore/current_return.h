@@ -1,45 +1,59 @@
 // The distribution of the return that the policy gets now, Z^pi, against which OVD-Explorer weighs
-// its optimistic value: its CDF at a value and the derivative of that.
+// its optimistic value: the CDF of each of its models, for CPU and GPU.
 #pragma once
 
-#include <vector>
-
-#include "agent/algorithm.h"
 #include "agent/critic/uncertainty.h"
 
 namespace ovde {
 
-class ReturnDistribution {
- public:
-  ReturnDistribution(CurrentReturn kind, double beta, int quantiles);
+// Gaussian with pessimistic mean (Eq. 13), quantiles of the pessimistic critic (Eq. 14), or
+// Gaussian with the expected mean ("OVDE(m)", Table 2).
+enum class CurrentReturn { gaussian, quantiles, mean };
 
-  // Takes over the critics' quantiles at one (s, a).
-  void set(const QuantilePair& z, const Uncertainty& u);
+// d tanh(u) / du at an action that the critics were asked about.
+OVDE_BOTH inline double squash_slope(float action) { return 1 - double{action} * action; }
 
-  // Phi(x): of N(mean -+ beta * epistemic, aleatoric) (Eq. 13), or of the N values min_k z_ki,
-  // joined by straight lines through (value, the weights up to the middle of its own, divided by
-  // N): at least what the lowest has there, and 1 above all (Eq. 14).
-  double cdf(double x) const;
+OVDE_BOTH inline double normal_cdf(double t) { return 0.5 * std::erfc(-t / std::sqrt(2.0)); }
 
-  // The direction in which Phi(x) grows with the quantiles, when x itself moves by dx: d Phi up to
-  // a positive factor. False where Phi is flat and no direction exists.
-  bool cdf_gradient(double x, const QuantilePair& dx, QuantilePair& out) const;
-
- private:
-  struct Value {
-    double z;
-    int critic, index;  // whose quantile it is
-    double position;    // N times the CDF there: (j - 0.5) for the value number j of equal weights
-  };
-
-  CurrentReturn kind_;
-  double beta_;
-  const QuantilePair* z_ = nullptr;
-  Uncertainty u_{};
-  std::vector<Value> sorted_;
-  mutable QuantilePair scratch_;
+// N(center, spread), the center beta epistemic deviations below the mean (Eq. 13).
+struct GaussianReturn {
+  OVDE_BOTH GaussianReturn(const Uncertainty& u, double beta)
+      : center(std::fma(-beta, u.epistemic, u.mean)),
+        spread(at_least(u.aleatoric, kAleatoricFloor)) {}
+  OVDE_BOTH double standardised(double x) const { return (x - center) / spread; }
+  OVDE_BOTH double cdf(double x) const { return normal_cdf(standardised(x)); }
+  double center, spread;
 };
 
-double normal_cdf(double t);
+// The N values min_k z_ki in order, joined by straight lines through (value, the weights up to the
+// middle of its own, divided by N) (Eq. 14). Whoever has the memory sorts them.
+struct SortedReturn {
+  const double *value, *position;  // position: N times the CDF there
+  const int* owner;                // whose quantile it is: 2 i + critic
+  int n;
+
+  // Outside of the values the CDF is flat: what the lowest has there below, 1 above.
+  OVDE_BOTH bool flat(double x) const { return x > value[n - 1] || !(x > value[0]); }
+  // The first value that is not below x.
+  OVDE_BOTH int first_not_below(double x) const {
+    int low = 0, high = n;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      if (value[middle] < x) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+  OVDE_BOTH double cdf(double x) const {
+    if (x > value[n - 1]) return 1;
+    if (!(x > value[0])) return position[0] / n;
+    const int above = first_not_below(x), below = above - 1;
+    const double share = (x - value[below]) / (value[above] - value[below]);
+    return (position[below] + share * (position[above] - position[below])) / n;
+  }
+};
 
 }  // namespace ovde

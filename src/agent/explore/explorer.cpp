@@ -1,19 +1,102 @@
 #include "agent/explore/explorer.h"
 
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+
 namespace ovde {
 
-std::unique_ptr<Explorer> make_explorer(const Algorithm& algorithm, const ExploreOptions& options,
-                                        int actions, int quantiles) {
-  switch (algorithm.behaviour) {
-    case Behaviour::policy:
-    case Behaviour::information:  // moves no mean: there is none
-      return nullptr;
-    case Behaviour::oac:
-      return make_oac_explorer(options, actions, quantiles);
-    case Behaviour::ovd:
-      return make_ovd_explorer(algorithm.current_return, options, actions, quantiles);
+std::vector<ExplorerType> ovd_explorers();  // ovd.cpp
+std::vector<ExplorerType> oac_explorers();  // oac.cpp
+
+namespace {
+
+struct Registry {
+  Registry() {
+    for (const auto built_in : {ovd_explorers, oac_explorers}) {
+      for (ExplorerType& type : built_in()) add(std::move(type));
+    }
+    built_in_count = types.size();
   }
-  return nullptr;
+
+  void add(ExplorerType type) {
+    for (const ExplorerType& other : types) {
+      if (other.name == type.name)
+        throw Error(fmt::format("an explorer called {} is registered already", type.name));
+      for (const Option& option : type.options) {
+        for (const Option& theirs : other.options) {
+          if (theirs.name == option.name && theirs.default_value != option.default_value)
+            throw Error(fmt::format("explore.{} of {} has another default than that of {}",
+                                    option.name, type.name, other.name));
+        }
+      }
+    }
+    types.push_back(std::move(type));
+  }
+
+  std::vector<ExplorerType> types;
+  std::size_t built_in_count = 0;
+};
+
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+}  // namespace
+
+const std::vector<ExplorerType>& explorers() { return registry().types; }
+
+void register_explorer(ExplorerType type) {
+  if (!type.make) throw Error(fmt::format("explorer {} has no function that makes it", type.name));
+  registry().add(std::move(type));
+}
+
+const ExplorerType& find_explorer(const std::string& name) {
+  for (const ExplorerType& type : explorers()) {
+    if (type.name == name) return type;
+  }
+  throw Error(fmt::format("no explorer is called {}", name));
+}
+
+namespace {
+
+// Each option once, of those explorers that wanted(index) says.
+template <typename Wanted>
+std::vector<Option> options_of(const Wanted& wanted) {
+  std::vector<Option> all;
+  for (std::size_t i = 0; i < explorers().size(); ++i) {
+    if (!wanted(i)) continue;
+    for (const Option& option : explorers()[i].options) {
+      if (std::ranges::find(all, option.name, &Option::name) == all.end()) all.push_back(option);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Option> explorer_options() {
+  return options_of([](std::size_t) { return true; });
+}
+
+std::vector<Option> explorer_options(const std::string& name) {
+  return options_of(
+      [&](std::size_t i) { return i < registry().built_in_count || explorers()[i].name == name; });
+}
+
+SortedReturn SortedQuantiles::sort(const QuantilePair& z) {
+  const auto smaller = [&](int owner) { return z.critic[owner % 2][owner / 2]; };
+  for (int i = 0; i < z.size(); ++i) order_[i] = 2 * i + (z.critic[0][i] <= z.critic[1][i] ? 0 : 1);
+  std::ranges::sort(order_, {}, smaller);
+  double below = 0;  // the weights of the values before
+  for (int j = 0; j < z.size(); ++j) {
+    const double weight = z.weight[order_[j] / 2];
+    value_[j] = smaller(order_[j]);
+    position_[j] = below + weight / 2;
+    below += weight;
+  }
+  return {value_.data(), position_.data(), order_.data(), z.size()};
 }
 
 }  // namespace ovde

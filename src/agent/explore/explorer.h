@@ -1,59 +1,104 @@
-// Behaviour policies. Each keeps the policy's standard deviation and moves its mean, before the
-// squash: a function (observation, actor head, critics) -> mean.
+// The registered explorers, and the explorer of a rule (agent/explore/rules.h) on a CPU.
 #pragma once
 
-#include <limits>
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <ovde/random.h>
-#include "agent/algorithm.h"
-#include "agent/critic/critic.h"
+#include <ovde/explorer.h>
+#include "agent/explore/rules.h"
 
 namespace ovde {
 
-// The policy at one observation, before the squash.
-struct ActorHead {
-  explicit ActorHead(int actions) : mean(actions), std(actions) {}
-  std::vector<double> mean, std;
-};
+const std::vector<ExplorerType>& explorers();                // built-in ones first
+const ExplorerType& find_explorer(const std::string& name);  // Error if there is none
 
-enum class GradientForm {
-  unit,  // normalised: alpha is the length of the step
-  raw,   // as the paper writes it
-  full,  // normalised gradient of the exploration ability itself: noise steers the direction too
-};
+// The keys of table "explore": of all explorers, or what a run with this one ("": none) has, which
+// are those of the built-in ones and its own.
+std::vector<Option> explorer_options();
+std::vector<Option> explorer_options(const std::string& name);
 
-struct ExploreOptions {
-  double alpha = 0.05;      // step size
-  double beta = 3.2;        // weight of the epistemic uncertainty
-  double normaliser = 0.5;  // C
-  GradientForm gradient = GradientForm::unit;
-  int samples = 0;  // of the optimistic value distribution; 0: its mean
-  double oac_beta = 4.66;
-  double oac_delta = 23.53;
-};
-
-class Explorer {
+// The smaller of both critics' quantiles in order, as a CPU sorts them.
+class SortedQuantiles {
  public:
-  virtual ~Explorer() = default;
+  explicit SortedQuantiles(int quantiles)
+      : order_(quantiles), value_(quantiles), position_(quantiles) {}
 
-  // Moves `mean` (on entry head.mean). Returns m, averaged over the samples, where the method has
-  // one; else NaN.
-  virtual double shift(std::span<const float> observation, const ActorHead& head,
-                       CriticPair& critics, Random& random, std::span<double> mean) = 0;
+  // Valid until the next call.
+  SortedReturn sort(const QuantilePair& z);
+
+ private:
+  std::vector<int> order_;
+  std::vector<double> value_, position_;
 };
 
-// Null for Behaviour::policy: the policy explores by its own noise alone.
-std::unique_ptr<Explorer> make_explorer(const Algorithm& algorithm, const ExploreOptions& options,
-                                        int actions, int quantiles);
+template <typename Rule>
+class RuleExplorer final : public Explorer {
+ public:
+  RuleExplorer(const Rule& rule, int actions, int quantiles)
+      : rule_(rule),
+        action_(actions),
+        gradient_(actions),
+        by_quantile_(quantiles),
+        sorted_(quantiles) {}
 
-std::unique_ptr<Explorer> make_oac_explorer(const ExploreOptions& options, int actions,
-                                            int quantiles);
-std::unique_ptr<Explorer> make_ovd_explorer(CurrentReturn current_return,
-                                            const ExploreOptions& options, int actions,
-                                            int quantiles);
+  double shift(std::span<const float> observation, const ActorHead& head, Critics& critics,
+               Random& random, std::span<double> mean) override {
+    // what the critics believe at the policy's own action (Eq. 12, appendix)
+    const int actions = static_cast<int>(action_.size());
+    for (int d = 0; d < actions; ++d) action_[d] = static_cast<float>(std::tanh(head.mean[d]));
+    const QuantilePair& z = critics.quantiles(observation, action_, random);
+    const OneThread lanes;
+    const PairQuantiles quantiles{z};
+    const auto belief = rule_.believe(lanes, quantiles);
+    const SortedReturn sorted = rule_.sorts() ? sorted_.sort(z) : SortedReturn{};
+
+    double m_sum = 0;
+    const int samples = std::max(rule_.samples, 1);
+    for (int k = 0; k < samples; ++k) {
+      const double noise = rule_.samples > 0 ? random.normal() : 0;
+      const double m =
+          rule_.weigh(lanes, quantiles, belief, sorted, noise, [&](int i, const ByQuantile& g) {
+            by_quantile_.critic[0][i] = g.critic[0];
+            by_quantile_.critic[1][i] = g.critic[1];
+          });
+      m_sum += m;
+
+      // one step before the squash
+      critics.action_gradient(by_quantile_, gradient_);
+      rule_.move(lanes, actions, action_.data(), head.std.data(), m, gradient_.data(), mean.data());
+    }
+    return m_sum / samples;
+  }
+
+ private:
+  Rule rule_;
+  std::vector<float> action_;
+  std::vector<double> gradient_;
+  QuantilePair by_quantile_;
+  SortedQuantiles sorted_;
+};
+
+template <typename Rule>
+std::unique_ptr<Explorer> make_rule_explorer(const Rule& rule, int actions, int quantiles) {
+  return std::make_unique<RuleExplorer<Rule>>(rule, actions, quantiles);
+}
+
+// An explorer that has a rule, on CPU and GPU: rule(options).
+template <typename MakeRule>
+ExplorerType rule_explorer(std::string name, std::string summary, std::vector<Option> options,
+                           const MakeRule& rule) {
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .options = std::move(options),
+          .make =
+              [rule](const OptionValues& values, int actions, int quantiles) {
+                return make_rule_explorer(rule(values), actions, quantiles);
+              },
+          .device = [rule](const OptionValues& values) { return DeviceRule(rule(values)); }};
+}
 
 }  // namespace ovde

@@ -1,85 +1,75 @@
-// OVD-Explorer's behaviour policy (Proposition 2, Algorithm 1): the policy's mean, moved up the
-// gradient of the optimistic value by a step that shrinks where the return is noisy.
-#include <cmath>
+// OVD-Explorer's variants by name, with their keys; its equations are ovd.h.
+#include "agent/explore/ovd.h"
 
-#include "agent/explore/current_return.h"
+#include <ovde/error.h>
 #include "agent/explore/explorer.h"
 
 namespace ovde {
 
 namespace {
 
-class OvdExplorer final : public Explorer {
- public:
-  OvdExplorer(CurrentReturn current_return, const ExploreOptions& options, int actions,
-              int quantiles)
-      : options_(options),
-        current_(current_return, options.beta, quantiles),
-        action_(actions),
-        gradient_(actions),
-        upper_gradient_(quantiles),
-        cdf_gradient_(quantiles) {}
+std::vector<Option> ovd_options() {
+  const OvdRule rule;
+  return {
+      {.name = "alpha",
+       .default_value = rule.alpha,
+       .help = "step from the policy's mean to the behaviour policy's (Eq. 16)",
+       .low = 0,
+       .high = 100},
+      {.name = "beta",
+       .default_value = rule.beta,
+       .help = "optimism: epistemic standard deviations above the mean",
+       .low = 0,
+       .high = 1000},
+      {.name = "normaliser",
+       .default_value = rule.normaliser,
+       .help = "the constant C of Eq. 9",
+       .low = 1e-6,
+       .high = 1000},
+      {.name = "gradient",
+       .default_value = std::string("unit"),
+       .help = "direction of the step: `unit` and `raw` gradient of the upper bound, `full` "
+               "gradient of the whole objective",
+       .choices = {"unit", "raw", "full"}},
+      {.name = "samples",
+       .default_value = double(rule.samples),
+       .help = "samples of the optimistic distribution; 0: its mean",
+       .low = 0,
+       .high = 1000,
+       .integer = true},
+  };
+}
 
-  double shift(std::span<const float> observation, const ActorHead& head, CriticPair& critics,
-               Random& random, std::span<double> mean) override {
-    // value distribution and its two uncertainties at the policy's own action (Eq. 12, appendix)
-    for (std::size_t d = 0; d < action_.size(); ++d)
-      action_[d] = static_cast<float>(std::tanh(head.mean[d]));
-    const QuantilePair& z = critics.quantiles(observation, action_, random);
-    const Uncertainty u = uncertainty(z);
-    current_.set(z, u);
+GradientForm gradient_form(const std::string& name) {
+  if (name == "unit") return GradientForm::unit;
+  if (name == "raw") return GradientForm::raw;
+  if (name == "full") return GradientForm::full;
+  throw Error("no such gradient form: " + name);
+}
 
-    // the mean of the optimistic value distribution, or K samples of it (Eq. 11, 17)
-    const int samples = std::max(options_.samples, 1);
-    double m_sum = 0;
-    for (int k = 0; k < samples; ++k) {
-      const double noise = options_.samples > 0 ? random.normal() : 0;
-      const double upper_bound = u.mean + options_.beta * u.epistemic + noise * u.aleatoric;
-
-      // how likely the current return is to stay below it (Proposition 1)
-      const double m = std::log(current_.cdf(upper_bound) / options_.normaliser) + 1;
-      m_sum += m;
-
-      // one step before the squash (Eq. 15)
-      ascent_direction(z, u, upper_bound, noise, critics);
-      for (std::size_t d = 0; d < mean.size(); ++d)
-        mean[d] += options_.alpha / samples * m * gradient_[d];
-    }
-    return m_sum / samples;
-  }
-
- private:
-  // d zbar / du through the tanh; for the full form the direction in which Phi(zbar) itself grows.
-  void ascent_direction(const QuantilePair& z, const Uncertainty& u, double upper_bound,
-                        double noise, CriticPair& critics) {
-    uncertainty_gradient(z, u, 1, options_.beta, noise, upper_gradient_);
-    const bool full = options_.gradient == GradientForm::full &&
-                      current_.cdf_gradient(upper_bound, upper_gradient_, cdf_gradient_);
-    critics.action_gradient(full ? cdf_gradient_ : upper_gradient_, gradient_);
-
-    double squares = 0;
-    for (std::size_t d = 0; d < gradient_.size(); ++d) {
-      gradient_[d] *= 1 - double{action_[d]} * action_[d];
-      squares += gradient_[d] * gradient_[d];
-    }
-    if (options_.gradient == GradientForm::raw) return;
-    const double length = std::sqrt(squares) + 1e-8;
-    for (double& g : gradient_) g /= length;
-  }
-
-  ExploreOptions options_;
-  ReturnDistribution current_;
-  std::vector<float> action_;
-  std::vector<double> gradient_;
-  QuantilePair upper_gradient_, cdf_gradient_;
-};
+ExplorerType variant(const std::string& name, const std::string& current_return) {
+  return rule_explorer(name, "OVD-Explorer, " + current_return, ovd_options(),
+                       [name](const OptionValues& options) { return ovd_rule(name, options); });
+}
 
 }  // namespace
 
-std::unique_ptr<Explorer> make_ovd_explorer(CurrentReturn current_return,
-                                            const ExploreOptions& options, int actions,
-                                            int quantiles) {
-  return std::make_unique<OvdExplorer>(current_return, options, actions, quantiles);
+OvdRule ovd_rule(const std::string& explorer, const OptionValues& options) {
+  OvdRule rule;
+  if (explorer == "ovde_q") rule.current_return = CurrentReturn::quantiles;
+  if (explorer == "ovde_m") rule.current_return = CurrentReturn::mean;
+  rule.alpha = options.number("alpha");
+  rule.beta = options.number("beta");
+  rule.normaliser = options.number("normaliser");
+  rule.gradient = gradient_form(options.text("gradient"));
+  rule.samples = options.integer("samples");
+  return rule;
+}
+
+std::vector<ExplorerType> ovd_explorers() {
+  return {variant("ovde_g", "Gaussian current return"),
+          variant("ovde_q", "quantile current return"),
+          variant("ovde_m", "Gaussian current return around the mean")};
 }
 
 }  // namespace ovde

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "agent/explore/current_return.h"
+#include "agent/explore/explorer.h"
 #include "run/run_folder.h"
 
 namespace ovde {
@@ -81,10 +81,8 @@ StateBeliefs Exploration::over_states(int epoch) const {
 
 ActionBeliefs Exploration::over_actions(int epoch, std::array<double, 2> state) const {
   const auto agent = agent_at(epoch);
-  const double beta = config_.explore.number("beta");
-  const double normaliser = config_.explore.number("normaliser");
-  ReturnDistribution current(find_algorithm(config_.algorithm).current_return, beta,
-                             config_.critic.quantiles);
+  const OvdRule rule = ovd_rule(find_algorithm(config_.algorithm).explorer, config_.explore);
+  SortedQuantiles sorted(config_.critic.quantiles);
 
   const Grid grid = over_unit_actions();
   ActionBeliefs out{grid, grid, grid, {}};
@@ -94,11 +92,10 @@ ActionBeliefs Exploration::over_actions(int epoch, std::array<double, 2> state) 
       const std::array<double, 2> action = {grid.center(0, column), grid.center(1, row)};
       const QuantilePair& z = *agent->quantiles(state, action);
       const Uncertainty u = uncertainty(z);
-      current.set(z, u);
-      const double phi = current.cdf(u.mean + beta * u.epistemic);
+      const double phi = rule.cdf(u, sorted.sort(z), rule.upper_bound(u));
       out.epistemic.at(column, row) = u.epistemic;
       out.aleatoric.at(column, row) = u.aleatoric;
-      out.ability.at(column, row) = phi * std::log(phi / normaliser);
+      out.ability.at(column, row) = rule.ability(phi);
     }
   }
   return out;

@@ -8,6 +8,7 @@
 #include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
 #include "agent/agent_fixture.h"
+#include "agent/explore/explorer.h"
 
 namespace ovde {
 namespace {
@@ -15,13 +16,11 @@ namespace {
 const std::vector<double> kObservation = {0.3, -1, 0.5, 2, -0.2};
 
 AgentOptions options_of(const std::string& name, double noise, double correlation = 0) {
-  AgentOptions options;
-  options.algorithm = find_algorithm(name);
+  AgentOptions options = options_for(find_algorithm(name));
   options.learner.observation_size = 5;
   options.learner.action_size = 3;
   options.learner.hidden = {16, 16};
   options.learner.quantiles = 5;
-  options.learner.policy = options.algorithm.policy;
   options.learner.seed = 4;
   options.replay = 100;
   options.action_noise = {noise, correlation};
@@ -144,13 +143,14 @@ TEST(DeterministicPolicy, IsMovedByOvdExplorerBeforeTheSquash) {
   ActorHead head(3);
   for (int d = 0; d < 3; ++d) head.mean[d] = moved[d] = std::atanh(acted[d]);
   Random random;
-  const auto explorer = make_ovd_explorer(CurrentReturn::gaussian, options.explore, 3, 5);
+  const OvdRule rule = ovd_rule("ovde_g", options.explore);
+  const auto explorer = make_rule_explorer(rule, 3, 5);
   const double m = explorer->shift(std::vector<float>(kObservation.begin(), kObservation.end()),
                                    head, *pair, random, moved);
 
   const Decision decision = agent.explore(kObservation, false, explored);
   EXPECT_NEAR(decision.m, m, 1e-6);
-  EXPECT_NEAR(decision.shift, options.explore.alpha * m, 1e-6);
+  EXPECT_NEAR(decision.shift, rule.alpha * m, 1e-6);
   for (int d = 0; d < 3; ++d) {
     EXPECT_NEAR(explored[d], std::tanh(moved[d]), 1e-6);
     EXPECT_NE(explored[d], acted[d]);

@@ -330,8 +330,8 @@ TEST(IqnCriticPair, DrawsOneSetOfFractionsForBothCriticsAtEachCall) {
 // its width.
 TEST(IqnCriticPair, OvdExplorerWeighsQuantilesByTheirWidths) {
   const int n = 7;
-  const ExploreOptions options{.alpha = 1, .beta = 0.3, .normaliser = 0.7};
-  auto explorer = make_ovd_explorer(CurrentReturn::gaussian, options, 3, n);
+  const OvdRule options{.alpha = 1, .beta = 0.3, .normaliser = 0.7};
+  auto explorer = make_rule_explorer(options, 3, n);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     ActingPair acting(n);
     ActorHead head(3);

@@ -97,8 +97,7 @@ struct Critics {
 // OVD-Explorer's weight and step at a pre-squash mean, from Proposition 2.
 struct OvdReference {
   const Critics& critics;
-  CurrentReturn kind;
-  ExploreOptions options;
+  OvdRule options;
 
   double upper_bound(const Vec& u, double noise) const {
     const Quantiles z = critics.quantiles(u);
@@ -108,7 +107,7 @@ struct OvdReference {
   double cdf(const Vec& u, double noise) const {
     const Quantiles z = critics.quantiles(u);
     const double x = upper_bound(u, noise);
-    switch (kind) {
+    switch (options.current_return) {
       case CurrentReturn::gaussian:
         return gaussian_cdf(x, expected_value(z) - options.beta * epistemic(z), aleatoric(z));
       case CurrentReturn::mean:

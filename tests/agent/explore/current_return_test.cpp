@@ -9,7 +9,7 @@
 #include <boost/math/distributions/normal.hpp>
 
 #include "agent/critic/reference_critics.h"
-#include "agent/explore/current_return.h"
+#include "agent/explore/explorer.h"
 
 namespace ovde {
 namespace {
@@ -28,13 +28,20 @@ QuantilePair random_pair(int n, std::uint64_t seed) {
   return z;
 }
 
+// The direction of the full form's step by each quantile.
+void direction_of(OvdRule rule, const QuantilePair& z, double noise, QuantilePair& out) {
+  rule.gradient = GradientForm::full;
+  SortedQuantiles order(z.size());
+  rule.weigh(OneThread{}, PairQuantiles{z}, uncertainty(z), order.sort(z), noise,
+             [&](int i, const ByQuantile& g) {
+               for (int k = 0; k < 2; ++k) out.critic[k][i] = g.critic[k];
+             });
+}
+
 TEST(ReturnDistribution, GaussianMatchesTheNormalDistribution) {
   const QuantilePair z = random_pair(9, 1);
   const Uncertainty u = uncertainty(z);
-  ReturnDistribution pessimistic(CurrentReturn::gaussian, kBeta, 9),
-      centred(CurrentReturn::mean, kBeta, 9);
-  pessimistic.set(z, u);
-  centred.set(z, u);
+  const GaussianReturn pessimistic(u, kBeta), centred(u, 0);
   const boost::math::normal low(u.mean - kBeta * u.epistemic, u.aleatoric),
       middle(u.mean, u.aleatoric);
   for (double x = u.mean - 6 * u.aleatoric; x < u.mean + 6 * u.aleatoric; x += 0.1) {
@@ -48,8 +55,8 @@ TEST(ReturnDistribution, GaussianMatchesTheNormalDistribution) {
 TEST(ReturnDistribution, QuantilesAreJoinedByStraightLines) {
   for (const int n : {1, 2, 5, 20}) {
     const QuantilePair z = random_pair(n, 10 + n);
-    ReturnDistribution current(CurrentReturn::quantiles, kBeta, n);
-    current.set(z, uncertainty(z));
+    SortedQuantiles order(n);
+    const SortedReturn current = order.sort(z);
     double last = 0;
     for (double x = -9; x < 9; x += 0.01) {
       const double phi = current.cdf(x);
@@ -73,8 +80,8 @@ TEST(ReturnDistribution, WeightsMoveTheCdf) {
   z.critic[0] = {4, 1, 2};
   z.critic[1] = {5, 5, 5};
   z.weight = {0.75, 1.5, 0.75};
-  ReturnDistribution current(CurrentReturn::quantiles, kBeta, 3);
-  current.set(z, uncertainty(z));
+  SortedQuantiles order(3);
+  const SortedReturn current = order.sort(z);
   EXPECT_DOUBLE_EQ(current.cdf(0), 0.25);
   EXPECT_DOUBLE_EQ(current.cdf(1), 0.25);
   EXPECT_DOUBLE_EQ(current.cdf(1.5), 0.4375);
@@ -88,13 +95,14 @@ TEST(ReturnDistribution, EqualQuantilesMakeAStep) {
   const int n = 5;
   QuantilePair z(n), direction(n);
   for (int i = 0; i < n; ++i) z.critic[0][i] = z.critic[1][i] = i < 3 ? 2 : 4;
-  ReturnDistribution current(CurrentReturn::quantiles, kBeta, n);
-  current.set(z, uncertainty(z));
+  SortedQuantiles order(n);
+  const SortedReturn current = order.sort(z);
   EXPECT_DOUBLE_EQ(current.cdf(2), 0.1);
   EXPECT_DOUBLE_EQ(current.cdf(std::nextafter(2.0, 3)), 0.5);
   EXPECT_DOUBLE_EQ(current.cdf(3), 0.6);
   EXPECT_DOUBLE_EQ(current.cdf(4), 0.7);
-  EXPECT_TRUE(current.cdf_gradient(3, QuantilePair(n), direction));
+  // the upper bound is the mean, 2.8, between the two steps
+  direction_of({.current_return = CurrentReturn::quantiles, .beta = kBeta}, z, 0, direction);
   for (const auto& critic : direction.critic) {
     for (const double g : critic) EXPECT_TRUE(std::isfinite(g));
   }
@@ -107,29 +115,27 @@ std::string kind_name(const testing::TestParamInfo<CurrentReturn>& info) {
 
 class CdfGradientTest : public testing::TestWithParam<CurrentReturn> {};
 
-// x moves with the quantiles: x(z) = x0 + dx . (z - z0). The found direction is parallel to the
-// gradient of Phi(x(z); z), and points the same way.
+// The direction is parallel to the gradient of Phi(x; z) at the optimistic value x(z) itself, and
+// points the same way.
 TEST_P(CdfGradientTest, IsTheDirectionOfCentralDifferences) {
   const int n = 6;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const QuantilePair z = random_pair(n, 20 + seed), dx = random_pair(n, 40 + seed);
-    const double x0 = uncertainty(z).mean + 0.3;
-    ReturnDistribution current(GetParam(), kBeta, n);
-    current.set(z, uncertainty(z));
+    const QuantilePair z = random_pair(n, 20 + seed);
+    const OvdRule rule{.current_return = GetParam(), .beta = kBeta};
+    // such that the optimistic value is 0.3 below the mean, where no kind is flat
+    const Uncertainty u = uncertainty(z);
+    const double noise = -(kBeta * u.epistemic + 0.3) / u.aleatoric;
     QuantilePair found(n);
-    ASSERT_TRUE(current.cdf_gradient(x0, dx, found));
+    direction_of(rule, z, noise, found);
 
     const auto phi = [&](const Vec& v) {
       const Quantiles at = {Vec(v.begin(), v.begin() + n), Vec(v.begin() + n, v.end())};
-      double x = x0;
-      for (int k = 0; k < 2; ++k) {
-        for (int i = 0; i < n; ++i) x += dx.critic[k][i] * (at[k][i] - z.critic[k][i]);
-      }
+      const double mean = reference::expected_value(at), epistemic = reference::epistemic(at),
+                   aleatoric = reference::aleatoric(at);
+      const double x = mean + kBeta * epistemic + noise * aleatoric;
       if (GetParam() == CurrentReturn::quantiles) return reference::quantile_cdf(x, at);
       const double beta = GetParam() == CurrentReturn::gaussian ? kBeta : 0;
-      return reference::gaussian_cdf(
-          x, reference::expected_value(at) - beta * reference::epistemic(at),
-          reference::aleatoric(at));
+      return reference::gaussian_cdf(x, mean - beta * epistemic, aleatoric);
     };
     Vec v = z.critic[0], direction = found.critic[0];
     v.insert(v.end(), z.critic[1].begin(), z.critic[1].end());
@@ -150,13 +156,21 @@ INSTANTIATE_TEST_SUITE_P(Kinds, CdfGradientTest,
                                          CurrentReturn::quantiles),
                          kind_name);
 
+// There the step follows the optimistic value instead.
 TEST(ReturnDistribution, HasNoDirectionWhereItIsFlat) {
-  const QuantilePair z = random_pair(5, 3), dx(5);
-  QuantilePair out(5);
-  ReturnDistribution current(CurrentReturn::quantiles, kBeta, 5);
-  current.set(z, uncertainty(z));
-  EXPECT_FALSE(current.cdf_gradient(1e3, dx, out));
-  EXPECT_FALSE(current.cdf_gradient(-1e3, dx, out));
+  const QuantilePair z = random_pair(5, 3);
+  const OvdRule rule{.current_return = CurrentReturn::quantiles, .beta = kBeta};
+  for (const double noise : {1e3, -1e3}) {
+    SortedQuantiles order(5);
+    EXPECT_TRUE(order.sort(z).flat(rule.upper_bound(uncertainty(z), noise)));
+    QuantilePair found(5), expected(5);
+    direction_of(rule, z, noise, found);
+    uncertainty_gradient(z, uncertainty(z), 1, kBeta, noise, expected);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_DOUBLE_EQ(found.critic[0][i], expected.critic[0][i]);
+      EXPECT_DOUBLE_EQ(found.critic[1][i], expected.critic[1][i]);
+    }
+  }
 }
 
 }  // namespace

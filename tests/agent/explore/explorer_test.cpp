@@ -54,14 +54,18 @@ TEST_P(OvdTest, ShiftMatchesTheReDerivation) {
   const OvdCase c = GetParam();
   // alpha large, so that the step is seen in all digits; beta small, so that Phi is not close to 1
   // and its central differences are good for something
-  ExploreOptions options{.alpha = 1, .beta = 0.3, .normaliser = 0.7, .gradient = c.form};
-  options.samples = c.samples;
-  auto explorer = make_ovd_explorer(c.kind, options, kActions, kQuantiles);
+  const OvdRule rule{.current_return = c.kind,
+                     .alpha = 1,
+                     .beta = 0.3,
+                     .normaliser = 0.7,
+                     .gradient = c.form,
+                     .samples = c.samples};
+  auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
   int inside = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Critics critics(kObservations, kActions, kQuantiles, seed);
     const ActorHead head = random_head(seed);
-    const OvdReference reference{critics, c.kind, options};
+    const OvdReference reference{critics, rule};
 
     Random random(seed, Stream::explorer);
     const int samples = std::max(c.samples, 1);
@@ -112,13 +116,13 @@ INSTANTIATE_TEST_SUITE_P(Forms, OvdTest,
 // With the default beta Phi is all but 1 and its own differences vanish; the direction is that of
 // the argument of the normal distribution.
 TEST(Ovd, FullGradientOutlivesASaturatedCdf) {
-  ExploreOptions options{.alpha = 1, .beta = 30, .gradient = GradientForm::full};
-  auto explorer = make_ovd_explorer(CurrentReturn::gaussian, options, kActions, kQuantiles);
+  const OvdRule rule{.alpha = 1, .beta = 30, .gradient = GradientForm::full};
+  auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
   Critics critics(kObservations, kActions, kQuantiles, 4);
   const ActorHead head = random_head(4);
   const auto argument = [&](const Vec& u) {
     const auto z = critics.quantiles(u);
-    return 2 * options.beta * reference::epistemic(z) / reference::aleatoric(z);
+    return 2 * rule.beta * reference::epistemic(z) / reference::aleatoric(z);
   };
   ASSERT_EQ(reference::gaussian_cdf(argument(head.mean), 0, 1), 1);
   const Vec g = reference::gradient(argument, head.mean);
@@ -132,8 +136,7 @@ TEST(Ovd, FullGradientOutlivesASaturatedCdf) {
 
 TEST(Oac, ShiftMatchesTheReDerivation) {
   for (const int quantiles : {1, kQuantiles}) {  // OAC and DOAC
-    ExploreOptions options;
-    auto explorer = make_oac_explorer(options, kActions, quantiles);
+    auto explorer = make_rule_explorer(OacRule{}, kActions, quantiles);
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       Critics critics(kObservations, kActions, quantiles, seed);
       const ActorHead head = random_head(seed);
@@ -201,8 +204,9 @@ TEST(Explorers, StayFiniteAtTheEdges) {
             for (const auto kind :
                  {CurrentReturn::gaussian, CurrentReturn::quantiles, CurrentReturn::mean}) {
               for (const int samples : {0, 4}) {
-                ExploreOptions options{.beta = beta, .gradient = form, .samples = samples};
-                auto explorer = make_ovd_explorer(kind, options, kActions, kQuantiles);
+                const OvdRule rule{
+                    .current_return = kind, .beta = beta, .gradient = form, .samples = samples};
+                auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
                 const Shift found = shift(*explorer, critics, head, Random(1, Stream::explorer));
                 ASSERT_TRUE(std::isfinite(found.m)) << "edge " << edge;
                 double square = 0;
@@ -220,7 +224,7 @@ TEST(Explorers, StayFiniteAtTheEdges) {
             }
           }
         }
-        auto explorer = make_oac_explorer({}, kActions, kQuantiles);
+        auto explorer = make_rule_explorer(OacRule{}, kActions, kQuantiles);
         const Shift found = shift(*explorer, critics, head, Random());
         for (int d = 0; d < kActions; ++d)
           ASSERT_TRUE(std::isfinite(found.mean[d])) << "edge " << edge;
@@ -238,8 +242,8 @@ TEST(Ovd, EqualCriticsGiveTheCentreOfTheGaussian) {
   critics.parameters[1] = critics.parameters[0];
   critics.load();
   for (const auto kind : {CurrentReturn::gaussian, CurrentReturn::mean}) {
-    ExploreOptions options{.normaliser = 0.5};
-    auto explorer = make_ovd_explorer(kind, options, kActions, kQuantiles);
+    const OvdRule rule{.current_return = kind, .normaliser = 0.5};
+    auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
     EXPECT_NEAR(shift(*explorer, critics, random_head(6), Random()).m, 1, 1e-9);
   }
 }

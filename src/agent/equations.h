@@ -1,0 +1,91 @@
+// What every learner computes alike on CPU and GPU: the equations of the losses, for one number or
+// a vector of them, and how the random numbers of an update are addressed.
+#pragma once
+
+#include <cstdint>
+
+#include "base/lanes.h"
+
+namespace ovde {
+
+// The squashed Gaussian: its log standard deviation is clamped, and a density that the squash makes
+// infinite is not.
+inline constexpr float kMinLogStd = -20;
+inline constexpr float kMaxLogStd = 2;
+inline constexpr float kSquashEpsilon = 1e-6f;
+
+// The smaller of two; a NaN stays one.
+template <typename T>
+OVDE_BOTH inline T smaller(T a, T b) {
+#ifdef __CUDA_ARCH__
+  T c;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+#else
+  const auto first = (a < b) | (a != a);
+  return first ? a : b;
+#endif
+}
+
+// x in [-1, 1]; a NaN stays one.
+template <typename T>
+OVDE_BOTH inline T clamp_to_one(T x) {
+#ifdef __CUDA_ARCH__
+  T c;
+  asm("max.NaN.f32 %0, %1, 0fBF800000;" : "=f"(c) : "f"(x));
+  asm("min.NaN.f32 %0, %1, 0f3F800000;" : "=f"(c) : "f"(c));
+  return c;
+#else
+  const T one = 1 - T{};
+  const T from_below = x < -one ? -one : x;
+  return from_below > one ? one : from_below;
+#endif
+}
+
+// y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4).
+// continues: gamma (1 - terminal); entropy: alpha log pi.
+template <typename T>
+OVDE_BOTH inline T td_target(T reward, T continues, T first, T second, T entropy) {
+  return reward + continues * (smaller(first, second) - entropy);
+}
+
+// |tau - 1{u < 0}| huber(u) * weight with kappa = 1, and its derivative by u = y - z (Eq. 2).
+// above: tau, the fraction of the prediction z; below: 1 - tau.
+template <typename T>
+struct QuantileHuber {
+  T slope, value;
+};
+template <typename T, typename Weight>
+OVDE_BOTH inline QuantileHuber<T> quantile_huber(T u, T above, T below, Weight weight) {
+  const T zero{}, c = clamp_to_one(u);  // huber'(u); huber(u) = c (u - c / 2)
+  const T slope = (u < zero ? below : above) * c * weight;
+  return {slope, slope * (u - 0.5f * c)};
+}
+
+// Random numbers of an update are addressed by its number. Each feature has a row of numbers, one
+// for each sample, rounded up so that the numbering is the same for vectors of every length.
+inline constexpr int kNoiseRow = 64;
+OVDE_BOTH constexpr int noise_row(int batch) {
+  return (batch + kNoiseRow - 1) / kNoiseRow * kNoiseRow;
+}
+// Where the numbers of one of `features` features begin.
+OVDE_BOTH constexpr std::uint64_t noise_begin(std::uint64_t update, int features, int feature,
+                                              int batch) {
+  return (update * features + feature) * noise_row(batch);
+}
+
+// Which of `rows` rows of the replay buffer a random word means.
+OVDE_BOTH constexpr std::uint64_t replay_index(std::uint32_t word, std::uint64_t rows) {
+  return (std::uint64_t{word} * rows) >> 32;
+}
+
+// What a set of random fractions of an update is for: each is drawn anew, in the place of an update
+// number of its own.
+enum class FractionsFor : int { target, prediction, policy };
+OVDE_BOTH constexpr std::uint64_t fractions_number(std::uint64_t update, FractionsFor purpose) {
+  return update * 3 + static_cast<int>(purpose);
+}
+// Added to the U(0, 1) that an interval is as wide as: none is lost.
+inline constexpr float kNarrowest = 0.1f;
+
+}  // namespace ovde

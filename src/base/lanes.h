@@ -1,0 +1,30 @@
+// What lets an equation be written once for a CPU and for a GPU: functions that compile for both,
+// and who computes a sum over quantiles or actions. On a CPU that is one thread, on a GPU a warp.
+#pragma once
+
+#ifdef __CUDACC__
+#define OVDE_BOTH __host__ __device__
+#else
+#define OVDE_BOTH
+#endif
+
+namespace ovde {
+
+// One thread that does it all, in order. A warp has the same functions (cuda/explorers.cuh).
+struct OneThread {
+  // work(i) for i = 0 .. n - 1
+  template <typename Work>
+  OVDE_BOTH void each(int n, const Work& work) const {
+    for (int i = 0; i < n; ++i) work(i);
+  }
+
+  // the sum of term(i)
+  template <typename Term>
+  OVDE_BOTH double sum(int n, const Term& term) const {
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += term(i);
+    return sum;
+  }
+};
+
+}  // namespace ovde

@@ -1,0 +1,64 @@
+// What a network computes alike on CPU and GPU: constants of its layers, and the steps of Adam
+// (Kingma and Ba, 2015) and of a target network.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/lanes.h"
+
+namespace ovde {
+
+inline constexpr int kCosines = 64;           // terms of a fraction's embedding
+inline constexpr float kNormEpsilon = 1e-5f;  // added to the variance by a layer normalisation
+
+// A NaN stays one.
+OVDE_BOTH inline float relu(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return x < 0 ? 0.0f : x;
+#endif
+}
+
+struct AdamOptions {
+  float learning_rate = 3e-4f;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+};
+
+// The bias corrections as PyTorch applies them: step size lr / (1 - beta1^t), denominator sqrt(v /
+// (1 - beta2^t)) + eps.
+struct AdamCorrection {
+  AdamCorrection() = default;
+  OVDE_BOTH AdamCorrection(const AdamOptions& options, std::uint64_t step)
+      : step_size(static_cast<float>(options.learning_rate /
+                                     (1 - std::pow(double{options.beta1}, double(step))))),
+        root(static_cast<float>(1 / std::sqrt(1 - std::pow(double{options.beta2}, double(step))))) {
+  }
+  float step_size, root;
+};
+
+struct AccurateMath {
+  OVDE_BOTH float square_root(float x) const { return std::sqrt(x); }
+  OVDE_BOTH float divide(float a, float b) const { return a / b; }
+};
+
+// One step for parameter p with its two moments.
+template <typename Math>
+OVDE_BOTH inline void adam_update(const AdamOptions& o, const AdamCorrection& c, float gradient,
+                                  float& p, float& m, float& v, const Math& math) {
+  m += (1 - o.beta1) * (gradient - m);
+  v += (1 - o.beta2) * (gradient * gradient - v);
+  p -= math.divide(c.step_size * m, math.square_root(v) * c.root + o.epsilon);
+}
+
+// Target network += polyak * (network - target network).
+OVDE_BOTH inline void polyak_update(float polyak, float p, float& target) {
+  target += polyak * (p - target);
+}
+
+}  // namespace ovde
