@@ -26,6 +26,16 @@ set(tiny --set network.hidden=[16,16] --set train.batch=16 --set train.warmup_st
 run(${work}/build/custom_env list tasks)
 run(${work}/build/custom_env train --task Valve-v0 --algo ovde_g --epochs 2 --out ${work}/run ${tiny})
 run(${work}/build/custom_env eval ${work}/run --episodes 2)
+# an explorer of one's own: an algorithm with keys of its own, refused by name where it has no form for the device
+run(${work}/build/custom_explorer train --task GridChaos-v0:s --algo cautious --epochs 2 --set explore.caution=2
+  --out ${work}/careful ${tiny} --set task.horizon=50)
+run(${work}/build/custom_explorer eval ${work}/careful --episodes 2)
+execute_process(COMMAND ${work}/build/custom_explorer train --task GridChaos-v0:s --algo cautious --epochs 2
+    --device cuda --out ${work}/on_gpu ${tiny} --set task.horizon=50
+  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT result EQUAL 2 OR NOT output MATCHES "cautious runs on the CPU only")
+  message(FATAL_ERROR "an explorer without a device form on a GPU: ${result}\n${output}")
+endif()
 # the policy of that run in a control loop
 run(${work}/build/control_loop ${work}/run/policy.safetensors 200)
 

@@ -8,7 +8,8 @@ std::string why_no_gpu() { return "this build has no CUDA code"; }
 
 std::string gpu_name() { throw Error(why_no_gpu()); }
 
-void check_gpu_population(std::span<const AgentOptions>, Precision) {
+void check_gpu_population(std::span<const AgentOptions> agents, Precision) {
+  check_algorithms(agents);
   throw InputError("no GPU can be used: " + why_no_gpu());
 }
 

@@ -1,7 +1,24 @@
-// Compiled with and without a CUDA toolkit: it is the host that draws.
+// What of a population needs no CUDA toolkit: which algorithms may be part of it, and what the host
+// draws for them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
 #include "cuda/population.h"
 
 namespace ovde {
+
+void check_algorithms(std::span<const AgentOptions> agents) {
+  for (const AgentOptions& options : agents) {
+    if (runs_on_gpu(options.algorithm)) continue;
+    std::vector<std::string> names;
+    for (const Algorithm& algorithm : algorithms()) {
+      if (runs_on_gpu(algorithm)) names.push_back(algorithm.name);
+    }
+    throw InputError(fmt::format("algorithm {} runs on the CPU only; on a GPU: {}",
+                                 options.algorithm.name, fmt::join(names, ", ")));
+  }
+}
 
 DeviceRule device_rule(const AgentOptions& options) {
   const std::string& explorer = options.algorithm.explorer;

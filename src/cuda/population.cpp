@@ -43,14 +43,6 @@ void refuse(const std::string& what, int most, int is) {
 }
 
 void check_fits(const AgentOptions& options) {
-  if (!runs_on_gpu(options.algorithm)) {
-    std::vector<std::string> names;
-    for (const Algorithm& algorithm : algorithms()) {
-      if (runs_on_gpu(algorithm)) names.push_back(algorithm.name);
-    }
-    throw InputError(fmt::format("algorithm {} runs on the CPU only; on a GPU: {}",
-                                 options.algorithm.name, fmt::join(names, ", ")));
-  }
   const LearnerOptions& learner = options.learner;
   const auto check = [](const char* what, int most, int is) {
     if (is > most) refuse(what, most, is);
@@ -140,6 +132,7 @@ void check_memory(std::span<const AgentSpec> specs) {
 }
 
 std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents) {
+  check_algorithms(agents);
   if (const std::string why = why_no_gpu(); !why.empty())
     throw InputError("no GPU can be used: " + why);
   std::vector<AgentSpec> specs;

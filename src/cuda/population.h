@@ -38,6 +38,9 @@ struct PopulationActing {
   std::span<const double> m;
 };
 
+// InputError, with those that do, if an agent's algorithm does not run on a GPU.
+void check_algorithms(std::span<const AgentOptions> agents);
+
 // The explorer of an algorithm that runs on a GPU.
 DeviceRule device_rule(const AgentOptions& options);
 

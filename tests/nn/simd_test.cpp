@@ -10,7 +10,6 @@ namespace ovde {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 float one(Vector (*f)(Vector), float x) { return f(splat(x))[kVector - 1]; }
 
@@ -47,16 +46,6 @@ TEST(VectorMath, ReluCutsAtZero) {
   EXPECT_EQ(one(relu, -1e-30f), 0);
   EXPECT_EQ(one(relu, 0), 0);
   EXPECT_EQ(one(relu, 2.5f), 2.5f);
-}
-
-TEST(VectorMath, TheSmallerOfTwo) {
-  EXPECT_EQ(smaller(splat(1), splat(2))[0], 1);
-  EXPECT_EQ(smaller(splat(2), splat(1))[0], 1);
-  EXPECT_EQ(smaller(splat(-kInfinity), splat(1))[0], -kInfinity);
-  for (const float x : {-1.0f, 0.0f, kInfinity, kNaN}) {
-    EXPECT_TRUE(std::isnan(smaller(splat(x), splat(kNaN))[0])) << x;
-    EXPECT_TRUE(std::isnan(smaller(splat(kNaN), splat(x))[0])) << x;
-  }
 }
 
 TEST(VectorMath, NotANumberStaysOne) {

@@ -373,7 +373,7 @@ TEST(DiscreteAgent, LearnsTheValuesOfATinyProblem) {
 TEST(DiscreteAgent, AnAlgorithmWithoutARuleIsRefused) {
   AgentOptions options = agent_options(0.1);
   for (const char* name : {"dsac", "oac", "ovde_g"}) {
-    options.algorithm.behaviour = find_algorithm(name).behaviour;
+    options.algorithm.explorer = find_algorithm(name).explorer;
     EXPECT_THROW(DiscreteAgent{options}, Error) << name;
   }
 }
