@@ -241,6 +241,23 @@ TEST(House, EveryPathThatAPageNamesIsThere) {
   }
 }
 
+TEST(House, EveryFileThatACommentNamesIsThere) {
+  static const std::regex file_name(
+      "(?:^|[^A-Za-z0-9_./<-])((?:[a-z_]+/)+[A-Za-z0-9_]+\\.(?:h|cpp|cu|cuh|md)\\b)");
+  for (const char* folder : {"src", "include", "tests", "bench", "examples"}) {
+    for (const fs::path& file : code_below(folder)) {
+      for (const std::string& line : lines_of(file)) {
+        const auto comment = line.find("//");
+        if (comment == std::string::npos) continue;
+        for (const std::string& name : all_matches(line.substr(comment + 2), file_name))
+          EXPECT_TRUE(names_something(name, {"", "src", "include", "tests"}) ||
+                      fs::exists(file.parent_path() / name))
+              << shown(file) << " names " << name;
+      }
+    }
+  }
+}
+
 // C++ text taken apart: what is left without comments and literals, and the literals.
 struct Source {
   explicit Source(const std::string& text) {
