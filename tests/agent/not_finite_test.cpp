@@ -25,14 +25,11 @@ struct Case {
 };
 
 AgentOptions options_of(const Case& c) {
-  AgentOptions options;
-  options.algorithm = find_algorithm(c.algorithm);
+  AgentOptions options = options_for(find_algorithm(c.algorithm));
   options.learner.observation_size = 5;
   options.learner.action_size = 3;
   options.learner.hidden = {40, 24};
-  options.learner.quantiles = options.algorithm.distributional ? 5 : 1;
-  options.learner.distributional = options.algorithm.distributional;
-  options.learner.policy = options.algorithm.policy;
+  if (options.algorithm.distributional) options.learner.quantiles = 5;
   options.learner.head = c.head;
   options.learner.batch = 100;
   options.learner.seed = 1;

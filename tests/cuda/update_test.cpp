@@ -330,6 +330,20 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   }
 }
 
+// Whether or not there is a GPU.
+TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
+  register_explorer({.name = "on_cpu", .make = [](const OptionValues&, int, int) {
+                       return std::unique_ptr<Explorer>();
+                     }});
+  try {
+    check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::tf32);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("on_cpu runs on the CPU only"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Population, WithoutAGpuTheReasonIsGiven) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
   EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::tf32),
