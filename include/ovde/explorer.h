@@ -76,10 +76,12 @@ class Explorer {
 struct DeviceRule;  // an explorer's equations on a GPU (agent/explore/rules.h)
 
 struct ExplorerType {
-  std::string name;             // of the explorer, and of the algorithm that is DSAC with it
-  std::string summary;          // one line for `ovde list algos`
-  std::vector<Option> options;  // keys of table "explore"; one that others have must be the same
-  std::function<std::unique_ptr<Explorer>(const OptionValues&, int actions, int quantiles)> make;
+  std::string name = {};     // of the explorer, and of the algorithm that is DSAC with it
+  std::string summary = {};  // one line for `ovde list algos`
+  // Keys of table "explore"; one that another explorer has must be the same.
+  std::vector<Option> options = {};
+  std::function<std::unique_ptr<Explorer>(const OptionValues&, int actions, int quantiles)> make =
+      {};
   // Empty: it runs on the CPU only, and a run that asks for a GPU is refused.
   std::function<DeviceRule(const OptionValues&)> device = {};
 };
