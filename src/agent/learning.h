@@ -40,10 +40,14 @@ struct RndOptions {
   int outputs = 64;
 };
 
+// Of the weights and biases of a critic's last layer, by Initialisation::base.
+inline constexpr float kCriticOutputRange = 3e-3f;
+
 struct LearnerOptions {
   int observation_size = 0;
   int action_size = 0;
   std::vector<int> hidden = {256, 256};
+  Initialisation init = Initialisation::base;  // of the critics
   CriticHead head = CriticHead::qr;
   int quantiles = 20;
   // quantile loss and a target policy; otherwise squared loss and the online policy

@@ -66,10 +66,11 @@ Field<Struct> field(T Struct::*member, Option option, std::string derived_defaul
 
 // An enumeration, whose values name() spells.
 template <typename Struct, typename Word>
-Field<Struct> field(Word Struct::*member, Option option, std::vector<Word> words) {
+Field<Struct> field(Word Struct::*member, Option option, std::vector<Word> words,
+                    std::string derived_default = "") {
   option.default_value = std::string(name(Struct{}.*member));
   for (const Word word : words) option.choices.push_back(name(word));
-  return {std::move(option), "",
+  return {std::move(option), std::move(derived_default),
           [member](const Struct& from) { return std::string(name(from.*member)); },
           [member, words](Struct& to, const OptionValue& value) {
             const auto& text = std::get<std::string>(value);

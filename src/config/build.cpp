@@ -29,6 +29,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.observation_size = env.observation_size();
   learner.action_size = env.action_space().size();
   learner.hidden = config.network.hidden;
+  learner.init = config.network.init;
   learner.head = config.critic.head;
   learner.quantiles = config.critic.quantiles;
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);

@@ -105,6 +105,9 @@ class Resolver {
     if (!given("train.eval_steps")) train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
     if (!given("train.replay")) train.replay = n <= 500 ? 100'000 : 1'000'000;
 
+    if (!given("network.init") && config_.critic.head == CriticHead::iqn)
+      config_.network.init = Initialisation::torch;
+
     if (algorithm_.policy == PolicyKind::greedy && !given("ids.bins")) {
       config_.ids.bins = ActionGrid::standard_bins(action_dimensions(), config_.ids.max_actions);
     }
@@ -260,6 +263,16 @@ std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
 }
 
 }  // namespace
+
+const char* name(Initialisation init) {
+  switch (init) {
+    case Initialisation::base:
+      return "base";
+    case Initialisation::torch:
+      return "torch";
+  }
+  throw Error("an initialisation without a name");
+}
 
 const char* name(CriticHead head) {
   switch (head) {

@@ -17,6 +17,7 @@ namespace ovde {
 
 struct NetworkConfig {
   std::vector<int> hidden = {256, 256};
+  Initialisation init = Initialisation::base;
 };
 
 struct CriticConfig {
@@ -85,6 +86,7 @@ struct Config {
 };
 
 // As a configuration spells them.
+const char* name(Initialisation init);
 const char* name(CriticHead head);
 const char* name(Precision precision);
 

@@ -62,6 +62,12 @@ std::vector<Field<NetworkConfig>> network_keys() {
   return {
       field(&Keys::hidden,
             number("hidden", "widths of the hidden layers, at most 8 of them", 1, 4096)),
+      field(&Keys::init,
+            {.name = "init",
+             .help = "how the critics' weights start: `base` as the paper's code base, hidden ones "
+                     "U(+-1/16) whatever the fan-in, their biases 0.1 and last layers U(+-0.003); "
+                     "`torch` as PyTorch, U(+-1/sqrt(fan-in)) for all"},
+            {Initialisation::base, Initialisation::torch}, "base; torch for critic.head = \"iqn\""),
   };
 }
 

@@ -23,6 +23,10 @@ OVDE_BOTH inline float relu(float x) {
 #endif
 }
 
+// How weights start. base: those of hidden layers U(+-1/16) whatever the fan-in, their biases 0.1,
+// and a last layer of its own, small range. torch: PyTorch's U(+-1/sqrt(fan-in)) for all.
+enum class Initialisation { base, torch };
+
 struct AdamOptions {
   float learning_rate = 3e-4f;
   float beta1 = 0.9f;

@@ -51,9 +51,10 @@ class IqnShape {
   std::size_t size_ = 0;
 };
 
-// As PyTorch does by default: weights and biases U(+-1/sqrt(fan-in)), gains 1, shifts 0.
+// As those of an Mlp, with gains 1 and shifts 0.
 void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
-                std::span<float> parameters);
+                std::span<float> parameters, Initialisation how = Initialisation::torch,
+                float last = 0);
 
 // One number for each sample of a block.
 struct Lanes {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ovde/error.h>
 #include <ovde/random.h>
 
 namespace ovde {
@@ -36,20 +37,28 @@ double MlpShape::products(int first_layer) const {
   return sum;
 }
 
+LayerStart layer_start(Initialisation how, int inputs, bool output, float last) {
+  switch (how) {
+    case Initialisation::base:
+      return {output ? last : 1 / std::sqrt(256.0), output};
+    case Initialisation::torch:
+      return {1 / std::sqrt(static_cast<double>(inputs)), true};
+  }
+  throw Error("an initialisation that nobody knows");
+}
+
 void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network, float last,
-                std::span<float> parameters) {
+                std::span<float> parameters, Initialisation how) {
   std::ranges::fill(parameters, 0.0f);
   Random random(seed, Stream::initial_parameters, network);
   for (int l = 0; l < shape.layers(); ++l) {
     const auto& layer = shape.layer(l);
-    const bool output = l == shape.layers() - 1;
-    const double limit = output ? last : 1 / std::sqrt(256.0);
+    const LayerStart start = layer_start(how, layer.inputs, l == shape.layers() - 1, last);
+    const auto draw = [&] { return static_cast<float>(random.uniform(-start.limit, start.limit)); };
     for (int o = 0; o < layer.outputs; ++o) {
       float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
-      for (int i = 0; i < layer.inputs; ++i)
-        row[i] = static_cast<float>(random.uniform(-limit, limit));
-      parameters[layer.bias + o] =
-          output ? static_cast<float>(random.uniform(-limit, limit)) : 0.1f;
+      std::generate_n(row, layer.inputs, draw);
+      parameters[layer.bias + o] = start.biases_drawn ? draw() : 0.1f;
     }
   }
 }

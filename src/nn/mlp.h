@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "nn/equations.h"
 #include "nn/product.h"
 
 namespace ovde {
@@ -37,9 +38,16 @@ class MlpShape {
   std::size_t size_ = 0;
 };
 
-// Hidden weights U(+-1/sqrt(256)) whatever the fan-in, hidden biases 0.1, last layer U(+-last).
+// last: the range of the last layer where it has one of its own (Initialisation::base).
 void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network, float last,
-                std::span<float> parameters);
+                std::span<float> parameters, Initialisation how = Initialisation::base);
+
+// One layer's weights and biases; rows of weights are padded to `stride` floats.
+struct LayerStart {
+  double limit;       // weights U(+-limit)
+  bool biases_drawn;  // likewise; otherwise 0.1
+};
+LayerStart layer_start(Initialisation how, int inputs, bool output, float last);
 
 // What a forward pass leaves: what each layer put out, after its ReLU where it has one.
 struct Activations {

@@ -29,6 +29,7 @@ AgentOptions options_of(const Case& c, std::uint64_t seed) {
   if (options.algorithm.distributional) options.learner.quantiles = 5;
   options.learner.head = c.head;
   if (options.algorithm.rnd) options.learner.rnd = RndOptions{.hidden = {24}, .outputs = 5};
+  if (c.head == CriticHead::iqn) options.learner.init = Initialisation::torch;
   options.learner.batch = c.batch;
   options.learner.seed = seed;
   options.replay = 500;

@@ -337,5 +337,19 @@ TEST(Config, EveryDefaultIsInItsOwnRange) {
   }
 }
 
+TEST(Config, CriticsWithRandomFractionsStartAsPyTorchsDo) {
+  const auto init = [](std::vector<Setting> more) {
+    std::vector<Setting> settings = {{"run.task", std::string("GridChaos-v0"), ""},
+                                     {"run.algorithm", std::string("dsac"), ""}};
+    settings.insert(settings.end(), more.begin(), more.end());
+    return resolve_config(settings).network.init;
+  };
+  const Setting iqn{"critic.head", std::string("iqn"), ""};
+  EXPECT_EQ(init({}), Initialisation::base);
+  EXPECT_EQ(init({iqn}), Initialisation::torch);
+  EXPECT_EQ(init({iqn, {"network.init", std::string("base"), ""}}), Initialisation::base);
+  EXPECT_EQ(init({{"network.init", std::string("torch"), ""}}), Initialisation::torch);
+}
+
 }  // namespace
 }  // namespace ovde

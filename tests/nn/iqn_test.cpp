@@ -185,5 +185,20 @@ TEST(Iqn, InitialisesAsPyTorchDoes) {
   }
 }
 
+// The base code's ranges: 1/16 for hidden weights, biases 0.1, a last layer of its own range.
+TEST(Iqn, CanStartAsTheBaseCodesNetworksDo) {
+  const IqnShape shape(11, {64, 48});
+  Buffer parameters(shape.size());
+  initialise(shape, 3, 1, parameters, Initialisation::base, 3e-3f);
+  for (const IqnShape::Layer& layer : shape.layers()) {
+    const bool output = &layer == &shape.output();
+    for (int i = 0; i < layer.inputs; ++i)
+      EXPECT_LE(std::abs(parameters[layer.weights + i]), output ? 3e-3f : 1 / 16.0f);
+    if (!output) {
+      EXPECT_EQ(parameters[layer.bias], 0.1f);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ovde

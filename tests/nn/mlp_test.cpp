@@ -208,5 +208,25 @@ TEST(Initialise, FollowsTheCodeBaseOfThePaper) {
   }
 }
 
+// Drawn numbers fill their range: the largest of many is close to its end.
+void expect_range(std::span<const float> values, double limit) {
+  double largest = 0;
+  for (const float x : values) largest = std::max(largest, std::abs(double{x}));
+  EXPECT_LE(largest, limit);
+  EXPECT_GT(largest, 0.9 * limit);
+}
+
+TEST(Mlp, TorchInitialisationGoesByTheFanIn) {
+  const MlpShape shape(11, {64, 48}, 20);
+  Buffer parameters(shape.size());
+  initialise(shape, 3, 1, 1e-3f, parameters, Initialisation::torch);
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    const double limit = 1 / std::sqrt(double(layer.inputs));
+    expect_range(std::span(parameters).subspan(layer.weights, layer.outputs * layer.stride), limit);
+    expect_range(std::span(parameters).subspan(layer.bias, layer.outputs), limit);
+  }
+}
+
 }  // namespace
 }  // namespace ovde

@@ -62,7 +62,8 @@ IqnCritic::IqnCritic(const LearnerOptions& options, int k)
       mean_(1, options.batch),
       action_gradient_(options.action_size, options.batch),
       chosen_gradient_(options.action_size, options.batch) {
-  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), net_.parameters);
+  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), net_.parameters, options.init,
+             kCriticOutputRange);
   net_.target = net_.parameters;
   restored();
 }

@@ -28,7 +28,8 @@ QuantileCritic::QuantileCritic(const LearnerOptions& options, int k)
       mean_weights_(shape_.layer(shape_.layers() - 1).stride),
       mean_(1, options.batch),
       action_gradient_(options.action_size, options.batch) {
-  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), 3e-3f, net_.parameters);
+  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), kCriticOutputRange,
+             net_.parameters, options.init);
   net_.target = net_.parameters;
   restored();
 }

@@ -107,7 +107,8 @@ GridCritic::GridCritic(const LearnerOptions& options, int actions, int k)
       mean_rows_(static_cast<std::size_t>(actions) * shape_.layer(shape_.layers() - 1).stride),
       mean_bias_(round_up(actions, kRows)),
       means_(actions, options.batch) {
-  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), 3e-3f, net_.parameters);
+  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), kCriticOutputRange,
+             net_.parameters, options.init);
   net_.target = net_.parameters;
   restored();
 }
