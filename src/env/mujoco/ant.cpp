@@ -12,12 +12,6 @@ constexpr int torso = 1;  // body of ant.xml
 constexpr double control_cost = 0.5;
 constexpr double healthy_reward = 1;
 constexpr double lowest = 0.2, highest = 1;  // healthy heights of the torso
-constexpr double start_noise = 0.1;
-
-void start(std::span<double> q, std::span<double> v, Random& random) {
-  add_uniform(q, start_noise, random);
-  add_normal(v, start_noise, random);
-}
 
 bool healthy(const Simulation& s) {
   const auto finite = [](double x) { return std::isfinite(x); };
@@ -33,12 +27,6 @@ Step step(Simulation& s, std::span<const double> action) {
           .terminated = !healthy(s)};
 }
 
-// height, orientation and joint angles; then all velocities
-void observe(const Simulation& s, std::span<double> observation) {
-  const auto out = write(s.q().subspan(2), observation.begin());
-  write(s.v(), out);
-}
-
 }  // namespace
 
 MujocoTask ant_task() {
@@ -47,11 +35,11 @@ MujocoTask ant_task() {
           .model = "ant",
           .frame_skip = 5,
           .observation_size = 27,
-          .horizon = 1000,
           .bodies = {{"torso", torso}},
-          .start = start,
-          .step = step,
-          .observe = observe};
+          .start_noise = 0.1,
+          .normal_velocities = true,
+          .first_position = 2,  // height, orientation, joint angles
+          .step = step};
 }
 
 }  // namespace ovde

@@ -26,7 +26,7 @@ class MujocoEngineLoop final : public EngineLoop {
     for (const std::uint64_t seed : seeds) {
       starts_.start([&](std::span<double> q, std::span<double> v) {
         Random random(seed, Stream::environment);
-        task_.start(q, v, random);
+        task_.draw_start(q, v, random);
       });
       std::vector<double>& state = prepared_.emplace_back(starts_.q().begin(), starts_.q().end());
       state.insert(state.end(), starts_.v().begin(), starts_.v().end());
@@ -49,13 +49,10 @@ class MujocoEngineLoop final : public EngineLoop {
   }
 
  private:
-  struct Delete {
-    void operator()(mjData* data) const { mj_deleteData(data); }
-  };
   MujocoTask task_;
   Simulation starts_;  // draws the start states as the environment does
   const mjModel* model_;
-  std::unique_ptr<mjData, Delete> data_;
+  DataPointer data_;
   std::vector<std::vector<double>> prepared_;
   std::size_t next_ = 0;
 };

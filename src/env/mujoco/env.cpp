@@ -61,7 +61,7 @@ class MujocoEnv final : public Env {
     seed_ = seed;
     begin(observation, [&](std::span<double> q, std::span<double> v) {
       Random random(seed, Stream::environment);
-      task_.start(q, v, random);
+      task_.draw_start(q, v, random);
     });
   }
 
@@ -88,7 +88,7 @@ class MujocoEnv final : public Env {
     ++steps_;
     Step result;
     with_context([&] { result = task_.step(simulation_, action_); });
-    task_.observe(simulation_, observation);
+    task_.write_observation(simulation_, observation);
     return result;
   }
 
@@ -96,7 +96,7 @@ class MujocoEnv final : public Env {
     for (double& x : position_push_) x = scale * random.normal();
     for (double& x : velocity_push_) x = scale * random.normal();
     with_context([&] { simulation_.push(position_push_, velocity_push_); });
-    task_.observe(simulation_, observation);
+    task_.write_observation(simulation_, observation);
     return true;
   }
 
@@ -131,7 +131,7 @@ class MujocoEnv final : public Env {
   void begin(std::span<double> observation, Place place) {
     steps_ = 0;
     with_context([&] { simulation_.start(place); });
-    task_.observe(simulation_, observation);
+    task_.write_observation(simulation_, observation);
   }
 
   // Says where in which run MuJoCo had trouble.

@@ -8,18 +8,9 @@ namespace ovde {
 
 namespace {
 
-constexpr double control_cost = 1e-3;
-constexpr double healthy_reward = 1;
 constexpr double lowest = 0.7;         // healthy above this height of the torso,
 constexpr double largest_pitch = 0.2;  // within this angle of upright,
 constexpr double largest_state = 100;  // and with everything else below this size
-constexpr double velocity_limit = 10;  // of the observation
-constexpr double start_noise = 5e-3;
-
-void start(std::span<double> q, std::span<double> v, Random& random) {
-  add_uniform(q, start_noise, random);
-  add_uniform(v, start_noise, random);
-}
 
 bool healthy(const Simulation& s) {
   const auto small = [](double x) { return std::abs(x) < largest_state; };
@@ -28,15 +19,7 @@ bool healthy(const Simulation& s) {
 }
 
 Step step(Simulation& s, std::span<const double> action) {
-  const double speed = advance_along_x(s, action);
-  return {.reward = speed + healthy_reward - control_cost * sum_of_squares(action),
-          .terminated = !healthy(s)};
-}
-
-// all positions but how far it has come; then all velocities, clipped
-void observe(const Simulation& s, std::span<double> observation) {
-  const auto out = write(s.q().subspan(1), observation.begin());
-  write_clipped(s.v(), velocity_limit, out);
+  return {.reward = walker_reward(s, action), .terminated = !healthy(s)};
 }
 
 }  // namespace
@@ -47,10 +30,10 @@ MujocoTask hopper_task() {
           .model = "hopper",
           .frame_skip = 4,
           .observation_size = 11,
-          .horizon = 1000,
-          .start = start,
-          .step = step,
-          .observe = observe};
+          .start_noise = 5e-3,
+          .first_position = 1,  // all but how far it has come
+          .velocity_limit = 10,
+          .step = step};
 }
 
 }  // namespace ovde

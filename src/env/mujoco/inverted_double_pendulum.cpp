@@ -1,5 +1,6 @@
 // InvertedDoublePendulum: two poles, one on the other, to be kept upright by moving the cart under
 // them.
+#include <array>
 #include <cmath>
 
 #include "env/mujoco/task.h"
@@ -13,12 +14,6 @@ constexpr double alive = 10;   // paid for every step, the last included
 constexpr double upright = 2;  // height that costs nothing (the poles reach 1.2)
 constexpr double fallen = 1;   // ends at this height
 constexpr double limit = 10;   // of velocities and forces in the observation
-constexpr double start_noise = 0.1;
-
-void start(std::span<double> q, std::span<double> v, Random& random) {
-  add_uniform(q, start_noise, random);
-  add_normal(v, start_noise, random);
-}
 
 Step step(Simulation& s, std::span<const double> action) {
   s.advance(action);
@@ -45,9 +40,9 @@ MujocoTask inverted_double_pendulum_task() {
           .model = "inverted_double_pendulum",
           .frame_skip = 5,
           .observation_size = 11,
-          .horizon = 1000,
           .sites = {{"tip", tip}},
-          .start = start,
+          .start_noise = 0.1,
+          .normal_velocities = true,
           .step = step,
           .observe = observe};
 }

@@ -48,8 +48,8 @@ MujocoTask pusher_task() {
           .observation_size = 23,
           .horizon = 100,
           .bodies = {{"tips", tips}, {"puck", puck}, {"goal", goal}},
-          .start = start,
           .step = step,
+          .start = start,
           .observe = observe};
 }
 

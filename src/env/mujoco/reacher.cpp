@@ -1,4 +1,5 @@
 // Reacher: a two-link arm whose fingertip has to go to a target that is elsewhere in each episode.
+#include <array>
 #include <cmath>
 
 #include "env/mujoco/task.h"
@@ -49,8 +50,8 @@ MujocoTask reacher_task() {
           .observation_size = 11,
           .horizon = 50,
           .bodies = {{"fingertip", fingertip}, {"target", target}},
-          .start = start,
           .step = step,
+          .start = start,
           .observe = observe};
 }
 

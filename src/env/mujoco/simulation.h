@@ -13,6 +13,11 @@
 
 namespace ovde {
 
+struct DeleteData {
+  void operator()(mjData* data) const { mj_deleteData(data); }
+};
+using DataPointer = std::unique_ptr<mjData, DeleteData>;
+
 class Simulation {
  public:
   // `model` names an embedded MJCF file; one action lasts for `frame_skip` steps of the engine.
@@ -59,11 +64,8 @@ class Simulation {
   template <typename Calls>
   void engine(Calls calls);
 
-  struct Delete {
-    void operator()(mjData* data) const { mj_deleteData(data); }
-  };
   std::shared_ptr<const mjModel> model_;
-  std::unique_ptr<mjData, Delete> data_;
+  DataPointer data_;
   int frame_skip_;
 };
 

@@ -6,22 +6,10 @@ namespace ovde {
 namespace {
 
 constexpr double control_cost = 1e-4;
-constexpr double start_noise = 0.1;
-
-void start(std::span<double> q, std::span<double> v, Random& random) {
-  add_uniform(q, start_noise, random);
-  add_uniform(v, start_noise, random);
-}
 
 Step step(Simulation& s, std::span<const double> action) {
   const double speed = advance_along_x(s, action);
   return {.reward = speed - control_cost * sum_of_squares(action)};
-}
-
-// all angles; then all velocities
-void observe(const Simulation& s, std::span<double> observation) {
-  const auto out = write(s.q().subspan(2), observation.begin());
-  write(s.v(), out);
 }
 
 }  // namespace
@@ -32,10 +20,9 @@ MujocoTask swimmer_task() {
           .model = "swimmer",
           .frame_skip = 4,
           .observation_size = 8,
-          .horizon = 1000,
-          .start = start,
-          .step = step,
-          .observe = observe};
+          .start_noise = 0.1,
+          .first_position = 2,  // the angles
+          .step = step};
 }
 
 }  // namespace ovde

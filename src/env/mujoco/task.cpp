@@ -5,6 +5,17 @@
 
 namespace ovde {
 
+void MujocoTask::draw_start(std::span<double> q, std::span<double> v, Random& random) const {
+  if (start != nullptr) return start(q, v, random);
+  add_uniform(q, start_noise, random);
+  normal_velocities ? add_normal(v, start_noise, random) : add_uniform(v, start_noise, random);
+}
+
+void MujocoTask::write_observation(const Simulation& s, std::span<double> observation) const {
+  if (observe != nullptr) return observe(s, observation);
+  write_clipped(s.v(), velocity_limit, write(s.q().subspan(first_position), observation.begin()));
+}
+
 double sum_of_squares(std::span<const double> values) {
   double sum = 0;
   for (const double x : values) sum += x * x;
@@ -19,6 +30,12 @@ double advance_along_x(Simulation& simulation, std::span<const double> action) {
   const double before = simulation.q()[0];
   simulation.advance(action);
   return (simulation.q()[0] - before) / simulation.seconds_per_action();
+}
+
+double walker_reward(Simulation& simulation, std::span<const double> action) {
+  constexpr double healthy_reward = 1, control_cost = 1e-3;
+  return advance_along_x(simulation, action) + healthy_reward -
+         control_cost * sum_of_squares(action);
 }
 
 void add_uniform(std::span<double> values, double half_width, Random& random) {

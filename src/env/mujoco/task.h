@@ -1,8 +1,8 @@
-// What turns a model into a task: a few constants and three functions. Each task is one file that
-// fills this in; everything that is the same for all of them is in env.cpp.
+// What turns a model into a task: a few constants and what a step is worth. Each task is one file
+// that fills this in; everything that is the same for all of them is in env.cpp.
 #pragma once
 
-#include <array>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,11 +28,22 @@ struct MujocoTask {
   std::vector<std::pair<std::string, int>> bodies = {};
   std::vector<std::pair<std::string, int>> sites = {};
 
-  // Draws the start of an episode into positions (which hold qpos0) and velocities (zero).
-  void (*start)(std::span<double> q, std::span<double> v, Random& random) = nullptr;
+  // An episode starts from qpos0 and rest, both with uniform noise of this half-width; normal noise
+  // of this deviation on the velocities where so said.
+  double start_noise = 0;
+  bool normal_velocities = false;
+  // An observation has the positions from this one on, then all velocities, clipped.
+  int first_position = 0;
+  double velocity_limit = std::numeric_limits<double>::infinity();
+
   // Advances the simulation by one action, which is inside the task's box.
   Step (*step)(Simulation& simulation, std::span<const double> action) = nullptr;
+  // Null: as the constants above say. Positions hold qpos0 and velocities zero before a start.
+  void (*start)(std::span<double> q, std::span<double> v, Random& random) = nullptr;
   void (*observe)(const Simulation& simulation, std::span<double> observation) = nullptr;
+
+  void draw_start(std::span<double> q, std::span<double> v, Random& random) const;
+  void write_observation(const Simulation& simulation, std::span<double> observation) const;
 };
 
 MujocoTask ant_task();
@@ -57,6 +68,8 @@ double sum_of_squares(std::span<const double> values);
 double distance(std::span<const double, 3> a, std::span<const double, 3> b);
 // Advances by one action; how fast the first coordinate grew.
 double advance_along_x(Simulation& simulation, std::span<const double> action);
+// Of a planar walker: that speed, and 1 for being upright before the episode ends.
+double walker_reward(Simulation& simulation, std::span<const double> action);
 void add_uniform(std::span<double> values, double half_width, Random& random);
 void add_normal(std::span<double> values, double deviation, Random& random);
 
