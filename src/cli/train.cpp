@@ -1,6 +1,5 @@
 // ovde train: from what was typed to a request for the trainer.
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,7 +11,6 @@
 #include "config/setting_checks.h"
 #include "io/seeds.h"
 #include "io/shell.h"
-#include "run/run_folder.h"
 #include "train/trainer.h"
 
 namespace ovde::cli {
@@ -57,42 +55,33 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
   return settings;
 }
 
-void check_finished(bool finished, const std::filesystem::path& folder) {
-  if (finished) return;
-  throw Interrupted(fmt::format("interrupted; the state is saved: ovde train --resume {}",
-                                shell_word(folder.string())));
+Workers workers_for(const TrainCommand& command) {
+  return {.threads = thread_count(command.threads),
+          .stop = &stop_asked(),
+          .gpu = device_of(command.device, "--device")};
 }
 
-void resume_run(const TrainCommand& command) {
-  const ResumeRequest request{.folder = *command.resume,
-                              .threads = thread_count(command.threads),
-                              .command = command.typed,
-                              .stop = &stop_asked(),
-                              .gpu = device_of(command.device, "--device")};
+void train_to_end(const RunPlan& plan, const Workers& workers) {
   const Signals signals;
-  check_finished(resume(request, *console_progress(stdout, console_style(stdout))), request.folder);
+  if (train(plan, workers, *console_progress(stdout, console_style(stdout)))) return;
+  throw Interrupted(fmt::format("interrupted; the state is saved: ovde train --resume {}",
+                                shell_word(plan.folder.string())));
 }
 
 }  // namespace
 
 void run(const TrainCommand& command) {
-  if (command.resume) return resume_run(command);
+  const Workers workers = workers_for(command);
+  if (command.resume)
+    return train_to_end(plan_rest_of_run(*command.resume, command.typed), workers);
 
-  TrainRequest request;
-  request.gpu = device_of(command.device, "--device");
-  request.config = resolve_config(collect_settings(command));
-  request.seeds = command.seeds ? parse_seeds(*command.seeds) : std::vector{request.config.seed};
-  request.threads = thread_count(command.threads);
-  request.command = command.typed;
-  request.stop = &stop_asked();
-
-  const std::string seeds = command.seeds ? *command.seeds : std::to_string(request.config.seed);
-  request.out = command.out.value_or(
-      fmt::format("runs/{}-{}-{}", request.config.task, request.config.algorithm, seeds));
-  check_new_run_folder(request.out);
-
-  const Signals signals;
-  check_finished(train(request, *console_progress(stdout, console_style(stdout))), request.out);
+  const Config config = resolve_config(collect_settings(command));
+  const std::string seeds = command.seeds.value_or(std::to_string(config.seed));
+  const std::string folder =
+      command.out.value_or(fmt::format("runs/{}-{}-{}", config.task, config.algorithm, seeds));
+  train_to_end(plan_new_run(config, command.seeds ? parse_seeds(seeds) : std::vector{config.seed},
+                            folder, command.typed),
+               workers);
 }
 
 }  // namespace ovde::cli

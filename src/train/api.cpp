@@ -30,21 +30,18 @@ std::vector<TrainingResult> train(const Training& training) {
       throw InputError("settings: run.seed is not one of them: Training::seeds has the seeds");
   }
 
-  TrainRequest request;
-  request.config = resolve_config(settings);
-  request.seeds = training.seeds;
-  request.out = training.folder;
-  request.threads =
+  const Config config = resolve_config(settings);
+  const int threads =
       training.threads > 0 ? training.threads : std::max(1u, std::thread::hardware_concurrency());
-  request.command = "ovde::train";
-  request.gpu = device_of(training.device, "device");
+  const Workers workers{.threads = threads, .gpu = device_of(training.device, "device")};
+  const RunPlan plan = plan_new_run(config, training.seeds, training.folder, "ovde::train");
 
   Collect collect;
-  train(request, collect);
+  train(plan, workers, collect);
   std::vector<TrainingResult> results;
   for (std::size_t i = 0; i < collect.summaries.size(); ++i) {
     const RunSummary& summary = collect.summaries[i];
-    const auto policy = agent_folder(request.out, request.seeds, i) / "policy.safetensors";
+    const auto policy = agent_folder(plan.folder, plan.seeds, i) / "policy.safetensors";
     results.push_back(
         {summary.seed, summary.score, summary.first_goal_epoch_eval, policy.string()});
   }

@@ -29,7 +29,8 @@ struct RunPlan {
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const std::filesystem::path& folder, const std::string& command);
 // InputError if there is nothing in the folder to go on with.
-RunPlan plan_rest_of_run(const std::filesystem::path& folder, const std::string& command);
+RunPlan plan_rest_of_run(const std::filesystem::path& folder,
+                         const std::string& command = "resume");
 
 // What the agents that have not finished are.
 std::vector<AgentOptions> agents_left(const RunPlan& plan);

@@ -1,11 +1,9 @@
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/team.h"
 #include "train/longest_first_queue.h"
-#include "train/population_run.h"
 
 namespace ovde {
 
@@ -85,16 +83,6 @@ bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) 
     train_on_cpu(run, workers.threads, stop);
   }
   return run.close();
-}
-
-bool train(const TrainRequest& request, ProgressSink& progress) {
-  return train(plan_new_run(request.config, request.seeds, request.out, request.command),
-               {request.threads, request.stop, request.gpu}, progress);
-}
-
-bool resume(const ResumeRequest& request, ProgressSink& progress) {
-  return train(plan_rest_of_run(request.folder, request.command),
-               {request.threads, request.stop, request.gpu}, progress);
 }
 
 }  // namespace ovde

@@ -115,20 +115,16 @@ class StopAfter final : public ProgressSink {
 };
 
 void make_run(const fs::path& folder, int epochs) {
-  TrainRequest request;
-  request.config = resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
-                                   {"run.algorithm", std::string("ovde_g"), ""},
-                                   {"network.hidden", std::vector<double>{8}, ""},
-                                   {"train.batch", 8.0, ""},
-                                   {"train.warmup_steps", 30.0, ""},
-                                   {"train.steps_per_epoch", 20.0, ""},
-                                   {"train.eval_steps", 100.0, ""},
-                                   {"train.epochs", 4.0, ""}});
-  request.seeds = {0};
-  request.out = folder;
+  const Config config = resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
+                                        {"run.algorithm", std::string("ovde_g"), ""},
+                                        {"network.hidden", std::vector<double>{8}, ""},
+                                        {"train.batch", 8.0, ""},
+                                        {"train.warmup_steps", 30.0, ""},
+                                        {"train.steps_per_epoch", 20.0, ""},
+                                        {"train.eval_steps", 100.0, ""},
+                                        {"train.epochs", 4.0, ""}});
   StopAfter progress(epochs);
-  request.stop = &progress.stop;
-  train(request, progress);
+  train(plan_new_run(config, {0}, folder, ""), {.stop = &progress.stop}, progress);
 }
 
 int damage_all(int flips, int cuts) {

@@ -36,20 +36,13 @@ class GpuTraining : public testing::TestWithParam<std::string> {
                                           {"train.replay", 200.0, ""},
                                           {"train.epochs", double(kEpochs), ""},
                                           {"checkpoint.epochs", 2.0, ""}});
-    return train({.config = config,
-                  .seeds = kSeeds,
-                  .out = folder_.path() / name,
-                  .threads = 2,
-                  .command = "test",
-                  .stop = &watcher.stop,
-                  .gpu = gpu},
-                 watcher);
+    return train(plan_new_run(config, kSeeds, folder_.path() / name, "test"),
+                 {.threads = 2, .stop = &watcher.stop, .gpu = gpu}, watcher);
   }
   bool resume_run(const std::string& name, const GpuDevice& gpu, int stop_after = -1) {
     Watcher watcher(stop_after);
-    return resume(
-        {.folder = folder_.path() / name, .threads = 2, .stop = &watcher.stop, .gpu = gpu},
-        watcher);
+    return train(plan_rest_of_run(folder_.path() / name),
+                 {.threads = 2, .stop = &watcher.stop, .gpu = gpu}, watcher);
   }
   fs::path agent(const std::string& name, std::uint64_t seed) const {
     return folder_.path() / name / fmt::format("seed_{}", seed);

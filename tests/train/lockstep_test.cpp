@@ -48,20 +48,15 @@ class LockstepTraining : public testing::Test {
 
   // True: to the end.
   bool train_run(const std::string& name, const Config& config, GpuDevice gpu,
-                 std::vector<std::uint64_t> seeds, int stop_after = -1, int threads = 2) {
+                 const std::vector<std::uint64_t>& seeds, int stop_after = -1, int threads = 2) {
     Watcher watcher(stop_after);
-    TrainRequest request{.config = config,
-                         .seeds = std::move(seeds),
-                         .out = path(name),
-                         .threads = threads,
-                         .command = "test",
-                         .stop = &watcher.stop,
-                         .gpu = std::move(gpu)};
-    return train(request, watcher);
+    return train(plan_new_run(config, seeds, path(name), "test"),
+                 {.threads = threads, .stop = &watcher.stop, .gpu = std::move(gpu)}, watcher);
   }
   bool resume_run(const std::string& name, GpuDevice gpu, int stop_after = -1) {
     Watcher watcher(stop_after);
-    return resume({.folder = path(name), .threads = 2, .stop = &watcher.stop, .gpu = gpu}, watcher);
+    return train(plan_rest_of_run(path(name)),
+                 {.threads = 2, .stop = &watcher.stop, .gpu = std::move(gpu)}, watcher);
   }
   void expect_same_population(const std::string& a, const std::string& b,
                               const std::vector<int>& seeds) {

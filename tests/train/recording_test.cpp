@@ -58,8 +58,7 @@ class Watcher final : public ProgressSink {
 
 void train_in(const fs::path& folder, const Config& config, int epochs = -1) {
   Watcher watcher(epochs);
-  train({.config = config, .seeds = {3}, .out = folder, .command = "test", .stop = &watcher.stop},
-        watcher);
+  train(plan_new_run(config, {3}, folder, "test"), {.stop = &watcher.stop}, watcher);
 }
 
 TEST(Recording, VisitsAreWhereEveryStepLed) {
@@ -135,7 +134,7 @@ TEST(Recording, DamagedVisitsAreSaidToBeLostAndTheRunGoesOn) {
   std::ofstream(file, std::ios::binary) << bytes;
 
   Watcher watcher;
-  EXPECT_TRUE(resume({.folder = folder.path()}, watcher));
+  EXPECT_TRUE(train(plan_rest_of_run(folder.path()), {}, watcher));
   ASSERT_EQ(watcher.warnings.size(), 1u);
   EXPECT_NE(watcher.warnings[0].find("visits.f32 is damaged"), std::string::npos);
   EXPECT_EQ(read_file(folder.path() / "policy.safetensors"),

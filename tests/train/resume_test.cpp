@@ -22,10 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr int kEpochs = 8;
 
-TrainRequest request(const fs::path& out, const std::string& task = "GridChaos-v0:s",
-                     std::vector<std::uint64_t> seeds = {3},
-                     const std::string& algorithm = "ovde_g") {
-  TrainRequest request;
+RunPlan request(const fs::path& out, const std::string& task = "GridChaos-v0:s",
+                std::vector<std::uint64_t> seeds = {3}, const std::string& algorithm = "ovde_g") {
+  RunPlan request;
   request.config = resolve_config({{"run.task", task, ""},
                                    {"run.algorithm", algorithm, ""},
                                    {"run.seed", 3.0, ""},
@@ -39,27 +38,27 @@ TrainRequest request(const fs::path& out, const std::string& task = "GridChaos-v
                                    {"task.horizon", 40.0, ""},
                                    {"checkpoint.epochs", 1.0, ""}});
   request.seeds = std::move(seeds);
-  request.out = out;
+  request.folder = out;
   request.command = "test";
   return request;
 }
 
-bool train_until(TrainRequest request, int epochs) {
+bool train_until(const RunPlan& request, int epochs) {
   Watcher watcher(epochs);
-  request.stop = &watcher.stop;
-  return train(request, watcher);
+  const RunPlan plan = plan_new_run(request.config, request.seeds, request.folder, request.command);
+  return train(plan, {.stop = &watcher.stop}, watcher);
 }
 
 std::vector<std::string> resume_to_end(const fs::path& folder, int threads = 1) {
   Watcher watcher;
-  EXPECT_TRUE(resume({.folder = folder, .threads = threads}, watcher));
+  EXPECT_TRUE(train(plan_rest_of_run(folder), {.threads = threads}, watcher));
   return watcher.warnings;
 }
 
 std::string failure(const fs::path& folder) {
   Watcher watcher;
   try {
-    resume({.folder = folder}, watcher);
+    train(plan_rest_of_run(folder), {}, watcher);
   } catch (const Error& error) {
     return error.what();
   }
@@ -102,7 +101,7 @@ TEST_F(Resume, IsBitIdenticalWithAnotherNumberOfThreads) {
 
 // config.toml and the checkpoint have the list over many lines.
 TEST_F(Resume, IsBitIdenticalWithALongListInTheConfiguration) {
-  TrainRequest with_list = request(run());
+  RunPlan with_list = request(run());
   std::vector<int> epochs;
   for (int i = 100; i < 1400; ++i) epochs.push_back(i);
   with_list.config.record.networks = epochs;
@@ -115,7 +114,7 @@ TEST_F(Resume, IsBitIdenticalWithALongListInTheConfiguration) {
 // The fractions of updates are addressed by their number, those of actions by a saved position; an
 // agent of a population draws what it would draw alone.
 TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
-  const auto with_iqn = [](TrainRequest request) {
+  const auto with_iqn = [](RunPlan request) {
     request.config.critic.head = CriticHead::iqn;
     return request;
   };
@@ -129,7 +128,7 @@ TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
 // The noise of the step before is part of the state.
 TEST_F(Resume, IsBitIdenticalWithCorrelatedNoise) {
   const auto with_td3 = [](const fs::path& out, double correlation) {
-    TrainRequest td3 = request(out, "GridChaos-v0:s", {3}, "td3");
+    RunPlan td3 = request(out, "GridChaos-v0:s", {3}, "td3");
     td3.config.td3.correlation = correlation;
     return td3;
   };
@@ -280,7 +279,7 @@ TEST_F(Resume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {
 
 TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {
   register_odd_task();
-  TrainRequest odd = request(run(), "Odd-v0");
+  RunPlan odd = request(run(), "Odd-v0");
   odd.config.task_options.set("fault", std::string("throw"));
   odd.config.task_options.set("at", 130.0);
   EXPECT_THROW(train_until(odd, -1), Error);
@@ -306,7 +305,7 @@ TEST_F(Resume, APopulationAndItsAgentsMustSayTheSame) {
 }
 
 TEST_F(Resume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
-  TrainRequest population = request(run(), "GridChaos-v0:s", {3, 4, 5});
+  RunPlan population = request(run(), "GridChaos-v0:s", {3, 4, 5});
   population.config.checkpoint.epochs = 0;
   class Blocker final : public ProgressSink {
    public:
@@ -325,8 +324,7 @@ TEST_F(Resume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
     fs::path folder_;
     int epochs_ = 0;
   } blocker(run() / "seed_3" / "checkpoints");
-  population.stop = &blocker.stop;
-  EXPECT_THROW(train(population, blocker), Error);
+  EXPECT_THROW(train(population, {.stop = &blocker.stop}, blocker), Error);
   for (const char* agent : {"seed_4", "seed_5"})
     EXPECT_FALSE(fs::is_empty(run() / agent / "checkpoints")) << agent;
 }

@@ -48,8 +48,7 @@ void train_in(const fs::path& folder, const std::string& algorithm,
   if (algorithm != "sac") settings.push_back({"critic.quantiles", double{kQuantiles}, ""});
   settings.insert(settings.end(), more.begin(), more.end());
   Quiet quiet;
-  train({.config = resolve_config(settings), .seeds = {0}, .out = folder, .command = "test"},
-        quiet);
+  train(plan_new_run(resolve_config(settings), {0}, folder, "test"), {}, quiet);
 }
 
 bool has(const std::string& text, const std::string& part) {
