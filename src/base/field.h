@@ -24,8 +24,9 @@ struct Field {
 };
 
 // An option whose numbers, or each in a list, are from low to high.
-inline Option number(std::string name, std::string help, double low, double high) {
-  return {.name = std::move(name), .help = std::move(help), .low = low, .high = high};
+inline Option number(std::string name, std::string help, double low, double high,
+                     OptionValue standard = {}) {
+  return {std::move(name), std::move(standard), std::move(help), low, high};
 }
 
 template <typename T>

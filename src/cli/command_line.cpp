@@ -12,6 +12,7 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
+#include "base/field.h"
 #include "base/version.h"
 #include "io/seeds.h"
 #include "io/settings.h"
@@ -116,31 +117,23 @@ class Grammar {
 
   void add_train() {
     CLI::App* command = add_command("train", "Train one agent, or one for each of several seeds");
-    command->add_option("--task", train_.task, "task, such as GridChaos-v0:s (ovde list tasks)")
-        ->type_name("ID");
-    command->add_option("--algo", train_.algorithm, "algorithm, such as ovde_g (ovde list algos)")
-        ->type_name("NAME");
-    CLI::Option* seed =
-        command->add_option("--seed", train_.seed, "seed of the run (0)")->type_name("S");
-    command
-        ->add_option("--seeds", train_.seeds, "a population: one agent for each seed from A to B")
-        ->type_name("A-B")
+    add(command, "--task", train_.task, "ID", "task, such as GridChaos-v0:s (ovde list tasks)");
+    add(command, "--algo", train_.algorithm, "NAME", "algorithm, such as ovde_g (ovde list algos)");
+    CLI::Option* seed = add(command, "--seed", train_.seed, "S", "seed of the run (0)");
+    add(command, "--seeds", train_.seeds, "A-B",
+        "a population: one agent for each seed from A to B")
         ->excludes(seed);
-    command
-        ->add_option("--epochs", train_.epochs, "epochs to train; short for --set train.epochs=E")
-        ->type_name("E");
-    command
-        ->add_option("--config", train_.config,
-                     "configuration file; a run's own config.toml is one")
-        ->type_name("FILE");
+    add(command, "--epochs", train_.epochs, "E", "epochs to train; short for --set train.epochs=E");
+    add(command, "--config", train_.config, "FILE",
+        "configuration file; a run's own config.toml is one");
     add_set(command, train_.set);
-    command
-        ->add_option("--out", train_.out,
-                     "the run's folder (runs/<task>-<algo>-<seed>); never overwritten")
-        ->type_name("DIR");
+    add(command, "--out", train_.out, "DIR",
+        "the run's folder (runs/<task>-<algo>-<seed>); never overwritten");
     add_threads(command, train_.threads);
     add_device(command, train_.device);
-    add_resume(command);
+    add(command, "--resume", train_.resume, "DIR",
+        "go on with the run or population in this folder, to the same result as if it "
+        "had never stopped");
     command->footer(
         "Examples:\n"
         "  ovde train --task GridChaos-v0:s --algo ovde_g\n"
@@ -148,14 +141,6 @@ class Grammar {
         "task.noise=[0.1,0.5,0.5,0.1] --out runs/dsac\n"
         "  ovde train --config runs/dsac/seed_3/config.toml --out runs/again\n"
         "  ovde train --resume runs/dsac");
-  }
-
-  void add_resume(CLI::App* command) {
-    command
-        ->add_option("--resume", train_.resume,
-                     "go on with the run or population in this folder, to the same result as if it "
-                     "had never stopped")
-        ->type_name("DIR");
   }
 
   // The run's folder says everything but where and on how many threads to go on.
@@ -179,15 +164,10 @@ class Grammar {
   void add_eval() {
     CLI::App* command = add_command("eval", "Evaluate the policy of a finished run");
     command->add_option("DIR", eval_.folder, "the run's folder")->required();
-    command->add_option("--episodes", eval_.episodes, "episodes to play (10)")
-        ->type_name("N")
+    add(command, "--episodes", eval_.episodes, "N", "episodes to play (10)")
         ->check(CLI::Range(1, kMostEpisodes));
-    const Option seed{.name = "--seed",
-                      .default_value = 0.0,
-                      .help = "the episodes' seed (0)",
-                      .low = 0,
-                      .high = double(kLargestSeed),
-                      .integer = true};
+    Option seed = number("--seed", "the episodes' seed (0)", 0, double(kLargestSeed), 0.0);
+    seed.integer = true;
     add_number(command, seed, [this](double x) {
       eval_.seed = static_cast<std::uint64_t>(x);
     })->type_name("S");
@@ -204,20 +184,14 @@ class Grammar {
     CLI::App* command = add_command(
         "inspect", "Draw how a run explored: where it went and what its critics believed");
     command->add_option("DIR", inspect_.folder, "the run's folder")->required();
-    command->add_option("--out", inspect_.out, "folder of the page and its figures (DIR/inspect)")
-        ->type_name("DIR");
-    command->add_option("--steps", inspect_.steps, "environment steps whose visits count (all)")
-        ->type_name("A-B");
-    command
-        ->add_option("--epochs", inspect_.epochs,
-                     "epochs whose networks are shown (four of those that were kept)")
-        ->type_name("E,E,...")
+    add(command, "--out", inspect_.out, "DIR", "folder of the page and its figures (DIR/inspect)");
+    add(command, "--steps", inspect_.steps, "A-B", "environment steps whose visits count (all)");
+    add(command, "--epochs", inspect_.epochs, "E,E,...",
+        "epochs whose networks are shown (four of those that were kept)")
         ->delimiter(',')
         ->allow_extra_args(false);
-    command
-        ->add_option("--state", inspect_.state,
-                     "state in which actions are compared (where episodes start)")
-        ->type_name("X,Y");
+    add(command, "--state", inspect_.state, "X,Y",
+        "state in which actions are compared (where episodes start)");
     command->footer(
         "Example:\n"
         "  ovde inspect runs/GridChaos-v0:s-ovde_g-0 --steps 100000-250000 --state 0,0\n"
@@ -228,12 +202,9 @@ class Grammar {
     CLI::App* command = add_command(
         "export", "Write the policy of a finished run as C source that needs no library");
     command->add_option("DIR", export_.folder, "the run's folder")->required();
-    command->add_option("--out", export_.out, "the source file (DIR/policy.c); never overwritten")
-        ->type_name("FILE");
-    command
-        ->add_option("--name", export_.name,
-                     "what its names begin with; the function is NAME_act (ovde_policy)")
-        ->type_name("NAME");
+    add(command, "--out", export_.out, "FILE", "the source file (DIR/policy.c); never overwritten");
+    add(command, "--name", export_.name, "NAME",
+        "what its names begin with; the function is NAME_act (ovde_policy)");
     command->footer(
         "Example:\n"
         "  ovde export runs/cheetah/seed_0 --name gait --out controller/gait.c\n"
@@ -258,15 +229,11 @@ class Grammar {
         "bench", "Measure the speed of updates, actions, whole training or a task on this machine");
     command->add_option("BENCHMARK", bench_.what, "update, act, train, env or checkpoint")
         ->required();
-    command->add_option("--task", bench_.task, "this task, or its sizes (HalfCheetah)")
-        ->type_name("ID");
-    command
-        ->add_option("--algo", bench_.algorithm,
-                     "algorithm (update: dsac, act: ovde_g, train: all)")
-        ->type_name("NAME");
+    add(command, "--task", bench_.task, "ID", "this task, or its sizes (HalfCheetah)");
+    add(command, "--algo", bench_.algorithm, "NAME",
+        "algorithm (update: dsac, act: ovde_g, train: all)");
     add_threads(command, bench_.threads);
-    command->add_option("--population", bench_.population, "agents at once (1)")
-        ->type_name("M")
+    add(command, "--population", bench_.population, "M", "agents at once (1)")
         ->check(CLI::Range(1, kMostAgents));
     add_set(command, bench_.set);
     add_device(command, bench_.device);
@@ -278,12 +245,9 @@ class Grammar {
         "study", "Run a study of many cells, show how it is getting on, or report on it");
     command->add_option("ACTION", study_.what, "run, status or report")->required();
     command->add_option("FILE", study_.file, "the study file, TOML (docs/studies.md)")->required();
-    command
-        ->add_option("--out", study_.out,
-                     "the study's folder (runs/<file's name>); run completes what it holds")
-        ->type_name("DIR");
-    command->add_option("--jobs", study_.jobs, "cells at a time; they share the threads")
-        ->type_name("J")
+    add(command, "--out", study_.out, "DIR",
+        "the study's folder (runs/<file's name>); run completes what it holds");
+    add(command, "--jobs", study_.jobs, "J", "cells at a time; they share the threads")
         ->check(CLI::Range(1, kMostThreads));
     add_threads(command, study_.threads);
     add_device(command, study_.device);
@@ -293,6 +257,13 @@ class Grammar {
         "Examples:\n"
         "  ovde study run configs/paper/table1.toml --smoke --out runs/try\n"
         "  ovde study report configs/paper/table1.toml --out runs/try");
+  }
+
+  // A flag with a value, which the help calls `type`.
+  template <typename T>
+  static CLI::Option* add(CLI::App* command, const char* flag, T& value, const char* type,
+                          const char* help) {
+    return command->add_option(flag, value, help)->type_name(type);
   }
 
   // A number that is read and refused as those of the configuration are.
@@ -307,23 +278,19 @@ class Grammar {
   }
 
   static void add_threads(CLI::App* command, int& threads) {
-    command
-        ->add_option("--threads", threads, "threads (all cores); the result does not depend on it")
-        ->type_name("T")
+    add(command, "--threads", threads, "T", "threads (all cores); the result does not depend on it")
         ->check(CLI::Range(1, kMostThreads));
   }
 
   static void add_set(CLI::App* command, std::vector<std::string>& set) {
     // one value a flag: a list such as task.noise=[0,0,0,0] must not be taken apart
-    command
-        ->add_option("--set", set,
-                     "set a key of the configuration; may be repeated (ovde list config)")
-        ->type_name("KEY=VALUE")
+    add(command, "--set", set, "KEY=VALUE",
+        "set a key of the configuration; may be repeated (ovde list config)")
         ->allow_extra_args(false);
   }
 
   static void add_device(CLI::App* command, std::string& device) {
-    command->add_option("--device", device, "cpu or cuda (cpu)")->type_name("D");
+    add(command, "--device", device, "D", "cpu or cuda (cpu)");
   }
 
   void refuse_leftovers() const {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <ovde/random.h>
+#include "base/field.h"
 #include "env/builtin.h"
 
 namespace ovde {
@@ -130,6 +131,14 @@ StateMap grid_chaos_map(const OptionValues& options) {
   return map;
 }
 
+// As many numbers as the default has.
+Option list(const char* name, const char* help, double low, double high,
+            const std::vector<double>& standard) {
+  Option option = number(name, help, low, high, standard);
+  option.length = static_cast<int>(standard.size());
+  return option;
+}
+
 TaskPreset noise_row(const char* name, double q1, double q2, double q3, double q4) {
   return {name, {{"noise", std::vector<double>{q1, q2, q3, q4}}}};
 }
@@ -143,45 +152,17 @@ Task grid_chaos_task() {
   task.horizon = 100;
   task.has_goal = true;
   task.options = {
-      {.name = "half_width",
-       .default_value = 10.0,
-       .help = "half the side of the square",
-       .low = 1e-3,
-       .high = 1e6},
-      {.name = "step",
-       .default_value = 0.2,
-       .help = "longest move of one step",
-       .low = 1e-6,
-       .high = 1e6},
-      {.name = "start",
-       .default_value = std::vector<double>{0, 0},
-       .help = "where an episode starts",
-       .low = -1e6,
-       .high = 1e6,
-       .length = 2},
-      {.name = "goal",
-       .default_value = std::vector<double>{9, 9},
-       .help = "centre of the goal",
-       .low = -1e6,
-       .high = 1e6,
-       .length = 2},
-      {.name = "radius",
-       .default_value = 1.0,
-       .help = "radius of the goal",
-       .low = 1e-6,
-       .high = 1e6},
-      {.name = "noise",
-       .default_value = std::vector<double>{0.1, 0.5, 0.5, 0.1},
-       .help = "standard deviation of the noise in quadrants 1 to 4 (x>=0,y>=0; x<0,y>=0; x<0,y<0; "
-               "x>=0,y<0)",
-       .low = 0,
-       .high = 1e6,
-       .length = 4},
-      {.name = "angle",
-       .default_value = std::numbers::pi,
-       .help = "angle of the move at action 1 (radians)",
-       .low = 0,
-       .high = 2 * std::numbers::pi},
+      number("half_width", "half the side of the square", 1e-3, 1e6, 10.0),
+      number("step", "longest move of one step", 1e-6, 1e6, 0.2),
+      list("start", "where an episode starts", -1e6, 1e6, {0, 0}),
+      list("goal", "centre of the goal", -1e6, 1e6, {9, 9}),
+      number("radius", "radius of the goal", 1e-6, 1e6, 1.0),
+      list("noise",
+           "standard deviation of the noise in quadrants 1 to 4 (x>=0,y>=0; x<0,y>=0; x<0,y<0; "
+           "x>=0,y<0)",
+           0, 1e6, {0.1, 0.5, 0.5, 0.1}),
+      number("angle", "angle of the move at action 1 (radians)", 0, 2 * std::numbers::pi,
+             std::numbers::pi),
   };
   // Tables 1 and 2 of the paper
   task.presets = {

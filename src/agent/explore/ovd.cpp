@@ -3,6 +3,7 @@
 
 #include <ovde/error.h>
 #include "agent/explore/explorer.h"
+#include "base/field.h"
 
 namespace ovde {
 
@@ -10,33 +11,20 @@ namespace {
 
 std::vector<Option> ovd_options() {
   const OvdRule rule;
+  Option samples = number("samples", "samples of the optimistic distribution; 0: its mean", 0, 1000,
+                          double(rule.samples));
+  samples.integer = true;
   return {
-      {.name = "alpha",
-       .default_value = rule.alpha,
-       .help = "step from the policy's mean to the behaviour policy's (Eq. 16)",
-       .low = 0,
-       .high = 100},
-      {.name = "beta",
-       .default_value = rule.beta,
-       .help = "optimism: epistemic standard deviations above the mean",
-       .low = 0,
-       .high = 1000},
-      {.name = "normaliser",
-       .default_value = rule.normaliser,
-       .help = "the constant C of Eq. 9",
-       .low = 1e-6,
-       .high = 1000},
+      number("alpha", "step from the policy's mean to the behaviour policy's (Eq. 16)", 0, 100,
+             rule.alpha),
+      number("beta", "optimism: epistemic standard deviations above the mean", 0, 1000, rule.beta),
+      number("normaliser", "the constant C of Eq. 9", 1e-6, 1000, rule.normaliser),
       {.name = "gradient",
        .default_value = std::string("unit"),
        .help = "direction of the step: `unit` and `raw` gradient of the upper bound, `full` "
                "gradient of the whole objective",
        .choices = {"unit", "raw", "full"}},
-      {.name = "samples",
-       .default_value = double(rule.samples),
-       .help = "samples of the optimistic distribution; 0: its mean",
-       .low = 0,
-       .high = 1000,
-       .integer = true},
+      samples,
   };
 }
 
