@@ -1,14 +1,13 @@
 #include "bench/bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include <Eigen/Core>
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "base/team.h"
 #include "bench/bench_agents.h"
 
@@ -31,10 +30,10 @@ class Timer {
 
  private:
   double time(int repeats) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < repeats; ++i) work_();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-           repeats;
+    const double seconds = seconds_of([&] {
+      for (int i = 0; i < repeats; ++i) work_();
+    });
+    return seconds / repeats;
   }
   std::function<void()> work_;
   int repeats_ = 1;

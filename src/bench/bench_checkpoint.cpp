@@ -2,14 +2,14 @@
 // writing beside it takes, how much it writes and how much memory it needs meanwhile.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include <ovde/error.h>
-#include "bench/bench.h"
+#include "base/clock.h"
+#include "bench/bench_agents.h"
 #include "io/files.h"
 #include "run/checkpoint_store.h"
 #include "train/epoch_loop.h"
@@ -19,14 +19,9 @@ namespace ovde {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr int kRounds = 5;
 constexpr int kUpdates = 30;  // timed, after as many that are not
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Beside the user's runs, which is where checkpoints go; gone at the end.
 class ScratchFolder {
@@ -125,10 +120,10 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
   // the first one writes the whole buffer; those that follow are what a run pays
   const ScratchFolder folder;
   CheckpointStore store(folder.path());
-  const auto begin = Clock::now();
-  store.save(run.save(), replay);
-  store.wait();
-  const double first = seconds_since(begin);
+  const double first = seconds_of([&] {
+    store.save(run.save(), replay);
+    store.wait();
+  });
 
   double pause = 0, write = 0, memory = 0, written = 0;
   for (int i = 0; i < kRounds; ++i) {
@@ -147,19 +142,14 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
 
   // as if writing took the training's time for all of its own
   const double overhead = write / (interval + write);
-  return {{.what = "checkpoint",
-           .task = request.task,
-           .algorithm = request.algorithm,
-           .threads = request.threads,
-           .per_second = 1 / write,
-           .seconds = write,
-           .more = {{"pause_ms", pause * 1e3},
-                    {"first_ms", first * 1e3},
-                    {"megabytes", written / 1e6},
-                    {"memory_megabytes", memory},
-                    {"disk_megabytes", static_cast<double>(bytes_in(folder.path())) / 1e6},
-                    {"interval_seconds", interval},
-                    {"overhead", overhead}}}};
+  return {bench_row("checkpoint", request, 1 / write, write,
+                    {{"pause_ms", pause * 1e3},
+                     {"first_ms", first * 1e3},
+                     {"megabytes", written / 1e6},
+                     {"memory_megabytes", memory},
+                     {"disk_megabytes", static_cast<double>(bytes_in(folder.path())) / 1e6},
+                     {"interval_seconds", interval},
+                     {"overhead", overhead}})};
 }
 
 }  // namespace ovde

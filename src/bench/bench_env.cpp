@@ -2,11 +2,11 @@
 // engine alone is timed beside it, on the same states and actions, in turns of a few milliseconds:
 // whatever else the machine does slows both alike.
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include <ovde/env.h>
+#include "base/clock.h"
 #include "base/team.h"
 #include "bench/bench.h"
 #include "env/engine_loop.h"
@@ -84,13 +84,6 @@ struct EnvSpeed {
   double engine_per_second = BenchRow::kNone;  // the same of mj_step alone
   double ratio = BenchRow::kNone;              // of the two, turn by turn
 };
-
-template <typename Work>
-double seconds_of(Work work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Each thread steps an environment of its own. Takes about twice `seconds`.
 EnvSpeed env_speed(const Task& task, int threads, double seconds) {

@@ -1,9 +1,9 @@
 // Times a population's updates and actions on a GPU.
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <vector>
 
+#include "base/clock.h"
 #include "bench/bench_agents.h"
 
 namespace ovde {
@@ -34,10 +34,7 @@ double median_seconds(int repeats, Round&& round) {
   round();  // fills caches, raises clocks
   std::vector<double> seconds;
   for (int i = 0; i < kRounds; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    round();
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    seconds.push_back(taken.count() / repeats);
+    seconds.push_back(seconds_of(round) / repeats);
   }
   std::ranges::nth_element(seconds, seconds.begin() + kRounds / 2);
   return seconds[kRounds / 2];

@@ -1,11 +1,10 @@
 // Whole training, epoch by epoch: algorithms on the same task, relative to SAC.
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "agent/algorithm.h"
+#include "base/clock.h"
 #include "base/team.h"
 #include "bench/bench.h"
 #include "bench/bench_agents.h"
@@ -42,10 +41,8 @@ std::vector<BenchRow> bench_train(const BenchRequest& request) {
   const std::atomic<bool> never{false};
   for (int epoch = 0; epoch <= kEpochs; ++epoch) {
     for (Runner& runner : runners) {
-      const auto start = std::chrono::steady_clock::now();
-      runner.run->epoch(team, never);
-      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-      if (epoch > 0) runner.seconds.push_back(passed.count());
+      const double passed = seconds_of([&] { runner.run->epoch(team, never); });
+      if (epoch > 0) runner.seconds.push_back(passed);
     }
   }
 

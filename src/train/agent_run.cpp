@@ -136,9 +136,7 @@ void AgentRun::open_files() {
   if (config_.record.visits && !visits_) visits_.emplace(folder_);
 }
 
-double AgentRun::elapsed() const {
-  return seconds_before_ + std::chrono::duration<double>(Clock::now() - begin_).count();
-}
+double AgentRun::elapsed() const { return seconds_before_ + seconds_since(begin_); }
 
 std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& stop) {
   begin_epoch();
@@ -183,9 +181,8 @@ EpochRow AgentRun::end_epoch(EpochRow row) {
 bool AgentRun::checkpoint_due() const {
   const int epochs = config_.checkpoint.epochs;
   const double minutes = config_.checkpoint.minutes;
-  const std::chrono::duration<double, std::ratio<60>> since = Clock::now() - saved_at_;
   return (epochs > 0 && epochs_done() - saved_epochs_ >= epochs) ||
-         (minutes > 0 && since.count() >= minutes);
+         (minutes > 0 && seconds_since(saved_at_) >= 60 * minutes);
 }
 
 void AgentRun::save() {

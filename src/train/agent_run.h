@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "config/config.h"
 #include "run/checkpoint_store.h"
 #include "run/event_file.h"
@@ -62,7 +62,6 @@ class AgentRun {
  private:
   AgentRun(const Config& config, const std::filesystem::path& folder);
 
-  using Clock = std::chrono::steady_clock;
   double elapsed() const;  // seconds of the run, pauses between two processes left out
   bool checkpoint_due() const;
   void record_visits();

@@ -326,11 +326,7 @@ void EpochLoop::save_position(ByteWriter& out) const {
 
   out.put(phase_);
   out.put(steps_done_);
-  out.put(collected_.episodes);
-  out.put(collected_.successes);
-  out.put(collected_.returns);
-  out.put(collected_.m);
-  out.put(collected_.shift);
+  out.put(collected_);
   put_row(out, row_);
 }
 
@@ -349,11 +345,7 @@ void EpochLoop::restore_position(ByteReader& in) {
   phase_ = Phase{phase};
   steps_done_ = in.get<std::int64_t>();
   check(steps_done_ >= 0 && steps_done_ <= steps_of(phase_), "its steps");
-  collected_.episodes = in.get<std::int64_t>();
-  collected_.successes = in.get<std::int64_t>();
-  collected_.returns = in.get<double>();
-  collected_.m = in.get<double>();
-  collected_.shift = in.get<double>();
+  collected_ = in.get<Collected>();
   row_ = get_row(in);
 }
 

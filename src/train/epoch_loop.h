@@ -2,7 +2,6 @@
 // Knows nothing of files; what it returns is written by its AgentRun.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -78,7 +77,7 @@ class EpochLoop {
   // The parts of an epoch, in their order. The numbers are part of the file format of a checkpoint.
   enum class Phase : std::uint8_t { warm_up = 0, evaluate = 1, collect = 2, learn = 3 };
 
-  // Sums over what was collected in one phase.
+  // Sums over what was collected in one phase. A checkpoint holds it as it lies in memory.
   struct Collected {
     std::int64_t episodes = 0, successes = 0;
     double returns = 0, m = 0, shift = 0;

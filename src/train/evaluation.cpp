@@ -1,6 +1,6 @@
 #include "train/evaluation.h"
 
-#include <chrono>
+#include "base/clock.h"
 
 namespace ovde {
 
@@ -19,7 +19,7 @@ Evaluation::Evaluation(Env& env, Act act, Random seeds, std::int64_t steps, int 
       action_(env.action_space().size()) {}
 
 bool Evaluation::advance(std::int64_t steps, const std::atomic<bool>& stop) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   for (; steps > 0 && steps_left_ > 0 && episodes_left_ > 0 && !stop; --steps) {
     if (!in_episode_) {
       env_->reset(next_episode_seed(seeds_), observation_);
@@ -38,8 +38,7 @@ bool Evaluation::advance(std::int64_t steps, const std::atomic<bool>& stop) {
   }
   const bool ended = steps_left_ == 0 || episodes_left_ == 0;
   if (ended && in_episode_ && result_.returns.empty()) end_episode();
-  result_.seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result_.seconds += seconds_since(start);
   return ended;
 }
 

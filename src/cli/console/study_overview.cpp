@@ -1,21 +1,16 @@
 #include "cli/console/study_overview.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+
 namespace ovde {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point from) {
-  return std::chrono::duration<double>(Clock::now() - from).count();
-}
 
 std::string plural(int count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");

@@ -1,7 +1,6 @@
 #include "cli/console/train_bar.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <deque>
@@ -13,30 +12,24 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+
 namespace ovde {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
 // Mean of the values there are; NaN where there is none.
-class Mean {
- public:
-  void add(double value) {
-    if (std::isnan(value)) return;
-    sum_ += value;
-    ++count_;
+template <typename Row>
+double mean_of(std::span<const Row> rows, double Row::*column) {
+  double sum = 0;
+  int count = 0;
+  for (const Row& row : rows) {
+    if (std::isnan(row.*column)) continue;
+    sum += row.*column;
+    ++count;
   }
-  double value() const { return count_ == 0 ? EpochRow::kNone : sum_ / count_; }
-
- private:
-  double sum_ = 0;
-  int count_ = 0;
-};
+  return count == 0 ? EpochRow::kNone : sum / count;
+}
 
 class ConsoleProgress final : public ProgressSink {
  public:
@@ -84,8 +77,7 @@ class ConsoleProgress final : public ProgressSink {
     const std::lock_guard lock(mutex_);
     if (bar_drawn_) print("\r\x1b[K");
     bar_drawn_ = false;
-    print(fmt::format("done in {}: {}, in {}\n",
-                      format_duration(seconds_between(start_, Clock::now())),
+    print(fmt::format("done in {}: {}, in {}\n", format_duration(seconds_since(start_)),
                       result_text(summaries), run_.folder.string()));
   }
 
@@ -122,17 +114,14 @@ class ConsoleProgress final : public ProgressSink {
   // "epoch   12/1250  return   98.0  goal  80%   184 updates/s  2:31 left"; columns keep their
   // places. A population shows the epoch its agents have reached together and the means over them.
   std::string status_text() const {
-    Mean returns, success;
-    for (const EpochRow& row : latest_) {
-      returns.add(row.eval_return_mean);
-      success.add(row.eval_success);
-    }
+    const std::span<const EpochRow> rows = latest_;
     const auto epoch =
         epochs_done_ / std::max<std::int64_t>(1, static_cast<std::int64_t>(latest_.size()));
     const int width = static_cast<int>(fmt::formatted_size("{}", run_.epochs));
-    std::string text =
-        fmt::format("epoch {:>{}}/{}  return {:>6.1f}", epoch, width, run_.epochs, returns.value());
-    if (has_goal()) text += fmt::format("  goal {:>3.0f}%", 100 * success.value());
+    std::string text = fmt::format("epoch {:>{}}/{}  return {:>6.1f}", epoch, width, run_.epochs,
+                                   mean_of(rows, &EpochRow::eval_return_mean));
+    if (has_goal())
+      text += fmt::format("  goal {:>3.0f}%", 100 * mean_of(rows, &EpochRow::eval_success));
 
     const Moment &from = recent_.front(), &to = recent_.back();
     const double seconds = seconds_between(from.time, to.time);
@@ -165,12 +154,10 @@ class ConsoleProgress final : public ProgressSink {
   std::string result_text(std::span<const RunSummary> summaries) const {
     if (summaries.empty()) return "no agents";
     const auto [worst, best] = std::ranges::minmax_element(summaries, {}, &RunSummary::score);
-    Mean score;
-    for (const RunSummary& summary : summaries) score.add(summary.score);
     const auto reached = std::ranges::count_if(
         summaries, [](const RunSummary& s) { return s.first_goal_epoch_eval.has_value(); });
 
-    std::string text = fmt::format("score {:.1f}", score.value());
+    std::string text = fmt::format("score {:.1f}", mean_of(summaries, &RunSummary::score));
     if (summaries.size() > 1)
       text += fmt::format(" on average (from {:.1f} to {:.1f})", worst->score, best->score);
     if (!has_goal()) return text;
