@@ -10,6 +10,4 @@ namespace ovde {
 Task grid_chaos_task();
 std::vector<Task> mujoco_tasks();  // the standard ones, then the noisy; only in a build with MuJoCo
 
-std::vector<Task> builtin_tasks();
-
 }  // namespace ovde

@@ -6,17 +6,33 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "env/builtin.h"
+#include "env/engine_loop.h"
 
 namespace ovde {
 
 namespace {
+
+std::vector<Task> builtin_tasks() {
+  std::vector<Task> all;
+  all.push_back(grid_chaos_task());
+#ifdef OVDE_MUJOCO
+  for (Task& task : mujoco_tasks()) all.push_back(std::move(task));
+#endif
+  return all;
+}
+
 // The built-in tasks are listed, not self-registered: no order of static initialisation to depend
 // on.
 std::vector<Task>& registry() {
   static std::vector<Task> all = builtin_tasks();
   return all;
 }
+
 }  // namespace
+
+#ifndef OVDE_MUJOCO
+std::unique_ptr<EngineLoop> make_engine_loop(const std::string&) { return nullptr; }
+#endif
 
 Box box(int size, double low, double high) {
   return {std::vector<double>(size, low), std::vector<double>(size, high)};

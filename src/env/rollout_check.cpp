@@ -1,12 +1,7 @@
 #include "env/rollout_check.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -15,6 +10,7 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
+#include "io/files.h"
 
 namespace ovde {
 
@@ -128,12 +124,7 @@ bool ReplayResult::within(double tolerance) const {
 }
 
 ReplayResult replay(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw InputError(fmt::format("cannot read {}: is a folder", path));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text = read_file(path);
   try {
     return replay_json(Json::parse(text));
   } catch (const Json::parse_error& error) {

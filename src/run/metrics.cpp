@@ -3,7 +3,7 @@
 #include <iterator>
 #include <vector>
 
-#include "stats/run_score.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 

@@ -1,12 +1,9 @@
 #include "stats/bootstrap.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 #include <ovde/random.h>
-
 #include "stats/statistics.h"
 
 namespace ovde {

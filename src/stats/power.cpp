@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-
 #include "stats/distributions.h"
 
 namespace ovde {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-
 #include "stats/distributions.h"
 #include "stats/statistics.h"
 

@@ -24,6 +24,11 @@ double median(std::span<const double> values);
 // rliable does it).
 double interquartile_mean(std::span<const double> values);
 
+// The number that a run is reduced to: the mean of its evaluation returns over the last epochs, 8 %
+// of the run, rounded up (so at least one), and at most 100.
+int score_epochs(int epochs);
+double run_score(std::span<const double> evaluation_returns);
+
 // Throws Error, naming `what`, unless `values` has at least one value and all are finite.
 void check_sample(std::span<const double> values, std::string_view what);
 

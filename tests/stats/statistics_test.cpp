@@ -11,8 +11,6 @@
 #include <ovde/error.h>
 #include <ovde/random.h>
 
-#include "stats/run_score.h"
-
 namespace ovde {
 namespace {
 

@@ -2,7 +2,6 @@
 // two uncertainties by the same formulas that it explores with.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "study/plan/plan.h"

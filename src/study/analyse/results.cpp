@@ -1,14 +1,12 @@
 #include "study/analyse/results.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "study/plan/smoke.h"
@@ -101,8 +99,38 @@ std::vector<const PlanColumn*> StudyResults::columns() const {
   return out;
 }
 
+std::vector<std::string> StudyResults::row_names() const {
+  std::vector<std::string> out;
+  for (const PlanRow& row : plan.rows) out.push_back(row.name);
+  return out;
+}
+
+bool StudyResults::any_runs() const {
+  return std::ranges::any_of(cells, [](const CellResult& result) { return !result.runs.empty(); });
+}
+
 bool StudyResults::shows(const std::string& what) const { return contains(plan.show, what); }
 bool StudyResults::measures(const std::string& what) const { return contains(plan.measures, what); }
+
+std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
+  std::map<std::string, Strata> out;
+  for (const PlanRow& row : results.plan.rows) {
+    std::vector<double> all;
+    for (const PlanColumn* column : results.columns()) {
+      const auto scores = results.find(row.name, column->name)->scores();
+      all.insert(all.end(), scores.begin(), scores.end());
+    }
+    if (all.empty()) continue;
+    const auto [low, high] = std::ranges::minmax(all);
+    for (const PlanColumn* column : results.columns()) {
+      auto scores = results.find(row.name, column->name)->scores();
+      if (scores.empty()) continue;
+      for (double& score : scores) score = high > low ? (score - low) / (high - low) : 0.5;
+      out[column->name].push_back(std::move(scores));
+    }
+  }
+  return out;
+}
 
 StudyResults read_results(Plan plan, const fs::path& study) {
   StudyResults out;

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
+#include "stats/bootstrap.h"
 #include "study/plan/plan.h"
 
 namespace ovde {
@@ -41,9 +43,15 @@ struct StudyResults {
   const CellResult* find(const std::string& row, const std::string& column) const;
   // The columns whose algorithm exists.
   std::vector<const PlanColumn*> columns() const;
+  std::vector<std::string> row_names() const;
+  bool any_runs() const;
   bool shows(const std::string& what) const;
   bool measures(const std::string& what) const;
 };
+
+// Each row's scores on one scale, by column: 0 the lowest of any run, 1 the highest (Agarwal et al.
+// 2021). Rows without runs are left out.
+std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
 // The settings that the results of a run depend on and that are not what the plan asks for, as
 // differences() names them. Seeds are the cell's business; when a run is saved and what it records

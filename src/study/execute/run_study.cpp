@@ -4,7 +4,6 @@
 #include <iterator>
 #include <list>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <span>
 #include <thread>
@@ -14,7 +13,6 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-
 #include "io/files.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-
 #include "agent/algorithm.h"
 #include "io/files.h"
 

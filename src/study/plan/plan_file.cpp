@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-
 #include "agent/algorithm.h"
 #include "io/toml.h"
 #include "study/plan/plan.h"

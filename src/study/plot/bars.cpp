@@ -1,6 +1,4 @@
 // Bars with intervals: a panel for each row, a bar for each column, the paper's mean beside it.
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,8 +21,7 @@ class Bars {
         runtime_(!results.measures("score")) {}
 
   Figure figure() {
-    std::vector<std::string> titles;
-    for (const PlanRow& row : results_.plan.rows) titles.push_back(row.name);
+    const std::vector<std::string> titles = results_.row_names();
     Panels panels("bars", titles);
     bool has_paper = false;
     for (std::size_t r = 0; r < titles.size(); ++r) {
@@ -114,9 +111,7 @@ class Bars {
 }  // namespace
 
 std::optional<Figure> bars_figure(const StudyResults& results) {
-  const bool any = std::ranges::any_of(
-      results.cells, [](const CellResult& result) { return !result.runs.empty(); });
-  if (!any) return std::nullopt;
+  if (!results.any_runs()) return std::nullopt;
   return Bars(results).figure();
 }
 

@@ -1,7 +1,6 @@
 #include "study/plot/report_figures.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,7 +8,6 @@
 
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"
-#include "study/analyse/aggregate.h"
 #include "study/plot/panels.h"
 
 namespace ovde {
@@ -56,17 +54,6 @@ std::string curve_block(const std::string& name, const CellResult& result) {
   return out + "END\n";
 }
 
-bool any_runs(const StudyResults& results) {
-  return std::ranges::any_of(results.cells,
-                             [](const CellResult& result) { return !result.runs.empty(); });
-}
-
-std::vector<std::string> row_names(const StudyResults& results) {
-  std::vector<std::string> out;
-  for (const PlanRow& row : results.plan.rows) out.push_back(row.name);
-  return out;
-}
-
 }  // namespace
 
 std::map<std::string, std::string> column_colours(const StudyResults& results) {
@@ -98,9 +85,9 @@ std::map<std::string, std::string> column_colours(const StudyResults& results) {
 int smoothing_window(int epochs) { return std::max(1, epochs / 50); }
 
 std::optional<Figure> curves_figure(const StudyResults& results) {
-  if (!any_runs(results)) return std::nullopt;
+  if (!results.any_runs()) return std::nullopt;
   const auto colours = column_colours(results);
-  Panels panels("curves", row_names(results));
+  Panels panels("curves", results.row_names());
   for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
     std::vector<std::string> bands, lines;
     int dash = 0;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-
 #include "run/run_folder.h"
 #include "study/plot/heat_maps.h"
 

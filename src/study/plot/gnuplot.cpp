@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-
 #include "io/files.h"
 
 namespace ovde {
@@ -59,12 +58,8 @@ bool has_gnuplot() { return run_gnuplot("--version", "/", "/dev/null") == 0; }
 std::string gnuplot_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\n') {
-      out += ' ';
-      continue;
-    }
     if (c == '"' || c == '\\' || c == '`') out += '\\';
-    out += c;
+    out += c == '\n' ? ' ' : c;
   }
   return out;
 }

@@ -1,7 +1,6 @@
 #include "study/plot/panels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "study/analyse/results.h"
 #include "study/plot/gnuplot.h"

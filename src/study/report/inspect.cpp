@@ -1,13 +1,11 @@
 #include "study/report/inspect.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-
 #include "io/files.h"
 #include "study/analyse/exploration.h"
 #include "study/plot/exploration_figures.h"

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <ovde/error.h>
-
 #include "io/files.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/example.h"

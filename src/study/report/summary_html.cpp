@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "stats/statistics.h"
-#include "study/analyse/aggregate.h"
 #include "study/report/tables.h"
 
 namespace ovde {

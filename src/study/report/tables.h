@@ -2,7 +2,6 @@
 // each task, a column for each algorithm, the best in bold, the paper's own figure in grey beside.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
