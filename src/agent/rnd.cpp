@@ -1,7 +1,6 @@
 #include "agent/rnd.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ovde/random.h>
 

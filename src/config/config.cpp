@@ -1,7 +1,6 @@
 #include "config/config.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -12,9 +11,7 @@
 #include "agent/discrete/action_grid.h"
 #include "config/config_keys.h"
 #include "config/setting_checks.h"
-#include "env/noise.h"
 #include "io/files.h"
-#include "io/settings.h"
 
 namespace ovde {
 
@@ -239,10 +236,6 @@ class Resolver {
   std::map<std::string, std::string> given_;  // key -> where
 };
 
-}  // namespace
-
-namespace {
-
 using Values = std::map<std::string, OptionValue>;  // by name
 
 // All that a configuration holds, table by table.
@@ -260,6 +253,26 @@ std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
     all.emplace_back(table.name, std::move(values));
   }
   return all;
+}
+
+Config resolve(const std::vector<Setting>& settings, bool is_new) {
+  for (const Setting& setting : settings) check_form(setting);
+  const Task& task = find_named(settings, "task", find_task);
+  const Algorithm& algorithm = find_named(settings, "algorithm", find_algorithm);
+
+  Resolver resolver(task, algorithm);
+  if (is_new) {
+    const auto& task_id = std::get<std::string>(last(settings, "run.task")->value);
+    for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
+  }
+  for (const Setting& setting : settings) {
+    if (!setting.is_table) resolver.apply(setting);
+  }
+  resolver.derive();
+  resolver.check_together();
+  if (is_new) resolver.check_new_run();
+
+  return resolver.take();
 }
 
 }  // namespace
@@ -313,30 +326,6 @@ std::vector<std::string> differences(const Config& now, const Config& before) {
   }
   return found;
 }
-
-namespace {
-
-Config resolve(const std::vector<Setting>& settings, bool is_new) {
-  for (const Setting& setting : settings) check_form(setting);
-  const Task& task = find_named(settings, "task", find_task);
-  const Algorithm& algorithm = find_named(settings, "algorithm", find_algorithm);
-
-  Resolver resolver(task, algorithm);
-  if (is_new) {
-    const auto& task_id = std::get<std::string>(last(settings, "run.task")->value);
-    for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
-  }
-  for (const Setting& setting : settings) {
-    if (!setting.is_table) resolver.apply(setting);
-  }
-  resolver.derive();
-  resolver.check_together();
-  if (is_new) resolver.check_new_run();
-
-  return resolver.take();
-}
-
-}  // namespace
 
 Config resolve_config(const std::vector<Setting>& settings) { return resolve(settings, true); }
 Config restore_config(const std::vector<Setting>& settings) { return resolve(settings, false); }

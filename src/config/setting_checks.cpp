@@ -1,8 +1,6 @@
 #include "config/setting_checks.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -11,8 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <ovde/error.h>
-
 namespace ovde {
 
 namespace fs = std::filesystem;

@@ -12,14 +12,9 @@ namespace {
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
+    if (c == '"' || c == '\\') out += '\\';
+    const bool control = static_cast<unsigned char>(c) < 0x20;
+    out += control ? fmt::format("\\u{:04x}", static_cast<unsigned>(c)) : std::string(1, c);
   }
   return out + '"';
 }

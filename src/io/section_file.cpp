@@ -1,7 +1,6 @@
 #include "io/section_file.h"
 
 #include <array>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>

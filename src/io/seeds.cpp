@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <vector>
 
 #include <fmt/format.h>
 

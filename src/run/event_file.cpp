@@ -1,7 +1,6 @@
 #include "run/event_file.h"
 
 #include <cmath>
-#include <cstring>
 #include <string_view>
 
 #include "io/crc32c.h"

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <span>
-#include <string>
 
 #include "io/files.h"
 #include "run/metrics.h"

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <ovde/error.h>
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
