@@ -66,6 +66,8 @@ struct UncertaintyGradient {
   double expected, mean, epistemic, aleatoric;
 };
 
+#ifndef __CUDACC__  // vectors are the host's
+
 // Quantiles as a QuantilePair keeps them.
 struct PairQuantiles {
   int size() const { return z.size(); }
@@ -81,5 +83,7 @@ extern template Uncertainty uncertainty(const OneThread&, const PairQuantiles&);
 inline double mean_difference(const QuantilePair& z) {
   return mean_difference(OneThread{}, PairQuantiles{z});
 }
+
+#endif
 
 }  // namespace ovde

@@ -9,6 +9,8 @@
 
 namespace ovde {
 
+inline constexpr double kNoWeight = std::numeric_limits<double>::quiet_NaN();
+
 struct OacRule {
   static constexpr int samples = 0;  // it draws nothing
   double beta = 4.66;
@@ -34,8 +36,7 @@ struct OacRule {
       take(i, ByQuantile{{z.weight(i) * (1 + beta * belief.sign) / (2 * n),
                           z.weight(i) * (1 - beta * belief.sign) / (2 * n)}});
     });
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    return none;
+    return kNoWeight;
   }
 
   // mu_E = mu + sqrt(2 delta) Sigma g / sqrt(g' Sigma g)
