@@ -27,10 +27,17 @@ LearnerOptions half_cheetah() {
   return options;
 }
 
+AgentOptions agent_options() {
+  AgentOptions options = options_for(find_algorithm("ovde_g"));
+  options.learner = half_cheetah();
+  options.replay = kReplay;
+  return options;
+}
+
 // The transitions of one replay buffer in both worlds.
 struct Data {
   Data()
-      : agent(make_agent({find_algorithm("ovde_g"), half_cheetah(), {}, kReplay})),
+      : agent(make_agent(agent_options())),
         observation(17),
         all{torch::randn({kReplay, 17}), torch::rand({kReplay, 6}) * 2 - 1,
             torch::randn({kReplay, 1}), torch::randn({kReplay, 17}), torch::zeros({kReplay, 1})} {
@@ -85,7 +92,7 @@ int main() {
   Data data;
   yardstick::Dsac dsac(options);
   Team one(1), two(2);
-  const ExploreOptions explore;
+  const OvdRule explore;
   const auto observation = torch::randn({1, options.observation_size});
   std::vector<double> action(options.action_size);
 

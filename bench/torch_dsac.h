@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "agent/actor_critic/learner.h"
-#include "agent/explore/explorer.h"
+#include "agent/explore/ovd.h"
 
 namespace ovde::yardstick {
 
@@ -110,7 +110,7 @@ class Dsac {
   }
 
   // OVDE_G's behaviour policy at one observation (1 x observations).
-  torch::Tensor explore(const torch::Tensor& observation, const ExploreOptions& o) {
+  torch::Tensor explore(const torch::Tensor& observation, const OvdRule& o) {
     torch::Tensor mean, std;
     {
       const torch::NoGradGuard no_grad;
