@@ -54,15 +54,9 @@ void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network
   std::ranges::fill(parameters, 0.0f);
   Random random(seed, Stream::initial_parameters, network);
   for (const IqnShape::Layer& layer : shape.layers()) {
-    const LayerStart start = layer_start(how, layer.inputs, &layer == &shape.output(), last);
-    const auto draw = [&] { return static_cast<float>(random.uniform(-start.limit, start.limit)); };
-    for (int o = 0; o < layer.outputs; ++o) {
-      float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
-      std::generate_n(row, layer.inputs, draw);
-      parameters[layer.bias + o] = start.biases_drawn ? draw() : 0.1f;
-    }
-    if (&layer != &shape.output())
-      std::fill_n(parameters.begin() + layer.gain, layer.outputs, 1.0f);
+    const bool output = &layer == &shape.output();
+    initialise_layer(layer, how, output, last, random, parameters);
+    if (!output) std::fill_n(parameters.begin() + layer.gain, layer.outputs, 1.0f);
   }
 }
 

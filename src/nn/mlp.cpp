@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ovde/error.h>
-#include <ovde/random.h>
-
 namespace ovde {
 
 namespace {
@@ -37,30 +34,33 @@ double MlpShape::products(int first_layer) const {
   return sum;
 }
 
-LayerStart layer_start(Initialisation how, int inputs, bool output, float last) {
+void initialise_layer(const MlpShape::Layer& layer, Initialisation how, bool output, float last,
+                      Random& random, std::span<float> parameters) {
+  double limit = 0;
+  bool draws_biases = true;
   switch (how) {
     case Initialisation::base:
-      return {output ? last : 1 / std::sqrt(256.0), output};
+      limit = output ? last : 1 / std::sqrt(256.0);
+      draws_biases = output;
+      break;
     case Initialisation::torch:
-      return {1 / std::sqrt(static_cast<double>(inputs)), true};
+      limit = 1 / std::sqrt(static_cast<double>(layer.inputs));
+      break;
   }
-  throw Error("an initialisation that nobody knows");
+  const auto draw = [&] { return static_cast<float>(random.uniform(-limit, limit)); };
+  for (int o = 0; o < layer.outputs; ++o) {
+    float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
+    std::generate_n(row, layer.inputs, draw);
+    parameters[layer.bias + o] = draws_biases ? draw() : 0.1f;
+  }
 }
 
 void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network, float last,
                 std::span<float> parameters, Initialisation how) {
   std::ranges::fill(parameters, 0.0f);
   Random random(seed, Stream::initial_parameters, network);
-  for (int l = 0; l < shape.layers(); ++l) {
-    const auto& layer = shape.layer(l);
-    const LayerStart start = layer_start(how, layer.inputs, l == shape.layers() - 1, last);
-    const auto draw = [&] { return static_cast<float>(random.uniform(-start.limit, start.limit)); };
-    for (int o = 0; o < layer.outputs; ++o) {
-      float* row = parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
-      std::generate_n(row, layer.inputs, draw);
-      parameters[layer.bias + o] = start.biases_drawn ? draw() : 0.1f;
-    }
-  }
+  for (int l = 0; l < shape.layers(); ++l)
+    initialise_layer(shape.layer(l), how, l == shape.layers() - 1, last, random, parameters);
 }
 
 Activations::Activations(const MlpShape& shape, int samples) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <ovde/random.h>
 #include "nn/equations.h"
 #include "nn/product.h"
 
@@ -42,12 +43,9 @@ class MlpShape {
 void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network, float last,
                 std::span<float> parameters, Initialisation how = Initialisation::base);
 
-// One layer's weights and biases; rows of weights are padded to `stride` floats.
-struct LayerStart {
-  double limit;       // weights U(+-limit)
-  bool biases_drawn;  // likewise; otherwise 0.1
-};
-LayerStart layer_start(Initialisation how, int inputs, bool output, float last);
+// The same for the weights and biases of one layer of any network; `output`: it is the last.
+void initialise_layer(const MlpShape::Layer& layer, Initialisation how, bool output, float last,
+                      Random& random, std::span<float> parameters);
 
 // What a forward pass leaves: what each layer put out, after its ReLU where it has one.
 struct Activations {
