@@ -25,15 +25,17 @@ DeviceRule device_rule(const AgentOptions& options) {
   return explorer.empty() ? DeviceRule() : find_explorer(explorer).device(options.explore);
 }
 
-void draw_for_explorer(const AgentOptions& options, int index, Random& random,
-                       const PopulationActing& acting) {
+ExplorerDraws explorer_draws(const AgentOptions& options) {
   const DeviceRule rule = device_rule(options);
-  const LearnerOptions& learner = options.learner;
-  if (rule.explores() && learner.head == CriticHead::iqn) {
-    for (int i = 0; i < learner.quantiles; ++i)
-      acting.fraction[index * acting.fractions + i] = static_cast<float>(random.uniform());
-  }
-  for (int k = 0; k < rule.samples(); ++k)
+  const bool fractions = rule.explores() && options.learner.head == CriticHead::iqn;
+  return {fractions ? options.learner.quantiles : 0, rule.samples()};
+}
+
+void draw_for_explorer(const ExplorerDraws& draws, int index, Random& random,
+                       const PopulationActing& acting) {
+  for (int i = 0; i < draws.fractions; ++i)
+    acting.fraction[index * acting.fractions + i] = static_cast<float>(random.uniform());
+  for (int k = 0; k < draws.samples; ++k)
     acting.explorer_noise[index * acting.samples + k] = random.normal();
 }
 

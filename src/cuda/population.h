@@ -44,8 +44,14 @@ void check_algorithms(std::span<const AgentOptions> agents);
 // The explorer of an algorithm that runs on a GPU.
 DeviceRule device_rule(const AgentOptions& options);
 
+// How many numbers an explorer draws for an action: U(0, 1) for fractions, then standard normal.
+struct ExplorerDraws {
+  int fractions, samples;
+};
+ExplorerDraws explorer_draws(const AgentOptions& options);
+
 // What the explorer of agent number `index` draws for its next action, as on the CPU.
-void draw_for_explorer(const AgentOptions& options, int index, Random& random,
+void draw_for_explorer(const ExplorerDraws& draws, int index, Random& random,
                        const PopulationActing& acting);
 
 class GpuPopulation {

@@ -48,6 +48,7 @@ LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Tea
   for (int i = 0; i < size(); ++i) {
     Agent& agent = loop(i).agent();
     agents_.push_back(&agent);
+    draws_.push_back(explorer_draws(agent.options()));
     options.push_back(agent.options());
   }
   on_gpu([&] {
@@ -168,8 +169,7 @@ void LockstepGroup::prepare(int i) {
   const auto observation = loop(i).observe();
   std::ranges::transform(observation, acting.observation.begin() + i * acting.observations,
                          [](double x) { return static_cast<float>(x); });
-  if (!acting.plain[i])
-    draw_for_explorer(agents_[i]->options(), i, agents_[i]->explorer_noise(), acting);
+  if (!acting.plain[i]) draw_for_explorer(draws_[i], i, agents_[i]->explorer_noise(), acting);
 }
 
 // The action that the behaviour policy of agent i gives, and its environment's step.

@@ -94,6 +94,7 @@ class LockstepGroup {
   std::unique_ptr<GpuPopulation> population_;
   std::mutex population_mutex_;
   std::vector<Agent*> agents_;
+  std::vector<ExplorerDraws> draws_;  // of each agent
   std::vector<EpochRow> rows_;
   std::vector<std::exception_ptr> evaluation_failures_;
 

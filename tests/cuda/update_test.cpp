@@ -287,7 +287,8 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
       observations.push_back(observation);
       acting.plain[i] = step == 4;
       Random ahead = agents[i]->explorer_noise();
-      if (step != 4) draw_for_explorer(options[i], static_cast<int>(i), ahead, acting);
+      if (step != 4)
+        draw_for_explorer(explorer_draws(options[i]), static_cast<int>(i), ahead, acting);
     }
     population->act();
     for (std::size_t i = 0; i < agents.size(); ++i) {
