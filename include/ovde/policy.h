@@ -24,6 +24,11 @@ class Policy {
   // The same before scaling, in [-1, 1].
   void act_unit(std::span<const double> observation, std::span<double> action);
 
+  // Many at once, each in the task's own units: n observations one after another, as many actions.
+  // They are act()'s but for the rounding of 32-bit sums, whose order is another, and do not depend
+  // on the threads. The first call sets up what later ones of that size reuse.
+  void act_all(std::span<const double> observations, std::span<double> actions, int threads = 1);
+
  private:
   struct Inside;
   explicit Policy(std::unique_ptr<Inside> inside);

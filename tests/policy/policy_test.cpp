@@ -49,6 +49,32 @@ TEST_F(LoadedPolicy, ActsAsTheAgentDoes) {
   }
 }
 
+TEST_F(LoadedPolicy, ManyAtOnceActAsOneByOne) {
+  for (const char* algorithm : {"dsac", "ovde_td3", "ids"}) {
+    write(algorithm);
+    Policy policy = Policy::load(path());
+    Random random(3, Stream::user);
+    // less than a block, blocks that are not full, more than are worked on at a time
+    for (const int samples : {1, 3, 100, 1000, 5000}) {
+      std::vector<double> observations(2 * samples), one(2 * samples), two(2 * samples);
+      for (double& x : observations) x = random.normal();
+      policy.act_all(observations, one);
+      policy.act_all(observations, two, 2);
+      EXPECT_EQ(one, two);
+      for (int i = 0; i < samples; ++i) {
+        double action[2];
+        policy.act(std::span(observations).subspan(2 * i, 2), action);
+        ASSERT_NEAR(one[2 * i], action[0], 1e-5) << algorithm << ' ' << samples << ' ' << i;
+        ASSERT_NEAR(one[2 * i + 1], action[1], 1e-5) << algorithm << ' ' << samples << ' ' << i;
+      }
+    }
+    policy.act_all({}, {});
+    std::vector<double> three(3), four(4), two(2);
+    EXPECT_THROW(policy.act_all(three, two), InputError);
+    EXPECT_THROW(policy.act_all(four, two), InputError);
+  }
+}
+
 TEST_F(LoadedPolicy, SpansOfAnotherSizeAreRefused) {
   for (const char* algorithm : {"dsac", "ids"}) {
     write(algorithm);

@@ -1,4 +1,10 @@
 // Training from within a program (ovde/train.h).
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include <gtest/gtest.h>
 
 #include <ovde/error.h>
@@ -60,6 +66,68 @@ TEST(Library, WhatTheSettingsCannotSayIsRefused) {
   training.folder = "";
   EXPECT_EQ(words(), "a run needs a folder with a name");
   EXPECT_TRUE(folder.names().empty());
+}
+
+Training small_training(const std::filesystem::path& folder) {
+  Training training;
+  training.task = "GridChaos-v0:s";
+  training.seeds = {3, 4};
+  training.settings = {"train.epochs=6", "train.batch=16", "train.warmup_steps=40",
+                       "train.steps_per_epoch=20", "network.hidden=[8]"};
+  training.folder = folder.string();
+  training.threads = 2;
+  return training;
+}
+
+std::string contents(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Library, ProgressIsToldOfEveryEpoch) {
+  const TemporaryFolder folder;
+  Training training = small_training(folder.path() / "run");
+  int next[2] = {0, 0};
+  training.progress = [&](const TrainingProgress& now) {
+    EXPECT_EQ(now.epoch, next[now.seed - 3]++);
+    EXPECT_EQ(now.epochs, 6);
+    EXPECT_EQ(now.updates, 20 * (now.epoch + 1));
+    EXPECT_EQ(now.env_steps, 40 + 20 * (now.epoch + 1));
+    EXPECT_TRUE(std::isfinite(now.eval_return_mean) && std::isfinite(now.eval_success));
+    EXPECT_GT(now.seconds, 0);
+  };
+  EXPECT_EQ(train(training).size(), 2u);
+  EXPECT_EQ(next[0], 6);
+  EXPECT_EQ(next[1], 6);
+}
+
+TEST(Library, StoppedAndResumedIsAsIfNeverStopped) {
+  const TemporaryFolder folder;
+  const auto whole = train(small_training(folder.path() / "whole"));
+
+  Training training = small_training(folder.path() / "stopped");
+  std::atomic<bool> stop{false};
+  training.stop = &stop;
+  training.progress = [&](const TrainingProgress& now) { stop = now.epoch >= 2; };
+  EXPECT_TRUE(train(training).empty());
+
+  training.stop = nullptr;
+  training.progress = {};
+  const auto resumed = resume(training);
+  ASSERT_EQ(resumed.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(resumed[i].score, whole[i].score);
+    EXPECT_EQ(contents(resumed[i].policy), contents(whole[i].policy));
+  }
+}
+
+TEST(Library, WhatTheProgressThrowsEndsTheTraining) {
+  const TemporaryFolder folder;
+  Training training = small_training(folder.path() / "run");
+  training.progress = [](const TrainingProgress&) { throw Error("enough"); };
+  EXPECT_THROW(train(training), Error);
+  training.progress = {};
+  EXPECT_EQ(resume(training).size(), 2u);
 }
 
 }  // namespace
