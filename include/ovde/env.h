@@ -34,6 +34,12 @@ struct Step {
   bool success = false;     // the task's goal was reached in this step, for tasks that have one
 };
 
+// A coordinate of the state that injected noise can push.
+struct Disturbable {
+  bool velocity = false;  // else a position
+  double spread = 0;      // its standard deviation under random actions
+};
+
 class Env {
  public:
   virtual ~Env() = default;
@@ -50,6 +56,13 @@ class Env {
   // is the value of a named state coordinate ("x", "torso_z"), by which noise may depend on the
   // state; nullopt: no such name. coordinates() are the names, for whoever misspelt one.
   virtual bool disturb(double /*scale*/, Random& /*random*/, std::span<double> /*observation*/) {
+    return false;
+  }
+  // The same with a scale for each coordinate, those that disturbables() lists, in their order;
+  // none: the environment knows only disturb().
+  virtual std::vector<Disturbable> disturbables() const { return {}; }
+  virtual bool disturb_each(std::span<const double> /*scales*/, Random& /*random*/,
+                            std::span<double> /*observation*/) {
     return false;
   }
   virtual std::optional<double> coordinate(const std::string& /*name*/) const {
@@ -87,6 +100,11 @@ class EnvWrapper : public Env {
   }
   bool disturb(double scale, Random& random, std::span<double> observation) override {
     return inner_->disturb(scale, random, observation);
+  }
+  std::vector<Disturbable> disturbables() const override { return inner_->disturbables(); }
+  bool disturb_each(std::span<const double> scales, Random& random,
+                    std::span<double> observation) override {
+    return inner_->disturb_each(scales, random, observation);
   }
   std::optional<double> coordinate(const std::string& name) const override {
     return inner_->coordinate(name);

@@ -9,14 +9,51 @@
 
 namespace ovde {
 
+const char* name(NoisePart part) {
+  switch (part) {
+    case NoisePart::all:
+      return "all";
+    case NoisePart::velocities:
+      return "velocities";
+  }
+  throw Error("unknown part of the state");
+}
+
+const char* name(ScaleDraw draw) {
+  switch (draw) {
+    case ScaleDraw::step:
+      return "step";
+    case ScaleDraw::coordinate:
+      return "coordinate";
+    case ScaleDraw::episode:
+      return "episode";
+  }
+  throw Error("unknown way to draw scales");
+}
+
 std::vector<Field<NoiseOptions>> noise_options() {
   using Noise = NoiseOptions;
   return {
       field(&Noise::transition,
             {.name = "transition", .help = "disturb the state after every step"}),
       field(&Noise::scales,
-            number("scales", "standard deviations of the disturbance; each step draws one of them",
-                   0, 1e3)),
+            number("scales",
+                   "standard deviations of the disturbance, of which one is drawn at random", 0,
+                   1e3)),
+      field(&Noise::scale, number("scale", "what all of them are multiplied by", 0, 1e3)),
+      field(&Noise::draw,
+            {.name = "draw",
+             .help = "one is drawn for each step, for each coordinate in each step, or for each "
+                     "episode"},
+            {ScaleDraw::step, ScaleDraw::coordinate, ScaleDraw::episode}),
+      field(&Noise::part,
+            {.name = "part",
+             .help = "what is disturbed: positions and velocities, or velocities alone"},
+            {NoisePart::all, NoisePart::velocities}),
+      field(&Noise::relative,
+            {.name = "relative",
+             .help = "scales are in units of each coordinate's standard deviation under random "
+                     "actions, a table of the task"}),
       field(&Noise::coordinate,
             {.name = "coordinate",
              .help = "state coordinate by which the disturbance depends on the state; empty: it "
@@ -62,10 +99,40 @@ void check_regions(const Env& env, const NoiseOptions& options) {
   }
 }
 
+// What each coordinate's noise is multiplied by; empty where it is 1 for all of them and all have
+// the same scale.
+std::vector<double> noise_units(const Env& env, const NoiseOptions& options) {
+  const bool velocities_only = options.part == NoisePart::velocities;
+  const bool by_coordinate = options.draw == ScaleDraw::coordinate;
+  if (!velocities_only && !by_coordinate && !options.relative) return {};
+
+  const std::vector<Disturbable> all = env.disturbables();
+  if (velocities_only && std::ranges::none_of(all, &Disturbable::velocity)) {
+    throw OptionError("noise.part", std::string(name(options.part)),
+                      "this task has no velocities; must be \"all\"");
+  }
+  if (options.relative && std::ranges::all_of(all, [](auto& x) { return x.spread == 0; })) {
+    throw OptionError("noise.relative", true,
+                      "this task has no table of its coordinates' spread; must be false");
+  }
+  if (all.empty()) {
+    throw OptionError("noise.draw", std::string(name(options.draw)),
+                      "this task's coordinates cannot be disturbed one by one; must be \"step\" "
+                      "or \"episode\"");
+  }
+  std::vector<double> units;
+  for (const Disturbable& x : all) {
+    const bool untouched = velocities_only && !x.velocity;
+    units.push_back(untouched ? 0 : options.relative ? x.spread : 1);
+  }
+  return units;
+}
+
 }  // namespace
 
 std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& options) {
   check_regions(*inner, options);
+  noise_units(*inner, options);
   const bool off =
       !options.transition && options.action == 0 && options.observation == 0 && options.reward == 0;
   if (off) return inner;
@@ -75,6 +142,8 @@ std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& 
 Noise::Noise(std::unique_ptr<Env> inner, NoiseOptions options)
     : EnvWrapper(std::move(inner)),
       options_(std::move(options)),
+      unit_(noise_units(EnvWrapper::inner(), options_)),
+      scales_(unit_.size()),
       action_(action_space().low.size()) {}
 
 double Noise::region_factor() const {
@@ -87,6 +156,23 @@ void Noise::seed_streams(std::uint64_t seed) {
   seed_ = seed;
   for (std::uint32_t kind = 0; kind < kinds; ++kind)
     random_[kind] = Random(seed, Stream::disturbance, kind);
+  if (options_.draw == ScaleDraw::episode) episode_scale_ = draw_scale();
+}
+
+double Noise::draw_scale() {
+  const auto& scales = options_.scales;
+  return options_.scale * scales[random_[scale].below(static_cast<std::uint32_t>(scales.size()))];
+}
+
+bool Noise::disturb_state(double factor, std::span<double> out) {
+  if (options_.draw == ScaleDraw::coordinate) {
+    for (std::size_t i = 0; i < unit_.size(); ++i) scales_[i] = unit_[i] * factor * draw_scale();
+    return inner().disturb_each(scales_, random_[transition], out);
+  }
+  const double drawn = options_.draw == ScaleDraw::episode ? episode_scale_ : draw_scale();
+  if (unit_.empty()) return inner().disturb(factor * drawn, random_[transition], out);
+  for (std::size_t i = 0; i < unit_.size(); ++i) scales_[i] = unit_[i] * factor * drawn;
+  return inner().disturb_each(scales_, random_[transition], out);
 }
 
 void Noise::reset(std::uint64_t seed, std::span<double> out) {
@@ -127,13 +213,8 @@ Step Noise::step(std::span<const double> in, std::span<double> out) {
 
   // the state: reward and end are those of the move itself, the disturbance counts from the next
   // step on
-  if (options_.transition) {
-    const auto& scales = options_.scales;
-    const double drawn = scales[random_[scale].below(static_cast<std::uint32_t>(scales.size()))];
-    if (!inner().disturb(factor * drawn, random_[transition], out)) {
-      throw InputError("noise.transition: this task has no state that could be disturbed");
-    }
-  }
+  if (options_.transition && !disturb_state(factor, out))
+    throw InputError("noise.transition: this task has no state that could be disturbed");
 
   // what the agent is told
   add_observation_noise(out);

@@ -14,9 +14,18 @@
 
 namespace ovde {
 
+enum class NoisePart { all, velocities };
+enum class ScaleDraw { step, coordinate, episode };
+const char* name(NoisePart part);
+const char* name(ScaleDraw draw);
+
 struct NoiseOptions {
   bool transition = false;                       // into the state
-  std::vector<double> scales = {0, 0.01, 0.02};  // standard deviations, of which a step draws one
+  std::vector<double> scales = {0, 0.01, 0.02};  // standard deviations, of which one is drawn
+  double scale = 1;                              // all of them are multiplied by it
+  ScaleDraw draw = ScaleDraw::step;              // how often one is drawn
+  NoisePart part = NoisePart::all;               // what is pushed
+  bool relative = false;                         // in units of each coordinate's spread
   // They are multiplied by a factor that depends on where one coordinate of the state is:
   // factors[i] between edges[i - 1] and edges[i], the last one above all edges.
   std::string coordinate = {};  // empty: the same noise everywhere
@@ -45,8 +54,14 @@ class Noise final : public EnvWrapper {
   void seed_streams(std::uint64_t seed);
   void add_observation_noise(std::span<double> observation);
   double region_factor() const;
+  double draw_scale();
+  bool disturb_state(double factor, std::span<double> observation);
 
   NoiseOptions options_;
+  // What each coordinate's noise is multiplied by, and its scale in this step; empty: the same for
+  // all of them.
+  std::vector<double> unit_, scales_;
+  double episode_scale_ = 0;
   std::vector<double> action_;
   std::uint64_t seed_ = 0;
   // Substreams of Stream::disturbance. Their numbers decide the draws: append, never reorder.

@@ -7,8 +7,12 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <ovde/env.h>
 #include "env/goodness_of_fit.h"
+#include "env/mujoco/task.h"
 #include "env/noise.h"
 
 namespace ovde {
@@ -69,6 +73,178 @@ TEST(MujocoNoise, KeepsQuaternionsUnit) {
     for (int i = 0; i < 20; ++i) {
       env->step(action, s);
       ASSERT_NEAR(std::hypot(std::hypot(s[1], s[2]), std::hypot(s[3], s[4])), 1, 1e-14);
+    }
+  }
+}
+
+// Positions (in their tangent space, from qpos0) and velocities of all states, starts among them,
+// of episodes of at most 100 uniformly random actions.
+std::vector<double> spread_of_random_actions(const MujocoTask& task, int episodes) {
+  Simulation s(task.model, task.frame_skip);
+  const mjModel& m = s.model();
+  std::vector<double> x(2 * m.nv), sum(2 * m.nv), squares(2 * m.nv), action(m.nu);
+  int n = 0;
+  const auto note = [&] {
+    mj_differentiatePos(&m, x.data(), 1, m.qpos0, s.q().data());
+    std::ranges::copy(s.v(), x.begin() + m.nv);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      sum[i] += x[i];
+      squares[i] += x[i] * x[i];
+    }
+    ++n;
+  };
+  for (int episode = 0; episode < episodes; ++episode) {
+    Random random(episode, Stream::user);
+    s.start([&](std::span<double> q, std::span<double> v) { task.draw_start(q, v, random); });
+    note();
+    bool ended = false;
+    for (int i = 0; i < 100 && !ended; ++i) {
+      for (int k = 0; k < m.nu; ++k)
+        action[k] = random.uniform(m.actuator_ctrlrange[2 * k], m.actuator_ctrlrange[2 * k + 1]);
+      ended = task.step(s, action).terminated;
+      note();
+    }
+  }
+  std::vector<double> spread;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    spread.push_back(std::sqrt(std::max(0.0, squares[i] / n - square(sum[i] / n))));
+  return spread;
+}
+
+TEST(MujocoNoise, SpreadsAreThoseOfRandomActions) {
+  // the tables are this measurement, rounded; another machine's contacts give other trajectories
+  for (const char* const name : {"Ant", "HalfCheetah", "Hopper", "InvertedDoublePendulum",
+                                 "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d"}) {
+    const MujocoTask task = *find_mujoco_task(std::string(name) + "-v4");
+    const auto measured = spread_of_random_actions(task, 300);
+    std::vector<double> table = task.position_spread;
+    table.insert(table.end(), task.velocity_spread.begin(), task.velocity_spread.end());
+    bool same = table.size() == measured.size();
+    for (std::size_t i = 0; same && i < table.size(); ++i)
+      same = std::abs(table[i] - measured[i]) <= 0.15 * measured[i];
+    EXPECT_TRUE(same) << fmt::format("{}: measured {:.2g}", name, fmt::join(measured, ", "));
+  }
+}
+
+// What one step of standing still adds to each observed number, from the same state each time.
+// Ant's joint angles are numbers 5 to 12 of its observation, all its velocities 13 to 26.
+std::vector<std::vector<double>> pushes(const NoiseOptions& options, int rounds) {
+  const auto calm = make("Ant-v4");
+  const auto env = with_noise(make("Ant-v4"), options);
+  const std::vector<double> action(8);
+  std::vector<double> start(27), to(27), from(27), noisy(27);
+  std::vector<std::vector<double>> all(27);
+  for (int i = 0; i < rounds; ++i) {
+    calm->reset(i, from);
+    env->reset(i, noisy);
+    EXPECT_EQ(from, noisy);
+    calm->step(action, to);
+    env->step(action, noisy);
+    for (int k = 0; k < 27; ++k) all[k].push_back(noisy[k] - to[k]);
+  }
+  return all;
+}
+
+double mean(const std::vector<double>& x) {
+  double sum = 0;
+  for (const double y : x) sum += y / x.size();
+  return sum;
+}
+double deviation(const std::vector<double>& x) {
+  double squares = 0;
+  for (const double y : x) squares += y * y / x.size();
+  return std::sqrt(squares - square(mean(x)));
+}
+
+TEST(MujocoNoise, OfVelocitiesAloneLeavesPositionsWhereTheyWere) {
+  const double scale = 0.5;
+  const auto all =
+      pushes({.transition = true, .scales = {scale}, .part = NoisePart::velocities}, 4000);
+  for (int k = 0; k < 27; ++k) {
+    if (k < 13) {
+      // an orientation is normalised anew, which may change its last bit
+      for (const double x : all[k]) ASSERT_NEAR(x, 0, 1 <= k && k <= 4 ? 1e-15 : 0) << k;
+      continue;
+    }
+    EXPECT_NEAR(mean(all[k]), 0, 4 * scale / std::sqrt(4000)) << k;
+    EXPECT_NEAR(deviation(all[k]), scale, 0.05 * scale) << k;
+    std::vector<double> normal;
+    for (const double x : all[k]) normal.push_back(x / scale);
+    EXPECT_GT(kolmogorov_smirnov(normal, normal_cdf), 1e-4) << k;
+  }
+}
+
+TEST(MujocoNoise, RelativeToTheSpreadHasEachCoordinatesOwnScale) {
+  const double scale = 0.01;
+  const MujocoTask task = *find_mujoco_task("Ant-v4");
+  const auto all = pushes({.transition = true, .scales = {scale}, .relative = true}, 4000);
+  for (int k = 5; k < 27; ++k) {
+    // height and orientation are the free joint's six positions, angles follow
+    const double spread =
+        k < 13 ? task.position_spread.at(6 + k - 5) : task.velocity_spread.at(k - 13);
+    ASSERT_GT(spread, 0);
+    EXPECT_NEAR(mean(all[k]), 0, 4 * scale * spread / std::sqrt(4000)) << k;
+    EXPECT_NEAR(deviation(all[k]), scale * spread, 0.05 * scale * spread) << k;
+  }
+}
+
+TEST(MujocoNoise, RelativeToTheSpreadLeavesWhatNeverMovesAtRest) {
+  // Pusher's goal has no spread: noise that is relative does not move it, absolute noise does
+  for (const bool relative : {false, true}) {
+    const auto env =
+        with_noise(make("Pusher-v4"), {.transition = true, .scales = {0.01}, .relative = relative});
+    std::vector<double> s(23);
+    env->reset(1, s);
+    const double before = *env->coordinate("goal_x");
+    for (int i = 0; i < 5; ++i) env->step(std::vector<double>(7), s);
+    EXPECT_EQ(*env->coordinate("goal_x") == before, relative);
+  }
+}
+
+TEST(MujocoNoise, DrawsAScaleForEachCoordinateOrForAll) {
+  // half of all scales are zero; in a step either all coordinates rest or none, unless each draws
+  // its own
+  NoiseOptions options{.transition = true, .scales = {0, 0.1}};
+  const auto resting = [](const std::vector<std::vector<double>>& all, int round) {
+    int n = 0;
+    for (int k = 13; k < 27; ++k) n += all[k][round] == 0;
+    return n;
+  };
+  const int rounds = 2000;
+  const auto together = pushes(options, rounds);
+  options.draw = ScaleDraw::coordinate;
+  const auto apart = pushes(options, rounds);
+  int all_resting = 0, resting_apart = 0;
+  for (int i = 0; i < rounds; ++i) {
+    ASSERT_EQ(resting(together, i) % 14, 0);
+    all_resting += resting(together, i) == 14;
+    resting_apart += resting(apart, i);
+    EXPECT_LT(resting(apart, i), 14);
+  }
+  EXPECT_NEAR(all_resting, rounds / 2, 3.3 * std::sqrt(rounds / 4.0));
+  EXPECT_NEAR(resting_apart, 7 * rounds, 3.3 * std::sqrt(14 * rounds / 4.0));
+}
+
+TEST(MujocoNoise, RestoredStateContinuesToTheBitInEveryForm) {
+  for (const auto draw : {ScaleDraw::step, ScaleDraw::coordinate, ScaleDraw::episode}) {
+    for (const auto part : {NoisePart::all, NoisePart::velocities}) {
+      for (const bool relative : {false, true}) {
+        const NoiseOptions options{
+            .transition = true, .scale = 0.5, .draw = draw, .part = part, .relative = relative};
+        const auto a = with_noise(make("Hopper-v4"), options);
+        const auto b = with_noise(make("Hopper-v4"), options);
+        std::vector<double> sa(11), sb(11);
+        const std::vector<double> action = {0.1, -0.2, 0.3};
+        a->reset(3, sa);
+        for (int i = 0; i < 7; ++i) a->step(action, sa);
+        b->reset(4, sb);
+        ASSERT_TRUE(b->restore(*a->save()));
+        for (int i = 0; i < 20; ++i) {
+          a->step(action, sa);
+          b->step(action, sb);
+          ASSERT_EQ(sa, sb) << name(draw) << ' ' << name(part) << ' ' << relative;
+        }
+      }
     }
   }
 }

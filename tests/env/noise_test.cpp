@@ -81,6 +81,34 @@ TEST(Noise, OfTheTransitionIsTheMixtureOfItsScales) {
   EXPECT_LT(kolmogorov_smirnov(moved, [&](double x) { return mixture(x / 1.05); }), 1e-6);
 }
 
+TEST(Noise, OfTheTransitionHasOneScaleForAnEpisodeWhereSoAsked) {
+  const auto env =
+      with_noise(quiet_grid(), NoiseOptions{.transition = true, .draw = ScaleDraw::episode});
+  int episodes[3] = {};
+  for (int episode = 0; episode < 300; ++episode) {
+    std::vector<double> now(2), before;
+    env->reset(episode, now);
+    double squares = 0;
+    for (int i = 0; i < 100; ++i) {
+      before = now;
+      env->step(stand_still, now);
+      for (int k = 0; k < 2; ++k) squares += std::pow(now[k] - before[k], 2) / 200;
+    }
+    const double scale = std::sqrt(squares);
+    const int drawn = scale == 0 ? 0 : scale < 0.015 ? 1 : 2;
+    EXPECT_NEAR(scale, 0.01 * drawn, 0.0025 * drawn);
+    ++episodes[drawn];
+  }
+  for (const int n : episodes) EXPECT_NEAR(n, 100, 3.3 * std::sqrt(300 * 2 / 9.0));
+}
+
+TEST(Noise, OfTheTransitionIsMultipliedByTheOverallScale) {
+  const auto plain = moves(*with_noise(quiet_grid(), {.transition = true}));
+  const auto half = moves(*with_noise(quiet_grid(), {.transition = true, .scale = 0.5}));
+  // the same draws; what differs is the rounding of the sums they are recovered from
+  for (int i = 0; i < draws; ++i) ASSERT_NEAR(half[i], plain[i] / 2, 1e-12);
+}
+
 TEST(Noise, OfActionsObservationsAndRewardsIsNormal) {
   const double action = 0.05, observation = 0.3, reward = 2;
   std::vector<double> from_actions, from_observations, from_rewards, out(2);
@@ -219,6 +247,25 @@ TEST(Noise, SaysWhichOptionDoesNotFitWhetherInUseOrNot) {
   EXPECT_EQ(refusal(std::make_unique<Echo>(), height),
             "noise.coordinate | noise.coordinate = \"height\": this task has no state coordinates; "
             "must be \"\"");
+}
+
+TEST(Noise, SaysWhichFormOfNoiseTheTaskCannotHave) {
+  const auto refusal = [](const NoiseOptions& options) {
+    try {
+      with_noise(quiet_grid(), options);
+    } catch (const OptionError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(refusal({.part = NoisePart::velocities}),
+            "noise.part = \"velocities\": this task has no velocities; must be \"all\"");
+  EXPECT_EQ(refusal({.relative = true}),
+            "noise.relative = true: this task has no table of its coordinates' spread; must be "
+            "false");
+  EXPECT_EQ(refusal({.draw = ScaleDraw::coordinate}),
+            "noise.draw = \"coordinate\": this task's coordinates cannot be disturbed one by one; "
+            "must be \"step\" or \"episode\"");
 }
 
 TEST(Noise, RefusesOptionsThatDoNotFit) {

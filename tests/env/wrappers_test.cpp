@@ -27,6 +27,11 @@ class Everything : public Env {
     observation[0] = state_ += scale * random.normal();
     return true;
   }
+  std::vector<Disturbable> disturbables() const override { return {{true, 0.25}}; }
+  bool disturb_each(std::span<const double> scales, Random& random,
+                    std::span<double> observation) override {
+    return disturb(2 * scales[0], random, observation);
+  }
   std::optional<double> coordinate(const std::string& name) const override {
     return name == "state" ? std::optional(state_) : std::nullopt;
   }
@@ -67,6 +72,8 @@ std::vector<double> all_answers(Env& env) {
   note(saved.has_value());
   Random random(1, Stream::user);
   note(env.disturb(0.5, random, s));
+  note(env.disturb_each(std::vector<double>{0.5}, random, s));
+  note(env.disturbables().at(0).velocity + env.disturbables()[0].spread);
   note(env.set_state(std::vector<double>{7}, std::vector<double>{8}, s));
   note(saved && env.restore(*saved));
   note(env.coordinate("nothing").has_value());

@@ -52,6 +52,11 @@ class MujocoEnv final : public Env {
         velocity_push_(simulation_.v().size()) {
     check_numbers(mjOBJ_BODY, task.bodies);
     check_numbers(mjOBJ_SITE, task.sites);
+    if (task.position_spread.size() != simulation_.v().size() ||
+        task.velocity_spread.size() != simulation_.v().size()) {
+      throw Error(fmt::format("task {} needs {} spreads of positions and of velocities", task.name,
+                              simulation_.v().size()));
+    }
   }
 
   int observation_size() const override { return task_.observation_size; }
@@ -95,8 +100,25 @@ class MujocoEnv final : public Env {
   bool disturb(double scale, Random& random, std::span<double> observation) override {
     for (double& x : position_push_) x = scale * random.normal();
     for (double& x : velocity_push_) x = scale * random.normal();
-    with_context([&] { simulation_.push(position_push_, velocity_push_); });
-    task_.write_observation(simulation_, observation);
+    push(observation);
+    return true;
+  }
+
+  // positions in their tangent space, then velocities
+  std::vector<Disturbable> disturbables() const override {
+    std::vector<Disturbable> all;
+    for (const double spread : task_.position_spread) all.push_back({.spread = spread});
+    for (const double spread : task_.velocity_spread)
+      all.push_back({.velocity = true, .spread = spread});
+    return all;
+  }
+
+  bool disturb_each(std::span<const double> scales, Random& random,
+                    std::span<double> observation) override {
+    auto scale = scales.begin();
+    for (double& x : position_push_) x = *scale++ * random.normal();
+    for (double& x : velocity_push_) x = *scale++ * random.normal();
+    push(observation);
     return true;
   }
 
@@ -131,6 +153,11 @@ class MujocoEnv final : public Env {
   void begin(std::span<double> observation, Place place) {
     steps_ = 0;
     with_context([&] { simulation_.start(place); });
+    task_.write_observation(simulation_, observation);
+  }
+
+  void push(std::span<double> observation) {
+    with_context([&] { simulation_.push(position_push_, velocity_push_); });
     task_.write_observation(simulation_, observation);
   }
 

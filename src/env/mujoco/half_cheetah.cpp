@@ -23,6 +23,8 @@ MujocoTask half_cheetah_task() {
           .start_noise = 0.1,
           .normal_velocities = true,
           .first_position = 1,  // all but how far it has come
+          .position_spread = {0.75, 0.087, 0.41, 0.25, 0.28, 0.26, 0.32, 0.3, 0.28},
+          .velocity_spread = {0.75, 0.78, 1.6, 5.5, 6.8, 6.9, 6.3, 6.5, 6.1},
           .step = step};
 }
 

@@ -33,6 +33,8 @@ MujocoTask hopper_task() {
           .start_noise = 5e-3,
           .first_position = 1,  // all but how far it has come
           .velocity_limit = 10,
+          .position_spread = {0.054, 0.024, 0.068, 0.065, 0.11, 0.15},
+          .velocity_spread = {0.4, 0.31, 1.4, 1.5, 1.6, 1.7},
           .step = step};
 }
 

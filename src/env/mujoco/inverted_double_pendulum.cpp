@@ -43,6 +43,8 @@ MujocoTask inverted_double_pendulum_task() {
           .sites = {{"tip", tip}},
           .start_noise = 0.1,
           .normal_velocities = true,
+          .position_spread = {0.22, 0.44, 0.56},
+          .velocity_spread = {1.8, 3.6, 4},
           .step = step,
           .observe = observe};
 }

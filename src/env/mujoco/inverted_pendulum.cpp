@@ -25,6 +25,8 @@ MujocoTask inverted_pendulum_task() {
           .frame_skip = 2,
           .observation_size = 4,
           .start_noise = 0.01,
+          .position_spread = {0.06, 0.13},
+          .velocity_spread = {0.81, 1.8},
           .step = step};
 }
 

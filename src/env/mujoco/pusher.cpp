@@ -48,6 +48,8 @@ MujocoTask pusher_task() {
           .observation_size = 23,
           .horizon = 100,
           .bodies = {{"tips", tips}, {"puck", puck}, {"goal", goal}},
+          .position_spread = {0.32, 0.28, 1, 0.79, 0.96, 0.39, 0.96, 0.069, 0.13, 0, 0},
+          .velocity_spread = {0.26, 0.33, 1.8, 1.5, 2.3, 1.9, 2.4, 0.015, 0.012, 0, 0},
           .step = step,
           .start = start,
           .observe = observe};

@@ -50,6 +50,8 @@ MujocoTask reacher_task() {
           .observation_size = 11,
           .horizon = 50,
           .bodies = {{"fingertip", fingertip}, {"target", target}},
+          .position_spread = {8, 1.9, 0.1, 0.1},
+          .velocity_spread = {9.9, 6.8, 0, 0},
           .step = step,
           .start = start,
           .observe = observe};

@@ -22,6 +22,8 @@ MujocoTask swimmer_task() {
           .observation_size = 8,
           .start_noise = 0.1,
           .first_position = 2,  // the angles
+          .position_spread = {0.18, 0.52, 0.57, 1.1, 1.1},
+          .velocity_spread = {0.32, 0.81, 0.91, 1.6, 1.6},
           .step = step};
 }
 

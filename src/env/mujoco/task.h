@@ -36,6 +36,12 @@ struct MujocoTask {
   int first_position = 0;
   double velocity_limit = std::numeric_limits<double>::infinity();
 
+  // Standard deviations of the state's coordinates (positions in their tangent space, from qpos0)
+  // over episodes of at most 100 random actions: the units of relative noise (noise.relative).
+  // Constants, so that noise is the same on all machines; the test
+  // MujocoNoise.SpreadsAreThoseOfRandomActions measures them and prints what it measured.
+  std::vector<double> position_spread = {}, velocity_spread = {};
+
   // Advances the simulation by one action, which is inside the task's box.
   Step (*step)(Simulation& simulation, std::span<const double> action) = nullptr;
   // Null: as the constants above say. Positions hold qpos0 and velocities zero before a start.

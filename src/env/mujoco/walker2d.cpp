@@ -29,6 +29,8 @@ MujocoTask walker2d_task() {
           .start_noise = 5e-3,
           .first_position = 1,  // all but how far it has come
           .velocity_limit = 10,
+          .position_spread = {0.06, 0.062, 0.33, 0.31, 0.42, 0.4, 0.3, 0.43, 0.41},
+          .velocity_spread = {0.55, 1, 6.9, 9.2, 6.5, 12, 9.2, 6.6, 12},
           .step = step};
 }
 
