@@ -95,7 +95,8 @@ class IqnReference {
     double mean = 0, variance = 0;
     for (const double v : y) mean += v / layer.outputs;
     for (const double v : y) variance += (v - mean) * (v - mean) / layer.outputs;
-    const double deviation = std::sqrt(variance + 1e-5);
+    const double deviation = shape_.norm() ? std::sqrt(variance + 1e-5) : 1;
+    if (!shape_.norm()) mean = 0;
     Vec normal;
     for (double& v : y) normal.push_back((v - mean) / deviation);
     for (int o = 0; o < layer.outputs; ++o)
@@ -116,7 +117,8 @@ class IqnReference {
       correlation += by_normal[o] * normal[o] / layer->outputs;
     }
     for (int o = 0; o < layer->outputs; ++o)
-      by_normal[o] = (by_normal[o] - mean - normal[o] * correlation) / deviation;
+      if (shape_.norm())
+        by_normal[o] = (by_normal[o] - mean - normal[o] * correlation) / deviation;
     return linear_backward(*layer, input, by_normal, gradient);
   }
 

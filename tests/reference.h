@@ -17,7 +17,8 @@ using Vec = std::vector<double>;
 
 inline Vec to_double(std::span<const float> x) { return {x.begin(), x.end()}; }
 
-// What an MLP with ReLU between its layers computes: [0] is the input, the last the output.
+// What an MLP with ReLU between its layers, before it a layer normalisation where it has one,
+// computes: [0] is the input, the last the output.
 inline std::vector<Vec> mlp_layers(const MlpShape& shape, const Vec& parameters, const Vec& x) {
   std::vector<Vec> values = {x};
   for (int l = 0; l < shape.layers(); ++l) {
@@ -27,7 +28,15 @@ inline std::vector<Vec> mlp_layers(const MlpShape& shape, const Vec& parameters,
       y[o] = parameters[layer.bias + o];
       for (int i = 0; i < layer.inputs; ++i)
         y[o] += parameters[layer.weights + o * layer.stride + i] * values[l][i];
-      if (l + 1 < shape.layers()) y[o] = std::max(y[o], 0.0);
+    }
+    if (l + 1 < shape.layers()) {
+      double mean = 0, variance = 0;
+      for (const double v : y) mean += v / layer.outputs;
+      for (const double v : y) variance += (v - mean) * (v - mean) / layer.outputs;
+      for (double& v : y) {
+        if (shape.norm()) v = (v - mean) / std::sqrt(variance + 1e-5);
+        v = std::max(v, 0.0);
+      }
     }
     values.push_back(y);
   }
@@ -36,6 +45,28 @@ inline std::vector<Vec> mlp_layers(const MlpShape& shape, const Vec& parameters,
 
 inline Vec mlp(const MlpShape& shape, const Vec& parameters, const Vec& x) {
   return mlp_layers(shape, parameters, x).back();
+}
+
+// From the gradient of a layer's normalised sums to that of its sums, given the layer's input.
+inline Vec norm_backward(const MlpShape::Layer& layer, const Vec& parameters, const Vec& x,
+                         const Vec& delta) {
+  Vec y(layer.outputs);
+  double mean = 0, variance = 0, sum = 0, products = 0;
+  for (int o = 0; o < layer.outputs; ++o) {
+    y[o] = parameters[layer.bias + o];
+    for (int i = 0; i < layer.inputs; ++i)
+      y[o] += parameters[layer.weights + o * layer.stride + i] * x[i];
+    mean += y[o] / layer.outputs;
+  }
+  for (const double v : y) variance += (v - mean) * (v - mean) / layer.outputs;
+  const double deviation = std::sqrt(variance + 1e-5);
+  for (int o = 0; o < layer.outputs; ++o) {
+    y[o] = (y[o] - mean) / deviation;
+    sum += delta[o] / layer.outputs;
+    products += delta[o] * y[o] / layer.outputs;
+  }
+  for (int o = 0; o < layer.outputs; ++o) y[o] = (delta[o] - sum - y[o] * products) / deviation;
+  return y;
 }
 
 // Adds the gradient of the parameters to `gradient`, given that of the output; returns that of the
@@ -53,6 +84,8 @@ inline Vec mlp_backward(const MlpShape& shape, const Vec& parameters,
         if (l == 0 || values[l][i] > 0) below[i] += delta[o] * parameters[w];
       }
     }
+    if (l > 0 && shape.norm())
+      below = norm_backward(shape.layer(l - 1), parameters, values[l - 1], below);
     delta = below;
   }
   return delta;

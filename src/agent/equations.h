@@ -87,5 +87,7 @@ OVDE_BOTH constexpr std::uint64_t fractions_number(std::uint64_t update, Fractio
 }
 // Added to the U(0, 1) that an interval is as wide as: none is lost.
 inline constexpr float kNarrowest = 0.1f;
+// In place of these numbers where all intervals are to be as wide, with midpoints (i - 0.5) / N.
+inline constexpr float kEqualWidths = 0.5f;
 
 }  // namespace ovde

@@ -25,9 +25,10 @@ struct Td3Options {
   float penalty = 0;       // what the actor's loss charges for the squares of its outputs
 };
 
-// How a distributional critic represents the return: fixed fractions, an output for each, or random
-// fractions that the network is given.
-enum class CriticHead { qr, iqn };
+// How a distributional critic represents the return: fixed fractions, an output for each (qr), or
+// fractions that the network is given, drawn at random (iqn) or fixed (embedded).
+enum class CriticHead { qr, iqn, embedded };
+inline bool is_implicit(CriticHead head) { return head != CriticHead::qr; }
 
 // Products of matrices on a GPU: of numbers rounded to 10 bits of mantissa and summed in fp32, or
 // all in fp32.
@@ -49,6 +50,7 @@ struct LearnerOptions {
   std::vector<int> hidden = {256, 256};
   Initialisation init = Initialisation::base;  // of the critics
   CriticHead head = CriticHead::qr;
+  bool norm = false;  // the critics' hidden layers are normalised
   int quantiles = 20;
   // quantile loss and a target policy; otherwise squared loss and the online policy
   bool distributional = true;

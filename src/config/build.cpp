@@ -31,6 +31,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.hidden = config.network.hidden;
   learner.init = config.network.init;
   learner.head = config.critic.head;
+  learner.norm = config.critic.norm;
   learner.quantiles = config.critic.quantiles;
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
   learner.td3.clip = static_cast<float>(config.td3.clip);

@@ -102,8 +102,10 @@ class Resolver {
     if (!given("train.eval_steps")) train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
     if (!given("train.replay")) train.replay = n <= 500 ? 100'000 : 1'000'000;
 
-    if (!given("network.init") && config_.critic.head == CriticHead::iqn)
-      config_.network.init = Initialisation::torch;
+    if (is_implicit(config_.critic.head)) {
+      if (!given("network.init")) config_.network.init = Initialisation::torch;
+      if (!given("critic.norm")) config_.critic.norm = true;
+    }
 
     if (algorithm_.policy == PolicyKind::greedy && !given("ids.bins")) {
       config_.ids.bins = ActionGrid::standard_bins(action_dimensions(), config_.ids.max_actions);
@@ -125,20 +127,25 @@ class Resolver {
                fmt::format("{} has no quantile critics; must be 1", algorithm_.name));
     }
     const auto layers = config_.network.hidden.size();
-    if (config_.critic.head == CriticHead::iqn) {
+    if (is_implicit(config_.critic.head)) {
       const auto refuse_head = [&](const char* why) {
-        refuse("critic.head", fmt::format("critic.head = \"iqn\", but {} {}; must be \"qr\"",
-                                          algorithm_.name, why));
+        refuse("critic.head", fmt::format("critic.head = \"{}\", but {} {}; must be \"qr\"",
+                                          name(config_.critic.head), algorithm_.name, why));
       };
       if (!algorithm_.distributional) refuse_head("has one value per critic and no quantiles");
       if (algorithm_.policy == PolicyKind::greedy)
         refuse_head("has outputs for each of its actions");
       if (layers < 2) {
         refuse("network.hidden",
-               "network.hidden has 1 layer; critic.head = \"iqn\" needs at least 2: for the "
-               "features, and after their product with the fraction's");
+               fmt::format("network.hidden has 1 layer; critic.head = \"{}\" needs at least 2: "
+                           "for the features, and after their product with the fraction's",
+                           name(config_.critic.head)));
       }
     }
+    if (config_.critic.norm && algorithm_.policy == PolicyKind::greedy)
+      refuse("critic.norm", fmt::format("critic.norm = true, but {} has no normalised critics; "
+                                        "must be false",
+                                        algorithm_.name));
     if (layers > 8) {
       refuse("network.hidden",
              fmt::format("network.hidden has {} layers; must have at most 8", layers));
@@ -293,6 +300,8 @@ const char* name(CriticHead head) {
       return "qr";
     case CriticHead::iqn:
       return "iqn";
+    case CriticHead::embedded:
+      return "embedded";
   }
   throw Error("a critic's head without a name");
 }

@@ -22,6 +22,7 @@ struct NetworkConfig {
 
 struct CriticConfig {
   CriticHead head = CriticHead::qr;
+  bool norm = false;
   int quantiles = 20;
 };
 

@@ -67,7 +67,8 @@ std::vector<Field<NetworkConfig>> network_keys() {
              .help = "how the critics' weights start: `base` as the paper's code base, hidden ones "
                      "U(+-1/16) whatever the fan-in, their biases 0.1 and last layers U(+-0.003); "
                      "`torch` as PyTorch, U(+-1/sqrt(fan-in)) for all"},
-            {Initialisation::base, Initialisation::torch}, "base; torch for critic.head = \"iqn\""),
+            {Initialisation::base, Initialisation::torch},
+            "base; torch for the heads iqn and embedded"),
   };
 }
 
@@ -78,8 +79,14 @@ std::vector<Field<CriticConfig>> critic_keys() {
           &Keys::head,
           {.name = "head",
            .help = "`qr`: one output for each of the fixed fractions; `iqn`: an implicit quantile "
-                   "network, at fractions drawn anew (16 times the arithmetic)"},
-          {CriticHead::qr, CriticHead::iqn}),
+                   "network, at fractions drawn anew (16 times the arithmetic); `embedded`: the "
+                   "same network, at the fixed fractions"},
+          {CriticHead::qr, CriticHead::iqn, CriticHead::embedded}),
+      field(&Keys::norm,
+            {.name = "norm",
+             .help = "the sums of the critics' hidden layers are normalised over a layer's units "
+                     "(layer norm); ids has none"},
+            "false; true for the heads iqn and embedded"),
       field(&Keys::quantiles,
             number("quantiles",
                    "quantiles of each critic (N); algorithms without quantile critics have "

@@ -18,6 +18,8 @@ struct Shared : Exploration {
   float hidden[2][kMostHidden][kMostWidth];  // of each critic; the actor uses the first
   float delta[2][2][kMostWidth];             // of each critic: this layer's and the next one's
   float partial[2][kParts][kMostWidth];      // sums over a part of a layer's outputs
+  float normal[2][kMostHidden][kMostWidth];  // of each critic's normalised layers, before the ReLU
+  float scale[2][kMostHidden];
   double m;
 };
 
@@ -52,15 +54,55 @@ __device__ void dense(const float* parameters, const LayerShape layer, const flo
   }
 }
 
+__device__ float sum_of_warp(float x) {
+  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
+  return x;
+}
+
+// Normalises a hidden layer's sums, then their ReLU; by one warp.
+__device__ void normalise(Shared& shared, int slot, int l, int units) {
+  float *y = shared.hidden[slot][l], *n = shared.normal[slot][l];
+  const int lane = threadIdx.x % 32;
+  float sum = 0, squares = 0;
+  for (int i = lane; i < units; i += 32) sum += y[i];
+  const float mean = sum_of_warp(sum) / units;
+  for (int i = lane; i < units; i += 32) squares += (y[i] - mean) * (y[i] - mean);
+  const float scale = 1 / sqrtf(sum_of_warp(squares) / units + kNormEpsilon);
+  for (int i = lane; i < units; i += 32) {
+    n[i] = (y[i] - mean) * scale;
+    y[i] = relu(n[i]);
+  }
+  if (lane == 0) shared.scale[slot][l] = scale;
+}
+
+// From the gradient of a layer's normalised sums to that of its sums, in place; by one warp.
+__device__ void back_through_norm(const Shared& shared, int slot, int l, int units, float* d) {
+  const float* n = shared.normal[slot][l];
+  const int lane = threadIdx.x % 32;
+  float sum = 0, products = 0;
+  for (int i = lane; i < units; i += 32) {
+    sum += d[i];
+    products += d[i] * n[i];
+  }
+  const float mean = sum_of_warp(sum) / units, correlation = sum_of_warp(products) / units;
+  for (int i = lane; i < units; i += 32)
+    d[i] = shared.scale[slot][l] * (d[i] - mean - n[i] * correlation);
+}
+
 // A network at shared.input; ends with every thread done. Inputs beyond a layer's own are zero: so
 // are the weights there.
 __device__ void run_network(const float* parameters, const NetworkShape& shape, Shared& shared,
                             int slot, int warp, int warps, float* output) {
   for (int l = 0; l < shape.layers; ++l) {
     const bool last = l == shape.layers - 1;
-    dense(parameters, shape.layer[l], l == 0 ? shared.input : shared.hidden[slot][l - 1], !last,
-          warp, warps, last ? output : shared.hidden[slot][l]);
+    const bool norm = shape.norm && !last;
+    dense(parameters, shape.layer[l], l == 0 ? shared.input : shared.hidden[slot][l - 1],
+          !last && !norm, warp, warps, last ? output : shared.hidden[slot][l]);
     __syncthreads();
+    if (norm) {
+      if (warp == 0) normalise(shared, slot, l, shape.layer[l].outputs);
+      __syncthreads();
+    }
   }
 }
 
@@ -94,6 +136,10 @@ __device__ void action_gradient(const Agent& agent, Shared& shared) {
       below[t] = shared.hidden[k][l - 1][t] > 0 ? total : 0.0f;
     }
     __syncthreads();
+    if (shape.norm) {
+      if (t < 32) back_through_norm(shared, k, l - 1, layer.inputs, below);
+      __syncthreads();
+    }
     delta = below;
   }
 

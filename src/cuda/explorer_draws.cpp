@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "agent/critic/iqn_critic.h"
 #include "cuda/population.h"
 
 namespace ovde {
@@ -27,14 +28,16 @@ DeviceRule device_rule(const AgentOptions& options) {
 
 ExplorerDraws explorer_draws(const AgentOptions& options) {
   const DeviceRule rule = device_rule(options);
-  const bool fractions = rule.explores() && options.learner.head == CriticHead::iqn;
-  return {fractions ? options.learner.quantiles : 0, rule.samples()};
+  const bool fractions = rule.explores() && is_implicit(options.learner.head);
+  return {fractions ? options.learner.quantiles : 0, options.learner.head == CriticHead::iqn,
+          rule.samples()};
 }
 
 void draw_for_explorer(const ExplorerDraws& draws, int index, Random& random,
                        const PopulationActing& acting) {
   for (int i = 0; i < draws.fractions; ++i)
-    acting.fraction[index * acting.fractions + i] = static_cast<float>(random.uniform());
+    acting.fraction[index * acting.fractions + i] =
+        draws.random_fractions ? static_cast<float>(random.uniform()) : kEqualWidths;
   for (int k = 0; k < draws.samples; ++k)
     acting.explorer_noise[index * acting.samples + k] = random.normal();
 }

@@ -63,42 +63,22 @@ class IqnPass {
   // Adds the bias to a product of layer l and normalises its first `rows` rows.
   __device__ void normalise(int l, int rows, Product& out) {
     const NormalisedLayer layer = shape_.layer[l];
-    const float share = 1.0f / layer.outputs;
-    float mean[1][T::kTiles][2] = {}, squares[1][T::kTiles][2] = {};
+    const float* bias = parameters_ + layer.bias;
+    if (shape_.norm) {
+      cuda::normalise<kSize>(tile_, bias, layer.outputs, rows, out,
+                             [&](int row, float scale) { tile_.scale[l][row] = scale; });
+      return;
+    }
     for_each_group<kSize>([&](const auto& group) {
-      float bias[8];
-      load_units(bias, parameters_ + layer.bias, group.column, layer.outputs);
-      group.each_below(rows, [&](const auto& at, int m, int half) {
+      float b[8];
+      load_units(b, bias, group.column, layer.outputs);
+      group.each_below(rows, [&](const auto& at, int m, int) {
 #pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          at(out[m], i) += bias[i];  // beyond the layer: zero
-          mean[0][m][half] += at(out[m], i);
-        }
+        for (int i = 0; i < 8; ++i) at(out[m], i) += b[i];
       });
     });
-    sum_rows(tile_, mean);
-    for_each_group<kSize>([&](const auto& group) {
-      group.each_below(rows, [&](const auto& at, int m, int half) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          const float deviation =
-              at.column + i < layer.outputs ? at(out[m], i) - mean[0][m][half] * share : 0.0f;
-          at(out[m], i) = deviation;
-          squares[0][m][half] += deviation * deviation;
-        }
-      });
-    });
-    sum_rows(tile_, squares);
-    for_each_product_row<kSize>([&](int row, int m, int half, bool first) {
-      float& scale = squares[0][m][half];
-      scale = 1.0f / sqrtf(scale * share + kNormEpsilon);
-      if (first) tile_.scale[l][row] = scale;
-    });
-    for_each_group<kSize>([&](const auto& group) {
-      group.each_below(rows, [&](const auto& at, int m, int half) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) at(out[m], i) *= squares[0][m][half];
-      });
+    for_each_product_row<kSize>([&](int row, int, int, bool first) {
+      if (first) tile_.scale[l][row] = 1;
     });
   }
 
@@ -196,7 +176,7 @@ class IqnPass {
         }
       });
     });
-    sum_rows(tile_, z);
+    sum_rows<kSize>(tile_.part, z);
     const float bias = __ldg(parameters_ + shape_.output.bias);
     for_each_product_row<kSize>([&](int row, int m, int half, bool first) {
       if (first) tile_.value[row] = z[0][m][half] + bias;
@@ -246,7 +226,7 @@ class IqnPass {
       });
       sum_fractions(tile_, rows_, layer.outputs, trace_.by_gain[l]);
     }
-    norm.finish(tile_, layer.outputs, tile_.scale[l]);
+    norm.finish(tile_, layer.outputs, tile_.scale[l], shape_.norm);
     for_each_gradient([&](const auto& at, int m, int half, auto&, auto& dn, auto& n) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
@@ -308,7 +288,7 @@ class IqnPass {
       });
     });
     sum_fractions(tile_, rows_, layer.outputs, trace_.by_shift[l]);
-    norm.finish(tile_, layer.outputs, tile_.scale[l]);
+    norm.finish(tile_, layer.outputs, tile_.scale[l], shape_.norm);
     for_each_group<kSize>([&](const auto& group) {
       float gain[8], n[2][8];
       load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);
@@ -370,7 +350,7 @@ class IqnPass {
           store8(trace_.by_gain[l] + place(at), d);
         });
       });
-      norm.finish(tile_, layer.outputs, tile_.scale[l]);
+      norm.finish(tile_, layer.outputs, tile_.scale[l], shape_.norm);
       for_each_group<kSize>([&](const auto& group) {
         float gain[8];
         load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);

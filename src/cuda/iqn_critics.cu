@@ -20,6 +20,7 @@ template <int kSize>
 __device__ void draw_fractions(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows,
                                FractionsFor purpose) {
   cut_interval(tile, rows, [&](int r) {
+    if (!agent.random_fractions) return kEqualWidths;
     return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch,
                            rows.fractions, r % rows.fractions, rows.sample(r));
   });

@@ -1,5 +1,5 @@
-// What a tile has and does where its rows are fractions of samples: sums over rows and over
-// fractions, normalisation backward, fractions. Knows nothing of the layers (iqn.cuh).
+// What a tile has and does where its rows are fractions of samples: sums over the fractions of a
+// sample, and the fractions themselves. Knows nothing of the layers (iqn.cuh).
 #pragma once
 
 #include "cuda/network.cuh"
@@ -9,7 +9,7 @@ namespace ovde::cuda {
 template <int kSize>
 struct IqnTile : Tile<kSize> {
   using Tile<kSize>::kRows;
-  float part[2][kRows][4];              // sums over the columns of each of four warps
+  float part[2][kRows][4];              // of sum_rows
   float scale[kMostNormalised][kRows];  // 1 / sqrt(variance + epsilon) of each normalisation
   float tau[kRows], weight[kRows];      // the fractions
   float value[kRows], slope[kRows];     // z, and the gradient by it
@@ -37,126 +37,6 @@ __device__ inline void stream8(float (&v)[8], const float* from) {
                b = __ldcg(reinterpret_cast<const float4*>(from) + 1);
   v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
 }
-
-// Eight neighbours of a vector that has a number for each unit of a layer; zero beyond it.
-__device__ inline void load_units(float (&v)[8], const float* vector, int column, int units) {
-  if (column < stride_of_deltas(units)) {
-    load8(v, vector + column);
-  } else {
-#pragma unroll
-    for (float& x : v) x = 0;
-  }
-}
-
-// The octets of a product that this lane has in 32 neighbouring columns: all in the same eight.
-template <int kSize>
-class OctetGroup {
- public:
-  __device__ explicit OctetGroup(int group)
-      : column(Octet<kSize>(0, 0, group).column), group_(group) {}
-
-  // visit(octet, m, half)
-  template <typename Visit>
-  __device__ void each(Visit&& visit) const {
-#pragma unroll
-    for (int m = 0; m < Tile<kSize>::kTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
-  }
-  // The same, leaving out what lies beyond the first `rows` rows.
-  template <typename Visit>
-  __device__ void each_below(int rows, Visit&& visit) const {
-#pragma unroll
-    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
-      if (Octet<kSize>(m, 0, group_).row - threadIdx.x % 32 / 4 >= rows) continue;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
-    }
-  }
-  // load(octet, half) for both halves, then visit(octet, m, half): one waits for memory once.
-  template <typename Load, typename Visit>
-  __device__ void each(Load&& load, Visit&& visit) const {
-#pragma unroll
-    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) load(Octet<kSize>(m, half, group_), half);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
-    }
-  }
-  int column;
-
- private:
-  int group_;
-};
-
-template <int kSize, typename Visit>
-__device__ void for_each_group(Visit&& visit) {
-#pragma unroll
-  for (int group = 0; group < 2; ++group) visit(OctetGroup<kSize>(group));
-}
-
-// visit(row, m, half) for each row of a product of which this lane has a part; `first` is true of
-// one lane of those that share the row.
-template <int kSize, typename Visit>
-__device__ void for_each_product_row(Visit&& visit) {
-  const bool first = threadIdx.x % 4 == 0 && threadIdx.x / 32 % 4 == 0;
-#pragma unroll
-  for (int m = 0; m < Tile<kSize>::kTiles; ++m)
-#pragma unroll
-    for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, 0).row, m, half, first);
-}
-
-// From what each lane has of its rows to the sums over the whole rows, in a fixed order.
-template <int kCount, int kSize>
-__device__ void sum_rows(IqnTile<kSize>& tile, float (&sums)[kCount][Tile<kSize>::kTiles][2]) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  __syncthreads();  // the last sums have been read
-  for_each_product_row<kSize>([&](int row, int m, int half, bool) {
-#pragma unroll
-    for (int c = 0; c < kCount; ++c) {
-      float sum = sums[c][m][half];
-      sum += __shfl_xor_sync(~0u, sum, 1);
-      sum += __shfl_xor_sync(~0u, sum, 2);
-      if (lane % 4 == 0) tile.part[c][row][warp % 4] = sum;
-    }
-  });
-  __syncthreads();
-  for_each_product_row<kSize>([&](int row, int m, int half, bool) {
-#pragma unroll
-    for (int c = 0; c < kCount; ++c) {
-      const float4 p = *reinterpret_cast<const float4*>(tile.part[c][row]);
-      sums[c][m][half] = p.x + p.y + p.z + p.w;
-    }
-  });
-}
-
-// The way back through a normalisation n = (x - mean) * scale: dx = scale * (dn - mean(dn) - n *
-// mean(dn * n)). First add() of every dn, then finish(), then dx() of each.
-template <int kSize>
-class NormGradient {
- public:
-  __device__ void add(int m, int half, float dn, float n) {
-    sums_[0][m][half] += dn;
-    sums_[1][m][half] += dn * n;
-  }
-  __device__ void finish(IqnTile<kSize>& tile, int units, const float* scale) {
-    sum_rows(tile, sums_);
-    const float share = 1.0f / units;
-    for_each_product_row<kSize>([&](int row, int m, int half, bool) {
-      sums_[0][m][half] *= share;
-      sums_[1][m][half] *= share;
-      scale_[m][half] = scale[row];
-    });
-  }
-  __device__ float dx(int m, int half, float dn, float n) const {
-    return scale_[m][half] * (dn - sums_[0][m][half] - n * sums_[1][m][half]);
-  }
-
- private:
-  float sums_[2][Tile<kSize>::kTiles][2] = {};
-  float scale_[Tile<kSize>::kTiles][2];
-};
 
 // From x to a row of `to` for each sample: the sums over its fractions. Every thread is done with x
 // at the end.

@@ -30,6 +30,15 @@ Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, cons
   return trace;
 }
 
+NormTrace take_norm_trace(Arena& arena, const NetworkShape& shape, std::size_t rows) {
+  NormTrace trace{};
+  for (int l = 0; shape.norm && l < shape.layers - 1; ++l) {
+    trace.normal[l] = arena.take(rows * rounded_up(shape.layer[l].outputs, 16));
+    trace.scale[l] = arena.take(rows);
+  }
+  return trace;
+}
+
 IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples,
                         std::size_t rows) {
   IqnTrace trace{};
@@ -51,7 +60,7 @@ IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples
   return trace;
 }
 
-// What critics with random fractions need besides.
+// What critics with given fractions need besides.
 void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   const auto rows = static_cast<std::size_t>(rounded_up(agent.batch * agent.quantiles, kRowsAlign));
   agent.next_state_action = arena.take(samples * agent.state_action_stride);
@@ -104,6 +113,7 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
     agent.critic_loss[k] = arena.take(rows);
     agent.action_gradient[k] = arena.take(rows * spec.actions);
     agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride);
+    agent.norm_trace[k] = take_norm_trace(arena, spec.critic_shape, rows);
   }
   if (spec.iqn) lay_out_iqn(agent, arena, rows);
   return agent;

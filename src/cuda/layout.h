@@ -26,6 +26,7 @@ struct LayerShape {
 };
 struct NetworkShape {
   int layers;
+  bool norm;  // hidden layers are normalised
   LayerShape layer[kMostHidden + 1];
   int size;  // floats, padding included
 };
@@ -39,6 +40,7 @@ inline constexpr int kMostFeatureLayers = kMostHidden - 1;
 inline constexpr int kMostNormalised = kMostFeatureLayers + 2;
 struct IqnShape {
   int feature_layers;
+  bool norm;
   NormalisedLayer layer[kMostNormalised];  // features, gate, merge
   LayerShape output;
   int size;
@@ -56,6 +58,12 @@ struct Trace {
   int input_stride;
   float* hidden[kMostHidden];
   float* delta[kMostHidden + 1];  // gradient of what each layer puts out
+};
+
+// What a forward pass leaves of normalised hidden layers for its own backward pass: their sums
+// after the normalisation (rows padded to the stride of the next layer), and its scale.
+struct NormTrace {
+  float *normal[kMostHidden], *scale[kMostHidden];
 };
 
 // The same of an implicit quantile network. Rows of its features are samples; those of gate and
@@ -97,8 +105,9 @@ struct Progress {
 struct AgentSpec {
   NetworkShape actor_shape;
   bool iqn;                   // which of the two the critics are
+  bool random_fractions;      // of the second kind
   NetworkShape critic_shape;  // fixed fractions
-  IqnShape iqn_shape;         // random ones
+  IqnShape iqn_shape;         // given ones
   int critic_size;            // floats of a critic's parameters
   int state_action_stride;
   int observations, actions, quantiles, batch;
@@ -126,8 +135,9 @@ struct Agent : AgentSpec {
   float *value[2], *action_gradient[2];  // their mean, and its gradient
   float *critic_loss[2], *actor_loss;    // of each row
   Trace actor_trace, critic_trace[2];
+  NormTrace norm_trace[2];  // of the critics
 
-  // of random fractions alone
+  // of given fractions alone
   float* next_state_action;
   float *next_weights, *weights_at_new;  // what each of the quantiles counts
   float* cosines;                        // of the fractions of the predictions

@@ -1,7 +1,7 @@
 // A network forward and backward on a tile of samples (tile.cuh).
 #pragma once
 
-#include "cuda/tile.cuh"
+#include "cuda/norm.cuh"
 
 namespace ovde::cuda {
 
@@ -10,6 +10,7 @@ __device__ inline int multiple_of_32(int n) { return (n + 31) & ~31; }
 // A tile, and which units were above zero: a bit for each number of a lane.
 template <int kSize>
 struct NetworkTile : Tile<kSize> {
+  float part[1][Tile<kSize>::kRows][4];  // of sum_rows
   std::uint32_t active[kMostHidden][Tile<kSize>::kTiles][Tile<kSize>::kThreads];
 
   // where these bits go in memory: word number tile * kActiveWords + this
@@ -93,10 +94,11 @@ __device__ void begin_forward(Tile<kSize>& tile, const float* parameters,
 // From the input in x (zero up to a multiple of 32 columns) to the output in x, columns 0 ..
 // outputs -
 // 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] + (first_sample + r)
-// * stride.
+// * stride; with `norm`, what backward() will ask of normalised layers goes there.
 template <bool kExact, int kSize>
 __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
-                        const NetworkShape& shape, int first_sample, float* const* kept) {
+                        const NetworkShape& shape, int first_sample, float* const* kept,
+                        const NormTrace* norm = nullptr) {
   constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   const int last = shape.layers - 1;
@@ -113,14 +115,25 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
     }
 
     const float* bias = tile.bias[l % 2];
+    if (shape.norm) {
+      normalise<kSize>(tile, bias, layer.outputs, Tile<kSize>::kRows, out,
+                       [&](int row, float scale) {
+                         if (norm != nullptr) norm->scale[l][first_sample + row] = scale;
+                       });
+    }
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
       std::uint32_t below = 0;  // the signs, shifted in one after the other
 #pragma unroll
       for (int part = 0; part < 4; ++part) {
         const Octet<kSize> at(m, part % 2, part / 2);
-        float value[8], b[8];
-        load8(b, bias + at.column);
+        float value[8], b[8] = {};
+        if (!shape.norm) load8(b, bias + at.column);
+        if (shape.norm && norm != nullptr && at.column < next.stride) {
+#pragma unroll
+          for (int i = 0; i < 8; ++i) value[i] = at(out[m], i);
+          store8(norm->normal[l] + (first_sample + at.row) * next.stride + at.column, value);
+        }
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           const float sum = at(out[m], i) + b[i];  // beyond the layer: zero
@@ -149,11 +162,56 @@ __device__ void begin_backward(Tile<kSize>& tile, const float* parameters,
   fetch_first<Pass::backward>(tile, Weights(parameters, layer));
 }
 
+// Whether number i of a lane's octet `part` is noted as above zero.
+__device__ inline bool is_active(std::uint32_t active, int part, int i) {
+  return active >> (31 - 8 * part - i) & 1;
+}
+
+// From the gradient of hidden layer l's ReLU to that of its sums, through the units that are noted
+// as active and the normalisation.
+template <int kSize>
+__device__ void back_through_norm(NetworkTile<kSize>& tile, const NormTrace& trace, int l,
+                                  int units, int stride, int first_sample,
+                                  float (&out)[Tile<kSize>::kTiles][8][4]) {
+  // visit(octet, m, half, n): n are its normalised sums
+  const auto for_each_octet = [&](auto&& visit) {
+    for_each_group<kSize>([&](const auto& group) {
+      group.each([&](const auto& at, int m, int half) {
+        float n[8] = {};
+        if (at.column < stride)
+          load8(n, trace.normal[l] + (first_sample + at.row) * stride + at.column);
+        visit(at, m, half, n);
+      });
+    });
+  };
+  NormGradient<kSize> norm;
+  for_each_octet([&](const auto& at, int m, int half, const auto& n) {
+    const std::uint32_t active = tile.active[l][m][threadIdx.x];
+    const int part = half + 2 * (at.column / 32 % 2);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      float& d = at(out[m], i);
+      d = is_active(active, part, i) ? d : 0.0f;
+      norm.add(m, half, d, n[i]);
+    }
+  });
+  norm.finish(tile, units, trace.scale[l] + first_sample, true);
+  for_each_octet([&](const auto& at, int m, int half, const auto& n) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      float& d = at(out[m], i);
+      d = at.column + i < units ? norm.dx(m, half, d, n[i]) : 0.0f;
+    }
+  });
+}
+
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
-// layer's in x, through the units that are noted as active. With `kept`, as in forward().
+// layer's in x, through the units that are noted as active. With `kept` and `norm`, as in
+// forward().
 template <bool kExact, int kSize>
 __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
-                         const NetworkShape& shape, int first_sample, float* const* kept) {
+                         const NetworkShape& shape, int first_sample, float* const* kept,
+                         const NormTrace* norm = nullptr) {
   constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
@@ -163,6 +221,8 @@ __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
                       : nullptr;
     product<Pass::backward, kExact>(tile, Weights(parameters, layer), out);
     if (l > 1) fetch_first<Pass::backward>(tile, Weights(parameters, next));
+    if (shape.norm && norm != nullptr)
+      back_through_norm(tile, *norm, l - 1, next.outputs, layer.stride, first_sample, out);
 
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
@@ -173,7 +233,8 @@ __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
         float value[8];
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-          value[i] = active >> (31 - 8 * part - i) & 1 ? operand<kExact>(at(out[m], i)) : 0.0f;
+          value[i] =
+              shape.norm || is_active(active, part, i) ? operand<kExact>(at(out[m], i)) : 0.0f;
         store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < layer.stride)
           store8(keep + at.row * layer.stride + at.column, value);

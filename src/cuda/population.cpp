@@ -65,6 +65,7 @@ cuda::LayerShape layer_shape(const MlpShape::Layer& layer) {
 cuda::NetworkShape network_shape(const MlpShape& shape) {
   cuda::NetworkShape out{};
   out.layers = shape.layers();
+  out.norm = shape.norm();
   out.size = static_cast<int>(shape.size());
   for (int l = 0; l < shape.layers(); ++l) out.layer[l] = layer_shape(shape.layer(l));
   return out;
@@ -73,6 +74,7 @@ cuda::NetworkShape network_shape(const MlpShape& shape) {
 cuda::IqnShape iqn_shape(const IqnShape& shape) {
   cuda::IqnShape out{};
   out.feature_layers = shape.feature_layers();
+  out.norm = shape.norm();
   out.output = layer_shape(shape.output());
   out.size = static_cast<int>(shape.size());
   for (int l = 0; l < shape.feature_layers() + 2; ++l) {
@@ -89,7 +91,8 @@ AgentSpec agent_spec(const AgentOptions& options) {
   AgentSpec spec{};
   spec.actor_shape =
       network_shape(MlpShape(learner.observation_size, learner.hidden, 2 * learner.action_size));
-  spec.iqn = learner.head == CriticHead::iqn;
+  spec.iqn = is_implicit(learner.head);
+  spec.random_fractions = learner.head == CriticHead::iqn;
   if (spec.iqn) {
     spec.iqn_shape = iqn_shape(iqn_critic_shape(learner));
   } else {

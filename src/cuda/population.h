@@ -46,7 +46,9 @@ DeviceRule device_rule(const AgentOptions& options);
 
 // How many numbers an explorer draws for an action: U(0, 1) for fractions, then standard normal.
 struct ExplorerDraws {
-  int fractions, samples;
+  int fractions;
+  bool random_fractions;
+  int samples;
 };
 ExplorerDraws explorer_draws(const AgentOptions& options);
 

@@ -10,7 +10,7 @@ namespace ovde {
 
 // ---- shape
 
-IqnShape::IqnShape(int inputs, const std::vector<int>& hidden) {
+IqnShape::IqnShape(int inputs, const std::vector<int>& hidden, bool norm) : norm_(norm) {
   assert(hidden.size() >= 2);
   // placed as an Mlp of one layer would be, behind one another, with gain and shift after each
   const auto add = [&](int from, int to) {
@@ -60,63 +60,9 @@ void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network
   }
 }
 
-// ---- layer normalisation (Ba et al., 2016): each column of a block (features x kLanes) is brought
-// to mean zero and variance one over its features. Its gain and shift are applied together with
-// what comes next.
+// ---- passes
 
 namespace {
-
-// work(feature, v, offset) for every vector of a block.
-template <typename Work>
-inline void for_each_vector(int features, Work&& work) {
-  for (int f = 0; f < features; ++f) {
-    for (int v = 0; v < kVectorsPerBlock; ++v) work(f, v, f * kLanes + v * kVector);
-  }
-}
-
-struct ColumnMoments {
-  ColumnMoments(const float* x, int features) {
-    const float share = 1.0f / static_cast<float>(features);
-    for_each_vector(features, [&](int, int v, int at) { mean[v] += load(x + at); });
-    for (Vector& m : mean.part) m *= share;
-    Lanes squares;
-    for_each_vector(features, [&](int, int v, int at) {
-      const Vector deviation = load(x + at) - mean[v];
-      squares[v] += deviation * deviation;
-    });
-    for (int v = 0; v < kVectorsPerBlock; ++v)
-      scale[v] = 1.0f / square_root(squares[v] * share + kNormEpsilon);
-  }
-
-  Lanes mean;
-  Lanes scale;  // 1 / sqrt(variance + epsilon)
-};
-
-// The backward pass through the normalisation n = (x - mean) * scale: dx = scale * (dn - mean(dn) -
-// n * mean(dn * n)). First add() of every vector of dn, then dx() of each.
-class NormGradient {
- public:
-  void add(int v, Vector dn, Vector n) {
-    mean_[v] += dn;
-    correlation_[v] += dn * n;
-  }
-  void finish(int features, const Lanes& scale) {
-    const float share = 1.0f / static_cast<float>(features);
-    for (int v = 0; v < kVectorsPerBlock; ++v) {
-      mean_[v] *= share;
-      correlation_[v] *= share;
-    }
-    scale_ = scale;
-  }
-  Vector dx(int v, Vector dn, Vector n) const {
-    return scale_[v] * (dn - mean_[v] - n * correlation_[v]);
-  }
-
- private:
-  Lanes mean_, correlation_, scale_;
-};
-
-// ---- passes
 
 // The columns of one block at a fraction: cos(pi j tau).
 void embed(const float* fractions, float* cosines) {
@@ -214,7 +160,7 @@ void Iqn::compute_features(const float* parameters, IqnActivations& a) const {
     auto& [normal, output, scale] = a.features[l];
     product_forward(forward_[l], parameters + layer.bias, Activation::none,
                     l == 0 ? a.input : a.features[l - 1].output, normal, {0, 1});
-    const ColumnMoments moments(normal.block(0), layer.outputs);
+    const ColumnMoments moments = this->moments(normal.block(0), layer);
     scale = moments.scale;
     for_each_vector(
         layer.outputs, [&, n = normal.block(0), y = output.block(0)](int f, int v, int at) {
@@ -232,7 +178,7 @@ void Iqn::compute_gate(const float* parameters, int place, IqnActivations& a) co
   float *n = a.gate_normal.block(place), *gate = a.gate.block(place), *gated = a.gated.block(place);
   const float *features = a.features.back().output.block(0), *gain = parameters + layer.gain,
               *shift = parameters + layer.shift;
-  const ColumnMoments moments(n, layer.outputs);
+  const ColumnMoments moments = this->moments(n, layer);
   a.gate_scale[place] = moments.scale;
   for_each_vector(layer.outputs, [&](int f, int v, int at) {
     const Vector x = (load(n + at) - moments.mean[v]) * moments.scale[v];
@@ -250,7 +196,7 @@ void Iqn::compute_value(const float* parameters, int place, IqnActivations& a, f
   float* n = a.merged_normal.block(place);
   const float *gain = parameters + layer.gain, *shift = parameters + layer.shift,
               *weights = parameters + shape_.output().weights;
-  const ColumnMoments moments(n, layer.outputs);
+  const ColumnMoments moments = this->moments(n, layer);
   a.merged_scale[place] = moments.scale;
   Lanes sum;
   for (Vector& z : sum.part) z = splat(parameters[shape_.output().bias]);
@@ -304,7 +250,7 @@ void Iqn::back_through_merge(const float* parameters, const float* value_gradien
       store(by_shift, load(by_shift) + d);
     }
   });
-  norm.finish(layer.outputs, a.merged_scale[place]);
+  norm.finish(layer.outputs, a.merged_scale[place], shape_.norm());
   for_each_vector(layer.outputs, [&](int f, int v, int at) {
     const Vector x = load(n + at);
     store(dx + at, norm.dx(v, passed(f, v, x) * (weights[f] * gain[f]), x));
@@ -336,7 +282,7 @@ void Iqn::back_through_gate(const float* parameters, int place, const IqnActivat
     store(by_gain, load(by_gain) + before_sigmoid * x);
     store(by_shift, load(by_shift) + before_sigmoid);
   });
-  norm.finish(layer.outputs, a.gate_scale[place]);
+  norm.finish(layer.outputs, a.gate_scale[place], shape_.norm());
   for_each_vector(layer.outputs, [&](int f, int v, int at) {
     store(d + at, norm.dx(v, load(d + at) * gain[f], load(n + at)));
   });
@@ -365,7 +311,7 @@ void Iqn::back_through_feature_layer(const float* parameters, int l, const IqnAc
       gradient[layer.shift + f] += sum_row(d + f * kLanes);
     }
   }
-  norm.finish(layer.outputs, a.features[l].scale);
+  norm.finish(layer.outputs, a.features[l].scale, shape_.norm());
   for_each_vector(layer.outputs, [&](int f, int v, int at) {
     store(d + at, norm.dx(v, load(d + at) * gain[f], load(n + at)));
   });

@@ -7,6 +7,8 @@
 //   merged   = relu(norm(linear(features * gate)))        hidden[n-1] wide
 //   z        = linear(merged)
 //
+// Without a norm these still have its gain and shift.
+//
 // It works through a batch by blocks of kLanes samples: the features of a block are computed once,
 // then its samples at their first fractions, at their second, and so on, while all of that lies in
 // the cache.
@@ -18,6 +20,7 @@
 
 #include "nn/equations.h"
 #include "nn/mlp.h"
+#include "nn/norm.h"
 
 namespace ovde {
 
@@ -30,7 +33,8 @@ class IqnShape {
   };
 
   IqnShape() = default;
-  IqnShape(int inputs, const std::vector<int>& hidden);  // at least two hidden layers
+  // At least two hidden layers.
+  IqnShape(int inputs, const std::vector<int>& hidden, bool norm = true);
 
   int inputs() const { return layers_.front().inputs; }
   int feature_layers() const { return static_cast<int>(layers_.size()) - 3; }
@@ -40,6 +44,7 @@ class IqnShape {
   const Layer& output() const { return layers_.back(); }
   const std::vector<Layer>& layers() const { return layers_; }
   std::size_t size() const { return size_; }  // floats in the buffer, padding included
+  bool norm() const { return norm_; }         // sums are normalised
 
   // Multiply-adds of one sample at that many fractions: of the values, and of the backward pass
   // from them to the first layer's linear output.
@@ -49,19 +54,13 @@ class IqnShape {
  private:
   std::vector<Layer> layers_;  // features, gate, merge, output
   std::size_t size_ = 0;
+  bool norm_ = true;
 };
 
 // As those of an Mlp, with gains 1 and shifts 0.
 void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
                 std::span<float> parameters, Initialisation how = Initialisation::torch,
                 float last = 0);
-
-// One number for each sample of a block.
-struct Lanes {
-  Vector& operator[](int v) { return part[v]; }
-  const Vector& operator[](int v) const { return part[v]; }
-  Vector part[kVectorsPerBlock] = {};
-};
 
 // What a forward pass through one block of samples leaves.
 struct IqnActivations {
@@ -126,6 +125,9 @@ class Iqn {
                          Batch& input_gradient) const;
 
  private:
+  ColumnMoments moments(const float* sums, const IqnShape::Layer& layer) const {
+    return shape_.norm() ? ColumnMoments(sums, layer.outputs) : ColumnMoments();
+  }
   void compute_features(const float* parameters, IqnActivations& activations) const;
   void compute_gate(const float* parameters, int place, IqnActivations& activations) const;
   void compute_value(const float* parameters, int place, IqnActivations& activations,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/norm.h"
+
 namespace ovde {
 
 namespace {
@@ -10,7 +12,8 @@ namespace {
 constexpr int kAlign = 16;
 }  // namespace
 
-MlpShape::MlpShape(int inputs, const std::vector<int>& hidden, int outputs) {
+MlpShape::MlpShape(int inputs, const std::vector<int>& hidden, int outputs, bool norm)
+    : norm_(norm) {
   std::vector<int> sizes = {inputs};
   sizes.insert(sizes.end(), hidden.begin(), hidden.end());
   sizes.push_back(outputs);
@@ -64,7 +67,12 @@ void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network
 }
 
 Activations::Activations(const MlpShape& shape, int samples) {
-  for (int l = 0; l < shape.layers(); ++l) layer.emplace_back(shape.layer(l).outputs, samples);
+  for (int l = 0; l < shape.layers(); ++l) {
+    layer.emplace_back(shape.layer(l).outputs, samples);
+    if (!shape.norm() || l == shape.layers() - 1) continue;
+    normal.emplace_back(shape.layer(l).outputs, samples);
+    scale.emplace_back(1, samples);
+  }
 }
 
 Deltas::Deltas(const MlpShape& shape, int samples) {
@@ -95,10 +103,46 @@ void Mlp::pack(std::span<const float> parameters) {
 void Mlp::forward(std::span<const float> parameters, const Batch& input, Activations& activations,
                   Blocks blocks) const {
   for (int l = 0; l < shape_.layers(); ++l) {
-    const bool output = l == shape_.layers() - 1;
+    const bool output = l == shape_.layers() - 1, norm = shape_.norm() && !output;
     product_forward(forward_[l], parameters.data() + shape_.layer(l).bias,
-                    output ? Activation::none : Activation::relu,
-                    l == 0 ? input : activations.layer[l - 1], activations.layer[l], blocks);
+                    output || norm ? Activation::none : Activation::relu,
+                    l == 0 ? input : activations.layer[l - 1],
+                    norm ? activations.normal[l] : activations.layer[l], blocks);
+    if (norm) normalise(l, activations, blocks);
+  }
+}
+
+void Mlp::normalise(int l, Activations& activations, Blocks blocks) const {
+  const int units = shape_.layer(l).outputs;
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    float *n = activations.normal[l].block(b), *y = activations.layer[l].block(b);
+    const ColumnMoments moments(n, units);
+    for (int v = 0; v < kVectorsPerBlock; ++v)
+      store(activations.scale[l].row(b, 0) + v * kVector, moments.scale[v]);
+    for_each_vector(units, [&](int, int v, int at) {
+      const Vector x = (load(n + at) - moments.mean[v]) * moments.scale[v];
+      store(n + at, x);
+      store(y + at, relu(x));
+    });
+  }
+}
+
+// From the gradient of a hidden layer's normalised sums to that of its sums, in place.
+void Mlp::back_through_norm(int l, const Activations& activations, Deltas& deltas,
+                            Blocks blocks) const {
+  if (!shape_.norm()) return;
+  const int units = shape_.layer(l).outputs;
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    const float* n = activations.normal[l].block(b);
+    float* d = deltas.layer[l].block(b);
+    Lanes scale;
+    for (int v = 0; v < kVectorsPerBlock; ++v)
+      scale[v] = load(activations.scale[l].row(b, 0) + v * kVector);
+    NormGradient norm;
+    for_each_vector(units, [&](int, int v, int at) { norm.add(v, load(d + at), load(n + at)); });
+    norm.finish(units, scale);
+    for_each_vector(
+        units, [&](int, int v, int at) { store(d + at, norm.dx(v, load(d + at), load(n + at))); });
   }
 }
 
@@ -112,15 +156,18 @@ void Mlp::backward(const Batch& input, const Activations& activations, Deltas& d
     if (l > 0) {
       product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1],
                        deltas.layer[l - 1], blocks);
+      back_through_norm(l - 1, activations, deltas, blocks);
     }
   }
 }
 
 void Mlp::backward_to_input(const Activations& activations, Deltas& deltas, int from,
                             Batch& input_gradient, Blocks blocks) const {
+  if (from < shape_.layers() - 1) back_through_norm(from, activations, deltas, blocks);
   for (int l = from; l > 0; --l) {
     product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1], deltas.layer[l - 1],
                      blocks);
+    back_through_norm(l - 1, activations, deltas, blocks);
   }
   product_backward(backward_[0], deltas.layer[0], nullptr, input_gradient, blocks);
 }

@@ -1,5 +1,7 @@
 // Multi-layer perceptron with ReLU between its layers, over one flat parameter buffer that the
-// caller owns. Knows nothing of losses or of reinforcement learning.
+// caller owns; on request each hidden layer's sums are normalised (norm.h) before the ReLU, without
+// gain and shift: a gain could as well stand in the next layer's weights, and a shift in the bias.
+// Knows nothing of losses or of reinforcement learning.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +25,14 @@ class MlpShape {
   };
 
   MlpShape() = default;
-  MlpShape(int inputs, const std::vector<int>& hidden, int outputs);
+  MlpShape(int inputs, const std::vector<int>& hidden, int outputs, bool norm = false);
 
   int inputs() const { return layers_.front().inputs; }
   int outputs() const { return layers_.back().outputs; }
   int layers() const { return static_cast<int>(layers_.size()); }
   const Layer& layer(int index) const { return layers_[index]; }
   std::size_t size() const { return size_; }  // floats in the buffer, padding included
+  bool norm() const { return norm_; }         // hidden layers are normalised
   int widest() const;
   bool operator==(const MlpShape&) const = default;
   double products(int first_layer = 0) const;  // multiply-adds of one sample from that layer on
@@ -37,6 +40,7 @@ class MlpShape {
  private:
   std::vector<Layer> layers_;
   std::size_t size_ = 0;
+  bool norm_ = false;
 };
 
 // last: the range of the last layer where it has one of its own (Initialisation::base).
@@ -54,6 +58,8 @@ struct Activations {
   Batch& output() { return layer.back(); }
   const Batch& output() const { return layer.back(); }
   std::vector<Batch> layer;
+  // of hidden layers with a norm: what it left before the ReLU, and its scale (1 x samples)
+  std::vector<Batch> normal, scale;
 };
 
 // Gradients with respect to the output and each hidden layer.
@@ -85,12 +91,16 @@ class Mlp {
   void backward(const Batch& input, const Activations& activations, Deltas& deltas, Blocks blocks,
                 std::span<float> gradient, GradientScratch& scratch) const;
 
-  // From the gradient of layer `from`'s output, already masked, down to the chosen inputs; no
-  // parameter gradients.
+  // From the gradient of layer `from`'s output, already masked by its ReLU if it has one, down to
+  // the chosen inputs; no parameter gradients.
   void backward_to_input(const Activations& activations, Deltas& deltas, int from,
                          Batch& input_gradient, Blocks blocks) const;
 
  private:
+  void normalise(int layer, Activations& activations, Blocks blocks) const;
+  void back_through_norm(int layer, const Activations& activations, Deltas& deltas,
+                         Blocks blocks) const;
+
   MlpShape shape_;
   Use use_ = Use::forward;
   int first_input_ = 0;

@@ -1,6 +1,7 @@
 #include "nn/single.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -103,6 +104,7 @@ SinglePass::SinglePass(const MlpShape& shape) : shape_(shape) {
     layer.bias = Buffer(layer.stride);
     layer.input = Buffer(round_up(layer.inputs, kStep));
     layer.active.resize(layer.inputs);
+    if (shape.norm() && l + 1 < shape.layers()) layer.normal = Buffer(layer.stride);
     layers_.push_back(std::move(layer));
   }
   output_ = Buffer(round_up(shape.outputs(), kStep));
@@ -157,10 +159,37 @@ std::span<const float> SinglePass::forward() {
     for (; a < count; ++a) add_rows<1>(rows, a, x, y);
 
     if (hidden) {
+      if (shape_.norm()) normalise(layer, layers_[l + 1].inputs, y);
       for (int o = 0; o < layer.stride; ++o) y[o] = y[o] < 0 ? 0 : y[o];
     }
   }
   return {output_.data(), static_cast<std::size_t>(outputs())};
+}
+
+void SinglePass::normalise(Layer& layer, int outputs, float* y) {
+  const float share = 1.0f / static_cast<float>(outputs);
+  const auto sum = [&](auto&& term) {
+    Vector sum{};
+    for (int o = 0; o < layer.stride; o += kVector) sum += term(ovde::load(y + o));
+    return sum_lanes(sum);
+  };
+  const float mean = sum([](Vector x) { return x; }) * share;  // beyond the outputs: zero
+  for (int o = 0; o < outputs; ++o) y[o] -= mean;
+  layer.scale = 1.0f / std::sqrt(sum([](Vector x) { return x * x; }) * share + kNormEpsilon);
+  for (int o = 0; o < outputs; ++o) layer.normal[o] = y[o] *= layer.scale;
+}
+
+// From the gradient of the layer's normalised sums in delta_ to that of its sums.
+void SinglePass::back_through_norm(const Layer& layer, int outputs) {
+  Vector sum{}, products{};
+  for (int o = 0; o < layer.stride; o += kVector) {  // beyond the outputs: zero
+    sum += ovde::load(delta_.data() + o);
+    products += ovde::load(delta_.data() + o) * ovde::load(layer.normal.data() + o);
+  }
+  const float mean = sum_lanes(sum) / static_cast<float>(outputs),
+              correlation = sum_lanes(products) / static_cast<float>(outputs);
+  for (int o = 0; o < outputs; ++o)
+    delta_[o] = layer.scale * (delta_[o] - mean - layer.normal[o] * correlation);
 }
 
 void SinglePass::backward(std::span<const float> output_gradient, int first,
@@ -182,6 +211,7 @@ void SinglePass::backward(std::span<const float> output_gradient, int first,
     for (; a + kTogether <= rows.count; a += kTogether) dot_rows<kTogether>(rows, a, d, out);
     for (; a < rows.count; ++a) dot_rows<1>(rows, a, d, out);
     delta_.swap(next_delta_);
+    if (l > 0 && shape_.norm()) back_through_norm(layers_[l - 1], layer.inputs);
   }
   std::copy_n(delta_.begin() + first, input_gradient.size(), input_gradient.begin());
 }

@@ -40,9 +40,14 @@ class SinglePass {
     Buffer weights;           // [input, padded to four][stride]
     Buffer bias;              // [stride]
     Buffer input;             // what the layer is given
+    Buffer normal;            // of a hidden layer with a norm: its sums, normalised
+    float scale = 1;          // and the normalisation's
     std::vector<int> active;  // which of these are not zero, in order: the first `actives`
     int actives = 0;
   };
+
+  void normalise(Layer& layer, int outputs, float* y);
+  void back_through_norm(const Layer& layer, int outputs);
 
   MlpShape shape_;
   std::vector<Layer> layers_;

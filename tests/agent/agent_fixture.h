@@ -34,7 +34,7 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
     if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
     if (name.starts_with("rnd")) continue;  // these begin with values of order one
     const bool actor = name.starts_with("actor");
-    if (!actor && learner.options().head == CriticHead::iqn) {
+    if (!actor && is_implicit(learner.options().head)) {
       const IqnShape shape = iqn_critic_shape(learner.options());
       initialise(shape, seed, network, values);
       Random random(seed, Stream::user, network++);

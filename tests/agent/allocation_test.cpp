@@ -79,6 +79,7 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   learner.hidden = {32, 32};
   learner.batch = 48;
   learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
+  learner.norm = algorithm.policy != PolicyKind::greedy;
   if (algorithm.distributional) learner.quantiles = 7;
   for (const char* form : {"unit", "full"}) {
     for (const double samples : {0, 3}) {

@@ -19,6 +19,7 @@ struct Case {
   std::string algorithm;
   int batch;
   CriticHead head = CriticHead::qr;
+  bool norm = is_implicit(head);
 };
 
 AgentOptions options_of(const Case& c, std::uint64_t seed) {
@@ -28,8 +29,9 @@ AgentOptions options_of(const Case& c, std::uint64_t seed) {
   options.learner.hidden = {40, 24};
   if (options.algorithm.distributional) options.learner.quantiles = 5;
   options.learner.head = c.head;
+  options.learner.norm = c.norm;
   if (options.algorithm.rnd) options.learner.rnd = RndOptions{.hidden = {24}, .outputs = 5};
-  if (c.head == CriticHead::iqn) options.learner.init = Initialisation::torch;
+  if (is_implicit(c.head)) options.learner.init = Initialisation::torch;
   options.learner.batch = c.batch;
   options.learner.seed = seed;
   options.replay = 500;
@@ -127,13 +129,14 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
   for (const float x : snapshot(*agent)) ASSERT_TRUE(std::isfinite(x));
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, IndependenceTest,
-                         testing::Values(Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1},
-                                         Case{"sac", 100}, Case{"td3", 100}, Case{"td3", 1},
-                                         Case{"dsac_rnd", 100}, Case{"dsac_rnd", 1},
-                                         Case{"dsac", 100, CriticHead::iqn},
-                                         Case{"td3", 20, CriticHead::iqn}, Case{"ids", 64},
-                                         Case{"ids", 100}, Case{"ids", 1}));
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, IndependenceTest,
+    testing::Values(Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1}, Case{"sac", 100},
+                    Case{"td3", 100}, Case{"td3", 1}, Case{"dsac_rnd", 100}, Case{"dsac_rnd", 1},
+                    Case{"dsac", 100, CriticHead::iqn}, Case{"td3", 20, CriticHead::iqn},
+                    Case{"dsac", 100, CriticHead::embedded},
+                    Case{"dsac", 100, CriticHead::qr, true}, Case{"sac", 37, CriticHead::qr, true},
+                    Case{"ids", 64}, Case{"ids", 100}, Case{"ids", 1}));
 
 void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head) {
   const AgentOptions options = options_of({algorithm.name, 32, head}, 3);
@@ -153,7 +156,10 @@ void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head
 TEST(Agent, ActsTheSameWithAndWithoutATeam) {
   for (const Algorithm& algorithm : algorithms()) {
     expect_same_actions_with_a_team(algorithm, CriticHead::qr);
-    if (algorithm.distributional) expect_same_actions_with_a_team(algorithm, CriticHead::iqn);
+    if (!algorithm.distributional) continue;
+    expect_same_actions_with_a_team(algorithm, CriticHead::iqn);
+    if (algorithm.policy != PolicyKind::greedy)
+      expect_same_actions_with_a_team(algorithm, CriticHead::embedded);
   }
 }
 

@@ -22,6 +22,7 @@ const std::vector<double> kObservation = {0.3, -1, 0.5, 2, -0.2};
 struct Case {
   std::string algorithm;
   CriticHead head = CriticHead::qr;
+  bool norm = is_implicit(head);
 };
 
 AgentOptions options_of(const Case& c) {
@@ -31,6 +32,7 @@ AgentOptions options_of(const Case& c) {
   options.learner.hidden = {40, 24};
   if (options.algorithm.distributional) options.learner.quantiles = 5;
   options.learner.head = c.head;
+  options.learner.norm = c.norm;
   options.learner.batch = 100;
   options.learner.seed = 1;
   options.replay = 500;
@@ -82,7 +84,8 @@ TEST_P(NotFiniteTest, TheNextUpdateReportsIt) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, NotFiniteTest,
                          testing::Values(Case{"sac"}, Case{"dsac"}, Case{"td3"}, Case{"ids"},
                                          Case{"dsac", CriticHead::iqn},
-                                         Case{"td3", CriticHead::iqn}));
+                                         Case{"td3", CriticHead::iqn},
+                                         Case{"dsac", CriticHead::qr, true}));
 
 TEST(NotFinite, AnActorsShowsInItsActions) {
   for (const char* name : {"sac", "dsac", "td3"}) {

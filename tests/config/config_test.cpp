@@ -143,6 +143,18 @@ TEST(Config, RandomFractionsBelongToQuantileCritics) {
   resolve({"critic.head=iqn", "network.hidden=[64,32,16]"}, "dsac");
 }
 
+TEST(Config, ANormComesWithTheEmbeddingAndCanBeChosen) {
+  EXPECT_FALSE(resolve({}, "dsac").critic.norm);
+  EXPECT_TRUE(resolve({"critic.norm=true"}, "sac").critic.norm);
+  for (const std::string head : {"critic.head=iqn", "critic.head=embedded"}) {
+    EXPECT_TRUE(resolve({head}, "dsac").critic.norm);
+    EXPECT_EQ(resolve({head}, "dsac").network.init, Initialisation::torch);
+    EXPECT_FALSE(resolve({head, "critic.norm=false"}, "dsac").critic.norm);
+  }
+  EXPECT_EQ(refusal("critic.norm=true", "ids"),
+            "--set: critic.norm = true, but ids has no normalised critics; must be false");
+}
+
 TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
   EXPECT_EQ(refusal("train.bacth=1"),
             "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "

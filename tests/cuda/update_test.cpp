@@ -19,11 +19,21 @@ namespace {
 #define NEEDS_GPU() \
   if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why
 
-// "dsac_iqn": dsac with random fractions.
-AgentOptions options_of(const std::string& name, std::uint64_t seed) {
-  const bool iqn = name.ends_with("_iqn");
-  AgentOptions options = options_for(find_algorithm(iqn ? name.substr(0, name.size() - 4) : name));
-  options.learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
+// "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
+// "_bare": the same as iqn without its norm; "_norm": fixed fractions with one.
+AgentOptions options_of(std::string name, std::uint64_t seed) {
+  const auto ends = [&](const std::string& with) {
+    const bool so = name.ends_with(with);
+    if (so) name.resize(name.size() - with.size());
+    return so;
+  };
+  const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
+             bare = ends("_bare");
+  AgentOptions options = options_for(find_algorithm(name));
+  options.learner.head = embedded      ? CriticHead::embedded
+                         : iqn || bare ? CriticHead::iqn
+                                       : CriticHead::qr;
+  options.learner.norm = norm || iqn || embedded;
   options.replay = 2000;
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
@@ -91,7 +101,7 @@ class EveryAlgorithm : public ::testing::TestWithParam<std::string> {
   // The CPU takes its time with random fractions: of the real size once.
   static AgentOptions options(std::uint64_t seed) {
     AgentOptions options = options_of(GetParam(), seed);
-    if (GetParam().ends_with("_iqn") && GetParam() != "dsac_iqn") options.learner.batch = 64;
+    if (is_implicit(options.learner.head) && GetParam() != "dsac_iqn") options.learner.batch = 64;
     return options;
   }
 };
@@ -151,15 +161,19 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
 INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
                          ::testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q",
                                            "ovde_m", "dsac_iqn", "doac_iqn", "ovde_g_iqn",
-                                           "ovde_q_iqn", "ovde_m_iqn"));
+                                           "ovde_q_iqn", "ovde_m_iqn", "sac_norm", "dsac_norm",
+                                           "doac_norm", "ovde_g_norm", "dsac_embedded",
+                                           "ovde_g_embedded", "dsac_bare"));
 
 // Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
 TEST(Update, OddSizesAgreeWithTheCpu) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
   const std::pair<std::string, std::vector<int>> cases[] = {
-      {"dsac", {40, 24}},     {"dsac", {33}},         {"dsac", {256, 100, 17}},
-      {"dsac_iqn", {40, 24}}, {"dsac_iqn", {17, 33}}, {"dsac_iqn", {100, 17, 256}}};
+      {"dsac", {40, 24}},      {"dsac", {33}},         {"dsac", {256, 100, 17}},
+      {"dsac_iqn", {40, 24}},  {"dsac_iqn", {17, 33}}, {"dsac_iqn", {100, 17, 256}},
+      {"dsac_norm", {40, 24}}, {"dsac_norm", {33}},    {"dsac_norm", {256, 100, 17}},
+      {"dsac_bare", {17, 33}}};
   for (const auto& [name, hidden] : cases) {
     AgentOptions options = options_of(name, 3);
     options.learner.observation_size = 2;
@@ -183,8 +197,9 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
 // Different algorithms and sizes side by side: each gets, to the bit, what it gets alone.
 TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
   NEEDS_GPU();
-  const std::vector<std::string> names = {"sac",    "dsac",   "oac",      "doac",      "ovde_g",
-                                          "ovde_q", "ovde_m", "dsac_iqn", "ovde_q_iqn"};
+  const std::vector<std::string> names = {"sac",        "dsac",        "oac",          "doac",
+                                          "ovde_g",     "ovde_q",      "ovde_m",       "dsac_iqn",
+                                          "ovde_q_iqn", "ovde_g_norm", "dsac_embedded"};
   std::vector<std::unique_ptr<Pair>> together;
   for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
     for (const std::string& name : names) {
@@ -215,6 +230,7 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
     pairs->push_back(std::make_unique<Pair>(options_of("ovde_g", 1)));
     pairs->push_back(std::make_unique<Pair>(options_of("sac", 2)));
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_iqn", 3)));
+    pairs->push_back(std::make_unique<Pair>(options_of("dsac_norm", 4)));
   }
   update_on_gpu(whole, 30, Precision::tf32);
   update_on_gpu(cut, 13, Precision::tf32);
@@ -233,7 +249,7 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
   std::vector<std::unique_ptr<Pair>> pairs;
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));
   std::vector<std::string> places;
-  for (const char* algorithm : {"dsac", "dsac_iqn"}) {
+  for (const char* algorithm : {"dsac", "dsac_iqn", "dsac_norm"}) {
     for (const char* place : {"log_alpha", "actor.parameters", "critic_1.parameters",
                               "critic_1.target", "critic_2.target"}) {
       pairs.push_back(std::make_unique<Pair>(options_of(algorithm, 2)));
@@ -259,8 +275,10 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
 TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   NEEDS_GPU();
   std::vector<AgentOptions> options;
-  for (const char* name : {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "dsac_iqn",
-                           "doac_iqn", "ovde_g_iqn", "ovde_q_iqn", "ovde_m_iqn"}) {
+  for (const char* name :
+       {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "dsac_iqn", "doac_iqn",
+        "ovde_g_iqn", "ovde_q_iqn", "ovde_m_iqn", "oac_norm", "doac_norm", "ovde_g_norm",
+        "ovde_q_norm", "ovde_m_norm", "ovde_q_embedded", "ovde_g_bare"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {
         options.push_back(options_of(name, options.size()));

@@ -19,6 +19,7 @@ struct Case {
   int inputs;
   std::vector<int> hidden;
   int fractions, samples;
+  bool norm = true;
 };
 
 // A network in general position: gains and shifts differ from 1 and 0.
@@ -66,7 +67,7 @@ class IqnTest : public testing::TestWithParam<Case> {
   }
 
   Case c = GetParam();
-  IqnShape shape{c.inputs, c.hidden};
+  IqnShape shape{c.inputs, c.hidden, c.norm};
   Buffer parameters = random_parameters(shape, 11);
   Vec exact = reference::to_double(parameters);
   IqnReference reference{shape, exact};
@@ -154,7 +155,9 @@ TEST_P(IqnTest, ReferenceGradientsMatchCentralDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, IqnTest,
                          testing::Values(Case{23, {256, 256}, 3, 20}, Case{5, {40, 24}, 7, 48},
-                                         Case{9, {13, 30, 7}, 2, 37}, Case{2, {3, 5}, 1, 1}));
+                                         Case{9, {13, 30, 7}, 2, 37}, Case{2, {3, 5}, 1, 1},
+                                         Case{5, {40, 24}, 7, 48, false},
+                                         Case{9, {13, 30, 7}, 2, 37, false}));
 
 TEST(Iqn, InitialisesAsPyTorchDoes) {
   const IqnShape shape(17, {256, 128});

@@ -37,6 +37,7 @@ struct Case {
   std::vector<int> hidden;
   int outputs;
   int samples;
+  bool norm = false;
 };
 
 class MlpTest : public testing::TestWithParam<Case> {
@@ -50,7 +51,7 @@ class MlpTest : public testing::TestWithParam<Case> {
   }
 
   Case c = GetParam();
-  MlpShape shape{c.inputs, c.hidden, c.outputs};
+  MlpShape shape{c.inputs, c.hidden, c.outputs, c.norm};
   Buffer parameters = random_parameters(shape, 11);
   int first = c.inputs / 3, count = c.inputs - first;  // the inputs whose gradient is asked for
   Mlp net{shape, Mlp::Use::forward_and_backward, first, count};
@@ -181,7 +182,10 @@ TEST_P(MlpTest, ANaNInAHiddenUnitReachesEveryOutput) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, MlpTest,
                          testing::Values(Case{23, {256, 256}, 20, 256}, Case{2, {64, 64}, 4, 48},
-                                         Case{17, {40, 24, 9}, 1, 37}, Case{5, {7}, 3, 5}));
+                                         Case{17, {40, 24, 9}, 1, 37}, Case{5, {7}, 3, 5},
+                                         Case{23, {256, 256}, 20, 256, true},
+                                         Case{17, {40, 24, 9}, 1, 37, true},
+                                         Case{5, {7}, 3, 5, true}));
 
 TEST(Initialise, FollowsTheCodeBaseOfThePaper) {
   const MlpShape shape(17, {256, 256}, 12);

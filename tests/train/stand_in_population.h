@@ -168,9 +168,11 @@ class StandInPopulation final : public GpuPopulation {
   void expect_noise(std::size_t i) {
     const AgentOptions& options = copies_[i]->agent.options();
     Random ahead = copies_[i]->explorer_noise;
-    if (options.learner.head == CriticHead::iqn) {
+    if (is_implicit(options.learner.head)) {
       for (int k = 0; k < options.learner.quantiles; ++k)
-        ASSERT_EQ(fraction_[i * acting_.fractions + k], static_cast<float>(ahead.uniform()))
+        ASSERT_EQ(fraction_[i * acting_.fractions + k], options.learner.head == CriticHead::iqn
+                                                            ? static_cast<float>(ahead.uniform())
+                                                            : kEqualWidths)
             << "agent " << i;
     }
     for (int k = 0; k < device_rule(options).samples(); ++k)

@@ -23,6 +23,7 @@ std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k) {
     case CriticHead::qr:
       return std::make_unique<QuantileCritic>(options, k);
     case CriticHead::iqn:
+    case CriticHead::embedded:
       return std::make_unique<IqnCritic>(options, k);
   }
   throw Error("no such critic head");
@@ -34,8 +35,8 @@ std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options) {
       return std::make_unique<QuantileCriticPair>(quantile_critic_shape(options),
                                                   options.observation_size);
     case CriticHead::iqn:
-      return std::make_unique<IqnCriticPair>(iqn_critic_shape(options), options.observation_size,
-                                             options.quantiles);
+    case CriticHead::embedded:
+      return std::make_unique<IqnCriticPair>(options);
   }
   throw Error("no such critic head");
 }

@@ -39,11 +39,12 @@ void cut_interval(Fractions& fractions) {
 // ---- learning
 
 IqnShape iqn_critic_shape(const LearnerOptions& options) {
-  return {options.observation_size + options.action_size, options.hidden};
+  return {options.observation_size + options.action_size, options.hidden, options.norm};
 }
 
 IqnCritic::IqnCritic(const LearnerOptions& options, int k)
     : shape_(iqn_critic_shape(options)),
+      random_(options.head == CriticHead::iqn),
       seed_(options.seed),
       adam_(options.adam),
       net_(shape_.size()),
@@ -68,8 +69,21 @@ IqnCritic::IqnCritic(const LearnerOptions& options, int k)
   restored();
 }
 
+void IqnCritic::choose_fractions(std::uint64_t update, FractionsFor purpose,
+                                 Fractions& fractions) const {
+  if (random_) {
+    draw_fractions(seed_, update, purpose, fractions);
+  } else {
+    for (int i = 0; i < fractions.weight.features(); ++i) {
+      for (int b = 0; b < fractions.weight.blocks(); ++b)
+        std::fill_n(fractions.weight.row(b, i), kLanes, kEqualWidths);
+    }
+    cut_interval(fractions);
+  }
+}
+
 const Batch& IqnCritic::target_values(const Batch& next_state_action, std::uint64_t update) {
-  draw_fractions(seed_, update, FractionsFor::target, target_fractions_);
+  choose_fractions(update, FractionsFor::target, target_fractions_);
   for (int b = 0; b < values_.blocks(); ++b) {
     target_.forward(net_.target, next_state_action, target_fractions_.midpoint, b,
                     target_activations_, target_values_);
@@ -79,7 +93,7 @@ const Batch& IqnCritic::target_values(const Batch& next_state_action, std::uint6
 
 double IqnCritic::learn(const Batch& state_action, const Batch& targets, const Batch& weight,
                         float polyak, std::uint64_t update) {
-  draw_fractions(seed_, update, FractionsFor::prediction, fractions_);
+  choose_fractions(update, FractionsFor::prediction, fractions_);
   std::ranges::fill(gradient_, 0.0f);
   double loss = 0;
   for (int b = 0; b < values_.blocks(); ++b) {
@@ -96,7 +110,7 @@ double IqnCritic::learn(const Batch& state_action, const Batch& targets, const B
 // The backward pass follows at once, block by block, before it is known which critic is the
 // smaller: what it needs would be too much to keep for the whole batch.
 void IqnCritic::evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) {
-  draw_fractions(seed_, update, FractionsFor::policy, fractions_);
+  choose_fractions(update, FractionsFor::policy, fractions_);
   for (int b = 0; b < values_.blocks(); ++b) {
     online_.forward(net_.parameters, state_action, fractions_.midpoint, b, activations_, values_);
     average(b);
@@ -155,15 +169,17 @@ double IqnCritic::action_gradient_flop() const {
 
 // ---- acting
 
-IqnCriticPair::IqnCriticPair(const IqnShape& shape, int observation_size, int quantiles)
-    : observation_size_(observation_size),
-      fractions_(quantiles, 1),
-      input_(shape.inputs(), kLanes),
-      midpoint_((quantiles + kLanes - 1) / kLanes, kLanes),
-      quantiles_(quantiles) {
-  const int actions = shape.inputs() - observation_size, rows = midpoint_.features();
+IqnCriticPair::IqnCriticPair(const LearnerOptions& options)
+    : observation_size_(options.observation_size),
+      random_(options.head == CriticHead::iqn),
+      fractions_(options.quantiles, 1),
+      input_(options.observation_size + options.action_size, kLanes),
+      midpoint_((options.quantiles + kLanes - 1) / kLanes, kLanes),
+      quantiles_(options.quantiles) {
+  const IqnShape shape = iqn_critic_shape(options);
+  const int actions = options.action_size, rows = midpoint_.features();
   for (Side& side : side_) {
-    side.net = Iqn(shape, Mlp::Use::forward_and_backward, observation_size, actions);
+    side.net = Iqn(shape, Mlp::Use::forward_and_backward, observation_size_, actions);
     side.activations = IqnActivations(shape, rows, Mlp::Use::forward_and_backward);
     side.deltas = IqnDeltas(shape, rows);
     side.values = side.value_gradient = Batch(rows, kLanes);
@@ -182,7 +198,8 @@ void IqnCriticPair::load(std::span<const float> first, std::span<const float> se
 const QuantilePair& IqnCriticPair::quantiles(std::span<const float> observation,
                                              std::span<const float> action, Random& random) {
   const int n = quantiles_.size();
-  for (int i = 0; i < n; ++i) fractions_.weight.at(i, 0) = static_cast<float>(random.uniform());
+  for (int i = 0; i < n; ++i)
+    fractions_.weight.at(i, 0) = random_ ? static_cast<float>(random.uniform()) : kEqualWidths;
   cut_interval(fractions_);
   for (int i = 0; i < n; ++i) {
     midpoint_.at(i / kLanes, i % kLanes) = fractions_.midpoint.at(i, 0);

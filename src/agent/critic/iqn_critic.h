@@ -1,6 +1,6 @@
-// The critic with random fractions (head "iqn"): an implicit quantile network, asked at fractions
-// that every update draws anew for every sample, a set each for targets, predictions and the
-// policy's own actions.
+// The critic that is given its fractions: an implicit quantile network, asked at fractions that
+// every update draws anew for every sample, a set each for targets, predictions and the policy's
+// own actions (head "iqn"), or always at the same (head "embedded").
 #pragma once
 
 #include <array>
@@ -53,7 +53,10 @@ class IqnCritic final : public Critic {
  private:
   void average(int block);
 
+  void choose_fractions(std::uint64_t update, FractionsFor purpose, Fractions& fractions) const;
+
   IqnShape shape_;
+  bool random_;  // fractions are drawn
   std::uint64_t seed_;
   AdamOptions adam_;
 
@@ -68,10 +71,10 @@ class IqnCritic final : public Critic {
   Batch action_gradient_, chosen_gradient_;  // (actions x batch): of the mean, of the chosen
 };
 
-// Both at one (s, a): every call draws one set of fractions for both.
+// Both at one (s, a): every call chooses one set of fractions for both.
 class IqnCriticPair final : public CriticPair {
  public:
-  IqnCriticPair(const IqnShape& shape, int observation_size, int quantiles);
+  explicit IqnCriticPair(const LearnerOptions& options);
 
   void load(std::span<const float> first, std::span<const float> second) override;
   const QuantilePair& quantiles(std::span<const float> observation, std::span<const float> action,
@@ -91,6 +94,7 @@ class IqnCriticPair final : public CriticPair {
   };
 
   int observation_size_;
+  bool random_;             // fractions are drawn
   Fractions fractions_;     // (N x 1)
   Batch input_, midpoint_;  // (inputs x kLanes), (rows x kLanes)
   std::array<Side, 2> side_;

@@ -7,7 +7,8 @@
 namespace ovde {
 
 MlpShape quantile_critic_shape(const LearnerOptions& options) {
-  return {options.observation_size + options.action_size, options.hidden, options.quantiles};
+  return {options.observation_size + options.action_size, options.hidden, options.quantiles,
+          options.norm};
 }
 
 QuantileCritic::QuantileCritic(const LearnerOptions& options, int k)

@@ -19,6 +19,7 @@ struct Case {
   const char* name;
   PolicyKind policy = PolicyKind::gaussian;
   bool rnd = false;
+  bool norm = false;
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -29,6 +30,7 @@ LearnerOptions options_of(const Case& c) {
   options.quantiles = c.quantiles;
   options.distributional = c.distributional;
   options.policy = c.policy;
+  options.norm = c.norm;
   if (c.rnd) options.rnd = RndOptions{.scale = 3, .hidden = {16, 12}, .outputs = 6};
   options.td3.clip = 0.25f;  // not far from the noise that it clips
   options.td3.penalty = 0.3f;
@@ -145,7 +147,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{true, 48, 5, 3, 5, "Td3", PolicyKind::deterministic},
                     Case{true, 37, 2, 2, 20, "Td3OddBatch", PolicyKind::deterministic},
                     Case{true, 48, 5, 3, 5, "DsacRnd", PolicyKind::gaussian, true},
-                    Case{true, 37, 2, 2, 20, "DsacRndOddBatch", PolicyKind::gaussian, true}),
+                    Case{true, 37, 2, 2, 20, "DsacRndOddBatch", PolicyKind::gaussian, true},
+                    Case{true, 37, 5, 3, 5, "DsacNorm", PolicyKind::gaussian, false, true},
+                    Case{false, 48, 5, 3, 1, "SacNorm", PolicyKind::gaussian, false, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
 double log_temperature(Learner& learner) {

@@ -42,8 +42,9 @@ Cut cut_of(const LearnerOptions& options, std::uint64_t update, FractionsFor pur
     const std::uint64_t row = (options.batch + 63) / 64 * 64;
     const std::uint64_t number =
         ((update * 3 + static_cast<int>(purpose)) * options.quantiles + i) * row + sample;
-    numbers.push_back(Random::block(options.seed, Stream::fractions, 0, number / 4)[number % 4] *
-                      0x1p-32);
+    const double drawn =
+        Random::block(options.seed, Stream::fractions, 0, number / 4)[number % 4] * 0x1p-32;
+    numbers.push_back(options.head == CriticHead::iqn ? drawn : 1);
   }
   return Cut(numbers);
 }
@@ -54,6 +55,7 @@ LearnerOptions options_of(int batch = 37) {
   options.action_size = 3;
   options.hidden = {12, 9};
   options.head = CriticHead::iqn;
+  options.norm = true;
   options.quantiles = 5;
   options.batch = batch;
   options.seed = 8;
@@ -187,8 +189,17 @@ void spread(Trained& net, std::uint64_t seed) {
   }
 }
 
-TEST(IqnCritic, FollowsTheReferenceStepByStep) {
-  const LearnerOptions options = options_of();
+// What of the head may differ: whether it draws its fractions, and whether it has a norm.
+class IqnCriticTest : public testing::TestWithParam<std::pair<CriticHead, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Heads, IqnCriticTest,
+                         testing::Values(std::pair(CriticHead::iqn, true),
+                                         std::pair(CriticHead::iqn, false),
+                                         std::pair(CriticHead::embedded, true)));
+
+TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
+  LearnerOptions options = options_of();
+  options.head = GetParam().first;
+  options.norm = GetParam().second;
   const int n = options.quantiles, inputs = options.observation_size + options.action_size;
   IqnCritic critic(options, 1);
   spread(critic.network(), 4);
@@ -252,7 +263,8 @@ TEST(IqnCritic, FollowsTheReferenceStepByStep) {
 
 // Two critics at one (s, a) and the fractions that acting draws.
 struct ActingPair {
-  explicit ActingPair(int quantiles) : options(options_of()), pair_quantiles(quantiles) {
+  explicit ActingPair(int quantiles, CriticHead head = CriticHead::iqn)
+      : options(options_for(quantiles, head)) {
     for (std::uint32_t k = 0; k < 2; ++k) {
       parameters[k] = Buffer(shape.size());
       initialise(shape, 6, k, parameters[k]);
@@ -263,10 +275,18 @@ struct ActingPair {
     pair.load(parameters[0], parameters[1]);
   }
 
+  static LearnerOptions options_for(int quantiles, CriticHead head) {
+    LearnerOptions options = options_of();
+    options.quantiles = quantiles;
+    options.head = head;
+    return options;
+  }
+
   // Next cut of a stream, as acting draws it.
   Cut cut(Random& random) const {
     Vec numbers;
-    for (int i = 0; i < pair_quantiles; ++i) numbers.push_back(random.uniform());
+    for (int i = 0; i < options.quantiles; ++i)
+      numbers.push_back(options.head == CriticHead::iqn ? random.uniform() : 1);
     return Cut(numbers);
   }
   Vec values(int k, const Vec& action, const Cut& cut) const {
@@ -278,17 +298,16 @@ struct ActingPair {
   }
 
   LearnerOptions options;
-  int pair_quantiles;
   IqnShape shape = iqn_critic_shape(options);
-  IqnCriticPair pair{shape, options.observation_size, pair_quantiles};
+  IqnCriticPair pair{options};
   std::array<Buffer, 2> parameters;
   std::array<Vec, 2> exact;
   std::vector<float> observation = {0.3f, -1, 0.5f, 2};
 };
 
-TEST(IqnCriticPair, DrawsOneSetOfFractionsForBothCriticsAtEachCall) {
+void expect_one_set_of_fractions(CriticHead head) {
   for (const int n : {1, 5, 40}) {  // less than a block's lanes, and more
-    ActingPair acting(n);
+    ActingPair acting(n, head);
     Random random(3, Stream::explorer), again(3, Stream::explorer);
     const std::vector<float> action = {0.1f, -0.7f, 0.4f};
     const Vec exact_action(action.begin(), action.end());
@@ -324,6 +343,14 @@ TEST(IqnCriticPair, DrawsOneSetOfFractionsForBothCriticsAtEachCall) {
       }
     }
   }
+}
+
+TEST(IqnCriticPair, DrawsOneSetOfFractionsForBothCriticsAtEachCall) {
+  expect_one_set_of_fractions(CriticHead::iqn);
+}
+
+TEST(IqnCriticPair, WithFixedFractionsDrawsNothing) {
+  expect_one_set_of_fractions(CriticHead::embedded);
 }
 
 // OVD-Explorer's step with random fractions: mean, disagreement and spread count each quantile by

@@ -1,0 +1,181 @@
+// Layer normalisation of a tile's rows (nn/norm.h), forward and backward, and the sums over rows
+// that it takes.
+#pragma once
+
+#include "cuda/tile.cuh"
+
+namespace ovde::cuda {
+
+// Eight neighbours of a vector that has a number for each unit of a layer; zero beyond it.
+__device__ inline void load_units(float (&v)[8], const float* vector, int column, int units) {
+  if (column < stride_of_deltas(units)) {
+    load8(v, vector + column);
+  } else {
+#pragma unroll
+    for (float& x : v) x = 0;
+  }
+}
+
+// The octets of a product that this lane has in 32 neighbouring columns: all in the same eight.
+template <int kSize>
+class OctetGroup {
+ public:
+  __device__ explicit OctetGroup(int group)
+      : column(Octet<kSize>(0, 0, group).column), group_(group) {}
+
+  // visit(octet, m, half)
+  template <typename Visit>
+  __device__ void each(Visit&& visit) const {
+#pragma unroll
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+  }
+  // The same, leaving out what lies beyond the first `rows` rows.
+  template <typename Visit>
+  __device__ void each_below(int rows, Visit&& visit) const {
+#pragma unroll
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+      if (Octet<kSize>(m, 0, group_).row - threadIdx.x % 32 / 4 >= rows) continue;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+    }
+  }
+  // load(octet, half) for both halves, then visit(octet, m, half): one waits for memory once.
+  template <typename Load, typename Visit>
+  __device__ void each(Load&& load, Visit&& visit) const {
+#pragma unroll
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) load(Octet<kSize>(m, half, group_), half);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+    }
+  }
+  int column;
+
+ private:
+  int group_;
+};
+
+template <int kSize, typename Visit>
+__device__ void for_each_group(Visit&& visit) {
+#pragma unroll
+  for (int group = 0; group < 2; ++group) visit(OctetGroup<kSize>(group));
+}
+
+// visit(row, m, half) for each row of a product of which this lane has a part; `first` is true of
+// one lane of those that share the row.
+template <int kSize, typename Visit>
+__device__ void for_each_product_row(Visit&& visit) {
+  const bool first = threadIdx.x % 4 == 0 && threadIdx.x / 32 % 4 == 0;
+#pragma unroll
+  for (int m = 0; m < Tile<kSize>::kTiles; ++m)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, 0).row, m, half, first);
+}
+
+// From what each lane has of its rows to the sums over the whole rows, in a fixed order. `part` has
+// room for the sums over the columns of each of four warps, of kRooms sums at a time.
+template <int kSize, int kRooms, int kCount>
+__device__ void sum_rows(float (&part)[kRooms][Tile<kSize>::kRows][4],
+                         float (&sums)[kCount][Tile<kSize>::kTiles][2]) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int first = 0; first < kCount; first += kRooms) {
+    __syncthreads();  // the last sums have been read
+    for_each_product_row<kSize>([&](int row, int m, int half, bool) {
+#pragma unroll
+      for (int c = 0; c < kRooms && first + c < kCount; ++c) {
+        float sum = sums[first + c][m][half];
+        sum += __shfl_xor_sync(~0u, sum, 1);
+        sum += __shfl_xor_sync(~0u, sum, 2);
+        if (lane % 4 == 0) part[c][row][warp % 4] = sum;
+      }
+    });
+    __syncthreads();
+    for_each_product_row<kSize>([&](int row, int m, int half, bool) {
+#pragma unroll
+      for (int c = 0; c < kRooms && first + c < kCount; ++c) {
+        const float4 p = *reinterpret_cast<const float4*>(part[c][row]);
+        sums[first + c][m][half] = p.x + p.y + p.z + p.w;
+      }
+    });
+  }
+}
+
+// Adds the bias to a product with `units` columns and normalises its first `rows` rows. One lane of
+// each row calls keep(row, scale).
+template <int kSize, typename T, typename Keep>
+__device__ void normalise(T& tile, const float* bias, int units, int rows,
+                          float (&out)[Tile<kSize>::kTiles][8][4], Keep&& keep) {
+  constexpr int kTiles = Tile<kSize>::kTiles;
+  const float share = 1.0f / units;
+  float mean[1][kTiles][2] = {}, squares[1][kTiles][2] = {};
+  for_each_group<kSize>([&](const auto& group) {
+    float b[8];
+    load_units(b, bias, group.column, units);
+    group.each_below(rows, [&](const auto& at, int m, int half) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        at(out[m], i) += b[i];  // beyond the layer: zero
+        mean[0][m][half] += at(out[m], i);
+      }
+    });
+  });
+  sum_rows<kSize>(tile.part, mean);
+  for_each_group<kSize>([&](const auto& group) {
+    group.each_below(rows, [&](const auto& at, int m, int half) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float deviation =
+            at.column + i < units ? at(out[m], i) - mean[0][m][half] * share : 0.0f;
+        at(out[m], i) = deviation;
+        squares[0][m][half] += deviation * deviation;
+      }
+    });
+  });
+  sum_rows<kSize>(tile.part, squares);
+  for_each_product_row<kSize>([&](int row, int m, int half, bool first) {
+    float& scale = squares[0][m][half];
+    scale = 1.0f / sqrtf(scale * share + kNormEpsilon);
+    if (first) keep(row, scale);
+  });
+  for_each_group<kSize>([&](const auto& group) {
+    group.each_below(rows, [&](const auto& at, int m, int half) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) at(out[m], i) *= squares[0][m][half];
+    });
+  });
+}
+
+// The backward pass through a normalisation n = (x - mean) * scale: dx = scale * (dn - mean(dn) - n
+// * mean(dn * n)). First add() of every dn, then finish(), then dx() of each.
+template <int kSize>
+class NormGradient {
+ public:
+  __device__ void add(int m, int half, float dn, float n) {
+    sums_[0][m][half] += dn;
+    sums_[1][m][half] += dn * n;
+  }
+  // Without a `norm`, dx will be dn.
+  template <typename Tile>
+  __device__ void finish(Tile& tile, int units, const float* scale, bool norm) {
+    sum_rows<kSize>(tile.part, sums_);
+    const float share = norm ? 1.0f / units : 0.0f;
+    for_each_product_row<kSize>([&](int row, int m, int half, bool) {
+      sums_[0][m][half] *= share;
+      sums_[1][m][half] *= share;
+      scale_[m][half] = scale[row];
+    });
+  }
+  __device__ float dx(int m, int half, float dn, float n) const {
+    return scale_[m][half] * (dn - sums_[0][m][half] - n * sums_[1][m][half]);
+  }
+
+ private:
+  float sums_[2][Tile<kSize>::kTiles][2] = {};
+  float scale_[Tile<kSize>::kTiles][2];
+};
+
+}  // namespace ovde::cuda
