@@ -33,9 +33,12 @@ inline std::vector<Vec> mlp_layers(const MlpShape& shape, const Vec& parameters,
       double mean = 0, variance = 0;
       for (const double v : y) mean += v / layer.outputs;
       for (const double v : y) variance += (v - mean) * (v - mean) / layer.outputs;
-      for (double& v : y) {
-        if (shape.norm()) v = (v - mean) / std::sqrt(variance + 1e-5);
-        v = std::max(v, 0.0);
+      for (int o = 0; o < layer.outputs; ++o) {
+        if (shape.norm()) {
+          y[o] = (y[o] - mean) / std::sqrt(variance + 1e-5) * parameters[layer.gain + o] +
+                 parameters[layer.shift + o];
+        }
+        y[o] = std::max(y[o], 0.0);
       }
     }
     values.push_back(y);
@@ -47,9 +50,10 @@ inline Vec mlp(const MlpShape& shape, const Vec& parameters, const Vec& x) {
   return mlp_layers(shape, parameters, x).back();
 }
 
-// From the gradient of a layer's normalised sums to that of its sums, given the layer's input.
+// From the gradient of a layer's output, masked by its ReLU, to that of its sums, given the layer's
+// input; adds those of gain and shift to `gradient`.
 inline Vec norm_backward(const MlpShape::Layer& layer, const Vec& parameters, const Vec& x,
-                         const Vec& delta) {
+                         Vec delta, Vec& gradient) {
   Vec y(layer.outputs);
   double mean = 0, variance = 0, sum = 0, products = 0;
   for (int o = 0; o < layer.outputs; ++o) {
@@ -62,6 +66,9 @@ inline Vec norm_backward(const MlpShape::Layer& layer, const Vec& parameters, co
   const double deviation = std::sqrt(variance + 1e-5);
   for (int o = 0; o < layer.outputs; ++o) {
     y[o] = (y[o] - mean) / deviation;
+    gradient[layer.gain + o] += delta[o] * y[o];
+    gradient[layer.shift + o] += delta[o];
+    delta[o] *= parameters[layer.gain + o];
     sum += delta[o] / layer.outputs;
     products += delta[o] * y[o] / layer.outputs;
   }
@@ -85,7 +92,7 @@ inline Vec mlp_backward(const MlpShape& shape, const Vec& parameters,
       }
     }
     if (l > 0 && shape.norm())
-      below = norm_backward(shape.layer(l - 1), parameters, values[l - 1], below);
+      below = norm_backward(shape.layer(l - 1), parameters, values[l - 1], below, gradient);
     delta = below;
   }
   return delta;

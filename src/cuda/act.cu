@@ -59,8 +59,10 @@ __device__ float sum_of_warp(float x) {
   return x;
 }
 
-// Normalises a hidden layer's sums, then their ReLU; by one warp.
-__device__ void normalise(Shared& shared, int slot, int l, int units) {
+// Normalises a hidden layer's sums, then gain, shift and ReLU; by one warp.
+__device__ void normalise(Shared& shared, int slot, int l, const float* parameters,
+                          const LayerShape& layer) {
+  const int units = layer.outputs;
   float *y = shared.hidden[slot][l], *n = shared.normal[slot][l];
   const int lane = threadIdx.x % 32;
   float sum = 0, squares = 0;
@@ -70,17 +72,21 @@ __device__ void normalise(Shared& shared, int slot, int l, int units) {
   const float scale = 1 / sqrtf(sum_of_warp(squares) / units + kNormEpsilon);
   for (int i = lane; i < units; i += 32) {
     n[i] = (y[i] - mean) * scale;
-    y[i] = relu(n[i]);
+    y[i] = relu(n[i] * parameters[layer.gain + i] + parameters[layer.shift + i]);
   }
   if (lane == 0) shared.scale[slot][l] = scale;
 }
 
-// From the gradient of a layer's normalised sums to that of its sums, in place; by one warp.
-__device__ void back_through_norm(const Shared& shared, int slot, int l, int units, float* d) {
+// From the gradient of what a layer puts out, masked by its ReLU, to that of its sums, in place; by
+// one warp.
+__device__ void back_through_norm(const Shared& shared, int slot, int l, const float* parameters,
+                                  const LayerShape& layer, float* d) {
+  const int units = layer.outputs;
   const float* n = shared.normal[slot][l];
   const int lane = threadIdx.x % 32;
   float sum = 0, products = 0;
   for (int i = lane; i < units; i += 32) {
+    d[i] *= parameters[layer.gain + i];
     sum += d[i];
     products += d[i] * n[i];
   }
@@ -100,7 +106,7 @@ __device__ void run_network(const float* parameters, const NetworkShape& shape, 
           !last && !norm, warp, warps, last ? output : shared.hidden[slot][l]);
     __syncthreads();
     if (norm) {
-      if (warp == 0) normalise(shared, slot, l, shape.layer[l].outputs);
+      if (warp == 0) normalise(shared, slot, l, parameters, shape.layer[l]);
       __syncthreads();
     }
   }
@@ -137,7 +143,7 @@ __device__ void action_gradient(const Agent& agent, Shared& shared) {
     }
     __syncthreads();
     if (shape.norm) {
-      if (t < 32) back_through_norm(shared, k, l - 1, layer.inputs, below);
+      if (t < 32) back_through_norm(shared, k, l - 1, parameters, shape.layer[l - 1], below);
       __syncthreads();
     }
     delta = below;

@@ -88,12 +88,15 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Ag
   fill<kExact>(tile, multiple_of_32(stride), [=](int r, int i) {
     return i < stride ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
   });
-  forward<kExact>(tile, parameters, shape, first_sample, agent.critic_trace[k].hidden,
-                  &agent.norm_trace[k]);
-  begin_backward(tile, parameters, shape);
-  critic_loss<kExact>(tile, agent, k, first_sample, alpha);
-  backward<kExact>(tile, parameters, shape, first_sample, agent.critic_trace[k].delta,
-                   &agent.norm_trace[k]);
+  const Trace& trace = agent.critic_trace[k];
+  with_norm(shape, [&](auto norm) {
+    forward<kExact, norm>(tile, parameters, shape, first_sample, trace.hidden,
+                          &agent.norm_trace[k]);
+    begin_backward(tile, parameters, shape);
+    critic_loss<kExact>(tile, agent, k, first_sample, alpha);
+    backward<kExact, norm>(tile, parameters, shape, first_sample, trace.delta,
+                           &agent.norm_trace[k]);
+  });
 }
 
 // Q_k(s, a) = mean_i z_ki at the actor's new actions (Eq. 6, before the minimum), and its gradient
@@ -117,18 +120,20 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
            : i < observations + actions ? __ldg(action + s * actions + i - observations)
                                         : 0.0f;
   });
-  forward<kExact>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
-  begin_backward(tile, parameters, shape);
+  with_norm(shape, [&](auto norm) {
+    forward<kExact, norm>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
+    begin_backward(tile, parameters, shape);
 
-  float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
-  for_each_row<kSize>([&](int r, int i) {
-    const float z = i < n ? tile.x[r][i] : 0.0f;
-    const float sum = sum_of_warp(z);
-    if (i < n) quantiles[(first_sample + r) * n + i] = z;
-    if (i == 0) values[first_sample + r] = sum / n;
-    tile.x[r][i] = i < n ? operand<kExact>(1.0f / n) : 0.0f;
+    float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
+    for_each_row<kSize>([&](int r, int i) {
+      const float z = i < n ? tile.x[r][i] : 0.0f;
+      const float sum = sum_of_warp(z);
+      if (i < n) quantiles[(first_sample + r) * n + i] = z;
+      if (i == 0) values[first_sample + r] = sum / n;
+      tile.x[r][i] = i < n ? operand<kExact>(1.0f / n) : 0.0f;
+    });
+    backward<kExact, norm>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
   });
-  backward<kExact>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
 
   to_actions<kExact>(tile, parameters, shape.layer[0], observations, actions);
   float* gradient = agent.action_gradient[k];

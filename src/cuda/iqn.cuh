@@ -50,19 +50,9 @@ class IqnPass {
   __device__ int merge_index() const { return shape_.feature_layers + 1; }
   __device__ Weights weights(int l) const { return Weights(parameters_, shape_.layer[l]); }
 
-  // Gain and shift of eight units.
-  struct Affine {
-    __device__ Affine(const float* parameters, const NormalisedLayer& layer, int column) {
-      load_units(gain, parameters + layer.gain, column, layer.outputs);
-      load_units(shift, parameters + layer.shift, column, layer.outputs);
-    }
-    __device__ float operator()(int i, float n) const { return n * gain[i] + shift[i]; }
-    float gain[8], shift[8];
-  };
-
   // Adds the bias to a product of layer l and normalises its first `rows` rows.
   __device__ void normalise(int l, int rows, Product& out) {
-    const NormalisedLayer layer = shape_.layer[l];
+    const LayerShape layer = shape_.layer[l];
     const float* bias = parameters_ + layer.bias;
     if (shape_.norm) {
       cuda::normalise<kSize>(tile_, bias, layer.outputs, rows, out,
@@ -85,7 +75,7 @@ class IqnPass {
   template <Way kWay>
   __device__ void features(Product& out) {
     for (int l = 0; l < shape_.feature_layers; ++l) {
-      const NormalisedLayer layer = shape_.layer[l];
+      const LayerShape layer = shape_.layer[l];
       const int stride = stride_of_deltas(layer.outputs);
       product<Pass::forward, kExact>(tile_, weights(l), out, rows_.count);
       fetch_first<Pass::forward>(tile_, weights(l + 1));
@@ -132,7 +122,7 @@ class IqnPass {
 
   template <Way kWay>
   __device__ void gate(Product& out) {
-    const NormalisedLayer layer = shape_.layer[gate_index()];
+    const LayerShape layer = shape_.layer[gate_index()];
     const int stride = stride_of_deltas(layer.outputs);
     product<Pass::forward, kExact>(tile_, weights(gate_index()), out);
     fetch_first<Pass::forward>(tile_, weights(merge_index()));
@@ -160,7 +150,7 @@ class IqnPass {
 
   template <Way kWay>
   __device__ void merge(Product& out) {
-    const NormalisedLayer layer = shape_.layer[merge_index()];
+    const LayerShape layer = shape_.layer[merge_index()];
     product<Pass::forward, kExact>(tile_, weights(merge_index()), out);
     if (kWay != Way::none) fetch_first<Pass::backward>(tile_, weights(merge_index()));
     normalise(merge_index(), T::kRows, out);
@@ -188,7 +178,7 @@ class IqnPass {
   template <Way kWay>
   __device__ void back_through_merge(Product& out) {
     const int l = merge_index();
-    const NormalisedLayer layer = shape_.layer[l];
+    const LayerShape layer = shape_.layer[l];
     const int stride = stride_of_deltas(layer.outputs);
     // visit(octet, m, half, d, dn, n): gradients of the value through each unit that is on, and of
     // its normalised sum
@@ -255,7 +245,7 @@ class IqnPass {
   template <Way kWay>
   __device__ void back_through_gate(Product& out) {
     const int l = gate_index();
-    const NormalisedLayer layer = shape_.layer[l];
+    const LayerShape layer = shape_.layer[l];
     const int stride = stride_of_deltas(layer.outputs);
     NormGradient<kSize> norm;
     for_each_group<kSize>([&](const auto& group) {
@@ -315,7 +305,7 @@ class IqnPass {
   template <Way kWay>
   __device__ void back_through_features(Product& out) {
     for (int l = shape_.feature_layers - 1; l >= 0; --l) {
-      const NormalisedLayer layer = shape_.layer[l];
+      const LayerShape layer = shape_.layer[l];
       const int stride = stride_of_deltas(layer.outputs);
       if (l > 0) fetch_first<Pass::backward>(tile_, weights(l));
       const auto is_there = [&](const auto& at) {

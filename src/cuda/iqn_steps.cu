@@ -7,29 +7,19 @@ namespace ovde::cuda {
 
 namespace {
 
-// The sum over the batch of column `column` of rows that each have a unit's part of a sample.
-__device__ float sum_samples(const float* rows, int stride, int column, int batch) {
-  float sum = 0;
-#pragma unroll 16
-  for (int s = 0; s < batch; ++s) sum += rows[s * stride + column];
-  return sum;
-}
-
 // Gain and shift of kThreads units of a layer; with those of the merging layer, the output's
 // weights and bias.
 __device__ void step_units(const Agent& agent, const Network& net, const IqnTrace& trace, int l,
                            int first_unit) {
   const IqnShape& shape = agent.iqn_shape;
-  const NormalisedLayer layer = shape.layer[l];
+  const LayerShape layer = shape.layer[l];
   const AdamStep adam(agent);
-  const auto step = [&](int at, float gradient) {
-    adam(gradient, net.parameters[at], net.first_moment[at], net.second_moment[at], net.target[at]);
-  };
+  const auto step = [&](int at, float gradient) { adam(net, at, gradient); };
   const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
   const bool merge = l == shape.feature_layers + 1;
   if (f < layer.outputs) {
-    float by_gain = sum_samples(trace.by_gain[l], stride, f, agent.batch);
-    float by_shift = sum_samples(trace.by_shift[l], stride, f, agent.batch);
+    float by_gain = sum_column(trace.by_gain[l], stride, f, agent.batch);
+    float by_shift = sum_column(trace.by_shift[l], stride, f, agent.batch);
     if (merge) {
       // the output's weight is the factor between the gradient of the value and that of a merged
       // unit relu(normal * gain + shift): the two sums give the gradients of all three
@@ -43,7 +33,7 @@ __device__ void step_units(const Agent& agent, const Network& net, const IqnTrac
     step(layer.gain + f, by_gain);
     step(layer.shift + f, by_shift);
   }
-  if (merge && f == 0) step(shape.output.bias, sum_samples(trace.by_value, 1, 0, agent.batch));
+  if (merge && f == 0) step(shape.output.bias, sum_column(trace.by_value, 1, 0, agent.batch));
 }
 
 // blockIdx: (tile of weights, then kThreads units of the layers; critic; agent)

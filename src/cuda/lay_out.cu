@@ -33,8 +33,11 @@ Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, cons
 NormTrace take_norm_trace(Arena& arena, const NetworkShape& shape, std::size_t rows) {
   NormTrace trace{};
   for (int l = 0; shape.norm && l < shape.layers - 1; ++l) {
-    trace.normal[l] = arena.take(rows * rounded_up(shape.layer[l].outputs, 16));
+    const int width = rounded_up(shape.layer[l].outputs, 16);
+    trace.normal[l] = arena.take(rows * width);
     trace.scale[l] = arena.take(rows);
+    trace.by_gain[l] = arena.take(rows / kSummedRows * width);
+    trace.by_shift[l] = arena.take(rows / kSummedRows * width);
   }
   return trace;
 }

@@ -19,10 +19,10 @@ inline constexpr int kMostOutputs =
 inline constexpr int kMostActions = kMostOutputs / 2;
 
 // The same flat buffer as nn/mlp.h: W (outputs x inputs, rows padded to `stride` floats), then the
-// bias.
+// bias, then gain and shift where the layer is normalised.
 struct LayerShape {
   int inputs, outputs, stride;
-  int weights, bias;  // where they begin
+  int weights, bias, gain, shift;  // where they begin
 };
 struct NetworkShape {
   int layers;
@@ -31,17 +31,13 @@ struct NetworkShape {
   int size;  // floats, padding included
 };
 
-// An implicit quantile network, the same flat buffer as nn/iqn.h: gain and shift of its
-// normalisation follow the bias of each layer but the last.
-struct NormalisedLayer : LayerShape {
-  int gain, shift;
-};
+// An implicit quantile network, the same flat buffer as nn/iqn.h.
 inline constexpr int kMostFeatureLayers = kMostHidden - 1;
 inline constexpr int kMostNormalised = kMostFeatureLayers + 2;
 struct IqnShape {
   int feature_layers;
   bool norm;
-  NormalisedLayer layer[kMostNormalised];  // features, gate, merge
+  LayerShape layer[kMostNormalised];  // features, gate, merge
   LayerShape output;
   int size;
 };
@@ -61,9 +57,12 @@ struct Trace {
 };
 
 // What a forward pass leaves of normalised hidden layers for its own backward pass: their sums
-// after the normalisation (rows padded to the stride of the next layer), and its scale.
+// after the normalisation (rows padded to the stride of the next layer), and its scale. And what
+// the backward pass leaves: sums over kSummedRows rows each of the gradients of gain and shift.
+inline constexpr int kSummedRows = 16;
 struct NormTrace {
   float *normal[kMostHidden], *scale[kMostHidden];
+  float *by_gain[kMostHidden], *by_shift[kMostHidden];
 };
 
 // The same of an implicit quantile network. Rows of its features are samples; those of gate and

@@ -1,6 +1,8 @@
 // A network forward and backward on a tile of samples (tile.cuh).
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/norm.cuh"
 
 namespace ovde::cuda {
@@ -22,6 +24,17 @@ template <typename T>
 __device__ T& shared_as() {
   extern __shared__ __align__(128) unsigned char memory[];
   return *reinterpret_cast<T*>(memory);
+}
+
+// work(norm) with a constant true or false: whether hidden layers are normalised. Two instances of
+// the passes, so that one costs the other nothing.
+template <typename Work>
+__device__ void with_norm(const NetworkShape& shape, Work&& work) {
+  if (shape.norm) {
+    work(std::true_type());
+  } else {
+    work(std::false_type());
+  }
 }
 
 // ---- filling and reading x: a warp takes whole rows, its lanes their columns
@@ -91,14 +104,36 @@ __device__ void begin_forward(Tile<kSize>& tile, const float* parameters,
   fetch_first<Pass::forward>(tile, Weights(parameters, layer));
 }
 
+// From a hidden layer's normalised sums to what goes into its ReLU; the former are kept in
+// `normal`, where it is given.
+template <int kSize>
+__device__ void gain_and_shift(const float* parameters, const LayerShape& layer, float* normal,
+                               int stride, int first_sample,
+                               float (&out)[Tile<kSize>::kTiles][8][4]) {
+  for_each_group<kSize>([&](const auto& group) {
+    const Affine affine(parameters, layer, group.column);
+    group.each([&](const auto& at, int m, int) {
+      float n[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        n[i] = at(out[m], i);
+        at(out[m], i) = affine(i, n[i]);
+      }
+      if (normal != nullptr && at.column < stride)
+        store8(normal + (first_sample + at.row) * stride + at.column, n);
+    });
+  });
+}
+
 // From the input in x (zero up to a multiple of 32 columns) to the output in x, columns 0 ..
 // outputs -
 // 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] + (first_sample + r)
-// * stride; with `norm`, what backward() will ask of normalised layers goes there.
-template <bool kExact, int kSize>
+// * stride. kNorm: the hidden layers are normalised, and what backward() will ask of them goes to
+// `norm`, where it is given.
+template <bool kExact, bool kNorm, int kSize>
 __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
                         const NetworkShape& shape, int first_sample, float* const* kept,
-                        const NormTrace* norm = nullptr) {
+                        const NormTrace* norm) {
   constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   const int last = shape.layers - 1;
@@ -115,11 +150,13 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
     }
 
     const float* bias = tile.bias[l % 2];
-    if (shape.norm) {
+    if constexpr (kNorm) {
       normalise<kSize>(tile, bias, layer.outputs, Tile<kSize>::kRows, out,
                        [&](int row, float scale) {
                          if (norm != nullptr) norm->scale[l][first_sample + row] = scale;
                        });
+      gain_and_shift<kSize>(parameters, layer, norm != nullptr ? norm->normal[l] : nullptr,
+                            next.stride, first_sample, out);
     }
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
@@ -128,15 +165,10 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
       for (int part = 0; part < 4; ++part) {
         const Octet<kSize> at(m, part % 2, part / 2);
         float value[8], b[8] = {};
-        if (!shape.norm) load8(b, bias + at.column);
-        if (shape.norm && norm != nullptr && at.column < next.stride) {
-#pragma unroll
-          for (int i = 0; i < 8; ++i) value[i] = at(out[m], i);
-          store8(norm->normal[l] + (first_sample + at.row) * next.stride + at.column, value);
-        }
+        if constexpr (!kNorm) load8(b, bias + at.column);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          const float sum = at(out[m], i) + b[i];  // beyond the layer: zero
+          const float sum = kNorm ? at(out[m], i) : at(out[m], i) + b[i];  // beyond the layer: zero
           value[i] = operand<kExact>(relu(sum));
           below = __funnelshift_l(__float_as_uint(sum), below, 1);
         }
@@ -154,6 +186,12 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
   narrow_product<kExact>(tile, layer.outputs, layer.stride, tile.bias[last % 2]);
 }
 
+template <bool kExact, int kSize>
+__device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
+                        const NetworkShape& shape, int first_sample, float* const* kept) {
+  forward<kExact, false>(tile, parameters, shape, first_sample, kept, nullptr);
+}
+
 // The first weights of backward() on their way; nobody may be reading the weights' memory.
 template <int kSize>
 __device__ void begin_backward(Tile<kSize>& tile, const float* parameters,
@@ -167,51 +205,86 @@ __device__ inline bool is_active(std::uint32_t active, int part, int i) {
   return active >> (31 - 8 * part - i) & 1;
 }
 
-// From the gradient of hidden layer l's ReLU to that of its sums, through the units that are noted
-// as active and the normalisation.
-template <int kSize>
-__device__ void back_through_norm(NetworkTile<kSize>& tile, const NormTrace& trace, int l,
-                                  int units, int stride, int first_sample,
+// Adds up, over kSummedRows rows at a time, what the lanes have of eight columns, in a fixed order.
+__device__ inline void sum_columns(float (&v)[8]) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+#pragma unroll
+    for (int offset = 4; offset < 32; offset *= 2) v[i] += __shfl_xor_sync(~0u, v[i], offset);
+  }
+}
+
+// From the gradient of what hidden layer l puts out to that of its sums, through the units that are
+// noted as active and the normalisation. kParameters: the gradients of gain and shift are kept.
+template <bool kParameters, int kSize>
+__device__ void back_through_norm(NetworkTile<kSize>& tile, const float* parameters,
+                                  const NormTrace& trace, int l, const LayerShape& layer,
+                                  int stride, int first_sample,
                                   float (&out)[Tile<kSize>::kTiles][8][4]) {
-  // visit(octet, m, half, n): n are its normalised sums
-  const auto for_each_octet = [&](auto&& visit) {
-    for_each_group<kSize>([&](const auto& group) {
-      group.each([&](const auto& at, int m, int half) {
-        float n[8] = {};
-        if (at.column < stride)
-          load8(n, trace.normal[l] + (first_sample + at.row) * stride + at.column);
-        visit(at, m, half, n);
-      });
-    });
+  const auto load_normal = [&](float(&n)[8], const Octet<kSize>& at) {
+    if (at.column < stride) {
+      load8(n, trace.normal[l] + (first_sample + at.row) * stride + at.column);
+    } else {
+#pragma unroll
+      for (float& x : n) x = 0;
+    }
   };
   NormGradient<kSize> norm;
-  for_each_octet([&](const auto& at, int m, int half, const auto& n) {
-    const std::uint32_t active = tile.active[l][m][threadIdx.x];
-    const int part = half + 2 * (at.column / 32 % 2);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      float& d = at(out[m], i);
-      d = is_active(active, part, i) ? d : 0.0f;
-      norm.add(m, half, d, n[i]);
-    }
-  });
-  norm.finish(tile, units, trace.scale[l] + first_sample, true);
-  for_each_octet([&](const auto& at, int m, int half, const auto& n) {
+  for (int group = 0; group < 2; ++group) {
+    const Affine affine(parameters, layer, Octet<kSize>(0, 0, group).column);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      float& d = at(out[m], i);
-      d = at.column + i < units ? norm.dx(m, half, d, n[i]) : 0.0f;
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+      const std::uint32_t active = tile.active[l][m][threadIdx.x];
+      float by_gain[8] = {}, by_shift[8] = {};
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const Octet<kSize> at(m, half, group);
+        float n[8];
+        load_normal(n, at);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          float& d = at(out[m], i);
+          d = is_active(active, half + 2 * group, i) ? d : 0.0f;
+          if (kParameters) {
+            by_gain[i] += d * n[i];
+            by_shift[i] += d;
+          }
+          d *= affine.gain[i];
+          norm.add(m, half, d, n[i]);
+        }
+      }
+      if (!kParameters) continue;
+      sum_columns(by_gain);
+      sum_columns(by_shift);
+      const Octet<kSize> at(m, 0, group);
+      if (threadIdx.x % 32 >= 4 || at.column >= stride) continue;
+      const int to = (first_sample + at.row) / kSummedRows * stride + at.column;
+      store8(trace.by_gain[l] + to, by_gain);
+      store8(trace.by_shift[l] + to, by_shift);
     }
+  }
+  norm.finish(tile, layer.outputs, trace.scale[l] + first_sample, true);
+  for_each_group<kSize>([&](const auto& group) {
+    group.each([&](const auto& at, int m, int half) {
+      float n[8];
+      load_normal(n, at);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        float& d = at(out[m], i);
+        d = at.column + i < layer.outputs ? norm.dx(m, half, d, n[i]) : 0.0f;
+      }
+    });
   });
 }
 
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
 // layer's in x, through the units that are noted as active. With `kept` and `norm`, as in
 // forward().
-template <bool kExact, int kSize>
+template <bool kExact, bool kNorm, int kSize>
 __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
                          const NetworkShape& shape, int first_sample, float* const* kept,
-                         const NormTrace* norm = nullptr) {
+                         const NormTrace* norm) {
   constexpr int kTiles = Tile<kSize>::kTiles;
   float out[kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
@@ -221,8 +294,15 @@ __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
                       : nullptr;
     product<Pass::backward, kExact>(tile, Weights(parameters, layer), out);
     if (l > 1) fetch_first<Pass::backward>(tile, Weights(parameters, next));
-    if (shape.norm && norm != nullptr)
-      back_through_norm(tile, *norm, l - 1, next.outputs, layer.stride, first_sample, out);
+    if constexpr (kNorm) {
+      if (kept != nullptr) {
+        back_through_norm<true>(tile, parameters, *norm, l - 1, next, layer.stride, first_sample,
+                                out);
+      } else {
+        back_through_norm<false>(tile, parameters, *norm, l - 1, next, layer.stride, first_sample,
+                                 out);
+      }
+    }
 
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
@@ -233,14 +313,19 @@ __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
         float value[8];
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-          value[i] =
-              shape.norm || is_active(active, part, i) ? operand<kExact>(at(out[m], i)) : 0.0f;
+          value[i] = kNorm || is_active(active, part, i) ? operand<kExact>(at(out[m], i)) : 0.0f;
         store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < layer.stride)
           store8(keep + at.row * layer.stride + at.column, value);
       }
     }
   }
+}
+
+template <bool kExact, int kSize>
+__device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
+                         const NetworkShape& shape, int first_sample, float* const* kept) {
+  backward<kExact, false>(tile, parameters, shape, first_sample, kept, nullptr);
 }
 
 // ---- which units were active, for a backward pass in another kernel

@@ -16,6 +16,16 @@ __device__ inline void load_units(float (&v)[8], const float* vector, int column
   }
 }
 
+// Gain and shift of eight units.
+struct Affine {
+  __device__ Affine(const float* parameters, const LayerShape& layer, int column) {
+    load_units(gain, parameters + layer.gain, column, layer.outputs);
+    load_units(shift, parameters + layer.shift, column, layer.outputs);
+  }
+  __device__ float operator()(int i, float n) const { return n * gain[i] + shift[i]; }
+  float gain[8], shift[8];
+};
+
 // The octets of a product that this lane has in 32 neighbouring columns: all in the same eight.
 template <int kSize>
 class OctetGroup {

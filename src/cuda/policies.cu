@@ -141,7 +141,9 @@ __device__ void targets(NetworkTile<kSize>& tile, const Agent& agent, int first_
                  ? next_action[(first_sample + r) * actions + i - observations]
                  : 0.0f;
     });
-    forward<kExact>(tile, critic, agent.critic_shape, first_sample, nullptr);
+    with_norm(agent.critic_shape, [&](auto norm) {
+      forward<kExact, norm>(tile, critic, agent.critic_shape, first_sample, nullptr, nullptr);
+    });
     for_each_row<kSize>([&](int r, int i) {
       if (i < n) quantiles[(first_sample + r) * n + i] = tile.x[r][i];
     });

@@ -58,8 +58,13 @@ void check_fits(const AgentOptions& options) {
 }
 
 cuda::LayerShape layer_shape(const MlpShape::Layer& layer) {
-  return {layer.inputs, layer.outputs, layer.stride, static_cast<int>(layer.weights),
-          static_cast<int>(layer.bias)};
+  return {layer.inputs,
+          layer.outputs,
+          layer.stride,
+          static_cast<int>(layer.weights),
+          static_cast<int>(layer.bias),
+          static_cast<int>(layer.gain),
+          static_cast<int>(layer.shift)};
 }
 
 cuda::NetworkShape network_shape(const MlpShape& shape) {
@@ -77,11 +82,8 @@ cuda::IqnShape iqn_shape(const IqnShape& shape) {
   out.norm = shape.norm();
   out.output = layer_shape(shape.output());
   out.size = static_cast<int>(shape.size());
-  for (int l = 0; l < shape.feature_layers() + 2; ++l) {
-    const IqnShape::Layer& layer = shape.layers()[l];
-    out.layer[l] = {layer_shape(layer), static_cast<int>(layer.gain),
-                    static_cast<int>(layer.shift)};
-  }
+  for (int l = 0; l < shape.feature_layers() + 2; ++l)
+    out.layer[l] = layer_shape(shape.layers()[l]);
   return out;
 }
 

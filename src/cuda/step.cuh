@@ -35,6 +35,10 @@ struct AdamStep {
     adam_update(options, correction, gradient, p, m, v, FastMath{});
     polyak_update(polyak, p, target);
   }
+  __device__ void operator()(const Network& net, int at, float gradient) const {
+    (*this)(gradient, net.parameters[at], net.first_moment[at], net.second_moment[at],
+            net.target[at]);
+  }
   AdamOptions options;
   AdamCorrection correction;
   float polyak;
@@ -189,8 +193,28 @@ __device__ void step_tile(const Agent& agent, const Network& net, const LayerSha
   }
   if (has_bias && first_output + threadIdx.x < layer.outputs) {
     const int at = layer.bias + first_output + threadIdx.x;
-    adam(bias, net.parameters[at], net.first_moment[at], net.second_moment[at], net.target[at]);
+    adam(net, at, bias);
   }
+}
+
+// The sum of column `column` of some rows.
+__device__ inline float sum_column(const float* rows, int stride, int column, int count) {
+  float sum = 0;
+#pragma unroll 16
+  for (int r = 0; r < count; ++r) sum += rows[r * stride + column];
+  return sum;
+}
+
+// Adam and Polyak on gain and shift of kThreads units of a layer, from rows of parts of their
+// gradients.
+__device__ inline void step_units(const Agent& agent, const Network& net, const LayerShape& layer,
+                                  const float* by_gain, const float* by_shift, int rows,
+                                  int first_unit) {
+  const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
+  if (f >= layer.outputs) return;
+  const AdamStep adam(agent);
+  adam(net, layer.gain + f, sum_column(by_gain, stride, f, rows));
+  adam(net, layer.shift + f, sum_column(by_shift, stride, f, rows));
 }
 
 // Tile number `index` of some layers: which layer and where in it. False: there is none; `index` is

@@ -8,12 +8,25 @@ namespace ovde::cuda {
 
 namespace {
 
+// How many blocks of units of normalised layers there are.
+__host__ __device__ int unit_blocks(const NetworkShape& shape, int l) {
+  return shape.norm ? (shape.layer[l].outputs + Step::kThreads - 1) / Step::kThreads : 0;
+}
+
 template <bool kExact>
 __device__ void step_network(const Agent& agent, const Network& net, const Trace& trace,
-                             const NetworkShape& shape) {
+                             const NetworkShape& shape, const NormTrace* norm = nullptr) {
   extern __shared__ __align__(128) unsigned char memory[];
   int index = blockIdx.x, l, first_output, first_input;
-  if (!find_tile(shape.layer, shape.layers, index, l, first_output, first_input)) return;
+  if (!find_tile(shape.layer, shape.layers, index, l, first_output, first_input)) {
+    for (l = 0; l < shape.layers - 1; index -= unit_blocks(shape, l++)) {
+      if (index >= unit_blocks(shape, l)) continue;
+      step_units(agent, net, shape.layer[l], norm->by_gain[l], norm->by_shift[l],
+                 (agent.batch + kSummedRows - 1) / kSummedRows, index * Step::kThreads);
+      return;
+    }
+    return;
+  }
   const LayerShape layer = shape.layer[l];
   const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
                          l == 0 ? trace.input_stride : layer.stride, agent.batch};
@@ -26,8 +39,9 @@ template <bool kExact>
 __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
     critics_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  step_network<kExact>(agent, agent.critic[blockIdx.y], agent.critic_trace[blockIdx.y],
-                       agent.critic_shape);
+  const int k = blockIdx.y;
+  step_network<kExact>(agent, agent.critic[k], agent.critic_trace[k], agent.critic_shape,
+                       &agent.norm_trace[k]);
 }
 
 // The end of an update: temperature, losses, counter.
@@ -71,7 +85,11 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) actor_kernel(co
 
 }  // namespace
 
-int parameter_tiles(const NetworkShape& shape) { return count_tiles(shape.layer, shape.layers); }
+int parameter_tiles(const NetworkShape& shape) {
+  int blocks = count_tiles(shape.layer, shape.layers);
+  for (int l = 0; l < shape.layers - 1; ++l) blocks += unit_blocks(shape, l);
+  return blocks;
+}
 
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(plan.exact ? critics_kernel<true> : critics_kernel<false>,

@@ -14,13 +14,10 @@ IqnShape::IqnShape(int inputs, const std::vector<int>& hidden, bool norm) : norm
   assert(hidden.size() >= 2);
   // placed as an Mlp of one layer would be, behind one another, with gain and shift after each
   const auto add = [&](int from, int to) {
-    Layer layer{MlpShape(from, {}, to).layer(0), 0, 0};
-    const std::size_t end = MlpShape(from, {}, to).size(), width = end - layer.bias;
-    layer.weights += size_;
-    layer.bias += size_;
-    layer.gain = size_ + end;
-    layer.shift = layer.gain + width;
-    size_ = layer.shift + width;
+    Layer layer = MlpShape(from, {}, to).layer(0);
+    for (std::size_t* offset : {&layer.weights, &layer.bias, &layer.gain, &layer.shift})
+      *offset += size_;
+    size_ = layer.shift + (layer.shift - layer.gain);
     layers_.push_back(layer);
   };
   int width = inputs;

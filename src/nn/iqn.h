@@ -24,13 +24,11 @@
 
 namespace ovde {
 
-// Where the layers lie in the flat buffer: weights and biases as those of an Mlp, then gain and
-// shift of the layer's normalisation.
+// Where the layers lie in the flat buffer: as those of an Mlp with norm; the output layer has
+// neither gain nor shift.
 class IqnShape {
  public:
-  struct Layer : MlpShape::Layer {
-    std::size_t gain, shift;  // offsets; the output layer has none
-  };
+  using Layer = MlpShape::Layer;
 
   IqnShape() = default;
   // At least two hidden layers.

@@ -18,9 +18,13 @@ MlpShape::MlpShape(int inputs, const std::vector<int>& hidden, int outputs, bool
   sizes.insert(sizes.end(), hidden.begin(), hidden.end());
   sizes.push_back(outputs);
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-    Layer layer{sizes[i], sizes[i + 1], round_up(sizes[i], kAlign), size_, 0};
+    Layer layer{sizes[i], sizes[i + 1], round_up(sizes[i], kAlign), size_, 0, 0, 0};
+    const std::size_t width = round_up(layer.outputs, kAlign);
     layer.bias = layer.weights + static_cast<std::size_t>(layer.outputs) * layer.stride;
-    size_ = layer.bias + round_up(layer.outputs, kAlign);
+    layer.gain = layer.bias + width;
+    layer.shift = layer.gain + width;
+    const bool hidden = i + 2 < sizes.size();
+    size_ = norm && hidden ? layer.shift + width : layer.gain;
     layers_.push_back(layer);
   }
 }
@@ -62,8 +66,12 @@ void initialise(const MlpShape& shape, std::uint64_t seed, std::uint32_t network
                 std::span<float> parameters, Initialisation how) {
   std::ranges::fill(parameters, 0.0f);
   Random random(seed, Stream::initial_parameters, network);
-  for (int l = 0; l < shape.layers(); ++l)
-    initialise_layer(shape.layer(l), how, l == shape.layers() - 1, last, random, parameters);
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
+    const bool output = l == shape.layers() - 1;
+    initialise_layer(layer, how, output, last, random, parameters);
+    if (shape.norm() && !output) std::fill_n(parameters.begin() + layer.gain, layer.outputs, 1.0f);
+  }
 }
 
 Activations::Activations(const MlpShape& shape, int samples) {
@@ -86,6 +94,9 @@ Mlp::Mlp(const MlpShape& shape, Use use, int first_input, int inputs)
     forward_.emplace_back(layer.outputs, layer.inputs);
     if (use == Use::forward_and_backward)
       backward_.emplace_back(l == 0 ? inputs : layer.inputs, layer.outputs);
+    if (!shape.norm() || l == shape.layers() - 1) continue;
+    gain_.emplace_back(layer.outputs);
+    shift_.emplace_back(layer.outputs);
   }
 }
 
@@ -94,6 +105,10 @@ void Mlp::pack(std::span<const float> parameters) {
     const auto& layer = shape_.layer(l);
     const float* weights = parameters.data() + layer.weights;
     forward_[l].pack(weights, layer.stride);
+    if (l < static_cast<int>(gain_.size())) {
+      std::copy_n(parameters.begin() + layer.gain, layer.outputs, gain_[l].begin());
+      std::copy_n(parameters.begin() + layer.shift, layer.outputs, shift_[l].begin());
+    }
     if (use_ == Use::forward_and_backward) {
       backward_[l].pack_transposed(weights, layer.stride, l == 0 ? first_input_ : 0);
     }
@@ -119,19 +134,33 @@ void Mlp::normalise(int l, Activations& activations, Blocks blocks) const {
     const ColumnMoments moments(n, units);
     for (int v = 0; v < kVectorsPerBlock; ++v)
       store(activations.scale[l].row(b, 0) + v * kVector, moments.scale[v]);
-    for_each_vector(units, [&](int, int v, int at) {
+    for_each_vector(units, [&](int f, int v, int at) {
       const Vector x = (load(n + at) - moments.mean[v]) * moments.scale[v];
       store(n + at, x);
-      store(y + at, relu(x));
+      store(y + at, relu(x * gain_[l][f] + shift_[l][f]));
     });
   }
 }
 
-// From the gradient of a hidden layer's normalised sums to that of its sums, in place.
-void Mlp::back_through_norm(int l, const Activations& activations, Deltas& deltas,
-                            Blocks blocks) const {
+// From the gradient of a hidden layer's output, masked by its ReLU, to that of its sums, in place;
+// with a `gradient`, those of gain and shift go there.
+void Mlp::back_through_norm(int l, const Activations& activations, Deltas& deltas, Blocks blocks,
+                            float* gradient) const {
   if (!shape_.norm()) return;
-  const int units = shape_.layer(l).outputs;
+  const auto& layer = shape_.layer(l);
+  const int units = layer.outputs;
+  for (int f = 0; gradient != nullptr && f < units; ++f) {
+    Vector by_gain{}, by_shift{};
+    for (int b = blocks.first; b < blocks.last; ++b) {
+      const float *d = deltas.layer[l].row(b, f), *n = activations.normal[l].row(b, f);
+      for (int v = 0; v < kLanes; v += kVector) {
+        by_gain += load(d + v) * load(n + v);
+        by_shift += load(d + v);
+      }
+    }
+    gradient[layer.gain + f] = sum_lanes(by_gain);
+    gradient[layer.shift + f] = sum_lanes(by_shift);
+  }
   for (int b = blocks.first; b < blocks.last; ++b) {
     const float* n = activations.normal[l].block(b);
     float* d = deltas.layer[l].block(b);
@@ -139,10 +168,13 @@ void Mlp::back_through_norm(int l, const Activations& activations, Deltas& delta
     for (int v = 0; v < kVectorsPerBlock; ++v)
       scale[v] = load(activations.scale[l].row(b, 0) + v * kVector);
     NormGradient norm;
-    for_each_vector(units, [&](int, int v, int at) { norm.add(v, load(d + at), load(n + at)); });
+    for_each_vector(units, [&](int f, int v, int at) {
+      norm.add(v, load(d + at) * gain_[l][f], load(n + at));
+    });
     norm.finish(units, scale);
-    for_each_vector(
-        units, [&](int, int v, int at) { store(d + at, norm.dx(v, load(d + at), load(n + at))); });
+    for_each_vector(units, [&](int f, int v, int at) {
+      store(d + at, norm.dx(v, load(d + at) * gain_[l][f], load(n + at)));
+    });
   }
 }
 
@@ -156,18 +188,18 @@ void Mlp::backward(const Batch& input, const Activations& activations, Deltas& d
     if (l > 0) {
       product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1],
                        deltas.layer[l - 1], blocks);
-      back_through_norm(l - 1, activations, deltas, blocks);
+      back_through_norm(l - 1, activations, deltas, blocks, gradient.data());
     }
   }
 }
 
 void Mlp::backward_to_input(const Activations& activations, Deltas& deltas, int from,
                             Batch& input_gradient, Blocks blocks) const {
-  if (from < shape_.layers() - 1) back_through_norm(from, activations, deltas, blocks);
+  if (from < shape_.layers() - 1) back_through_norm(from, activations, deltas, blocks, nullptr);
   for (int l = from; l > 0; --l) {
     product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1], deltas.layer[l - 1],
                      blocks);
-    back_through_norm(l - 1, activations, deltas, blocks);
+    back_through_norm(l - 1, activations, deltas, blocks, nullptr);
   }
   product_backward(backward_[0], deltas.layer[0], nullptr, input_gradient, blocks);
 }

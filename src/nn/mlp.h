@@ -1,7 +1,6 @@
 // Multi-layer perceptron with ReLU between its layers, over one flat parameter buffer that the
-// caller owns; on request each hidden layer's sums are normalised (norm.h) before the ReLU, without
-// gain and shift: a gain could as well stand in the next layer's weights, and a shift in the bias.
-// Knows nothing of losses or of reinforcement learning.
+// caller owns; on request each hidden layer's sums are normalised (norm.h) before the ReLU, with a
+// gain and a shift for each unit. Knows nothing of losses or of reinforcement learning.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +14,12 @@
 namespace ovde {
 
 // Where each layer's weights (outputs x inputs, row-major, rows padded with zeros to a multiple of
-// 16) and biases lie in the flat buffer.
+// 16) and biases lie in the flat buffer; behind them, where it is normalised, gains and shifts.
 class MlpShape {
  public:
   struct Layer {
     int inputs, outputs, stride;
-    std::size_t weights, bias;  // offsets
+    std::size_t weights, bias, gain, shift;  // offsets
     bool operator==(const Layer&) const = default;
   };
 
@@ -98,13 +97,14 @@ class Mlp {
 
  private:
   void normalise(int layer, Activations& activations, Blocks blocks) const;
-  void back_through_norm(int layer, const Activations& activations, Deltas& deltas,
-                         Blocks blocks) const;
+  void back_through_norm(int layer, const Activations& activations, Deltas& deltas, Blocks blocks,
+                         float* gradient) const;
 
   MlpShape shape_;
   Use use_ = Use::forward;
   int first_input_ = 0;
-  std::vector<Panels> forward_;  // per layer
+  std::vector<Buffer> gain_, shift_;  // of normalised layers
+  std::vector<Panels> forward_;       // per layer
   // per layer: its transposed weights; layer 0 the chosen inputs only
   std::vector<Panels> backward_;
 };

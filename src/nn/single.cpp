@@ -104,7 +104,8 @@ SinglePass::SinglePass(const MlpShape& shape) : shape_(shape) {
     layer.bias = Buffer(layer.stride);
     layer.input = Buffer(round_up(layer.inputs, kStep));
     layer.active.resize(layer.inputs);
-    if (shape.norm() && l + 1 < shape.layers()) layer.normal = Buffer(layer.stride);
+    if (shape.norm() && l + 1 < shape.layers())
+      layer.gain = layer.shift = layer.normal = Buffer(layer.stride);
     layers_.push_back(std::move(layer));
   }
   output_ = Buffer(round_up(shape.outputs(), kStep));
@@ -134,6 +135,10 @@ void SinglePass::load(std::span<const float> parameters) {
       }
     }
     std::copy_n(parameters.data() + from.bias, from.outputs, layer.bias.data());
+    if (!layer.gain.empty()) {
+      std::copy_n(parameters.data() + from.gain, from.outputs, layer.gain.data());
+      std::copy_n(parameters.data() + from.shift, from.outputs, layer.shift.data());
+    }
   }
 }
 
@@ -176,12 +181,16 @@ void SinglePass::normalise(Layer& layer, int outputs, float* y) {
   const float mean = sum([](Vector x) { return x; }) * share;  // beyond the outputs: zero
   for (int o = 0; o < outputs; ++o) y[o] -= mean;
   layer.scale = 1.0f / std::sqrt(sum([](Vector x) { return x * x; }) * share + kNormEpsilon);
-  for (int o = 0; o < outputs; ++o) layer.normal[o] = y[o] *= layer.scale;
+  for (int o = 0; o < outputs; ++o) {
+    layer.normal[o] = y[o] * layer.scale;
+    y[o] = layer.normal[o] * layer.gain[o] + layer.shift[o];
+  }
 }
 
-// From the gradient of the layer's normalised sums in delta_ to that of its sums.
+// From the gradient of the layer's output, masked by its ReLU, in delta_ to that of its sums.
 void SinglePass::back_through_norm(const Layer& layer, int outputs) {
   Vector sum{}, products{};
+  for (int o = 0; o < outputs; ++o) delta_[o] *= layer.gain[o];
   for (int o = 0; o < layer.stride; o += kVector) {  // beyond the outputs: zero
     sum += ovde::load(delta_.data() + o);
     products += ovde::load(delta_.data() + o) * ovde::load(layer.normal.data() + o);

@@ -36,12 +36,13 @@ class SinglePass {
  private:
   struct Layer {
     int inputs = 0;
-    int stride = 0;           // outputs, padded with zeros
-    Buffer weights;           // [input, padded to four][stride]
-    Buffer bias;              // [stride]
-    Buffer input;             // what the layer is given
-    Buffer normal;            // of a hidden layer with a norm: its sums, normalised
-    float scale = 1;          // and the normalisation's
+    int stride = 0;  // outputs, padded with zeros
+    Buffer weights;  // [input, padded to four][stride]
+    Buffer bias;     // [stride]
+    Buffer input;    // what the layer is given
+    // of a hidden layer with a norm: its own two vectors, its sums normalised and their scale
+    Buffer gain, shift, normal;
+    float scale = 1;
     std::vector<int> active;  // which of these are not zero, in order: the first `actives`
     int actives = 0;
   };

@@ -50,6 +50,13 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
     const auto& last = shape.layer(shape.layers() - 1);
     initialise(shape, seed, network++, actor ? 0.1f : 0.5f, values);
     for (std::size_t i = 0; i < last.weights; ++i) values[i] *= 5;  // fit for a width of 16
+    Random random(seed, Stream::user, network);
+    for (int l = 0; shape.norm() && l + 1 < shape.layers(); ++l) {
+      for (int f = 0; f < shape.layer(l).outputs; ++f) {
+        values[shape.layer(l).gain + f] = static_cast<float>(random.uniform(0.5, 1.5));
+        values[shape.layer(l).shift + f] = static_cast<float>(random.uniform(-0.5, 0.5));
+      }
+    }
     if (actor) {
       for (int d = learner.options().action_size; d < shape.outputs(); ++d)
         values[last.bias + d] -= 1;

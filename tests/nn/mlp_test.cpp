@@ -16,6 +16,13 @@ using reference::Vec;
 Buffer random_parameters(const MlpShape& shape, std::uint64_t seed) {
   Buffer parameters(shape.size());
   initialise(shape, seed, 0, 0.1f, parameters);
+  Random random(seed, Stream::user);
+  for (int l = 0; shape.norm() && l + 1 < shape.layers(); ++l) {
+    for (int o = 0; o < shape.layer(l).outputs; ++o) {
+      parameters[shape.layer(l).gain + o] = static_cast<float>(random.uniform(0.5, 1.5));
+      parameters[shape.layer(l).shift + o] = static_cast<float>(random.uniform(-0.5, 0.5));
+    }
+  }
   return parameters;
 }
 
@@ -84,6 +91,10 @@ TEST_P(MlpTest, ParameterGradientMatchesCentralDifferences) {
                       random.below(layer.inputs));
     }
     for (int n = 0; n < 4; ++n) which.push_back(layer.bias + random.below(layer.outputs));
+    for (int n = 0; shape.norm() && l + 1 < shape.layers() && n < 4; ++n) {
+      which.push_back(layer.gain + random.below(layer.outputs));
+      which.push_back(layer.shift + random.below(layer.outputs));
+    }
   }
   const auto loss = [&](const Vec& p) {
     double total = 0;
@@ -110,7 +121,14 @@ TEST_P(MlpTest, PaddingKeepsZeroGradient) {
         EXPECT_EQ(gradient[layer.weights + o * layer.stride + i], 0);
     }
     const std::size_t end = l + 1 < shape.layers() ? shape.layer(l + 1).weights : shape.size();
-    for (std::size_t i = layer.bias + layer.outputs; i < end; ++i) EXPECT_EQ(gradient[i], 0);
+    const bool norm = shape.norm() && l + 1 < shape.layers();
+    const auto is_padding = [&](std::size_t i) {
+      return i < layer.gain || !norm || (i >= layer.gain + layer.outputs && i < layer.shift) ||
+             i >= layer.shift + layer.outputs;
+    };
+    for (std::size_t i = layer.bias + layer.outputs; i < end; ++i) {
+      EXPECT_TRUE(!is_padding(i) || gradient[i] == 0) << i;
+    }
   }
 }
 
