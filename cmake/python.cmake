@@ -1,0 +1,26 @@
+# A Python for the package of python/: one with NumPy, headers and pybind11. The first python3 of the path may be one
+# without NumPy while the system's has it.
+if(NOT Python_EXECUTABLE)
+  foreach(candidate IN ITEMS python3 /usr/bin/python3)
+    execute_process(COMMAND ${candidate} -c "import numpy, sys; print(sys.executable)" OUTPUT_VARIABLE found
+      OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+    if(NOT failed)
+      set(Python_EXECUTABLE ${found})
+      break()
+    endif()
+  endforeach()
+endif()
+if(Python_EXECUTABLE)
+  find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+  if(Python_FOUND)
+    set(PYBIND11_FINDPYTHON ON)
+    find_package(pybind11 2.10 CONFIG QUIET)
+  endif()
+endif()
+if(pybind11_FOUND)
+  set(OVDE_HAS_PYTHON ON)
+  # what scripts/gymnasium fetches where no package manager has it
+  set(OVDE_GYMNASIUM ${PROJECT_SOURCE_DIR}/.cache/gymnasium/usr/lib/python3/dist-packages)
+else()
+  message(STATUS "Python with NumPy, its headers or pybind11 not found: the Python package is left out")
+endif()

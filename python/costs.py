@@ -1,0 +1,149 @@
+"""What Python costs, beside the same work without it, in one run: python3 python/costs.py build/ovde
+
+Everything is measured in turns, so that whatever else the machine does slows both sides alike; figures are medians.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+
+import ovde
+
+program = sys.argv[1]
+turns = int(sys.argv[2]) if len(sys.argv) > 2 else 9
+folder = Path(tempfile.mkdtemp())
+cores = len(os.sched_getaffinity(0))
+
+
+def seconds(call, at_least=0.1):
+    """Of one call, by as many as take long enough."""
+    count = 1
+    while True:
+        began = time.perf_counter()
+        for _ in range(count):
+            call()
+        spent = time.perf_counter() - began
+        if spent >= at_least:
+            return spent / count
+        count = max(2 * count, int(1.2 * count * at_least / max(spent, 1e-9)))
+
+
+def in_turns(*calls):
+    """The medians of each, and of the ratios of the first to each."""
+    table = [[call() for call in calls] for _ in range(turns)]
+    columns = list(zip(*table))
+    ratios = [statistics.median(row[0] / row[i] for row in table) for i in range(len(calls))]
+    return [statistics.median(column) for column in columns], ratios
+
+
+def policy_costs():
+    for hidden in ([256, 256], [64, 64], [32, 32]):
+        run = ovde.train("HalfCheetah-v4", "dsac", epochs=1, out=folder / f"policy{hidden[0]}", progress=False,
+                         network={"hidden": hidden}, train={"steps_per_epoch": 200, "warmup_steps": 300, "eval_steps": 1000})  # fmt: skip
+        policy = run.policy()
+        one = np.random.default_rng(0).normal(size=17)
+        many = np.random.default_rng(0).normal(size=(1000, 17))
+        (single, alone, side), (_, ratio, ratio_side) = in_turns(
+            lambda: seconds(lambda: policy(one)),
+            lambda: seconds(lambda: policy(many)) / 1000,
+            lambda: seconds(lambda: policy(many, threads=cores)) / 1000,
+        )
+        print(f"policy {hidden}: one {single * 1e6:.2f} us; of 1000 {alone * 1e6:.3f} us ({ratio:.1f} times the rate), "
+              f"on {cores} threads {side * 1e6:.3f} us ({ratio_side:.1f} times)", flush=True)  # fmt: skip
+
+
+def bench_env(task, threads):
+    text = subprocess.run([program, "bench", "env", "--task", task, "--threads", str(threads), "--json"],
+                          check=True, capture_output=True, text=True).stdout  # fmt: skip
+    rows = [json.loads(line) for line in text.splitlines()]
+    [row] = [row for row in rows if row["threads"] == threads]
+    return row["per_second"]
+
+
+def vector_rate(task, count, threads, copy):
+    envs = ovde.make_vec(task, count, threads=threads, copy=copy)
+    envs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    actions = [rng.uniform(envs.action_space.low, envs.action_space.high).astype(float) for _ in range(16)]
+    turn = iter(range(1 << 60))
+    return count / seconds(lambda: envs.step(actions[next(turn) % 16]), at_least=1)
+
+
+def vector_costs():
+    for task in ("GridChaos-v0", "Hopper-v4", "HalfCheetah-v4"):
+        for threads in sorted({1, cores}):
+            counts = (64, 1024)
+            rates, ratios = in_turns(
+                lambda: bench_env(task, threads),
+                *[lambda count=count: vector_rate(task, count, threads, False) for count in counts],
+            )
+            shown = "; ".join(f"{count}: {rate:,.0f} ({1 / ratio:.2f})" for count, rate, ratio in zip(counts, rates[1:], ratios[1:]))
+            print(f"make_vec {task}, {threads} threads: bench env {rates[0]:,.0f} steps/s; {shown}", flush=True)
+
+
+def training_costs():
+    settings = {"train.epochs": 12, "train.steps_per_epoch": 200, "train.eval_steps": 1000, "train.warmup_steps": 500}
+    numbers = iter(range(1 << 30))
+
+    def last_second(path):
+        return float((path / "progress.csv").read_text().splitlines()[-1].split(",")[-1])
+
+    def by_command():
+        out = folder / f"train{next(numbers)}"
+        command = [program, "train", "--task", "HalfCheetah-v4", "--algo", "ovde_g", "--threads", str(cores), "--out", str(out)]
+        for key, value in settings.items():
+            command += ["--set", f"{key}={value}"]
+        subprocess.run(command, check=True, capture_output=True)
+        return last_second(out)
+
+    def by_python():
+        out = folder / f"train{next(numbers)}"
+        tables = {"train": {key.split(".")[1]: value for key, value in settings.items()}}
+        ovde.train("HalfCheetah-v4", "ovde_g", out=out, threads=cores, progress=lambda event: None, **tables)
+        return last_second(out)
+
+    (command, python), (_, ratio) = in_turns(by_command, by_python)
+    print(f"training HalfCheetah-v4: command line {command:.2f} s, Python {python:.2f} s; rate of Python {ratio:.3f}", flush=True)
+
+
+def worker_costs():
+    numbers = iter(range(1 << 30))
+
+    def trained(workers, factory):
+        def run():
+            began = time.perf_counter()
+            ovde.train(factory, "sac", seeds=range(4), epochs=5, out=folder / f"work{next(numbers)}", threads=cores,
+                       workers=workers, progress=False, network={"hidden": [32, 32]},
+                       train={"batch": 32, "steps_per_epoch": 200, "warmup_steps": 400, "eval_steps": 1000})  # fmt: skip
+            return time.perf_counter() - began
+
+        return run
+
+    class Slow(gymnasium.Wrapper):
+        """A step that computes in Python for another 0.2 ms."""
+
+        def step(self, action):
+            end = time.perf_counter() + 2e-4
+            while time.perf_counter() < end:
+                pass
+            return self.env.step(action)
+
+    for name, factory in (("Pendulum-v1", lambda: gymnasium.make("Pendulum-v1")), ("Pendulum-v1 + 0.2 ms", lambda: Slow(gymnasium.make("Pendulum-v1")))):
+        (here, there), (_, ratio) = in_turns(trained(0, factory), trained(cores, factory))
+        print(f"4 agents on {name}: one lock {here:.2f} s, {cores} worker processes {there:.2f} s; {ratio:.2f} times the rate", flush=True)
+
+
+print(f"{cores} cores, Python {sys.version.split()[0]}, NumPy {np.__version__}, Gymnasium {gymnasium.__version__}")
+policy_costs()
+training_costs()
+worker_costs()
+vector_costs()

@@ -1,0 +1,85 @@
+"""A bar that shows how a run gets on, on a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any, Callable, Mapping, Optional, TextIO, Union
+
+Event = Mapping[str, Any]
+Progress = Union[None, bool, Callable[[Event], None]]
+
+_BETWEEN_DRAWINGS = 0.1  # seconds
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
+
+
+class Bar:
+    """Draws one line again and again; a carriage return does it on a terminal and in a notebook.
+
+    >>> import io
+    >>> out = io.StringIO()
+    >>> bar = Bar("dsac on Pendulum-v1", out)
+    >>> bar.epoch({"seed": 0, "epoch": 4, "epochs": 10, "eval_return_mean": -120.5}, agents=1)
+    >>> bar.close()
+    >>> "50 %" in out.getvalue() and "return -120.50" in out.getvalue()
+    True
+    """
+
+    def __init__(self, title: str, out: Optional[TextIO] = None):
+        self._title = title
+        self._out = out if out is not None else sys.stderr
+        self._began = time.monotonic()
+        self._drawn_at = -math.inf
+        self._at_start: Optional[float] = None
+        self._done: dict[int, int] = {}
+        self._returns: dict[int, float] = {}
+        self._longest = 0
+
+    def epoch(self, event: Event, agents: int) -> None:
+        self._done[event["seed"]] = event["epoch"] + 1
+        self._returns[event["seed"]] = event["eval_return_mean"]
+        share = sum(self._done.values()) / (agents * event["epochs"])
+        mean = sum(self._returns.values()) / len(self._returns)
+        self.show(share, f"return {mean:.2f}")
+
+    def show(self, share: float, text: str) -> None:
+        now = time.monotonic()
+        if share < 1 and now - self._drawn_at < _BETWEEN_DRAWINGS:
+            return
+        self._drawn_at = now
+        if self._at_start is None:
+            self._at_start = share  # of a resumed run: not this process' work
+        done_here = share - self._at_start
+        spent = now - self._began
+        left = f", {_duration(spent * (1 - share) / done_here)} left" if 0 < done_here and share < 1 else ""
+        filled = round(24 * share)
+        line = f"{self._title} [{'=' * filled}{' ' * (24 - filled)}] {share:.0%} {text}, {_duration(spent)}{left}"
+        line = line.replace("%", " %", 1)
+        self._longest = max(self._longest, len(line))
+        self._out.write("\r" + line.ljust(self._longest))
+        self._out.flush()
+
+    def close(self) -> None:
+        if self._longest:
+            self._out.write("\n")
+            self._out.flush()
+
+
+def bar_for(progress: Progress, title: str) -> Optional[Bar]:
+    """None, and progress=False, is silence; None asks whether anyone is looking."""
+    if callable(progress) or progress is False:
+        return None
+    if progress is None and not (sys.stderr.isatty() or _in_notebook()):
+        return None
+    return Bar(title)

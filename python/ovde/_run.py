@@ -1,0 +1,132 @@
+"""What a run has left on the disk, as arrays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Iterator, Mapping, Optional, Union
+
+import numpy as np
+
+from . import _core, _gym
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def _know_task(folder: PathLike) -> None:
+    """A task of Python has to be known before the library can read a run of it."""
+    for name in ("population.toml", "config.toml"):
+        file = Path(folder) / name
+        if file.exists():
+            task = _core.raw_settings(str(file)).get("run.task", "")
+            if task.startswith("python/"):
+                _gym.register(task)
+            return
+
+
+class Curves(Mapping[str, np.ndarray]):
+    """The columns of progress.csv, each an array (seeds, epochs). Epochs that an agent has not come to, and
+    numbers that were not measured, are NaN."""
+
+    def __init__(self, folders: list[str]):
+        tables = [_core.read_curves(folder) for folder in folders]
+        longest = max((len(table["epoch"]) for table in tables), default=0)
+        self._columns: dict[str, np.ndarray] = {}
+        for name in tables[0]:
+            rows = np.full((len(tables), longest), np.nan)
+            for row, table in zip(rows, tables):
+                row[: len(table[name])] = table[name]
+            self._columns[name] = rows
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        shape = self._columns["epoch"].shape
+        return f"Curves of {shape[0]} seeds, {shape[1]} epochs: {', '.join(self._columns)}"
+
+
+class Run:
+    """A run's folder: one agent, or a population of them.
+
+    >>> run = getfixture("trained_run")
+    >>> run.task, run.algorithm, run.seeds
+    ('GridChaos-v0:s', 'dsac', [0, 1])
+    >>> run.curves["eval_return_mean"].shape
+    (2, 3)
+    >>> run.policy(1)([0.0, 0.0]).shape
+    (2,)
+    """
+
+    def __init__(self, folder: PathLike):
+        self.folder = Path(folder)
+        _know_task(folder)
+        described = _core.describe(str(folder))
+        self.task: str = described["task"]
+        self.algorithm: str = described["algorithm"]
+        self.epochs: int = described["epochs"]
+        self.seeds: list[int] = described["seeds"]
+        self.folders = [Path(folder) for folder in described["folders"]]  # of each seed
+        self._curves: Optional[Curves] = None
+
+    @property
+    def curves(self) -> Curves:
+        """The columns of progress.csv, read once; `reload()` reads them again."""
+        if self._curves is None:
+            self._curves = Curves([str(folder) for folder in self.folders])
+        return self._curves
+
+    def reload(self) -> "Run":
+        self._curves = None
+        return self
+
+    def frame(self) -> Any:
+        """All curves as one pandas.DataFrame, with a row for each seed and epoch."""
+        import pandas
+
+        parts = []
+        for i, seed in enumerate(self.seeds):
+            part = pandas.DataFrame({name: values[i] for name, values in self.curves.items()})
+            part.insert(0, "seed", seed)
+            parts.append(part.dropna(subset=["epoch"]))
+        return pandas.concat(parts, ignore_index=True)
+
+    @property
+    def finished(self) -> bool:
+        return all(_core.summary(str(folder))["finished"] for folder in self.folders)
+
+    @property
+    def scores(self) -> np.ndarray:
+        """One number for each seed: the mean evaluation return over the last epochs (docs/statistics.md)."""
+        return np.array([_core.summary(str(folder))["score"] for folder in self.folders])
+
+    @property
+    def first_goal_epochs(self) -> list[Optional[int]]:
+        return [_core.summary(str(folder))["first_goal_epoch"] for folder in self.folders]
+
+    def policy(self, seed: Optional[int] = None) -> "_core.Policy":
+        """The trained policy of a seed; without one, of the first."""
+        index = 0 if seed is None else self.seeds.index(seed)
+        return _core.Policy.load(str(self.folders[index]))
+
+    def report(self, out: Optional[PathLike] = None) -> Path:
+        """Writes report.html with its tables and figures, into the run's folder or another; returns the page."""
+        page, _ = _core.report_of_run(str(self.folder), str(out if out is not None else self.folder))
+        return Path(page)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}: {self.algorithm} on {self.task}, {len(self.seeds)} seeds)"
+
+
+def status(folder: PathLike) -> list[dict]:
+    """How the runs below a folder get on: state, epochs done, and why one has failed."""
+    for directory, _, files in os.walk(folder):
+        if "config.toml" in files or "population.toml" in files:
+            _know_task(directory)
+    return _core.status(str(folder))

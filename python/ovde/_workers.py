@@ -1,0 +1,179 @@
+"""Environments in processes of their own: `ovde.train(..., workers=4)`.
+
+A pool starts its processes and deals the environments out among them; each environment has a thread
+there and a socket to here. The processes are started afresh (not forked) and know the factory by
+value, so that a script needs no `if __name__ == "__main__"`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any, Optional
+
+import numpy as np
+
+from ._gym import Adapter, Source, _pickler
+
+_RESET, _STEP, _SAVE, _RESTORE = b"r", b"s", b"p", b"u"
+_DONE, _FAILED = b"o", b"x"
+_OUTCOME = struct.Struct("<dBBB")  # reward, terminated, truncated, success
+
+
+class RemoteError(RuntimeError):
+    """An exception of an environment in a worker process; its text is the traceback there."""
+
+
+class Pool:
+    """Worker processes for the environments of one source."""
+
+    def __init__(self, source: Source, processes: int):
+        payload = _pickler().dumps(source)
+        self._source = source
+        self._controls: list[socket.socket] = []
+        self._processes: list[subprocess.Popen] = []
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        for _ in range(processes):
+            here, there = socket.socketpair()
+            command = [sys.executable, "-c", "from ovde._workers import serve; serve()", str(there.fileno())]
+            self._processes.append(subprocess.Popen(command, pass_fds=[there.fileno()], env=environment))
+            there.close()
+            here.sendall(struct.pack("<Q", len(payload)) + payload)
+            self._controls.append(here)
+        self._next = itertools.count()
+
+    def adapter(self) -> "RemoteAdapter":
+        return RemoteAdapter(self, self._source)
+
+    def connect(self) -> Connection:
+        """To a new environment, in the process whose turn it is."""
+        control = self._controls[next(self._next) % len(self._controls)]
+        here, there = socket.socketpair()
+        with there:
+            socket.send_fds(control, [b"e"], [there.fileno()])
+        return Connection(here.detach())
+
+    def close(self) -> None:
+        for control in self._controls:
+            control.close()
+        for process in self._processes:
+            process.wait()
+
+
+class RemoteAdapter:
+    """An Adapter whose environment is in a worker process; it is made there when it is first reset."""
+
+    def __init__(self, pool: Pool, source: Source):
+        self._pool, self._source = pool, source
+        self._connection: Optional[Connection] = None
+        self.observation_size = source.observation_size
+        self.low, self.high = source.low, source.high
+
+    def _ask(self, request: bytes) -> memoryview:
+        if self._connection is None:
+            self._connection = self._pool.connect()
+        try:
+            self._connection.send_bytes(request)
+            reply = self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise RemoteError("the worker process of the environment has ended") from error
+        if reply[:1] == _FAILED:
+            exception, text = pickle.loads(reply[1:])
+            if exception is None:
+                raise RemoteError(text)
+            raise exception from RemoteError("\n" + text)
+        return memoryview(reply)[1:]
+
+    def reset(self, seed: int) -> np.ndarray:
+        return np.frombuffer(self._ask(_RESET + struct.pack("<Q", seed)))
+
+    def step(self, action: np.ndarray) -> tuple:
+        reply = self._ask(_STEP + action.tobytes())
+        reward, terminated, truncated, success = _OUTCOME.unpack_from(reply)
+        return np.frombuffer(reply[_OUTCOME.size :]), reward, bool(terminated), bool(truncated), bool(success)
+
+    def save(self) -> Optional[bytes]:
+        if self._source.unsaved_because is not None or self._connection is None:
+            return None
+        return bytes(self._ask(_SAVE))
+
+    def restore(self, state: bytes) -> bool:
+        return self._source.unsaved_because is None and bytes(self._ask(_RESTORE + state)) == b"1"
+
+    def fail(self, exception: BaseException) -> None:
+        if self._source.failure is None:
+            self._source.failure = exception
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+# ---- in the worker process
+
+
+def _flat(observation: Any) -> bytes:
+    return np.asarray(observation, dtype=np.float64).tobytes()
+
+
+def _answer(adapter: Adapter, request: bytes) -> bytes:
+    what, rest = request[:1], request[1:]
+    if what == _STEP:
+        observation, *outcome = adapter.step(np.frombuffer(rest).copy())
+        return _OUTCOME.pack(*outcome) + _flat(observation)
+    if what == _RESET:
+        return _flat(adapter.reset(struct.unpack("<Q", rest)[0]))
+    if what == _SAVE:
+        return adapter.save() or b""
+    return b"1" if adapter.restore(rest) else b"0"
+
+
+def _failure(error: BaseException) -> bytes:
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        payload = pickle.dumps((error, text))
+        pickle.loads(payload)  # some exceptions go out and do not come back
+    except Exception:
+        payload = pickle.dumps((None, text))
+    return _FAILED + payload
+
+
+def _serve_one(source: Source, connection: Connection) -> None:
+    adapter = Adapter(source)
+    while True:
+        try:
+            request = connection.recv_bytes()
+        except (EOFError, OSError):
+            break
+        try:
+            reply = _DONE + _answer(adapter, request)
+        except Exception as error:
+            reply = _failure(error)
+        connection.send_bytes(reply)
+    adapter.close()
+    connection.close()
+
+
+def serve() -> None:
+    """The process' main loop: a thread for each environment, until the pool closes its end."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    control = socket.socket(fileno=int(sys.argv[1]))
+    size = struct.unpack("<Q", control.recv(8, socket.MSG_WAITALL))[0]
+    source = pickle.loads(control.recv(size, socket.MSG_WAITALL))
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            break
+        connection = Connection(descriptors[0])
+        threading.Thread(target=_serve_one, args=(source, connection), daemon=True).start()

@@ -1,0 +1,319 @@
+"""The library's tasks as Gymnasium environments, and the library's noise for any environment."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Optional, Sequence, Union
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from . import _core, _gym
+
+__all__ = ["TaskEnv", "TaskVectorEnv", "NoiseWrapper", "make", "make_vec", "wrap_noise", "register_tasks"]
+
+
+def _task_settings(options: Mapping[str, Any], noise: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    settings = {f"task.{key}": value for key, value in options.items()}
+    settings.update({f"noise.{key}": value for key, value in (noise or {}).items()})
+    return settings
+
+
+def _action_space(core: Any) -> spaces.Box:
+    return spaces.Box(core.action_low.astype(np.float32), core.action_high.astype(np.float32), dtype=np.float32)
+
+
+def _observation_space(core: Any) -> spaces.Box:
+    return spaces.Box(-np.inf, np.inf, (core.observation_size,), dtype=np.float64)
+
+
+def _any_seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**53))
+
+
+class TaskEnv(gymnasium.Env):
+    """A task of the library. `reset(seed=s)` fixes everything random of this episode and of those after it.
+
+    Where the task has a goal, the info of a step has "is_success".
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(
+        self,
+        task: str,
+        *,
+        preset: Optional[str] = None,
+        noise: Optional[Mapping[str, Any]] = None,
+        render_mode: Optional[str] = None,
+        **options: Any,
+    ):
+        self.task = f"{task}:{preset}" if preset is not None else task
+        self.render_mode = render_mode
+        self._made_with = (task, preset, noise, options)
+        self._core = _core.OneEnv(self.task, _task_settings(options, noise))
+        self.horizon: int = self._core.horizon
+        self.action_space = _action_space(self._core)
+        self.observation_space = _observation_space(self._core)
+        self._has_goal = self._core.has_goal
+        self._seeded = False
+
+    def reset(self, *, seed: Optional[int] = None, options: Optional[dict] = None) -> tuple[np.ndarray, dict]:
+        super().reset(seed=seed)
+        if seed is None and not self._seeded:
+            seed = _any_seed(self.np_random)
+        self._seeded = True
+        return self._core.reset(seed), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
+        observation, reward, terminated, truncated, success = self._core.step(action)
+        return observation, reward, terminated, truncated, {"is_success": success} if self._has_goal else {}
+
+    # pickled in the middle of an episode, a copy goes on as the original does
+    def __getstate__(self) -> dict:
+        return {"made_with": self._made_with, "seeded": self._seeded, "state": self._core.save() if self._seeded else None}
+
+    def __setstate__(self, saved: dict) -> None:
+        task, preset, noise, options = saved["made_with"]
+        self.__init__(task, preset=preset, noise=noise, **options)  # type: ignore[misc]
+        self._seeded = saved["seeded"]
+        if saved["state"] is not None:
+            self._core.restore(saved["state"])
+
+
+class TaskVectorEnv(VectorEnv):
+    """Many environments of one task, which step side by side on threads of C++.
+
+    Next-step autoreset, as Gymnasium's own vector environments have it: the step after an episode's end
+    resets, ignores its action and has a reward of 0. Environment i of reset(seed=s) is `make(...)` reset
+    with seed s + i, for all its episodes. `copy=False` hands out the same arrays again in every step.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+
+    def __init__(
+        self,
+        task: str,
+        num_envs: int,
+        *,
+        threads: int = 0,
+        copy: bool = True,
+        preset: Optional[str] = None,
+        noise: Optional[Mapping[str, Any]] = None,
+        **options: Any,
+    ):
+        self.task = f"{task}:{preset}" if preset is not None else task
+        self.num_envs = num_envs
+        self.render_mode = None
+        cores = threads if threads > 0 else len(os.sched_getaffinity(0))
+        self._core = _core.ManyEnvs(self.task, _task_settings(options, noise), num_envs, cores)
+        self.threads: int = self._core.threads
+        self.single_action_space = _action_space(self._core)
+        self.single_observation_space = _observation_space(self._core)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._has_goal = self._core.has_goal
+        self._copies = copy
+        self._seeded = False
+        self._rows = self._make_rows()
+
+    def _make_rows(self) -> tuple[np.ndarray, ...]:
+        n = self.num_envs
+        return (
+            np.zeros((n, self._core.observation_size)),
+            np.zeros(n),
+            np.zeros(n, dtype=bool),
+            np.zeros(n, dtype=bool),
+            np.zeros(n, dtype=bool),
+        )
+
+    def reset(
+        self, *, seed: Union[None, int, Sequence[Optional[int]]] = None, options: Optional[dict] = None
+    ) -> tuple[np.ndarray, dict]:
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)), dtype=bool)
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        seeds: list[int] = []
+        if isinstance(seed, (int, np.integer)):
+            seeds = [int(seed) + i for i in range(self.num_envs)]
+        elif seed is not None:
+            seeds = [_any_seed(self.np_random) if s is None else int(s) for s in seed]
+        elif not self._seeded:
+            seeds = [_any_seed(self.np_random) for _ in range(self.num_envs)]
+        if mask.shape != (self.num_envs,) or (seeds and len(seeds) != self.num_envs):
+            raise _core.InputError(f"{self.num_envs} environments: a mask and seeds must be as many")
+        self._seeded = True
+        observations = self._rows[0]
+        self._core.reset(seeds, mask, observations)
+        return observations.copy() if self._copies else observations, {}
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
+        rows = self._rows if not self._copies else self._make_rows()
+        self._core.step(actions, *rows)
+        if self._copies:
+            self._rows = rows
+            rows = (rows[0].copy(), *rows[1:])
+        observations, rewards, terminated, truncated, success = rows
+        if not self._has_goal:
+            return observations, rewards, terminated, truncated, {}
+        info = {"is_success": success, "_is_success": np.ones(self.num_envs, dtype=bool)}
+        return observations, rewards, terminated, truncated, info
+
+
+class NoiseWrapper(gymnasium.Wrapper, RecordConstructorArgs):
+    """The library's noise around any environment with Box actions: see `wrap_noise`."""
+
+    def __init__(self, env: gymnasium.Env, **noise: Any):
+        RecordConstructorArgs.__init__(self, **noise)
+        gymnasium.Wrapper.__init__(self, env)
+        actions = env.action_space
+        if not isinstance(actions, spaces.Box):
+            raise _core.InputError(f"noise is for environments with Box actions, not {actions}")
+        if noise.get("action") and not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):
+            raise _core.InputError("noise on actions is relative to their range: these have no bounds")
+        if noise.get("observation") and not isinstance(env.observation_space, spaces.Box):
+            raise _core.InputError("noise on observations is for Box observations")
+        self._noise = noise
+        self._adapter = _Passing(env)
+        self._core = _core.OneEnv.with_noise(self._adapter, noise)
+        self._seeded = False
+
+    def _observation(self, flat: np.ndarray) -> Any:
+        if not self._noise.get("observation"):
+            return self._adapter.observation  # the environment's own object
+        space: Any = self.env.observation_space
+        return flat.reshape(space.shape).astype(space.dtype)
+
+    def _call(self, call: Any, *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except _core.Error as error:
+            if self._adapter.failure is None:
+                raise
+            failure, self._adapter.failure = self._adapter.failure, None
+            raise failure from error
+
+    def reset(self, *, seed: Optional[int] = None, options: Optional[dict] = None) -> tuple[Any, dict]:
+        self._adapter.seed, self._adapter.options = seed, options
+        if seed is None and not self._seeded:
+            seed = _any_seed(np.random.default_rng())
+        self._seeded = True
+        observation = self._call(self._core.reset, seed)
+        return self._observation(observation), self._adapter.info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        flat = spaces.flatten(self.env.action_space, np.asarray(action))
+        observation, reward, terminated, truncated, _ = self._call(self._core.step, flat)
+        return self._observation(observation), reward, terminated, truncated, self._adapter.info
+
+    def __getstate__(self) -> dict:
+        return {"env": self.env, "noise": self._noise, "state": self._core.save() if self._seeded else None}
+
+    def __setstate__(self, saved: dict) -> None:
+        self.__init__(saved["env"], **saved["noise"])  # type: ignore[misc]
+        if saved["state"] is not None:
+            self._core.restore(saved["state"])
+            self._seeded = True
+
+
+class _Passing:
+    """What the library's noise steps: the environment itself, whose observation and info are kept."""
+
+    def __init__(self, env: gymnasium.Env):
+        self._env = env
+        self.observation: Any = None
+        self.info: dict = {}
+        self.seed: Optional[int] = None
+        self.options: Optional[dict] = None
+        self.failure: Optional[BaseException] = None
+        observations: Any = env.observation_space
+        actions: Any = env.action_space
+        self._plain = isinstance(observations, spaces.Box)
+        self.observation_size = int(np.prod(observations.shape)) if self._plain else 0
+        self.low, self.high = (bound.ravel().astype(float).tolist() for bound in (actions.low, actions.high))
+
+    def _flat(self, observation: Any) -> Any:
+        self.observation = observation
+        return observation if self._plain else ()
+
+    def reset(self, _: int) -> Any:
+        observation, self.info = self._env.reset(seed=self.seed, options=self.options)
+        return self._flat(observation)
+
+    def step(self, action: np.ndarray) -> tuple:
+        space: Any = self._env.action_space
+        result = self._env.step(action.astype(space.dtype).reshape(space.shape))
+        observation, reward, terminated, truncated, self.info = result
+        return self._flat(observation), float(reward), bool(terminated), bool(truncated), False
+
+    # the environment is pickled beside the noise, not within it
+    def save(self) -> bytes:
+        return b"-"
+
+    def restore(self, _: bytes) -> bool:
+        return True
+
+    def fail(self, exception: BaseException) -> None:
+        self.failure = exception
+
+    def close(self) -> None:
+        pass  # it is the wrapper's
+
+
+def make(task: str, **options: Any) -> TaskEnv:
+    """A task of the library as a Gymnasium environment.
+
+    Options are keys of the task (docs/config.md, table task) and `noise`, a dict of table noise. Actions
+    are in the task's own units, and observations are 64-bit.
+
+    >>> import ovde
+    >>> env = ovde.make("GridChaos-v0:s", horizon=250, noise={"action": 0.1})
+    >>> observation, info = env.reset(seed=3)
+    >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    >>> reward, terminated, truncated, info
+    (0.0, False, False, {'is_success': False})
+    """
+    return TaskEnv(task, **options)
+
+
+def make_vec(task: str, num_envs: int, *, threads: int = 0, copy: bool = True, **options: Any) -> TaskVectorEnv:
+    """Many of them, stepped side by side by C++.
+
+    >>> import ovde
+    >>> envs = ovde.make_vec("GridChaos-v0:s", 64)
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations, rewards, terminated, truncated, infos = envs.step(envs.action_space.sample())
+    >>> observations.shape, rewards.shape
+    ((64, 2), (64,))
+    """
+    return TaskVectorEnv(task, num_envs, threads=threads, copy=copy, **options)
+
+
+def wrap_noise(env: gymnasium.Env, *, action: float = 0, observation: float = 0, reward: float = 0, **noise: Any) -> NoiseWrapper:
+    """Normal noise on the actions, observations and rewards of any Gymnasium environment.
+
+    The numbers are standard deviations; that of the action is in units of half the action's range, and what
+    leaves the box is clipped. Each kind draws from its own stream, which follows from the seed of `reset`:
+    switching one on changes neither the environment nor the other kinds (docs/tasks.md). Further keys of
+    table noise (docs/config.md) are taken as they are.
+
+    >>> import gymnasium, ovde
+    >>> env = ovde.wrap_noise(gymnasium.make("Pendulum-v1"), observation=0.1, reward=0.5)
+    >>> observation, info = env.reset(seed=0)
+    >>> observation.shape
+    (3,)
+    """
+    return NoiseWrapper(env, action=action, observation=observation, reward=reward, **noise)
+
+
+def register_tasks() -> None:
+    """gymnasium.make("ovde/NoisyAnt-v4"), for every task of the library."""
+    for task in _core.tasks():
+        identifier = f"ovde/{task['name']}"
+        if task["name"].startswith("python/") or identifier in gymnasium.registry:
+            continue
+        # the task has its own time limit, which an option may change
+        gymnasium.register(identifier, entry_point="ovde.envs:TaskEnv", kwargs={"task": task["name"]})

@@ -1,0 +1,228 @@
+#include "envs.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <ovde/error.h>
+#include "bindings.h"
+#include "env/noise.h"
+#include "env/wrappers.h"
+#include "python_env.h"
+#include "train/evaluation.h"
+
+namespace ovde::python {
+
+namespace py = pybind11;
+
+namespace {
+
+void check_action(const Env& env, const Numbers& action, py::ssize_t count) {
+  const py::ssize_t expected = count * env.action_space().size();
+  if (action.size() != expected) {
+    throw InputError(
+        fmt::format("an action has {} numbers where {} belong", action.size(), expected));
+  }
+}
+
+NoiseOptions noise_of(const py::dict& values) {
+  NoiseOptions options;
+  const auto fields = noise_options();
+  std::vector<std::string> names;
+  for (const auto& field : fields) names.push_back(field.option.name);
+  for (const auto& [key, value] : values) {
+    const auto name = key.cast<std::string>();
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      const std::string near = nearest(name, names);
+      throw InputError(fmt::format("unknown kind of noise '{}'{}", name,
+                                   near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+    }
+    const auto& field = fields[found - names.begin()];
+    const OptionValue wanted = to_option_value(name, value);
+    check_option(field.option, wanted, "noise");
+    field.set(options, wanted);
+  }
+  return options;
+}
+
+}  // namespace
+
+Config task_config(const std::string& task, const py::dict& settings) {
+  // any algorithm: nothing of it is used
+  std::vector<Setting> all = {{"run.task", task, "task"}, {"run.algorithm", "sac", "algorithm"}};
+  for (Setting& setting : to_settings(settings)) all.push_back(std::move(setting));
+  return resolve_config(all);
+}
+
+std::unique_ptr<Env> make_task(const Config& config) {
+  auto env = with_noise(find_task(config.task).make(config.task_options), config.noise);
+  return std::make_unique<TimeLimit>(std::move(env), config.horizon);
+}
+
+std::uint64_t EpisodeSeeds::first(std::uint64_t seed) {
+  restore(seed, 0);
+  return seed;
+}
+
+std::uint64_t EpisodeSeeds::next() { return next_episode_seed(stream_); }
+
+void EpisodeSeeds::restore(std::uint64_t seed, std::uint64_t position) {
+  seed_ = seed;
+  stream_ = Random(seed, Stream::episode_seeds);
+  stream_.seek(position);
+}
+
+OneEnv::OneEnv(std::unique_ptr<Env> env, bool has_goal, int horizon)
+    : env_(std::move(env)), has_goal_(has_goal), horizon_(horizon) {}
+
+py::array_t<double> OneEnv::reset(std::optional<std::uint64_t> seed) {
+  py::array_t<double> observation(env_->observation_size());
+  env_->reset(seed ? seeds_.first(*seed) : seeds_.next(), view(observation));
+  return observation;
+}
+
+py::tuple OneEnv::step(const Numbers& action) {
+  check_action(*env_, action, 1);
+  py::array_t<double> observation(env_->observation_size());
+  const Step step = env_->step(view(action), view(observation));
+  return py::make_tuple(observation, step.reward, step.terminated, step.truncated, step.success);
+}
+
+std::optional<py::bytes> OneEnv::save() const {
+  const auto saved = env_->save();
+  if (!saved) return std::nullopt;
+  ByteWriter out;
+  out.put(seeds_.seed());
+  out.put(seeds_.position());
+  out.put_bytes(*saved);
+  return py::bytes(reinterpret_cast<const char*>(out.bytes().data()), out.bytes().size());
+}
+
+void OneEnv::restore(const std::string& bytes) {
+  ByteReader in(std::as_bytes(std::span(bytes)));
+  const auto seed = in.get<std::uint64_t>();
+  seeds_.restore(seed, in.get<std::uint64_t>());
+  if (!env_->restore(in.get_bytes())) throw Error("this environment cannot restore its state");
+}
+
+ManyEnvs::ManyEnvs(const Config& config, int count, int threads)
+    : places_(count),
+      has_goal_(find_task(config.task).has_goal),
+      team_(std::clamp(threads, 1, count)) {
+  for (Place& place : places_) place.env = make_task(config);
+}
+
+template <typename Work>
+void ManyEnvs::side_by_side(Work work) {
+  const py::gil_scoped_release released;
+  // a few pieces for each thread: one that is held up does not hold up all
+  const int pieces = team_.threads() == 1 ? 1 : std::min(size(), 4 * team_.threads());
+  team_.run(pieces, [&](int piece) {
+    const auto bound = [&](int p) { return static_cast<int>(std::int64_t{size()} * p / pieces); };
+    work(bound(piece), bound(piece + 1));
+  });
+}
+
+void ManyEnvs::reset(const std::vector<std::uint64_t>& seeds, const py::array_t<bool>& mask,
+                     py::array_t<double>& observations) {
+  const int width = env().observation_size();
+  double* const rows = observations.mutable_data();
+  const bool* const wanted = mask.data();
+  side_by_side([&](int first, int last) {
+    for (int i = first; i < last; ++i) {
+      if (!wanted[i]) continue;
+      Place& place = places_[i];
+      const std::uint64_t seed = seeds.empty() ? place.seeds.next() : place.seeds.first(seeds[i]);
+      place.env->reset(seed, {rows + std::size_t(i) * width, std::size_t(width)});
+      place.ended = false;
+    }
+  });
+}
+
+void ManyEnvs::step(const Numbers& actions, py::array_t<double>& observations,
+                    py::array_t<double>& rewards, py::array_t<bool>& terminated,
+                    py::array_t<bool>& truncated, py::array_t<bool>& success) {
+  check_action(env(), actions, size());
+  const auto width = static_cast<std::size_t>(env().observation_size());
+  const auto actions_width = static_cast<std::size_t>(env().action_space().size());
+  const double* const action = actions.data();
+  double *const observation = observations.mutable_data(), *const reward = rewards.mutable_data();
+  bool *const ended = terminated.mutable_data(), *const cut = truncated.mutable_data(),
+              *const reached = success.mutable_data();
+  side_by_side([&](int first, int last) {
+    for (int i = first; i < last; ++i) {
+      Place& place = places_[i];
+      const std::span<double> row(observation + i * width, width);
+      Step step;
+      if (place.ended) {
+        place.env->reset(place.seeds.next(), row);
+      } else {
+        step = place.env->step({action + i * actions_width, actions_width}, row);
+      }
+      place.ended = step.terminated || step.truncated;
+      reward[i] = step.reward;
+      ended[i] = step.terminated;
+      cut[i] = step.truncated;
+      reached[i] = step.success;
+    }
+  });
+}
+
+namespace {
+
+template <typename Class>
+void bind_spaces(Class& binding) {
+  using Bound = typename Class::type;
+  binding
+      .def_property_readonly("observation_size",
+                             [](const Bound& self) { return self.env().observation_size(); })
+      .def_property_readonly(
+          "action_low", [](const Bound& self) { return to_array(self.env().action_space().low); })
+      .def_property_readonly(
+          "action_high", [](const Bound& self) { return to_array(self.env().action_space().high); })
+      .def_property_readonly("has_goal", &Bound::has_goal);
+}
+
+}  // namespace
+
+void bind_envs(py::module_& module) {
+  py::class_<OneEnv> one(module, "OneEnv");
+  bind_spaces(one);
+  one.def(py::init([](const std::string& task, const py::dict& settings) {
+            const Config config = task_config(task, settings);
+            return std::make_unique<OneEnv>(make_task(config), find_task(config.task).has_goal,
+                                            config.horizon);
+          }),
+          py::arg("task"), py::arg("settings"))
+      .def_static(
+          "with_noise",
+          [](py::object adapter, const py::dict& noise) {
+            auto env = with_noise(std::make_unique<PythonEnv>(std::move(adapter)), noise_of(noise));
+            return std::make_unique<OneEnv>(std::move(env), false, 0);
+          },
+          py::arg("adapter"), py::arg("noise"))
+      .def_property_readonly("horizon", &OneEnv::horizon)
+      .def("reset", &OneEnv::reset, py::arg("seed") = py::none())
+      .def("step", &OneEnv::step, py::arg("action"))
+      .def("save", &OneEnv::save)
+      .def("restore", &OneEnv::restore, py::arg("state"));
+
+  py::class_<ManyEnvs> many(module, "ManyEnvs");
+  bind_spaces(many);
+  many.def(py::init([](const std::string& task, const py::dict& settings, int count, int threads) {
+             if (count < 1)
+               throw InputError(fmt::format("{} environments: must be at least 1", count));
+             return std::make_unique<ManyEnvs>(task_config(task, settings), count, threads);
+           }),
+           py::arg("task"), py::arg("settings"), py::arg("count"), py::arg("threads"))
+      .def_property_readonly("threads", &ManyEnvs::threads)
+      .def("reset", &ManyEnvs::reset, py::arg("seeds"), py::arg("mask").noconvert(),
+           py::arg("observations").noconvert())
+      .def("step", &ManyEnvs::step, py::arg("actions"), py::arg("observations").noconvert(),
+           py::arg("rewards").noconvert(), py::arg("terminated").noconvert(),
+           py::arg("truncated").noconvert(), py::arg("success").noconvert());
+}
+
+}  // namespace ovde::python

@@ -1,0 +1,88 @@
+#include "job.h"
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include <pybind11/pybind11.h>
+
+namespace ovde::python {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr auto kBetweenSignalChecks = std::chrono::milliseconds(50);
+
+// What runs now. Only touched with the interpreter's lock held.
+std::set<Job*> running;
+
+}  // namespace
+
+void Job::post(std::function<void()> event) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(std::move(event));
+  changed_.notify_one();
+}
+
+bool Job::any_running() { return !running.empty(); }
+
+void Job::stop_all() {
+  for (Job* job : running) job->stop_ = true;
+  while (!running.empty()) {
+    const py::gil_scoped_release released;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+void Job::run(const std::function<void()>& work) {
+  std::exception_ptr failure;
+  running.insert(this);
+  std::thread worker([&] {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    changed_.notify_one();
+  });
+
+  std::optional<py::error_already_set> raised;
+  const auto guard = [&](const auto& call) {
+    if (raised) return;
+    try {
+      call();
+    } catch (py::error_already_set& error) {
+      raised.emplace(std::move(error));
+      stop_ = true;
+    }
+  };
+  for (bool done = false; !done;) {
+    std::vector<std::function<void()>> events;
+    {
+      const py::gil_scoped_release released;
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kBetweenSignalChecks, [&] { return done_ || !events_.empty(); });
+      events.swap(events_);
+      done = done_;
+    }
+    for (const auto& event : events) guard(event);
+    guard([] {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    });
+  }
+  {
+    const py::gil_scoped_release released;
+    worker.join();
+  }
+  running.erase(this);
+  if (raised) throw std::move(*raised);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace ovde::python

@@ -1,0 +1,226 @@
+// Studies of plans, reports on runs, and comparisons of curves wherever they come from.
+#include "bindings.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <ovde/error.h>
+#include "convert.h"
+#include "job.h"
+#include "stats/bootstrap.h"
+#include "stats/statistics.h"
+#include "study/analyse/comparison.h"
+#include "study/analyse/results.h"
+#include "study/execute/run_study.h"
+#include "study/plan/plan.h"
+#include "study/plan/smoke.h"
+#include "study/report/report.h"
+#include "study/report/tables.h"
+
+namespace ovde::python {
+
+namespace py = pybind11;
+namespace fs = std::filesystem;
+
+namespace {
+
+py::tuple to_python(const Report& report) {
+  return py::make_tuple(report.page.string(), report.remarks);
+}
+
+const char* word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::better:
+      return "better";
+    case Verdict::worse:
+      return "worse";
+    case Verdict::not_shown:
+      return "not shown";
+    case Verdict::untestable:
+      return "untestable";
+  }
+  return "";
+}
+
+// Curves that someone else may have trained, as the results of a study.
+class Contenders {
+ public:
+  Contenders(std::string title, std::string text) {
+    results_.plan.name = "comparison";
+    results_.plan.title = std::move(title);
+    results_.plan.text = std::move(text);
+    results_.plan.measures = {"score"};
+    results_.plan.show = {"table", "curves"};
+  }
+
+  // One method on one task; every method once, every task the same ones.
+  void add(const std::string& task, const std::string& method, bool ours,
+           const std::string& algorithm, const std::vector<std::vector<double>>& curves,
+           const std::vector<std::uint64_t>& seeds) {
+    Plan& plan = results_.plan;
+    if (std::ranges::find(plan.rows, task, &PlanRow::name) == plan.rows.end()) {
+      PlanRow row;
+      row.name = row.task = task;
+      plan.rows.push_back(std::move(row));
+    }
+    if (std::ranges::find(plan.columns, method, &PlanColumn::name) == plan.columns.end()) {
+      PlanColumn column;
+      column.name = method;
+      column.algorithm = algorithm;
+      column.role = ours ? Role::ours : Role::baseline;
+      plan.columns.push_back(std::move(column));
+    }
+    CellResult result;
+    result.cell = {.row = task,
+                   .column = method,
+                   .task = task,
+                   .algorithm = algorithm,
+                   .epochs = static_cast<int>(curves.front().size()),
+                   .seeds = seeds,
+                   .settings = {},
+                   .folder = {}};
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      check_sample(curves[i], fmt::format("curve {} of {} on {}", i, method, task));
+      result.runs.push_back(
+          {.seed = seeds[i], .score = run_score(curves[i]), .returns = curves[i]});
+    }
+    results_.cells.push_back(std::move(result));
+  }
+
+  py::list tests() const {
+    py::list all;
+    for (const Comparison& test : compare(score_contests(results_))) {
+      all.append(py::dict("task"_a = test.row, "ours"_a = test.ours, "baseline"_a = test.baseline,
+                          "verdict"_a = word(test.verdict), "mean_ours"_a = test.x,
+                          "mean_baseline"_a = test.y, "test"_a = test.test, "p"_a = test.p,
+                          "p_holm"_a = test.adjusted, "runs_needed"_a = test.runs_needed));
+    }
+    return all;
+  }
+
+  py::list cells() const {
+    py::list all;
+    for (const CellResult& cell : results_.cells) {
+      const std::vector<double> scores = cell.scores();
+      const Interval interval = mean_interval(scores);
+      all.append(py::dict("task"_a = cell.cell.row, "method"_a = cell.cell.column,
+                          "runs"_a = scores.size(), "mean"_a = interval.estimate,
+                          "std"_a = standard_deviation(scores), "low"_a = interval.low,
+                          "high"_a = interval.high, "scores"_a = to_array(scores)));
+    }
+    return all;
+  }
+
+  std::string markdown() const {
+    return to_markdown(score_table(results_, compare(score_contests(results_))));
+  }
+
+  py::tuple report(const std::string& folder) const {
+    return to_python(write_report(results_, folder));
+  }
+
+ private:
+  StudyResults results_;
+};
+
+// A plan and the folder of its results.
+class Study {
+ public:
+  Study(const std::string& file, const std::optional<std::string>& out, bool smoke)
+      : plan_(read_plan(file)),
+        out_(out.value_or(fmt::format("runs/{}{}", plan_.name, smoke ? "-smoke" : ""))) {
+    smoke_ = smoke || is_smoke(out_);
+    if (smoke_) plan_ = smoke_plan(std::move(plan_));
+  }
+
+  std::string folder() const { return out_.string(); }
+
+  py::dict run(int jobs, int threads, const std::string& device, const py::object& progress) {
+    if (is_smoke(out_) && !smoke_)
+      throw InputError(fmt::format("{} holds a smoke run; choose another folder", folder()));
+    Job job;
+    Sink sink(job, progress);
+    const StudyRequest request{
+        .plan = plan_,
+        .out = out_,
+        .smoke = smoke_,
+        .jobs = jobs,
+        .threads = threads > 0
+                       ? threads
+                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
+        .command = "ovde.study of Python",
+        .stop = &job.stop(),
+        .gpu = device_of(device, "device")};
+    StudyOutcome outcome;
+    job.run([&] { outcome = run_study(request, sink); });
+    py::list failures;
+    for (const CellFailure& failure : outcome.failures)
+      failures.append(py::make_tuple(failure.row, failure.column, failure.why));
+    return py::dict("cells"_a = outcome.cells, "finished"_a = outcome.finished,
+                    "stopped"_a = outcome.stopped, "failures"_a = failures);
+  }
+
+  py::tuple report() const {
+    const StudyResults results = read_results(plan_, out_);
+    return py::make_tuple(write_report(results, out_).page.string(), results.notes);
+  }
+
+ private:
+  class Sink final : public StudySink {
+   public:
+    Sink(Job& job, const py::object& progress) : job_(job), progress_(progress) {}
+    void study_started(const StudyStart& start) override {
+      updates_ = start.updates;
+      done_ = start.updates_done;
+    }
+    void epoch_done(const Cell& cell, double updates) override {
+      done_ += updates;
+      if (progress_.is_none()) return;
+      job_.post([this, row = cell.row, column = cell.column, done = done_] {
+        progress_(py::dict("row"_a = row, "column"_a = column, "done"_a = done / updates_));
+      });
+    }
+
+   private:
+    Job& job_;
+    const py::object& progress_;
+    double updates_ = 1, done_ = 0;
+  };
+
+  Plan plan_;
+  fs::path out_;
+  bool smoke_ = false;
+};
+
+}  // namespace
+
+void bind_studies(py::module_& module) {
+  py::class_<Contenders>(module, "Contenders")
+      .def(py::init<std::string, std::string>(), py::arg("title"), py::arg("text"))
+      .def("add", &Contenders::add, py::arg("task"), py::arg("method"), py::arg("ours"),
+           py::arg("algorithm"), py::arg("curves"), py::arg("seeds"))
+      .def("tests", &Contenders::tests)
+      .def("cells", &Contenders::cells)
+      .def("markdown", &Contenders::markdown)
+      .def("report", &Contenders::report, py::arg("folder"));
+  py::class_<Study>(module, "Study")
+      .def(py::init<std::string, std::optional<std::string>, bool>(), py::arg("file"),
+           py::arg("out"), py::arg("smoke"))
+      .def_property_readonly("folder", &Study::folder)
+      .def("run", &Study::run, py::arg("jobs"), py::arg("threads"), py::arg("device"),
+           py::arg("progress"))
+      .def("report", &Study::report);
+  module.def(
+      "report_of_run",
+      [](const std::string& run, const std::string& out) {
+        return to_python(write_report(results_of_run(run), out));
+      },
+      py::arg("run"), py::arg("out"));
+}
+
+}  // namespace ovde::python

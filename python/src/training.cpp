@@ -1,0 +1,168 @@
+// ovde::train, ovde::resume and what a run has left on the disk. Progress comes to Python one epoch
+// at a time, on the thread that called.
+#include "bindings.h"
+
+#include <functional>
+#include <thread>
+
+#include <pybind11/stl.h>
+
+#include <ovde/error.h>
+#include <ovde/program.h>
+#include <ovde/train.h>
+#include "convert.h"
+#include "job.h"
+#include "python_env.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
+#include "run/run_status.h"
+
+namespace ovde::python {
+
+namespace py = pybind11;
+
+namespace {
+
+// False: was stopped before its end.
+bool run_training(Training& training, bool resumed, const py::object& progress,
+                  const py::object& warning) {
+  Job job;
+  training.stop = &job.stop();
+  if (!progress.is_none()) {
+    training.progress = [&](const TrainingProgress& now) {
+      job.post([&progress, now] {
+        progress(py::dict("seed"_a = now.seed, "epoch"_a = now.epoch, "epochs"_a = now.epochs,
+                          "env_steps"_a = now.env_steps, "updates"_a = now.updates,
+                          "eval_return_mean"_a = now.eval_return_mean,
+                          "eval_success"_a = now.eval_success, "seconds"_a = now.seconds));
+      });
+    };
+  }
+  if (!warning.is_none()) {
+    training.warning = [&](const std::string& text) {
+      job.post([&warning, text] { warning(text); });
+    };
+  }
+  bool finished = false;
+  job.run([&] { finished = !(resumed ? resume(training) : train(training)).empty(); });
+  return finished;
+}
+
+// Everything about a run that is not in its curves.
+py::dict describe(const std::string& folder) {
+  const auto runs = read_runs(folder);
+  if (!runs) throw InputError(folder + " holds no run");
+  std::vector<std::string> folders;
+  for (std::size_t i = 0; i < runs->seeds.size(); ++i)
+    folders.push_back(agent_folder(folder, runs->seeds, i).string());
+  return py::dict("task"_a = runs->config.task, "algorithm"_a = runs->config.algorithm,
+                  "epochs"_a = runs->config.train.epochs, "seeds"_a = runs->seeds,
+                  "folders"_a = folders);
+}
+
+// The columns of progress.csv, as far as its rows are whole.
+py::dict read_curves(const std::string& folder) {
+  const std::vector<EpochRow> rows = read_progress(folder);
+  const auto column = [&](auto member) {
+    py::array_t<double> values(static_cast<py::ssize_t>(rows.size()));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      values.mutable_at(i) = static_cast<double>(rows[i].*member);
+    return values;
+  };
+  py::dict columns;
+  columns["epoch"] = column(&EpochRow::epoch);
+  columns["env_steps"] = column(&EpochRow::env_steps);
+  columns["updates"] = column(&EpochRow::updates);
+  columns["explore_episodes"] = column(&EpochRow::explore_episodes);
+  for (const Column& measured : kColumns) columns[measured.name] = column(measured.value);
+  return columns;
+}
+
+py::dict summary_of(const std::string& folder) {
+  const auto rows = read_progress(folder);
+  const RunSummary summary = summarise(rows);
+  return py::dict("score"_a = summary.score, "first_goal_epoch"_a = summary.first_goal_epoch_eval,
+                  "seconds"_a = summary.wall_seconds, "finished"_a = is_finished(folder));
+}
+
+py::list status_of(const std::string& folder) {
+  static constexpr const char* kNames[] = {"alive", "finished", "interrupted", "failed",
+                                           "unreadable"};
+  py::list all;
+  for (const RunStatus& run : run_status(folder)) {
+    all.append(py::dict("folder"_a = run.folder.string(),
+                        "state"_a = kNames[static_cast<int>(run.state)], "task"_a = run.task,
+                        "algorithm"_a = run.algorithm, "epochs_done"_a = run.epochs_done,
+                        "epochs"_a = run.epochs, "message"_a = run.message));
+  }
+  return all;
+}
+
+// The settings of a file as they stand there, unresolved: its task need not be known.
+py::dict raw_settings(const std::string& file) {
+  py::dict all;
+  for (const Setting& setting : read_settings(file)) {
+    if (!setting.is_table) all[py::str(setting.key)] = to_python(setting.value);
+  }
+  return all;
+}
+
+// The command-line program; its signal handlers are in force until it returns.
+int run_command(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int code = 0;
+  const py::gil_scoped_release released;
+  std::thread program([&] { code = run_program(static_cast<int>(words.size()), argv.data()); });
+  program.join();
+  return code;
+}
+
+}  // namespace
+
+void bind_training(py::module_& module) {
+  module.def(
+      "train",
+      [](const std::string& task, const std::string& algorithm, std::vector<std::uint64_t> seeds,
+         const py::dict& settings, const std::string& folder, int threads,
+         const std::string& device, const py::object& progress) {
+        Training training;
+        training.task = task;
+        training.algorithm = algorithm;
+        training.seeds = std::move(seeds);
+        for (const Setting& setting : to_settings(settings))
+          training.settings.push_back(setting.key + "=" + to_string(setting.value));
+        training.folder = folder;
+        training.threads = threads;
+        training.device = device;
+        training.command = "ovde.train of Python";
+        return run_training(training, false, progress, py::none());
+      },
+      py::arg("task"), py::arg("algorithm"), py::arg("seeds"), py::arg("settings"),
+      py::arg("folder"), py::arg("threads"), py::arg("device"), py::arg("progress"));
+  module.def(
+      "resume",
+      [](const std::string& folder, int threads, const std::string& device,
+         const py::object& progress, const py::object& warning) {
+        Training training;
+        training.folder = folder;
+        training.threads = threads;
+        training.device = device;
+        training.command = "ovde.resume of Python";
+        return run_training(training, true, progress, warning);
+      },
+      py::arg("folder"), py::arg("threads"), py::arg("device"), py::arg("progress"),
+      py::arg("warning"));
+  module.def("register_python_task", &register_python_task, py::arg("name"), py::arg("summary"),
+             py::arg("horizon"), py::arg("steps_per_epoch"), py::arg("has_goal"));
+  module.def("describe", &describe, py::arg("folder"));
+  module.def("read_curves", &read_curves, py::arg("folder"));
+  module.def("summary", &summary_of, py::arg("folder"));
+  module.def("status", &status_of, py::arg("folder"));
+  module.def("raw_settings", &raw_settings, py::arg("file"));
+  module.def("run_command", &run_command, py::arg("words"));
+  module.def("stop_all", &Job::stop_all);
+}
+
+}  // namespace ovde::python

@@ -1,0 +1,188 @@
+"""Training on environments of Python."""
+
+import os
+import signal
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+import ovde
+from test_train import assert_same_run, rows
+
+pytest.importorskip("gymnasium", reason="Gymnasium is not installed (scripts/gymnasium fetches it)")
+import gymnasium as gym  # noqa: E402
+from gymnasium import spaces  # noqa: E402
+from odd_envs import Forgetful, Line, Parts, Rooted  # noqa: E402
+
+
+def test_pendulum_by_its_id(tmp_path, small):
+    run = ovde.train(lambda: gym.make("Pendulum-v1"), "ovde_g", seeds=range(2), epochs=3, out=tmp_path / "x",
+                     explore={"alpha": 0.1}, **small)  # fmt: skip
+    assert run.task == "python/Pendulum-v1" and run.curves["eval_return_mean"].shape == (2, 3)
+    policy = run.policy(1)
+    assert (policy.observation_size, policy.action_size) == (3, 1)
+    assert abs(policy([1.0, 0.0, 0.0])[0]) <= 2
+    assert "horizon = 200" in (run.folder / "population.toml").read_text()
+
+
+def test_learns(tmp_path):
+    run = ovde.train(Line, "dsac", epochs=25, out=tmp_path / "x", network={"hidden": [32, 32]},
+                     train={"batch": 64, "steps_per_epoch": 100, "warmup_steps": 300, "eval_steps": 400,
+                            "learning_rate": 2e-3, "temperature": 0.02})  # fmt: skip
+    returns = run.curves["eval_return_mean"][0]
+    # left to itself the point costs 2 an episode
+    assert returns[-3:].mean() > -1
+
+
+def test_every_reset_has_a_folded_seed(tmp_path, small):
+    seeds = []
+    ovde.train(lambda: Line(log=seeds), "sac", epochs=2, out=tmp_path / "x", **small)
+    given = seeds[1:]  # the first is of the trial that looks whether it can be pickled
+    assert len(given) > 4 and len(set(given)) == len(given)
+    assert all(0 <= seed < 2**31 for seed in given)
+    assert ovde.fold_seed(2**63 + 5) == (5 ^ 2**31) & 0x7FFFFFFF
+
+
+def test_ended_and_cut_off_are_kept_apart(tmp_path, small, monkeypatch):
+    """An end has no future, a cut-off has: the critics of two runs that differ in this alone differ."""
+
+    class Ends(Line):
+        def step(self, action):
+            observation, reward, terminated, truncated, info = super().step(action)
+            return observation, reward, terminated or truncated, False, info
+
+    cut = ovde.train(Line, "sac", epochs=3, out=tmp_path / "cut", name="Cut", **small)
+    ended = ovde.train(Ends, "sac", epochs=3, out=tmp_path / "ended", name="Ended", **small)
+    np.testing.assert_array_equal(cut.curves["eval_length_mean"][:, 0], ended.curves["eval_length_mean"][:, 0])
+    assert not np.array_equal(cut.curves["critic_loss"], ended.curves["critic_loss"])
+
+
+def test_dict_and_tuple_are_flattened(tmp_path, small):
+    run = ovde.train(Parts, "sac", epochs=2, out=tmp_path / "x", **small)
+    assert (run.policy().observation_size, run.policy().action_size) == (1 + 4 + 3, 3)
+
+
+def test_goal(tmp_path, small):
+    run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", success="reached", **small)
+    assert run.task == "python/Line+goal"
+    assert (run.curves["eval_success"] > 0).any()
+    without = ovde.train(Line, "sac", epochs=2, out=tmp_path / "y", **small)
+    assert np.isnan(without.curves["eval_success"]).all()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_exception_has_its_traceback_and_leaves_the_checkpoint(tmp_path, small, workers):
+    settings = {**small, "checkpoint": {"epochs": 1}}
+    fault = tmp_path / "fault"
+    fault.touch()
+    factory = lambda: Line(fault)  # noqa: E731
+    with pytest.raises(ovde.Error, match="the motor is on fire.*seed 0") as caught:
+        ovde.train(factory, "sac", epochs=20, out=tmp_path / "x", workers=workers, **settings)
+    cause = caught.value.__cause__
+    assert isinstance(cause, RuntimeError) and str(cause) == "the motor is on fire"
+    text = "".join(traceback.format_exception(caught.value))
+    assert "odd_envs.py" in text and 'raise RuntimeError("the motor is on fire")' in text
+    [state] = ovde.status(tmp_path / "x")
+    assert state["state"] == "failed" and "on fire" in state["message"]
+    fault.unlink()
+    assert ovde.resume(tmp_path / "x", factory, workers=workers).finished
+
+
+def interrupted(factory, folder, small, **more):
+    class Enough(Exception):
+        pass
+
+    def progress(event):
+        if event["epoch"] >= 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        ovde.train(factory, "ovde_g", epochs=30, out=folder, progress=progress, name="Line", **small, **more)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("factory", [Line, lambda: gym.make("Pendulum-v1")])
+def test_resume_is_bit_exact_where_the_environment_can_be_pickled(tmp_path, small, factory, workers):
+    whole = ovde.train(factory, "ovde_g", epochs=30, out=tmp_path / "whole", name="Line", **small)
+    interrupted(factory, tmp_path / "x", small, workers=workers)
+    with pytest.raises(ovde.InputError, match="env_factory"):
+        ovde.resume(tmp_path / "x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = ovde.resume(tmp_path / "x", factory, workers=workers)
+    assert run.finished
+    assert_same_run(whole.folder, run.folder)
+
+
+@pytest.mark.parametrize("factory, why", [(Forgetful, "pickled copy"), (Rooted, "cannot be pickled")])
+def test_resume_says_where_it_is_not(tmp_path, small, factory, why):
+    interrupted(factory, tmp_path / "x", small)
+    with pytest.warns(RuntimeWarning, match=f"new one begins .*{why}"):
+        assert ovde.resume(tmp_path / "x", factory).finished
+
+
+def test_worker_processes_change_nothing(tmp_path, small):
+    here = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "here", **small)
+    there = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "there", workers=2, **small)
+    for a, b in zip(here.folders, there.folders):
+        assert_same_run(a, b)
+
+
+def test_a_script_with_workers_needs_no_main_guard(script):
+    done = script("""
+import gymnasium, ovde
+class Short(gymnasium.Wrapper):
+    pass
+run = ovde.train(lambda: Short(gymnasium.make("Pendulum-v1")), "sac", epochs=2, out="x", workers=2,
+                 network={"hidden": [8]}, train={"batch": 8, "warmup_steps": 20, "steps_per_epoch": 20, "eval_steps": 200})
+print(run.finished)
+""")
+    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+
+
+def test_a_worker_that_dies_is_said(tmp_path, small):
+    class Deadly(Line):
+        def step(self, action):
+            self.total += 1
+            if self.total > 200:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().step(action)
+
+    with pytest.raises(ovde.Error, match="worker process of the environment has ended"):
+        ovde.train(Deadly, "sac", epochs=30, out=tmp_path / "x", workers=1, **small)
+
+
+@pytest.mark.parametrize(
+    "space, words",
+    [(spaces.Discrete(3), "discrete actions"), (spaces.Box(-np.inf, np.inf, (2,)), "no bounds")],
+)
+def test_actions_that_cannot_be_learnt_are_refused(tmp_path, space, words):
+    class Wrong(Line):
+        def __init__(self):
+            super().__init__()
+            self.action_space = space
+
+    with pytest.raises(ovde.InputError, match=words):
+        ovde.train(Wrong, "sac", epochs=1, out=tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_run_can_be_read_without_its_environment(tmp_path, small, script):
+    ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", name="Unknown", **small)
+    done = script("""
+import ovde
+run = ovde.Run("x")
+print(run.task, run.curves["updates"].tolist(), run.report().name, ovde.status("x")[0]["state"])
+""")
+    assert done.stderr == ""
+    assert done.stdout == "python/Unknown [[50.0, 100.0]] report.html finished\n"
+
+
+def test_two_factories_under_one_name_do_not_train_at_once(tmp_path, small):
+    def second(event):
+        ovde.train(Line, "sac", epochs=1, out=tmp_path / "y", **small)
+
+    with pytest.raises(ovde.Error, match="name="):
+        ovde.train(lambda: Line(), "sac", epochs=2, out=tmp_path / "x", progress=second, **small)

@@ -1,0 +1,141 @@
+"""Nothing is leaked, and the interpreter ends when it is told to."""
+
+import gc
+import resource
+
+import numpy as np
+import pytest
+
+import ovde
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def grows_by(make, count=1000):
+    for _ in range(100):
+        make()
+    gc.collect()
+    before, objects = resident(), len(gc.get_objects())
+    for _ in range(count):
+        make()
+    gc.collect()
+    assert len(gc.get_objects()) - objects < 50
+    return resident() - before
+
+
+MEGABYTE = 1 << 20
+
+
+def test_a_thousand_policies(trained_run):
+    batch = np.zeros((64, 2))
+    assert grows_by(lambda: trained_run.policy()(batch)) < 4 * MEGABYTE
+
+
+def test_a_thousand_environments(gymnasium):
+    def one():
+        env = ovde.make("GridChaos-v0:s")
+        env.reset(seed=0)
+        env.step(np.zeros(2))
+
+    assert grows_by(one) < 4 * MEGABYTE
+
+
+def test_a_thousand_vector_environments(gymnasium):
+    def one():
+        envs = ovde.make_vec("GridChaos-v0:s", 4, threads=2)
+        envs.reset(seed=0)
+        envs.step(np.zeros((4, 2)))
+
+    assert grows_by(one) < 4 * MEGABYTE
+
+
+def test_a_thousand_wrapped_environments(gymnasium):
+    from odd_envs import Line
+
+    def one():
+        env = ovde.wrap_noise(Line(), reward=1)
+        env.reset(seed=0)
+        env.step(np.zeros(1, np.float32))
+
+    assert grows_by(one) < 4 * MEGABYTE
+
+
+def test_environments_of_a_run_are_closed_and_gone(gymnasium, tmp_path, small):
+    import weakref
+
+    from odd_envs import Line
+
+    made, closed = [], []
+
+    class Watched(Line):
+        def __init__(self):
+            super().__init__()
+            made.append(weakref.ref(self))
+
+        def close(self):
+            closed.append(id(self))
+
+    ovde.train(Watched, "sac", seeds=range(3), epochs=2, out=tmp_path / "x", **small)
+    gc.collect()
+    assert len(made) == 1 + 2 * 3  # the one that is looked at, and two an agent
+    assert len(closed) >= len(made) and all(ref() is None for ref in made)
+
+
+def test_fifty_short_runs_do_not_grow(gymnasium, tmp_path, small):
+    from odd_envs import Line
+
+    numbers = iter(range(1000))
+    settings = {**small, "train": {**small["train"], "steps_per_epoch": 20}}
+
+    def one():
+        ovde.train(Line, "sac", epochs=1, out=tmp_path / f"{next(numbers)}", threads=1, **settings)
+
+    for _ in range(20):
+        one()
+    before = resident()
+    for _ in range(50):
+        one()
+    assert resident() - before < 8 * MEGABYTE
+
+
+EXITS = {
+    "with registered tasks of Python": """
+ovde.train(Line, "sac", epochs=1, out="x", **SMALL)
+""",
+    "with environments that are still open": """
+env, envs = ovde.make("GridChaos-v0:s"), ovde.make_vec("GridChaos-v0:s", 8, threads=4)
+noisy = ovde.wrap_noise(Line(), action=0.1)
+for one in (env, envs, noisy):
+    one.reset(seed=0)
+""",
+    "after a failure": """
+try:
+    ovde.train(lambda: Line(fault=__import__("pathlib").Path("/")), "sac", epochs=50, out="x", **SMALL)
+except ovde.Error as error:
+    kept = error
+""",
+    "while a thread trains on an environment of Python": """
+import threading, time
+threading.Thread(target=lambda: ovde.train(Line, "sac", seeds=[0, 1], epochs=100_000, out="x", **SMALL), daemon=True).start()
+time.sleep(0.5)
+""",
+    "while worker processes train": """
+import threading, time
+threading.Thread(target=lambda: ovde.train(Line, "sac", epochs=100_000, workers=2, out="x", **SMALL), daemon=True).start()
+time.sleep(1.5)
+""",
+}
+
+
+@pytest.mark.parametrize("what", EXITS)
+def test_the_interpreter_ends(what, gymnasium, script, small):
+    import os
+    from pathlib import Path
+
+    head = f"import ovde, sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\nfrom odd_envs import Line\nSMALL = {small!r}\n"
+    done = script(head + EXITS[what] + "\nprint('end')\n", timeout=30, env={**os.environ, "PYTHONFAULTHANDLER": "1"})
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+    assert "Fatal" not in done.stderr and "terminate called" not in done.stderr

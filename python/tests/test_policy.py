@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+import ovde
+
+
+def test_one_observation_and_many(trained_run):
+    policy = ovde.Policy.load(trained_run.folder / "seed_1")
+    assert (policy.observation_size, policy.action_size) == (2, 2)
+    batch = np.random.default_rng(0).normal(size=(1000, 2))
+    actions = policy(batch)
+    assert actions.shape == (1000, 2) and actions.dtype == np.float64
+    singles = np.array([policy(row) for row in batch])
+    np.testing.assert_allclose(actions, singles, atol=1e-6)
+    np.testing.assert_array_equal(actions, policy(batch, threads=2))
+    np.testing.assert_array_equal(policy(batch.reshape(10, 100, 2)), actions.reshape(10, 100, 2))
+
+
+def test_takes_what_numpy_takes(trained_run):
+    policy = trained_run.policy(0)
+    expected = policy(np.array([0.5, -0.25]))
+    for same in ([0.5, -0.25], (0.5, -0.25), np.array([0.5, -0.25], np.float32), np.array([[0.5, -0.25]])[0, :]):
+        np.testing.assert_array_equal(policy(same), expected)
+    strided = np.zeros((4, 6))
+    strided[:, ::3] = [0.5, -0.25]
+    np.testing.assert_allclose(policy(strided[:, ::3]), [expected] * 4, atol=1e-6)
+    assert policy(np.zeros((0, 2))).shape == (0, 2)
+
+
+def test_file_and_folder_are_the_same(trained_run):
+    by_folder = ovde.Policy.load(str(trained_run.folder / "seed_0"))
+    by_file = ovde.Policy.load(str(trained_run.folder / "seed_0" / "policy.safetensors"))
+    np.testing.assert_array_equal(by_folder([1, 2]), by_file([1, 2]))
+
+
+@pytest.mark.parametrize("wrong", [[1.0], [1.0, 2.0, 3.0], np.zeros((2, 3)), 1.0])
+def test_another_shape_is_refused(trained_run, wrong):
+    with pytest.raises(ovde.InputError, match="2 observations"):
+        trained_run.policy()(wrong)
+
+
+def test_what_is_no_policy_is_refused(tmp_path):
+    (tmp_path / "x").write_bytes(b"nothing of the kind")
+    with pytest.raises(ovde.InputError):
+        ovde.Policy.load(tmp_path / "x")
+    with pytest.raises(ValueError):  # an InputError is one
+        ovde.Policy.load(tmp_path)

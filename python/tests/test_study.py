@@ -1,0 +1,105 @@
+"""Comparisons, reports and studies."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import ovde
+
+
+def curves(mean, seed, shape=(6, 40)):
+    rng = np.random.default_rng(seed)
+    return mean + rng.normal(size=(shape[0], 1)) + 0.1 * rng.normal(size=shape)
+
+
+def test_compare_says_which_difference_is_real(tmp_path):
+    result = ovde.compare({"sb3": curves(0, 0), "same": curves(0.1, 1), "mine": curves(6, 2)}, title="Mine & theirs")
+    verdicts = {test["baseline"]: test["verdict"] for test in result.tests}
+    assert verdicts == {"sb3": "better", "same": "better"}
+    turned = ovde.compare({"mine": curves(6, 2), "sb3": curves(0, 0)}, ours="sb3")
+    assert [test["verdict"] for test in turned.tests] == ["worse"]
+    [cell] = [cell for cell in result.cells if cell["method"] == "mine"]
+    assert cell["runs"] == 6 and cell["low"] < cell["mean"] < cell["high"]
+    # the score is the mean of the last 8 % of the epochs
+    np.testing.assert_allclose(cell["scores"], curves(6, 2)[:, -4:].mean(axis=1))
+    assert "mine" in result.to_markdown()
+    assert "mine against sb3: better" in str(result)
+
+    page = result.to_html(tmp_path / "deep" / "report.html")
+    text = page.read_text()
+    assert "Mine &amp; theirs" in text and "significant" in text.lower()
+    assert [path.name for path in page.parent.iterdir()] == ["report.html"]
+    if shutil.which("gnuplot"):
+        assert "<svg" in text
+    folder = result.report(tmp_path / "report").parent
+    assert (folder / "tables" / "tests.csv").is_file()
+
+
+def test_compare_takes_runs_curves_and_several_tasks(trained_run):
+    both = {"a": trained_run.curves, "b": trained_run}
+    assert {cell["task"] for cell in ovde.compare(both).cells} == {"GridChaos-v0:s"}
+    tasks = ovde.compare({"Ant": {"x": curves(0, 0), "y": curves(1, 1)}, "Hopper": {"x": curves(0, 2), "y": curves(1, 3)}})
+    assert [(cell["task"], cell["method"]) for cell in tasks.cells] == [
+        ("Ant", "x"), ("Ant", "y"), ("Hopper", "x"), ("Hopper", "y"),
+    ]  # fmt: skip
+    assert len(tasks.tests) == 2
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({}, "nothing"),
+        ({"a": [1.0, 2.0]}, "seeds, epochs"),
+        ({"a": np.zeros((2, 0))}, "seeds, epochs"),
+        ({"a": np.full((2, 3), np.nan)}, "curve 0 of a"),
+        ({"T": {"a": curves(0, 0)}, "U": {"b": curves(0, 0)}}, "methods"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(given, words):
+    with pytest.raises(ovde.Error, match=words):
+        ovde.compare(given)
+
+
+PLAN = """
+title = "Two"
+measures = ["score"]
+show = ["table", "curves"]
+seeds = "0-1"
+epochs = 2
+set = { network.hidden = [8], train.batch = 16, train.warmup_steps = 50, train.eval_steps = 100 }
+[[row]]
+name = "grid"
+task = "GridChaos-v0:s"
+[[column]]
+name = "SAC"
+algorithm = "sac"
+[[column]]
+name = "OVDE"
+algorithm = "ovde_g"
+role = "ours"
+"""
+
+
+def test_study_runs_and_reports(tmp_path):
+    plan = tmp_path / "two.toml"
+    plan.write_text(PLAN)
+    seen = []
+    page = ovde.study(plan, out=tmp_path / "out").run(jobs=2, progress=seen.append).report()
+    assert page == tmp_path / "out" / "report.html" and "Two" in page.read_text()
+    assert len(seen) == 8 and seen[-1]["done"] == pytest.approx(1)
+    again = []
+    ovde.study(plan, out=tmp_path / "out").run(progress=again.append)
+    assert again == []  # nothing was left
+
+
+def test_a_wrong_plan_says_where(tmp_path):
+    plan = tmp_path / "two.toml"
+    plan.write_text(PLAN.replace("epochs", "epcohs"))
+    with pytest.raises(ovde.InputError, match=r"two.toml:\d+.*epochs"):
+        ovde.study(plan)
+
+
+def test_report_of_a_run(trained_run, tmp_path):
+    page = trained_run.report(tmp_path)
+    assert page.name == "report.html" and "dsac on GridChaos-v0:s" in page.read_text()

@@ -1,0 +1,149 @@
+import csv
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import ovde
+
+TIMES = {"seconds", "steps_per_second"}
+
+
+def rows(folder):
+    with open(folder / "progress.csv") as file:
+        return [{key: text for key, text in row.items() if key not in TIMES} for row in csv.DictReader(file)]
+
+
+def assert_same_run(a, b):
+    assert rows(a) == rows(b)
+    assert (a / "policy.safetensors").read_bytes() == (b / "policy.safetensors").read_bytes()
+
+
+def test_same_as_the_command_line(program, tmp_path):
+    command = [program, "train", "--task", "NoisyHopper-v4", "--algo", "ovde_g", "--seeds", "3-4", "--epochs", "3"]
+    command += ["--set", "explore.alpha=0.1", "--set", "network.hidden=[32,32]", "--set", "train.batch=64"]
+    command += ["--set", "noise.action=0.05", "--out", str(tmp_path / "cli")]
+    listed = subprocess.run([program, "list", "tasks"], capture_output=True, text=True).stdout
+    if "NoisyHopper" not in listed:
+        command[3] = "GridChaos-v0:s"
+    subprocess.run(command, check=True, capture_output=True)
+    run = ovde.train(
+        command[3], "ovde_g", seeds=range(3, 5), epochs=3, out=tmp_path / "python",
+        explore={"alpha": 0.1}, network={"hidden": [32, 32]}, train={"batch": 64}, noise={"action": 0.05},
+    )  # fmt: skip
+    for seed in (3, 4):
+        assert_same_run(tmp_path / f"cli/seed_{seed}", run.folder / f"seed_{seed}")
+    strip = lambda path: re.sub("^#.*\n", "", path.read_text(), flags=re.M)  # noqa: E731
+    assert strip(tmp_path / "cli/population.toml") == strip(run.folder / "population.toml")
+
+
+def test_run_is_what_is_on_the_disk(trained_run):
+    run = ovde.Run(trained_run.folder)
+    assert (run.task, run.algorithm, run.seeds, run.epochs) == ("GridChaos-v0:s", "dsac", [0, 1], 3)
+    assert run.finished and run.scores.shape == (2,)
+    np.testing.assert_array_equal(run.curves["updates"], [[50, 100, 150]] * 2)
+    written = [float(row["q_mean"]) for row in rows(run.folders[0])]
+    np.testing.assert_array_equal(run.curves["q_mean"][0], written)
+    assert [status["state"] for status in ovde.status(run.folder)] == ["finished", "finished"]
+
+
+def test_frame(trained_run):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = trained_run.frame()
+    assert len(frame) == 6 and list(frame.columns[:2]) == ["seed", "epoch"]
+    assert frame.groupby("seed").updates.max().tolist() == [150, 150]
+
+
+def test_one_seed_is_a_run_of_its_own(tmp_path, small):
+    run = ovde.train("GridChaos-v0:s", "sac", seeds=7, epochs=2, out=tmp_path / "x", **small)
+    assert run.seeds == [7] and run.folders == [tmp_path / "x"]
+    run.policy(7)
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        (dict(task="GridChoas-v0"), "did you mean GridChaos-v0"),
+        (dict(algorithm="ovde_x"), "ovde_g"),
+        (dict(explore={"alhpa": 1}), "alpha"),
+        (dict(train={"batch": 0}), "train.batch"),
+        (dict(train={"batch": {}}), "must be a number"),
+        (dict(train=3), "a dict"),
+        (dict(seeds=[1, 1]), "given twice"),
+        (dict(seeds=[]), "0 seeds"),
+        (dict(device="tpu"), "tpu"),
+        (dict(workers=2), "environments of Python"),
+    ],
+)
+def test_wrong_input_says_what_is_right_and_leaves_nothing(tmp_path, given, words):
+    arguments = {"task": "GridChaos-v0:s", "algorithm": "ovde_g", "epochs": 1, **given}
+    with pytest.raises(ovde.InputError, match=words):
+        ovde.train(arguments.pop("task"), arguments.pop("algorithm"), out=tmp_path / "x", **arguments)
+    assert not (tmp_path / "x").exists()
+
+
+def test_progress_is_called_for_every_epoch_on_this_thread(tmp_path, small):
+    import threading
+
+    seen = []
+    ovde.train(
+        "GridChaos-v0:s", "sac", seeds=range(3), epochs=4, out=tmp_path / "x", threads=2,
+        progress=lambda event: seen.append((event["seed"], event["epoch"], threading.current_thread())), **small,
+    )  # fmt: skip
+    assert {thread for _, _, thread in seen} == {threading.main_thread()}
+    assert sorted((seed, epoch) for seed, epoch, _ in seen) == [(s, e) for s in range(3) for e in range(4)]
+
+
+def test_an_exception_of_progress_saves_and_is_raised(tmp_path, small):
+    whole = ovde.train("GridChaos-v0:s", "sac", epochs=30, out=tmp_path / "whole", **small)
+
+    def enough(event):
+        if event["epoch"] == 2:
+            raise StopIteration("enough")
+
+    with pytest.raises(StopIteration, match="enough"):
+        ovde.train("GridChaos-v0:s", "sac", epochs=30, out=tmp_path / "x", progress=enough, **small)
+    assert not ovde.Run(tmp_path / "x").finished
+    run = ovde.resume(tmp_path / "x")
+    assert_same_run(whole.folder, run.folder)
+
+
+def test_ctrl_c_saves_and_raises_keyboard_interrupt(tmp_path, small):
+    # what would take minutes
+    text = f"""
+import ovde
+try:
+    ovde.train("GridChaos-v0:s", "ovde_g", seeds=[0, 1], epochs=100_000, out="x", **{small!r})
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    (tmp_path / "script.py").write_text(text)
+    process = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob("x/seed_*/progress.csv")) or len(rows(tmp_path / "x/seed_0")) < 2:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "interrupted\n")
+    assert {status["state"] for status in ovde.status(tmp_path / "x")} == {"interrupted"}
+    assert list(tmp_path.glob("x/seed_0/checkpoints/*"))
+
+
+def test_resume_of_nothing_and_of_a_finished_run(tmp_path, trained_run):
+    with pytest.raises(ovde.InputError, match="no run"):
+        ovde.resume(tmp_path)
+    with pytest.raises(ovde.InputError, match="finished"):
+        ovde.resume(trained_run.folder)
+    with pytest.raises(ovde.InputError, match="task of the library"):
+        ovde.resume(trained_run.folder, lambda: None)
+
+
+def test_the_program_itself(trained_run):
+    done = subprocess.run([sys.executable, "-m", "ovde", "status", str(trained_run.folder)], capture_output=True, text=True)
+    assert done.returncode == 0 and "finished" in done.stdout
+    assert subprocess.run([sys.executable, "-m", "ovde", "nonsense"], capture_output=True).returncode == 2
