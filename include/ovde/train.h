@@ -43,7 +43,7 @@ struct Training {
 struct TrainingResult {
   std::uint64_t seed = 0;
   double score = 0;                     // mean evaluation return over the last epochs
-  std::optional<int> first_goal_epoch;  // first epoch whose evaluation reached the goal
+  std::optional<int> first_goal_epoch;  // first epoch whose policy reached it when evaluated
   std::string policy;                   // file of the trained policy, for Policy::load()
 };
 

@@ -18,7 +18,7 @@
 
 namespace ovde {
 
-constexpr std::uint32_t kCheckpointVersion = 1;
+constexpr std::uint32_t kCheckpointVersion = 2;
 
 using Sections = std::map<std::string, Bytes>;
 

@@ -1,5 +1,6 @@
 #include "run/metrics.h"
 
+#include <cmath>
 #include <iterator>
 #include <vector>
 
@@ -18,14 +19,25 @@ void put_row(ByteWriter& out, const EpochRow& row) {
   for (const Column& column : kColumns) out.put(row.*column.value);
 }
 
-EpochRow get_row(ByteReader& in) {
+EpochRow get_row(ByteReader& in, std::size_t columns) {
   EpochRow row;
   row.epoch = in.get<int>();
   row.env_steps = in.get<std::int64_t>();
   row.updates = in.get<std::int64_t>();
   row.explore_episodes = in.get<std::int64_t>();
-  for (const Column& column : kColumns) row.*column.value = in.get<double>();
+  for (const Column& column : std::span(kColumns).first(columns))
+    row.*column.value = in.get<double>();
   return row;
+}
+
+void relabel_evaluations(std::span<EpochRow> rows) {
+  const EpochRow none;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const EpochRow& from = i + 1 < rows.size() ? rows[i + 1] : none;
+    for (const auto value : {&EpochRow::eval_return_mean, &EpochRow::eval_return_std,
+                             &EpochRow::eval_length_mean, &EpochRow::eval_success})
+      rows[i].*value = from.*value;
+  }
 }
 
 RunSummary summarise(std::span<const EpochRow> rows) {
@@ -40,8 +52,10 @@ RunSummary summarise(std::span<const EpochRow> rows) {
     if (!summary.first_goal_epoch_explore && row.explore_success > 0)
       summary.first_goal_epoch_explore = row.epoch;
   }
+  // a run that has not ended, or is of format 1, has its last epochs without
+  while (!returns.empty() && std::isnan(returns.back())) returns.pop_back();
+  if (!returns.empty()) summary.score = run_score(returns);
   if (!rows.empty()) {
-    summary.score = run_score(returns);
     summary.wall_seconds = rows.back().seconds;
     if (summary.wall_seconds > 0) {
       summary.steps_per_second = static_cast<double>(rows.back().env_steps) / summary.wall_seconds;

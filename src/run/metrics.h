@@ -15,7 +15,8 @@ namespace ovde {
 
 using Position = std::array<float, 2>;  // the observation of a task that has a map
 
-// One row of progress.csv. NaN: there was nothing to measure (an empty cell).
+// One row of progress.csv: an epoch's exploration and updates, and the evaluation of the policy
+// that they led to. NaN: there was nothing to measure (an empty cell).
 struct EpochRow {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -23,7 +24,7 @@ struct EpochRow {
   std::int64_t env_steps = 0;  // so far, warm-up included
   std::int64_t updates = 0;    // so far
 
-  double eval_return_mean = kNone;  // over this epoch's evaluation episodes
+  double eval_return_mean = kNone;  // over the evaluation episodes of the policy after `updates`
   double eval_return_std = kNone;
   double eval_length_mean = kNone;
   double explore_return_mean = kNone;  // over the exploring episodes that ended in this epoch
@@ -43,6 +44,7 @@ struct EpochRow {
       kNone;  // share of the evaluation episodes that reached the goal; NaN: task has none
   double explore_success = kNone;  // the same of the exploring episodes
   double seconds = 0;              // since the start of the run
+  double eval_episodes = kNone;    // that were evaluated
 };
 
 // A measured value of a row: its name in progress.csv and its tag in the event file.
@@ -70,19 +72,28 @@ inline constexpr Column kColumns[] = {
     {"eval_success", "eval/success", &EpochRow::eval_success},
     {"explore_success", "explore/success", &EpochRow::explore_success},
     {"seconds", "time/seconds", &EpochRow::seconds},
+    {"eval_episodes", "eval/episodes", &EpochRow::eval_episodes},
 };
 inline constexpr std::size_t kColumnsBeforeEpisodes = 4;
 
+// Rows of format 1, which had no eval_episodes, hold the evaluation of the policy that their epoch
+// began with, and not the one of the policy that it ended with.
+inline constexpr std::size_t kColumnsOfFormat1 = std::size(kColumns) - 1;
+
+// Moves each evaluation of rows of format 1 to the epoch whose policy it is of: the one before. The
+// last one is then without.
+void relabel_evaluations(std::span<EpochRow> rows);
+
 // As saved state.
 void put_row(ByteWriter& out, const EpochRow& row);
-EpochRow get_row(ByteReader& in);
+EpochRow get_row(ByteReader& in, std::size_t columns = std::size(kColumns));
 
 struct RunSummary {
   std::string task, algorithm;
   std::uint64_t seed = 0;
   int epochs = 0;
   double score = EpochRow::kNone;
-  std::optional<int> first_goal_epoch_eval;  // first epoch whose evaluation reaches the goal (FRG)
+  std::optional<int> first_goal_epoch_eval;     // first epoch whose policy reaches the goal (FRG)
   std::optional<int> first_goal_epoch_explore;  // first epoch whose exploration does
   double wall_seconds = 0;
   double steps_per_second = 0;

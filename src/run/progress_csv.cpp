@@ -47,16 +47,18 @@ class Cells {
   bool valid_ = true;
 };
 
-}  // namespace
-
-std::string csv_header() {
+std::string header_of(std::size_t columns) {
   std::string header = "epoch,env_steps,updates";
-  for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+  for (std::size_t i = 0; i < columns; ++i) {
     if (i == kColumnsBeforeEpisodes) header += ",explore_episodes";
     header += fmt::format(",{}", kColumns[i].name);
   }
   return header;
 }
+
+}  // namespace
+
+std::string csv_header() { return header_of(std::size(kColumns)); }
 
 std::string csv_row(const EpochRow& row) {
   std::string text = fmt::format("{},{},{}", row.epoch, row.env_steps, row.updates);
@@ -68,9 +70,11 @@ std::string csv_row(const EpochRow& row) {
 }
 
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
-  const std::string header = csv_header() + "\n";
-  if (!text.starts_with(header))
+  const std::string_view header = std::string_view(text).substr(0, text.find('\n') + 1);
+  const bool is_format_1 = header == header_of(kColumnsOfFormat1) + "\n";
+  if (!is_format_1 && header != csv_header() + "\n")
     throw InputError(fmt::format("{}: not the progress of a run: other columns", name));
+  const std::size_t columns = is_format_1 ? kColumnsOfFormat1 : std::size(kColumns);
 
   std::vector<EpochRow> rows;
   std::string_view rest = std::string_view(text).substr(header.size());
@@ -81,13 +85,14 @@ std::vector<EpochRow> parse_progress(const std::string& text, const std::string&
     row.epoch = cells.next<int>();
     row.env_steps = cells.next<std::int64_t>();
     row.updates = cells.next<std::int64_t>();
-    for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+    for (std::size_t i = 0; i < columns; ++i) {
       if (i == kColumnsBeforeEpisodes) row.explore_episodes = cells.next<std::int64_t>();
       row.*kColumns[i].value = cells.next<double>();
     }
     if (!cells.valid()) throw InputError(fmt::format("{}:{}: not a row", name, rows.size() + 2));
     rows.push_back(row);
   }
+  if (is_format_1) relabel_evaluations(rows);
   return rows;
 }
 

@@ -1,6 +1,7 @@
 #include "run/run_status.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -35,7 +36,9 @@ void read_rows(RunStatus& status) {
   if (rows.empty()) return;
   const EpochRow& last = rows.back();
   status.epochs_done = last.epoch + 1;
-  status.last_return = last.eval_return_mean;
+  for (const EpochRow& row : rows) {
+    if (!std::isnan(row.eval_return_mean)) status.last_return = row.eval_return_mean;
+  }
   status.steps_per_second = last.steps_per_second;
 
   // an agent of a population also waits for its turn: what counts is the time between epochs

@@ -75,7 +75,10 @@ int score_epochs(int epochs) {
 
 double run_score(std::span<const double> evaluation_returns) {
   const int epochs = score_epochs(static_cast<int>(evaluation_returns.size()));
-  const auto tail = evaluation_returns.last(static_cast<std::size_t>(epochs));
+  std::vector<double> tail;
+  for (const double x : evaluation_returns.last(static_cast<std::size_t>(epochs))) {
+    if (!std::isnan(x)) tail.push_back(x);
+  }
   check_sample(tail, "score: evaluation returns of the last epochs");
   return mean(tail);
 }

@@ -25,7 +25,8 @@ double median(std::span<const double> values);
 double interquartile_mean(std::span<const double> values);
 
 // The number that a run is reduced to: the mean of its evaluation returns over the last epochs, 8 %
-// of the run, rounded up (so at least one), and at most 100.
+// of the run, rounded up (so at least one), and at most 100. NaN: an epoch that was not evaluated,
+// which is left out; one of those at least must have been.
 int score_epochs(int epochs);
 double run_score(std::span<const double> evaluation_returns);
 

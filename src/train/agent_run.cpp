@@ -10,6 +10,7 @@
 #include "config/build.h"
 #include "run/policy_file.h"
 #include "run/run_folder.h"
+#include "train/checkpoint_format.h"
 
 namespace ovde {
 
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "visits";
+constexpr const char *kConfig = "config", *kVisits = "visits";
 
 // Not damage, and no reason to use an older checkpoint.
 class ChangedConfig : public InputError {
@@ -101,7 +102,7 @@ bool AgentRun::load_newest(std::vector<std::string>& warnings) {
 }
 
 void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnings) {
-  const Sections sections = read_checkpoint(checkpoint);
+  const Sections sections = in_current_format(read_checkpoint(checkpoint));
   check_same_config(config_, section(sections, kConfig), folder_);
   loop_ = std::make_unique<EpochLoop>(config_, config_.seed);
   const bool continued = loop_->restore(sections);
@@ -141,16 +142,22 @@ double AgentRun::elapsed() const { return seconds_before_ + seconds_since(begin_
 std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& stop) {
   begin_epoch();
   const std::optional<EpochRow> row = loop_->epoch(team, stop);
-  if (row) return end_epoch(*row);
-  record_visits();
-  return std::nullopt;
+  if (!row) {
+    record_visits();
+    return std::nullopt;
+  }
+  record_networks(row->epoch);
+  const EpochRow written = end_epoch(*row);
+  save_if_due();
+  return written;
 }
 
 void AgentRun::begin_epoch() {
   if (!epoch_began_) epoch_began_ = elapsed();
   const Replay& replay = loop_->agent().replay();
   const std::int64_t most_steps =
-      config_.train.steps_per_epoch + (epochs_done() == 0 ? config_.train.warmup_steps : 0);
+      config_.train.steps_per_epoch +
+      (loop_->env_steps() < config_.train.warmup_steps ? config_.train.warmup_steps : 0);
   store_.before_overwriting(replay.added() + most_steps - 1 - replay.capacity());
   unsaved_ = true;
 }
@@ -159,23 +166,35 @@ void AgentRun::record_visits() {
   if (visits_) visits_->append(loop_->take_visits());
 }
 
+void AgentRun::record_networks(int epoch) {
+  if (std::ranges::find(config_.record.networks, epoch) == config_.record.networks.end()) return;
+  fetch();
+  write_networks(folder_, epoch, loop_->agent(), config_);
+}
+
+void AgentRun::end_updates() {
+  record_visits();
+  record_networks(epochs_done());
+  learnt_in_ = elapsed() - *epoch_began_;
+  epoch_began_.reset();
+}
+
 EpochRow AgentRun::end_epoch(EpochRow row) {
   record_visits();
-  if (std::ranges::find(config_.record.networks, row.epoch) != config_.record.networks.end()) {
-    fetch();
-    write_networks(folder_, row.epoch, loop_->agent(), config_);
-  }
-
-  const std::int64_t steps_before = rows_.empty() ? 0 : rows_.back().env_steps;
   row.seconds = elapsed();
-  row.steps_per_second =
-      static_cast<double>(row.env_steps - steps_before) / (row.seconds - *epoch_began_);
-  epoch_began_.reset();
+  const double seconds = learnt_in_ ? *learnt_in_ : row.seconds - *epoch_began_;
+  if (!learnt_in_) epoch_began_.reset();
+  learnt_in_.reset();
+  const std::int64_t steps_before = rows_.empty() ? 0 : rows_.back().env_steps;
+  row.steps_per_second = static_cast<double>(row.env_steps - steps_before) / seconds;
   progress_->append(row);
   events_->append(row);
   rows_.push_back(row);
-  if (checkpoint_due()) save();
   return row;
+}
+
+void AgentRun::save_if_due() {
+  if (checkpoint_due()) save();
 }
 
 bool AgentRun::checkpoint_due() const {
@@ -188,6 +207,7 @@ bool AgentRun::checkpoint_due() const {
 void AgentRun::save() {
   fetch();
   Sections sections = loop_->save();
+  mark_current_format(sections);
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));
   sections[kConfig] = Bytes(bytes.begin(), bytes.end());
@@ -195,7 +215,7 @@ void AgentRun::save() {
   ByteWriter rows;
   rows.put(start_time_);
   rows.put(elapsed());
-  rows.put(epoch_began_.value_or(-1));
+  rows.put(learnt_in_ ? elapsed() - *learnt_in_ : epoch_began_.value_or(-1));
   for (const EpochRow& row : rows_) put_row(rows, row);
   sections[kProgress] = rows.take();
   if (visits_) sections[kVisits] = visits_->saved();

@@ -43,9 +43,13 @@ class AgentRun {
   // became true before the epoch's end.
   std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
 
-  // The same for a driver that advances loop() itself: what comes before and after.
+  // The same for a driver that advances loop() itself: what comes before, when the updates are
+  // done, and after the evaluation, which may be in the next epoch. Saving is then the driver's to
+  // begin.
   void begin_epoch();
+  void end_updates();
   EpochRow end_epoch(EpochRow row);  // with its times
+  void save_if_due();
   EpochLoop& loop() { return *loop_; }
   // What the agent has learnt is elsewhere; `fetch` brings it here, before it is written. Null: it
   // is here.
@@ -65,6 +69,7 @@ class AgentRun {
   double elapsed() const;  // seconds of the run, pauses between two processes left out
   bool checkpoint_due() const;
   void record_visits();
+  void record_networks(int epoch);
   void fetch() {
     if (fetch_) fetch_();
   }
@@ -87,6 +92,7 @@ class AgentRun {
   double seconds_before_ = 0;  // elapsed() when this process took over
   Clock::time_point begin_ = Clock::now();
   std::optional<double> epoch_began_;  // elapsed() then; empty between two epochs
+  std::optional<double> learnt_in_;    // seconds of an epoch that awaits its evaluation
 
   bool unsaved_ = false;
   int saved_epochs_ = 0;

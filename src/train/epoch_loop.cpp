@@ -9,6 +9,7 @@
 #include <ovde/error.h>
 #include "config/build.h"
 #include "stats/statistics.h"
+#include "train/checkpoint_format.h"
 
 namespace ovde {
 
@@ -50,37 +51,51 @@ EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)
 
 std::optional<EpochRow> EpochLoop::epoch(Team& team, const std::atomic<bool>& stop) {
   agent_->use(&team);
-  if (phase_ == Phase::warm_up && collect(stop)) begin(Phase::evaluate);
-  if (phase_ == Phase::evaluate && evaluate_policy(stop)) begin(Phase::collect);
+  if (phase_ == Phase::warm_up && collect(stop)) begin(Phase::collect);
   if (phase_ == Phase::collect && collect(stop)) {
     report_collected();
     begin(Phase::learn);
   }
-  if (phase_ != Phase::learn || !learn(team, stop)) return std::nullopt;
-  check_parameters();
-  return end_epoch(agent_->value_report());
+  if (phase_ == Phase::learn && learn(team, stop)) {
+    check_parameters();
+    end_updates(agent_->value_report());
+  }
+  if (phase_ != Phase::evaluate || !evaluate_policy(stop)) return std::nullopt;
+  return finish_epoch();
 }
 
-EpochRow EpochLoop::finish_epoch(const UpdateReport& update, const ValueReport& value) {
+void EpochLoop::finish_updates(const UpdateReport& update, const ValueReport& value) {
   report_collected();
   add_update(update, 1);
   check_parameters("actor.parameters");  // what has come back; the rest is checked when it is saved
-  return end_epoch(value);
+  end_updates(value);
 }
 
-EpochRow EpochLoop::end_epoch(const ValueReport& value) {
+void EpochLoop::end_updates(const ValueReport& value) {
   row_.q_mean = value.mean;
   row_.epistemic = value.epistemic;
   row_.aleatoric = value.aleatoric;
-  row_.epoch = epochs_done_++;
+  row_.epoch = epoch_begun();
   row_.env_steps = env_steps_;
   row_.updates = static_cast<std::int64_t>(agent_->updates());
+  learnt_ = std::exchange(row_, EpochRow{});
   begin(Phase::evaluate);
-  return std::exchange(row_, EpochRow{});
+}
+
+EpochRow EpochLoop::finish_epoch() {
+  ++epochs_done_;
+  const EpochRow row = *learnt_;
+  learnt_.reset();
+  if (phase_ == Phase::evaluate) begin(Phase::collect);
+  return row;
 }
 
 bool EpochLoop::between_epochs() const {
-  return phase_ == (epochs_done_ == 0 ? Phase::warm_up : Phase::evaluate) && steps_done_ == 0;
+  return phase_ == (epochs_done_ == 0 ? Phase::warm_up : Phase::collect) && steps_done_ == 0;
+}
+
+int EpochLoop::epoch_begun() const {
+  return phase_ == Phase::evaluate || !learnt_ ? epochs_done_ : epochs_done_ + 1;
 }
 
 void EpochLoop::begin(Phase phase) {
@@ -169,13 +184,19 @@ void EpochLoop::report_collected() {
   row_.shift = collected_.shift / steps;
 }
 
+// After every k-th epoch, and after the last: the run's policy has a score.
+bool EpochLoop::evaluation_due() const {
+  const int ended = epochs_done_ + 1;
+  return ended % config_.train.eval_epochs == 0 || ended == config_.train.epochs;
+}
+
 bool EpochLoop::evaluate_policy(const std::atomic<bool>& stop) {
+  if (!evaluation_due()) return true;
   begin_evaluation();
   return advance_evaluation(std::numeric_limits<std::int64_t>::max(), stop);
 }
 
 void EpochLoop::begin_evaluation() {
-  evaluated_at_ = env_steps_;
   evaluation_finite_ = true;
   const auto act = [this](auto observation, auto action) {
     for (const double x : observation) evaluation_finite_ &= std::isfinite(x);
@@ -183,7 +204,7 @@ void EpochLoop::begin_evaluation() {
   };
   evaluation_.emplace(
       *evaluation_env_, act,
-      Random(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_)),
+      Random(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_ + 1)),
       config_.train.eval_steps, std::numeric_limits<int>::max());
 }
 
@@ -203,10 +224,12 @@ void EpochLoop::report_evaluation() {
     if (!std::isfinite(x))
       throw Error(fmt::format("a return of the evaluation is {}: {}", x, where_evaluated()));
   }
-  row_.eval_return_mean = mean(result.returns);
-  row_.eval_return_std = standard_deviation(result.returns);
-  row_.eval_length_mean = mean(result.lengths);
-  if (has_goal_) row_.eval_success = result.successes / static_cast<double>(result.returns.size());
+  const auto episodes = static_cast<double>(result.returns.size());
+  learnt_->eval_return_mean = mean(result.returns);
+  learnt_->eval_return_std = standard_deviation(result.returns);
+  learnt_->eval_length_mean = mean(result.lengths);
+  learnt_->eval_episodes = episodes;
+  if (has_goal_) learnt_->eval_success = result.successes / episodes;
 }
 
 bool EpochLoop::learn(Team& team, const std::atomic<bool>& stop) {
@@ -241,9 +264,13 @@ void EpochLoop::check_parameters(std::string_view prefix) const {
   for (const auto& [name, values] : state.statistics) check(name, values);
 }
 
-std::string EpochLoop::where(std::uint64_t update, std::int64_t env_step) const {
+std::string EpochLoop::where(int epoch, std::uint64_t update, std::int64_t env_step) const {
   return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task,
-                     seed_, epochs_done_, env_step, update);
+                     seed_, epoch, env_step, update);
+}
+
+std::string EpochLoop::where_evaluated() const {
+  return where(learnt_->epoch, static_cast<std::uint64_t>(learnt_->updates), learnt_->env_steps);
 }
 
 // ---- saved state: the position in the protocol, the episode in progress and the learner, a
@@ -251,7 +278,7 @@ std::string EpochLoop::where(std::uint64_t update, std::int64_t env_step) const 
 
 namespace {
 
-constexpr const char *kPosition = "position", *kEpisode = "episode", *kLearner = "learner";
+constexpr const char *kEpisode = "episode", *kLearner = "learner";
 
 void check(bool condition, const char* what) {
   if (!condition) throw Error(fmt::format("says something impossible of {}", what));
@@ -327,7 +354,7 @@ void EpochLoop::save_position(ByteWriter& out) const {
   out.put(phase_);
   out.put(steps_done_);
   out.put(collected_);
-  put_row(out, row_);
+  put_row(out, phase_ == Phase::evaluate ? *learnt_ : row_);
 }
 
 void EpochLoop::restore_position(ByteReader& in) {
@@ -346,7 +373,11 @@ void EpochLoop::restore_position(ByteReader& in) {
   steps_done_ = in.get<std::int64_t>();
   check(steps_done_ >= 0 && steps_done_ <= steps_of(phase_), "its steps");
   collected_ = in.get<Collected>();
-  row_ = get_row(in);
+  if (phase_ == Phase::evaluate) {
+    learnt_ = get_row(in);
+  } else {
+    row_ = get_row(in);
+  }
 }
 
 bool EpochLoop::restore_episode(ByteReader& in) {

@@ -26,19 +26,19 @@ class EpochLoop {
  public:
   EpochLoop(const Config& config, std::uint64_t seed);
 
-  // One epoch of the protocol: evaluate the current policy, collect n steps with the behaviour
-  // policy, do n updates. The first one begins with the warm-up. Error if a number stops being
-  // finite or the environment fails; it says which and where.
+  // One epoch of the protocol: collect n steps with the behaviour policy, do n updates, evaluate
+  // the policy that they led to, where that is due. The first one begins with the warm-up. Error if
+  // a number stops being finite or the environment fails; it says which and where.
   //
   // Stops between two steps when `stop` becomes true, and returns nothing; the next call goes on
   // from there.
   std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
 
   // The same epoch in parts, for a driver that advances many agents side by side while what they
-  // learn is computed elsewhere. Between two epochs: collect (the warm-up before it in the first
-  // epoch), that is begin_collecting() and then observe() and advance() for every step; evaluate,
-  // at any time before the agent's policy changes, also while another thread collects; and
-  // finish_epoch().
+  // learn is computed elsewhere: collect (the warm-up before it in the first epoch), that is
+  // begin_collecting() and then observe() and advance() for every step; finish_updates(); evaluate,
+  // if evaluation_due(), at any time before the agent's policy changes, also while another thread
+  // collects for the next epoch; and finish_epoch(), before the next finish_updates().
   bool between_epochs() const;
   void begin_collecting(bool warm_up);
   std::span<const double> observe();  // what the next step starts from
@@ -48,7 +48,11 @@ class EpochLoop {
   bool advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop);  // true: it is done
   std::int64_t evaluation_left() const { return evaluation_->steps_left(); }
   // `update`: means over the epoch's updates. The agent has its new policy.
-  EpochRow finish_epoch(const UpdateReport& update, const ValueReport& value);
+  void finish_updates(const UpdateReport& update, const ValueReport& value);
+  // The epoch's updates are done, and its row has yet to be finished.
+  bool awaits_evaluation() const { return learnt_.has_value(); }
+  bool evaluation_due() const;
+  EpochRow finish_epoch();
 
   // Everything that determines the future, except for the rows of the replay buffer. Error, as of
   // epoch(), rather than to save parameters that are not finite.
@@ -71,11 +75,11 @@ class EpochLoop {
   std::uint64_t seed() const { return seed_; }
   // Task, seed and step, for messages.
   std::string where() const { return where(agent_->updates()); }
-  std::string where(std::uint64_t update) const { return where(update, env_steps_); }
+  std::string where(std::uint64_t update) const { return where(epoch_begun(), update, env_steps_); }
 
  private:
   // The parts of an epoch, in their order. The numbers are part of the file format of a checkpoint.
-  enum class Phase : std::uint8_t { warm_up = 0, evaluate = 1, collect = 2, learn = 3 };
+  enum class Phase : std::uint8_t { warm_up = 0, collect = 2, learn = 3, evaluate = 1 };
 
   // Sums over what was collected in one phase. A checkpoint holds it as it lies in memory.
   struct Collected {
@@ -88,8 +92,10 @@ class EpochLoop {
   bool evaluate_policy(const std::atomic<bool>& stop);
   bool learn(Team& team, const std::atomic<bool>& stop);
   void add_update(const UpdateReport& report, std::int64_t updates);
-  EpochRow end_epoch(const ValueReport& value);
+  void end_updates(const ValueReport& value);
 
+  // The epoch that is being collected for or learnt in, or was last.
+  int epoch_begun() const;
   void begin(Phase phase);
   std::int64_t steps_of(Phase phase) const;
   void start_episode();
@@ -98,9 +104,9 @@ class EpochLoop {
   void report_evaluation();
   void check_parameters(std::string_view prefix = "") const;  // of the arrays' names
 
-  std::string where(std::uint64_t update, std::int64_t env_step) const;
+  std::string where(int epoch, std::uint64_t update, std::int64_t env_step) const;
   // Of the evaluation, which knows nothing of what is being collected meanwhile.
-  std::string where_evaluated() const { return where(agent_->updates(), evaluated_at_); }
+  std::string where_evaluated() const;
 
   void save_position(ByteWriter& out) const;
   void restore_position(ByteReader& in);
@@ -122,6 +128,7 @@ class EpochLoop {
   std::int64_t steps_done_ = 0;  // of the phase: environment steps or updates
   Collected collected_;
   EpochRow row_;
+  std::optional<EpochRow> learnt_;  // the row of an epoch that lacks nothing but its evaluation
 
   // the exploring episode in progress; it goes on from one epoch to the next
   bool in_episode_ = false;
@@ -134,7 +141,6 @@ class EpochLoop {
 
   // the evaluation in progress; it is never saved: every one begins with the same seeds
   std::optional<Evaluation> evaluation_;
-  std::int64_t evaluated_at_ = 0;  // environment step
   bool evaluation_finite_ = true;
 };
 

@@ -45,19 +45,20 @@ class LockstepDriver {
 
   // What a CPU was in the middle of, it ends.
   void complete_epochs() {
-    team_.run(static_cast<int>(slots_.size()), [this](int i) {
-      Slot& slot = slots_[i];
-      guarded(slot, [&] {
-        if (slot.run->loop().between_epochs()) return;
-        Team alone(1);
-        const auto row = slot.run->epoch(alone, stop_);
-        slot.run->loop().agent().use(nullptr);
-        if (row) runs_[slot.population]->progress().epoch_done(slot.place, *row);
-        if (slot.run->done())
-          runs_[slot.population]->places()[slot.place].summary = slot.run->finish();
-      });
-    });
+    team_.run(static_cast<int>(slots_.size()), [this](int i) { complete_epoch(slots_[i]); });
     leave_failed_runs();
+  }
+
+  void complete_epoch(Slot& slot) {
+    guarded(slot, [&] {
+      if (slot.run->loop().between_epochs()) return;
+      Team alone(1);
+      const auto row = slot.run->epoch(alone, stop_);
+      slot.run->loop().agent().use(nullptr);
+      if (row) runs_[slot.population]->progress().epoch_done(slot.place, *row);
+      if (slot.run->done())
+        runs_[slot.population]->places()[slot.place].summary = slot.run->finish();
+    });
   }
 
   // Trains the agents that are furthest behind until they have caught up with the next ones, or to
@@ -79,11 +80,16 @@ class LockstepDriver {
     if (behind.empty()) return false;
 
     LockstepGroup group(behind, gpu_, team_);
-    for (; epoch < next && !stop_; ++epoch) {
+    const auto any_left = [&] {
+      return std::ranges::any_of(behind, [&](const Slot* slot) { return is_left(*slot); });
+    };
+    const int last = std::min(next, behind.front()->run->config().train.epochs);
+    for (; epoch < last && !stop_ && any_left(); ++epoch) {
       group.epoch(runs_);
       leave_failed_runs();
-      if (std::ranges::none_of(behind, [&](const Slot* slot) { return is_left(*slot); })) break;
     }
+    if (!stop_) group.evaluate_last(runs_, stop_);
+    leave_failed_runs();
     group.fetch_all();
     return true;
   }
@@ -98,6 +104,9 @@ class LockstepDriver {
         if (!failures_[r]) failures_[r] = slot.failure;
       }
       if (!failures_[r]) continue;
+      for (Slot& slot : slots_) {
+        if (slot.population == r && is_left(slot)) complete_epoch(slot);
+      }
       try {
         runs_[r]->save_all("stopped: another agent of the population failed");
       } catch (const std::exception&) {
@@ -138,7 +147,7 @@ GpuDevice device_of(const std::string& name, const std::string& asked_by) {
 bool in_step(const Config& a, const Config& b) {
   const auto together = [](const TrainConfig& train) {
     return std::tuple(train.epochs, train.steps_per_epoch, train.warmup_steps, train.eval_steps,
-                      train.batch, train.precision);
+                      train.eval_epochs, train.batch, train.precision);
   };
   return together(a.train) == together(b.train);
 }

@@ -1,6 +1,7 @@
 #include "train/lockstep_group.h"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -77,11 +78,11 @@ void LockstepGroup::fetch_all() {
 void LockstepGroup::epoch(std::span<PopulationRun* const> runs) {
   for_each([&](int i) {
     slots_[i]->run->begin_epoch();
-    loop(i).begin_evaluation();
+    if (is_evaluated(i)) loop(i).begin_evaluation();
   });
   std::vector<std::int64_t> left;
   for (int i = 0; i < size(); ++i)
-    left.push_back(slots_[i]->active ? loop(i).evaluation_left() : 0);
+    left.push_back(slots_[i]->active && is_evaluated(i) ? loop(i).evaluation_left() : 0);
   LongestFirstQueue evaluations(left);
 
   collecting_ = true;
@@ -199,22 +200,41 @@ bool LockstepGroup::evaluate(int i, LongestFirstQueue& evaluations) {
 }
 
 void LockstepGroup::finish_epoch(std::span<PopulationRun* const> runs) {
-  const std::vector<PopulationReport> reports = on_gpu([this] {
-    auto finished = population_->finish();
-    population_->download_policies(agents_);
-    return finished;
-  });
+  const std::vector<PopulationReport> reports = on_gpu([this] { return population_->finish(); });
+  end_rows(runs);  // of the epoch before, whose policies the host still has
+  on_gpu([this] { population_->download_policies(agents_); });
   for_each([&](int i) {
-    if (evaluation_failures_[i]) std::rethrow_exception(evaluation_failures_[i]);
     const PopulationReport& report = reports[i];
     if (report.first_bad != 0)
       throw Error("a loss is not finite: " + loop(i).where(report.first_bad));
-    rows_[i] = slots_[i]->run->end_epoch(loop(i).finish_epoch(report.update, report.value));
+    loop(i).finish_updates(report.update, report.value);
+    slots_[i]->run->end_updates();
+    slots_[i]->run->save_if_due();
+  });
+}
+
+void LockstepGroup::end_rows(std::span<PopulationRun* const> runs) {
+  for_each([&](int i) {
+    if (evaluation_failures_[i]) std::rethrow_exception(evaluation_failures_[i]);
+    rows_[i].reset();
+    if (loop(i).awaits_evaluation()) rows_[i] = slots_[i]->run->end_epoch(loop(i).finish_epoch());
   });
   for (int i = 0; i < size(); ++i) {
     const Slot& slot = *slots_[i];
-    if (slot.active) runs[slot.population]->progress().epoch_done(slot.place, rows_[i]);
+    if (slot.active && rows_[i])
+      runs[slot.population]->progress().epoch_done(slot.place, *rows_[i]);
   }
+}
+
+void LockstepGroup::evaluate_last(std::span<PopulationRun* const> runs,
+                                  const std::atomic<bool>& stop) {
+  for_each([&](int i) {
+    if (!is_evaluated(i)) return;
+    loop(i).begin_evaluation();
+    loop(i).advance_evaluation(std::numeric_limits<std::int64_t>::max(), stop);
+  });
+  if (stop) return;
+  end_rows(runs);
   for_each([&](int i) {
     const Slot& slot = *slots_[i];
     if (slot.run->done()) runs[slot.population]->places()[slot.place].summary = slot.run->finish();

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,17 +41,21 @@ void guarded(Slot& slot, Work&& work) {
   }
 }
 
-// The order of the protocol is evaluate, collect, learn. An evaluation has random numbers and an
-// environment of its own and needs the policy from before the updates, which is what the host has
-// until they are done. So the threads step the environments whenever there is an action to be
-// taken, and evaluate at all other times: while the GPU acts, while the last ones of a round are
-// being stepped, and beside the updates.
+// The order of the protocol is collect, learn, evaluate. An evaluation has random numbers and an
+// environment of its own and needs the policy that an epoch's updates led to, which is what the
+// host has until those of the next epoch are done. So an epoch is evaluated in the course of the
+// next one: the threads step the environments whenever there is an action to be taken, and evaluate
+// at all other times: while the GPU acts, while the last ones of a round are being stepped, and
+// beside the updates. Its row is written then.
 class LockstepGroup {
  public:
   LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team);
   ~LockstepGroup();
 
   void epoch(std::span<PopulationRun* const> runs);
+
+  // Evaluates the epoch that was last, unless `stop` is true, and writes its rows.
+  void evaluate_last(std::span<PopulationRun* const> runs, const std::atomic<bool>& stop);
 
   // Brings back what the agents that go on have learnt.
   void fetch_all();
@@ -68,10 +73,14 @@ class LockstepGroup {
   void learn();
 
   void finish_epoch(std::span<PopulationRun* const> runs);
+  // Writes the rows of the epoch that has been evaluated.
+  void end_rows(std::span<PopulationRun* const> runs);
   void prepare(int i);
   void step(int i);
 
   EpochLoop& loop(int i) const { return slots_[i]->run->loop(); }
+  // Whether there is an evaluation to be done of the epoch before.
+  bool is_evaluated(int i) const { return loop(i).awaits_evaluation() && loop(i).evaluation_due(); }
   int size() const { return static_cast<int>(slots_.size()); }
   // What all share.
   const TrainConfig& protocol() const { return slots_.front()->run->config().train; }
@@ -94,8 +103,8 @@ class LockstepGroup {
   std::unique_ptr<GpuPopulation> population_;
   std::mutex population_mutex_;
   std::vector<Agent*> agents_;
-  std::vector<ExplorerDraws> draws_;  // of each agent
-  std::vector<EpochRow> rows_;
+  std::vector<ExplorerDraws> draws_;           // of each agent
+  std::vector<std::optional<EpochRow>> rows_;  // that end_rows() has written
   std::vector<std::exception_ptr> evaluation_failures_;
 
   // where it is

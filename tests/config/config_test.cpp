@@ -156,11 +156,12 @@ TEST(Config, ANormComesWithTheEmbeddingAndCanBeChosen) {
 }
 
 TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
-  EXPECT_EQ(refusal("train.bacth=1"),
-            "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
-            "steps_per_epoch, "
-            "warmup_steps, eval_steps, batch, replay, discount, learning_rate, polyak, "
-            "temperature, precision");
+  EXPECT_EQ(
+      refusal("train.bacth=1"),
+      "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
+      "steps_per_epoch, "
+      "warmup_steps, eval_steps, eval_epochs, batch, replay, discount, learning_rate, polyak, "
+      "temperature, precision");
   EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
             std::string::npos);
   EXPECT_EQ(refusal("train.batch=0"),

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <ovde/error.h>
 #include "run/progress_csv.h"
 #include "temporary_folder.h"
@@ -13,7 +15,7 @@ TEST(ProgressCsv, RowsHaveTheColumnsOfTheContract) {
             "return_mean,"
             "explore_episodes,critic_loss,actor_loss,temperature,q_mean,epistemic,aleatoric,m,"
             "shift,steps_per_second,"
-            "eval_success,explore_success,seconds");
+            "eval_success,explore_success,seconds,eval_episodes");
   EpochRow row;
   row.epoch = 3;
   row.env_steps = 1400;
@@ -28,16 +30,47 @@ TEST(ProgressCsv, RowsHaveTheColumnsOfTheContract) {
        {&EpochRow::critic_loss, &EpochRow::actor_loss, &EpochRow::temperature, &EpochRow::q_mean,
         &EpochRow::epistemic, &EpochRow::aleatoric, &EpochRow::m, &EpochRow::shift,
         &EpochRow::steps_per_second, &EpochRow::eval_success, &EpochRow::explore_success,
-        &EpochRow::seconds}) {
+        &EpochRow::seconds, &EpochRow::eval_episodes}) {
     row.*member = next++;
   }
-  EXPECT_EQ(csv_row(row), "3,1400,400,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17");
+  EXPECT_EQ(csv_row(row), "3,1400,400,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18");
 }
 
 TEST(ProgressCsv, NumbersReadBackTheSameAndNothingIsAnEmptyCell) {
   EpochRow row;
   row.eval_return_mean = 0.1 + 0.2;
-  EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0");
+  EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0,");
+}
+
+// Until format 2 a row had the evaluation of the policy that its epoch began with.
+TEST(ProgressCsv, RowsOfFormat1GetTheEvaluationOfTheirOwnPolicy) {
+  std::vector<EpochRow> rows(3);
+  for (int i = 0; i < 3; ++i) {
+    rows[i].epoch = i;
+    rows[i].updates = 100 * (i + 1);
+    rows[i].eval_return_mean = 10 * i;
+    rows[i].eval_return_std = i;
+    rows[i].eval_length_mean = i + 40;
+    rows[i].eval_success = i / 4.0;
+    rows[i].explore_return_mean = i + 5;
+  }
+  const auto as_format_1 = [](const std::string& line) { return line.substr(0, line.rfind(',')); };
+  std::string text = as_format_1(csv_header()) + "\n";
+  for (const EpochRow& row : rows) text += as_format_1(csv_row(row)) + "\n";
+
+  const auto read = parse_progress(text, "old");
+  ASSERT_EQ(read.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(read[i].updates, 100 * (i + 1));
+    EXPECT_EQ(read[i].explore_return_mean, i + 5);
+    if (i == 2) continue;
+    EXPECT_EQ(read[i].eval_return_mean, 10 * (i + 1));
+    EXPECT_EQ(read[i].eval_return_std, i + 1);
+    EXPECT_EQ(read[i].eval_length_mean, i + 41);
+    EXPECT_EQ(read[i].eval_success, (i + 1) / 4.0);
+  }
+  EXPECT_TRUE(std::isnan(read[2].eval_return_mean));  // the last policy was not evaluated
+  EXPECT_TRUE(std::isnan(read[2].eval_success));
 }
 
 TEST(ProgressCsv, RowsAreThereAsSoonAsTheyAreAppended) {

@@ -130,5 +130,18 @@ TEST(Metrics, SummaryFollowsFromTheRows) {
   EXPECT_TRUE(std::isnan(summarise({}).score));
 }
 
+TEST(Metrics, TheScoreIsTheMeanOfWhatWasEvaluated) {
+  std::vector<EpochRow> rows(50);
+  for (int i = 0; i < 50; ++i) {
+    rows[i].epoch = i;
+    if (i % 3 == 1) rows[i].eval_return_mean = i;
+  }
+  EXPECT_DOUBLE_EQ(summarise(rows).score, (46 + 49) / 2.0);  // of the last 8 %, 46 to 49
+  rows.pop_back();  // a run that has not ended: what it has evaluated last
+  EXPECT_DOUBLE_EQ(summarise(rows).score, (43 + 46) / 2.0);  // 43 to 46
+  for (EpochRow& row : rows) row.eval_return_mean = EpochRow::kNone;
+  EXPECT_TRUE(std::isnan(summarise(rows).score));
+}
+
 }  // namespace
 }  // namespace ovde

@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "agent/algorithm.h"
+#include "config/build.h"
 #include "run/progress_csv.h"
+#include "stats/statistics.h"
 #include "train/epoch_loop.h"
 #include "train/odd_task.h"
 
@@ -149,19 +151,58 @@ void expect_words(const std::string& text, const std::vector<std::string>& words
     EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
 }
 
-// The first 40 steps are the warm-up's; then comes an evaluation, in an environment of its own.
+// The first 40 steps are the warm-up's. An epoch has 25 steps and then, in an environment of its
+// own, an evaluation of 60: the second evaluation reaches step 100 first.
 TEST(EpochLoop, AnEnvironmentThatThrowsIsNamed) {
   expect_words(failure("throw", 30), {"the environment failed", "the motor is on fire",
                                       "task Odd-v0", "seed 7", "epoch 0", "environment step 29"});
-  expect_words(failure("throw", 50), {"the environment of the evaluation failed", "on fire"});
+  expect_words(failure("throw", 100), {"the environment of the evaluation failed", "on fire"});
 }
 
 TEST(EpochLoop, NumbersThatAreNotFiniteAreNamed) {
   expect_words(failure("reward", 30), {"a reward is nan", "task Odd-v0", "seed 7", "step 30"});
   expect_words(failure("observation", 30), {"an observation is nan", "environment step 30"});
-  expect_words(failure("reward", 50), {"a return of the evaluation is nan", "seed 7"});
-  expect_words(failure("observation", 50), {"an observation of the evaluation", "seed 7"});
+  expect_words(failure("reward", 100), {"a return of the evaluation is nan", "seed 7"});
+  expect_words(failure("observation", 100), {"an observation of the evaluation", "seed 7"});
   EXPECT_EQ(failure("none", 30), "");
+}
+
+// What a row says of the evaluation is of the very policy that the agent has after its updates.
+TEST(EpochLoop, ARowHasTheEvaluationOfThePolicyThatItsUpdatesLedTo) {
+  const Config config = small_config("GridChaos-v0:s", "dsac", {{"task.radius", 12.0, ""}});
+  Team team(1);
+  EpochLoop run(config, 5);
+  for (int epoch = 0; epoch < config.train.epochs; ++epoch) {
+    const auto row = run.epoch(team, kNever);
+    ASSERT_EQ(row->updates, static_cast<std::int64_t>(run.agent().updates()));
+    const auto env = make_environment(config);
+    Evaluation again(
+        *env, [&](auto observation, auto action) { run.agent().act(observation, action); },
+        Random(5, Stream::evaluation_seeds, static_cast<std::uint32_t>(epoch + 1)),
+        config.train.eval_steps, 1000);
+    again.advance(1000, kNever);
+    EXPECT_EQ(row->eval_return_mean, mean(again.result().returns)) << epoch;
+    EXPECT_EQ(row->eval_episodes, double(again.result().returns.size())) << epoch;
+  }
+}
+
+TEST(EpochLoop, EveryKthPolicyIsEvaluatedAndTheLast) {
+  const auto rows_of = [](double every) {
+    const Config config =
+        small_config("GridChaos-v0:s", "dsac", {{"train.eval_epochs", every, ""}});
+    Team team(1);
+    EpochLoop run(config, 5);
+    std::vector<EpochRow> rows;
+    while (run.epochs_done() < config.train.epochs) rows.push_back(*run.epoch(team, kNever));
+    return rows;
+  };
+  const auto all = rows_of(1), some = rows_of(4), last = rows_of(100);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(std::isnan(some[i].eval_return_mean), i != 3 && i != 5) << i;
+    EXPECT_EQ(std::isnan(last[i].eval_return_mean), i != 5) << i;
+    EXPECT_EQ(some[i].critic_loss, all[i].critic_loss) << i;  // the run is the same
+  }
+  for (const int i : {3, 5}) EXPECT_EQ(some[i].eval_return_mean, all[i].eval_return_mean);
 }
 
 TEST(EpochLoop, NumbersThatAreNotFiniteAreNotSaved) {

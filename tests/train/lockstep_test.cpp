@@ -116,9 +116,9 @@ TEST_F(LockstepTraining, TheNumberOfThreadsChangesNothing) {
 TEST_F(LockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
   register_odd_task();
   bool evaluated = false;
-  faults_.while_acting = [&, first = true]() mutable {
-    if (!std::exchange(first, false)) return;
-    // nothing has been explored yet: steps can only be an evaluation's
+  faults_.while_acting = [&] {
+    // the first action of the second epoch: steps can only be those of the first one's evaluation
+    if (faults_.acts != 20 + 25 + 1) return;
     const int before = odd_steps;
     for (int i = 0; i < 60000 && !evaluated; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -133,14 +133,28 @@ TEST_F(LockstepTraining, AnEvaluationThatFailsEndsItsRun) {
   register_odd_task();
   Config config = small_config("dsac", {}, "Odd-v0");
   config.task_options.set("fault", std::string("throw"));
-  config.task_options.set("at", 100.0);  // the first evaluation is longer than what is explored
+  // the first evaluation is longer than what is explored until the end of the second epoch
+  config.task_options.set("at", 100.0);
   try {
     train_run("bad", config, stand_in(faults_), {3, 4});
     FAIL();
   } catch (const Error& error) {
     expect_words(error.what(), {"the environment of the evaluation failed", "on fire", "epoch 0"});
   }
-  EXPECT_EQ(faults_.acts, 20 + 25);
+  EXPECT_EQ(faults_.acts, 20 + 25 + 25);
+}
+
+TEST_F(LockstepTraining, EpochsThatAreNotEvaluatedLeaveTheirCellsEmpty) {
+  const Config config = small_config("ovde_g", {{"train.eval_epochs", 2.0, ""}});
+  train_run("whole", config, {}, {3, 4});
+  EXPECT_TRUE(train_run("together", config, stand_in(faults_), {3, 4}));
+  EXPECT_FALSE(train_run("cut", config, stand_in(faults_), {3, 4}, 5));
+  EXPECT_TRUE(resume_run("cut", stand_in(faults_)));
+  expect_same_population("together", "whole", {3, 4});
+  expect_same_population("cut", "whole", {3, 4});
+  const auto rows = read_progress(path("together/seed_3"));
+  ASSERT_EQ(rows.size(), 5u);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(std::isnan(rows[i].eval_return_mean), i == 0 || i == 2);
 }
 
 TEST_F(LockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
@@ -265,7 +279,7 @@ TEST(InStep, EpochsOfAnotherLengthAreNot) {
   const Config config = small_config("dsac");
   EXPECT_TRUE(in_step(config, small_config("sac", {}, "GridChaos-v0:i")));
   for (const char* key : {"train.epochs", "train.steps_per_epoch", "train.warmup_steps",
-                          "train.eval_steps", "train.batch"})
+                          "train.eval_steps", "train.eval_epochs", "train.batch"})
     EXPECT_FALSE(in_step(config, small_config("dsac", {{key, 44.0, ""}}))) << key;
   EXPECT_FALSE(
       in_step(config, small_config("dsac", {{"train.precision", std::string("fp32"), ""}})));

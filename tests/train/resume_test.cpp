@@ -203,7 +203,7 @@ TEST_F(Resume, AChangedConfigurationIsRefusedAndNamed) {
   replace_in(run() / "config.toml", "discount = 0.9", "discount = 0.99");
 
   // how often it is saved changes nothing
-  replace_in(run() / "config.toml", "epochs = 1\n", "epochs = 2\n");
+  replace_in(run() / "config.toml", "\nepochs = 1\n", "\nepochs = 2\n");
   resume_to_end(run());
   EXPECT_EQ(fingerprint(run()), expected_);
 }

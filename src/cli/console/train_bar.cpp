@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -29,6 +30,15 @@ double mean_of(std::span<const Row> rows, double Row::*column) {
     ++count;
   }
   return count == 0 ? EpochRow::kNone : sum / count;
+}
+
+// Takes `row` for the latest, which keeps its evaluation where the row has none
+// (train.eval_epochs).
+void keep_evaluation(const EpochRow& row, EpochRow& latest) {
+  const EpochRow before = std::exchange(latest, row);
+  if (!std::isnan(row.eval_return_mean)) return;
+  latest.eval_return_mean = before.eval_return_mean;
+  latest.eval_success = before.eval_success;
 }
 
 class ConsoleProgress final : public ProgressSink {
@@ -56,7 +66,7 @@ class ConsoleProgress final : public ProgressSink {
 
   void epoch_done(int agent, const EpochRow& row) override {
     const std::lock_guard lock(mutex_);
-    latest_[static_cast<std::size_t>(agent)] = row;
+    keep_evaluation(row, latest_[static_cast<std::size_t>(agent)]);
     ++epochs_done_;
 
     const auto now = Clock::now();
@@ -118,8 +128,10 @@ class ConsoleProgress final : public ProgressSink {
     const auto epoch =
         epochs_done_ / std::max<std::int64_t>(1, static_cast<std::int64_t>(latest_.size()));
     const int width = static_cast<int>(fmt::formatted_size("{}", run_.epochs));
-    std::string text = fmt::format("epoch {:>{}}/{}  return {:>6.1f}", epoch, width, run_.epochs,
-                                   mean_of(rows, &EpochRow::eval_return_mean));
+    const double last = mean_of(rows, &EpochRow::eval_return_mean);
+    std::string text =
+        fmt::format("epoch {:>{}}/{}  return {:>6}", epoch, width, run_.epochs,
+                    std::isnan(last) ? std::string("-") : fmt::format("{:.1f}", last));
     if (has_goal())
       text += fmt::format("  goal {:>3.0f}%", 100 * mean_of(rows, &EpochRow::eval_success));
 

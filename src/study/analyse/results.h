@@ -20,7 +20,7 @@ struct RunResult {
   double score = 0;
   std::optional<int> first_goal_epoch = {};  // of the evaluation (FRG)
   double wall_seconds = 0;
-  std::vector<double> returns = {};  // of the evaluation, epoch by epoch
+  std::vector<double> returns = {};  // of the evaluation, epoch by epoch; NaN: there was none
 };
 
 struct CellResult {

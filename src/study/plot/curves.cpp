@@ -1,6 +1,7 @@
 #include "study/plot/report_figures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -22,15 +23,22 @@ const std::map<std::string, std::string> kAlgorithmColours = {
     {"doac", "#009E73"},   {"ovde_g", "#D55E00"},   {"ovde_q", "#CC79A7"},
     {"ovde_m", "#E69F00"}, {"dsac_rnd", "#56B4E9"}, {"ids", "#000000"}};
 
-// Mean over a centred window, which is cut at the ends of the run.
+// Mean of what was evaluated in a centred window, which is cut at the ends of the run; NaN:
+// nothing.
 std::vector<double> smoothed(const std::vector<double>& values, int window) {
   std::vector<double> out;
   const int count = static_cast<int>(values.size()), half = window / 2;
   for (int i = 0; i < count; ++i) {
     const int first = std::max(0, i - half), last = std::min(count - 1, i + half);
     double sum = 0;
-    for (int j = first; j <= last; ++j) sum += values[static_cast<std::size_t>(j)];
-    out.push_back(sum / (last - first + 1));
+    int evaluated = 0;
+    for (int j = first; j <= last; ++j) {
+      const double value = values[static_cast<std::size_t>(j)];
+      if (std::isnan(value)) continue;
+      sum += value;
+      ++evaluated;
+    }
+    out.push_back(sum / evaluated);
   }
   return out;
 }
@@ -44,8 +52,15 @@ std::string curve_block(const std::string& name, const CellResult& result) {
   for (const auto& curve : curves) epochs = std::min(epochs, curve.size());
 
   std::string out = fmt::format("${} << END\n", name);
-  const std::size_t step = std::max<std::size_t>(1, epochs / kPoints);
-  for (std::size_t e = 0; e < epochs; e += step) {
+  // what all runs have a value of
+  std::vector<std::size_t> points;
+  for (std::size_t e = 0; e < epochs; ++e) {
+    if (std::ranges::none_of(curves, [e](const auto& curve) { return std::isnan(curve[e]); }))
+      points.push_back(e);
+  }
+  const std::size_t step = std::max<std::size_t>(1, points.size() / kPoints);
+  for (std::size_t p = 0; p < points.size(); p += step) {
+    const std::size_t e = points[p];
     std::vector<double> values;
     for (const auto& curve : curves) values.push_back(curve[e]);
     out += fmt::format("{} {} {} {}\n", e, quantile(values, 0.25), median(values),
