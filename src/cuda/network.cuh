@@ -247,10 +247,11 @@ __device__ void back_through_norm(NetworkTile<kSize>& tile, const float* paramet
           float& d = at(out[m], i);
           d = is_active(active, half + 2 * group, i) ? d : 0.0f;
           if (kParameters) {
-            by_gain[i] += d * n[i];
+            by_gain[i] = __fmaf_rn(d, n[i], by_gain[i]);
             by_shift[i] += d;
           }
-          d *= affine.gain[i];
+          d = __fmul_rn(d,
+                        affine.gain[i]);  // not fused with the sum: the same in every size of tile
           norm.add(m, half, d, n[i]);
         }
       }
