@@ -89,8 +89,9 @@ class Resolver {
     given_[setting.key] = setting.where;
   }
 
-  // The protocol's defaults for everything that nobody asked for (docs/config.md).
-  void derive() {
+  // The protocol's defaults for everything that nobody asked for (docs/config.md). A stored
+  // configuration may be older than a key: it has the value that there was before.
+  void derive(bool is_new) {
     TrainConfig& train = config_.train;
     const int horizon = config_.horizon;
     const bool tied = task_.steps_per_epoch == 0 || task_.steps_per_epoch == task_.horizon;
@@ -102,7 +103,10 @@ class Resolver {
     if (!given("train.eval_steps")) train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
     if (!given("train.replay")) train.replay = n <= 500 ? 100'000 : 1'000'000;
 
-    if (is_implicit(config_.critic.head)) {
+    const bool published =
+        is_new ? algorithm_.distributional && algorithm_.policy != PolicyKind::greedy
+               : is_implicit(config_.critic.head);
+    if (published) {  // as the published critic has them
       if (!given("network.init")) config_.network.init = Initialisation::torch;
       if (!given("critic.norm")) config_.critic.norm = true;
     }
@@ -275,7 +279,7 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
   for (const Setting& setting : settings) {
     if (!setting.is_table) resolver.apply(setting);
   }
-  resolver.derive();
+  resolver.derive(is_new);
   resolver.check_together();
   if (is_new) resolver.check_new_run();
 

@@ -68,7 +68,7 @@ std::vector<Field<NetworkConfig>> network_keys() {
                      "U(+-1/16) whatever the fan-in, their biases 0.1 and last layers U(+-0.003); "
                      "`torch` as PyTorch, U(+-1/sqrt(fan-in)) for all"},
             {Initialisation::base, Initialisation::torch},
-            "base; torch for the heads iqn and embedded"),
+            "torch; base for sac, oac and ids"),
   };
 }
 
@@ -86,7 +86,7 @@ std::vector<Field<CriticConfig>> critic_keys() {
             {.name = "norm",
              .help = "the sums of the critics' hidden layers are normalised over a layer's units "
                      "(layer norm); ids has none"},
-            "false; true for the heads iqn and embedded"),
+            "true; false for sac, oac and ids"),
       field(&Keys::quantiles,
             number("quantiles",
                    "quantiles of each critic (N); algorithms without quantile critics have "

@@ -143,13 +143,19 @@ TEST(Config, RandomFractionsBelongToQuantileCritics) {
   resolve({"critic.head=iqn", "network.hidden=[64,32,16]"}, "dsac");
 }
 
-TEST(Config, ANormComesWithTheEmbeddingAndCanBeChosen) {
-  EXPECT_FALSE(resolve({}, "dsac").critic.norm);
+TEST(Config, QuantileCriticsAreNormalisedAndStartAsPyTorchsUnlessAskedOtherwise) {
+  for (const std::string algorithm : {"dsac", "doac", "ovde_g", "ovde_td3", "dsac_rnd"}) {
+    EXPECT_TRUE(resolve({}, algorithm).critic.norm);
+    EXPECT_EQ(resolve({}, algorithm).network.init, Initialisation::torch);
+  }
+  for (const std::string algorithm : {"sac", "oac", "ids"}) {
+    EXPECT_FALSE(resolve({}, algorithm).critic.norm);
+    EXPECT_EQ(resolve({}, algorithm).network.init, Initialisation::base);
+  }
   EXPECT_TRUE(resolve({"critic.norm=true"}, "sac").critic.norm);
-  for (const std::string head : {"critic.head=iqn", "critic.head=embedded"}) {
-    EXPECT_TRUE(resolve({head}, "dsac").critic.norm);
-    EXPECT_EQ(resolve({head}, "dsac").network.init, Initialisation::torch);
+  for (const std::string head : {"critic.head=qr", "critic.head=iqn", "critic.head=embedded"}) {
     EXPECT_FALSE(resolve({head, "critic.norm=false"}, "dsac").critic.norm);
+    EXPECT_EQ(resolve({head, "network.init=base"}, "dsac").network.init, Initialisation::base);
   }
   EXPECT_EQ(refusal("critic.norm=true", "ids"),
             "--set: critic.norm = true, but ids has no normalised critics; must be false");
@@ -350,18 +356,16 @@ TEST(Config, EveryDefaultIsInItsOwnRange) {
   }
 }
 
-TEST(Config, CriticsWithRandomFractionsStartAsPyTorchsDo) {
-  const auto init = [](std::vector<Setting> more) {
-    std::vector<Setting> settings = {{"run.task", std::string("GridChaos-v0"), ""},
-                                     {"run.algorithm", std::string("dsac"), ""}};
-    settings.insert(settings.end(), more.begin(), more.end());
-    return resolve_config(settings).network.init;
-  };
-  const Setting iqn{"critic.head", std::string("iqn"), ""};
-  EXPECT_EQ(init({}), Initialisation::base);
-  EXPECT_EQ(init({iqn}), Initialisation::torch);
-  EXPECT_EQ(init({iqn, {"network.init", std::string("base"), ""}}), Initialisation::base);
-  EXPECT_EQ(init({{"network.init", std::string("torch"), ""}}), Initialisation::torch);
+// Runs from before these keys had plain critics, unless they had random fractions.
+TEST(Config, AStoredConfigurationWithoutANormHadNone) {
+  for (const std::string head : {"qr", "iqn"}) {
+    const std::vector<Setting> stored = {{"run.task", std::string("GridChaos-v0"), ""},
+                                         {"run.algorithm", std::string("dsac"), ""},
+                                         {"critic.head", head, ""}};
+    const Config config = restore_config(stored);
+    EXPECT_EQ(config.critic.norm, head == "iqn");
+    EXPECT_EQ(config.network.init, head == "iqn" ? Initialisation::torch : Initialisation::base);
+  }
 }
 
 }  // namespace
