@@ -20,7 +20,7 @@ def test_examples(name, request, gymnasium, tmp_path, monkeypatch):
     assert runner.summarize(verbose=False).failed == 0
 
 
-def test_there_are_some():
+def test_there_are_some(gymnasium):
     finder = doctest.DocTestFinder()
     count = sum(len(test.examples) for name in MODULES[1:] for test in finder.find(importlib.import_module(name)))
     assert count > 20

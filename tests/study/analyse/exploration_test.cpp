@@ -104,7 +104,7 @@ class PlainNetworks {
   }
   reference::Quantiles quantiles(std::array<double, 2> state, std::array<double, 2> action) const {
     const reference::Vec input = {state[0], state[1], action[0], action[1]};
-    const MlpShape shape(4, {16, 16}, kQuantiles);
+    const MlpShape shape(4, {16, 16}, kQuantiles, true);
     return {evaluate("critic_1", shape, input), evaluate("critic_2", shape, input)};
   }
 
