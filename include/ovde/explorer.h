@@ -21,6 +21,14 @@ struct ActorHead {
   std::vector<double> mean, std;
 };
 
+// How the two uncertainties are taken from the quantiles; the defaults are the paper's formulas.
+enum class EpistemicForm { quantiles, means };  // quantile by quantile, or |Q_1 - Q_2| / 2
+enum class VarianceForm { biased, unbiased };   // of the aleatoric one: divided by N, or by N - 1
+struct UncertaintyForm {
+  EpistemicForm epistemic = EpistemicForm::quantiles;
+  VarianceForm variance = VarianceForm::biased;
+};
+
 // One number for each quantile of each critic: the quantiles themselves, or a gradient with respect
 // to them.
 struct QuantilePair {
@@ -31,6 +39,7 @@ struct QuantilePair {
   int size() const { return static_cast<int>(critic[0].size()); }
   std::vector<double> critic[2];
   std::vector<double> weight;  // of quantiles: what each counts in a mean over them, N in all
+  UncertaintyForm form = {};
 };
 
 // The two uncertainties of a pair of quantile critics (appendix "The formulation of
@@ -39,6 +48,8 @@ struct Uncertainty {
   double mean;       // over quantiles and critics (Eq. 12)
   double epistemic;  // sqrt(mean_i ((z_1i - z_2i) / 2)^2): disagreement of the two critics
   double aleatoric;  // sqrt(var_i((z_1i + z_2i) / 2)): spread of the return itself
+  // Q_1 - Q_2, each the mean of its critic's quantiles, where the epistemic one is half its size
+  double difference = 0;
 };
 Uncertainty uncertainty(const QuantilePair& z);
 

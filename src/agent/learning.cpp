@@ -4,9 +4,11 @@
 
 namespace ovde {
 
-ValueReport value_report(const Batch& first, const Batch& second, const Batch* weights) {
+ValueReport value_report(const Batch& first, const Batch& second, const UncertaintyForm& form,
+                         const Batch* weights) {
   ValueReport report;
   QuantilePair z(first.features());
+  z.form = form;
   for (int s = 0; s < first.samples(); ++s) {
     for (int i = 0; i < first.features(); ++i) {
       z.critic[0][i] = first.at(i, s);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <ovde/explorer.h>
 #include "agent/algorithm.h"
 #include "nn/adam.h"
 #include "nn/batch.h"
@@ -29,6 +30,19 @@ struct Td3Options {
 // fractions that the network is given, drawn at random (iqn) or fixed (embedded).
 enum class CriticHead { qr, iqn, embedded };
 inline bool is_implicit(CriticHead head) { return head != CriticHead::qr; }
+
+// What a quantile at a random fraction counts in a mean, in the actor's loss and while acting: the
+// width of its interval, or all alike.
+enum class QuantileWeights { widths, equal };
+
+// Of which values of the two critics the actor's loss takes the smaller: of their means (Eq. 6), or
+// quantile by quantile.
+enum class Minimum { means, quantiles };
+
+// How target networks start: as copies of the networks, or drawn on their own.
+enum class TargetStart { copies, own };
+// What is added to the number of a network for the numbers that its target is drawn from.
+inline constexpr std::uint32_t kOwnTarget = 8;
 
 // Products of matrices on a GPU: of numbers rounded to 10 bits of mantissa and summed in fp32, or
 // all in fp32.
@@ -52,6 +66,10 @@ struct LearnerOptions {
   CriticHead head = CriticHead::qr;
   bool norm = false;  // the critics' hidden layers are normalised
   int quantiles = 20;
+  QuantileWeights weights = QuantileWeights::widths;
+  Minimum minimum = Minimum::means;
+  TargetStart targets = TargetStart::copies;
+  UncertaintyForm uncertainty;
   // quantile loss and a target policy; otherwise squared loss and the online policy
   bool distributional = true;
   PolicyKind policy = PolicyKind::gaussian;
@@ -79,7 +97,8 @@ struct ValueReport {
 };
 // Of two critics' quantiles (N x batch), and what each counts (likewise, N in all; null: all
 // alike).
-ValueReport value_report(const Batch& first, const Batch& second, const Batch* weights = nullptr);
+ValueReport value_report(const Batch& first, const Batch& second, const UncertaintyForm& form,
+                         const Batch* weights = nullptr);
 
 // ---- what it saves
 

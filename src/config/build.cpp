@@ -33,6 +33,10 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.head = config.critic.head;
   learner.norm = config.critic.norm;
   learner.quantiles = config.critic.quantiles;
+  learner.targets = config.network.targets;
+  learner.weights = config.critic.weights;
+  learner.minimum = config.critic.minimum;
+  learner.uncertainty = {config.critic.epistemic, config.critic.variance};
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
   learner.td3.clip = static_cast<float>(config.td3.clip);
   learner.td3.delay = config.td3.delay;

@@ -298,6 +298,16 @@ const char* name(Initialisation init) {
   throw Error("an initialisation without a name");
 }
 
+const char* name(TargetStart targets) {
+  switch (targets) {
+    case TargetStart::copies:
+      return "copies";
+    case TargetStart::own:
+      return "own";
+  }
+  throw Error("a start of target networks without a name");
+}
+
 const char* name(CriticHead head) {
   switch (head) {
     case CriticHead::qr:
@@ -308,6 +318,46 @@ const char* name(CriticHead head) {
       return "embedded";
   }
   throw Error("a critic's head without a name");
+}
+
+const char* name(QuantileWeights weights) {
+  switch (weights) {
+    case QuantileWeights::widths:
+      return "widths";
+    case QuantileWeights::equal:
+      return "equal";
+  }
+  throw Error("weights of quantiles without a name");
+}
+
+const char* name(Minimum minimum) {
+  switch (minimum) {
+    case Minimum::means:
+      return "means";
+    case Minimum::quantiles:
+      return "quantiles";
+  }
+  throw Error("a minimum of critics without a name");
+}
+
+const char* name(EpistemicForm epistemic) {
+  switch (epistemic) {
+    case EpistemicForm::quantiles:
+      return "quantiles";
+    case EpistemicForm::means:
+      return "means";
+  }
+  throw Error("a form of the epistemic uncertainty without a name");
+}
+
+const char* name(VarianceForm variance) {
+  switch (variance) {
+    case VarianceForm::biased:
+      return "biased";
+    case VarianceForm::unbiased:
+      return "unbiased";
+  }
+  throw Error("a form of the variance without a name");
 }
 
 const char* name(Precision precision) {

@@ -18,12 +18,17 @@ namespace ovde {
 struct NetworkConfig {
   std::vector<int> hidden = {256, 256};
   Initialisation init = Initialisation::base;
+  TargetStart targets = TargetStart::copies;
 };
 
 struct CriticConfig {
   CriticHead head = CriticHead::qr;
   bool norm = false;
   int quantiles = 20;
+  QuantileWeights weights = QuantileWeights::widths;
+  Minimum minimum = Minimum::means;
+  EpistemicForm epistemic = EpistemicForm::quantiles;
+  VarianceForm variance = VarianceForm::biased;
 };
 
 struct Td3Config {
@@ -89,7 +94,12 @@ struct Config {
 
 // As a configuration spells them.
 const char* name(Initialisation init);
+const char* name(TargetStart targets);
 const char* name(CriticHead head);
+const char* name(QuantileWeights weights);
+const char* name(Minimum minimum);
+const char* name(EpistemicForm epistemic);
+const char* name(VarianceForm variance);
 const char* name(Precision precision);
 
 bool operator==(const Config& a, const Config& b);

@@ -69,6 +69,11 @@ std::vector<Field<NetworkConfig>> network_keys() {
                      "`torch` as PyTorch, U(+-1/sqrt(fan-in)) for all"},
             {Initialisation::base, Initialisation::torch},
             "torch; base for sac, oac and ids"),
+      field(
+          &Keys::targets,
+          {.name = "targets",
+           .help = "how target networks start: `copies` of the networks, or drawn on their `own`"},
+          {TargetStart::copies, TargetStart::own}),
   };
 }
 
@@ -93,6 +98,25 @@ std::vector<Field<CriticConfig>> critic_keys() {
                    "exactly 1",
                    1, 1000),
             "20; 1 for sac and oac"),
+      field(&Keys::weights,
+            {.name = "weights",
+             .help = "what a quantile at a random fraction counts in the actor's loss and in the "
+                     "uncertainties: the width of its interval (`widths`), or all alike (`equal`)"},
+            {QuantileWeights::widths, QuantileWeights::equal}),
+      field(&Keys::minimum,
+            {.name = "minimum",
+             .help = "of both critics in the actor's loss: of their `means` (Eq. 6), or between "
+                     "`quantiles` before the mean over them"},
+            {Minimum::means, Minimum::quantiles}),
+      field(&Keys::epistemic,
+            {.name = "epistemic",
+             .help = "epistemic uncertainty: the root of half the distance between `quantiles`, "
+                     "squared and averaged (appendix), or half the distance between the `means`"},
+            {EpistemicForm::quantiles, EpistemicForm::means}),
+      field(&Keys::variance,
+            {.name = "variance",
+             .help = "of the aleatoric uncertainty: divided by N (`biased`) or N - 1 (`unbiased`)"},
+            {VarianceForm::biased, VarianceForm::unbiased}),
   };
 }
 

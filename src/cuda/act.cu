@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
 
     explorer.visit([&](const auto& rule) {
       typename std::decay_t<decltype(rule)>::Belief belief{};
-      if (warp == 0) belief = believe(rule, shared, agent.quantiles);
+      if (warp == 0) belief = believe(rule, shared, agent.quantiles, agent.uncertainty);
       const int samples = max(rule.samples, 1);
       double m_sum = 0;
       for (int sample = 0; sample < samples; ++sample) {
@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
         if (warp == 0) {
           const double noise =
               rule.samples > 0 ? exchange.explorer_noise[index * exchange.samples + sample] : 0;
-          m = weigh(rule, shared, agent.quantiles, belief, noise);
+          m = weigh(rule, shared, agent.quantiles, agent.uncertainty, belief, noise);
         }
         m_sum += m;
         __syncthreads();

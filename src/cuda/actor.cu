@@ -25,6 +25,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
   const float *first = agent.value[0], *second = agent.value[1];
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
   const float *chosen = agent.action, *spreads = agent.spread, *raw_log_stds = agent.raw_log_std;
+  const bool by_quantile = agent.smaller_by_quantile;  // each critic's gradient is of its part
   const auto head_gradient = [=](int r, int j) {
     const int s = first_sample + r, at = s * actions + j % actions;
     if (j >= outputs || s >= batch) return 0.0f;
@@ -33,7 +34,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
                 slope = 1 - action * action;
     // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
     // with the mean
-    const float q = __ldg(first + s) <= __ldg(second + s) ? q1 : q2;
+    const float q = by_quantile ? q1 + q2 : __ldg(first + s) <= __ldg(second + s) ? q1 : q2;
     const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q * slope;
     if (j < actions) return du / batch;
     // the clamp passes no gradient outside its range

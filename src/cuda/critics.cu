@@ -100,13 +100,14 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Ag
 }
 
 // Q_k(s, a) = mean_i z_ki at the actor's new actions (Eq. 6, before the minimum), and its gradient
-// with respect to the action. blockIdx: (tile of samples, critic, agent)
-template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
-    new_actions_kernel(const Agent* agents) {
+// with respect to the action. Where the smaller critic is chosen quantile by quantile, both
+// critics' values come first, by a kernel of their own. blockIdx: (tile of samples, critic, agent)
+template <bool kExact, int kSize, bool kValues>
+__device__ void evaluate_at_new_actions(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
+  const bool by_quantile = agent.smaller_by_quantile;
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (agent.iqn || first_sample >= agent.batch) return;
+  if (agent.iqn || first_sample >= agent.batch || (kValues && !by_quantile)) return;
   auto& tile = shared_as<NetworkTile<kSize>>();
   const int observations = agent.observations, actions = agent.actions, n = agent.quantiles;
   const float* parameters = agent.critic[k].parameters;
@@ -120,26 +121,52 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
            : i < observations + actions ? __ldg(action + s * actions + i - observations)
                                         : 0.0f;
   });
+  float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
+  const float *first = agent.quantiles_at_new[0], *second = agent.quantiles_at_new[1];
   with_norm(shape, [&](auto norm) {
     forward<kExact, norm>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
+    if (kValues) {
+      for_each_row<kSize>([&](int r, int i) {
+        if (i < n) quantiles[(first_sample + r) * n + i] = tile.x[r][i];
+      });
+      return;
+    }
     begin_backward(tile, parameters, shape);
 
-    float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
     for_each_row<kSize>([&](int r, int i) {
-      const float z = i < n ? tile.x[r][i] : 0.0f;
+      float z = i < n ? tile.x[r][i] : 0.0f;
+      bool counts = i < n;
+      const int at = (first_sample + r) * n + i;
+      if (by_quantile && i < n) {
+        counts = (first[at] <= second[at]) == (k == 0);
+        z = smaller(first[at], second[at]);
+      } else if (i < n) {
+        quantiles[at] = z;
+      }
       const float sum = sum_of_warp(z);
-      if (i < n) quantiles[(first_sample + r) * n + i] = z;
       if (i == 0) values[first_sample + r] = sum / n;
-      tile.x[r][i] = i < n ? operand<kExact>(1.0f / n) : 0.0f;
+      tile.x[r][i] = counts ? operand<kExact>(1.0f / n) : 0.0f;
     });
     backward<kExact, norm>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
   });
+  if (kValues) return;
 
   to_actions<kExact>(tile, parameters, shape.layer[0], observations, actions);
   float* gradient = agent.action_gradient[k];
   for_each_row<kSize>([&](int r, int i) {
     if (i < actions) gradient[(first_sample + r) * actions + i] = tile.x[r][i];
   });
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) values_kernel(const Agent* agents) {
+  evaluate_at_new_actions<kExact, kSize, true>(agents);
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+    new_actions_kernel(const Agent* agents) {
+  evaluate_at_new_actions<kExact, kSize, false>(agents);
 }
 
 }  // namespace
@@ -149,6 +176,7 @@ void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStre
 }
 
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  if (plan.by_quantile) OVDE_LAUNCH_TILED(values_kernel, plan, 2, agents, stream);
   OVDE_LAUNCH_TILED(new_actions_kernel, plan, 2, agents, stream);
 }
 

@@ -47,9 +47,11 @@ struct RowQuantiles {
   OVDE_BOTH int size() const { return n; }
   OVDE_BOTH double value(int critic, int i) const { return z[critic][i]; }
   OVDE_BOTH double weight(int i) const { return weights ? weights[i] : 1.0; }
+  OVDE_BOTH const UncertaintyForm& form() const { return uncertainty; }
   const float* z[2];
   const float* weights;  // null: all alike
   int n;
+  const UncertaintyForm& uncertainty;
 };
 
 // One block an agent: means over the batch of what uncertainty() of agent/critic/uncertainty.h
@@ -62,8 +64,10 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
   for (int s = threadIdx.x; s < agent.batch; s += 128) {
     const float *first = agent.quantiles_at_new[0] + s * n,
                 *second = agent.quantiles_at_new[1] + s * n;
-    const float* weights = agent.iqn ? agent.weights_at_new + s * n : nullptr;
-    const Uncertainty u = uncertainty(OneThread{}, RowQuantiles{{first, second}, weights, n});
+    const float* weights =
+        agent.iqn && !agent.equal_weights ? agent.weights_at_new + s * n : nullptr;
+    const Uncertainty u =
+        uncertainty(OneThread{}, RowQuantiles{{first, second}, weights, n, agent.uncertainty});
     total[0] += u.mean;
     total[1] += u.epistemic;
     total[2] += u.aleatoric;
@@ -117,6 +121,7 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
       largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic_shape); });
   plan.random_agents = static_cast<int>(std::ranges::count_if(specs, &AgentSpec::iqn));
   plan.fixed_agents = plan.agents - plan.random_agents;
+  plan.by_quantile = std::ranges::any_of(specs, &AgentSpec::smaller_by_quantile);
   plan.fractions = largest(specs, [](const AgentSpec& s) { return s.iqn ? s.quantiles : 0; });
   plan.iqn_tiles =
       largest(specs, [](const AgentSpec& s) { return s.iqn ? parameter_tiles(s.iqn_shape) : 0; });

@@ -45,8 +45,10 @@ struct SharedQuantiles {
   OVDE_BOTH int size() const { return n; }
   OVDE_BOTH double value(int critic, int i) const { return at.z[critic][i]; }
   OVDE_BOTH double weight(int i) const { return at.weight[i]; }
+  OVDE_BOTH const UncertaintyForm& form() const { return uncertainty; }
   const Exploration& at;
   int n;
+  const UncertaintyForm& uncertainty;
 };
 
 // The policy's Gaussian before the squash and its action, from the actor's output.
@@ -80,17 +82,18 @@ __device__ inline void sort_smaller(Exploration& at, int n) {
 
 // What the rule makes of the quantiles.
 template <typename Rule>
-__device__ typename Rule::Belief believe(const Rule& rule, Exploration& at, int n) {
+__device__ typename Rule::Belief believe(const Rule& rule, Exploration& at, int n,
+                                         const UncertaintyForm& form) {
   if (rule.sorts()) sort_smaller(at, n);
-  return rule.believe(Warp{}, SharedQuantiles{at, n});
+  return rule.believe(Warp{}, SharedQuantiles{at, n, form});
 }
 
 // Sets by_quantile to the direction of one sample's step; returns its weight m.
 template <typename Rule>
-__device__ double weigh(const Rule& rule, Exploration& at, int n,
+__device__ double weigh(const Rule& rule, Exploration& at, int n, const UncertaintyForm& form,
                         const typename Rule::Belief& belief, double noise) {
   const SortedReturn sorted = {at.sorted, at.position, at.owner, n};
-  return rule.weigh(Warp{}, SharedQuantiles{at, n}, belief, sorted, noise,
+  return rule.weigh(Warp{}, SharedQuantiles{at, n, form}, belief, sorted, noise,
                     [&](int i, const ByQuantile& g) {
                       for (int k = 0; k < 2; ++k)
                         at.by_quantile[k][i] = static_cast<float>(g.critic[k]);

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   evaluate<Way::none>(tile, agent, rows, critic, out);
   if (!rows.has(r)) return;
   agent.acting.values[k][r] = tile.value[r];
-  if (k == 0) agent.acting.weights[r] = tile.weight[r];
+  if (k == 0) agent.acting.weights[r] = agent.equal_weights ? 1 : tile.weight[r];
 }
 
 // In which direction each sample of the optimistic value goes, and how far: one warp.
@@ -65,11 +65,12 @@ __global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, Act
   __syncwarp();
   const double* noise = exchange.explorer_noise + blockIdx.z * exchange.samples;
   agent.explorer.visit([&](const auto& rule) {
-    const auto belief = believe(rule, at, n);
+    const auto belief = believe(rule, at, n, agent.uncertainty);
     const int samples = max(rule.samples, 1);
     double m_sum = 0;
     for (int sample = 0; sample < samples; ++sample) {
-      const double m = weigh(rule, at, n, belief, rule.samples > 0 ? noise[sample] : 0);
+      const double m =
+          weigh(rule, at, n, agent.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
       for (int k = 0; i < n && k < 2; ++k)
         acting.by_quantile[(2 * sample + k) * n + i] = at.by_quantile[k][i];
       if (i == 0) acting.m[sample] = m;

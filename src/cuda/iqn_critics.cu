@@ -115,12 +115,13 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Ag
 }
 
 // Q_k(s, a) = sum_i w_i z_ki at the actor's new actions, and its gradient with respect to the
-// action.
-template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
-    new_actions_kernel(const Agent* agents) {
+// action. Where the smaller critic is chosen quantile by quantile, both critics' values come first,
+// by a kernel of their own.
+template <bool kExact, int kSize, bool kValues>
+__device__ void evaluate_at_new_actions(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.iqn) return;
+  const bool by_quantile = agent.smaller_by_quantile;
+  if (!agent.iqn || (kValues && !by_quantile)) return;
   const IqnRows rows = block_rows<kSize>(agent);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kSize>>();
@@ -137,16 +138,29 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
                                         : 0.0f;
   });
   typename IqnPass<kExact, kSize>::Product out;
-  pass.template forward<Way::to_inputs>(out, nullptr);
-  if (rows.has(r)) {
+  pass.template forward<kValues ? Way::none : Way::to_inputs>(out, nullptr);
+  if (rows.has(r) && kValues == by_quantile) {
     agent.quantiles_at_new[k][rows.row(r)] = tile.value[r];
     if (k == 0) agent.weights_at_new[rows.row(r)] = tile.weight[r];
   }
-  if (r < Tile<kSize>::kRows) tile.slope[r] = rows.has(r) ? tile.weight[r] * (1.0f / n) : 0.0f;
+  if (kValues) return;
+  bool counts = rows.has(r);
+  if (counts && by_quantile) {
+    const float first = agent.quantiles_at_new[0][rows.row(r)],
+                second = agent.quantiles_at_new[1][rows.row(r)];
+    counts = (first <= second) == (k == 0);
+    tile.value[r] = smaller(first, second);
+  }
+  const float share = 1.0f / n;
+  if (r < Tile<kSize>::kRows) {
+    const float weight = rows.has(r) ? (agent.equal_weights ? share : tile.weight[r] * share) : 0;
+    tile.weight[r] = weight;
+    tile.slope[r] = counts ? weight : 0;
+  }
   __syncthreads();
   if (r < rows.count) {
     float mean = 0;
-    for (int i = r * n; i < (r + 1) * n; ++i) mean += tile.slope[i] * tile.value[i];
+    for (int i = r * n; i < (r + 1) * n; ++i) mean += tile.weight[i] * tile.value[i];
     agent.value[k][rows.first + r] = mean;
   }
   pass.template backward<Way::to_inputs>(out);
@@ -157,6 +171,17 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     if (row < rows.count && d < actions)
       gradient[(rows.first + row) * actions + d] = tile.x[row][d];
   });
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) values_kernel(const Agent* agents) {
+  evaluate_at_new_actions<kExact, kSize, true>(agents);
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+    new_actions_kernel(const Agent* agents) {
+  evaluate_at_new_actions<kExact, kSize, false>(agents);
 }
 
 // One instance for each precision: with fractions there are rows enough for the largest tile that
@@ -186,6 +211,7 @@ void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cuda
 }
 
 void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  if (plan.by_quantile) OVDE_LAUNCH_IQN(values_kernel, plan, agents, stream);
   OVDE_LAUNCH_IQN(new_actions_kernel, plan, agents, stream);
 }
 

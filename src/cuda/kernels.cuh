@@ -20,8 +20,9 @@ struct UpdatePlan {
   int actor_tiles, critic_tiles;  // of parameters, of the largest network
   // critics with fixed fractions, and with random ones: zero where no agent has such
   int fixed_agents, random_agents;
-  int fractions;  // the most random ones
-  int iqn_tiles;  // as critic_tiles
+  int fractions;     // the most random ones
+  bool by_quantile;  // some agent's actor takes the smaller critic quantile by quantile
+  int iqn_tiles;     // as critic_tiles
 };
 
 // The current policy at s and the target policy and critics at s' (policies.cu).

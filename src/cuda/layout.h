@@ -111,6 +111,9 @@ struct AgentSpec {
   int state_action_stride;
   int observations, actions, quantiles, batch;
   bool distributional;
+  bool equal_weights;        // of quantiles at random fractions, in means
+  bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
+  UncertaintyForm uncertainty;
   float discount, polyak;
   AdamOptions adam;
   std::uint64_t seed;
@@ -130,9 +133,10 @@ struct Agent : AgentSpec {
   float *action, *spread, *raw_log_std, *log_probability;  // the current policy's at s
   float *next_action, *next_log_probability;               // the target policy's at s'
   float* next_quantiles[2];                                // of the target critics there
-  float* quantiles_at_new[2];            // of the critics at the current policy's action
-  float *value[2], *action_gradient[2];  // their mean, and its gradient
-  float *critic_loss[2], *actor_loss;    // of each row
+  float* quantiles_at_new[2];  // of the critics at the current policy's action
+  // their mean, and its gradient; by quantile: the mean of the smaller, the gradient of each's part
+  float *value[2], *action_gradient[2];
+  float *critic_loss[2], *actor_loss;  // of each row
   Trace actor_trace, critic_trace[2];
   NormTrace norm_trace[2];  // of the critics
 

@@ -108,6 +108,9 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.quantiles = learner.quantiles;
   spec.batch = learner.batch;
   spec.distributional = learner.distributional;
+  spec.equal_weights = learner.weights == QuantileWeights::equal;
+  spec.smaller_by_quantile = learner.minimum == Minimum::quantiles;
+  spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
   spec.adam = learner.adam;

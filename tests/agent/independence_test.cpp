@@ -20,6 +20,7 @@ struct Case {
   int batch;
   CriticHead head = CriticHead::qr;
   bool norm = is_implicit(head);
+  bool published = false;  // every key as the published code has it
 };
 
 AgentOptions options_of(const Case& c, std::uint64_t seed) {
@@ -32,6 +33,12 @@ AgentOptions options_of(const Case& c, std::uint64_t seed) {
   options.learner.norm = c.norm;
   if (options.algorithm.rnd) options.learner.rnd = RndOptions{.hidden = {24}, .outputs = 5};
   if (is_implicit(c.head)) options.learner.init = Initialisation::torch;
+  if (c.published) {
+    options.learner.targets = TargetStart::own;
+    options.learner.weights = QuantileWeights::equal;
+    options.learner.minimum = Minimum::quantiles;
+    options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
+  }
   options.learner.batch = c.batch;
   options.learner.seed = seed;
   options.replay = 500;
@@ -136,10 +143,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"dsac", 100, CriticHead::iqn}, Case{"td3", 20, CriticHead::iqn},
                     Case{"dsac", 100, CriticHead::embedded},
                     Case{"dsac", 100, CriticHead::qr, true}, Case{"sac", 37, CriticHead::qr, true},
-                    Case{"ids", 64}, Case{"ids", 100}, Case{"ids", 1}));
+                    Case{"ids", 64}, Case{"ids", 100}, Case{"ids", 1},
+                    Case{"dsac", 100, CriticHead::qr, false, true},
+                    Case{"dsac", 1, CriticHead::qr, true, true},
+                    Case{"dsac", 100, CriticHead::iqn, true, true},
+                    Case{"td3", 20, CriticHead::iqn, true, true},
+                    Case{"dsac", 37, CriticHead::embedded, true, true},
+                    Case{"ids", 64, CriticHead::qr, false, true}));
 
-void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head) {
-  const AgentOptions options = options_of({algorithm.name, 32, head}, 3);
+void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head,
+                                     bool published = false) {
+  const AgentOptions options =
+      options_of({algorithm.name, 32, head, is_implicit(head), published}, 3);
   const auto alone = make_agent(options), helped = make_agent(options);
   Team team(2);
   helped->use(&team);
@@ -160,6 +175,7 @@ TEST(Agent, ActsTheSameWithAndWithoutATeam) {
     expect_same_actions_with_a_team(algorithm, CriticHead::iqn);
     if (algorithm.policy != PolicyKind::greedy)
       expect_same_actions_with_a_team(algorithm, CriticHead::embedded);
+    expect_same_actions_with_a_team(algorithm, CriticHead::iqn, true);
   }
 }
 

@@ -7,8 +7,10 @@
 
 #include <ovde/error.h>
 #include <ovde/random.h>
+#include "config/build.h"
 #include "config/config.h"
 #include "config/resolving.h"
+#include "io/files.h"
 
 namespace ovde {
 namespace {
@@ -23,6 +25,33 @@ TEST(Config, ValuesOnTheCommandLine) {
   EXPECT_EQ(parse_value("\"full\""), OptionValue(std::string("full")));
   EXPECT_EQ(parse_value("[1, x]"), OptionValue(std::string("[1, x]")));
   EXPECT_EQ(parse_value(""), OptionValue(std::string()));
+}
+
+// The keys as they are, and as the agent is built from them.
+TEST(Config, ThePublishedReadingsAreAllInOneFile) {
+  std::vector<Setting> settings = run_of("GridChaos-v0", "ovde_g");
+  const std::string path = OVDE_SOURCE_DIR "/configs/published.toml";
+  for (const Setting& setting : parse_toml(read_file(path), path)) settings.push_back(setting);
+  const Config published = resolve_config(settings), paper = resolve({});
+  EXPECT_EQ(paper.critic.head, CriticHead::qr);
+  EXPECT_EQ(published.critic.head, CriticHead::iqn);
+  EXPECT_TRUE(published.critic.norm);
+  EXPECT_EQ(published.network.init, Initialisation::torch);
+
+  const auto learner = [](const Config& config) {
+    return agent_options(config, *make_environment(config), 0).learner;
+  };
+  const LearnerOptions a = learner(paper), b = learner(published);
+  EXPECT_EQ(a.targets, TargetStart::copies);
+  EXPECT_EQ(b.targets, TargetStart::own);
+  EXPECT_EQ(a.weights, QuantileWeights::widths);
+  EXPECT_EQ(b.weights, QuantileWeights::equal);
+  EXPECT_EQ(a.minimum, Minimum::means);
+  EXPECT_EQ(b.minimum, Minimum::quantiles);
+  EXPECT_EQ(a.uncertainty.epistemic, EpistemicForm::quantiles);
+  EXPECT_EQ(b.uncertainty.epistemic, EpistemicForm::means);
+  EXPECT_EQ(a.uncertainty.variance, VarianceForm::biased);
+  EXPECT_EQ(b.uncertainty.variance, VarianceForm::unbiased);
 }
 
 TEST(Config, FilesAreComplainedAboutByLine) {

@@ -20,13 +20,15 @@ namespace {
   if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why
 
 // "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
-// "_bare": the same as iqn without its norm; "_norm": fixed fractions with one.
+// "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
+// any of them: every other key as the published code has it.
 AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
     if (so) name.resize(name.size() - with.size());
     return so;
   };
+  const bool published = ends("_published");
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
@@ -34,6 +36,12 @@ AgentOptions options_of(std::string name, std::uint64_t seed) {
                          : iqn || bare ? CriticHead::iqn
                                        : CriticHead::qr;
   options.learner.norm = norm || iqn || embedded;
+  if (published) {
+    options.learner.targets = TargetStart::own;
+    options.learner.weights = QuantileWeights::equal;
+    options.learner.minimum = Minimum::quantiles;
+    options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
+  }
   options.replay = 2000;
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
@@ -163,17 +171,26 @@ INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
                                            "ovde_m", "dsac_iqn", "doac_iqn", "ovde_g_iqn",
                                            "ovde_q_iqn", "ovde_m_iqn", "sac_norm", "dsac_norm",
                                            "doac_norm", "ovde_g_norm", "dsac_embedded",
-                                           "ovde_g_embedded", "dsac_bare"));
+                                           "ovde_g_embedded", "dsac_bare", "sac_published",
+                                           "dsac_published", "dsac_norm_published",
+                                           "dsac_iqn_published", "ovde_g_iqn_published"));
 
 // Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
 TEST(Update, OddSizesAgreeWithTheCpu) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
-  const std::pair<std::string, std::vector<int>> cases[] = {
-      {"dsac", {40, 24}},      {"dsac", {33}},         {"dsac", {256, 100, 17}},
-      {"dsac_iqn", {40, 24}},  {"dsac_iqn", {17, 33}}, {"dsac_iqn", {100, 17, 256}},
-      {"dsac_norm", {40, 24}}, {"dsac_norm", {33}},    {"dsac_norm", {256, 100, 17}},
-      {"dsac_bare", {17, 33}}};
+  const std::pair<std::string, std::vector<int>> cases[] = {{"dsac", {40, 24}},
+                                                            {"dsac", {33}},
+                                                            {"dsac", {256, 100, 17}},
+                                                            {"dsac_iqn", {40, 24}},
+                                                            {"dsac_iqn", {17, 33}},
+                                                            {"dsac_iqn", {100, 17, 256}},
+                                                            {"dsac_norm", {40, 24}},
+                                                            {"dsac_norm", {33}},
+                                                            {"dsac_norm", {256, 100, 17}},
+                                                            {"dsac_bare", {17, 33}},
+                                                            {"dsac_published", {40, 24}},
+                                                            {"dsac_iqn_published", {17, 33}}};
   for (const auto& [name, hidden] : cases) {
     AgentOptions options = options_of(name, 3);
     options.learner.observation_size = 2;
@@ -197,9 +214,19 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
 // Different algorithms and sizes side by side: each gets, to the bit, what it gets alone.
 TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
   NEEDS_GPU();
-  const std::vector<std::string> names = {"sac",        "dsac",        "oac",          "doac",
-                                          "ovde_g",     "ovde_q",      "ovde_m",       "dsac_iqn",
-                                          "ovde_q_iqn", "ovde_g_norm", "dsac_embedded"};
+  const std::vector<std::string> names = {"sac",
+                                          "dsac",
+                                          "oac",
+                                          "doac",
+                                          "ovde_g",
+                                          "ovde_q",
+                                          "ovde_m",
+                                          "dsac_iqn",
+                                          "ovde_q_iqn",
+                                          "ovde_g_norm",
+                                          "dsac_embedded",
+                                          "dsac_published",
+                                          "ovde_g_iqn_published"};
   std::vector<std::unique_ptr<Pair>> together;
   for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
     for (const std::string& name : names) {
@@ -231,6 +258,8 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
     pairs->push_back(std::make_unique<Pair>(options_of("sac", 2)));
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_iqn", 3)));
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_norm", 4)));
+    pairs->push_back(std::make_unique<Pair>(options_of("dsac_published", 5)));
+    pairs->push_back(std::make_unique<Pair>(options_of("dsac_iqn_published", 6)));
   }
   update_on_gpu(whole, 30, Precision::tf32);
   update_on_gpu(cut, 13, Precision::tf32);
@@ -249,7 +278,8 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
   std::vector<std::unique_ptr<Pair>> pairs;
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));
   std::vector<std::string> places;
-  for (const char* algorithm : {"dsac", "dsac_iqn", "dsac_norm"}) {
+  for (const char* algorithm :
+       {"dsac", "dsac_iqn", "dsac_norm", "dsac_published", "dsac_iqn_published"}) {
     for (const char* place : {"log_alpha", "actor.parameters", "critic_1.parameters",
                               "critic_1.target", "critic_2.target"}) {
       pairs.push_back(std::make_unique<Pair>(options_of(algorithm, 2)));
@@ -275,10 +305,30 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
 TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   NEEDS_GPU();
   std::vector<AgentOptions> options;
-  for (const char* name :
-       {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "dsac_iqn", "doac_iqn",
-        "ovde_g_iqn", "ovde_q_iqn", "ovde_m_iqn", "oac_norm", "doac_norm", "ovde_g_norm",
-        "ovde_q_norm", "ovde_m_norm", "ovde_q_embedded", "ovde_g_bare"}) {
+  for (const char* name : {"sac",
+                           "dsac",
+                           "oac",
+                           "doac",
+                           "ovde_g",
+                           "ovde_q",
+                           "ovde_m",
+                           "dsac_iqn",
+                           "doac_iqn",
+                           "ovde_g_iqn",
+                           "ovde_q_iqn",
+                           "ovde_m_iqn",
+                           "oac_norm",
+                           "doac_norm",
+                           "ovde_g_norm",
+                           "ovde_q_norm",
+                           "ovde_m_norm",
+                           "ovde_q_embedded",
+                           "ovde_g_bare",
+                           "ovde_g_published",
+                           "ovde_q_published",
+                           "doac_iqn_published",
+                           "ovde_g_iqn_published",
+                           "ovde_q_iqn_published"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {
         options.push_back(options_of(name, options.size()));

@@ -24,6 +24,8 @@ void initialise_actor(const LearnerOptions& options, BatchNetwork& network) {
   Trained& net = network.trained();
   initialise(network.shape(), options.seed, 0, 1e-3f, net.parameters);
   net.target = net.parameters;
+  if (options.targets == TargetStart::own)
+    initialise(network.shape(), options.seed, kOwnTarget, 1e-3f, net.target);
 }
 
 std::span<const float> PolicyPass::forward(std::span<const double> observation) {

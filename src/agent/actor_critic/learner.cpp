@@ -25,7 +25,8 @@ Learner::Learner(const LearnerOptions& options)
       next_state_action_(options.observation_size + options.action_size, options.batch),
       state_new_action_(options.observation_size + options.action_size, options.batch),
       targets_(options.quantiles, options.batch),
-      smaller_{Batch(1, options.batch), Batch(1, options.batch)},
+      smaller_{Batch(options.minimum == Minimum::means ? 1 : options.quantiles, options.batch),
+               Batch(options.minimum == Minimum::means ? 1 : options.quantiles, options.batch)},
       q_gradient_(options.action_size, options.batch) {}
 
 UpdateReport Learner::update(const Replay& replay, Team& team) {
@@ -48,12 +49,23 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   team.run(2, [&](int k) {
     critic_loss_[k] = critics_[k]->learn(state_action_, targets_, batch_.weight,
                                          moves ? options_.polyak : 0, updates_);
-    critics_[k]->evaluate(state_new_action_, moves, updates_);
+    critics_[k]->evaluate(state_new_action_, moves && options_.minimum == Minimum::means, updates_);
   });
-  team.run(2, [&](int half) {
-    evaluate_actor(half);
-    if (moves) differentiate_actor(half);
-  });
+  if (options_.minimum == Minimum::quantiles) {
+    team.run(2, [&](int half) { evaluate_actor(half); });
+    if (moves) {
+      team.run(2, [&](int k) {
+        action_gradient_[k] =
+            &critics_[k]->action_gradient_by_value(state_new_action_, smaller_[k]);
+      });
+      team.run(2, [&](int half) { differentiate_actor(half); });
+    }
+  } else {
+    team.run(2, [&](int half) {
+      evaluate_actor(half);
+      if (moves) differentiate_actor(half);
+    });
+  }
   if (moves) actor_->step((updates_ + 1) / delay, team);
 
   ++updates_;
@@ -92,6 +104,7 @@ void Learner::fill_targets(int half) {
 void Learner::evaluate_actor(int half) {
   const Blocks blocks = half_blocks(batch_.weight, half);
   actor_loss_[half] = actor_->own_loss(half);
+  if (options_.minimum == Minimum::quantiles) return choose_values(blocks, actor_loss_[half]);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       const Vector first = load(critics_[0]->mean().row(b, 0) + v);
@@ -104,11 +117,36 @@ void Learner::evaluate_actor(int half) {
   }
 }
 
-// Its gradient: of each sample through the critic that is the smaller, then through the actor.
+// The same with the mean over the quantiles of min_k z_ki instead of min_k Q_k.
+void Learner::choose_values(Blocks blocks, double& loss) {
+  const Batch &first = critics_[0]->values(), &second = critics_[1]->values();
+  const Batch* weights = critics_[0]->value_weights();
+  const float share = 1.0f / static_cast<float>(options_.quantiles);
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kLanes; v += kVector) {
+      Vector sum{};
+      for (int i = 0; i < options_.quantiles; ++i) {
+        const Vector z1 = load(first.row(b, i) + v), z2 = load(second.row(b, i) + v);
+        const auto chosen = z1 <= z2;
+        store(smaller_[0].row(b, i) + v, chosen ? splat(1) : Vector{});
+        store(smaller_[1].row(b, i) + v, chosen ? Vector{} : splat(1));
+        const Vector weight = weights ? load(weights->row(b, i) + v) : splat(1);
+        sum += weight * share * smaller(z1, z2);
+      }
+      loss -= sum_lanes(load(batch_.weight.row(b, 0) + v) * sum);
+    }
+  }
+}
+
+// Its gradient: of each sample through what is the smaller, then through the actor.
 void Learner::differentiate_actor(int half) {
   const Blocks blocks = half_blocks(batch_.weight, half);
-  const Batch& first = critics_[0]->action_gradient(smaller_[0], blocks);
-  const Batch& second = critics_[1]->action_gradient(smaller_[1], blocks);
+  const auto gradient = [&](int k) -> const Batch& {
+    return options_.minimum == Minimum::quantiles
+               ? *action_gradient_[k]
+               : critics_[k]->action_gradient(smaller_[k], blocks);
+  };
+  const Batch &first = gradient(0), &second = gradient(1);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int d = 0; d < options_.action_size; ++d) {
       for (int v = 0; v < kLanes; v += kVector)
@@ -119,7 +157,7 @@ void Learner::differentiate_actor(int half) {
 }
 
 ValueReport Learner::value_report() const {
-  return ovde::value_report(critics_[0]->values(), critics_[1]->values(),
+  return ovde::value_report(critics_[0]->values(), critics_[1]->values(), options_.uncertainty,
                             critics_[0]->value_weights());
 }
 
@@ -145,7 +183,7 @@ double Learner::flop_per_update() const {
   double moving = actor_->network().backward_flop();
   for (const auto& critic : critics_) {
     always += critic->learning_flop() + critic->evaluation_flop();
-    moving += critic->action_gradient_flop();
+    moving += critic->action_gradient_flop(options_.minimum == Minimum::quantiles);
   }
   if (rnd_) always += rnd_->flop_per_update();
   return always + moving / actor_->delay();

@@ -48,6 +48,7 @@ class Learner {
   void choose_actions(int half);
   void fill_targets(int half);
   void evaluate_actor(int half);
+  void choose_values(Blocks blocks, double& loss);
   void differentiate_actor(int half);
 
   LearnerOptions options_;
@@ -61,8 +62,10 @@ class Learner {
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
   std::array<const Batch*, 2> target_values_{};                // each critic's (N x batch)
   Batch targets_;                                              // (N x batch)
-  std::array<Batch, 2> smaller_;  // (1 x batch): 1 where this critic's value is the smaller, else 0
-  Batch q_gradient_;              // (actions x batch): of the smaller value
+  // 1 where this critic is the smaller, else 0: (1 x batch) by the means, (N x batch) by the values
+  std::array<Batch, 2> smaller_;
+  std::array<const Batch*, 2> action_gradient_{};       // by the values (actions x batch)
+  Batch q_gradient_;                                    // (actions x batch): of the smaller value
   std::array<double, 2> critic_loss_{}, actor_loss_{};  // of each critic, of each half
 };
 

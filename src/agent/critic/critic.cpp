@@ -33,7 +33,7 @@ std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options) {
   switch (options.head) {
     case CriticHead::qr:
       return std::make_unique<QuantileCriticPair>(quantile_critic_shape(options),
-                                                  options.observation_size);
+                                                  options.observation_size, options.uncertainty);
     case CriticHead::iqn:
     case CriticHead::embedded:
       return std::make_unique<IqnCriticPair>(options);

@@ -43,15 +43,19 @@ class Critic {
   // Blocks that do not overlap may be worked on side by side.
   virtual const Batch& action_gradient(const Batch& chosen, Blocks blocks) = 0;
 
+  // The same of sum_i w_i chosen_i z_i / N, with `chosen` (N x batch) 1 or 0 for each value and w
+  // their weights; `state_action` as it was given to evaluate(), which need not differentiate.
+  virtual const Batch& action_gradient_by_value(const Batch& state_action, const Batch& chosen) = 0;
+
   // All that an update changes; after writing into it call restored().
   virtual Trained& network() = 0;
   virtual void restored() = 0;
 
   // Multiply-adds, counted as two, of the matrix products of target_values() with learn(), of
-  // evaluate() and of action_gradient().
+  // evaluate() and of action_gradient(), or action_gradient_by_value().
   virtual double learning_flop() const = 0;
   virtual double evaluation_flop() const = 0;
-  virtual double action_gradient_flop() const = 0;
+  virtual double action_gradient_flop(bool by_value) const = 0;
 };
 
 // Both as acting sees them.

@@ -46,6 +46,7 @@ IqnCritic::IqnCritic(const LearnerOptions& options, int k)
     : shape_(iqn_critic_shape(options)),
       random_(options.head == CriticHead::iqn),
       seed_(options.seed),
+      weights_(options.weights),
       adam_(options.adam),
       net_(shape_.size()),
       online_(shape_, Mlp::Use::forward_and_backward, options.observation_size,
@@ -63,9 +64,12 @@ IqnCritic::IqnCritic(const LearnerOptions& options, int k)
       mean_(1, options.batch),
       action_gradient_(options.action_size, options.batch),
       chosen_gradient_(options.action_size, options.batch) {
-  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), net_.parameters, options.init,
-             kCriticOutputRange);
+  const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
+  initialise(shape_, options.seed, number, net_.parameters, options.init, kCriticOutputRange);
   net_.target = net_.parameters;
+  if (options.targets == TargetStart::own)
+    initialise(shape_, options.seed, kOwnTarget + number, net_.target, options.init,
+               kCriticOutputRange);
   restored();
 }
 
@@ -120,18 +124,38 @@ void IqnCritic::evaluate(const Batch& state_action, bool differentiate, std::uin
   }
 }
 
-// The mean of a block's values by the widths of their intervals, and its gradient.
+// The mean of a block's values, each counting by its weight, and its gradient.
 void IqnCritic::average(int block) {
-  const float share = 1.0f / static_cast<float>(values_.features());
   for (int v = 0; v < kLanes; v += kVector) {
     Vector sum{};
     for (int i = 0; i < values_.features(); ++i) {
-      const Vector width = load(fractions_.weight.row(block, i) + v) * share;
-      store(value_gradient_.row(block, i) + v, width);
-      sum += width * load(values_.row(block, i) + v);
+      const Vector counts = share(block, i, v);
+      store(value_gradient_.row(block, i) + v, counts);
+      sum += counts * load(values_.row(block, i) + v);
     }
     store(mean_.row(block, 0) + v, sum);
   }
+}
+
+// What value i of a vector of samples counts in their mean.
+Vector IqnCritic::share(int block, int i, int v) const {
+  const float equal = 1.0f / static_cast<float>(values_.features());
+  return weights_ == QuantileWeights::equal ? splat(equal)
+                                            : load(fractions_.weight.row(block, i) + v) * equal;
+}
+
+// The forward pass again: what it leaves of the whole batch would be too much to keep.
+const Batch& IqnCritic::action_gradient_by_value(const Batch& state_action, const Batch& chosen) {
+  for (int b = 0; b < values_.blocks(); ++b) {
+    for (int i = 0; i < values_.features(); ++i) {
+      for (int v = 0; v < kLanes; v += kVector)
+        store(value_gradient_.row(b, i) + v, load(chosen.row(b, i) + v) * share(b, i, v));
+    }
+    online_.forward(net_.parameters, state_action, fractions_.midpoint, b, activations_, values_);
+    online_.backward_to_input(net_.parameters, value_gradient_, b, activations_, deltas_,
+                              action_gradient_);
+  }
+  return action_gradient_;
 }
 
 const Batch& IqnCritic::action_gradient(const Batch& chosen, Blocks blocks) {
@@ -162,9 +186,10 @@ double IqnCritic::evaluation_flop() const {
   return 2.0 * values_.samples() * shape_.products(values_.features());
 }
 
-double IqnCritic::action_gradient_flop() const {
+double IqnCritic::action_gradient_flop(bool by_value) const {
   const double first = double(action_gradient_.features()) * shape_.features(0).outputs;
-  return 2.0 * values_.samples() * (shape_.products_back(values_.features()) + first);
+  return 2.0 * values_.samples() * (shape_.products_back(values_.features()) + first) +
+         (by_value ? evaluation_flop() : 0);
 }
 
 // ---- acting
@@ -172,10 +197,12 @@ double IqnCritic::action_gradient_flop() const {
 IqnCriticPair::IqnCriticPair(const LearnerOptions& options)
     : observation_size_(options.observation_size),
       random_(options.head == CriticHead::iqn),
+      weights_(options.weights),
       fractions_(options.quantiles, 1),
       input_(options.observation_size + options.action_size, kLanes),
       midpoint_((options.quantiles + kLanes - 1) / kLanes, kLanes),
       quantiles_(options.quantiles) {
+  quantiles_.form = options.uncertainty;
   const IqnShape shape = iqn_critic_shape(options);
   const int actions = options.action_size, rows = midpoint_.features();
   for (Side& side : side_) {
@@ -203,7 +230,7 @@ const QuantilePair& IqnCriticPair::quantiles(std::span<const float> observation,
   cut_interval(fractions_);
   for (int i = 0; i < n; ++i) {
     midpoint_.at(i / kLanes, i % kLanes) = fractions_.midpoint.at(i, 0);
-    quantiles_.weight[i] = fractions_.weight.at(i, 0);
+    if (weights_ == QuantileWeights::widths) quantiles_.weight[i] = fractions_.weight.at(i, 0);
   }
   for (int f = 0; f < input_.features(); ++f) {
     const float x = f < observation_size_ ? observation[f] : action[f - observation_size_];

@@ -39,25 +39,30 @@ class IqnCritic final : public Critic {
                std::uint64_t update) override;
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return values_; }
-  const Batch* value_weights() const override { return &fractions_.weight; }
+  const Batch* value_weights() const override {
+    return weights_ == QuantileWeights::widths ? &fractions_.weight : nullptr;
+  }
   const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& chosen, Blocks blocks) override;
+  const Batch& action_gradient_by_value(const Batch& state_action, const Batch& chosen) override;
 
   Trained& network() override { return net_; }
   void restored() override;
 
   double learning_flop() const override;
   double evaluation_flop() const override;
-  double action_gradient_flop() const override;
+  double action_gradient_flop(bool by_value) const override;
 
  private:
   void average(int block);
+  Vector share(int block, int i, int v) const;
 
   void choose_fractions(std::uint64_t update, FractionsFor purpose, Fractions& fractions) const;
 
   IqnShape shape_;
   bool random_;  // fractions are drawn
   std::uint64_t seed_;
+  QuantileWeights weights_;
   AdamOptions adam_;
 
   Trained net_;
@@ -94,7 +99,8 @@ class IqnCriticPair final : public CriticPair {
   };
 
   int observation_size_;
-  bool random_;             // fractions are drawn
+  bool random_;  // fractions are drawn
+  QuantileWeights weights_;
   Fractions fractions_;     // (N x 1)
   Batch input_, midpoint_;  // (inputs x kLanes), (rows x kLanes)
   std::array<Side, 2> side_;

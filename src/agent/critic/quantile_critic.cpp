@@ -29,9 +29,12 @@ QuantileCritic::QuantileCritic(const LearnerOptions& options, int k)
       mean_weights_(shape_.layer(shape_.layers() - 1).stride),
       mean_(1, options.batch),
       action_gradient_(options.action_size, options.batch) {
-  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), kCriticOutputRange,
-             net_.parameters, options.init);
+  const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
+  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters, options.init);
   net_.target = net_.parameters;
+  if (options.targets == TargetStart::own)
+    initialise(shape_, options.seed, kOwnTarget + number, kCriticOutputRange, net_.target,
+               options.init);
   restored();
 }
 
@@ -87,6 +90,20 @@ const Batch& QuantileCritic::action_gradient(const Batch& chosen, Blocks blocks)
   return action_gradient_;
 }
 
+const Batch& QuantileCritic::action_gradient_by_value(const Batch&, const Batch& chosen) {
+  const float share = 1.0f / static_cast<float>(shape_.outputs());
+  Batch& delta = deltas_.output();
+  for (int b = 0; b < delta.blocks(); ++b) {
+    for (int i = 0; i < delta.features(); ++i) {
+      for (int v = 0; v < kLanes; v += kVector)
+        store(delta.row(b, i) + v, load(chosen.row(b, i) + v) * share);
+    }
+  }
+  online_.backward_to_input(activations_, deltas_, shape_.layers() - 1, action_gradient_,
+                            all_blocks(mean_));
+  return action_gradient_;
+}
+
 void QuantileCritic::restored() {
   online_.pack(net_.parameters);
   target_.pack(net_.target);
@@ -106,19 +123,21 @@ double QuantileCritic::learning_flop() const {
   return 2.0 * batch_ * (3 * shape_.products() + shape_.products(1));
 }
 
-double QuantileCritic::action_gradient_flop() const {
+double QuantileCritic::action_gradient_flop(bool by_value) const {
   const auto &first = shape_.layer(0), &last = shape_.layer(shape_.layers() - 1);
   return 2.0 * batch_ *
-         (shape_.products(1) - double(last.inputs) * last.outputs +
+         (shape_.products(1) - (by_value ? 0 : double(last.inputs) * last.outputs) +
           double(action_gradient_.features()) * first.outputs);
 }
 
 // ---- acting
 
-QuantileCriticPair::QuantileCriticPair(const MlpShape& shape, int observation_size)
+QuantileCriticPair::QuantileCriticPair(const MlpShape& shape, int observation_size,
+                                       const UncertaintyForm& form)
     : observation_size_(observation_size),
       pass_{SinglePass(shape), SinglePass(shape)},
       quantiles_(shape.outputs()) {
+  quantiles_.form = form;
   for (Gradients& gradients : gradients_) {
     gradients.output.resize(shape.outputs());
     gradients.input.resize(shape.inputs() - observation_size);

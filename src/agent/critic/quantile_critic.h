@@ -25,13 +25,14 @@ class QuantileCritic final : public Critic {
   const Batch* value_weights() const override { return nullptr; }
   const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& chosen, Blocks blocks) override;
+  const Batch& action_gradient_by_value(const Batch& state_action, const Batch& chosen) override;
 
   Trained& network() override { return net_; }
   void restored() override;
 
   double learning_flop() const override;
   double evaluation_flop() const override { return 2.0 * batch_ * shape_.products(); }
-  double action_gradient_flop() const override;
+  double action_gradient_flop(bool by_value) const override;
 
  private:
   MlpShape shape_;
@@ -55,7 +56,7 @@ class QuantileCritic final : public Critic {
 // Both at one (s, a).
 class QuantileCriticPair final : public CriticPair {
  public:
-  QuantileCriticPair(const MlpShape& shape, int observation_size);
+  QuantileCriticPair(const MlpShape& shape, int observation_size, const UncertaintyForm& form = {});
 
   void load(std::span<const float> first, std::span<const float> second) override;
   const QuantilePair& quantiles(std::span<const float> observation, std::span<const float> action,

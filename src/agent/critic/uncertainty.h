@@ -1,7 +1,7 @@
 // The two uncertainties of a pair of quantile critics at one (s, a) and their derivatives with
 // respect to the quantiles (appendix "The formulation of uncertainties"), for CPU and GPU. `Lanes`
 // is who computes (base/lanes.h). `Quantiles` are both critics' wherever they lie: size(),
-// value(critic, i), and weight(i), what quantile i counts in a mean over them, N in all.
+// value(critic, i), weight(i), what quantile i counts in a mean over them, N in all, and form().
 #pragma once
 
 #include <cmath>
@@ -17,9 +17,22 @@ inline constexpr double kAleatoricFloor = 1e-6;
 
 OVDE_BOTH inline double at_least(double x, double floor) { return x < floor ? floor : x; }
 
+// Q_1 - Q_2: each the mean of its critic's quantiles.
+template <typename Lanes, typename Quantiles>
+OVDE_BOTH double mean_difference(const Lanes& lanes, const Quantiles& z) {
+  return lanes.sum(z.size(), [&](int i) { return z.weight(i) * (z.value(0, i) - z.value(1, i)); }) /
+         z.size();
+}
+
+// What the squared deviations of the aleatoric uncertainty are divided by.
+OVDE_BOTH inline int variance_divisor(const UncertaintyForm& form, int n) {
+  return form.variance == VarianceForm::unbiased && n > 1 ? n - 1 : n;
+}
+
 template <typename Lanes, typename Quantiles>
 OVDE_BOTH Uncertainty uncertainty(const Lanes& lanes, const Quantiles& z) {
   const int n = z.size();
+  const UncertaintyForm form = z.form();
   const auto middle = [&](int i) { return (z.value(0, i) + z.value(1, i)) / 2; };
   const double mean = lanes.sum(n, [&](int i) { return z.weight(i) * middle(i); }) / n;
   const double disagreement = lanes.sum(n, [&](int i) {
@@ -30,14 +43,13 @@ OVDE_BOTH Uncertainty uncertainty(const Lanes& lanes, const Quantiles& z) {
     const double deviation = middle(i) - mean;
     return z.weight(i) * deviation * deviation;
   });
-  return {mean, std::sqrt(disagreement / n), std::sqrt(spread / n)};
-}
-
-// Q_1 - Q_2: each the mean of its critic's quantiles.
-template <typename Lanes, typename Quantiles>
-OVDE_BOTH double mean_difference(const Lanes& lanes, const Quantiles& z) {
-  return lanes.sum(z.size(), [&](int i) { return z.weight(i) * (z.value(0, i) - z.value(1, i)); }) /
-         z.size();
+  Uncertainty u = {mean, std::sqrt(disagreement / n),
+                   std::sqrt(spread / variance_divisor(form, n))};
+  if (form.epistemic == EpistemicForm::means) {
+    u.difference = mean_difference(lanes, z);
+    u.epistemic = std::fabs(u.difference) / 2;
+  }
+  return u;
 }
 
 // A derivative by one quantile of each critic.
@@ -47,23 +59,30 @@ struct ByQuantile {
 
 // by_mean * d mean/dz + by_epistemic * d epistemic/dz + by_aleatoric * d aleatoric/dz.
 struct UncertaintyGradient {
-  OVDE_BOTH UncertaintyGradient(const Uncertainty& u, int n, double by_mean, double by_epistemic,
-                                double by_aleatoric)
+  OVDE_BOTH UncertaintyGradient(const Uncertainty& u, int n, const UncertaintyForm& form,
+                                double by_mean, double by_epistemic, double by_aleatoric)
       : expected(u.mean),
         mean(by_mean / (2 * n)),
-        epistemic(by_epistemic / (4 * n * at_least(u.epistemic, kEpistemicFloor))),
-        aleatoric(by_aleatoric / (2 * n * at_least(u.aleatoric, kAleatoricFloor))) {}
+        aleatoric(by_aleatoric /
+                  (2 * variance_divisor(form, n) * at_least(u.aleatoric, kAleatoricFloor))) {
+    if (form.epistemic == EpistemicForm::quantiles) {
+      epistemic = by_epistemic / (4 * n * at_least(u.epistemic, kEpistemicFloor));
+    } else if (u.difference != 0) {
+      apart = (u.difference > 0 ? by_epistemic : -by_epistemic) / (2 * n);
+    }
+  }
 
   template <typename Quantiles>
   OVDE_BOTH ByQuantile at(const Quantiles& z, int i) const {
     const double difference = z.value(0, i) - z.value(1, i);
     const double deviation = (z.value(0, i) + z.value(1, i)) / 2 - expected;
     const double shared = mean + aleatoric * deviation;
-    return {{z.weight(i) * (shared + epistemic * difference),
-             z.weight(i) * (shared - epistemic * difference)}};
+    return {{z.weight(i) * (shared + epistemic * difference + apart),
+             z.weight(i) * (shared - epistemic * difference - apart)}};
   }
 
-  double expected, mean, epistemic, aleatoric;
+  double expected, mean, aleatoric;
+  double epistemic = 0, apart = 0;  // by the difference at a quantile; by that of the means
 };
 
 #ifndef __CUDACC__  // vectors are the host's
@@ -73,6 +92,7 @@ struct PairQuantiles {
   int size() const { return z.size(); }
   double value(int critic, int i) const { return z.critic[critic][i]; }
   double weight(int i) const { return z.weight[i]; }
+  const UncertaintyForm& form() const { return z.form; }
   const QuantilePair& z;
 };
 

@@ -107,9 +107,12 @@ GridCritic::GridCritic(const LearnerOptions& options, int actions, int k)
       mean_rows_(static_cast<std::size_t>(actions) * shape_.layer(shape_.layers() - 1).stride),
       mean_bias_(round_up(actions, kRows)),
       means_(actions, options.batch) {
-  initialise(shape_, options.seed, 1 + static_cast<std::uint32_t>(k), kCriticOutputRange,
-             net_.parameters, options.init);
+  const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
+  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters, options.init);
   net_.target = net_.parameters;
+  if (options.targets == TargetStart::own)
+    initialise(shape_, options.seed, kOwnTarget + number, kCriticOutputRange, net_.target,
+               options.init);
   restored();
 }
 

@@ -49,7 +49,8 @@ void DiscreteLearner::choose_next_actions(Blocks blocks) {
 }
 
 ValueReport DiscreteLearner::value_report() const {
-  return ovde::value_report(critics_[0].target_values(), critics_[1].target_values());
+  return ovde::value_report(critics_[0].target_values(), critics_[1].target_values(),
+                            options_.uncertainty);
 }
 
 LearnerState DiscreteLearner::state() {

@@ -56,14 +56,14 @@ struct OvdRule {
                          const SortedReturn& sorted, double noise, const Take& take) const {
     const int n = z.size();
     const double x = upper_bound(u, noise);
-    const UncertaintyGradient upper(u, n, 1, beta, noise);
+    const UncertaintyGradient upper(u, n, z.form(), 1, beta, noise);
     if (gradient != GradientForm::full || (sorts() && sorted.flat(x))) {
       lanes.each(n, [&](int i) { take(i, upper.at(z, i)); });
     } else if (!sorts()) {
       // Phi grows with t = (x - center) / spread; the density in between would only make the
       // direction vanish
       const GaussianReturn current(u, pessimism());
-      const UncertaintyGradient center(u, n, -1, pessimism(), -current.standardised(x));
+      const UncertaintyGradient center(u, n, z.form(), -1, pessimism(), -current.standardised(x));
       lanes.each(n, [&](int i) {
         const ByQuantile a = upper.at(z, i), b = center.at(z, i);
         take(i, ByQuantile{{(a.critic[0] + b.critic[0]) / current.spread,

@@ -20,6 +20,7 @@ struct Case {
   PolicyKind policy = PolicyKind::gaussian;
   bool rnd = false;
   bool norm = false;
+  Minimum minimum = Minimum::means;
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -31,6 +32,7 @@ LearnerOptions options_of(const Case& c) {
   options.distributional = c.distributional;
   options.policy = c.policy;
   options.norm = c.norm;
+  options.minimum = c.minimum;
   if (c.rnd) options.rnd = RndOptions{.scale = 3, .hidden = {16, 12}, .outputs = 6};
   options.td3.clip = 0.25f;  // not far from the noise that it clips
   options.td3.penalty = 0.3f;
@@ -149,8 +151,50 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{true, 48, 5, 3, 5, "DsacRnd", PolicyKind::gaussian, true},
                     Case{true, 37, 2, 2, 20, "DsacRndOddBatch", PolicyKind::gaussian, true},
                     Case{true, 37, 5, 3, 5, "DsacNorm", PolicyKind::gaussian, false, true},
-                    Case{false, 48, 5, 3, 1, "SacNorm", PolicyKind::gaussian, false, true}),
+                    Case{false, 48, 5, 3, 1, "SacNorm", PolicyKind::gaussian, false, true},
+                    Case{true, 48, 5, 3, 5, "DsacByQuantile", PolicyKind::gaussian, false, false,
+                         Minimum::quantiles},
+                    Case{true, 37, 5, 3, 5, "DsacNormByQuantile", PolicyKind::gaussian, false, true,
+                         Minimum::quantiles},
+                    Case{false, 37, 3, 1, 1, "SacByQuantile", PolicyKind::gaussian, false, false,
+                         Minimum::quantiles},
+                    Case{true, 37, 2, 2, 20, "Td3ByQuantile", PolicyKind::deterministic, false,
+                         false, Minimum::quantiles}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Update, TargetNetworksStartAsCopiesOrOnTheirOwn) {
+  for (const CriticHead head : {CriticHead::qr, CriticHead::iqn}) {
+    for (const PolicyKind policy : {PolicyKind::gaussian, PolicyKind::deterministic}) {
+      LearnerOptions options = options_of({true, 8, 2, 2, 5, "", policy});
+      options.head = head;
+      Learner copies(options);
+      options.targets = TargetStart::own;
+      Learner own(options);
+      const auto a = copies.state().arrays, b = own.state().arrays;
+      std::vector<Vec> targets;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const Vec left = reference::to_double(a[i].second),
+                  right = reference::to_double(b[i].second);
+        if (!a[i].first.ends_with(".target")) {
+          EXPECT_EQ(left, right) << a[i].first;
+          continue;
+        }
+        const Vec parameters = reference::to_double(a[i - 3].second);  // of the same network
+        EXPECT_EQ(left, parameters) << a[i].first;
+        std::size_t drawn = 0, same = 0;  // biases may start alike
+        for (std::size_t j = 0; j < right.size(); ++j) {
+          drawn += right[j] != 0;
+          same += right[j] != 0 && right[j] == parameters[j];
+        }
+        EXPECT_GT(drawn, right.size() / 4);
+        EXPECT_LT(same, drawn / 4) << a[i].first;
+        targets.push_back(right);
+      }
+      ASSERT_EQ(targets.size(), 3u);
+      EXPECT_NE(targets[1], targets[2]);
+    }
+  }
+}
 
 double log_temperature(Learner& learner) {
   for (const auto& [name, values] : learner.state().arrays) {

@@ -126,6 +126,40 @@ struct LearnerReference {
     return sum / options.quantiles;
   }
 
+  // What the actor's loss takes for the value: min_k mean_i z_ki, or mean_i min_k z_ki.
+  double smaller_value(const Vec& observation, const Vec& action) const {
+    if (options.minimum == Minimum::means) {
+      return std::min(value(critic[0].parameters, observation, action),
+                      value(critic[1].parameters, observation, action));
+    }
+    const Vec input = join(observation, action);
+    const Vec z1 = mlp(critic_shape, critic[0].parameters, input);
+    const Vec z2 = mlp(critic_shape, critic[1].parameters, input);
+    double sum = 0;
+    for (int i = 0; i < options.quantiles; ++i) sum += std::min(z1[i], z2[i]);
+    return sum / options.quantiles;
+  }
+
+  // Its gradient by (s, a).
+  Vec smaller_value_gradient(const Vec& input) const {
+    std::array<std::vector<Vec>, 2> layers;
+    for (int k = 0; k < 2; ++k) layers[k] = mlp_layers(critic_shape, critic[k].parameters, input);
+    const Vec &z1 = layers[0].back(), &z2 = layers[1].back();
+    double difference = 0;
+    for (int i = 0; i < options.quantiles; ++i) difference += z1[i] - z2[i];
+    Vec total(input.size());
+    for (int k = 0; k < 2; ++k) {
+      Vec slope, unused(critic_shape.size());
+      for (int i = 0; i < options.quantiles; ++i) {
+        const double apart = options.minimum == Minimum::means ? difference : z1[i] - z2[i];
+        slope.push_back((apart <= 0) == (k == 0) ? 1.0 / options.quantiles : 0);
+      }
+      const Vec part = mlp_backward(critic_shape, critic[k].parameters, layers[k], slope, unused);
+      for (std::size_t f = 0; f < input.size(); ++f) total[f] += part[f];
+    }
+    return total;
+  }
+
   // The action at s' of the target policy, smoothed by clipped noise where it is deterministic.
   Sampled next_action(const Sample& s) const {
     Sampled next = sample(options.distributional ? actor.target : actor.parameters,
@@ -178,9 +212,8 @@ struct LearnerReference {
     double loss = 0;
     for (const Sample& s : batch) {
       const Sampled now = sample(parameters, s.observation, s.noise);
-      const double q = std::min(value(critic[0].parameters, s.observation, now.action),
-                                value(critic[1].parameters, s.observation, now.action));
-      loss += (alpha() * now.log_probability - q) / options.batch;
+      loss += (alpha() * now.log_probability - smaller_value(s.observation, now.action)) /
+              options.batch;
       if (!deterministic()) continue;
       for (const double u : mlp(actor_shape, parameters, s.observation))
         loss += options.td3.penalty * u * u / options.batch;
@@ -195,16 +228,7 @@ struct LearnerReference {
       const Vec& head = layers.back();
       const Vec action = sample(actor.parameters, s.observation, s.noise).action;
 
-      // dQ/da of the smaller critic
-      const Vec input = join(s.observation, action);
-      const int k = value(critic[0].parameters, s.observation, action) <=
-                            value(critic[1].parameters, s.observation, action)
-                        ? 0
-                        : 1;
-      Vec unused(critic_shape.size());
-      const Vec by_input = mlp_backward(critic_shape, critic[k].parameters,
-                                        mlp_layers(critic_shape, critic[k].parameters, input),
-                                        Vec(options.quantiles, 1.0 / options.quantiles), unused);
+      const Vec by_input = smaller_value_gradient(join(s.observation, action));
 
       Vec delta(actor_shape.outputs());
       for (int d = 0; d < options.action_size; ++d) {

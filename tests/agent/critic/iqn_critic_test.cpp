@@ -261,6 +261,51 @@ TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
   }
 }
 
+// Quantiles that all count alike, and those of them that count chosen one by one.
+TEST(IqnCritic, GradientByChosenValuesMatchesTheReference) {
+  for (const auto weights : {QuantileWeights::widths, QuantileWeights::equal}) {
+    LearnerOptions options = options_of();
+    options.weights = weights;
+    const bool equal = weights == QuantileWeights::equal;
+    const int n = options.quantiles, inputs = options.observation_size + options.action_size;
+    IqnCritic critic(options, 0);
+    spread(critic.network(), 4);
+    critic.restored();
+    const CriticReference reference(options, critic.network());
+    const Batch new_action = random_batch(inputs, options.batch, 30);
+    Batch chosen(n, options.batch), all(1, options.batch);
+    for (int s = 0; s < options.batch; ++s) {
+      for (int i = 0; i < n; ++i) chosen.at(i, s) = (s + i) % 3 == 0 ? 1.0f : 0.0f;
+      all.at(0, s) = 1;
+    }
+    critic.evaluate(new_action, false, 0);
+    EXPECT_EQ(critic.value_weights() == nullptr, equal);
+    const Batch by_value = critic.action_gradient_by_value(new_action, chosen);
+    critic.evaluate(new_action, true, 0);
+    const Batch by_mean = critic.action_gradient(all, all_blocks(all));
+    for (int s = 0; s < options.batch; ++s) {
+      const Cut cut = cut_of(options, 0, FractionsFor::policy, s);
+      IqnReference iqn(reference.shape, reference.net.parameters);
+      Vec unused(reference.shape.size()), some(inputs), every(inputs);
+      double mean = 0;
+      for (int i = 0; i < n; ++i) {
+        const double share = equal ? 1.0 / n : cut.width[i];
+        mean += share * iqn(column(new_action, s), cut.midpoint[i]);
+        const Vec more = iqn.backward(share, unused);
+        for (int f = 0; f < inputs; ++f) {
+          every[f] += more[f];
+          some[f] += chosen.at(i, s) * more[f];
+        }
+      }
+      EXPECT_NEAR(critic.mean().at(0, s), mean, 3e-4);
+      for (int d = 0; d < options.action_size; ++d) {
+        EXPECT_NEAR(by_value.at(d, s), some[options.observation_size + d], 1e-3);
+        EXPECT_NEAR(by_mean.at(d, s), every[options.observation_size + d], 1e-3);
+      }
+    }
+  }
+}
+
 // Two critics at one (s, a) and the fractions that acting draws.
 struct ActingPair {
   explicit ActingPair(int quantiles, CriticHead head = CriticHead::iqn)
@@ -351,6 +396,24 @@ TEST(IqnCriticPair, DrawsOneSetOfFractionsForBothCriticsAtEachCall) {
 
 TEST(IqnCriticPair, WithFixedFractionsDrawsNothing) {
   expect_one_set_of_fractions(CriticHead::embedded);
+}
+
+TEST(IqnCriticPair, WeighsQuantilesAlikeWhereSoAsked) {
+  ActingPair acting(5);
+  LearnerOptions options = acting.options;
+  options.weights = QuantileWeights::equal;
+  options.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
+  IqnCriticPair equal(options);
+  equal.load(acting.parameters[0], acting.parameters[1]);
+  Random random(3, Stream::explorer), again(3, Stream::explorer);
+  const std::vector<float> action = {0.1f, -0.7f, 0.4f};
+  const QuantilePair& z = acting.pair.quantiles(acting.observation, action, random);
+  const QuantilePair& plain = equal.quantiles(acting.observation, action, again);
+  for (int k = 0; k < 2; ++k) EXPECT_EQ(z.critic[k], plain.critic[k]);  // at the same fractions
+  EXPECT_NE(z.weight, Vec(5, 1));
+  EXPECT_EQ(plain.weight, Vec(5, 1));
+  EXPECT_EQ(plain.form.epistemic, EpistemicForm::means);
+  EXPECT_EQ(plain.form.variance, VarianceForm::unbiased);
 }
 
 // OVD-Explorer's step with random fractions: mean, disagreement and spread count each quantile by

@@ -26,8 +26,9 @@ inline double mean(const Vec& x) {
 // mu: over quantiles and critics.
 inline double expected_value(const Quantiles& z) { return (mean(z[0]) + mean(z[1])) / 2; }
 
-// sqrt(E_i var_k z_ki), the variance over two critics with divisor two.
-inline double epistemic(const Quantiles& z) {
+// sqrt(E_i var_k z_ki), the variance over two critics with divisor two; or |Q_1 - Q_2| / 2.
+inline double epistemic(const Quantiles& z, const UncertaintyForm& form = {}) {
+  if (form.epistemic == EpistemicForm::means) return std::abs(mean(z[0]) - mean(z[1])) / 2;
   Vec variance;
   for (std::size_t i = 0; i < z[0].size(); ++i) {
     const double middle = (z[0][i] + z[1][i]) / 2;
@@ -36,12 +37,13 @@ inline double epistemic(const Quantiles& z) {
   return std::sqrt(mean(variance));
 }
 
-// sqrt(var_i E_k z_ki), with divisor N.
-inline double aleatoric(const Quantiles& z) {
+// sqrt(var_i E_k z_ki), with divisor N or N - 1.
+inline double aleatoric(const Quantiles& z, const UncertaintyForm& form = {}) {
   Vec value, square;
   for (std::size_t i = 0; i < z[0].size(); ++i) value.push_back((z[0][i] + z[1][i]) / 2);
   for (const double v : value) square.push_back(std::pow(v - mean(value), 2));
-  return std::sqrt(mean(square));
+  const double n = static_cast<double>(value.size());
+  return std::sqrt(mean(square) * (form.variance == VarianceForm::unbiased ? n / (n - 1) : 1));
 }
 
 // CDF of the Gaussian current returns.
@@ -64,8 +66,11 @@ inline double quantile_cdf(double x, const Quantiles& z) {
 
 // Two random critics of one shape, in both worlds.
 struct Critics {
-  Critics(int observations, int actions, int quantiles, std::uint64_t seed, float last = 1)
-      : shape(observations + actions, {16, 16}, quantiles), pair(shape, observations) {
+  Critics(int observations, int actions, int quantiles, std::uint64_t seed, float last = 1,
+          const UncertaintyForm& form = {})
+      : shape(observations + actions, {16, 16}, quantiles),
+        pair(shape, observations, form),
+        form(form) {
     Random random(seed, Stream::user);
     for (int i = 0; i < observations; ++i)
       observation.push_back(static_cast<float>(random.normal()));
@@ -90,6 +95,7 @@ struct Critics {
 
   MlpShape shape;
   QuantileCriticPair pair;
+  UncertaintyForm form;
   std::array<Buffer, 2> parameters;
   std::vector<float> observation;
 };
@@ -101,7 +107,8 @@ struct OvdReference {
 
   double upper_bound(const Vec& u, double noise) const {
     const Quantiles z = critics.quantiles(u);
-    return expected_value(z) + options.beta * epistemic(z) + noise * aleatoric(z);
+    return expected_value(z) + options.beta * epistemic(z, critics.form) +
+           noise * aleatoric(z, critics.form);
   }
 
   double cdf(const Vec& u, double noise) const {
@@ -109,9 +116,10 @@ struct OvdReference {
     const double x = upper_bound(u, noise);
     switch (options.current_return) {
       case CurrentReturn::gaussian:
-        return gaussian_cdf(x, expected_value(z) - options.beta * epistemic(z), aleatoric(z));
+        return gaussian_cdf(x, expected_value(z) - options.beta * epistemic(z, critics.form),
+                            aleatoric(z, critics.form));
       case CurrentReturn::mean:
-        return gaussian_cdf(x, expected_value(z), aleatoric(z));
+        return gaussian_cdf(x, expected_value(z), aleatoric(z, critics.form));
       case CurrentReturn::quantiles:
         return quantile_cdf(x, z);
     }

@@ -43,17 +43,41 @@ TEST(Uncertainty, OfASmallExample) {
   EXPECT_DOUBLE_EQ(u.aleatoric, 2);  // of the averages 1 and 5
 }
 
+// By hand: z_1 = (0, 2), z_2 = (2, 8), as the published code has it.
+TEST(Uncertainty, OfASmallExampleInTheOtherForms) {
+  QuantilePair z(2);
+  z.critic[0] = {0, 2};
+  z.critic[1] = {2, 8};
+  z.form = {EpistemicForm::means, VarianceForm::unbiased};
+  const Uncertainty u = uncertainty(z);
+  EXPECT_DOUBLE_EQ(u.mean, 3);
+  EXPECT_DOUBLE_EQ(u.epistemic, 2);               // means 1 and 5
+  EXPECT_DOUBLE_EQ(u.aleatoric, std::sqrt(8.0));  // of the averages 1 and 5
+  // one quantile has no spread, however it is divided
+  QuantilePair one(1);
+  one.form = z.form;
+  EXPECT_EQ(uncertainty(one).aleatoric, 0);
+}
+
+constexpr UncertaintyForm forms[] = {{},
+                                     {EpistemicForm::means, VarianceForm::biased},
+                                     {EpistemicForm::quantiles, VarianceForm::unbiased},
+                                     {EpistemicForm::means, VarianceForm::unbiased}};
+
 TEST(Uncertainty, GradientMatchesCentralDifferences) {
-  for (const int n : {1, 2, 5, 20}) {
-    const QuantilePair z = random_pair(n, 7 + n);
+  for (const int at : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}) {
+    const int n = std::array{1, 2, 5, 20}[at / 4];
+    QuantilePair z = random_pair(n, 7 + n);
+    const UncertaintyForm form = z.form = forms[at % 4];
     const double by_mean = 0.7, by_epistemic = -1.3, by_aleatoric = n == 1 ? 0 : 2.1;
     QuantilePair found(n);
     uncertainty_gradient(z, uncertainty(z), by_mean, by_epistemic, by_aleatoric, found);
 
     const auto f = [&](const Vec& x) {
       const Quantiles at = {Vec(x.begin(), x.begin() + n), Vec(x.begin() + n, x.end())};
-      return by_mean * reference::expected_value(at) + by_epistemic * reference::epistemic(at) +
-             by_aleatoric * reference::aleatoric(at);
+      return by_mean * reference::expected_value(at) +
+             by_epistemic * reference::epistemic(at, form) +
+             (n == 1 ? 0 : by_aleatoric * reference::aleatoric(at, form));
     };
     Vec x = z.critic[0];
     x.insert(x.end(), z.critic[1].begin(), z.critic[1].end());

@@ -62,8 +62,10 @@ TEST_P(OvdTest, ShiftMatchesTheReDerivation) {
                      .samples = c.samples};
   auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
   int inside = 0;
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    Critics critics(kObservations, kActions, kQuantiles, seed);
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    // the paper's uncertainties, then the published code's
+    const UncertaintyForm uncertainties[] = {{}, {EpistemicForm::means, VarianceForm::unbiased}};
+    Critics critics(kObservations, kActions, kQuantiles, seed % 8, 1, uncertainties[seed / 8]);
     const ActorHead head = random_head(seed);
     const OvdReference reference{critics, rule};
 
