@@ -110,31 +110,20 @@ class TaskVectorEnv(VectorEnv):
         self.num_envs = num_envs
         self.render_mode = None
         cores = threads if threads > 0 else len(os.sched_getaffinity(0))
-        self._core = _core.ManyEnvs(self.task, _task_settings(options, noise), num_envs, cores)
+        self._core = _core.ManyEnvs(self.task, _task_settings(options, noise), num_envs, cores, copy)
         self.threads: int = self._core.threads
         self.single_action_space = _action_space(self._core)
         self.single_observation_space = _observation_space(self._core)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._has_goal = self._core.has_goal
-        self._copies = copy
+        self._all = np.ones(num_envs, dtype=bool)
         self._seeded = False
-        self._rows = self._make_rows()
-
-    def _make_rows(self) -> tuple[np.ndarray, ...]:
-        n = self.num_envs
-        return (
-            np.zeros((n, self._core.observation_size)),
-            np.zeros(n),
-            np.zeros(n, dtype=bool),
-            np.zeros(n, dtype=bool),
-            np.zeros(n, dtype=bool),
-        )
 
     def reset(
         self, *, seed: Union[None, int, Sequence[Optional[int]]] = None, options: Optional[dict] = None
     ) -> tuple[np.ndarray, dict]:
-        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)), dtype=bool)
+        mask = np.asarray((options or {}).get("reset_mask", self._all), dtype=bool)
         super().reset(seed=seed if isinstance(seed, int) else None)
         seeds: list[int] = []
         if isinstance(seed, (int, np.integer)):
@@ -146,20 +135,11 @@ class TaskVectorEnv(VectorEnv):
         if mask.shape != (self.num_envs,) or (seeds and len(seeds) != self.num_envs):
             raise _core.InputError(f"{self.num_envs} environments: a mask and seeds must be as many")
         self._seeded = True
-        observations = self._rows[0]
-        self._core.reset(seeds, mask, observations)
-        return observations.copy() if self._copies else observations, {}
+        return self._core.reset(seeds, mask), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
-        rows = self._rows if not self._copies else self._make_rows()
-        self._core.step(actions, *rows)
-        if self._copies:
-            self._rows = rows
-            rows = (rows[0].copy(), *rows[1:])
-        observations, rewards, terminated, truncated, success = rows
-        if not self._has_goal:
-            return observations, rewards, terminated, truncated, {}
-        info = {"is_success": success, "_is_success": np.ones(self.num_envs, dtype=bool)}
+        observations, rewards, terminated, truncated, success = self._core.step(actions)
+        info = {"is_success": success, "_is_success": self._all} if self._has_goal else {}
         return observations, rewards, terminated, truncated, info
 
 

@@ -107,50 +107,72 @@ void OneEnv::restore(const std::string& bytes) {
   if (!env_->restore(in.get_bytes())) throw Error("this environment cannot restore its state");
 }
 
-ManyEnvs::ManyEnvs(const Config& config, int count, int threads)
+ManyEnvs::ManyEnvs(const Config& config, int count, int threads, bool copies)
     : places_(count),
       has_goal_(find_task(config.task).has_goal),
+      copies_(copies),
       team_(std::clamp(threads, 1, count)) {
   for (Place& place : places_) place.env = make_task(config);
+  rows_ = make_rows();
+  std::ranges::fill(view(rows_.observations), 0.0);
+}
+
+ManyEnvs::Rows ManyEnvs::make_rows() const {
+  Rows rows{.observations = py::array_t<double>({size(), env().observation_size()}),
+            .rewards = py::array_t<double>(size()),
+            .terminated = py::array_t<bool>(size()),
+            .truncated = py::array_t<bool>(size()),
+            .success = py::array_t<bool>(size()),
+            .all = py::tuple()};
+  rows.all = py::make_tuple(rows.observations, rows.rewards, rows.terminated, rows.truncated,
+                            rows.success);
+  return rows;
 }
 
 template <typename Work>
 void ManyEnvs::side_by_side(Work work) {
   const py::gil_scoped_release released;
-  // a few pieces for each thread: one that is held up does not hold up all
-  const int pieces = team_.threads() == 1 ? 1 : std::min(size(), 4 * team_.threads());
+  // two pieces for each thread: one that is held up does not hold up all
+  const int pieces = team_.threads() == 1 ? 1 : std::min(size(), 2 * team_.threads());
   team_.run(pieces, [&](int piece) {
     const auto bound = [&](int p) { return static_cast<int>(std::int64_t{size()} * p / pieces); };
     work(bound(piece), bound(piece + 1));
   });
 }
 
-void ManyEnvs::reset(const std::vector<std::uint64_t>& seeds, const py::array_t<bool>& mask,
-                     py::array_t<double>& observations) {
-  const int width = env().observation_size();
-  double* const rows = observations.mutable_data();
+py::array_t<double> ManyEnvs::reset(const std::vector<std::uint64_t>& seeds,
+                                    const py::array_t<bool>& mask) {
+  if (copies_) {
+    Rows rows = make_rows();
+    std::ranges::copy(view(rows_.observations), rows.observations.mutable_data());
+    rows_ = std::move(rows);
+  }
+  const auto width = static_cast<std::size_t>(env().observation_size());
+  double* const observations = rows_.observations.mutable_data();
   const bool* const wanted = mask.data();
   side_by_side([&](int first, int last) {
     for (int i = first; i < last; ++i) {
       if (!wanted[i]) continue;
       Place& place = places_[i];
       const std::uint64_t seed = seeds.empty() ? place.seeds.next() : place.seeds.first(seeds[i]);
-      place.env->reset(seed, {rows + std::size_t(i) * width, std::size_t(width)});
+      place.env->reset(seed, {observations + i * width, width});
       place.ended = false;
     }
   });
+  return rows_.observations;
 }
 
-void ManyEnvs::step(const Numbers& actions, py::array_t<double>& observations,
-                    py::array_t<double>& rewards, py::array_t<bool>& terminated,
-                    py::array_t<bool>& truncated, py::array_t<bool>& success) {
+py::tuple ManyEnvs::step(const Numbers& actions) {
   check_action(env(), actions, size());
+  if (copies_) rows_ = make_rows();
   const auto width = static_cast<std::size_t>(env().observation_size());
   const auto actions_width = static_cast<std::size_t>(env().action_space().size());
   const double* const action = actions.data();
-  double *const observation = observations.mutable_data(), *const reward = rewards.mutable_data();
-  bool *const ended = terminated.mutable_data(), *const cut = truncated.mutable_data(),
-              *const reached = success.mutable_data();
+  double* const observation = rows_.observations.mutable_data();
+  double* const reward = rows_.rewards.mutable_data();
+  bool* const ended = rows_.terminated.mutable_data();
+  bool* const cut = rows_.truncated.mutable_data();
+  bool* const reached = rows_.success.mutable_data();
   side_by_side([&](int first, int last) {
     for (int i = first; i < last; ++i) {
       Place& place = places_[i];
@@ -168,6 +190,7 @@ void ManyEnvs::step(const Numbers& actions, py::array_t<double>& observations,
       reached[i] = step.success;
     }
   });
+  return rows_.all;
 }
 
 namespace {
@@ -211,18 +234,17 @@ void bind_envs(py::module_& module) {
 
   py::class_<ManyEnvs> many(module, "ManyEnvs");
   bind_spaces(many);
-  many.def(py::init([](const std::string& task, const py::dict& settings, int count, int threads) {
+  many.def(py::init([](const std::string& task, const py::dict& settings, int count, int threads,
+                       bool copies) {
              if (count < 1)
                throw InputError(fmt::format("{} environments: must be at least 1", count));
-             return std::make_unique<ManyEnvs>(task_config(task, settings), count, threads);
+             return std::make_unique<ManyEnvs>(task_config(task, settings), count, threads, copies);
            }),
-           py::arg("task"), py::arg("settings"), py::arg("count"), py::arg("threads"))
+           py::arg("task"), py::arg("settings"), py::arg("count"), py::arg("threads"),
+           py::arg("copies"))
       .def_property_readonly("threads", &ManyEnvs::threads)
-      .def("reset", &ManyEnvs::reset, py::arg("seeds"), py::arg("mask").noconvert(),
-           py::arg("observations").noconvert())
-      .def("step", &ManyEnvs::step, py::arg("actions"), py::arg("observations").noconvert(),
-           py::arg("rewards").noconvert(), py::arg("terminated").noconvert(),
-           py::arg("truncated").noconvert(), py::arg("success").noconvert());
+      .def("reset", &ManyEnvs::reset, py::arg("seeds"), py::arg("mask").noconvert())
+      .def("step", &ManyEnvs::step, py::arg("actions"));
 }
 
 }  // namespace ovde::python

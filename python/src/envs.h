@@ -60,20 +60,20 @@ class OneEnv {
 // Gymnasium's next-step autoreset: the step after an episode's end resets and ignores its action.
 class ManyEnvs {
  public:
-  ManyEnvs(const Config& config, int count, int threads);
+  // copies: every step returns arrays of its own; otherwise all return the same ones.
+  ManyEnvs(const Config& config, int count, int threads, bool copies);
 
   const Env& env() const { return *places_.front().env; }
   int size() const { return static_cast<int>(places_.size()); }
   int threads() const { return team_.threads(); }
   bool has_goal() const { return has_goal_; }
 
-  // Of the environments whose mask is true; the others' rows are what they were last.
-  void reset(const std::vector<std::uint64_t>& seeds, const pybind11::array_t<bool>& mask,
-             pybind11::array_t<double>& observations);
-  // Writes one row for each environment.
-  void step(const Numbers& actions, pybind11::array_t<double>& observations,
-            pybind11::array_t<double>& rewards, pybind11::array_t<bool>& terminated,
-            pybind11::array_t<bool>& truncated, pybind11::array_t<bool>& success);
+  // Of the environments whose mask is true; the others' rows are what they were last. No seeds: the
+  // next of each environment's own.
+  pybind11::array_t<double> reset(const std::vector<std::uint64_t>& seeds,
+                                  const pybind11::array_t<bool>& mask);
+  // Observations, rewards, terminated, truncated, success: a row for each environment.
+  pybind11::tuple step(const Numbers& actions);
 
  private:
   struct Place {
@@ -81,12 +81,19 @@ class ManyEnvs {
     EpisodeSeeds seeds;
     bool ended = true;
   };
+  struct Rows {
+    pybind11::array_t<double> observations, rewards;
+    pybind11::array_t<bool> terminated, truncated, success;
+    pybind11::tuple all;
+  };
+  Rows make_rows() const;
   // work(first, last) over all places, cut into pieces for the team.
   template <typename Work>
   void side_by_side(Work work);
 
   std::vector<Place> places_;
-  bool has_goal_;
+  bool has_goal_, copies_;
+  Rows rows_;  // of the last reset or step
   Team team_;
 };
 

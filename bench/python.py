@@ -1,4 +1,4 @@
-"""What Python costs, beside the same work without it, in one run: python3 python/costs.py build/ovde
+"""What Python costs, beside the same work without it, in one run: python3 bench/python.py build/ovde
 
 Everything is measured in turns, so that whatever else the machine does slows both sides alike; figures are medians.
 """
