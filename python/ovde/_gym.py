@@ -215,7 +215,7 @@ def register(name: str, source: Optional[Source] = None) -> None:
 
 
 class using:
-    """While a source is in use, its name is not given to another."""
+    """While a source is in use, its name is not given to another; afterwards nothing holds it."""
 
     def __init__(self, name: str, source: Source):
         self._name, self._source = name, source
@@ -227,6 +227,8 @@ class using:
 
     def __exit__(self, *_: Any) -> None:
         _in_use[self._name] -= 1
+        if _in_use[self._name] == 0:
+            del _in_use[self._name], sources[self._name]
 
 
 def make_adapter(name: str) -> Any:

@@ -48,9 +48,10 @@ class Bar:
 
     def epoch(self, event: Event, agents: int) -> None:
         self._done[event["seed"]] = event["epoch"] + 1
-        self._returns[event["seed"]] = event["eval_return_mean"]
+        if not math.isnan(event["eval_return_mean"]):  # not every epoch is evaluated
+            self._returns[event["seed"]] = event["eval_return_mean"]
         share = sum(self._done.values()) / (agents * event["epochs"])
-        mean = sum(self._returns.values()) / len(self._returns)
+        mean = sum(self._returns.values()) / len(self._returns) if self._returns else math.nan
         self.show(share, f"return {mean:.2f}")
 
     def show(self, share: float, text: str) -> None:

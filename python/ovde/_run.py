@@ -25,8 +25,8 @@ def _know_task(folder: PathLike) -> None:
 
 
 class Curves(Mapping[str, np.ndarray]):
-    """The columns of progress.csv, each an array (seeds, epochs). Epochs that an agent has not come to, and
-    numbers that were not measured, are NaN."""
+    """The columns of progress.csv, each an array (seeds, epochs). NaN: was not measured (train.eval_epochs, a task
+    without a goal), or is of an epoch that the agent has not come to."""
 
     def __init__(self, folders: list[str]):
         tables = [_core.read_curves(folder) for folder in folders]

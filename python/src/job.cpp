@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <exception>
-#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -39,8 +38,7 @@ void Job::stop_all() {
 }
 
 void Job::run(const std::function<void()>& work) {
-  std::exception_ptr failure;
-  running.insert(this);
+  std::exception_ptr failure, raised;  // of the work; of an event or a signal
   std::thread worker([&] {
     try {
       work();
@@ -52,13 +50,13 @@ void Job::run(const std::function<void()>& work) {
     changed_.notify_one();
   });
 
-  std::optional<py::error_already_set> raised;
+  running.insert(this);
   const auto guard = [&](const auto& call) {
     if (raised) return;
     try {
       call();
-    } catch (py::error_already_set& error) {
-      raised.emplace(std::move(error));
+    } catch (...) {
+      raised = std::current_exception();
       stop_ = true;
     }
   };
@@ -81,7 +79,7 @@ void Job::run(const std::function<void()>& work) {
     worker.join();
   }
   running.erase(this);
-  if (raised) throw std::move(*raised);
+  if (raised) std::rethrow_exception(raised);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -2,8 +2,10 @@
 #include "bindings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include <fmt/format.h>
@@ -47,6 +49,16 @@ const char* word(Verdict verdict) {
   return "";
 }
 
+// NaN: an epoch that was not evaluated; a run that has not ended has its last ones without.
+double score(std::span<const double> curve, const std::string& whose) {
+  while (!curve.empty() && std::isnan(curve.back())) curve = curve.first(curve.size() - 1);
+  try {
+    return run_score(curve);
+  } catch (const Error& error) {
+    throw InputError(fmt::format("a curve of {}: {}", whose, error.what()));
+  }
+}
+
 // Curves that someone else may have trained, as the results of a study.
 class Contenders {
  public:
@@ -85,9 +97,9 @@ class Contenders {
                    .settings = {},
                    .folder = {}};
     for (std::size_t i = 0; i < curves.size(); ++i) {
-      check_sample(curves[i], fmt::format("curve {} of {} on {}", i, method, task));
-      result.runs.push_back(
-          {.seed = seeds[i], .score = run_score(curves[i]), .returns = curves[i]});
+      result.runs.push_back({.seed = seeds[i],
+                             .score = score(curves[i], fmt::format("{} on {}", method, task)),
+                             .returns = curves[i]});
     }
     results_.cells.push_back(std::move(result));
   }

@@ -80,6 +80,7 @@ def test_environments_of_a_run_are_closed_and_gone(gymnasium, tmp_path, small):
 
     ovde.train(Watched, "sac", seeds=range(3), epochs=2, out=tmp_path / "x", **small)
     gc.collect()
+    assert ovde._gym.sources == {}
     assert len(made) == 1 + 2 * 3  # the one that is looked at, and two an agent
     assert len(closed) >= len(made) and all(ref() is None for ref in made)
 

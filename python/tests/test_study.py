@@ -36,6 +36,14 @@ def test_compare_says_which_difference_is_real(tmp_path):
     assert (folder / "tables" / "tests.csv").is_file()
 
 
+def test_epochs_that_were_not_evaluated_are_left_out(tmp_path):
+    some = np.full((6, 40), np.nan)
+    some[:, ::3] = curves(3, 0)[:, ::3]
+    result = ovde.compare({"all": curves(0, 1), "some": some})
+    np.testing.assert_allclose(result.cells[1]["scores"], some[:, [36, 39]].mean(axis=1))
+    assert result.to_html(tmp_path / "x.html").exists()
+
+
 def test_compare_takes_runs_curves_and_several_tasks(trained_run):
     both = {"a": trained_run.curves, "b": trained_run}
     assert {cell["task"] for cell in ovde.compare(both).cells} == {"GridChaos-v0:s"}
@@ -52,7 +60,7 @@ def test_compare_takes_runs_curves_and_several_tasks(trained_run):
         ({}, "nothing"),
         ({"a": [1.0, 2.0]}, "seeds, epochs"),
         ({"a": np.zeros((2, 0))}, "seeds, epochs"),
-        ({"a": np.full((2, 3), np.nan)}, "curve 0 of a"),
+        ({"a": np.full((2, 3), np.nan)}, "a curve of a on task"),
         ({"T": {"a": curves(0, 0)}, "U": {"b": curves(0, 0)}}, "methods"),
     ],
 )

@@ -147,3 +147,19 @@ def test_the_program_itself(trained_run):
     done = subprocess.run([sys.executable, "-m", "ovde", "status", str(trained_run.folder)], capture_output=True, text=True)
     assert done.returncode == 0 and "finished" in done.stdout
     assert subprocess.run([sys.executable, "-m", "ovde", "nonsense"], capture_output=True).returncode == 2
+
+
+def test_without_gymnasium(script):
+    done = script("""
+import sys
+sys.modules["gymnasium"] = None  # as if it were not installed
+import ovde
+run = ovde.train("GridChaos-v0:s", "sac", epochs=1, out="x", network={"hidden": [8]}, train={"batch": 8, "warmup_steps": 20})
+print(run.policy()([0.0, 0.0]).shape)
+try:
+    ovde.make("GridChaos-v0")
+except ImportError as error:
+    print(error)
+""")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("(2,)\novde.make needs Gymnasium: ")
