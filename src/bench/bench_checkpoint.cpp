@@ -120,6 +120,7 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
   // the first one writes the whole buffer; those that follow are what a run pays
   const ScratchFolder folder;
   CheckpointStore store(folder.path());
+  store.make_folder();
   const double first = seconds_of([&] {
     store.save(run.save(), replay);
     store.wait();

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+#include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -17,10 +17,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int kPipePatience = 5;  // seconds
+
+template <typename Call>
+auto again_if_interrupted(const Call& call) {
+  decltype(call()) result;
+  do {
+    result = call();
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+bool is_synced(int descriptor) {
+  return again_if_interrupted([&] { return ::fsync(descriptor); }) == 0;
+}
+
 bool write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written =
+        again_if_interrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
     if (written < 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -30,7 +45,7 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
 }  // namespace
 
 Descriptor::Descriptor(const fs::path& path, int flags)
-    : value_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+    : value_(again_if_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {}
 
 Descriptor::~Descriptor() {
   if (value_ >= 0) ::close(value_);
@@ -41,20 +56,30 @@ std::string read_file(const fs::path& path, std::size_t limit) {
     throw InputError(fmt::format("cannot read {}: {}", path.string(), why));
   };
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) refuse("is a folder");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (!file) refuse(std::strerror(errno));
+  const fs::file_type type = fs::status(path, ignored).type();
+  if (type == fs::file_type::directory) refuse("is a folder");
+  // a pipe may have nobody at its other end: opened without waiting for one, read with patience
+  const bool is_pipe = type == fs::file_type::fifo;
+  const Descriptor file(path, O_RDONLY | (is_pipe ? O_NONBLOCK : 0));
+  if (!file.valid()) refuse(std::strerror(errno));
 
   // in pieces up to the limit: the size the system reports says nothing of pipes and devices
   std::string text;
   char piece[1 << 16];
-  while (const std::size_t count = std::fread(piece, 1, sizeof piece, file.get())) {
-    if (text.size() + count > limit) refuse(fmt::format("larger than {} bytes", limit));
-    text.append(piece, count);
+  while (true) {
+    if (pollfd awaited{file.get(), POLLIN, 0};
+        is_pipe && ::poll(&awaited, 1, kPipePatience * 1000) == 0) {
+      refuse(fmt::format("is a pipe through which nothing came for {} seconds", kPipePatience));
+    }
+    const ssize_t count =
+        again_if_interrupted([&] { return ::read(file.get(), piece, sizeof piece); });
+    if (count < 0 && errno == EAGAIN) continue;
+    if (count < 0) refuse(std::strerror(errno));
+    if (count == 0) return text;
+    if (text.size() + static_cast<std::size_t>(count) > limit)
+      refuse(fmt::format("larger than {} bytes", limit));
+    text.append(piece, static_cast<std::size_t>(count));
   }
-  if (std::ferror(file.get())) refuse(std::strerror(errno));
-  return text;
 }
 
 void write_file_atomically(const fs::path& path,
@@ -71,7 +96,7 @@ void write_file_atomically(const fs::path& path,
     for (const auto piece : pieces) {
       if (!write_all(file.get(), piece)) fail();
     }
-    if (::fsync(file.get()) != 0) fail();
+    if (!is_synced(file.get())) fail();
   }
   if (::rename(beside.c_str(), path.c_str()) != 0) fail();
   sync_folder(path.parent_path());
@@ -95,26 +120,42 @@ void check_writable_folder(const fs::path& folder) {
 }
 
 void make_folder(const fs::path& folder) {
+  // from the first that is missing on, each with its name brought to the disk
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) refuse_folder(folder, error.message());
+  std::vector<fs::path> missing;
+  for (fs::path at = folder; !at.empty() && !fs::is_directory(at, error); at = at.parent_path()) {
+    missing.push_back(at);
+    if (at == at.parent_path()) break;
+  }
+  for (; !missing.empty(); missing.pop_back()) {
+    fs::create_directory(missing.back(), error);
+    if (error) refuse_folder(folder, error.message());
+    sync_folder(missing.back().parent_path());
+  }
   check_writable_folder(folder);
 }
 
-// Some file systems cannot sync a folder, which costs no data.
 void sync_folder(const fs::path& folder) {
-  const Descriptor descriptor(folder.empty() ? fs::path(".") : folder, O_RDONLY | O_DIRECTORY);
-  if (descriptor.valid()) ::fsync(descriptor.get());
+  const fs::path named = folder.empty() ? fs::path(".") : folder;
+  const Descriptor descriptor(named, O_RDONLY | O_DIRECTORY);
+  if (descriptor.valid() && is_synced(descriptor.get())) return;
+  // some file systems cannot sync a folder, and one that may not be listed cannot be opened: what
+  // is in the files is safe all the same
+  const bool cannot = errno == EINVAL || errno == ENOTSUP || errno == EACCES;
+  if (!cannot)
+    throw Error(fmt::format("cannot bring folder {} to the disk: {}", named.string(),
+                            std::strerror(errno)));
 }
 
-GrowingFile::GrowingFile(const fs::path& path, std::string_view contents)
-    : path_(path), file_(path, O_RDWR | O_CREAT) {
-  if (!file_.valid()) fail();
+GrowingFile::GrowingFile(const fs::path& path, std::string_view contents) : path_(path) {
+  const Descriptor file(path, O_RDWR | O_CREAT);
+  if (!file.valid()) fail();
 
   std::size_t same = 0;
   char piece[1 << 16];
   while (same < contents.size()) {
-    const ssize_t count = ::read(file_.get(), piece, sizeof piece);
+    const ssize_t count =
+        again_if_interrupted([&] { return ::read(file.get(), piece, sizeof piece); });
     if (count < 0) fail();
     const std::string_view there(piece, static_cast<std::size_t>(count));
     const std::string_view wanted = contents.substr(same, there.size());
@@ -122,19 +163,23 @@ GrowingFile::GrowingFile(const fs::path& path, std::string_view contents)
     same += static_cast<std::size_t>(differs - there.begin());
     if (differs != there.end() || there.empty()) break;
   }
-  if (::ftruncate(file_.get(), static_cast<off_t>(same)) != 0 && errno != EINVAL) fail();
-  if (::lseek(file_.get(), 0, SEEK_END) < 0) fail();
+  const auto end = static_cast<off_t>(same);
+  if (again_if_interrupted([&] { return ::ftruncate(file.get(), end); }) != 0 && errno != EINVAL)
+    fail();
   append(contents.substr(same));
 }
 
 void GrowingFile::append(std::span<const std::byte> bytes) {
-  if (!write_all(file_.get(), bytes)) fail();
+  // without O_CREAT: a file that has vanished meanwhile has lost what was appended before
+  const Descriptor file(path_, O_WRONLY | O_APPEND);
+  if (!file.valid() || !write_all(file.get(), bytes)) fail();
 }
 
 void GrowingFile::append(std::string_view text) { append(std::as_bytes(std::span(text))); }
 
 void GrowingFile::sync() {
-  if (::fsync(file_.get()) != 0) fail();
+  const Descriptor file(path_, O_WRONLY);
+  if (!file.valid() || !is_synced(file.get())) fail();
 }
 
 void GrowingFile::fail() const {

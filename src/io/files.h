@@ -12,7 +12,8 @@
 
 namespace ovde {
 
-// The whole file. InputError if it cannot be read or is larger than `limit` bytes.
+// The whole file. InputError if it cannot be read, is larger than `limit` bytes, or is a pipe
+// through which nothing comes.
 std::string read_file(const std::filesystem::path& path, std::size_t limit = std::size_t{1} << 32);
 
 // The file appears under its name whole or not at all, even if the machine stops half way: written
@@ -34,7 +35,7 @@ class OutputPathError : public InputError {
 // That error unless files can be made in `folder`, which exists.
 void check_writable_folder(const std::filesystem::path& folder);
 
-// The same for a folder that is made where it does not exist.
+// The same for a folder that is made where it does not exist, and is then on the disk.
 void make_folder(const std::filesystem::path& folder);
 
 // Names made or removed in `folder` are on the disk when this returns.
@@ -59,7 +60,8 @@ class Descriptor {
 };
 
 // A file that only grows. What append() was given is on the system's side of the program's buffers
-// when it returns, and on the disk after sync(). Error if that fails.
+// when it returns, and on the disk after sync(). Error if that fails. Open only while it is written
+// to: a population has thousands of them.
 class GrowingFile {
  public:
   // A file that holds exactly `contents`. One that exists keeps what it has in common with them, so
@@ -74,7 +76,6 @@ class GrowingFile {
   [[noreturn]] void fail() const;
 
   std::filesystem::path path_;
-  Descriptor file_;
 };
 
 }  // namespace ovde

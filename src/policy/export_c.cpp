@@ -196,18 +196,6 @@ std::string opening(const StoredPolicy& policy, const Config& config, const std:
   return text;
 }
 
-void check_finite(const fs::path& file, const StoredPolicy& policy) {
-  const auto finite = [](const auto& values) {
-    return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
-  };
-  const bool all = finite(policy.low) && finite(policy.high) &&
-                   std::ranges::all_of(policy.networks, finite, &StoredPolicy::Network::parameters);
-  if (!all) {
-    throw InputError(fmt::format("{}: it holds numbers that are not finite, which C cannot write",
-                                 file.string()));
-  }
-}
-
 }  // namespace
 
 std::string to_c(const StoredPolicy& policy, const Config& config, const std::string& name) {
@@ -239,7 +227,6 @@ ExportedPolicy export_c(const ExportRequest& request) {
   check_writable_folder(beside.empty() ? fs::path(".") : beside);
   const Config config = read_config(request.run);
   const StoredPolicy policy = read_policy(file);
-  check_finite(file, policy);
   write_file_atomically(request.out, to_c(policy, config, request.name));
   return {config.task, config.algorithm, policy.networks[0].shape.inputs(), policy.actions()};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -72,10 +73,15 @@ CheckpointStore::CheckpointStore(const fs::path& run)
 void CheckpointStore::save(Sections sections, const Replay& replay) {
   wait();
   first_row_read_ = log_.next_row();
-  writing_ = std::async(std::launch::async, [this, &replay, added = replay.added(),
-                                             sections = std::move(sections)]() mutable {
-    write(sections, replay, added);
-  });
+  const auto contents = std::make_shared<Sections>(std::move(sections));
+  const auto work = [this, &replay, added = replay.added(), contents] {
+    write(*contents, replay, added);
+  };
+  try {
+    writing_ = std::async(std::launch::async, work);
+  } catch (const std::system_error&) {  // no thread is to be had: training waits this once
+    work();
+  }
 }
 
 void CheckpointStore::wait() {
@@ -93,10 +99,6 @@ void CheckpointStore::finish_quietly() {
 }
 
 void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64_t added) {
-  std::error_code error;
-  fs::create_directory(folder_, error);
-  if (error) throw Error(fmt::format("cannot make {}: {}", folder_.string(), error.message()));
-
   // rows first: a checkpoint never names what is not on the disk
   auto segments = log_.write(replay, added);
   sections[kReplay] = to_bytes({added, segments});
@@ -110,21 +112,38 @@ void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64
 }
 
 void CheckpointStore::remove_old(int newest) const {
-  std::error_code ignored;
-  for (const fs::path& path : all()) {
+  std::error_code ignored;  // a file that stays costs space, not correctness
+  for (const fs::path& path : listed(ignored)) {
     if (*number_of(path) <= newest - kKept) fs::remove(path, ignored);
   }
 }
 
-std::vector<fs::path> CheckpointStore::all() const {
+std::vector<fs::path> CheckpointStore::listed(std::error_code& error) const {
   std::vector<fs::path> paths;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-    if (number_of(entry.path())) paths.push_back(entry.path());
+  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
+    if (number_of(at->path())) paths.push_back(at->path());
   }
   std::ranges::sort(paths, std::greater(), [](const fs::path& path) { return *number_of(path); });
   return paths;
 }
+
+bool CheckpointStore::has_folder() const {
+  std::error_code ignored;  // of a link that leads nowhere it is the link that counts
+  return fs::symlink_status(folder_, ignored).type() != fs::file_type::not_found;
+}
+
+std::vector<fs::path> CheckpointStore::all() const {
+  if (!has_folder()) return {};
+  std::error_code error;
+  auto paths = listed(error);
+  if (error) {
+    throw Error(
+        fmt::format("cannot list the checkpoints in {}: {}", folder_.string(), error.message()));
+  }
+  return paths;
+}
+
+void CheckpointStore::make_folder() { ovde::make_folder(folder_); }
 
 void CheckpointStore::load(const fs::path& path, const Sections& sections, Replay& replay) {
   const ReplayPosition position = replay_position(section(sections, kReplay));

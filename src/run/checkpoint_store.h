@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <future>
+#include <system_error>
 #include <vector>
 
 #include "agent/replay.h"
@@ -30,8 +31,14 @@ class CheckpointStore {
   // writing has ended.
   void before_overwriting(std::int64_t row);
 
-  // What there is to resume from, the newest first.
+  // What there is to resume from, the newest first. Error where the folder is there and cannot be
+  // listed: that is not the same as none.
   std::vector<std::filesystem::path> all() const;
+
+  // The folder is made when a run begins, so that one without it has lost its checkpoints; older
+  // versions made it with the first checkpoint.
+  bool has_folder() const;
+  void make_folder();
 
   // Fills the buffer from the checkpoint in `path`, whose sections these are; save() then goes on
   // after it. Error if the rows are not all there.
@@ -40,6 +47,7 @@ class CheckpointStore {
  private:
   void write(Sections& sections, const Replay& replay, std::int64_t added);
   void remove_old(int newest) const;
+  std::vector<std::filesystem::path> listed(std::error_code& error) const;
   void finish_quietly();
 
   std::filesystem::path folder_;

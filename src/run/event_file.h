@@ -17,6 +17,7 @@ class EventFile {
   EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows);
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)
+  void sync() { file_.sync(); }      // until the rows are on the disk itself
 
  private:
   double start_;

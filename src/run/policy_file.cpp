@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,15 @@
 namespace ovde {
 
 namespace {
+
+constexpr const char* kFormat = "ovde-policy-1";
+
+// What names the run that a policy is of.
+std::map<std::string, std::string> origin(const Config& config) {
+  return {{"task", config.task},
+          {"algorithm", config.algorithm},
+          {"seed", std::to_string(config.seed)}};
+}
 
 std::string weight_name(const std::string& network, int layer) {
   return fmt::format("{}.{}.weight", network, layer);
@@ -74,6 +85,21 @@ class PolicyReader {
       std::ranges::copy(bias.values, network.parameters.begin() + layer.bias);
     }
     return network;
+  }
+
+  // What the file says of itself; "" where it does not.
+  std::string says(const std::string& key) const {
+    const auto found = file_.metadata.find(key);
+    return found == file_.metadata.end() ? "" : found->second;
+  }
+
+  void check_numbers() const {
+    if (says("format") != kFormat)
+      refuse(fmt::format("its format is '{}', and not {}", says("format"), kFormat));
+    for (const auto& [name, tensor] : file_.tensors) {
+      if (!std::ranges::all_of(tensor.values, [](float x) { return std::isfinite(x); }))
+        refuse(fmt::format("'{}' holds numbers that are not finite", name));
+    }
   }
 
   // Of each action dimension, where actions are discrete.
@@ -138,17 +164,16 @@ void write_policy(const std::filesystem::path& path, const PolicyContents& polic
   for (const auto& network : policy.networks) put_network(network, file);
   file.tensors["action_low"] = vector_tensor({action_space.low.begin(), action_space.low.end()});
   file.tensors["action_high"] = vector_tensor({action_space.high.begin(), action_space.high.end()});
-  file.metadata = {{"format", "ovde-policy-1"},
-                   {"task", config.task},
-                   {"algorithm", config.algorithm},
-                   {"seed", std::to_string(config.seed)},
-                   {"version", version()}};
+  file.metadata = origin(config);
+  file.metadata["format"] = kFormat;
+  file.metadata["version"] = version();
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
   write_safetensors(path, file);
 }
 
 StoredPolicy read_policy(const std::filesystem::path& path) {
   const PolicyReader reader(path);
+  reader.check_numbers();
   StoredPolicy policy;
   policy.low = reader.find("action_low").values;
   policy.high = reader.find("action_high").values;
@@ -164,6 +189,15 @@ StoredPolicy read_policy(const std::filesystem::path& path) {
     check_actor(reader, policy);
   }
   return policy;
+}
+
+void check_policy_of(const std::filesystem::path& path, const Config& config) {
+  const PolicyReader reader(path);
+  for (const auto& [key, expected] : origin(config)) {
+    if (const std::string found = reader.says(key); found != expected)
+      throw InputError(fmt::format("{}: not the policy of this run: its {} is '{}', the run's {}",
+                                   path.string(), key, found, expected));
+  }
 }
 
 }  // namespace ovde

@@ -29,7 +29,11 @@ struct StoredPolicy {
   int actions() const { return static_cast<int>(low.size()); }
 };
 
-// InputError if the file is not a policy of this library.
+// InputError if the file is not a policy of this library, or not one that can act: with numbers
+// that are not finite.
 StoredPolicy read_policy(const std::filesystem::path& path);
+
+// InputError unless the file says that it is the policy of the run with this configuration.
+void check_policy_of(const std::filesystem::path& path, const Config& config);
 
 }  // namespace ovde

@@ -38,6 +38,7 @@ class Cells {
     T value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     valid_ &= error == std::errc() && end == text.data() + text.size();
+    if constexpr (std::is_floating_point_v<T>) valid_ &= std::isfinite(value);
     return value;
   }
   bool valid() const { return valid_ && rest_.empty(); }
@@ -89,7 +90,14 @@ std::vector<EpochRow> parse_progress(const std::string& text, const std::string&
       if (i == kColumnsBeforeEpisodes) row.explore_episodes = cells.next<std::int64_t>();
       row.*kColumns[i].value = cells.next<double>();
     }
-    if (!cells.valid()) throw InputError(fmt::format("{}:{}: not a row", name, rows.size() + 2));
+    const auto refuse = [&](const std::string& why) {
+      throw InputError(fmt::format("{}:{}: {}", name, rows.size() + 2, why));
+    };
+    if (!cells.valid()) refuse("not a row");
+    if (row.epoch != std::ssize(rows))
+      refuse(fmt::format("is epoch {}, and not {}", row.epoch, rows.size()));
+    if (!rows.empty() && row.env_steps < rows.back().env_steps)
+      refuse("has fewer environment steps than the row before it");
     rows.push_back(row);
   }
   if (is_format_1) relabel_evaluations(rows);

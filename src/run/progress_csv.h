@@ -16,7 +16,7 @@ std::string csv_row(const EpochRow& row);
 
 // Rows as far as they are whole: a run that is being written may end within one. Those of format 1
 // are relabelled. InputError that begins with `name` if the text does not start with the columns of
-// a run.
+// a run, or its rows are not its epochs, each once and in their order.
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name);
 std::vector<EpochRow> read_progress(const std::filesystem::path& run);
 

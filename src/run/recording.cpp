@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -27,6 +29,15 @@ constexpr std::string_view kInUse = ".parameters";
 
 fs::path network_file(const fs::path& run, int epoch) {
   return run / kNetworkFolder / fmt::format("{}{}{}", kPrefix, epoch, kSuffix);
+}
+
+// What a file of networks says of itself.
+std::map<std::string, std::string> origin(int epoch, const Config& config) {
+  return {{"format", "ovde-networks-1"},
+          {"task", config.task},
+          {"algorithm", config.algorithm},
+          {"seed", std::to_string(config.seed)},
+          {"epoch", std::to_string(epoch)}};
 }
 
 std::optional<int> epoch_of(const fs::path& path) {
@@ -104,23 +115,18 @@ void write_networks(const fs::path& run, int epoch, Agent& agent, const Config& 
     file.tensors[name] = {{static_cast<std::int64_t>(values.size())},
                           {values.begin(), values.end()}};
   }
-  file.metadata = {{"format", "ovde-networks-1"},    {"task", config.task},
-                   {"algorithm", config.algorithm},  {"seed", std::to_string(config.seed)},
-                   {"epoch", std::to_string(epoch)}, {"version", version()}};
-  std::error_code error;
-  fs::create_directory(run / kNetworkFolder, error);
-  if (error) {
-    throw Error(
-        fmt::format("cannot make {}: {}", (run / kNetworkFolder).string(), error.message()));
-  }
+  file.metadata = origin(epoch, config);
+  file.metadata["version"] = version();
+  make_folder(run / kNetworkFolder);
   write_safetensors(network_file(run, epoch), file);
 }
 
 std::vector<int> recorded_epochs(const fs::path& run) {
   std::vector<int> out;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(run / kNetworkFolder, ignored)) {
-    if (const auto epoch = epoch_of(entry.path())) out.push_back(*epoch);
+  for (fs::directory_iterator at(run / kNetworkFolder, ignored), end; at != end;
+       at.increment(ignored)) {
+    if (const auto epoch = epoch_of(at->path())) out.push_back(*epoch);
   }
   std::ranges::sort(out);
   return out;
@@ -129,6 +135,14 @@ std::vector<int> recorded_epochs(const fs::path& run) {
 std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Config& config) {
   const fs::path path = network_file(run, epoch);
   const TensorFile file = read_safetensors(path);
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("{}: not of this run: {}", path.string(), why));
+  };
+  for (const auto& [key, expected] : origin(epoch, config)) {
+    const auto found = file.metadata.find(key);
+    if (found == file.metadata.end() || found->second != expected)
+      refuse(fmt::format("its {} is not {}", key, expected));
+  }
 
   AgentOptions options = agent_options(config, *make_environment(config), config.seed);
   options.replay = 1;  // it will not learn
@@ -137,8 +151,9 @@ std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Confi
     if (!name.ends_with(kInUse)) continue;
     const auto found = file.tensors.find(name);
     if (found == file.tensors.end() || found->second.values.size() != values.size())
-      throw InputError(
-          fmt::format("{}: not of this run: no '{}' of its size", path.string(), name));
+      refuse(fmt::format("no '{}' of its size", name));
+    if (!std::ranges::all_of(found->second.values, [](float x) { return std::isfinite(x); }))
+      refuse(fmt::format("'{}' holds numbers that are not finite", name));
     std::ranges::copy(found->second.values, values.begin());
   }
   agent->restored();

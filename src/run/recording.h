@@ -33,6 +33,8 @@ class VisitFile {
 
   void append(std::span<const Position> positions);  // Error if it cannot be written (disk full)
 
+  void sync() { file_.sync(); }
+
   // Brings the file to the disk; what a checkpoint has to keep to go on from here.
   Bytes saved();
 

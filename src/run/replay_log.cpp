@@ -54,6 +54,7 @@ std::int64_t ReplayLog::next_row() const {
 void ReplayLog::start_segment(std::int64_t first, int row_floats) {
   segments_.push_back({first, 0, 0});
   file_.emplace(file_of(first), "");
+  sync_folder(folder_);  // its name, before a checkpoint that needs it has one
   append(segment_header(first, row_floats));
 }
 
@@ -144,12 +145,14 @@ void ReplayLog::keep_only(std::span<const ReplaySegment> one,
                                [&](const ReplaySegment& s) { return file_of(s.first) == path; });
   };
   std::error_code ignored;  // a file that stays costs space, not correctness
-  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-    const std::string name = entry.path().filename().string();
+  std::vector<fs::path> unused;
+  for (fs::directory_iterator at(folder_, ignored), end; at != end; at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
     const bool is_segment = name.starts_with(kPrefix) && name.ends_with(kSuffix);
-    if (is_segment && !named_by(entry.path(), one) && !named_by(entry.path(), other))
-      fs::remove(entry.path(), ignored);
+    if (is_segment && !named_by(at->path(), one) && !named_by(at->path(), other))
+      unused.push_back(at->path());
   }
+  for (const fs::path& path : unused) fs::remove(path, ignored);
 }
 
 }  // namespace ovde

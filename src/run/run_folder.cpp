@@ -11,8 +11,10 @@
 
 #include <ovde/error.h>
 #include "base/version.h"
+#include "io/crc32c.h"
 #include "io/files.h"
 #include "io/json.h"
+#include "io/seeds.h"
 #include "io/settings.h"
 
 namespace ovde {
@@ -27,8 +29,33 @@ constexpr const char* kPopulationFile = "population.toml";
 constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kAgentPrefix = "seed_";
 
+// A file and nothing else: a study may have a column, hence a folder, of any of these names.
+// InputError where the disk does not say: what cannot be seen is not the same as what is not there.
+bool has_file(const fs::path& folder, const char* name) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder / name, error);
+  if (status.type() == fs::file_type::none)
+    throw InputError(
+        fmt::format("cannot look at {}: {}", (folder / name).string(), error.message()));
+  return fs::is_regular_file(status);
+}
+
 bool is_agent_folder(const fs::path& path) {
   return path.filename().string().starts_with(kAgentPrefix);
+}
+
+Config restored(const fs::path& file, const std::vector<Setting>& settings) {
+  for (const char* key : {"run.task", "run.algorithm"}) {
+    if (std::ranges::find(settings, key, &Setting::key) == settings.end())
+      throw InputError(
+          fmt::format("{}: not the configuration of a run: it has no {}", file.string(), key));
+  }
+  return restore_config(settings);
+}
+
+// Tells a list of seeds that somebody edited from the one that was written.
+std::string seed_checksum(std::span<const std::uint64_t> seeds) {
+  return fmt::format("{:08x}", crc32c(std::as_bytes(seeds)));
 }
 
 // The agents' folders of a population, as far as they can be listed.
@@ -42,9 +69,8 @@ std::vector<std::string> agent_folders(const fs::path& folder) {
 }
 
 bool holds_run(const fs::path& folder) {
-  std::error_code ignored;
   for (const char* name : {kConfigFile, kProgressFile, kSummaryFile, kPopulationFile}) {
-    if (fs::exists(folder / name, ignored)) return true;
+    if (has_file(folder, name)) return true;
   }
   return !agent_folders(folder).empty();
 }
@@ -53,13 +79,10 @@ bool holds_run(const fs::path& folder) {
 
 void check_new_run_folder(const fs::path& folder) {
   if (folder.empty()) throw OutputPathError("a run needs a folder with a name");
-  if (holds_run(folder)) {
-    throw OutputPathError(
-        fmt::format("folder {} already holds a run; choose another", folder.string()));
-  }
-
   // the part of the path that exists must be a folder in which files can be made
-  fs::path existing = fs::absolute(folder).lexically_normal();
+  std::error_code error;
+  fs::path existing = fs::absolute(folder, error).lexically_normal();
+  if (error) refuse_folder(folder, "the current folder is gone");
   while (existing != existing.root_path() && ::access(existing.c_str(), F_OK) != 0) {
     if (errno != ENOENT) refuse_folder(folder, std::strerror(errno));
     existing = existing.parent_path();
@@ -68,6 +91,13 @@ void check_new_run_folder(const fs::path& folder) {
     refuse_folder(folder, fmt::format("{} is not a folder", existing.string()));
   }
   if (::access(existing.c_str(), W_OK | X_OK) != 0) refuse_folder(folder, std::strerror(errno));
+  check_holds_no_run(folder);
+}
+
+void check_holds_no_run(const fs::path& folder) {
+  if (!holds_run(folder)) return;
+  throw OutputPathError(
+      fmt::format("folder {} already holds a run; choose another", folder.string()));
 }
 
 void ensure_new_run_folder(const fs::path& folder) {
@@ -75,13 +105,15 @@ void ensure_new_run_folder(const fs::path& folder) {
   make_folder(folder);
 }
 
+bool holds_config(const fs::path& folder) { return has_file(folder, kConfigFile); }
+
 void check_run_folder(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
     throw InputError(
         fmt::format("{} is not a folder; a run's folder is what training left", folder.string()));
   }
-  if (fs::exists(folder / kConfigFile, ignored)) return;
+  if (holds_config(folder)) return;
   const auto agents = agent_folders(folder);
   if (!agents.empty()) {
     throw InputError(fmt::format("{} holds {} agents; name the folder of one, such as {}",
@@ -101,7 +133,7 @@ void write_config(const fs::path& folder, const Config& config, const std::strin
 }
 
 Config read_config(const fs::path& folder) {
-  return restore_config(read_settings(folder / kConfigFile));
+  return restored(folder / kConfigFile, read_settings(folder / kConfigFile));
 }
 
 std::string to_json(const RunSummary& summary) {
@@ -123,51 +155,65 @@ void write_summary(const fs::path& folder, const RunSummary& summary) {
   write_file_atomically(folder / kSummaryFile, to_json(summary));
 }
 
-bool is_finished(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / kSummaryFile, ignored);
-}
+bool is_finished(const fs::path& folder) { return has_file(folder, kSummaryFile); }
 
-bool holds_population(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / kPopulationFile, ignored);
-}
+bool holds_population(const fs::path& folder) { return has_file(folder, kPopulationFile); }
 
 std::optional<fs::path> population_above(const fs::path& folder) {
-  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-  return holds_population(above) ? std::optional(above) : std::nullopt;
+  std::error_code ignored;  // where there is no such folder there is none above it
+  const fs::path above = fs::canonical(folder, ignored).parent_path();
+  return !above.empty() && holds_population(above) ? std::optional(above) : std::nullopt;
 }
 
 void write_population(const fs::path& folder, const Population& population,
                       const std::string& command) {
   std::vector<std::string> seeds;
   for (const std::uint64_t seed : population.seeds) seeds.push_back(std::to_string(seed));
-  write_file_atomically(folder / kPopulationFile, to_toml(population.config, version(), command) +
-                                                      "\n[population]\n" +
-                                                      toml_list("seeds", seeds));
+  write_file_atomically(folder / kPopulationFile,
+                        to_toml(population.config, version(), command) + "\n[population]\n" +
+                            toml_list("seeds", seeds) +
+                            toml_entry("checksum", seed_checksum(population.seeds)));
 }
 
 std::optional<Population> read_population(const fs::path& folder) {
   if (!holds_population(folder)) return std::nullopt;
-  std::vector<Setting> settings = read_settings(folder / kPopulationFile);
-  const auto found = std::ranges::find(settings, "population.seeds", &Setting::key);
-  const auto* list =
-      found == settings.end() ? nullptr : std::get_if<std::vector<double>>(&found->value);
+  const fs::path file = folder / kPopulationFile;
+  std::vector<Setting> settings = read_settings(file);
+  const auto take = [&](const char* key) -> std::optional<OptionValue> {
+    const auto found = std::ranges::find(settings, key, &Setting::key);
+    if (found == settings.end()) return std::nullopt;
+    OptionValue value = std::move(found->value);
+    settings.erase(found);
+    return value;
+  };
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("{}: {}", file.string(), why));
+  };
+
+  const auto value = take("population.seeds");
+  const auto* list = value ? std::get_if<std::vector<double>>(&*value) : nullptr;
   const auto is_seed = [](double x) { return x >= 0 && x < 0x1p53 && x == std::floor(x); };
-  if (list == nullptr || list->empty() || !std::ranges::all_of(*list, is_seed)) {
-    throw InputError(fmt::format("{}: population.seeds must be a list of seeds",
-                                 (folder / kPopulationFile).string()));
-  }
+  if (list == nullptr || list->empty() || !std::ranges::all_of(*list, is_seed))
+    refuse("population.seeds must be a list of seeds");
   Population population;
   population.seeds.assign(list->begin(), list->end());
-  settings.erase(found);
-  population.config = restore_config(settings);
+  try {
+    check_seeds(population.seeds);
+  } catch (const InputError& error) {
+    refuse(fmt::format("population.seeds: {}", error.what()));
+  }
+  // older files have none
+  if (const auto checksum = take("population.checksum");
+      checksum && *checksum != OptionValue(seed_checksum(population.seeds))) {
+    refuse("population.seeds was changed since the run began; change it back");
+  }
+  population.config = restored(file, settings);
   return population;
 }
 
 std::optional<Population> read_runs(const fs::path& folder) {
   if (auto population = read_population(folder)) return population;
-  if (!fs::exists(folder / kConfigFile)) return std::nullopt;
+  if (!holds_config(folder)) return std::nullopt;
   const Config config = read_config(folder);
   return Population{config, {config.seed}};
 }

@@ -18,8 +18,14 @@ namespace ovde {
 // InputError if `folder` already holds a run or cannot be written to. Creates nothing.
 void check_new_run_folder(const std::filesystem::path& folder);
 
-// The same, then creates the folder.
+// InputError if `folder` holds a run, for whoever has just locked it.
+void check_holds_no_run(const std::filesystem::path& folder);
+
+// The same as both, then creates the folder.
 void ensure_new_run_folder(const std::filesystem::path& folder);
+
+// Whether it has the configuration of one agent's run.
+bool holds_config(const std::filesystem::path& folder);
 
 // InputError unless `folder` holds the run of one agent. One that holds a population names its
 // agents' folders.
@@ -48,10 +54,10 @@ struct Population {
 };
 void write_population(const std::filesystem::path& folder, const Population& population,
                       const std::string& command);
-// nullopt where there is no population.
+// nullopt where there is no population; InputError where its seeds were edited.
 std::optional<Population> read_population(const std::filesystem::path& folder);
 bool holds_population(const std::filesystem::path& folder);
-// The folder of the population that the agent in `folder` belongs to.
+// The folder of the population that the agent in `folder` belongs to, whichever way that is called.
 std::optional<std::filesystem::path> population_above(const std::filesystem::path& folder);
 // A single run is a population of one; nullopt where there is neither.
 std::optional<Population> read_runs(const std::filesystem::path& folder);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -27,29 +28,77 @@ struct flock whole_file() {
   return lock;
 }
 
-const fs::path& writable(const fs::path& run) {
-  check_writable_folder(run);
-  return run;
+// Whether the open file is the one that has this name now.
+bool is_file(const Descriptor& file, const fs::path& path) {
+  struct stat open = {}, named = {};
+  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+[[noreturn]] void refuse_held(const fs::path& run) {
+  std::string pid = read_file(run / kFile);
+  pid = pid.substr(0, pid.find('\n'));
+  throw InputError(
+      fmt::format("another process (pid {}) is writing the run in {}", pid, run.string()));
+}
+
+[[noreturn]] void fail(const fs::path& path) {
+  throw Error(fmt::format("cannot lock {}: {}", path.string(), std::strerror(errno)));
 }
 
 }  // namespace
 
-RunLock::RunLock(const fs::path& run) : file_(writable(run) / kFile, O_RDWR | O_CREAT) {
-  struct flock lock = whole_file();
-  if (file_.valid() && ::fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) {
-    const std::string pid = fmt::format("{}\n", ::getpid());
-    // for people; nothing depends on it
-    if (::ftruncate(file_.get(), 0) == 0)
-      static_cast<void>(!::write(file_.get(), pid.data(), pid.size()));
+RunLock::RunLock(const fs::path& run) : path_(run / kFile), file_(path_, O_RDWR) {
+  check_writable_folder(run);
+  while (true) {
+    if (!file_.valid() && errno == ENOENT) {
+      file_ = Descriptor(path_, O_RDWR | O_CREAT | O_EXCL);
+      is_new_ = file_.valid();
+      if (!is_new_ && errno == EEXIST) file_ = Descriptor(path_, O_RDWR);
+    }
+    if (!file_.valid()) fail(path_);
+
+    struct flock lock = whole_file();
+    if (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) {
+      is_new_ = false;
+      if (errno != EAGAIN && errno != EACCES) fail(path_);
+      refuse_held(run);
+    }
+    if (is_file(file_, path_)) return;
+    // whoever had it before has taken the name away from this file
+    file_ = Descriptor(path_, O_RDWR);
+  }
+}
+
+RunLock::~RunLock() {
+  if (is_new_ && file_.valid()) ::unlink(path_.c_str());
+}
+
+void RunLock::announce() {
+  is_new_ = false;
+  const std::string pid = fmt::format("{}\n", ::getpid());
+  // nothing depends on it
+  if (::ftruncate(file_.get(), 0) == 0)
+    static_cast<void>(!::pwrite(file_.get(), pid.data(), pid.size(), 0));
+}
+
+void RunLock::check_free(const fs::path& agent) const {
+  if (!is_file(file_, agent / kFile) && is_held(agent)) refuse_held(agent);
+}
+
+void RunLock::cover(const fs::path& agent) {
+  const fs::path path = agent / kFile;
+  if (is_file(file_, path)) return;
+  RunLock own(agent);  // nobody else is writing there
+  const fs::path beside = path.string() + ".tmp";
+  ::unlink(beside.c_str());
+  if (::link(path_.c_str(), beside.c_str()) == 0 && ::rename(beside.c_str(), path.c_str()) == 0) {
+    own.is_new_ = false;
     return;
   }
-  if (file_.valid() && (errno == EAGAIN || errno == EACCES)) {
-    std::string pid = read_file(run / kFile);
-    pid = pid.substr(0, pid.find('\n'));
-    throw InputError(
-        fmt::format("another process (pid {}) is writing the run in {}", pid, run.string()));
-  }
-  throw Error(fmt::format("cannot lock {}: {}", (run / kFile).string(), std::strerror(errno)));
+  ::unlink(beside.c_str());
+  own.announce();
+  others_.push_back(std::move(own));
 }
 
 bool RunLock::is_held(const fs::path& run) {

@@ -48,6 +48,14 @@ void RunLog::add(LogLevel level, const std::string& message) noexcept {
   }
 }
 
+bool RunLog::mentions(const std::string& words) const {
+  std::ifstream file(path_, std::ios::binary);
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 std::optional<LogLine> last_log_line(const std::filesystem::path& run) {
   std::ifstream file(run / kFile, std::ios::binary | std::ios::ate);
   if (!file) return std::nullopt;

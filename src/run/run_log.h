@@ -17,6 +17,9 @@ class RunLog {
   // Never throws: a log that cannot be written must not stop a run, or hide why it stopped.
   void add(LogLevel level, const std::string& message) noexcept;
 
+  // Whether a line of it has these words.
+  bool mentions(const std::string& words) const;
+
  private:
   std::filesystem::path path_;
 };

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 
+#include "run/policy_file.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
@@ -19,9 +23,13 @@ namespace {
 constexpr std::size_t kRecent = 20;  // epochs over which the rate is taken
 constexpr int kDeepest = 4;          // folders below the one asked for: study, run, agent
 
+// A folder that cannot be looked into is listed too, with the reason.
 bool is_run(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / "config.toml", ignored);
+  try {
+    return holds_config(folder);
+  } catch (const InputError&) {
+    return true;
+  }
 }
 
 // What is locked and resumed: the population, where the run is one of its agents.
@@ -76,13 +84,18 @@ RunStatus status_of(const fs::path& folder) {
   return status;
 }
 
-void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
+// Folders by what they are, not by the ways that lead to them: links may go round in circles.
+using Seen = std::set<std::pair<dev_t, ino_t>>;
+
+void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::path>& found) {
+  struct stat is = {};
+  if (::stat(folder.c_str(), &is) != 0 || !seen.emplace(is.st_dev, is.st_ino).second) return;
   if (is_run(folder)) return found.push_back(folder);
   if (depth == 0) return;
   std::vector<fs::path> inside;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.is_directory(ignored)) inside.push_back(entry.path());
+  for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
+    if (at->is_directory(ignored)) inside.push_back(at->path());
   }
   // seed_2 before seed_10
   std::ranges::sort(inside, {}, [](const fs::path& path) {
@@ -90,7 +103,7 @@ void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) 
     const auto digits = name.find_last_not_of("0123456789") + 1;
     return std::tuple(name.substr(0, digits), name.size(), name);
   });
-  for (const fs::path& path : inside) find_runs(path, depth - 1, found);
+  for (const fs::path& path : inside) find_runs(path, depth - 1, seen, found);
 }
 
 }  // namespace
@@ -100,7 +113,8 @@ std::vector<RunStatus> run_status(const fs::path& folder) {
   if (!fs::is_directory(folder, ignored))
     throw InputError(fmt::format("{} is not a folder", folder.string()));
   std::vector<fs::path> found;
-  find_runs(folder, kDeepest, found);
+  Seen seen;
+  find_runs(folder, kDeepest, seen, found);
   std::vector<RunStatus> all;
   for (const fs::path& path : found) all.push_back(status_of(path));
   return all;
@@ -109,7 +123,10 @@ std::vector<RunStatus> run_status(const fs::path& folder) {
 fs::path finished_policy(const fs::path& folder) {
   check_run_folder(folder);
   const fs::path policy = folder / "policy.safetensors";
-  if (std::error_code ignored; fs::exists(policy, ignored)) return policy;
+  if (std::error_code ignored; fs::exists(policy, ignored)) {
+    check_policy_of(policy, read_config(folder));
+    return policy;
+  }
 
   const RunStatus status = status_of(folder);
   if (status.state == RunState::unreadable) throw InputError(status.message);

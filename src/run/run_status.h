@@ -41,8 +41,8 @@ class UnfinishedRun : public InputError {
   std::filesystem::path run;  // the folder to be resumed
 };
 
-// policy.safetensors of the run of one agent in `folder`. InputError where there is none,
-// UnfinishedRun where it can still come.
+// policy.safetensors of the run of one agent in `folder`. InputError where there is none, or that
+// of another run; UnfinishedRun where it can still come.
 std::filesystem::path finished_policy(const std::filesystem::path& folder);
 
 }  // namespace ovde

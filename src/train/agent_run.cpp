@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *kConfig = "config", *kVisits = "visits";
+constexpr const char* kCheckpointLogged = "checkpoint at epoch";
 
 // Not damage, and no reason to use an older checkpoint.
 class ChangedConfig : public InputError {
@@ -49,39 +50,53 @@ AgentRun::AgentRun(const Config& config, const fs::path& folder)
 std::unique_ptr<AgentRun> AgentRun::start(const Config& config, const fs::path& folder,
                                           const std::string& command) {
   std::unique_ptr<AgentRun> run(new AgentRun(config, folder));
+  run->command_ = command;
   run->loop_ = std::make_unique<EpochLoop>(config, config.seed);
-  ensure_new_run_folder(folder);
-  write_config(folder, config, command);
-  run->open_files();
-  run->log(LogLevel::info,
-           fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
-                       config.algorithm, config.task, config.seed, config.train.epochs));
   return run;
 }
 
-std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder,
-                                           std::vector<std::string>& warnings) {
+std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder) {
   std::unique_ptr<AgentRun> run(new AgentRun(read_config(folder), folder));
-  std::vector<std::string> found;
-  const bool loaded = run->load_newest(found);
-  if (!loaded) run->loop_ = std::make_unique<EpochLoop>(run->config_, run->config_.seed);
-  run->open_files();
-
-  for (const std::string& text : found) run->log(LogLevel::warning, text);
-  warnings.insert(warnings.end(), found.begin(), found.end());
-  run->log(LogLevel::info,
-           loaded ? fmt::format("resumed at epoch {}, environment step {}", run->epochs_done(),
-                                run->loop_->env_steps())
-                  : std::string("resumed from the beginning: no checkpoint was written yet"));
+  run->loaded_ = run->load_newest();
+  if (!run->loaded_) run->loop_ = std::make_unique<EpochLoop>(run->config_, run->config_.seed);
   return run;
 }
 
-// False: there is no checkpoint.
-bool AgentRun::load_newest(std::vector<std::string>& warnings) {
+void AgentRun::open(std::vector<std::string>& warnings) {
+  const bool is_new = command_.has_value();
+  if (is_new) {
+    ensure_new_run_folder(folder_);
+    write_config(folder_, config_, *command_);
+  }
+  store_.make_folder();
+  progress_.emplace(folder_, rows_);
+  events_.emplace(folder_, start_time_, rows_);
+  if (config_.record.visits) {
+    visits_ = loaded_ ? VisitFile::resume(folder_, saved_visits_, loop_->env_steps(), warnings_)
+                      : VisitFile(folder_);
+  }
+  sync_folder(folder_);  // the files' names, before a checkpoint counts on them
+
+  for (const std::string& text : warnings_) log(LogLevel::warning, text);
+  warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
+  if (is_new) {
+    log(LogLevel::info,
+        fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(), config_.algorithm,
+                    config_.task, config_.seed, config_.train.epochs));
+  } else {
+    log(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
+                                              epochs_done(), loop_->env_steps())
+                                : "resumed from the beginning: no checkpoint was written yet");
+  }
+}
+
+// False: there is no checkpoint yet.
+bool AgentRun::load_newest() {
+  check_checkpoints_there();
   const auto checkpoints = store_.all();
   for (const fs::path& path : checkpoints) {
     try {
-      load(path, warnings);
+      load(path);
       return true;
     } catch (const NewerFormat&) {
       throw;
@@ -89,19 +104,28 @@ bool AgentRun::load_newest(std::vector<std::string>& warnings) {
       throw;
     } catch (const std::exception& error) {
       const std::string what = error.what();
-      warnings.push_back(what.starts_with(path.string())
-                             ? what
-                             : fmt::format("{}: cannot be used: {}", path.string(), what));
+      warnings_.push_back(what.starts_with(path.string())
+                              ? what
+                              : fmt::format("{}: cannot be used: {}", path.string(), what));
     }
   }
   if (!checkpoints.empty()) {
     throw Error(fmt::format("no checkpoint of {} can be used: {}", folder_.string(),
-                            fmt::join(warnings, "; ")));
+                            fmt::join(warnings_, "; ")));
   }
   return false;
 }
 
-void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnings) {
+// A run of an older version has no folder before its first checkpoint, and its log none of those.
+void AgentRun::check_checkpoints_there() const {
+  if (store_.has_folder() || !log_.mentions(kCheckpointLogged)) return;
+  throw Error(fmt::format(
+      "the checkpoints of {} are gone, of which its log speaks; put them back to resume, or start "
+      "a new run",
+      folder_.string()));
+}
+
+void AgentRun::load(const fs::path& checkpoint) {
   const Sections sections = in_current_format(read_checkpoint(checkpoint));
   check_same_config(config_, section(sections, kConfig), folder_);
   loop_ = std::make_unique<EpochLoop>(config_, config_.seed);
@@ -117,24 +141,14 @@ void AgentRun::load(const fs::path& checkpoint, std::vector<std::string>& warnin
   for (int i = 0; i < epochs_done(); ++i) rows_.push_back(get_row(in));
   if (!in.empty()) throw Error("has more rows than epochs");
   saved_epochs_ = epochs_done();
-  if (config_.record.visits) {
-    const auto saved = sections.find(kVisits);
-    visits_ = VisitFile::resume(
-        folder_, saved == sections.end() ? std::nullopt : std::optional(saved->second),
-        loop_->env_steps(), warnings);
-  }
+  const auto visits = sections.find(kVisits);
+  saved_visits_ = visits == sections.end() ? std::nullopt : std::optional(visits->second);
 
   if (!continued) {
-    warnings.push_back(fmt::format(
+    warnings_.push_back(fmt::format(
         "task {} cannot save an episode: the one in progress is given up and a new one begins",
         config_.task));
   }
-}
-
-void AgentRun::open_files() {
-  progress_.emplace(folder_, rows_);
-  events_.emplace(folder_, start_time_, rows_);
-  if (config_.record.visits && !visits_) visits_.emplace(folder_);
 }
 
 double AgentRun::elapsed() const { return seconds_before_ + seconds_since(begin_); }
@@ -221,7 +235,7 @@ void AgentRun::save() {
   if (visits_) sections[kVisits] = visits_->saved();
 
   store_.save(std::move(sections), loop_->agent().replay());
-  log(LogLevel::info, fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
+  log(LogLevel::info, fmt::format("{} {}, environment step {}", kCheckpointLogged, epochs_done(),
                                   loop_->env_steps()));
   unsaved_ = false;
   saved_epochs_ = epochs_done();
@@ -238,6 +252,8 @@ RunSummary AgentRun::finish() {
   write_policy(folder_ / "policy.safetensors", loop_->agent().policy(), task_action_space(config_),
                config_);
   progress_->sync();  // the summary says that all rows are there
+  events_->sync();
+  if (visits_) visits_->sync();
   RunSummary summary = summarise(rows_);
   summary.task = config_.task;
   summary.algorithm = config_.algorithm;

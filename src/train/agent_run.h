@@ -24,16 +24,19 @@ namespace ovde {
 
 class AgentRun {
  public:
-  // A new run in `folder`, which is made. `config` names the agent's seed.
+  // A new run, to be opened in `folder`. `config` names the agent's seed.
   static std::unique_ptr<AgentRun> start(const Config& config, const std::filesystem::path& folder,
                                          const std::string& command);
 
   // The run that `folder` holds, from the newest checkpoint that is whole, or from its beginning
-  // where none was written yet. What a person should know of that goes to `warnings`. InputError if
-  // its configuration was changed or its checkpoint has a newer format; Error if there are
-  // checkpoints and none can be used.
-  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder,
-                                          std::vector<std::string>& warnings);
+  // where none was written yet. InputError if its configuration was changed or its checkpoint has a
+  // newer format; Error if its checkpoints cannot be listed, are gone, or if none can be used.
+  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder);
+
+  // Makes the folder of a new run; in that of a resumed one, brings every file to where the
+  // checkpoint was. Nothing on the disk is touched before. What a person should know goes to
+  // `warnings`.
+  void open(std::vector<std::string>& warnings);
 
   const Config& config() const { return config_; }
   int epochs_done() const { return loop_->epochs_done(); }
@@ -74,12 +77,13 @@ class AgentRun {
     if (fetch_) fetch_();
   }
   void save();
-  void load(const std::filesystem::path& checkpoint, std::vector<std::string>& warnings);
-  bool load_newest(std::vector<std::string>& warnings);
-  void open_files();
+  void load(const std::filesystem::path& checkpoint);
+  bool load_newest();
+  void check_checkpoints_there() const;
 
   Config config_;
   std::filesystem::path folder_;
+  std::optional<std::string> command_;  // of a run that begins: it has no folder yet
   RunLog log_;
   std::unique_ptr<EpochLoop> loop_;
   CheckpointStore store_;  // after loop_: its writer reads the replay buffer until it is destroyed
@@ -87,6 +91,11 @@ class AgentRun {
   std::optional<ProgressFile> progress_;
   std::optional<EventFile> events_;
   std::optional<VisitFile> visits_;  // empty: not recorded
+
+  // what open() has to do and to say
+  bool loaded_ = false;  // from a checkpoint
+  std::optional<Bytes> saved_visits_;
+  std::vector<std::string> warnings_;
 
   double start_time_;          // of the run, in seconds since 1970
   double seconds_before_ = 0;  // elapsed() when this process took over

@@ -47,7 +47,7 @@ Population runs_in(const fs::path& folder) {
 void check_agents(const RunPlan& plan) {
   for (std::size_t i = 0; i < plan.seeds.size(); ++i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
-    if (!fs::exists(folder / "config.toml")) continue;
+    if (!holds_config(folder)) continue;
     Config agent = read_config(folder);
     agent.checkpoint = plan.config.checkpoint;
     const auto changed = differences(with_seed(plan.config, plan.seeds[i]), agent);
@@ -100,18 +100,25 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {
-  if (!plan.is_new) check_agents(plan);
-  if (plan.is_new && plan.seeds.size() > 1)
-    write_population(plan.folder, {plan.config, plan.seeds}, plan.command);
+  put_agents(plan);
+  open_agents(plan);
+}
 
-  std::vector<std::string> warnings;
+// Whatever keeps the run from going on is found here, and nothing is written.
+void PopulationRun::put_agents(const RunPlan& plan) {
+  if (plan.is_new) {
+    check_holds_no_run(plan.folder);  // again, now that nobody else can put one there
+  } else {
+    check_agents(plan);
+  }
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     const Config config = with_seed(plan.config, plan.seeds[i]);
+    lock_.check_free(folder);
     if (!plan.is_new && is_finished(folder)) {
       places_[i].summary = summary_of_finished(folder, config);
-    } else if (!plan.is_new && fs::exists(folder / "config.toml")) {
-      places_[i].run = AgentRun::resume(folder, warnings);
+    } else if (!plan.is_new && holds_config(folder)) {
+      places_[i].run = AgentRun::resume(folder);
     } else {  // new, or killed before this agent's folder was there
       places_[i].run = AgentRun::start(config, folder, plan.command);
     }
@@ -120,6 +127,22 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
     throw InputError(
         fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
                     plan.folder.string(), start_.epochs));
+  }
+}
+
+void PopulationRun::open_agents(const RunPlan& plan) {
+  lock_.announce();
+  if (plan.seeds.size() > 1) {
+    const auto there = read_population(plan.folder);
+    if (!there || there->seeds != plan.seeds)
+      write_population(plan.folder, {plan.config, plan.seeds}, plan.command);
+  }
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
+    make_folder(folder);
+    lock_.cover(folder);
+    if (places_[i].run) places_[i].run->open(warnings);
   }
   for (const std::string& text : warnings) progress_.warning(text);
 }

@@ -19,7 +19,9 @@ namespace ovde {
 // What is to be trained. Nothing on the disk is touched before it is opened.
 struct RunPlan {
   Config config;
-  std::vector<std::uint64_t> seeds;  // one agent each; config.seed is not looked at
+  // One agent each; config.seed is not looked at. Of a run that is there they may be more than it
+  // has: those are added to it.
+  std::vector<std::uint64_t> seeds;
   std::filesystem::path folder;
   bool is_new = true;   // otherwise what is left of the run in `folder`
   std::string command;  // written into the config.toml of agents that begin now
@@ -47,6 +49,7 @@ struct Place {
 class PopulationRun {
  public:
   // Locks the folder and puts every agent into its place: new, or as its last checkpoint has it.
+  // Nothing is written before it is known that all of them can go on.
   PopulationRun(const RunPlan& plan, ProgressSink& progress);
 
   std::vector<Place>& places() { return places_; }
@@ -62,6 +65,9 @@ class PopulationRun {
   bool close();
 
  private:
+  void put_agents(const RunPlan& plan);
+  void open_agents(const RunPlan& plan);
+
   RunLock lock_;
   ProgressSink& progress_;
   RunStart start_;

@@ -135,7 +135,10 @@ int damage_all(int flips, int cuts) {
   const Config config = read_config(run);
 
   std::vector<std::string> warnings;
-  const auto resume = [&] { return AgentRun::resume(run, warnings) != nullptr; };
+  const auto resume = [&] {
+    AgentRun::resume(run)->open(warnings);
+    return true;
+  };
   const Kind kinds[] = {
       // a checkpoint that is not the one that was written must not be accepted at all
       {"checkpoint", run / "checkpoints/checkpoint-1.ovde", [&] { return !resume(); }},

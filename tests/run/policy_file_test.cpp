@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include <ovde/error.h>
 #include "io/safetensors.h"
@@ -93,6 +94,39 @@ TEST_F(PolicyFile, AnActorThatDoesNotFitTogetherIsRefused) {
       file.tensors["action_low"] = file.tensors["action_high"] = {{3}, {0, 0, 0}};
     });
     expect_refusal("too few layers", [](TensorFile& file) { file.metadata["bins"] = "4"; });
+  }
+}
+
+TEST_F(PolicyFile, WhatCannotActIsRefused) {
+  write("sac");
+  EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
+  expect_refusal("its format is 'ovde-policy-2'",
+                 [](TensorFile& file) { file.metadata["format"] = "ovde-policy-2"; });
+  expect_refusal("its format is ''", [](TensorFile& file) { file.metadata.clear(); });
+  for (const char* name : {"actor.0.weight", "actor.2.bias", "action_high"}) {
+    expect_refusal("not finite", [&](TensorFile& file) {
+      file.tensors.at(name).values.back() = std::numeric_limits<float>::quiet_NaN();
+    });
+  }
+}
+
+TEST_F(PolicyFile, ThePolicyOfAnotherRunIsRefused) {
+  write("sac");
+  const Config config = tiny_config("sac");
+  EXPECT_NO_THROW(check_policy_of(path(), config));
+  Config seed = config, task = config;
+  seed.seed = 7;
+  task.task = "GridChaos-v0:a";
+  for (const auto& [other, says] : std::vector<std::pair<Config, std::string>>{
+           {seed, "its seed is '0', the run's 7"},
+           {task, "its task is 'GridChaos-v0:s', the run's GridChaos-v0:a"},
+           {tiny_config("oac"), "its algorithm is 'sac', the run's oac"}}) {
+    try {
+      check_policy_of(path(), other);
+      ADD_FAILURE() << says;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
   }
 }
 

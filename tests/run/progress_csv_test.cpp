@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include <ovde/error.h>
 #include "run/progress_csv.h"
@@ -100,11 +101,31 @@ TEST(ProgressCsv, ReadsBackWhatItWrote) {
 }
 
 TEST(ProgressCsv, ARowThatIsBeingWrittenIsNotThereYet) {
-  const std::string row = csv_row({.epoch = 4});
+  const std::string row = csv_row({});
   EXPECT_EQ(parse_progress(csv_header() + "\n" + row + "\n" + row.substr(0, 9), "x").size(), 1u);
   EXPECT_THROW(parse_progress(csv_header() + "\nnot,a,row\n", "x"), InputError);
   EXPECT_THROW(parse_progress("a,b\n1,2\n", "x"), InputError);
   EXPECT_THROW(parse_progress("", "x"), InputError);
+}
+
+TEST(ProgressCsv, RowsThatAreNotTheEpochsAreRefused) {
+  const auto complaint = [](const std::vector<EpochRow>& rows) {
+    std::string text = csv_header() + "\n";
+    for (const EpochRow& row : rows) text += csv_row(row) + "\n";
+    try {
+      parse_progress(text, "x");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 1}}), "none");
+  EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 0}, {.epoch = 2}}), "x:3: is epoch 0, and not 1");
+  EXPECT_EQ(complaint({{.epoch = 1}}), "x:2: is epoch 1, and not 0");
+  EXPECT_EQ(complaint({{.epoch = 0, .env_steps = 9}, {.epoch = 1, .env_steps = 8}}),
+            "x:3: has fewer environment steps than the row before it");
+  EXPECT_EQ(complaint({{.eval_return_mean = infinity}}), "x:2: not a row");
 }
 
 TEST(ProgressCsv, RowsAfterTheOnesToKeepAreGone) {

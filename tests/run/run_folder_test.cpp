@@ -68,7 +68,8 @@ TEST(RunFolder, APopulationReadsBack) {
   population.seeds = {3, 9007199254740991};
   write_population(folder.path(), population, std::string(10'000, 'x'));
   EXPECT_TRUE(read_file(folder.path() / "population.toml")
-                  .ends_with("\n[population]\nseeds = [\n  3,\n  9007199254740991\n]\n"));
+                  .ends_with("\n[population]\nseeds = [\n  3,\n  9007199254740991\n]\n"
+                             "checksum = \"43e58ffa\"\n"));
   const auto again = read_population(folder.path());
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->config == population.config);

@@ -56,7 +56,9 @@ TEST_P(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   EXPECT_TRUE(train_run("whole", gpu_));
   EXPECT_FALSE(train_run("cut", gpu_, 4));
   EXPECT_FALSE(resume_run("cut", gpu_, 2));
-  fs::remove_all(agent("cut", 5) / "checkpoints");  // as if killed while it was being saved
+  // as if killed while its first checkpoint was being written
+  fs::remove_all(agent("cut", 5) / "checkpoints");
+  fs::create_directory(agent("cut", 5) / "checkpoints");
   EXPECT_TRUE(resume_run("cut", gpu_));
   for (const std::uint64_t seed : kSeeds)
     EXPECT_EQ(fingerprint(agent("cut", seed)), fingerprint(agent("whole", seed))) << seed;

@@ -185,8 +185,10 @@ TEST_F(LockstepTraining, AgentsThatAreBehindCatchUpInLockstep) {
   const Config config = small_config("dsac");
   train_run("whole", config, {}, {3, 4, 5});
   EXPECT_FALSE(train_run("behind", config, stand_in(faults_), {3, 4, 5}, 9));
-  fs::remove_all(path("behind/seed_4/checkpoints"));  // as if killed while it was being saved
-  fs::remove_all(path("behind/seed_5"));              // or before it was there
+  // as if killed while its first checkpoint was being written, or before its folder was there
+  fs::remove_all(path("behind/seed_4/checkpoints"));
+  fs::create_directory(path("behind/seed_4/checkpoints"));
+  fs::remove_all(path("behind/seed_5"));
   faults_ = {};
   EXPECT_TRUE(resume_run("behind", stand_in(faults_)));
   EXPECT_EQ(faults_.populations, 2);  // to catch up, to go on

@@ -1,7 +1,10 @@
 // Whole runs: what resuming promises, and the answer where it cannot be done.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "io/crc32c.h"
@@ -191,9 +194,127 @@ TEST_F(Resume, WithoutAWholeCheckpointItSaysSoAndTouchesNothing) {
 TEST_F(Resume, BeforeTheFirstCheckpointItStartsFromTheBeginning) {
   EXPECT_FALSE(train_until(request(run()), 2));
   fs::remove_all(run() / "checkpoints");
+  fs::create_directory(run() / "checkpoints");
   resume_to_end(run());
   EXPECT_EQ(fingerprint(run()), expected_);
   expect_words(log(), {"from the beginning"});
+}
+
+// Not the same as none: a run that started over would remove them.
+TEST_F(Resume, CheckpointsThatCannotBeListedAreNotTakenForNone) {
+  EXPECT_FALSE(train_until(request(run()), 3));
+  const fs::path folder = run() / "checkpoints", aside = folder_.path() / "aside";
+  fs::rename(folder, aside);
+  expect_words(failure(run()), {"the checkpoints of", "are gone"});
+  fs::create_symlink("nowhere", folder);
+  expect_words(failure(run()), {"cannot list the checkpoints in", folder.string()});
+  fs::remove(folder);
+  write_file_atomically(folder, std::string("a file"));
+  expect_words(failure(run()), {"cannot list the checkpoints in", "Not a directory"});
+  fs::remove(folder);
+
+  fs::create_directory_symlink(aside, folder);  // elsewhere, but there
+  EXPECT_TRUE(resume_to_end(run()).empty());
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+// Older versions made the folder with the first checkpoint.
+TEST_F(Resume, ARunThatNeverHadACheckpointNeedsNoFolderForThem) {
+  RunPlan unsaved = request(run());
+  unsaved.config.checkpoint.epochs = 0;
+  EXPECT_FALSE(train_until(unsaved, 1));
+  fs::remove_all(run() / "checkpoints");
+  std::string log = read_file(run() / "log.txt");
+  write_file_atomically(run() / "log.txt", log.substr(0, log.find('\n') + 1));
+  replace_in(run() / "config.toml", "epochs = 0", "epochs = 1");
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run()), expected_);
+}
+
+TEST_F(Resume, AnAgentOfAPopulationIsRefusedWhicheverWayItsFolderIsCalled) {
+  EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
+  const fs::path link = folder_.path() / "link", far = folder_.path() / "far";
+  fs::create_directory_symlink(run() / "seed_3", link);
+  fs::create_directory_symlink(run(), far);
+  for (const fs::path& way : {run() / "seed_3/", run() / "seed_3/.", run() / "seed_4/../seed_3/",
+                              link, link / "", far / "seed_3/"})
+    expect_words(failure(way), {"one agent of a population"});
+}
+
+// So that a second way to an agent's folder, such as a mount, is no way to write it twice.
+TEST_F(Resume, EveryAgentsFolderIsLockedWithItsPopulation) {
+  EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
+  Watcher watcher;
+  {
+    const PopulationRun open(plan_rest_of_run(run()), watcher);
+    for (const char* agent : {"seed_3", "seed_4"}) {
+      EXPECT_TRUE(RunLock::is_held(run() / agent));
+      EXPECT_THROW(RunLock other(run() / agent), InputError);
+    }
+  }
+  // a copy of the folder has files of its own
+  fs::copy(run(), folder_.path() / "copy", fs::copy_options::recursive);
+  const RunLock other(folder_.path() / "copy/seed_4");
+  expect_words(failure(folder_.path() / "copy"), {"another process", "copy/seed_4"});
+  EXPECT_TRUE(resume_to_end(run()).empty());
+}
+
+TEST_F(Resume, APopulationWithOtherSeedsIsRefused) {
+  EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
+  const fs::path file = run() / "population.toml";
+  const std::string text = read_file(file);
+  for (const auto& [seeds, says] : std::vector<std::pair<std::string, std::string>>{
+           {"3,\n  4,\n  4\n", "seed 4 is given twice"},
+           {"3,\n  4,\n  5\n", "population.seeds was changed"},
+           {"3,\n  5\n", "population.seeds was changed"},
+           {"3\n", "population.seeds was changed"}}) {
+    replace_in(file, "3,\n  4\n", seeds);
+    expect_words(failure(run()), {"population.toml: ", says});
+    write_file_atomically(file, text);
+  }
+  EXPECT_FALSE(fs::exists(run() / "seed_5"));
+
+  // one of an older version says nothing of what its seeds were
+  write_file_atomically(file, text.substr(0, text.find("checksum")));
+  EXPECT_TRUE(resume_to_end(run()).empty());
+}
+
+// Every file below a folder with its contents and when it was written.
+std::string everything(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    files.push_back(fmt::format("{} {} {}", entry.path().string(),
+                                entry.last_write_time().time_since_epoch().count(),
+                                read_file(entry.path())));
+  }
+  std::ranges::sort(files);
+  return fmt::format("{}", fmt::join(files, "\n"));
+}
+
+TEST_F(Resume, ARefusedResumeHasTouchedNothing) {
+  EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 5));
+  // what a process that was killed wrote after its checkpoint
+  for (const char* file : {"visits.f32", "progress.csv"})
+    std::ofstream(run() / "seed_3" / file, std::ios::app) << "12345678";
+  const fs::path checkpoints = run() / "seed_4/checkpoints";
+  fs::rename(checkpoints, folder_.path() / "aside");
+  std::string before = everything(run());
+  expect_words(failure(run()), {"seed_4 are gone"});
+  EXPECT_TRUE(everything(run()) == before);
+  fs::rename(folder_.path() / "aside", checkpoints);
+
+  replace_in(run() / "seed_4/config.toml", "discount = 0.99", "discount = 0.9");
+  before = everything(run());
+  expect_words(failure(run()), {"does not fit"});
+  EXPECT_TRUE(everything(run()) == before);
+  replace_in(run() / "seed_4/config.toml", "discount = 0.9", "discount = 0.99");
+  EXPECT_TRUE(resume_to_end(run()).empty());
+
+  fs::remove(run() / "lock");
+  before = everything(run());
+  expect_words(failure(run()), {"is finished"});
+  EXPECT_TRUE(everything(run()) == before);
 }
 
 TEST_F(Resume, AChangedConfigurationIsRefusedAndNamed) {
@@ -247,6 +368,7 @@ TEST_F(Resume, APopulationGoesOnWhereverItsAgentsAre) {
   EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4, 5}), 7));
   fs::remove_all(run() / "seed_5");  // as if killed before it was made
   fs::remove_all(run() / "seed_4/checkpoints");
+  fs::create_directory(run() / "seed_4/checkpoints");
   expect_words(failure(run() / "seed_3"), {"one agent of a population", run().string()});
   resume_to_end(run(), 2);
   for (const char* agent : {"seed_3", "seed_4", "seed_5"})

@@ -8,6 +8,7 @@
 
 #include <ovde/error.h>
 #include "agent/explore/explorer.h"
+#include "run/progress_csv.h"
 #include "run/run_folder.h"
 
 namespace ovde {
@@ -40,6 +41,11 @@ Exploration::Exploration(const fs::path& run)
       map_(map_of(config_)),
       visits_(read_visits(run)),
       epochs_(recorded_epochs(run)) {
+  const auto done = std::ssize(read_progress(run));
+  for (const int epoch : config_.record.networks) {
+    if (epoch < done && std::ranges::find(epochs_, epoch) == epochs_.end())
+      missing_epochs_.push_back(epoch);
+  }
   const std::array<double, 2> any = {};
   if (!epochs_.empty() && agent_at(epochs_.back())->quantiles(any, any) == nullptr) epochs_.clear();
 }

@@ -40,6 +40,8 @@ class Exploration {
   std::int64_t steps() const { return static_cast<std::int64_t>(visits_.size()); }
   // Whose networks are there; none if the algorithm's critics do not judge every action.
   const std::vector<int>& epochs() const { return epochs_; }
+  // Whose networks the run should have kept, as far as it has come, and are not there.
+  const std::vector<int>& missing_epochs() const { return missing_epochs_; }
 
   // Quantile critics tell the two uncertainties apart; where there is one value per critic the
   // aleatoric one is zero and the ratio and F mean nothing.
@@ -59,7 +61,7 @@ class Exploration {
   Config config_;
   StateMap map_;
   std::vector<Position> visits_;
-  std::vector<int> epochs_;
+  std::vector<int> epochs_, missing_epochs_;
 };
 
 // Visits of `positions` in each cell; those on the upper edges belong to the last cells, those

@@ -171,7 +171,8 @@ StudyResults results_of_run(const fs::path& folder) {
     if (is_finished(run)) result.runs.push_back(read_run(run, there.seeds[i], result.cell.epochs));
   }
 
-  out.plan.name = fs::absolute(folder).lexically_normal().filename().string();
+  std::error_code ignored;  // a current folder that is gone has no name
+  out.plan.name = fs::weakly_canonical(folder, ignored).filename().string();
   out.plan.title = fmt::format("{} on {}", there.config.algorithm, there.config.task);
   out.plan.measures = {"score"};
   if (result.reached_goal() > 0) out.plan.measures.push_back("frg");

@@ -130,9 +130,9 @@ RunPlan plan_cell(const Job& job, const StudyRequest& request) {
   const auto there = read_runs(folder);
   if (!there) return plan_new_run(job.config, job.cell.seeds, folder, request.command);
   check_same_runs(job.cell, job.config, *there);
-  if (there->seeds != job.cell.seeds)
-    write_population(folder, {there->config, job.cell.seeds}, request.command);
-  return plan_rest_of_run(folder, request.command);
+  RunPlan plan = plan_rest_of_run(folder, request.command);
+  plan.seeds = job.cell.seeds;
+  return plan;
 }
 
 void work(const StudyRequest& request, int threads, Board& board) {
@@ -305,7 +305,8 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
     jobs.push_back({std::move(cell), std::move(config)});
   }
   prepare_folder(request, jobs);
-  const RunLock lock(request.out);
+  RunLock lock(request.out);
+  lock.announce();
   if (request.smoke) mark_smoke(request.out);
 
   // what is finished counts, if it is what the plan asks for
@@ -344,8 +345,12 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   count(first);
   {
     std::vector<std::jthread> workers;
-    for (int i = 0; i < start.jobs; ++i)
-      workers.emplace_back([&] { work(request, start.threads_per_job, then); });
+    const auto job = [&] { work(request, start.threads_per_job, then); };
+    try {
+      for (int i = 1; i < start.jobs; ++i) workers.emplace_back(job);
+    } catch (const std::system_error&) {  // fewer side by side than was hoped for
+    }
+    job();
   }
   count(then);
 

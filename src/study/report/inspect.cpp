@@ -43,6 +43,12 @@ class Inspection {
     add_visits();
     add_states();
     add_actions();
+    if (const auto& missing = run_.missing_epochs(); !missing.empty()) {
+      remarks_.push_back(fmt::format(
+          "the networks of epoch {} are not in {}, where record.networks says they should be",
+          fmt::join(missing, ", "), (request_.run / "networks").string()));
+      body_ += fmt::format("<p class=\"warning\">{}</p>\n", escape_html(remarks_.back()));
+    }
     add_method();
     Report report{.page = request_.out / "inspect.html", .remarks = remarks_};
     write_file_atomically(report.page, html_page(title, body_, "run " + request_.run.string()));

@@ -200,6 +200,45 @@ TEST_F(InspectedRun, WhatTheRunDoesNotHoldIsRefusedAndNothingWritten) {
   EXPECT_TRUE(has(refusal({.run = folder_->path() / "nowhere"}), "not a folder"));
 }
 
+TEST_F(InspectedRun, NetworksThatAreGoneAreSaidToBe) {
+  const std::filesystem::path copy = folder_->path() / "without", page = folder_->path() / "page2";
+  std::filesystem::copy(run(), copy, std::filesystem::copy_options::recursive);
+  EXPECT_TRUE(Exploration(copy).missing_epochs().empty());
+  std::filesystem::remove(copy / "networks/epoch_1.safetensors");
+  EXPECT_EQ(Exploration(copy).missing_epochs(), std::vector{1});
+  std::filesystem::remove_all(copy / "networks");
+  const Report report = write_inspection({.run = copy, .out = page});
+  ASSERT_FALSE(report.remarks.empty());
+  EXPECT_TRUE(has(report.remarks.back(), "the networks of epoch 0, 1, 2 are not in"));
+  EXPECT_TRUE(has(read_file(report.page), "the networks of epoch 0, 1, 2"));
+}
+
+TEST_F(InspectedRun, NetworksOfAnotherRunAreRefused) {
+  const std::filesystem::path copy = folder_->path() / "foreign";
+  std::filesystem::copy(run(), copy, std::filesystem::copy_options::recursive);
+  const auto file = copy / "networks/epoch_1.safetensors";
+  const TensorFile good = read_safetensors(file);
+  const auto complaint = [&] {
+    try {
+      Exploration(copy).over_states(1);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(complaint(), "none");
+  for (const char* key : {"format", "task", "algorithm", "seed", "epoch"}) {
+    TensorFile changed = good;
+    changed.metadata[key] = "9";
+    write_safetensors(file, changed);
+    EXPECT_TRUE(has(complaint(), key)) << key;
+  }
+  TensorFile changed = good;
+  changed.tensors.begin()->second.values[0] = std::numeric_limits<float>::quiet_NaN();
+  write_safetensors(file, changed);
+  EXPECT_TRUE(has(complaint(), "not finite"));
+}
+
 TEST_F(InspectedRun, OpensInABrowserWithoutComplaint) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
