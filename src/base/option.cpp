@@ -58,6 +58,13 @@ bool in_range(const Option& option, double x) {
          (!option.integer || x == std::floor(x));
 }
 
+// As much of a value as a message has room for.
+std::string shown(const OptionValue& value) {
+  constexpr std::size_t kMost = 200;
+  const std::string text = to_string(value);
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
 template <typename T>
 const T& typed(const std::map<std::string, OptionValue>& values, const std::string& name) {
   const auto found = values.find(name);
@@ -87,7 +94,7 @@ int edit_distance(const std::string& a, const std::string& b) {
 void check_option(const Option& option, const OptionValue& value, const std::string& table) {
   const std::string key = table.empty() ? option.name : table + "." + option.name;
   const auto refuse = [&](const std::string& valid) {
-    throw InputError(fmt::format("{} = {}: must be {}", key, to_string(value), valid));
+    throw InputError(fmt::format("{} = {}: must be {}", key, shown(value), valid));
   };
   if (value.index() != option.default_value.index()) refuse(valid_text(option));
 

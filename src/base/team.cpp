@@ -34,8 +34,10 @@ Team::Team(int threads) {
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker(); });
   } catch (const std::exception& error) {
+    const std::size_t started = workers_.size();
     end();
-    throw Error(fmt::format("cannot start {} threads: {}", threads, error.what()));
+    throw Error(fmt::format("cannot start {} threads: the system allows no more than {} now ({})",
+                            threads, started, error.what()));
   }
 }
 

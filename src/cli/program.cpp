@@ -5,7 +5,9 @@
 #include <string>
 #include <thread>
 
-#include <sys/resource.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -33,15 +35,24 @@ namespace {
 
 constexpr int kFailed = 1, kWrongInput = 2;
 
-// A population keeps a few files open for every agent: as many as the system allows.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+// A file that is opened while one of these is closed would get its number, and what is printed
+// would land in it.
+void open_standard_streams() {
+  int opened = 0;
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);
+  if (opened > STDERR_FILENO) ::close(opened);
 }
 
+// A file that must not grow further is an error of writing, not the end of the process.
+void take_full_files_for_errors() { ::signal(SIGXFSZ, SIG_IGN); }
+
+// Longer than any message has to be, shorter than a screen: names and values may be anything.
+constexpr std::size_t kLongestMessage = 2000;
+
 int complain(std::string message, int code) {
+  if (message.size() > kLongestMessage)
+    message = message.substr(0, kLongestMessage / 2) + " ... " +
+              message.substr(message.size() - kLongestMessage / 2);
   std::ranges::replace(message, '\n', ' ');
   std::fflush(stdout);
   std::fprintf(stderr, "ovde: %s\n", message.c_str());
@@ -51,7 +62,8 @@ int complain(std::string message, int code) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  allow_many_files();
+  open_standard_streams();
+  take_full_files_for_errors();
   try {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
   } catch (const cli::Interrupted& error) {

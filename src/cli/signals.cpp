@@ -36,6 +36,14 @@ extern "C" void ask_to_stop(int) {
   }
 }
 
+// Nobody is there any more to read what is printed, and nobody wishes twice: the kernel and the
+// shell of a closed terminal both signal, and every line printed to a closed pipe does.
+extern "C" void reader_is_gone(int) {
+  if (asked) return;
+  asked_at = milliseconds();
+  asked = true;
+}
+
 }  // namespace
 
 const std::atomic<bool>& stop_asked() { return asked; }
@@ -44,8 +52,11 @@ Signals::Signals() {
   asked = false;
   set(SIGINT, &ask_to_stop);
   set(SIGTERM, &ask_to_stop);
-  // a file that must not grow further is an error of writing, not the end of the process
-  set(SIGXFSZ, SIG_IGN);
+  set(SIGPIPE, &reader_is_gone);
+  struct sigaction hangup = {};
+  const bool ignored =
+      ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;  // nohup
+  if (!ignored) set(SIGHUP, &reader_is_gone);
 }
 
 Signals::~Signals() {

@@ -18,6 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::size_t kLargestRecording = std::size_t{256} << 20;  // bytes
+
 // Access that says what is wrong with the file instead of throwing the library's own exceptions.
 const Json& member(const Json& object, const char* key, Json::value_t type) {
   const auto found = object.is_object() ? object.find(key) : object.end();
@@ -124,7 +126,7 @@ bool ReplayResult::within(double tolerance) const {
 }
 
 ReplayResult replay(const std::string& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, kLargestRecording);
   try {
     return replay_json(Json::parse(text));
   } catch (const Json::parse_error& error) {
@@ -133,6 +135,8 @@ ReplayResult replay(const std::string& path) {
     const auto line =
         1 + std::ranges::count(before.substr(0, before.size() - !before.empty()), '\n');
     throw InputError(fmt::format("{}:{}: not valid JSON (byte {})", path, line, error.byte));
+  } catch (const Json::exception&) {  // such as 1e999, of which the library does not say the place
+    throw InputError(fmt::format("{}: not valid JSON: it holds a number that is none", path));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", path, error.what()));
   }

@@ -150,6 +150,63 @@ TEST(BadInput, Files) {
       program);
 }
 
+// Whatever is read has an end, and where nothing comes it does not wait for ever.
+TEST(BadInput, WhatHasNoEndIsRefused) {
+  const Program program;
+  ASSERT_EQ(program
+                .shell("mkfifo pipe && mkdir loop && cd loop && "
+                       "for i in $(seq 40); do ln -s . $i; done")
+                .code,
+            0);
+  expect_refusals(
+      {
+          {"replay /dev/zero", {"cannot read /dev/zero: larger than 268435456 bytes"}},
+          {kTrain + "--config pipe", {"cannot read pipe: is a pipe through which nothing came"}},
+          {"status loop", {"there is no run in loop"}},
+      },
+      program);
+  const Outcome through = program.shell("echo 'train.batch = -1' | '" OVDE_PROGRAM "' " + kTrain +
+                                        "--config /dev/stdin");
+  EXPECT_NE(through.err.find("/dev/stdin:1: train.batch = -1"), std::string::npos) << through.err;
+}
+
+TEST(BadInput, MessagesNameTheFileAndHaveOneLine) {
+  const Program program;
+  ASSERT_EQ(program
+                .run(kTrain + "--epochs 1 --set train.steps_per_epoch=30 --set task.horizon=30 "
+                              "--threads 1 --out run")
+                .code,
+            0);
+  ASSERT_EQ(program
+                .shell("cp -r run empty && : >empty/config.toml && cp -r run inf && "
+                       "sed -i '2s/,[^,]*/,inf/3' inf/progress.csv && cp -r run other && "
+                       "sed -i 's/\"seed\":\"0\"/\"seed\":\"1\"/' other/policy.safetensors && "
+                       "echo '{\"rollouts\": [1e999]}' >large.json && "
+                       "{ echo '[network]'; echo 'hidden = ['; seq -f -%.0f, 100000; echo ']'; } "
+                       ">long.toml")
+                .code,
+            0);
+  expect_refusals(
+      {
+          {"eval empty", {"empty/config.toml: not the configuration of a run: it has no run.task"}},
+          {"train --resume empty", {"empty/config.toml: not the configuration of a run"}},
+          {"report inf", {"inf/progress.csv:2: not a row"}},
+          {"eval other", {"other/policy.safetensors: not the policy of this run: its seed is '1'"}},
+          {"export other", {"other/policy.safetensors: not the policy of this run"}},
+          {"replay large.json", {"large.json: not valid JSON"}},
+          {kTrain + "--config long.toml", {"long.toml:2: network.hidden = [-1, -2", "...: must"}},
+          {kTrain + "--set " + std::string(100'000, 'x') + "=1", {"unknown key 'xxx"}},
+      },
+      program);
+  EXPECT_LT(program.run(kTrain + "--config long.toml").err.size(), 1000u);
+  EXPECT_LT(program.run(kTrain + "--set " + std::string(100'000, 'x') + "=1").err.size(), 3000u);
+
+  const Outcome gone = program.shell(
+      "mkdir gone && cd gone && rmdir ../gone && '" OVDE_PROGRAM "' " + kTrain + "--out x");
+  EXPECT_EQ(gone.code, 2);
+  EXPECT_EQ(gone.err, "ovde: cannot write to folder x: the current folder is gone\n");
+}
+
 // What breaks the TOML library: the program reads runs and studies with the same copy of it.
 TEST(BadInput, FilesThatTheTomlLibraryCannotBear) {
   const Program program;

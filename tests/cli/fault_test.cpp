@@ -45,6 +45,93 @@ TEST(Faults, SignalsSaveTheRun) {
   }
 }
 
+// A terminal that is closed takes nothing along; whoever does not want to hear of it need not.
+TEST(Faults, AClosedTerminalSavesTheRun) {
+  const Program program;
+  const Outcome stopped =
+      program.shell(start_and_signal(kTrain + "--epochs 100000", "run", 2, "HUP"));
+  EXPECT_EQ(stopped.code, 130) << stopped.err;
+  expect_words(program.run("status run").out, {"interrupted", "/100000"});
+  EXPECT_FALSE(std::filesystem::is_empty(program.folder() / "run/checkpoints"));
+
+  const Program other;
+  const Outcome ignoring =
+      other.shell("trap '' HUP; " + kOvde + kTrain + "--epochs 100000 & pid=$!; " +
+                  wait_until("[ $(wc -l <run/progress.csv) -ge 2 ]") + "kill -HUP $pid; " +
+                  "lines=$(wc -l <run/progress.csv); " +
+                  wait_until("[ $(wc -l <run/progress.csv) -ge $((lines + 20)) ]") +
+                  "kill -0 $pid && kill -9 $pid");
+  EXPECT_EQ(ignoring.code, 0) << ignoring.err;
+}
+
+TEST(Faults, APipeThatNobodyReadsSavesTheRun) {
+  const Program program;
+  const Outcome stopped = program.shell("{ " + kOvde + kTrain +
+                                        "--epochs 100000; echo $? >code; } | head -c 1 >/dev/null");
+  EXPECT_EQ(read_file(program.folder() / "code"), "130\n") << stopped.err;
+  EXPECT_FALSE(std::filesystem::is_empty(program.folder() / "run/checkpoints"));
+}
+
+// A file that gets the number of a stream would get what is printed as well.
+TEST(Faults, ClosedStandardStreamsDoNotReachTheFiles) {
+  for (const std::string closed : {"<&- >&-", "<&- >&- 2>&-", ">&-", "2>&-"}) {
+    const Program program;
+    ASSERT_EQ(program.run(kTrain + "--epochs 5 " + closed).code, 0) << closed;
+    const std::string lock = read_file(program.folder() / "run/lock");
+    EXPECT_EQ(lock.find_first_not_of("0123456789\n"), std::string::npos) << lock;
+    const Outcome report = program.run("report run");
+    EXPECT_EQ(report.code, 0) << closed << report.err;
+  }
+}
+
+TEST(Faults, APopulationNeedsNoOpenFileForEachAgent) {
+  const Program program;
+  const Outcome many =
+      program.shell("(ulimit -n 24; " + kOvde + kTrain + "--seeds 0-39 --epochs 1)");
+  EXPECT_EQ(many.code, 0) << many.err;
+}
+
+TEST(Faults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 3").code, 0);
+  const auto before = program.files();
+  const Outcome full = program.shell("(ulimit -f 1; " + kOvde + "export run)");
+  EXPECT_EQ(full.code, 1);
+  expect_words(full.err, {"ovde: cannot write run/policy.c: File too large"});
+  EXPECT_EQ(program.files(), before);
+}
+
+TEST(Faults, AnAgentOfARunningPopulationCannotBeResumed) {
+  const Program program;
+  const Outcome second = program.shell(
+      "ln -s run/seed_0 link; " + kOvde + kTrain + "--seeds 0-1 --epochs 100000 >out & pid=$!; " +
+      wait_until("[ $(wc -l <run/seed_1/progress.csv) -ge 3 ]") +
+      "for way in run/seed_0/ link link/; do " + kOvde + "train --resume $way; echo $?; done; " +
+      "kill -TERM $pid; wait $pid");
+  EXPECT_EQ(second.out, "2\n2\n2\n");
+  EXPECT_EQ(second.code, 130);
+  const Outcome more = program.shell(
+      start_and_signal("train --resume run", "run/seed_0",
+                       lines_of(program.folder() / "run/seed_0/progress.csv") + 1, "INT"));
+  expect_words(more.err, {"interrupted"});
+}
+
+TEST(Faults, AColumnMayHaveTheNameOfAFile) {
+  const Program program;
+  std::string study =
+      "epochs = 1\nseeds = \"0-1\"\nset = { train.steps_per_epoch = 30, "
+      "task.horizon = 30 }\n[[row]]\ntask = \"GridChaos-v0\"\n";
+  for (const std::string name : {"population.toml", "config.toml", "summary.json"})
+    study += "[[column]]\nname = \"" + name +
+             "\"\nalgorithm = \"sac\"\nset = { train.batch = " + std::to_string(10 + name.size()) +
+             " }\n";
+  write_file_atomically(program.folder() / "study.toml", study);
+  ASSERT_EQ(program.run("study run study.toml --out out").code, 0);
+  expect_words(program.run("study status study.toml --out out").out, {"3 of 3 cells finished"});
+  EXPECT_EQ(std::ranges::count(program.run("status out").out, '\n'), 7);
+  EXPECT_EQ(program.run("study run study.toml --out out").code, 0);
+}
+
 TEST(Faults, TheWayToResumeCanBeTyped) {
   const Program program;
   const std::string folder = "\"it's a run\"";

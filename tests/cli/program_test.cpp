@@ -155,7 +155,7 @@ TEST(Program, TrainsAndEvaluates) {
   EXPECT_EQ(
       program.files(),
       (std::vector<std::string>{
-          "run", "run/config.toml", "run/events.out.tfevents.ovde", "run/lock", "run/log.txt",
+          "run", "run/checkpoints", "run/config.toml", "run/events.out.tfevents.ovde", "run/lock", "run/log.txt",
           "run/networks", "run/networks/epoch_0.safetensors", "run/networks/epoch_1.safetensors",
           "run/networks/epoch_2.safetensors", "run/policy.safetensors", "run/progress.csv",
           "run/summary.json", "run/visits.f32"}));
