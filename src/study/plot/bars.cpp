@@ -94,7 +94,7 @@ class Bars {
     std::vector<std::string> tics;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const bool room = columns_.size() <= kMostLabels;
-      tics.push_back(fmt::format("\"{}\" {}", room ? gnuplot_text(columns_[c]->name) : "", c));
+      tics.push_back(fmt::format("\"{}\" {}", room ? gnuplot_tic(columns_[c]->name) : "", c));
     }
     return fmt::format(
         "set xrange [-0.6:{}]\nset yrange [*<0:0<*]\nset xtics ({}) nomirror\nset ylabel \"{}\"\n",

@@ -64,6 +64,12 @@ std::string gnuplot_text(const std::string& text) {
   return out;
 }
 
+std::string gnuplot_tic(const std::string& text) {
+  std::string out;
+  for (const char c : gnuplot_text(text)) out += c == '%' ? std::string("%%") : std::string(1, c);
+  return out;
+}
+
 std::string draw(const Figure& figure, const fs::path& folder) {
   const auto pass = [&](const std::string& terminal, const char* extension) {
     return fmt::format("reset\nset terminal {}\nset output \"{}.{}\"\n{}\nunset output\n", terminal,

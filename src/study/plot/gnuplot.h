@@ -23,4 +23,7 @@ std::string draw(const Figure& figure, const std::filesystem::path& folder);
 // Text that is data, inside double quotes of a script.
 std::string gnuplot_text(const std::string& text);
 
+// The same for the label of a tic, which gnuplot takes for a format.
+std::string gnuplot_tic(const std::string& text);
+
 }  // namespace ovde

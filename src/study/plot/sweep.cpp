@@ -48,7 +48,7 @@ std::string sweep_block(const std::string& name, const std::vector<const CellRes
 std::string axis_settings(const Axis& axis) {
   std::vector<std::string> tics;
   for (std::size_t i = 0; i < axis.labels.size(); ++i)
-    tics.push_back(fmt::format("\"{}\" {}", gnuplot_text(axis.labels[i]), i));
+    tics.push_back(fmt::format("\"{}\" {}", gnuplot_tic(axis.labels[i]), i));
   const bool long_labels =
       std::ranges::any_of(axis.labels, [](const std::string& label) { return label.size() > 6; });
   return fmt::format(

@@ -104,6 +104,25 @@ TEST(Report, SaysWhatIsSignificantAndNothingElse) {
   EXPECT_FALSE(has(page, "smoke run"));
 }
 
+// gnuplot takes the label of a tic for a format.
+TEST(Report, ANameMayHaveAPercentSign) {
+  if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
+  StudyResults results = known_results();
+  const std::string name = "50 %d of %s, %";
+  for (PlanColumn& column : results.plan.columns) {
+    if (column.name == "OVDE") column.name = name;
+  }
+  for (CellResult& result : results.cells) {
+    if (result.cell.column == "OVDE") result.cell.column = name;
+  }
+  const TemporaryFolder folder;
+  write_report(results, folder.path());
+  const std::string svg = read_file(folder.path() / "figures/bars.svg");
+  std::size_t count = 0;
+  for (auto at = svg.find(name); at != std::string::npos; at = svg.find(name, at + 1)) ++count;
+  EXPECT_EQ(count, 3u);  // below the bars of two panels, and in the key
+}
+
 TEST(Report, SaysThatASmokeRunIsOne) {
   const TemporaryFolder folder;
   StudyResults results = known_results();
