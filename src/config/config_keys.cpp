@@ -1,5 +1,7 @@
 #include "config/config_keys.h"
 
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "agent/explore/explorer.h"
@@ -257,9 +259,7 @@ std::vector<Field<RecordConfig>> record_keys() {
   };
 }
 
-}  // namespace
-
-std::vector<ConfigTable> config_tables() {
+std::vector<ConfigTable> make_tables() {
   return {
       run_table(),
       task_table(),
@@ -281,6 +281,18 @@ std::vector<ConfigTable> config_tables() {
       table("record", "what is kept for `ovde inspect`; changes nothing about the run",
             &Config::record, record_keys()),
   };
+}
+
+}  // namespace
+
+const std::vector<ConfigTable>& config_tables() {
+  // explorers are only ever added: their number says which, and older tables stay where they are
+  static std::map<std::size_t, std::vector<ConfigTable>> made;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = made.try_emplace(explorers().size());
+  if (is_new) found->second = make_tables();
+  return found->second;
 }
 
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm) {

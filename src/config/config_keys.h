@@ -22,8 +22,8 @@ struct ConfigTable {
 };
 
 // The tables that every run has, in the order in which they are written. Table "task" holds the
-// keys common to all tasks only.
-std::vector<ConfigTable> config_tables();
+// keys common to all tasks only. Made once for the explorers that are registered.
+const std::vector<ConfigTable>& config_tables();
 
 // The same with the task's own options in table "task", and those of the algorithm's explorer in
 // table "explore".

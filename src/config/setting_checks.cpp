@@ -68,7 +68,7 @@ void refuse_setting(const std::string& where, const std::string& message) {
 
 void check_form(const Setting& setting) {
   if (!setting.is_table && setting.key.find('.') != std::string::npos) return;
-  const std::vector<ConfigTable> tables = config_tables();
+  const std::vector<ConfigTable>& tables = config_tables();
   std::vector<std::string> table_names;
   for (const ConfigTable& table : tables) table_names.push_back(table.name);
   const std::string valid = fmt::format("tables are {}", fmt::join(table_names, ", "));

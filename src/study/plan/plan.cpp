@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "agent/algorithm.h"
@@ -22,15 +25,42 @@ bool available(const PlanColumn& column) {
   });
 }
 
-bool names(const std::vector<std::string>& list, const std::string& name) {
-  return list.empty() || std::ranges::find(list, name) != list.end();
-}
+// Which overrides concern a cell, without asking each of them: a plan may have one for every cell.
+class OverrideIndex {
+ public:
+  explicit OverrideIndex(const std::vector<Override>& overrides) : overrides_(overrides) {
+    for (std::size_t i = 0; i < overrides.size(); ++i) {
+      for (const std::string& row : overrides[i].rows) by_row_[row].push_back(i);
+      if (overrides[i].rows.empty()) of_all_rows_.push_back(i);
+    }
+  }
+
+  // In the order of the plan.
+  template <typename Visit>
+  void visit(const std::string& row, const std::string& column, const Visit& visit) const {
+    std::vector<std::size_t> found = of_all_rows_;
+    if (const auto own = by_row_.find(row); own != by_row_.end())
+      found.insert(found.end(), own->second.begin(), own->second.end());
+    std::ranges::sort(found);
+    for (const std::size_t i : found) {
+      const auto& columns = overrides_[i].columns;
+      if (columns.empty() || std::ranges::find(columns, column) != columns.end())
+        visit(overrides_[i]);
+    }
+  }
+
+ private:
+  const std::vector<Override>& overrides_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_row_;
+  std::vector<std::size_t> of_all_rows_;
+};
 
 void append(std::vector<Setting>& to, const std::vector<Setting>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
+Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column,
+               const OverrideIndex& overrides) {
   Cell cell;
   cell.row = row.name;
   cell.column = column.name;
@@ -46,26 +76,23 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
   append(cell.settings, plan.settings);
   append(cell.settings, row.settings);
   append(cell.settings, column.settings);
-  for (const Override& own : plan.overrides) {
-    if (!names(own.rows, row.name) || !names(own.columns, column.name)) continue;
+  overrides.visit(row.name, column.name, [&](const Override& own) {
     if (own.epochs) cell.epochs = *own.epochs;
     if (!own.seeds.empty()) cell.seeds = own.seeds;
     append(cell.settings, own.settings);
-  }
+  });
   cell.settings.push_back({"train.epochs", static_cast<double>(cell.epochs), row.where});
   cell.folder = folder_name(row.name) + "/" + folder_name(column.name);
   return cell;
 }
 
-// What the runs of a cell depend on: of each key the value that wins.
-std::map<std::string, OptionValue> effective(const Cell& cell) {
-  std::map<std::string, OptionValue> out;
-  for (const Setting& setting : cell.settings) out[setting.key] = setting.value;
+// What the runs of a cell depend on, as text: its seeds, and of each key the value that wins.
+std::string runs_of(const Cell& cell) {
+  std::map<std::string, const OptionValue*> effective;
+  for (const Setting& setting : cell.settings) effective[setting.key] = &setting.value;
+  std::string out = fmt::format("{}\n", fmt::join(cell.seeds, " "));
+  for (const auto& [key, value] : effective) out += key + " = " + to_string(*value) + "\n";
   return out;
-}
-
-bool same_runs(const Cell& a, const Cell& b) {
-  return a.seeds == b.seeds && effective(a) == effective(b);
 }
 
 }  // namespace
@@ -87,17 +114,18 @@ std::string folder_name(const std::string& name) {
 }
 
 std::vector<Cell> expand(const Plan& plan) {
+  const OverrideIndex overrides(plan.overrides);
   std::vector<Cell> cells;
+  std::unordered_map<std::string, std::string> folder_of;  // what is run, and where
+  std::unordered_set<std::string> folders;
   for (const PlanRow& row : plan.rows) {
     for (const PlanColumn& column : plan.columns) {
       if (!available(column)) continue;
-      Cell cell = make_cell(plan, row, column);
-      const auto twin =
-          std::ranges::find_if(cells, [&](const Cell& other) { return same_runs(cell, other); });
-      if (twin != cells.end()) {
-        cell.folder = twin->folder;
-      } else if (std::ranges::any_of(cells,
-                                     [&](const Cell& c) { return c.folder == cell.folder; })) {
+      Cell cell = make_cell(plan, row, column, overrides);
+      const auto [twin, is_new] = folder_of.try_emplace(runs_of(cell), cell.folder);
+      if (!is_new) {
+        cell.folder = twin->second;
+      } else if (!folders.insert(cell.folder).second) {
         throw InputError(
             fmt::format("{}: row '{}' and column '{}' would share the folder {} with others; "
                         "names must differ in letters or digits",

@@ -126,6 +126,8 @@ struct Cell {
 Plan parse_plan(const std::string& text, const std::string& file_name);
 Plan read_plan(const std::filesystem::path& file);
 
+constexpr std::size_t kMostCells = 100'000;
+
 // What a row or a column of this name is called on the disk; "" where the name leaves nothing that
 // a folder could be called.
 std::string folder_name(const std::string& name);

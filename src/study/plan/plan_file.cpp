@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -75,13 +76,15 @@ class PlanFile {
     // the names first, then what refers to them
     in_.for_each(root, "row", [&](const toml::table& entry) { read_row(entry); });
     in_.for_each(root, "column", [&](const toml::table& entry) { read_column(entry); });
+    row_names_ = rows_and_groups_ = names_of(plan_.rows);
+    column_names_ = names_of(plan_.columns);
     in_.for_each(root, "group", [&](const toml::table& entry) { read_group(entry); });
     in_.for_each(root, "cell", [&](const toml::table& entry) { read_override(entry); });
     in_.for_each(root, "example", [&](const toml::table& entry) { read_example(entry); });
     if (const toml::table* paper = in_.table(root, "paper")) read_paper(*paper);
     if (const toml::table* maps = in_.table(root, "maps")) read_maps(*maps);
     if (const auto column = in_.text(root, "relative_to")) {
-      in_.check_word(*root.get("relative_to"), *column, "column", names_of(plan_.columns));
+      in_.check_word(*root.get("relative_to"), *column, "column", column_names_);
       plan_.relative_to = *column;
     }
     check_grid(root);
@@ -98,7 +101,7 @@ class PlanFile {
     row.seeds = in_.seeds(entry, "seeds");
     row.settings = settings(entry);
     row.where = in_.where(entry);
-    add_varied(entry, "row", row, plan_.rows);
+    add_varied(entry, "row", row, plan_.rows, taken_rows_);
   }
 
   void read_column(const toml::table& entry) {
@@ -117,13 +120,13 @@ class PlanFile {
     }
     column.settings = settings(entry);
     column.where = in_.where(entry);
-    add_varied(entry, "column", column, plan_.columns);
+    add_varied(entry, "column", column, plan_.columns, taken_columns_);
   }
 
   void read_override(const toml::table& entry) {
     in_.check_keys(entry, "a cell", {"row", "column", "epochs", "seeds", "set"});
-    Override own{in_.words(entry, "row", "row", names_of(plan_.rows)),
-                 in_.words(entry, "column", "column", names_of(plan_.columns)), epochs(entry),
+    Override own{in_.words(entry, "row", "row", row_names_),
+                 in_.words(entry, "column", "column", column_names_), epochs(entry),
                  in_.seeds(entry, "seeds"), settings(entry)};
     if (own.rows.empty() && own.columns.empty())
       in_.refuse(entry, "a cell needs a row, a column or both");
@@ -133,9 +136,10 @@ class PlanFile {
   void read_group(const toml::table& entry) {
     in_.check_keys(entry, "a group", {"name", "rows"});
     Group group{in_.required_text(entry, "a group", "name"),
-                in_.words(entry, "rows", "row", names_of(plan_.rows))};
+                in_.words(entry, "rows", "row", row_names_)};
     if (group.rows.empty()) in_.refuse(entry, "a group needs rows");
-    refuse_second(entry, "row or group", group.name, rows_and_groups());
+    if (!taken_rows_.insert(group.name).second) refuse_second(entry, "row or group", group.name);
+    rows_and_groups_.push_back(group.name);
     plan_.groups.push_back(std::move(group));
   }
 
@@ -183,10 +187,10 @@ class PlanFile {
       if (rows == nullptr) continue;
       for (const auto& [row_key, row_node] : *rows) {
         const std::string row = text_of(row_key);
-        in_.check_word(row_node, row, "row or group", rows_and_groups());
+        in_.check_word(row_node, row, "row or group", rows_and_groups_);
         for (const auto& [column_key, node] : in_.as_table(row_node, row)) {
           const std::string column = text_of(column_key);
-          in_.check_word(node, column, "column", names_of(plan_.columns));
+          in_.check_word(node, column, "column", column_names_);
           plan_.published.push_back({measure, row, column, figure(node)});
         }
       }
@@ -224,11 +228,14 @@ class PlanFile {
   // `vary = { table.key = [v1, v2] }` stands for one row or column for each value, named after it.
   template <typename Axis>
   void add_varied(const toml::table& entry, const char* what, const Axis& axis,
-                  std::vector<Axis>& to) const {
+                  std::vector<Axis>& to, std::unordered_set<std::string>& taken) const {
     const auto add = [&](Axis each) {
       check_name(entry, what, each.name);
-      refuse_second(entry, what, each.name, names_of(to));
+      if (!taken.insert(each.name).second) refuse_second(entry, what, each.name);
       to.push_back(std::move(each));
+      const std::size_t cells = std::max(std::size_t{1}, plan_.rows.size()) * plan_.columns.size();
+      if (std::max(cells, plan_.rows.size()) > kMostCells)
+        in_.refuse(entry, fmt::format("the study has more than {} cells", kMostCells));
     };
     const toml::table* vary = in_.table(entry, "vary");
     if (vary == nullptr) return add(axis);
@@ -266,12 +273,6 @@ class PlanFile {
     return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
   }
 
-  Words rows_and_groups() const {
-    Words out = names_of(plan_.rows);
-    for (const Group& group : plan_.groups) out.push_back(group.name);
-    return out;
-  }
-
   // The name is that of a folder as well, beside what else a study's folder holds.
   void check_name(const toml::table& entry, const std::string& what,
                   const std::string& name) const {
@@ -290,14 +291,15 @@ class PlanFile {
     }
   }
 
-  void refuse_second(const toml::table& entry, const char* what, const std::string& name,
-                     const Words& taken) const {
-    if (std::ranges::find(taken, name) == taken.end()) return;
+  [[noreturn]] void refuse_second(const toml::table& entry, const char* what,
+                                  const std::string& name) const {
     in_.refuse(entry, fmt::format("a second {} named '{}'", what, name));
   }
 
   TomlReader in_;
   Plan plan_;
+  std::unordered_set<std::string> taken_rows_, taken_columns_;
+  Words row_names_, rows_and_groups_, column_names_;
 };
 
 }  // namespace

@@ -1,15 +1,18 @@
 // Plans: what a study file means, and what is said when it means nothing.
 #include "study/plan/plan.h"
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <ovde/error.h>
 #include "config/config.h"
+#include "study/plan/smoke.h"
 
 namespace ovde {
 namespace {
@@ -274,6 +277,32 @@ TEST(Plan, NamesThatWouldShareAFolderAreRefused) {
   const Plan plan =
       parse_plan(kGrid + "[[row]]\nname = \"first!\"\ntask = \"GridChaos-v0:c\"", "my.toml");
   EXPECT_THROW(expand(plan), InputError);
+}
+
+// `count` values of one key, a line each.
+std::string varied(const char* axis, const char* rest, const char* key, int count) {
+  std::string text = fmt::format("[[{}]]\n{}\nvary = {{ {} = [\n", axis, rest, key);
+  for (int i = 1; i <= count; ++i) text += fmt::format("{},\n", i);
+  return text + "] }\n";
+}
+
+std::string large_grid(int rows, int columns) {
+  return "epochs = 3\nseeds = \"0\"\n" +
+         varied("row", "task = \"GridChaos-v0\"", "task.horizon", rows) +
+         varied("column", "algorithm = \"sac\"", "train.batch", columns);
+}
+
+TEST(Plan, TooManyCellsAreRefusedAndManyTakeNoTime) {
+  EXPECT_EQ(complaint(large_grid(10'000, 10'000)),
+            "my.toml:10007: the study has more than 100000 cells");
+  EXPECT_EQ(complaint(large_grid(100'001, 1)), "my.toml:3: the study has more than 100000 cells");
+
+  // what was quadratic took minutes for this
+  const auto begin = std::chrono::steady_clock::now();
+  const Plan plan = parse_plan(large_grid(1000, 10), "my.toml");
+  EXPECT_EQ(expand(plan).size(), 10'000u);
+  EXPECT_EQ(expand(smoke_plan(plan)).size(), 10'000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 }  // namespace
