@@ -98,7 +98,7 @@ void write_file_atomically(const fs::path& path,
     }
     if (!is_synced(file.get())) fail();
   }
-  if (::rename(beside.c_str(), path.c_str()) != 0) fail();
+  if (again_if_interrupted([&] { return ::rename(beside.c_str(), path.c_str()); }) != 0) fail();
   sync_folder(path.parent_path());
 }
 
