@@ -165,20 +165,19 @@ std::optional<fs::path> population_above(const fs::path& folder) {
   return !above.empty() && holds_population(above) ? std::optional(above) : std::nullopt;
 }
 
-void write_population(const fs::path& folder, const Population& population,
-                      const std::string& command) {
+std::string to_toml(const Population& population, const std::string& command) {
   std::vector<std::string> seeds;
   for (const std::uint64_t seed : population.seeds) seeds.push_back(std::to_string(seed));
-  write_file_atomically(folder / kPopulationFile,
-                        to_toml(population.config, version(), command) + "\n[population]\n" +
-                            toml_list("seeds", seeds) +
-                            toml_entry("checksum", seed_checksum(population.seeds)));
+  return to_toml(population.config, version(), command) + "\n[population]\n" +
+         toml_list("seeds", seeds) + toml_entry("checksum", seed_checksum(population.seeds));
 }
 
-std::optional<Population> read_population(const fs::path& folder) {
-  if (!holds_population(folder)) return std::nullopt;
-  const fs::path file = folder / kPopulationFile;
-  std::vector<Setting> settings = read_settings(file);
+void write_population(const fs::path& folder, const Population& population,
+                      const std::string& command) {
+  write_file_atomically(folder / kPopulationFile, to_toml(population, command));
+}
+
+Population parse_population(std::vector<Setting> settings, const std::string& name) {
   const auto take = [&](const char* key) -> std::optional<OptionValue> {
     const auto found = std::ranges::find(settings, key, &Setting::key);
     if (found == settings.end()) return std::nullopt;
@@ -187,7 +186,7 @@ std::optional<Population> read_population(const fs::path& folder) {
     return value;
   };
   const auto refuse = [&](const std::string& why) {
-    throw InputError(fmt::format("{}: {}", file.string(), why));
+    throw InputError(fmt::format("{}: {}", name, why));
   };
 
   const auto value = take("population.seeds");
@@ -207,8 +206,14 @@ std::optional<Population> read_population(const fs::path& folder) {
       checksum && *checksum != OptionValue(seed_checksum(population.seeds))) {
     refuse("population.seeds was changed since the run began; change it back");
   }
-  population.config = restored(file, settings);
+  population.config = restored(name, settings);
   return population;
+}
+
+std::optional<Population> read_population(const fs::path& folder) {
+  if (!holds_population(folder)) return std::nullopt;
+  const fs::path file = folder / kPopulationFile;
+  return parse_population(read_settings(file), file.string());
 }
 
 std::optional<Population> read_runs(const fs::path& folder) {

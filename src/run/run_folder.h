@@ -54,7 +54,10 @@ struct Population {
 };
 void write_population(const std::filesystem::path& folder, const Population& population,
                       const std::string& command);
-// nullopt where there is no population; InputError where its seeds were edited.
+std::string to_toml(const Population& population, const std::string& command);
+// InputError that begins with `name` unless these are the settings of such a file, as written.
+Population parse_population(std::vector<Setting> settings, const std::string& name);
+// nullopt where there is no population.
 std::optional<Population> read_population(const std::filesystem::path& folder);
 bool holds_population(const std::filesystem::path& folder);
 // The folder of the population that the agent in `folder` belongs to, whichever way that is called.

@@ -23,12 +23,12 @@ namespace {
 constexpr std::size_t kRecent = 20;  // epochs over which the rate is taken
 constexpr int kDeepest = 4;          // folders below the one asked for: study, run, agent
 
-// A folder that cannot be looked into is listed too, with the reason.
+// Folders on the way that cannot be looked into are passed by.
 bool is_run(const fs::path& folder) {
   try {
     return holds_config(folder);
   } catch (const InputError&) {
-    return true;
+    return false;
   }
 }
 
@@ -112,6 +112,7 @@ std::vector<RunStatus> run_status(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
     throw InputError(fmt::format("{} is not a folder", folder.string()));
+  holds_config(folder);  // one that was asked for and cannot be looked into is said to be so
   std::vector<fs::path> found;
   Seen seen;
   find_runs(folder, kDeepest, seen, found);
