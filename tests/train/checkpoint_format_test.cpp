@@ -103,7 +103,9 @@ TEST(CheckpointFormat, ARunSavedInFormat1EndsLikeAnyOther) {
     while (!run.done()) run.epoch(team, never);
     run.finish();
   };
+  std::vector<std::string> warnings;
   const auto whole = AgentRun::start(small_config(), folder.path() / "whole", "test");
+  whole->open(warnings);
   complete(*whole);
 
   // between two epochs, and within one, as far as a moment's work gets
@@ -112,6 +114,7 @@ TEST(CheckpointFormat, ARunSavedInFormat1EndsLikeAnyOther) {
     const fs::path path = folder.path() / fmt::format("{}_{}", epochs, seconds);
     {
       const auto run = AgentRun::start(small_config(), path, "test");
+      run->open(warnings);
       while (run->epochs_done() < epochs) run->epoch(team, never);
       std::atomic<bool> stop{false};
       std::thread clock([&] {
@@ -131,8 +134,8 @@ TEST(CheckpointFormat, ARunSavedInFormat1EndsLikeAnyOther) {
     ++(place.get<std::uint64_t>() == 0 ? between : within);
     write_checkpoint(file, in_format_1(saved));
 
-    std::vector<std::string> warnings;
-    const auto run = AgentRun::resume(path, warnings);
+    const auto run = AgentRun::resume(path);
+    run->open(warnings);
     EXPECT_TRUE(warnings.empty());
     complete(*run);
     EXPECT_TRUE(without_episodes(path) == without_episodes(folder.path() / "whole")) << path;
