@@ -175,9 +175,9 @@ TEST(House, AStudyIsReadBeforeItIsDrawnAndDrawnBeforeItIsReported) {
 // A public header belongs to the folder that implements it.
 TEST(House, NoPublicHeaderIsUsedBelowItsFolder) {
   static const std::map<std::string, std::string> home = {
-      {"bytes", "base"},    {"error", "base"},  {"option", "base"},
-      {"random", "base"},   {"env", "env"},     {"train", "train"},
-      {"policy", "policy"}, {"program", "cli"}, {"explorer", "agent"}};
+      {"bytes", "base"},     {"error", "base"},  {"option", "base"},   {"random", "base"},
+      {"env", "env"},        {"train", "train"}, {"policy", "policy"}, {"program", "cli"},
+      {"explorer", "agent"}, {"check", "env"}};
   const Uses uses = read_uses();
   for (const fs::path& file : code_below("src")) {
     for (const std::string& name : includes(file, '<')) {

@@ -1,5 +1,8 @@
 #include "config/build.h"
 
+#include <fmt/format.h>
+
+#include <ovde/check.h>
 #include <ovde/error.h>
 #include "env/noise.h"
 #include "env/wrappers.h"
@@ -8,7 +11,13 @@ namespace ovde {
 
 std::unique_ptr<Env> make_environment(const Config& config) {
   const Task& task = find_task(config.task);
-  auto env = with_noise(task.make(config.task_options), config.noise);
+  auto env = task.make(config.task_options);
+  try {
+    check_spaces(*env);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("task {}: {}", config.task, error.what()));
+  }
+  env = with_noise(std::move(env), config.noise);
   if (task.map && (env->observation_size() != 2 || env->action_space().size() != 2)) {
     throw Error("task " + task.name +
                 " has a map, but not observations and actions of two numbers each");

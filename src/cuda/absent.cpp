@@ -1,10 +1,17 @@
 // What a build without CUDA code says of GPUs.
+#include <filesystem>
+
 #include <ovde/error.h>
 #include "cuda/population.h"
 
 namespace ovde {
 
-std::string why_no_gpu() { return "this build has no CUDA code"; }
+std::string why_no_gpu() {
+  // what NVIDIA's driver makes where there is a card
+  if (std::error_code ignored; !std::filesystem::exists("/dev/nvidiactl", ignored))
+    return "this machine has no NVIDIA GPU (and this build no CUDA code)";
+  return "this build has no CUDA code: it was made where nvcc was not found, or with OVDE_CUDA=OFF";
+}
 
 std::string gpu_name() { throw Error(why_no_gpu()); }
 

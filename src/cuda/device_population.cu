@@ -132,9 +132,10 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
 
 std::string why_no_device() {
   int count = 0;
-  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)
-    return cudaGetErrorString(status);
-  if (count == 0) return "no CUDA device was found";
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver || count == 0)
+    return "this machine has no NVIDIA GPU, or no driver for one";
+  if (status != cudaSuccess) return cudaGetErrorString(status);
   cudaDeviceProp properties{};
   if (const cudaError_t status = cudaGetDeviceProperties(&properties, 0); status != cudaSuccess)
     return cudaGetErrorString(status);

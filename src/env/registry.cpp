@@ -28,6 +28,16 @@ std::vector<Task>& registry() {
   return all;
 }
 
+// By the name without its version: that two are of the same version makes them no more alike.
+std::string nearest_task(const std::string& name, const std::vector<std::string>& names) {
+  const auto stem = [](const std::string& of) { return of.substr(0, of.rfind("-v")); };
+  std::vector<std::string> stems;
+  for (const std::string& each : names) stems.push_back(stem(each));
+  const std::string near = nearest(stem(name), stems);
+  const auto found = std::ranges::find(stems, near);
+  return near.empty() || found == stems.end() ? "" : names[found - stems.begin()];
+}
+
 }  // namespace
 
 #ifndef OVDE_MUJOCO
@@ -66,7 +76,7 @@ const Task& find_task(const std::string& id) {
         fmt::format("task '{}' has no preset '{}'; valid: {}", name, preset,
                     presets.empty() ? "none" : fmt::format("{}", fmt::join(presets, ", "))));
   }
-  const std::string near = nearest(name, names);
+  const std::string near = nearest_task(name, names);
   throw InputError(fmt::format("unknown task '{}'{}; valid: {}", name,
                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
                                fmt::join(names, ", ")));
