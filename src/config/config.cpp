@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,8 @@
 #include "agent/discrete/action_grid.h"
 #include "config/config_keys.h"
 #include "config/setting_checks.h"
+#include "config/synonyms.h"
+#include "config/unread_keys.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -41,14 +45,6 @@ const auto& find_named(const std::vector<Setting>& settings, const std::string& 
   }
 }
 
-// Whether the algorithm has anything to do with the key's table.
-bool concerns(const Algorithm& algorithm, const std::string& key) {
-  if (key.starts_with("td3.")) return algorithm.policy == PolicyKind::deterministic;
-  if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
-  if (key.starts_with("rnd.")) return algorithm.rnd;
-  return true;
-}
-
 // Values that the task and the algorithm bring, weaker than anything a person asks for.
 std::vector<Setting> presets(const Task& task, const std::string& task_id,
                              const Algorithm& algorithm) {
@@ -65,6 +61,10 @@ std::vector<Setting> presets(const Task& task, const std::string& task_id,
   return all;
 }
 
+bool knows_task(const std::string& id) {
+  return std::ranges::find(tasks(), id.substr(0, id.find(':')), &Task::name) != tasks().end();
+}
+
 // Ten epochs, or all where there are fewer, the last among them.
 std::vector<int> evenly_spaced(int epochs) {
   const int count = std::min(epochs, 10);
@@ -72,6 +72,27 @@ std::vector<int> evenly_spaced(int epochs) {
   for (int i = 1; i <= count; ++i)
     out.push_back(static_cast<int>(std::int64_t{i} * epochs / count) - 1);
   return out;
+}
+
+// In place of a task that this program does not have, registered by another one that embeds the
+// library: enough to read the configuration of its run, to report on it and to export its policy.
+Task foreign_task(const std::string& id, const std::vector<Setting>& settings) {
+  Task task;
+  task.name = id.substr(0, id.find(':'));
+  for (const Setting& setting : settings) {
+    constexpr std::string_view table = "task.";
+    if (!setting.key.starts_with(table) || setting.key == "task.horizon") continue;
+    Option option;
+    option.name = setting.key.substr(table.size());
+    option.default_value = setting.value;
+    task.options.push_back(std::move(option));
+  }
+  task.make = [name = task.name](const OptionValues&) -> std::unique_ptr<Env> {
+    throw InputError(fmt::format(
+        "task {} is not one of this program's: use the program that registers it", name));
+  };
+  task.map = [](const OptionValues&) { return StateMap{}; };  // it may have recorded visits
+  return task;
 }
 
 // A configuration in the making: knows which keys were given, and where.
@@ -88,6 +109,9 @@ class Resolver {
     check_setting(setting, tables_).set(config_, setting.value);
     given_[setting.key] = setting.where;
   }
+
+  // What was applied so far is what the task and the algorithm bring.
+  void end_of_presets() { brought_ = config_; }
 
   // The protocol's defaults for everything that nobody asked for (docs/config.md). A stored
   // configuration may be older than a key: it has the value that there was before.
@@ -198,12 +222,29 @@ class Resolver {
     } catch (const OptionError& error) {
       refuse(error.key(), error.what());
     }
+    refuse_unread_keys();
   }
 
   Config take() { return std::move(config_); }
 
  private:
   bool given(const std::string& key) const { return given_.contains(key); }
+
+  // Keys that were asked for and that nothing will read. A file may repeat what they would be
+  // anyway, as the config.toml of every run does.
+  void refuse_unread_keys() const {
+    for (const ConfigTable& table : tables_) {
+      for (const ConfigKey& key : table.keys) {
+        const std::string name = table.name + "." + key.option.name;
+        const auto found = given_.find(name);
+        if (found == given_.end() || found->second.empty()) continue;
+        const bool in_file = found->second.find(':') != std::string::npos;
+        if (in_file && key.get(config_) == key.get(brought_)) continue;
+        if (const std::string why = why_unread(config_, algorithm_, name); !why.empty())
+          refuse(name, fmt::format("{} = {}: {}", name, to_string(key.get(config_)), why));
+      }
+    }
+  }
 
   int action_dimensions() const { return task_.make(config_.task_options)->action_space().size(); }
 
@@ -243,7 +284,7 @@ class Resolver {
   const Task& task_;
   const Algorithm& algorithm_;
   std::vector<ConfigTable> tables_;
-  Config config_;
+  Config config_, brought_;
   std::map<std::string, std::string> given_;  // key -> where
 };
 
@@ -268,19 +309,26 @@ std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
 
 Config resolve(const std::vector<Setting>& settings, bool is_new) {
   for (const Setting& setting : settings) check_form(setting);
-  const Task& task = find_named(settings, "task", find_task);
+  std::optional<Task> foreign;
+  const Task& task = find_named(settings, "task", [&](const std::string& id) -> const Task& {
+    if (is_new || knows_task(id)) return find_task(id);
+    return foreign.emplace(foreign_task(id, settings));
+  });
   const Algorithm& algorithm = find_named(settings, "algorithm", find_algorithm);
 
   Resolver resolver(task, algorithm);
   if (is_new) {
     const auto& task_id = std::get<std::string>(last(settings, "run.task")->value);
     for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
+    resolver.end_of_presets();
   }
   for (const Setting& setting : settings) {
     if (!setting.is_table) resolver.apply(setting);
   }
-  resolver.derive(is_new);
-  resolver.check_together();
+  if (!foreign) {
+    resolver.derive(is_new);
+    resolver.check_together();
+  }
   if (is_new) resolver.check_new_run();
 
   return resolver.take();
@@ -390,7 +438,11 @@ std::vector<std::string> differences(const Config& now, const Config& before) {
   return found;
 }
 
-Config resolve_config(const std::vector<Setting>& settings) { return resolve(settings, true); }
+Config resolve_config(const std::vector<Setting>& settings) {
+  std::vector<Setting> own;
+  for (const Setting& setting : settings) own.push_back(translated(setting));
+  return resolve(own, true);
+}
 Config restore_config(const std::vector<Setting>& settings) { return resolve(settings, false); }
 
 std::vector<Setting> read_settings(const std::filesystem::path& file) {

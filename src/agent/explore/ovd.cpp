@@ -15,7 +15,7 @@ std::vector<Option> ovd_options() {
                           double(rule.samples));
   samples.integer = true;
   return {
-      number("alpha", "step from the policy's mean to the behaviour policy's (Eq. 16)", 0, 100,
+      number("alpha", "step from the policy's mean to the behaviour policy's (Eq. 15)", 0, 100,
              rule.alpha),
       number("beta", "optimism: epistemic standard deviations above the mean", 0, 1000, rule.beta),
       number("normaliser", "the constant C of Eq. 9", 1e-6, 1000, rule.normaliser),

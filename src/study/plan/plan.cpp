@@ -11,6 +11,7 @@
 
 #include <ovde/error.h>
 #include "agent/algorithm.h"
+#include "config/unread_keys.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -59,6 +60,18 @@ void append(std::vector<Setting>& to, const std::vector<Setting>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// Of what is set for many cells, what the cell's algorithm has anything to do with. What none of
+// the study's has stays, to be refused.
+void append_concerning(std::vector<Setting>& to, const std::vector<Setting>& from, const Plan& plan,
+                       const PlanColumn& column) {
+  for (const Setting& setting : from) {
+    const auto is_read = [&](const PlanColumn& by) {
+      return available(by) && concerns(find_algorithm(by.algorithm), setting.key);
+    };
+    if (is_read(column) || std::ranges::none_of(plan.columns, is_read)) to.push_back(setting);
+  }
+}
+
 Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column,
                const OverrideIndex& overrides) {
   Cell cell;
@@ -73,8 +86,8 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column,
                    {"run.algorithm", column.algorithm, column.where}};
   if (plan.maps && !plan.maps->epochs.empty())
     cell.settings.push_back({"record.networks", plan.maps->epochs, plan.maps->where});
-  append(cell.settings, plan.settings);
-  append(cell.settings, row.settings);
+  append_concerning(cell.settings, plan.settings, plan, column);
+  append_concerning(cell.settings, row.settings, plan, column);
   append(cell.settings, column.settings);
   overrides.visit(row.name, column.name, [&](const Override& own) {
     if (own.epochs) cell.epochs = *own.epochs;

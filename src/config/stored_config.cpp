@@ -1,0 +1,78 @@
+#include "config/stored_config.h"
+
+#include <algorithm>
+#include <map>
+
+#include <ovde/error.h>
+#include "io/files.h"
+
+namespace ovde {
+
+namespace {
+
+// What comes of the settings, by key.
+std::map<std::string, OptionValue> resolved(const std::vector<Setting>& settings) {
+  std::map<std::string, OptionValue> out;
+  for (Setting& setting : parse_toml(to_toml(resolve_config(settings), "", ""), "resolved"))
+    out[setting.key] = std::move(setting.value);
+  return out;
+}
+
+// The epochs whose networks a run of this length keeps by default.
+std::vector<int> kept_by_default(const Config& config, int epochs) {
+  return resolve_config({{"run.task", config.task, ""},
+                         {"run.algorithm", config.algorithm, ""},
+                         {"train.epochs", static_cast<double>(epochs), ""}})
+      .record.networks;
+}
+
+bool comes_anyway(const std::map<std::string, OptionValue>& values, const Setting& setting) {
+  const auto found = values.find(setting.key);
+  return found != values.end() && found->second == setting.value;
+}
+
+}  // namespace
+
+bool is_stored_config(const std::filesystem::path& file) {
+  return read_file(file).starts_with("# ovde ");
+}
+
+std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
+  std::vector<Setting> named, others;
+  for (const Setting& setting : stored)
+    (setting.key.starts_with("run.") ? named : others).push_back(setting);
+  try {
+    const auto brought = resolved(named);
+    std::erase_if(others, [&](const Setting& setting) { return comes_anyway(brought, setting); });
+    // what follows from another key that was asked for: the warm-up from the steps of an epoch
+    for (std::size_t i = 0; i < others.size();) {
+      std::vector<Setting> without = named;
+      for (std::size_t j = 0; j < others.size(); ++j) {
+        if (j != i) without.push_back(others[j]);
+      }
+      bool follows = false;
+      try {
+        follows = comes_anyway(resolved(without), others[i]);
+      } catch (const InputError&) {  // the others need it
+      }
+      follows ? static_cast<void>(others.erase(others.begin() + static_cast<std::ptrdiff_t>(i)))
+              : static_cast<void>(++i);
+    }
+  } catch (const InputError&) {
+    return stored;
+  }
+  named.insert(named.end(), others.begin(), others.end());
+  return named;
+}
+
+Config train_longer(Config config, int epochs) {
+  if (config.record.networks == kept_by_default(config, config.train.epochs)) {
+    for (const int epoch : kept_by_default(config, epochs)) {
+      if (epoch >= config.train.epochs) config.record.networks.push_back(epoch);
+    }
+  }
+  config.train.epochs = epochs;
+  return config;
+}
+
+}  // namespace ovde

@@ -1,0 +1,92 @@
+#include "config/synonyms.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/setting_checks.h"
+
+namespace ovde {
+
+const std::vector<Synonym>& synonyms() {
+  static const std::vector<Synonym> all = {
+      // hyper-parameters of the same meaning
+      {"batch_size", "train.batch", ""},
+      {"buffer_size", "train.replay", ""},
+      {"replay_size", "train.replay", ""},
+      {"gamma", "train.discount", ""},
+      {"tau", "train.polyak", ""},
+      {"lr", "train.learning_rate", ""},
+      {"learning_rate", "train.learning_rate", ""},
+      {"learning_starts", "train.warmup_steps", ""},
+      {"start_steps", "train.warmup_steps", ""},
+      {"net_arch", "network.hidden", ""},
+      {"hidden_sizes", "network.hidden", ""},
+      {"n_quantiles", "critic.quantiles", ""},
+      {"max_episode_steps", "task.horizon", ""},
+      {"steps_per_epoch", "train.steps_per_epoch", ""},
+      {"policy_delay", "td3.delay", ""},
+      {"policy_frequency", "td3.delay", ""},
+      {"exploration_noise", "td3.noise", ""},
+      {"target_policy_noise", "td3.smoothing", ""},
+      {"policy_noise", "td3.smoothing", ""},
+      {"target_noise_clip", "td3.clip", ""},
+      {"noise_clip", "td3.clip", ""},
+      // another meaning, or none here
+      {"policy_lr", "", "actor, critics and temperature share train.learning_rate"},
+      {"q_lr", "", "actor, critics and temperature share train.learning_rate"},
+      {"alpha", "",
+       "the weight of the entropy is train.temperature, learnt from there on; explore.alpha is how "
+       "far OVD-Explorer moves the mean"},
+      {"ent_coef", "",
+       "the weight of the entropy is train.temperature, where it starts; it is learnt from there "
+       "on"},
+      {"autotune", "", "the temperature is always learnt; train.temperature is where it starts"},
+      {"policy_kwargs", "",
+       "hidden layers are network.hidden=[256,256]; ovde list config has the rest"},
+      {"train_freq", "",
+       "an epoch collects train.steps_per_epoch steps, then does as many updates"},
+      {"gradient_steps", "",
+       "an epoch collects train.steps_per_epoch steps, then does as many updates"},
+      {"target_update_interval", "", "target networks move by train.polyak after every update"},
+      {"target_network_frequency", "", "target networks move by train.polyak after every update"},
+      {"eval_freq", "", "in epochs, not in steps: train.eval_epochs"},
+      {"n_eval_episodes", "", "an evaluation has train.eval_steps steps, of whole episodes"},
+      {"torch_deterministic", "", "every run is deterministic: the same seed gives the same bits"},
+  };
+  return all;
+}
+
+std::string plain_word(const std::string& typed) {
+  const auto first = typed.find_first_not_of('-');
+  const auto dot = typed.find('.');
+  std::string plain =
+      typed.substr(dot != std::string::npos ? dot + 1 : std::min(first, typed.size()));
+  std::ranges::replace(plain, '-', '_');
+  return plain;
+}
+
+const Synonym* find_synonym(const std::string& typed) {
+  const auto found = std::ranges::find(synonyms(), plain_word(typed), &Synonym::word);
+  return found == synonyms().end() ? nullptr : &*found;
+}
+
+Setting translated(Setting setting) {
+  if (setting.is_table) return setting;
+  const std::vector<ConfigTable> tables = config_tables();
+  for (const ConfigTable& table : tables) {
+    for (const ConfigKey& key : table.keys) {
+      if (setting.key == table.name + "." + key.option.name) return setting;
+    }
+  }
+  // a key of a task or an explorer of one's own may have any name
+  const bool own_table = setting.key.starts_with("task.") || setting.key.starts_with("explore.");
+  const Synonym* found = own_table ? nullptr : find_synonym(setting.key);
+  if (found == nullptr) return setting;
+  if (!found->answer.empty())
+    refuse_setting(setting.where, fmt::format("unknown key '{}': {}", setting.key, found->answer));
+  setting.key = found->key;
+  return setting;
+}
+
+}  // namespace ovde

@@ -1,0 +1,55 @@
+#include "config/unread_keys.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "agent/explore/explorer.h"
+
+namespace ovde {
+
+namespace {
+
+// Keys of the noise that is injected into the state, which noise.transition switches on.
+const std::set<std::string> kTransitionKeys = {"noise.scales",  "noise.scale",     "noise.draw",
+                                               "noise.part",    "noise.relative",  "noise.edges",
+                                               "noise.factors", "noise.coordinate"};
+
+bool is_option_of(const std::string& explorer, const std::string& name) {
+  return std::ranges::any_of(explorers(), [&](const ExplorerType& type) {
+    return type.name == explorer &&
+           std::ranges::find(type.options, name, &Option::name) != type.options.end();
+  });
+}
+
+}  // namespace
+
+bool concerns(const Algorithm& algorithm, const std::string& key) {
+  if (key.starts_with("td3.")) return algorithm.policy == PolicyKind::deterministic;
+  if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
+  if (key.starts_with("rnd.")) return algorithm.rnd;
+  if (key.starts_with("explore."))
+    return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
+  if (key == "train.temperature") return algorithm.policy == PolicyKind::gaussian;
+  return true;
+}
+
+std::string why_unread(const Config& config, const Algorithm& algorithm, const std::string& key) {
+  if (!concerns(algorithm, key)) {
+    std::vector<std::string> readers;
+    for (const Algorithm& other : algorithms()) {
+      if (concerns(other, key)) readers.push_back(other.name);
+    }
+    return fmt::format("{} does not read it, only {}", algorithm.name, fmt::join(readers, ", "));
+  }
+  if (kTransitionKeys.contains(key) && !config.noise.transition)
+    return "it is read with noise.transition = true only";
+  if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())
+    return "it is read with a noise.coordinate only";
+  return "";
+}
+
+}  // namespace ovde

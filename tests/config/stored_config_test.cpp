@@ -1,0 +1,68 @@
+// The config.toml of a run as the beginning of one with another task or algorithm: what was asked
+// for stays, what the old task and algorithm brought does not.
+#include "config/stored_config.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "config/resolving.h"
+
+namespace ovde {
+namespace {
+
+std::vector<Setting> stored(const Config& config) {
+  return parse_toml(to_toml(config, "0.1.0", "ovde train"), "config.toml");
+}
+
+Config with(std::vector<Setting> settings, const std::string& task, const std::string& algorithm) {
+  settings.push_back({"run.task", task, "--task"});
+  settings.push_back({"run.algorithm", algorithm, "--algo"});
+  return resolve_config(settings);
+}
+
+TEST(StoredConfig, AnotherPresetBringsItsOwnValues) {
+  const Config s = resolve({"train.batch=64"}, "dsac", "GridChaos-v0:s");
+  const Config a = resolve({"train.batch=64"}, "dsac", "GridChaos-v0:a");
+  ASSERT_NE(s.task_options.list("noise"), a.task_options.list("noise"));
+  EXPECT_EQ(with(asked_for(stored(s)), "GridChaos-v0:a", "dsac"), a);
+}
+
+TEST(StoredConfig, AnotherAlgorithmBringsItsOwnValues) {
+  const Config dsac = resolve({"train.batch=64"}, "dsac");
+  for (const char* algorithm : {"sac", "td3", "ids", "ovde_g"}) {
+    EXPECT_EQ(with(asked_for(stored(dsac)), "GridChaos-v0", algorithm),
+              resolve({"train.batch=64"}, algorithm))
+        << algorithm;
+  }
+  EXPECT_EQ(with(asked_for(stored(resolve({}, "td3"))), "GridChaos-v0", "dsac"),
+            resolve({}, "dsac"));
+}
+
+#ifdef OVDE_MUJOCO
+TEST(StoredConfig, AnotherTaskBringsItsNoiseAndItsProtocol) {
+  const Config noisy = resolve({"train.discount=0.9"}, "sac", "NoisyHopper-v4");
+  EXPECT_EQ(with(asked_for(stored(noisy)), "HalfCheetah-v4", "sac"),
+            resolve({"train.discount=0.9"}, "sac", "HalfCheetah-v4"));
+}
+#endif
+
+// The warm-up that followed from the steps of an epoch follows from them again.
+TEST(StoredConfig, WhatFollowsFromAnotherKeyIsNotAskedFor) {
+  const auto asked = asked_for(stored(resolve({"train.steps_per_epoch=50", "train.epochs=20"})));
+  std::vector<std::string> keys;
+  for (const Setting& setting : asked) keys.push_back(setting.key);
+  std::ranges::sort(keys);
+  EXPECT_EQ(keys, (std::vector<std::string>{"run.algorithm", "run.seed", "run.task", "train.epochs",
+                                            "train.steps_per_epoch"}));
+}
+
+TEST(StoredConfig, WhatWasAskedForStays) {
+  const Config own = resolve({"task.noise=[1,2,3,4]", "train.warmup_steps=777"}, "dsac");
+  const Config next = with(asked_for(stored(own)), "GridChaos-v0:s", "sac");
+  EXPECT_EQ(next.task_options.list("noise"), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(next.train.warmup_steps, 777);
+}
+
+}  // namespace
+}  // namespace ovde
