@@ -22,7 +22,9 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::uint64_t> seed_range(std::string_view text) {
+namespace {
+
+std::vector<std::uint64_t> one_range(std::string_view text) {
   const auto dash = text.find('-');
   const auto first = whole_number(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : whole_number(text.substr(dash + 1));
@@ -31,6 +33,20 @@ std::vector<std::uint64_t> seed_range(std::string_view text) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t seed = *first; seed <= *last; ++seed) out.push_back(seed);
   return out;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> seed_range(std::string_view text) {
+  std::vector<std::uint64_t> out;
+  while (true) {
+    const auto comma = text.find(',');
+    const auto part = one_range(text.substr(0, comma));
+    if (part.empty() || out.size() + part.size() > kMostSeeds) return {};
+    out.insert(out.end(), part.begin(), part.end());
+    if (comma == std::string_view::npos) return out;
+    text = text.substr(comma + 1);
+  }
 }
 
 void check_seeds(std::span<const std::uint64_t> seeds) {

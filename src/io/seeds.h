@@ -14,7 +14,8 @@ namespace ovde {
 constexpr std::uint64_t kLargestSeed = (std::uint64_t{1} << 53) - 1;
 constexpr std::size_t kMostSeeds = 10'000;
 
-// The seeds that "3" or "0-9" means; none if it is neither, or if these cannot be seeds.
+// The seeds that "3", "0-9", "0,1,2" or "0-4,7" means; none if it is none of these, or if these
+// cannot be seeds.
 std::vector<std::uint64_t> seed_range(std::string_view text);
 
 // InputError unless these can be the seeds of a run: some, not too many, each once.

@@ -170,6 +170,12 @@ std::string greedy_source(const StoredPolicy& policy, const std::string& name) {
   return text + named(kGreedy, name);
 }
 
+// Of a task that this program has.
+std::string summary_of(const std::string& task_id) {
+  const auto found = std::ranges::find(tasks(), task_id.substr(0, task_id.find(':')), &Task::name);
+  return found == tasks().end() ? "a task of its own" : found->summary;
+}
+
 // What a person who finds the file a year later wants to know.
 std::string opening(const StoredPolicy& policy, const Config& config, const std::string& name) {
   const MlpShape& shape = policy.networks[0].shape;
@@ -187,9 +193,9 @@ std::string opening(const StoredPolicy& policy, const Config& config, const std:
       "//   void {}_act(const float* observation, float* action);   // extern \"C\" in C++\n"
       "//\n"
       "// observation: {} numbers, as the task gives them. action: {}, in the task's units:\n",
-      config.task, find_task(config.task).summary, config.algorithm, config.seed,
-      config.train.epochs, policy.networks.size(), fmt::join(hidden, ", "), version(), name,
-      shape.inputs(), policy.actions());
+      config.task, summary_of(config.task), config.algorithm, config.seed, config.train.epochs,
+      policy.networks.size(), fmt::join(hidden, ", "), version(), name, shape.inputs(),
+      policy.actions());
   for (int d = 0; d < policy.actions(); ++d) {
     text += fmt::format("//   {:<3} from {} to {}\n", d, policy.low[d], policy.high[d]);
   }
@@ -217,7 +223,7 @@ void check_c_name(const std::string& name, const std::string& asked_by) {
 
 ExportedPolicy export_c(const ExportRequest& request) {
   check_c_name(request.name, "name");
-  const fs::path file = finished_policy(request.run);
+  const auto [run, file] = policy_of_run(request.run);
   if (std::error_code ignored; fs::exists(request.out, ignored)) {
     throw OutputPathError(
         fmt::format("{} exists already; remove it, or choose another", request.out.string()));
@@ -225,7 +231,7 @@ ExportedPolicy export_c(const ExportRequest& request) {
   if (request.out.empty()) throw OutputPathError("the source file needs a name");
   const fs::path beside = request.out.parent_path();
   check_writable_folder(beside.empty() ? fs::path(".") : beside);
-  const Config config = read_config(request.run);
+  const Config config = read_config(run);
   const StoredPolicy policy = read_policy(file);
   write_file_atomically(request.out, to_c(policy, config, request.name));
   return {config.task, config.algorithm, policy.networks[0].shape.inputs(), policy.actions()};

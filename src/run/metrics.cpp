@@ -30,14 +30,22 @@ EpochRow get_row(ByteReader& in, std::size_t columns) {
   return row;
 }
 
+namespace {
+
+void copy_evaluation(const EpochRow& from, EpochRow& to) {
+  for (const auto value :
+       {&EpochRow::eval_return_mean, &EpochRow::eval_return_std, &EpochRow::eval_length_mean,
+        &EpochRow::eval_success, &EpochRow::eval_episodes})
+    to.*value = from.*value;
+}
+
+}  // namespace
+
+void clear_evaluation(EpochRow& row) { copy_evaluation(EpochRow(), row); }
+
 void relabel_evaluations(std::span<EpochRow> rows) {
-  const EpochRow none;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const EpochRow& from = i + 1 < rows.size() ? rows[i + 1] : none;
-    for (const auto value : {&EpochRow::eval_return_mean, &EpochRow::eval_return_std,
-                             &EpochRow::eval_length_mean, &EpochRow::eval_success})
-      rows[i].*value = from.*value;
-  }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    copy_evaluation(i + 1 < rows.size() ? rows[i + 1] : EpochRow(), rows[i]);
 }
 
 RunSummary summarise(std::span<const EpochRow> rows) {

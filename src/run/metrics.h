@@ -84,6 +84,8 @@ inline constexpr std::size_t kColumnsOfFormat1 = std::size(kColumns) - 1;
 // last one is then without.
 void relabel_evaluations(std::span<EpochRow> rows);
 
+void clear_evaluation(EpochRow& row);
+
 // As saved state.
 void put_row(ByteWriter& out, const EpochRow& row);
 EpochRow get_row(ByteReader& in, std::size_t columns = std::size(kColumns));

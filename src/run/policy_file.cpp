@@ -17,6 +17,7 @@ namespace ovde {
 namespace {
 
 constexpr const char* kFormat = "ovde-policy-1";
+constexpr const char* kNetworksFormat = "ovde-networks-1";  // holds a policy, and the critics
 
 // What names the run that a policy is of.
 std::map<std::string, std::string> origin(const Config& config) {
@@ -94,7 +95,7 @@ class PolicyReader {
   }
 
   void check_numbers() const {
-    if (says("format") != kFormat)
+    if (says("format") != kFormat && says("format") != kNetworksFormat)
       refuse(fmt::format("its format is '{}', and not {}", says("format"), kFormat));
     for (const auto& [name, tensor] : file_.tensors) {
       if (!std::ranges::all_of(tensor.values, [](float x) { return std::isfinite(x); }))
@@ -158,8 +159,8 @@ void check_critics(const PolicyReader& reader, const StoredPolicy& policy) {
 
 }  // namespace
 
-void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
-                  const Box& action_space, const Config& config) {
+TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
+                          const Config& config) {
   TensorFile file;
   for (const auto& network : policy.networks) put_network(network, file);
   file.tensors["action_low"] = vector_tensor({action_space.low.begin(), action_space.low.end()});
@@ -168,6 +169,14 @@ void write_policy(const std::filesystem::path& path, const PolicyContents& polic
   file.metadata["format"] = kFormat;
   file.metadata["version"] = version();
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
+  return file;
+}
+
+void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
+                  const Box& action_space, const Config& config,
+                  const std::map<std::string, std::string>& more_metadata) {
+  TensorFile file = policy_tensors(policy, action_space, config);
+  file.metadata.insert(more_metadata.begin(), more_metadata.end());
   write_safetensors(path, file);
 }
 

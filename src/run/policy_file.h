@@ -3,18 +3,26 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <ovde/env.h>
 #include "agent/agent.h"
 #include "config/config.h"
+#include "io/safetensors.h"
 
 namespace ovde {
 
 // `config` names the task, the algorithm and the seed it was trained with.
 void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
-                  const Box& action_space, const Config& config);
+                  const Box& action_space, const Config& config,
+                  const std::map<std::string, std::string>& more_metadata = {});
+
+// What it writes, for a file that holds more and can be read as a policy too.
+TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
+                          const Config& config);
 
 // What such a file holds. Its parts fit together: so many outputs for so many actions.
 struct StoredPolicy {

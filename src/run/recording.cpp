@@ -9,10 +9,9 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "base/version.h"
 #include "config/build.h"
 #include "io/crc32c.h"
-#include "io/safetensors.h"
+#include "run/policy_file.h"
 
 namespace ovde {
 
@@ -109,14 +108,13 @@ std::vector<Position> read_visits(const fs::path& run) {
 }
 
 void write_networks(const fs::path& run, int epoch, Agent& agent, const Config& config) {
-  TensorFile file;
+  TensorFile file = policy_tensors(agent.policy(), task_action_space(config), config);
   for (const auto& [name, values] : agent.state().arrays) {
     if (!name.ends_with(kInUse)) continue;
     file.tensors[name] = {{static_cast<std::int64_t>(values.size())},
                           {values.begin(), values.end()}};
   }
-  file.metadata = origin(epoch, config);
-  file.metadata["version"] = version();
+  for (const auto& [key, value] : origin(epoch, config)) file.metadata[key] = value;
   make_folder(run / kNetworkFolder);
   write_safetensors(network_file(run, epoch), file);
 }
@@ -144,6 +142,11 @@ std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Confi
       refuse(fmt::format("its {} is not {}", key, expected));
   }
 
+  for (const auto& [name, tensor] : file.tensors) {
+    if (!std::ranges::all_of(tensor.values, [](float x) { return std::isfinite(x); }))
+      refuse(fmt::format("'{}' holds numbers that are not finite", name));
+  }
+
   AgentOptions options = agent_options(config, *make_environment(config), config.seed);
   options.replay = 1;  // it will not learn
   auto agent = make_agent(options);
@@ -152,8 +155,6 @@ std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Confi
     const auto found = file.tensors.find(name);
     if (found == file.tensors.end() || found->second.values.size() != values.size())
       refuse(fmt::format("no '{}' of its size", name));
-    if (!std::ranges::all_of(found->second.values, [](float x) { return std::isfinite(x); }))
-      refuse(fmt::format("'{}' holds numbers that are not finite", name));
     std::ranges::copy(found->second.values, values.begin());
   }
   agent->restored();

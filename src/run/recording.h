@@ -49,6 +49,7 @@ class VisitFile {
 std::vector<Position> read_visits(const std::filesystem::path& run);
 
 // The networks that the agent acts and judges by, after epoch number `epoch`.
+// The file can be read as a policy too (run/policy_file.h).
 void write_networks(const std::filesystem::path& run, int epoch, Agent& agent,
                     const Config& config);
 

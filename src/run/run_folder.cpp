@@ -28,6 +28,7 @@ constexpr const char* kProgressFile = "progress.csv";
 constexpr const char* kPopulationFile = "population.toml";
 constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kAgentPrefix = "seed_";
+constexpr const char* kLockFile = "lock";
 
 // A file and nothing else: a study may have a column, hence a folder, of any of these names.
 // InputError where the disk does not say: what cannot be seen is not the same as what is not there.
@@ -107,6 +108,14 @@ void ensure_new_run_folder(const fs::path& folder) {
 
 bool holds_config(const fs::path& folder) { return has_file(folder, kConfigFile); }
 
+fs::path unused_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::path out = folder;
+  for (int number = 2; fs::exists(out, ignored); ++number)
+    out = fmt::format("{}_{}", folder.string(), number);
+  return out;
+}
+
 void check_run_folder(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
@@ -125,7 +134,35 @@ void check_run_folder(const fs::path& folder) {
 
 fs::path agent_folder(const fs::path& run, std::span<const std::uint64_t> seeds,
                       std::size_t agent) {
-  return seeds.size() == 1 ? run : run / fmt::format("{}{}", kAgentPrefix, seeds[agent]);
+  if (seeds.size() == 1 && !holds_population(run)) return run;
+  return run / fmt::format("{}{}", kAgentPrefix, seeds[agent]);
+}
+
+std::optional<fs::path> find_agent(const fs::path& run, std::uint64_t seed) {
+  std::error_code ignored;
+  const fs::path own = run / fmt::format("{}{}", kAgentPrefix, seed);
+  if (fs::exists(own / kConfigFile, ignored)) return own;
+  if (holds_population(run) || !fs::exists(run / kConfigFile, ignored)) return std::nullopt;
+  return read_config(run).seed == seed ? std::optional(run) : std::nullopt;
+}
+
+// What the agent has left moves to its new folder; its config.toml, by which a run is known, last.
+void make_population(const fs::path& folder, const std::string& command) {
+  std::error_code ignored;
+  if (!fs::exists(folder / kConfigFile, ignored)) return;
+  const Config config = read_config(folder);
+  const fs::path own = folder / fmt::format("{}{}", kAgentPrefix, config.seed);
+  make_folder(own);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path name = entry.path().filename();
+    const bool stays = name == kLockFile || name == kConfigFile || name == kPopulationFile ||
+                       is_agent_folder(entry.path());
+    if (!stays) files.push_back(name);
+  }
+  for (const fs::path& name : files) fs::rename(folder / name, own / name);
+  if (!holds_population(folder)) write_population(folder, {config, {config.seed}}, command);
+  fs::rename(folder / kConfigFile, own / kConfigFile);
 }
 
 void write_config(const fs::path& folder, const Config& config, const std::string& command) {
@@ -153,6 +190,11 @@ std::string to_json(const RunSummary& summary) {
 
 void write_summary(const fs::path& folder, const RunSummary& summary) {
   write_file_atomically(folder / kSummaryFile, to_json(summary));
+}
+
+void remove_summary(const fs::path& folder) {
+  fs::remove(folder / kSummaryFile);
+  sync_folder(folder);
 }
 
 bool is_finished(const fs::path& folder) { return has_file(folder, kSummaryFile); }

@@ -27,6 +27,9 @@ void ensure_new_run_folder(const std::filesystem::path& folder);
 // Whether it has the configuration of one agent's run.
 bool holds_config(const std::filesystem::path& folder);
 
+// `folder`, or where there is something of that name already, the next of folder_2, folder_3, ...
+std::filesystem::path unused_folder(const std::filesystem::path& folder);
+
 // InputError unless `folder` holds the run of one agent. One that holds a population names its
 // agents' folders.
 void check_run_folder(const std::filesystem::path& folder);
@@ -36,12 +39,23 @@ void check_run_folder(const std::filesystem::path& folder);
 std::filesystem::path agent_folder(const std::filesystem::path& run,
                                    std::span<const std::uint64_t> seeds, std::size_t agent);
 
+// Where the agent of this seed is, in the folder of a run or of a population; nullopt: it has none.
+std::optional<std::filesystem::path> find_agent(const std::filesystem::path& run,
+                                                std::uint64_t seed);
+
+// Turns the folder of one agent into that of a population of one, which others can join. Goes on
+// where it was interrupted; does nothing to a population.
+void make_population(const std::filesystem::path& folder, const std::string& command);
+
 void write_config(const std::filesystem::path& folder, const Config& config,
                   const std::string& command);
 Config read_config(const std::filesystem::path& folder);
 
 void write_summary(const std::filesystem::path& folder, const RunSummary& summary);
 std::string to_json(const RunSummary& summary);
+
+// The run of one agent is to go on.
+void remove_summary(const std::filesystem::path& folder);
 
 // Whether the run of one agent has come to its end.
 bool is_finished(const std::filesystem::path& folder);

@@ -60,6 +60,7 @@ void read_rows(RunStatus& status) {
 RunStatus status_of(const fs::path& folder) {
   RunStatus status;
   status.folder = folder;
+  if (population_above(folder)) status.population = folder.parent_path();
   try {
     const Config config = read_config(folder);
     status.task = config.task;
@@ -135,9 +136,23 @@ fs::path finished_policy(const fs::path& folder) {
     throw InputError(fmt::format("{} is gone", policy.string()));
   const std::string how_far = fmt::format("{} holds no policy yet: it is at epoch {} of {}",
                                           folder.string(), status.epochs_done, status.epochs);
-  if (status.state == RunState::alive)
-    throw InputError(how_far + "; another process is training it");
-  throw UnfinishedRun(how_far, whole_run(folder));
+  const bool alive = status.state == RunState::alive;
+  throw UnfinishedRun(alive ? how_far + "; another process is training it" : how_far,
+                      alive ? fs::path() : whole_run(folder));
+}
+
+PolicyOfRun policy_of_run(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return {path, finished_policy(path)};
+  fs::path run = fs::absolute(path).lexically_normal().parent_path();
+  while (!is_run(run) && run.has_relative_path()) run = run.parent_path();
+  if (!is_run(run)) {
+    throw InputError(
+        fmt::format("{}: a policy is used with its run, and no folder above it has a config.toml",
+                    path.string()));
+  }
+  check_policy_of(path, read_config(run));
+  return {run, path};
 }
 
 }  // namespace ovde

@@ -28,6 +28,7 @@ struct RunStatus {
   double steps_per_second = EpochRow::kNone;
   double seconds_left = EpochRow::kNone;  // at the rate of its last epochs
   std::string message;                    // why it failed or cannot be read
+  std::filesystem::path population;       // that it is an agent of; empty: none
 };
 
 // The run in `folder`, or all the runs below it; InputError if there is no such folder.
@@ -38,11 +39,18 @@ class UnfinishedRun : public InputError {
  public:
   UnfinishedRun(const std::string& how_far, std::filesystem::path run)
       : InputError(how_far), run(std::move(run)) {}
-  std::filesystem::path run;  // the folder to be resumed
+  std::filesystem::path run;  // the folder to be resumed; empty: it is being trained
 };
 
 // policy.safetensors of the run of one agent in `folder`. InputError where there is none, or that
 // of another run; UnfinishedRun where it can still come.
 std::filesystem::path finished_policy(const std::filesystem::path& folder);
+
+// A policy and the run that it is of.
+struct PolicyOfRun {
+  std::filesystem::path run, file;
+};
+// `path`: the folder of a run, whose finished_policy() is meant, or a policy file within one.
+PolicyOfRun policy_of_run(const std::filesystem::path& path);
 
 }  // namespace ovde

@@ -1,6 +1,7 @@
 #include "train/agent_run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* kBestPolicy = "policy_best.safetensors";
 constexpr const char *kConfig = "config", *kVisits = "visits";
 constexpr const char* kCheckpointLogged = "checkpoint at epoch";
 
@@ -26,11 +28,16 @@ class ChangedConfig : public InputError {
   using InputError::InputError;
 };
 
-// How often a run is saved does not change it; everything else would.
+// How often a run is saved, and for how long it is trained, does not change it; everything else
+// would.
 void check_same_config(const Config& now, const Bytes& saved, const fs::path& folder) {
   const std::string text(reinterpret_cast<const char*>(saved.data()), saved.size());
   Config before = restore_config(parse_toml(text, "configuration of the checkpoint"));
   before.checkpoint = now.checkpoint;
+  if (before.train.epochs <= now.train.epochs) {  // it is trained for longer
+    before.train.epochs = now.train.epochs;
+    before.record.networks = now.record.networks;
+  }
   if (const auto changed = differences(now, before); !changed.empty()) {
     throw ChangedConfig(fmt::format(
         "{} was changed since the run began ({}); change it back to resume, or start a new run",
@@ -55,8 +62,16 @@ std::unique_ptr<AgentRun> AgentRun::start(const Config& config, const fs::path& 
   return run;
 }
 
-std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder) {
-  std::unique_ptr<AgentRun> run(new AgentRun(read_config(folder), folder));
+std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder, const Config& population,
+                                           const std::string& command) {
+  Config config = read_config(folder);
+  const bool longer = config.train.epochs < population.train.epochs;
+  if (longer) {
+    config.train.epochs = population.train.epochs;
+    config.record = population.record;
+  }
+  std::unique_ptr<AgentRun> run(new AgentRun(config, folder));
+  if (longer) run->longer_ = command;
   run->loaded_ = run->load_newest();
   if (!run->loaded_) run->loop_ = std::make_unique<EpochLoop>(run->config_, run->config_.seed);
   return run;
@@ -68,7 +83,14 @@ void AgentRun::open(std::vector<std::string>& warnings) {
     ensure_new_run_folder(folder_);
     write_config(folder_, config_, *command_);
   }
+  if (longer_) {
+    remove_summary(folder_);
+    write_config(folder_, config_, *longer_);
+  }
   store_.make_folder();
+  if (fs::exists(folder_ / kBestPolicy)) {
+    for (const EpochRow& row : rows_) best_return_ = std::fmax(best_return_, row.eval_return_mean);
+  }
   progress_.emplace(folder_, rows_);
   events_.emplace(folder_, start_time_, rows_);
   if (config_.record.visits) {
@@ -138,7 +160,11 @@ void AgentRun::load(const fs::path& checkpoint) {
   const auto began = in.get<double>();
   epoch_began_ = began < 0 ? std::nullopt : std::optional(began);
   rows_.clear();
-  for (int i = 0; i < epochs_done(); ++i) rows_.push_back(get_row(in));
+  for (int i = 0; i < epochs_done(); ++i) {
+    rows_.push_back(get_row(in));
+    // the last policy of a run that is now trained for longer
+    if (!is_evaluated(i, config_.train)) clear_evaluation(rows_.back());
+  }
   if (!in.empty()) throw Error("has more rows than epochs");
   saved_epochs_ = epochs_done();
   const auto visits = sections.find(kVisits);
@@ -193,7 +219,18 @@ void AgentRun::end_updates() {
   epoch_began_.reset();
 }
 
+// The policy that was evaluated is still the agent's.
+void AgentRun::keep_best(const EpochRow& row) {
+  const bool better = !(row.eval_return_mean <= best_return_);
+  if (std::isnan(row.eval_return_mean) || !better) return;
+  write_policy(folder_ / kBestPolicy, loop_->agent().policy(), task_action_space(config_), config_,
+               {{"epoch", std::to_string(row.epoch)},
+                {"eval_return_mean", fmt::format("{}", row.eval_return_mean)}});
+  best_return_ = row.eval_return_mean;
+}
+
 EpochRow AgentRun::end_epoch(EpochRow row) {
+  keep_best(row);
   record_visits();
   row.seconds = elapsed();
   const double seconds = learnt_in_ ? *learnt_in_ : row.seconds - *epoch_began_;

@@ -17,6 +17,7 @@
 #include "run/metrics.h"
 #include "run/progress_csv.h"
 #include "run/recording.h"
+#include "run/run_folder.h"
 #include "run/run_log.h"
 #include "train/epoch_loop.h"
 
@@ -31,7 +32,13 @@ class AgentRun {
   // The run that `folder` holds, from the newest checkpoint that is whole, or from its beginning
   // where none was written yet. InputError if its configuration was changed or its checkpoint has a
   // newer format; Error if its checkpoints cannot be listed, are gone, or if none can be used.
-  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder);
+  // `run`: the configuration of the population, which may have more epochs than the agent was asked
+  // for; `command` is then written into its config.toml.
+  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder, const Config& run,
+                                          const std::string& command);
+  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder) {
+    return resume(folder, read_config(folder), "");
+  }
 
   // Makes the folder of a new run; in that of a resumed one, brings every file to where the
   // checkpoint was. Nothing on the disk is touched before. What a person should know goes to
@@ -71,6 +78,7 @@ class AgentRun {
 
   double elapsed() const;  // seconds of the run, pauses between two processes left out
   bool checkpoint_due() const;
+  void keep_best(const EpochRow& row);
   void record_visits();
   void record_networks(int epoch);
   void fetch() {
@@ -84,10 +92,12 @@ class AgentRun {
   Config config_;
   std::filesystem::path folder_;
   std::optional<std::string> command_;  // of a run that begins: it has no folder yet
+  std::optional<std::string> longer_;   // the command by which a run is to have more epochs
   RunLog log_;
   std::unique_ptr<EpochLoop> loop_;
   CheckpointStore store_;  // after loop_: its writer reads the replay buffer until it is destroyed
   std::vector<EpochRow> rows_;
+  double best_return_ = EpochRow::kNone;  // of the policy in policy_best.safetensors
   std::optional<ProgressFile> progress_;
   std::optional<EventFile> events_;
   std::optional<VisitFile> visits_;  // empty: not recorded

@@ -36,6 +36,10 @@ void add_share(double& mean, double value, std::int64_t count) {
 
 }  // namespace
 
+bool is_evaluated(int epoch, const TrainConfig& train) {
+  return (epoch + 1) % train.eval_epochs == 0 || epoch + 1 == train.epochs;
+}
+
 EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)
     : config_(config),
       seed_(seed),
@@ -170,6 +174,7 @@ void EpochLoop::advance(const Decision& decision) {
     collected_.successes += episode_success_;
   }
   ++steps_done_;
+  if (phase_ == Phase::warm_up && tell_warm_up_) tell_warm_up_(steps_done_, steps_of(phase_));
 }
 
 void EpochLoop::report_collected() {
@@ -182,12 +187,6 @@ void EpochLoop::report_collected() {
   }
   row_.m = collected_.m / steps;
   row_.shift = collected_.shift / steps;
-}
-
-// After every k-th epoch, and after the last: the run's policy has a score.
-bool EpochLoop::evaluation_due() const {
-  const int ended = epochs_done_ + 1;
-  return ended % config_.train.eval_epochs == 0 || ended == config_.train.epochs;
 }
 
 bool EpochLoop::evaluate_policy(const std::atomic<bool>& stop) {

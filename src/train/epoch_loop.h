@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +22,10 @@
 #include "train/evaluation.h"
 
 namespace ovde {
+
+// Whether the policy that this epoch, from 0, ends with is evaluated: after every k-th epoch, and
+// after the last, so that the run's policy has a score.
+bool is_evaluated(int epoch, const TrainConfig& train);
 
 class EpochLoop {
  public:
@@ -51,7 +56,7 @@ class EpochLoop {
   void finish_updates(const UpdateReport& update, const ValueReport& value);
   // The epoch's updates are done, and its row has yet to be finished.
   bool awaits_evaluation() const { return learnt_.has_value(); }
-  bool evaluation_due() const;
+  bool evaluation_due() const { return is_evaluated(epochs_done_, config_.train); }
   EpochRow finish_epoch();
 
   // Everything that determines the future, except for the rows of the replay buffer. Error, as of
@@ -63,6 +68,11 @@ class EpochLoop {
   // the next one begins. Error if the state is not one of such a run; the EpochLoop is then
   // useless.
   bool restore(const Sections& saved);
+
+  // Called in the course of the warm-up with the steps done and all of them; empty: nobody is told.
+  void tell_warm_up(std::function<void(std::int64_t, std::int64_t)> tell) {
+    tell_warm_up_ = std::move(tell);
+  }
 
   // Where the environment steps since the last call led, if the run records that
   // (record.visits). To be called before save(), which knows nothing of them.
@@ -138,6 +148,7 @@ class EpochLoop {
 
   std::vector<double> next_observation_, action_;
   std::vector<Position> visits_;
+  std::function<void(std::int64_t, std::int64_t)> tell_warm_up_;
 
   // the evaluation in progress; it is never saved: every one begins with the same seeds
   std::optional<Evaluation> evaluation_;

@@ -8,6 +8,7 @@
 
 #include <ovde/error.h>
 #include "config/build.h"
+#include "config/stored_config.h"
 #include "io/seeds.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
@@ -50,12 +51,21 @@ void check_agents(const RunPlan& plan) {
     if (!holds_config(folder)) continue;
     Config agent = read_config(folder);
     agent.checkpoint = plan.config.checkpoint;
+    if (agent.train.epochs < plan.config.train.epochs) {  // it is trained for longer
+      agent.train.epochs = plan.config.train.epochs;
+      agent.record = plan.config.record;
+    }
     const auto changed = differences(with_seed(plan.config, plan.seeds[i]), agent);
     if (changed.empty()) continue;
     throw InputError(fmt::format(
         "{} does not fit {}: {}; change it back to resume, or start a new run",
         plan.folder.string(), (folder / "config.toml").string(), fmt::join(changed, "; ")));
   }
+}
+
+// Whether the agent has as many epochs behind it as the plan asks for.
+bool has_ended(const fs::path& folder, const RunPlan& plan) {
+  return is_finished(folder) && read_config(folder).train.epochs >= plan.config.train.epochs;
 }
 
 // The folder of a new run is made before it is locked.
@@ -74,8 +84,15 @@ RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& see
   return {config, seeds, folder, true, command};
 }
 
-RunPlan plan_rest_of_run(const fs::path& folder, const std::string& command) {
+RunPlan plan_rest_of_run(const fs::path& folder, const std::string& command,
+                         std::optional<int> epochs) {
   Population population = runs_in(folder);
+  const int asked = population.config.train.epochs;
+  if (epochs && *epochs < asked) {
+    throw InputError(fmt::format("the run in {} was asked for {} epochs; it can have more, not {}",
+                                 folder.string(), asked, *epochs));
+  }
+  if (epochs && *epochs > asked) population.config = train_longer(population.config, *epochs);
   return {population.config, population.seeds, folder, false, command};
 }
 
@@ -83,7 +100,7 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan) {
   const auto env = make_environment(plan.config);
   std::vector<AgentOptions> agents;
   for (std::size_t i = 0; i < plan.seeds.size(); ++i) {
-    if (plan.is_new || !is_finished(agent_folder(plan.folder, plan.seeds, i)))
+    if (plan.is_new || !has_ended(agent_folder(plan.folder, plan.seeds, i), plan))
       agents.push_back(agent_options(plan.config, *env, plan.seeds[i]));
   }
   return agents;
@@ -100,6 +117,8 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {
+  // one agent is joined by others
+  if (!plan.is_new && plan.seeds.size() > 1) make_population(plan.folder, plan.command);
   put_agents(plan);
   open_agents(plan);
 }
@@ -115,10 +134,10 @@ void PopulationRun::put_agents(const RunPlan& plan) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     const Config config = with_seed(plan.config, plan.seeds[i]);
     lock_.check_free(folder);
-    if (!plan.is_new && is_finished(folder)) {
+    if (!plan.is_new && has_ended(folder, plan)) {
       places_[i].summary = summary_of_finished(folder, config);
     } else if (!plan.is_new && holds_config(folder)) {
-      places_[i].run = AgentRun::resume(folder);
+      places_[i].run = AgentRun::resume(folder, plan.config, plan.command);
     } else {  // new, or killed before this agent's folder was there
       places_[i].run = AgentRun::start(config, folder, plan.command);
     }
@@ -134,7 +153,8 @@ void PopulationRun::open_agents(const RunPlan& plan) {
   lock_.announce();
   if (plan.seeds.size() > 1) {
     const auto there = read_population(plan.folder);
-    if (!there || there->seeds != plan.seeds)
+    if (!there || there->seeds != plan.seeds ||
+        there->config.train.epochs != plan.config.train.epochs)
       write_population(plan.folder, {plan.config, plan.seeds}, plan.command);
   }
   std::vector<std::string> warnings;
@@ -148,9 +168,15 @@ void PopulationRun::open_agents(const RunPlan& plan) {
 }
 
 void PopulationRun::start() {
-  for (Place& place : places_) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Place& place = places_[i];
     start_.epochs_done += place.run ? place.run->epochs_done() : start_.epochs;
-    if (place.run && place.run->done()) place.summary = place.run->finish();
+    if (!place.run) continue;
+    if (place.run->done()) place.summary = place.run->finish();
+    const int agent = static_cast<int>(i);
+    place.run->loop().tell_warm_up([this, agent](std::int64_t steps, std::int64_t of) {
+      progress_.warming_up(agent, steps, of);
+    });
   }
   progress_.run_started(start_);
 }

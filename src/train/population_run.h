@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,10 @@ struct RunPlan {
 // InputError if the folder cannot be used or the task refuses its options.
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const std::filesystem::path& folder, const std::string& command);
-// InputError if there is nothing in the folder to go on with.
-RunPlan plan_rest_of_run(const std::filesystem::path& folder,
-                         const std::string& command = "resume");
+// InputError if there is nothing in the folder to go on with. `epochs`: how many it is to have,
+// at least as many as it was asked for; it ends as if it had been asked for them from the start.
+RunPlan plan_rest_of_run(const std::filesystem::path& folder, const std::string& command = "resume",
+                         std::optional<int> epochs = {});
 
 // What the agents that have not finished are.
 std::vector<AgentOptions> agents_left(const RunPlan& plan);

@@ -28,6 +28,8 @@ class ProgressSink {
   virtual void run_started(const RunStart&) {}
   // agent: index into RunStart::seeds
   virtual void epoch_done(int /*agent*/, const EpochRow&) {}
+  // Before an agent's first epoch, now and then.
+  virtual void warming_up(int /*agent*/, std::int64_t /*steps*/, std::int64_t /*of*/) {}
   virtual void run_finished(std::span<const RunSummary>) {}  // one for each agent
   virtual void warning(const std::string&) {}  // worth a person's notice; the run goes on
 };

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <ovde/error.h>
 #include "run/policy_file.h"
 #include "run/progress_csv.h"
@@ -113,6 +115,11 @@ TEST(Recording, NetworksOfAnotherRunAreRefused) {
   const TemporaryFolder folder;
   train_in(folder.path(), small_config());
   const Config other = small_config({{"network.hidden", std::vector<double>{8, 9}, ""}});
+  // and the file is a policy: the one that the agent had then
+  const StoredPolicy stored =
+      read_policy(folder.path() / fmt::format("networks/epoch_{}.safetensors", kEpochs - 1));
+  const StoredPolicy last = read_policy(folder.path() / "policy.safetensors");
+  EXPECT_TRUE(std::ranges::equal(stored.networks[0].parameters, last.networks[0].parameters));
   EXPECT_THROW(read_networks(folder.path(), 0, other), InputError);
   EXPECT_THROW(read_networks(folder.path(), 17, small_config()), InputError);
 }

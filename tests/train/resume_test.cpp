@@ -334,6 +334,68 @@ TEST_F(Resume, AFinishedRunIsRefused) {
   expect_words(failure(run()), {"is finished (8 epochs)"});
 }
 
+// From its last checkpoint, which is older than its end, or from its beginning where it has none.
+TEST_F(Resume, AFinishedRunIsTrainedForLonger) {
+  const auto more = [&](const fs::path& folder, int epochs) {
+    Watcher watcher;
+    return train(plan_rest_of_run(folder, "test", epochs), {}, watcher);
+  };
+  for (const int saved_every : {1, 3, 0}) {
+    for (const double eval_epochs : {1.0, 5.0}) {
+      const std::string name = fmt::format("{}_{}", saved_every, eval_epochs);
+      RunPlan plan = request(folder_.path() / name, "GridChaos-v0:s", {3, 4});
+      plan.config.checkpoint.epochs = saved_every;
+      plan.config.train.eval_epochs = static_cast<int>(eval_epochs);
+      EXPECT_TRUE(train_until(plan, -1));
+      EXPECT_TRUE(more(plan.folder, kEpochs + 4));
+
+      RunPlan whole = plan;
+      whole.folder = folder_.path() / (name + "_whole");
+      whole.config.train.epochs = kEpochs + 4;
+      EXPECT_TRUE(train_until(whole, -1));
+      for (const char* agent : {"seed_3", "seed_4"}) {
+        EXPECT_EQ(read_progress(plan.folder / agent).size(), std::size_t{kEpochs + 4});
+        EXPECT_EQ(fingerprint(plan.folder / agent), fingerprint(whole.folder / agent)) << name;
+        EXPECT_EQ(read_file(plan.folder / agent / "policy_best.safetensors"),
+                  read_file(whole.folder / agent / "policy_best.safetensors"));
+      }
+      EXPECT_EQ(run_status(plan.folder)[0].epochs, kEpochs + 4);
+    }
+  }
+}
+
+TEST_F(Resume, ARunCannotBeShortened) {
+  EXPECT_TRUE(train_until(request(run()), -1));
+  EXPECT_THROW(plan_rest_of_run(run(), "test", kEpochs - 1), InputError);
+}
+
+// Killed when the population knew of its new length and only some of its agents did.
+TEST_F(Resume, ALongerRunThatWasKilledAtItsStartCanBeResumed) {
+  const RunPlan plan = request(run(), "GridChaos-v0:s", {3, 4});
+  EXPECT_TRUE(train_until(plan, -1));
+  RunPlan longer = plan_rest_of_run(run(), "test", kEpochs + 2);
+  write_population(run(), {longer.config, longer.seeds}, "test");
+  EXPECT_TRUE(resume_to_end(run()).empty());
+  for (const RunStatus& agent : run_status(run())) {
+    EXPECT_EQ(agent.state, RunState::finished);
+    EXPECT_EQ(agent.epochs_done, kEpochs + 2);
+  }
+}
+
+TEST_F(Resume, TheBestPolicyIsKeptAndIsTheSameAfterAKill) {
+  EXPECT_TRUE(train_until(request(folder_.path() / "whole"), -1));
+  const std::string best = read_file(folder_.path() / "whole/policy_best.safetensors");
+  EXPECT_FALSE(train_until(request(run()), 5));
+  fs::remove(checkpoint(5));  // it goes on from before what it has written since
+  resume_to_end(run());
+  EXPECT_EQ(read_file(run() / "policy_best.safetensors"), best);
+
+  // of the epoch whose evaluation is the first with the largest return
+  const auto rows = read_progress(run());
+  const auto largest = std::ranges::max_element(rows, {}, &EpochRow::eval_return_mean);
+  EXPECT_NE(best.find(fmt::format("\"epoch\":\"{}\"", largest->epoch)), std::string::npos);
+}
+
 TEST_F(Resume, ANewerFormatIsRefusedEvenIfThereIsAnOlderCheckpoint) {
   EXPECT_FALSE(train_until(request(run()), 3));
   std::string text = read_file(checkpoint(3));
@@ -418,8 +480,11 @@ TEST_F(Resume, APopulationAndItsAgentsMustSayTheSame) {
   const std::string log = read_file(run() / "seed_3" / "log.txt");
   for (const fs::path& file : {run() / "population.toml", run() / "seed_4" / "config.toml"}) {
     const std::string text = read_file(file);
-    replace_in(file, "epochs = 8", "epochs = 9");
-    expect_words(failure(run()), {"does not fit", "config.toml", "train.epochs", "9", "8"});
+    // an agent that has fewer than its population is trained for longer
+    const bool fewer = file.filename() == "population.toml";
+    replace_in(file, "epochs = 8", fewer ? "epochs = 7" : "epochs = 9");
+    expect_words(failure(run()),
+                 {"does not fit", "config.toml", "train.epochs", fewer ? "7" : "9", "8"});
     write_file_atomically(file, text);
   }
   EXPECT_EQ(read_file(run() / "seed_3" / "log.txt"), log);
