@@ -36,12 +36,13 @@ std::string json_line(const BenchRow& row) {
   JsonObject object;
   object.add("what", row.what)
       .add("task", row.task)
-      .add("algo", row.algorithm)
+      .add("algo", row.algorithm)  // as it was called at first
       .add("population", row.population)
       .add("threads", row.threads)
       .add("device", row.device)
       .add("per_second", row.per_second)
-      .add("ms", 1e3 * row.seconds);
+      .add("ms", 1e3 * row.seconds)
+      .add("algorithm", row.algorithm);
   for (const BenchRow::Metric& metric : row.more)
     std::visit([&](const auto& value) { object.add(metric.name, value); }, metric.value);
   return object.line();

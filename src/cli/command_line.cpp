@@ -14,6 +14,7 @@
 #include <ovde/option.h>
 #include "base/field.h"
 #include "base/version.h"
+#include "cli/words.h"
 #include "io/seeds.h"
 #include "io/settings.h"
 #include "io/shell.h"
@@ -66,6 +67,7 @@ class Grammar {
     add_eval();
     add_status();
     add_report();
+    add_compare();
     add_inspect();
     add_export();
     add_replay();
@@ -74,26 +76,33 @@ class Grammar {
   }
 
   Command parse(int argc, const char* const* argv) {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (!words.empty() && words.front() == "train")
+      translate_options(words, flags_of(*app_.get_subcommand("train")), train_.notes);
+    std::ranges::reverse(words);  // as the library wants them
     try {
-      app_.parse(argc, argv);
+      app_.parse(std::move(words));
     } catch (const CLI::CallForHelp&) {
       if (app_.get_subcommands().empty() && !app_.remaining().empty()) refuse_leftovers();
       return PrintCommand{app_.help()};
     } catch (const CLI::CallForVersion& version) {
       return PrintCommand{std::string(version.what()) + "\n"};
     } catch (const CLI::ParseError& error) {
-      const auto chosen = app_.get_subcommands();
-      throw InputError(fmt::format("{} (ovde{} --help)", error.what(),
-                                   chosen.empty() ? "" : " " + chosen.front()->get_name()));
+      std::string name = "ovde";
+      for (const CLI::App* each : chosen_commands()) name += " " + each->get_name();
+      throw InputError(fmt::format("{} ({} --help)", error.what(), name));
     }
     refuse_leftovers();
     check_resume();
     train_.typed = study_.typed = shell_command(argc, argv);
+    if (const auto chosen = chosen_commands(); chosen.size() > 1)
+      study_.what = chosen.back()->get_name();
     if (app_.got_subcommand("list")) return list_;
     if (app_.got_subcommand("train")) return train_;
     if (app_.got_subcommand("status")) return status_;
     if (app_.got_subcommand("eval")) return eval_;
     if (app_.got_subcommand("report")) return report_;
+    if (app_.got_subcommand("compare")) return compare_;
     if (app_.got_subcommand("inspect")) return inspect_;
     if (app_.got_subcommand("export")) return export_;
     if (app_.got_subcommand("replay")) return replay_;
@@ -121,14 +130,21 @@ class Grammar {
     add(command, "--algo", train_.algorithm, "NAME", "algorithm, such as ovde_g (ovde list algos)");
     CLI::Option* seed = add(command, "--seed", train_.seed, "S", "seed of the run (0)");
     add(command, "--seeds", train_.seeds, "A-B",
-        "a population: one agent for each seed from A to B")
+        "a population: one agent for each seed, such as 0-9 or 0,1,2")
         ->excludes(seed);
-    add(command, "--epochs", train_.epochs, "E", "epochs to train; short for --set train.epochs=E");
+    CLI::Option* epochs =
+        add(command, "--epochs", train_.epochs, "E",
+            "epochs to train; short for --set train.epochs=E. With --resume: how many there are to "
+            "be, for a run that is to be trained for longer");
+    add(command, "--steps", train_.steps, "N",
+        "environment steps to train, warm-up included, instead of epochs")
+        ->excludes(epochs);
     add(command, "--config", train_.config, "FILE",
         "configuration file; a run's own config.toml is one");
     add_set(command, train_.set);
     add(command, "--out", train_.out, "DIR",
-        "the run's folder (runs/<task>-<algo>-<seed>); never overwritten");
+        "the run's folder (runs/<task>-<algo>-<seed>, the next number where that is there); never "
+        "overwritten");
     add_threads(command, train_.threads);
     add_device(command, train_.device);
     add(command, "--resume", train_.resume, "DIR",
@@ -140,18 +156,19 @@ class Grammar {
         "  ovde train --task GridChaos-v0 --algo dsac --seeds 0-9 --set "
         "task.noise=[0.1,0.5,0.5,0.1] --out runs/dsac\n"
         "  ovde train --config runs/dsac/seed_3/config.toml --out runs/again\n"
-        "  ovde train --resume runs/dsac");
+        "  ovde train --resume runs/dsac --epochs 2500\n"
+        "Words of other programs are understood, or answered: --env, --total-timesteps, --gamma "
+        "(docs/words.md).");
   }
 
   // The run's folder says everything but where and on how many threads to go on.
   void check_resume() const {
     if (!train_.resume) return;
     const TrainCommand& t = train_;
-    if (t.task || t.algorithm || t.seed || t.seeds || t.epochs || t.config || !t.set.empty() ||
-        t.out) {
+    if (t.task || t.algorithm || t.seed || t.seeds || t.config || !t.set.empty() || t.out) {
       throw InputError(
-          "--resume goes with --threads and --device alone: the folder says the rest (ovde train "
-          "--help)");
+          "--resume goes with --threads, --device, --epochs and --steps alone: the folder says the "
+          "rest (ovde train --help)");
     }
   }
 
@@ -162,8 +179,12 @@ class Grammar {
   }
 
   void add_eval() {
-    CLI::App* command = add_command("eval", "Evaluate the policy of a finished run");
-    command->add_option("DIR", eval_.folder, "the run's folder")->required();
+    CLI::App* command = add_command(
+        "eval", "Evaluate the policy of a run; of one that is not finished, its last checkpoint's");
+    command
+        ->add_option("DIR", eval_.folder,
+                     "the run's folder, or a policy file in it (policy_best.safetensors)")
+        ->required();
     add(command, "--episodes", eval_.episodes, "N", "episodes to play (10)")
         ->check(CLI::Range(1, kMostEpisodes));
     Option seed = number("--seed", "the episodes' seed (0)", 0, double(kLargestSeed), 0.0);
@@ -180,6 +201,21 @@ class Grammar {
     command->add_option("DIR", report_.folder, "the run's folder")->required();
   }
 
+  void add_compare() {
+    CLI::App* command = add_command(
+        "compare", "Write a page that compares runs, as that of a study: tables, tests, curves");
+    command
+        ->add_option("DIR", compare_.folders,
+                     "folders of runs, or that hold runs; the first one's kind is what the others "
+                     "are tested against")
+        ->required();
+    add(command, "--out", compare_.out, "DIR",
+        "folder of the page (runs/compare, the next number where that is there)");
+    command->footer(
+        "Example:\n"
+        "  ovde compare runs/dsac runs/ovde_g runs/ovde_q --out runs/three");
+  }
+
   void add_inspect() {
     CLI::App* command = add_command(
         "inspect", "Draw how a run explored: where it went and what its critics believed");
@@ -194,14 +230,15 @@ class Grammar {
         "state in which actions are compared (where episodes start)");
     command->footer(
         "Example:\n"
-        "  ovde inspect runs/GridChaos-v0:s-ovde_g-0 --steps 100000-250000 --state 0,0\n"
+        "  ovde inspect runs/GridChaos-v0-s-ovde_g-0 --steps 100000-250000 --state 0,0\n"
         "A run keeps what this needs by record.* of its configuration (ovde list config).");
   }
 
   void add_export() {
     CLI::App* command = add_command(
         "export", "Write the policy of a finished run as C source that needs no library");
-    command->add_option("DIR", export_.folder, "the run's folder")->required();
+    command->add_option("DIR", export_.folder, "the run's folder, or a policy file in it")
+        ->required();
     add(command, "--out", export_.out, "FILE", "the source file (DIR/policy.c); never overwritten");
     add(command, "--name", export_.name, "NAME",
         "what its names begin with; the function is NAME_act (ovde_policy)");
@@ -243,16 +280,22 @@ class Grammar {
   void add_study() {
     CLI::App* command = add_command(
         "study", "Run a study of many cells, show how it is getting on, or report on it");
-    command->add_option("ACTION", study_.what, "run, status or report")->required();
-    command->add_option("FILE", study_.file, "the study file, TOML (docs/studies.md)")->required();
-    add(command, "--out", study_.out, "DIR",
-        "the study's folder (runs/<file's name>); run completes what it holds");
-    add(command, "--jobs", study_.jobs, "J", "cells at a time; they share the threads")
+    const auto add_action = [&](const char* name, const char* help) {
+      CLI::App* action = command->add_subcommand(name, help);
+      action->allow_extras();
+      action->add_option("FILE", study_.file, "the study file, TOML (docs/studies.md)")->required();
+      add(action, "--out", study_.out, "DIR", "the study's folder (runs/<file's name>)");
+      action->add_flag("--smoke", study_.smoke,
+                       "the whole plan at a few epochs of small agents, to see that it works");
+      return action;
+    };
+    CLI::App* run = add_action("run", "Run a study, or complete what its folder holds");
+    add(run, "--jobs", study_.jobs, "J", "cells at a time; they share the threads")
         ->check(CLI::Range(1, kMostThreads));
-    add_threads(command, study_.threads);
-    add_device(command, study_.device);
-    command->add_flag("--smoke", study_.smoke,
-                      "the whole plan at a few epochs of small agents, to see that it works");
+    add_threads(run, study_.threads);
+    add_device(run, study_.device);
+    add_action("status", "Show how a study is getting on");
+    add_action("report", "Write the page of a study: report.html in its folder");
     command->footer(
         "Examples:\n"
         "  ovde study run configs/paper/table1.toml --smoke --out runs/try\n"
@@ -293,28 +336,37 @@ class Grammar {
     add(command, "--device", device, "D", "cpu or cuda (cpu)");
   }
 
+  // The command that was chosen, and within `study` what is to be done.
+  std::vector<const CLI::App*> chosen_commands() const {
+    std::vector<const CLI::App*> out;
+    for (const CLI::App* at = &app_; !at->get_subcommands().empty(); out.push_back(at))
+      at = at->get_subcommands().front();
+    return out;
+  }
+
   void refuse_leftovers() const {
-    const auto chosen = app_.get_subcommands();
-    const CLI::App& command = chosen.empty() ? app_ : *chosen.front();
-    const std::string name = chosen.empty() ? "ovde" : "ovde " + command.get_name();
+    const auto chosen = chosen_commands();
+    const CLI::App& command = chosen.empty() ? app_ : *chosen.back();
+    std::string name = "ovde";
+    for (const CLI::App* each : chosen) name += " " + each->get_name();
 
     const std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
     const bool is_flag = !rest.empty() && rest.front().starts_with('-');
     if (is_flag) refuse_word("option", rest.front(), flags_of(command), name);
-    if (chosen.empty()) {
-      std::vector<std::string> names;
-      for (const CLI::App* known : app_.get_subcommands({})) names.push_back(known->get_name());
+    std::vector<std::string> names;
+    for (const CLI::App* known : command.get_subcommands({})) names.push_back(known->get_name());
+    if (!names.empty()) {
+      const char* kind = chosen.empty() ? "command" : "action";
       if (rest.empty())
         throw InputError(
-            fmt::format("no command given; valid: {} (ovde --help)", fmt::join(names, ", ")));
-      refuse_word("command", rest.front(), names, "ovde");
+            fmt::format("no {} given; valid: {} ({} --help)", kind, fmt::join(names, ", "), name));
+      refuse_word(kind, rest.front(), names, name);
     }
     if (!rest.empty())
       throw InputError(fmt::format("'{}' was not expected ({} --help)", rest.front(), name));
 
     if (name == "ovde list" && !list_.what.empty())
       check_word("list", list_.what, {"tasks", "algos", "config"}, name);
-    if (name == "ovde study") check_word("action", study_.what, {"run", "status", "report"}, name);
     if (name == "ovde bench")
       check_word("benchmark", bench_.what, {"update", "act", "train", "env", "checkpoint"}, name);
   }
@@ -325,6 +377,7 @@ class Grammar {
   StatusCommand status_;
   EvalCommand eval_;
   ReportCommand report_;
+  CompareCommand compare_;
   InspectCommand inspect_;
   ExportCommand export_;
   ReplayCommand replay_;

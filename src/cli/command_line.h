@@ -22,11 +22,12 @@ struct ListCommand {
 
 // Values that are keys of the configuration stay text: the configuration says what is valid.
 struct TrainCommand {
-  std::optional<std::string> task, algorithm, seed, seeds, epochs, config, out, resume;
+  std::optional<std::string> task, algorithm, seed, seeds, epochs, steps, config, out, resume;
   std::vector<std::string> set;
   int threads = 0;  // 0: all cores
   std::string device = "cpu";
-  std::string typed;  // the whole command, for config.toml
+  std::string typed;               // the whole command, for config.toml
+  std::vector<std::string> notes;  // words of other programs, and what they were taken for
 };
 
 struct StatusCommand {
@@ -42,6 +43,11 @@ struct EvalCommand {
 
 struct ReportCommand {
   std::string folder;
+};
+
+struct CompareCommand {
+  std::vector<std::string> folders;
+  std::optional<std::string> out;
 };
 
 // Numbers stay text until the run says which are valid.
@@ -84,9 +90,9 @@ struct StudyCommand {
   std::string typed;
 };
 
-using Command =
-    std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand, ReportCommand,
-                 InspectCommand, ExportCommand, ReplayCommand, BenchCommand, StudyCommand>;
+using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand,
+                             ReportCommand, CompareCommand, InspectCommand, ExportCommand,
+                             ReplayCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -12,6 +12,7 @@ void run(const TrainCommand& command);
 void run(const StatusCommand& command);
 void run(const EvalCommand& command);
 void run(const ReportCommand& command);
+void run(const CompareCommand& command);
 void run(const InspectCommand& command);
 void run(const ExportCommand& command);
 void run(const ReplayCommand& command);

@@ -71,6 +71,7 @@ int run_program(int argc, char** argv) {
   } catch (const OutputPathError& error) {
     return complain(error.what() + std::string(" (--out)"), kWrongInput);
   } catch (const UnfinishedRun& error) {
+    if (error.run.empty()) return complain(error.what(), kWrongInput);
     return complain(fmt::format("{}; ovde train --resume {} goes on", error.what(),
                                 shell_word(error.run.string())),
                     kWrongInput);

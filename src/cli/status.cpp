@@ -2,12 +2,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
 #include "run/run_status.h"
+#include "stats/statistics.h"
 
 namespace ovde::cli {
 
@@ -55,6 +59,52 @@ Line line_of(const RunStatus& run) {
           duration(run.seconds_left)};
 }
 
+// "7 alive, 3 finished", or the one state that all have.
+std::string states_of(std::span<const RunStatus> agents) {
+  std::map<std::string, int> counts;
+  for (const RunStatus& run : agents) ++counts[name_of(run.state)];
+  if (counts.size() == 1) return counts.begin()->first;
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : counts) parts.push_back(fmt::format("{} {}", count, state));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// The agents of a population together: the epoch that all have reached, the mean of their returns,
+// their rates added up, and when the last of them ends.
+Line line_of_population(std::span<const RunStatus> agents) {
+  RunStatus all = agents.front();
+  std::vector<double> returns, rates, left;
+  for (const RunStatus& run : agents) {
+    all.epochs_done = std::min(all.epochs_done, run.epochs_done);
+    if (!std::isnan(run.last_return)) returns.push_back(run.last_return);
+    if (!std::isnan(run.steps_per_second)) rates.push_back(run.steps_per_second);
+    if (!std::isnan(run.seconds_left)) left.push_back(run.seconds_left);
+  }
+  all.last_return = returns.empty() ? EpochRow::kNone : mean(returns);
+  all.steps_per_second =
+      rates.empty() ? EpochRow::kNone : mean(rates) * static_cast<double>(rates.size());
+  all.seconds_left = left.empty() ? EpochRow::kNone : std::ranges::max(left);
+  Line line = line_of(all);
+  line[0] = fmt::format("{} ({} agents)", all.population.string(), agents.size());
+  line[3] = states_of(agents);
+  return line;
+}
+
+// A line for each run, and one more below the agents of a population.
+std::vector<Line> lines_of(std::span<const RunStatus> runs) {
+  std::vector<Line> lines;
+  while (!runs.empty()) {
+    std::size_t count = 1;
+    while (!runs[0].population.empty() && count < runs.size() &&
+           runs[count].population == runs[0].population)
+      ++count;
+    for (const RunStatus& run : runs.first(count)) lines.push_back(line_of(run));
+    if (count > 1) lines.push_back(line_of_population(runs.first(count)));
+    runs = runs.subspan(count);
+  }
+  return lines;
+}
+
 void print_table(const std::vector<Line>& lines) {
   std::array<std::size_t, kColumnCount> width{};
   for (const Line& line : lines) {
@@ -89,7 +139,7 @@ void run(const StatusCommand& command) {
   if (runs.empty()) throw InputError(fmt::format("{}", fmt::join(others, "; ")));
   std::vector<Line> lines = {
       {"run", "task", "algorithm", "state", "epoch", "return", "steps/s", "time left"}};
-  for (const RunStatus& run : runs) lines.push_back(line_of(run));
+  for (Line& line : lines_of(runs)) lines.push_back(std::move(line));
   print_table(lines);
 
   for (const RunStatus& run : runs) {

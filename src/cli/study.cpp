@@ -107,13 +107,21 @@ void check_study_folder(const Plan& plan, const fs::path& out) {
 void report(const Plan& plan, const fs::path& out) {
   const StudyResults results = read_results(plan, out);
   for (const std::string& note : results.notes) fmt::print("not counted: {}\n", note);
+  if (!results.notes.empty() && fs::exists(out / "report.html")) {
+    throw InputError(fmt::format(
+        "{} stays as it is: the plan no longer is what {} of the cells were run with; change it "
+        "back, or remove the report to have one without them",
+        (out / "report.html").string(), results.notes.size()));
+  }
   print(write_report(results, out));
 }
 
 }  // namespace
 
 void run(const ReportCommand& command) {
-  print(write_report(results_of_run(command.folder), command.folder));
+  const StudyResults results = results_of_run(command.folder);
+  for (const std::string& text : results.unfinished) fmt::print("not finished: {}\n", text);
+  print(write_report(results, command.folder));
 }
 
 void run(const StudyCommand& command) {

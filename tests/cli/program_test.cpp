@@ -32,26 +32,33 @@ TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
   const std::map<std::string, Names> options = {
       {"list", {"--markdown"}},
       {"train",
-       {"--task", "--algo", "--seed", "--seeds", "--epochs", "--config", "--set", "--out",
-        "--threads", "--device", "--resume"}},
+       {"--task", "--algo", "--seed", "--seeds", "--epochs", "--steps", "--config", "--set",
+        "--out", "--threads", "--device", "--resume"}},
       {"eval", {"--episodes", "--seed", "--json"}},
       {"status", {}},
       {"report", {}},
+      {"compare", {"--out"}},
       {"inspect", {"--out", "--steps", "--epochs", "--state"}},
       {"export", {"--out", "--name"}},
       {"replay", {"--tolerance"}},
       {"bench", {"--task", "--algo", "--threads", "--population", "--set", "--device", "--json"}},
-      {"study", {"--out", "--jobs", "--threads", "--device", "--smoke"}}};
+      {"study", {}},
+      {"study run", {"--out", "--jobs", "--threads", "--device", "--smoke"}},
+      {"study status", {"--out", "--smoke"}},
+      {"study report", {"--out", "--smoke"}}};
   const std::map<std::string, Names> arguments = {
-      {"list", {"WHAT"}},   {"eval", {"DIR"}},        {"status", {"DIR"}},
-      {"report", {"DIR"}},  {"inspect", {"DIR"}},     {"export", {"DIR"}},
-      {"replay", {"FILE"}}, {"bench", {"BENCHMARK"}}, {"study", {"ACTION", "FILE"}}};
+      {"list", {"WHAT"}},      {"eval", {"DIR"}},          {"status", {"DIR"}},
+      {"report", {"DIR"}},     {"inspect", {"DIR"}},       {"export", {"DIR"}},
+      {"replay", {"FILE"}},    {"bench", {"BENCHMARK"}},   {"compare", {"DIR"}},
+      {"study run", {"FILE"}}, {"study status", {"FILE"}}, {"study report", {"FILE"}}};
 
   const Program program;
   const Outcome all = program.run("--help");
   EXPECT_EQ(all.code, 0);
   Names commands;
-  for (const auto& [command, its_options] : options) commands.insert(command);
+  for (const auto& [command, its_options] : options) {
+    if (command.find(' ') == std::string::npos) commands.insert(command);
+  }
   EXPECT_EQ(listed(all.out, "Subcommands:"), commands);
   EXPECT_EQ(listed(all.out, "Options:"), (Names{"-h,--help", "--version"}));
   EXPECT_EQ(program.run("--version").out, "ovde " OVDE_VERSION "\n");
@@ -152,13 +159,13 @@ TEST(Program, TrainsAndEvaluates) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(trained.err, "");
   EXPECT_NE(trained.out.find("epoch 3/3"), std::string::npos) << trained.out;
-  EXPECT_EQ(
-      program.files(),
-      (std::vector<std::string>{
-          "run", "run/checkpoints", "run/config.toml", "run/events.out.tfevents.ovde", "run/lock", "run/log.txt",
-          "run/networks", "run/networks/epoch_0.safetensors", "run/networks/epoch_1.safetensors",
-          "run/networks/epoch_2.safetensors", "run/policy.safetensors", "run/progress.csv",
-          "run/summary.json", "run/visits.f32"}));
+  EXPECT_EQ(program.files(),
+            (std::vector<std::string>{
+                "run", "run/checkpoints", "run/config.toml", "run/events.out.tfevents.ovde",
+                "run/lock", "run/log.txt", "run/networks", "run/networks/epoch_0.safetensors",
+                "run/networks/epoch_1.safetensors", "run/networks/epoch_2.safetensors",
+                "run/policy.safetensors", "run/policy_best.safetensors", "run/progress.csv",
+                "run/summary.json", "run/visits.f32"}));
 
   const Outcome evaluated = program.run("eval run --episodes 3 --json");
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
@@ -173,13 +180,53 @@ TEST(Program, TheConfigOfARunRepeatsIt) {
   ASSERT_EQ(
       program.run("train --task GridChaos-v0:s --algo dsac --seeds 3-4 --epochs 2 " + kSmall).code,
       0);
-  const auto first = program.folder() / "runs/GridChaos-v0:s-dsac-3-4/seed_4";
+  const auto first = program.folder() / "runs/GridChaos-v0-s-dsac-3-4/seed_4";
   ASSERT_TRUE(std::filesystem::exists(first / "policy.safetensors"));
   const Outcome again =
       program.run("train --config '" + (first / "config.toml").string() + "' --out again");
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(read_file(first / "policy.safetensors") ==
               read_file(program.folder() / "again/policy.safetensors"));
+}
+
+// The noise of preset s must not go by the name of preset a.
+TEST(Program, TheConfigOfARunWithAnotherTaskBringsThatTasksValues) {
+  const Program program;
+  ASSERT_EQ(
+      program.run("train --task GridChaos-v0:s --algo dsac --epochs 2 --out s " + kSmall).code, 0);
+  ASSERT_EQ(program.run("train --task GridChaos-v0:a --algo sac --epochs 1 --out a " + kSmall).code,
+            0);
+  const Outcome other = program.run(
+      "train --config s/config.toml --task GridChaos-v0:a --algo sac --epochs 1 --out other");
+  ASSERT_EQ(other.code, 0) << other.err;
+  const auto config = [&](const char* run) {
+    const std::string text = read_file(program.folder() / run / "config.toml");
+    return text.substr(text.find("[run]"));
+  };
+  EXPECT_EQ(config("other"), config("a"));
+}
+
+// Whoever changes a plan and asks for the report again keeps the one that is there.
+TEST(Program, AReportIsNotOverwrittenByOneOfAPlanThatNoLongerFits) {
+  const Program program;
+  const auto write_plan = [&](const std::string& set) {
+    write_file_atomically(program.folder() / "plan.toml",
+                          "epochs = 1\nseeds = [0]\n[set]\nnetwork.hidden = [8, 8]\n"
+                          "train = { batch = 8, warmup_steps = 20, steps_per_epoch = 25" +
+                              set +
+                              " }\n[[row]]\ntask = \"GridChaos-v0:s\"\n"
+                              "[[column]]\nalgorithm = \"sac\"\n");
+  };
+  write_plan("");
+  ASSERT_EQ(program.run("study run plan.toml --out study").code, 0);
+  ASSERT_EQ(program.run("study report plan.toml --out study").code, 0);
+  const std::string good = read_file(program.folder() / "study/report.html");
+  write_plan(", discount = 0.5");
+  const Outcome refused = program.run("study report plan.toml --out study");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("report.html stays as it is"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.out.find("train.discount = 0.5, was 0.99"), std::string::npos) << refused.out;
+  EXPECT_EQ(read_file(program.folder() / "study/report.html"), good);
 }
 
 TEST(Program, OneSeedIsARangeToo) {

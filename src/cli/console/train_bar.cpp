@@ -55,6 +55,7 @@ class ConsoleProgress final : public ProgressSink {
     const std::lock_guard lock(mutex_);
     run_ = run;
     latest_.assign(run.seeds.size(), EpochRow{});
+    warm_up_steps_.assign(run.seeds.size(), 0);
     in_step_.assign(run.seeds.size(), run.epochs_done == 0);
     total_epochs_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs;
     epochs_done_ = run.epochs_done;
@@ -62,6 +63,16 @@ class ConsoleProgress final : public ProgressSink {
     recent_ = {{start_, epochs_done_}};
     print(fmt::format("{} on {}, {}, {} epochs, into {}\n", run.algorithm, run.task, agents_text(),
                       run.epochs, run.folder.string()));
+  }
+
+  void warming_up(int agent, std::int64_t steps, std::int64_t of) override {
+    const std::lock_guard lock(mutex_);
+    warm_up_steps_[static_cast<std::size_t>(agent)] = steps;
+    warm_up_of_ = of;
+    // a short one is over before anyone wonders
+    const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
+    if (epochs_done_ > 0 || seconds_since(start_) < interval || !due()) return;
+    style_.bar ? show_bar() : print(status_text() + "\n");
   }
 
   void epoch_done(int agent, const EpochRow& row) override {
@@ -76,10 +87,7 @@ class ConsoleProgress final : public ProgressSink {
     while (recent_.size() > 2 && seconds_between(recent_.front().time, now) > kSpeedWindow)
       recent_.pop_front();
 
-    const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
-    const bool due = !last_shown_ || seconds_between(*last_shown_, now) >= interval;
-    if (!due && epochs_done_ != total_epochs_) return;
-    last_shown_ = now;
+    if (!due() && epochs_done_ != total_epochs_) return;
     style_.bar ? show_bar() : print(status_text() + "\n");
   }
 
@@ -105,6 +113,20 @@ class ConsoleProgress final : public ProgressSink {
   static constexpr int kShortestBar = 6, kLongestBar = 40;
   static constexpr int kBarMargin = 5;  // brackets, two spaces, and the last column left free
 
+  // Whether it is time to be seen again; then it will be.
+  bool due() {
+    const auto now = Clock::now();
+    const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
+    if (last_shown_ && seconds_between(*last_shown_, now) < interval) return false;
+    last_shown_ = now;
+    return true;
+  }
+
+  // "warm-up 2400/10000": the least of all agents.
+  std::string warm_up_text() const {
+    return fmt::format("warm-up {}/{} steps", std::ranges::min(warm_up_steps_), warm_up_of_);
+  }
+
   void print(const std::string& text) {
     std::fputs(text.c_str(), out_);
     std::fflush(out_);
@@ -124,6 +146,7 @@ class ConsoleProgress final : public ProgressSink {
   // "epoch   12/1250  return   98.0  goal  80%   184 updates/s  2:31 left"; columns keep their
   // places. A population shows the epoch its agents have reached together and the means over them.
   std::string status_text() const {
+    if (epochs_done_ == 0 && warm_up_of_ > 0) return warm_up_text();
     const std::span<const EpochRow> rows = latest_;
     const auto epoch =
         epochs_done_ / std::max<std::int64_t>(1, static_cast<std::int64_t>(latest_.size()));
@@ -185,7 +208,9 @@ class ConsoleProgress final : public ProgressSink {
   std::mutex mutex_;
 
   RunStart run_;
-  std::vector<EpochRow> latest_;  // of each agent
+  std::vector<EpochRow> latest_;             // of each agent
+  std::vector<std::int64_t> warm_up_steps_;  // of each agent
+  std::int64_t warm_up_of_ = 0;              // 0: there was none yet
   // Of each agent: its next epoch is a whole one. What a resumed one still has to do of its epoch
   // says nothing of the speed, which is measured from there.
   std::vector<bool> in_step_;

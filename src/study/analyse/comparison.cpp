@@ -114,6 +114,9 @@ std::vector<Contest> score_contests(const StudyResults& results) {
 std::vector<SuccessContest> success_contests(const StudyResults& results) {
   std::vector<SuccessContest> out;
   for_each_pair(results, [&](const CellResult& ours, const CellResult& baseline) {
+    // a task without a goal has nothing to test, and must not weigh on the others' correction
+    const bool ran = !ours.runs.empty() && !baseline.runs.empty();
+    if (ran && !ours.has_goal() && !baseline.has_goal()) return;
     out.push_back({ours.cell.row, ours.cell.column, baseline.cell.column, ours.reached_goal(),
                    static_cast<int>(ours.runs.size()), baseline.reached_goal(),
                    static_cast<int>(baseline.runs.size())});

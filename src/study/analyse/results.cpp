@@ -1,6 +1,7 @@
 #include "study/analyse/results.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,15 +22,29 @@ namespace {
 std::vector<RunResult> read_runs(const fs::path& study, const Cell& cell) {
   std::optional<Config> asked;
   std::vector<RunResult> out;
-  for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
-    const fs::path folder = agent_folder(study / cell.folder, cell.seeds, i);
-    if (!is_finished(folder)) continue;
+  for (const std::uint64_t seed : cell.seeds) {
+    const auto folder = find_agent(study / cell.folder, seed);
+    if (!folder || !is_finished(*folder)) continue;
     if (!asked) asked = resolve_config(cell.settings);
-    if (const auto foreign = foreign_settings(*asked, read_config(folder)); !foreign.empty()) {
+    if (const auto foreign = foreign_settings(*asked, read_config(*folder)); !foreign.empty()) {
       throw InputError(
           fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
     }
-    out.push_back(read_run(folder, cell.seeds[i], cell.epochs));
+    out.push_back(read_run(*folder, seed, cell.epochs));
+  }
+  return out;
+}
+
+RunResult result_of(const std::vector<EpochRow>& rows, std::uint64_t seed) {
+  RunResult out;
+  out.seed = seed;
+  const RunSummary summary = summarise(rows);
+  out.score = summary.score;
+  out.first_goal_epoch = summary.first_goal_epoch_eval;
+  out.wall_seconds = summary.wall_seconds;
+  for (const EpochRow& row : rows) {
+    out.returns.push_back(row.eval_return_mean);
+    out.has_goal |= !std::isnan(row.eval_success);
   }
   return out;
 }
@@ -48,19 +63,26 @@ std::vector<std::string> foreign_settings(Config asked, const Config& there) {
 }
 
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
-  RunResult out;
-  out.seed = seed;
   const std::vector<EpochRow> rows = read_progress(folder);
   if (std::ssize(rows) != epochs) {
     throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs",
                                  folder.string(), rows.size(), epochs));
   }
-  const RunSummary summary = summarise(rows);
-  out.score = summary.score;
-  out.first_goal_epoch = summary.first_goal_epoch_eval;
-  out.wall_seconds = summary.wall_seconds;
-  for (const EpochRow& row : rows) out.returns.push_back(row.eval_return_mean);
-  return out;
+  return result_of(rows, seed);
+}
+
+void add_run(const fs::path& folder, const Config& config, CellResult& cell, StudyResults& out) {
+  const int epochs = config.train.epochs;
+  if (is_finished(folder)) return cell.runs.push_back(read_run(folder, config.seed, epochs));
+  std::vector<EpochRow> rows;
+  if (std::error_code ignored; fs::exists(folder / "progress.csv", ignored))
+    rows = read_progress(folder);
+  const RunResult result = result_of(rows, config.seed);
+  const bool counts = std::isfinite(result.score);
+  if (counts) cell.runs.push_back(result);
+  out.unfinished.push_back(fmt::format("seed {} of {}: epoch {} of {}{}", config.seed,
+                                       folder.string(), rows.size(), epochs,
+                                       counts ? "" : ", nothing evaluated yet"));
 }
 
 std::vector<double> CellResult::scores() const {
@@ -73,6 +95,8 @@ int CellResult::reached_goal() const {
   return static_cast<int>(std::ranges::count_if(
       runs, [](const RunResult& run) { return run.first_goal_epoch.has_value(); }));
 }
+
+bool CellResult::has_goal() const { return std::ranges::any_of(runs, &RunResult::has_goal); }
 
 std::optional<int> CellResult::earliest_goal() const {
   std::optional<int> out;
@@ -166,16 +190,18 @@ StudyResults results_of_run(const fs::path& folder) {
                  .seeds = there.seeds,
                  .settings = {},
                  .folder = {}};
-  for (std::size_t i = 0; i < there.seeds.size(); ++i) {
-    const fs::path run = agent_folder(folder, there.seeds, i);
-    if (is_finished(run)) result.runs.push_back(read_run(run, there.seeds[i], result.cell.epochs));
+  for (const std::uint64_t seed : there.seeds) {
+    if (const auto run = find_agent(folder, seed)) add_run(*run, read_config(*run), result, out);
+  }
+  if (result.runs.empty()) {
+    throw InputError(fmt::format("{} has no epoch to report on yet", folder.string()));
   }
 
   std::error_code ignored;  // a current folder that is gone has no name
   out.plan.name = fs::weakly_canonical(folder, ignored).filename().string();
   out.plan.title = fmt::format("{} on {}", there.config.algorithm, there.config.task);
   out.plan.measures = {"score"};
-  if (result.reached_goal() > 0) out.plan.measures.push_back("frg");
+  if (result.has_goal()) out.plan.measures.push_back("frg");
   out.plan.show = {"table", "curves"};
   PlanRow row;
   row.name = row.task = there.config.task;

@@ -19,6 +19,7 @@ struct RunResult {
   std::uint64_t seed = 0;
   double score = 0;
   std::optional<int> first_goal_epoch = {};  // of the evaluation (FRG)
+  bool has_goal = false;                     // the task has one to reach
   double wall_seconds = 0;
   std::vector<double> returns = {};  // of the evaluation, epoch by epoch; NaN: there was none
 };
@@ -29,6 +30,7 @@ struct CellResult {
 
   std::vector<double> scores() const;
   int reached_goal() const;  // runs that did
+  bool has_goal() const;     // false also where there are no runs
   // Earliest of any run, as the paper's tables have it.
   std::optional<int> earliest_goal() const;
 };
@@ -38,6 +40,8 @@ struct StudyResults {
   bool smoke = false;
   std::vector<CellResult> cells;   // in the order of expand()
   std::vector<std::string> notes;  // why a cell that has files is empty
+  // Runs that count although they have not ended, each as "seed 3 of runs/a: epoch 40 of 100".
+  std::vector<std::string> unfinished = {};
 
   // Of a row and a column that the plan has; nullptr: its algorithm does not exist.
   const CellResult* find(const std::string& row, const std::string& column) const;
@@ -61,10 +65,15 @@ std::vector<std::string> foreign_settings(Config asked, const Config& there);
 // Of one finished run; InputError unless it has so many epochs.
 RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int epochs);
 
+// Adds what there is of a run, finished or not, to the runs of a cell; `out` notes that it has not.
+void add_run(const std::filesystem::path& folder, const Config& config, CellResult& cell,
+             StudyResults& out);
+
 StudyResults read_results(Plan plan, const std::filesystem::path& study);
 
 // A single run, or a population, as a study of one cell, so that it can be reported on like any
-// other. InputError if the folder holds no run.
+// other. Runs that have not ended count with what they have. InputError if the folder holds no run,
+// or none that has ended an epoch.
 StudyResults results_of_run(const std::filesystem::path& folder);
 
 }  // namespace ovde

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "config/stored_config.h"
 #include "io/files.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
@@ -99,39 +100,34 @@ class CellSink final : public ProgressSink {
   Board& board_;
 };
 
-// Whether the plan asks for the seeds that are there and more. A single run is not the folder of a
-// population and cannot become one.
-bool may_grow(const Cell& cell, const Population& there) {
-  return there.seeds.size() > 1 && std::ranges::all_of(there.seeds, [&](std::uint64_t seed) {
-           return std::ranges::find(cell.seeds, seed) != cell.seeds.end();
-         });
+// Whether all that differs is that the plan asks for more epochs.
+bool asks_for_more_epochs(const Config& config, const Config& there) {
+  return config.train.epochs > there.train.epochs &&
+         foreign_settings(config, train_longer(there, config.train.epochs)).empty();
 }
 
 // A folder is never overwritten, and results of another plan are never taken for this one's.
-void check_same_runs(const Cell& cell, const Config& config, const Population& there) {
-  if (const auto foreign = foreign_settings(config, there.config); !foreign.empty()) {
+void check_same_runs(const Config& config, const Config& there) {
+  if (asks_for_more_epochs(config, there)) return;
+  if (const auto foreign = foreign_settings(config, there); !foreign.empty()) {
     throw InputError(
         fmt::format("its folder holds runs with other settings ({}); remove it, or choose another "
                     "folder for the study",
                     fmt::join(foreign, ", ")));
   }
-  if (there.seeds != cell.seeds && !may_grow(cell, there)) {
-    throw InputError(
-        fmt::format("its folder holds seeds {}, the plan asks for {}; remove it, or choose another "
-                    "folder for the "
-                    "study",
-                    fmt::join(there.seeds, " "), fmt::join(cell.seeds, " ")));
-  }
 }
 
-// The cell as a run: what is left of one that is there, otherwise a new one.
+// The cell as a run: what is left of one that is there, otherwise a new one. It keeps the seeds
+// that the plan no longer asks for.
 RunPlan plan_cell(const Job& job, const StudyRequest& request) {
   const fs::path folder = request.out / job.cell.folder;
   const auto there = read_runs(folder);
   if (!there) return plan_new_run(job.config, job.cell.seeds, folder, request.command);
-  check_same_runs(job.cell, job.config, *there);
-  RunPlan plan = plan_rest_of_run(folder, request.command);
-  plan.seeds = job.cell.seeds;
+  check_same_runs(job.config, there->config);
+  RunPlan plan = plan_rest_of_run(folder, request.command, job.config.train.epochs);
+  for (const std::uint64_t seed : job.cell.seeds) {
+    if (std::ranges::find(plan.seeds, seed) == plan.seeds.end()) plan.seeds.push_back(seed);
+  }
   return plan;
 }
 
@@ -245,10 +241,10 @@ void work_on_gpu(const StudyRequest& request, Board& board) {
 double updates_done(const Job& job, const fs::path& study) {
   double epochs = 0;
   for (std::size_t i = 0; i < job.cell.seeds.size(); ++i) {
-    const fs::path run = agent_folder(study / job.cell.folder, job.cell.seeds, i);
     try {
-      if (fs::exists(run / "progress.csv"))
-        epochs += static_cast<double>(read_progress(run).size());
+      const auto run = find_agent(study / job.cell.folder, job.cell.seeds[i]);
+      if (run && fs::exists(*run / "progress.csv"))
+        epochs += static_cast<double>(read_progress(*run).size());
     } catch (const Error&) {  // the run itself will complain, if there is reason to
     }
   }
@@ -290,11 +286,13 @@ std::vector<Cell> distinct_cells(const Plan& plan) {
 }
 
 bool is_cell_finished(const fs::path& study, const Cell& cell, const Config& config) {
-  if (const auto there = read_runs(study / cell.folder)) check_same_runs(cell, config, *there);
-  for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
-    if (!is_finished(agent_folder(study / cell.folder, cell.seeds, i))) return false;
-  }
-  return true;
+  const auto there = read_runs(study / cell.folder);
+  if (!there) return false;
+  check_same_runs(config, there->config);
+  return std::ranges::all_of(cell.seeds, [&](std::uint64_t seed) {
+    const auto run = find_agent(study / cell.folder, seed);
+    return run && is_finished(*run) && read_config(*run).train.epochs >= config.train.epochs;
+  });
 }
 
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {

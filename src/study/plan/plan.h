@@ -78,7 +78,7 @@ struct ExampleAction {
 
 // What is drawn over the state space of GridChaos.
 struct Maps {
-  std::vector<double> steps;   // first and last step of the visits that are counted
+  std::vector<double> steps;   // first and last step of the visits that are counted; empty: all
   std::vector<double> epochs;  // at which the uncertainties are shown
   std::vector<double> state;   // at which they are shown over actions; empty: the start
   std::string where = {};

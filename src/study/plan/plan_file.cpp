@@ -161,8 +161,9 @@ class PlanFile {
     in_.check_keys(entry, "maps", {"steps", "epochs", "state"});
     Maps maps{in_.numbers(entry, "steps"), in_.numbers(entry, "epochs"),
               in_.numbers(entry, "state")};
-    if (maps.steps.size() != 2 || !are_whole(maps.steps, kMostSteps) ||
-        maps.steps[0] >= maps.steps[1]) {
+    const bool all_steps = entry.get("steps") == nullptr;
+    if (!all_steps && (maps.steps.size() != 2 || !are_whole(maps.steps, kMostSteps) ||
+                       maps.steps[0] >= maps.steps[1])) {
       in_.refuse(entry, "maps needs steps = [first, last], whole numbers from 0");
     }
     if (!are_whole(maps.epochs, kMostEpochs))

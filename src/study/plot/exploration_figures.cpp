@@ -80,8 +80,9 @@ class StudyMaps {
         const CellResult& result = *results_.find(row.name, column->name);
         if (result.runs.empty()) continue;
         try {
-          add(Exploration(agent_folder(study_ / result.cell.folder, result.cell.seeds, 0)), row,
-              *column, visits);
+          add(Exploration(
+                  find_agent(study_ / result.cell.folder, result.runs.front().seed).value()),
+              row, *column, visits);
         } catch (const InputError& error) {
           remarks_.push_back(
               fmt::format("maps of {} / {}: {}", row.name, column->name, error.what()));
@@ -109,7 +110,7 @@ class StudyMaps {
   void add(const Exploration& run, const PlanRow& row, const PlanColumn& column, HeatRow& visits) {
     const std::optional<Maps>& maps = results_.plan.maps;
     std::int64_t first = 0, last = run.steps();
-    if (maps) {
+    if (maps && !maps->steps.empty()) {
       first = static_cast<std::int64_t>(maps->steps[0]);
       last = static_cast<std::int64_t>(maps->steps[1]);
     }

@@ -110,13 +110,21 @@ std::string completeness_html(const StudyResults& results) {
     if (result.runs.empty())
       missing.push_back(escape_html(fmt::format("{} / {}", result.cell.row, result.cell.column)));
   }
-  out += fmt::format("<p>Runs that have finished and are reported here: {} of {}.", runs, planned);
+  out += fmt::format("<p>Runs that {}are reported here: {} of {}.",
+                     results.unfinished.empty() ? "have finished and " : "", runs, planned);
   if (missing.size() == results.cells.size()) {
     out += " Nothing has been run yet.";
   } else if (!missing.empty()) {
     out += fmt::format(" Not run: {}.", fmt::join(missing, ", "));
   }
   out += "</p>\n";
+  if (!results.unfinished.empty()) {
+    std::vector<std::string> each;
+    for (const std::string& text : results.unfinished) each.push_back(escape_html(text));
+    out += fmt::format(
+        "<p class=\"warning\"><b>Not finished</b>, and counted with what there is: {}.</p>\n",
+        fmt::join(each, "; "));
+  }
   for (std::size_t i = 0; i < std::min(results.notes.size(), kMostNotes); ++i)
     out += fmt::format("<p class=\"warning\">Left out: {}.</p>\n", escape_html(results.notes[i]));
   if (results.notes.size() > kMostNotes) {

@@ -129,6 +129,7 @@ Table score_table(const StudyResults& results, const std::vector<Comparison>& co
 
 Table goal_table(const StudyResults& results) {
   Table table = make_table(results, "frg", [](const CellResult& result) {
+    if (!result.has_goal()) return Shown{{.text = "no goal", .missing = true}, std::nullopt};
     const auto earliest = result.earliest_goal();
     const std::string epoch =
         earliest ? std::to_string(*earliest) : fmt::format("{}+", result.cell.epochs);

@@ -240,9 +240,9 @@ TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
-  Plan longer = small_plan();
-  longer.epochs = 5;
-  const StudyOutcome outcome = run(longer, out);
+  Plan shorter = small_plan();
+  shorter.epochs = 3;
+  const StudyOutcome outcome = run(shorter, out);
   ASSERT_EQ(outcome.failures.size(), 4u);
   EXPECT_NE(outcome.failures[0].why.find("train.epochs"), std::string::npos)
       << outcome.failures[0].why;
@@ -250,9 +250,9 @@ TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
     const Cell cell = expand(plan)[0];
     return is_cell_finished(out, cell, resolve_config(cell.settings));
   };
-  EXPECT_THROW(finished(longer), InputError);
+  EXPECT_THROW(finished(shorter), InputError);
   EXPECT_TRUE(finished(small_plan()));
-  const StudyResults results = read_results(longer, out);
+  const StudyResults results = read_results(shorter, out);
   EXPECT_TRUE(results.cells[0].runs.empty());
   EXPECT_EQ(results.notes.size(), 4u);
 }
@@ -291,9 +291,50 @@ TEST(RunStudy, MoreSeedsRunOnlyTheNewOnes) {
       EXPECT_EQ(a.cells[i].runs[j].returns, b.cells[i].runs[j].returns);
   }
 
-  // other seeds than there are: refused as before
-  more.seeds = {1, 2, 3};
-  EXPECT_EQ(run(more, grown).failures.size(), 4u);
+  // fewer: nothing is left to do, and those that are asked for count
+  Plan fewer = small_plan();
+  fewer.seeds = {2, 0};
+  CountingSink none;
+  EXPECT_EQ(run_study({.plan = fewer, .out = grown}, none).finished, 4);
+  EXPECT_EQ(none.started, 0);
+  const StudyResults less = read_results(fewer, grown);
+  ASSERT_EQ(less.cells[0].runs.size(), 2u);
+  EXPECT_EQ(less.cells[0].runs[0].returns, a.cells[0].runs[2].returns);
+  // one of them, which alone would have had the folder to itself
+  fewer.seeds = {1};
+  EXPECT_EQ(run_study({.plan = fewer, .out = grown}, none).finished, 4);
+  EXPECT_EQ(read_results(fewer, grown).cells[0].runs.at(0).returns, a.cells[0].runs[1].returns);
+}
+
+TEST(RunStudy, AStudyOfOneSeedGrowsToThree) {
+  const TemporaryFolder folder;
+  const fs::path grown = folder.path() / "grown", whole = folder.path() / "whole";
+  Plan one = small_plan(), three = small_plan();
+  one.seeds = {1};
+  three.seeds = {0, 1, 2};
+  run(one, grown);
+  ASSERT_TRUE(fs::exists(grown / "a/DSAC/config.toml"));
+  CountingSink sink;
+  const StudyOutcome outcome = run_study({.plan = three, .out = grown}, sink);
+  EXPECT_TRUE(outcome.failures.empty()) << outcome.failures[0].why;
+  EXPECT_EQ(sink.epochs, 4 * 2 * 4);  // the one that was there is not run again
+  EXPECT_TRUE(fs::exists(grown / "a/DSAC/seed_1/config.toml"));
+  EXPECT_FALSE(fs::exists(grown / "a/DSAC/config.toml"));
+  run(three, whole);
+  EXPECT_EQ(all_returns(grown, three), all_returns(whole, three));
+}
+
+TEST(RunStudy, AStudyIsTrainedForLonger) {
+  const TemporaryFolder folder;
+  const fs::path grown = folder.path() / "grown", whole = folder.path() / "whole";
+  run(small_plan(), grown);
+  Plan longer = small_plan();
+  longer.epochs = 7;
+  const StudyOutcome outcome = run(longer, grown);
+  EXPECT_TRUE(outcome.failures.empty()) << outcome.failures[0].why;
+  run(longer, whole);
+  EXPECT_EQ(all_returns(grown, longer), all_returns(whole, longer));
+  EXPECT_EQ(read_results(longer, grown).cells[0].runs.at(1).returns.size(), 7u);
 }
 
 TEST(RunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {

@@ -72,7 +72,7 @@ StudyResults known_results() {
     const bool better = cell.row == "clear" && cell.column == "OVDE";
     for (std::uint64_t seed : cell.seeds) {
       if (cell.row == "empty") break;
-      RunResult run{.seed = seed};
+      RunResult run{.seed = seed, .has_goal = true};
       for (int epoch = 0; epoch < cell.epochs; ++epoch)
         run.returns.push_back((better ? 0.2 : 0.1) * epoch + noise(random));
       run.score = (better ? 20 : 10) + noise(random);
@@ -121,6 +121,30 @@ TEST(Report, ANameMayHaveAPercentSign) {
   std::size_t count = 0;
   for (auto at = svg.find(name); at != std::string::npos; at = svg.find(name, at + 1)) ++count;
   EXPECT_EQ(count, 3u);  // below the bars of two panels, and in the key
+}
+
+// A task without a goal is not reached in none of ten runs: there is nothing to reach, to show or
+// to test, and the tests of the other rows are not corrected for it.
+TEST(Report, TasksWithoutAGoalAreNotTestedForReachingIt) {
+  StudyResults results = known_results();
+  const auto p_of = [](const StudyResults& of, const std::string& row) {
+    std::optional<double> p;
+    for (const Comparison& each : compare(success_contests(of))) {
+      if (each.row == row) p = each.adjusted;
+    }
+    return p;
+  };
+  ASSERT_TRUE(p_of(results, "same"));
+  const double before = *p_of(results, "clear");
+  for (CellResult& cell : results.cells) {
+    if (cell.cell.row != "same") continue;
+    for (RunResult& run : cell.runs) run.has_goal = false;
+  }
+  EXPECT_FALSE(p_of(results, "same"));
+  EXPECT_LT(*p_of(results, "clear"), before);
+  const Table goal = goal_table(results);
+  EXPECT_EQ(goal.rows[0].cells[0].text, "100+ (0/10)");
+  EXPECT_EQ(goal.rows[1].cells[0].text, "no goal");
 }
 
 TEST(Report, SaysThatASmokeRunIsOne) {

@@ -1,0 +1,152 @@
+#include "study/analyse/compare_runs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include "config/stored_config.h"
+#include "run/run_folder.h"
+#include "run/run_status.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Values = std::map<std::string, std::string>;  // key -> value, as TOML writes it
+
+// What a row or a column is: the task or the algorithm, and what was asked for beyond it.
+struct Kind {
+  std::string base;
+  Values asked;
+  bool operator==(const Kind&) const = default;
+};
+
+struct FoundRun {
+  fs::path folder;
+  Config config;
+  Kind row, column;
+};
+
+FoundRun describe(const fs::path& folder) {
+  FoundRun run{folder, read_config(folder), {}, {}};
+  run.row.base = run.config.task;
+  run.column.base = run.config.algorithm;
+  for (const Setting& setting : asked_for(read_settings(folder / "config.toml"))) {
+    const auto in = [&](const char* table) { return setting.key.starts_with(table); };
+    if (setting.is_table || in("run.") || in("record.") || in("checkpoint.")) continue;
+    const bool of_task = in("task.") || in("noise.");
+    (of_task ? run.row : run.column).asked[setting.key] = to_string(setting.value);
+  }
+  return run;
+}
+
+std::vector<FoundRun> find_all(std::span<const fs::path> folders) {
+  std::vector<FoundRun> runs;
+  std::set<fs::path> seen;
+  for (const fs::path& folder : folders) {
+    const auto found = run_status(folder);
+    if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
+    for (const RunStatus& status : found) {
+      if (status.state == RunState::unreadable)
+        throw InputError(fmt::format("{}: {}", status.folder.string(), status.message));
+      if (seen.insert(fs::weakly_canonical(status.folder)).second)
+        runs.push_back(describe(status.folder));
+    }
+  }
+  return runs;
+}
+
+// The base alone where there is no other kind of it; otherwise with the values of those keys in
+// which its kinds differ: "ovde_g explore.alpha = 0.1".
+std::string name_of(const Kind& kind, const std::vector<Kind>& all) {
+  std::set<std::string> differing;
+  for (const Kind& other : all) {
+    if (other.base != kind.base) continue;
+    for (const Values* values : {&kind.asked, &other.asked}) {
+      for (const auto& [key, value] : *values) {
+        const auto a = kind.asked.find(key), b = other.asked.find(key);
+        const bool same = a != kind.asked.end() && b != other.asked.end() && a->second == b->second;
+        if (!same) differing.insert(key);
+      }
+    }
+  }
+  std::vector<std::string> parts = {kind.base};
+  for (const std::string& key : differing) {
+    if (const auto own = kind.asked.find(key); own != kind.asked.end())
+      parts.push_back(fmt::format("{} = {}", key, own->second));
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::vector<Kind> kinds_of(const std::vector<FoundRun>& runs, Kind FoundRun::*kind) {
+  std::vector<Kind> all;
+  for (const FoundRun& run : runs) {
+    if (std::ranges::find(all, run.*kind) == all.end()) all.push_back(run.*kind);
+  }
+  return all;
+}
+
+}  // namespace
+
+StudyResults compare_runs(std::span<const fs::path> folders) {
+  const std::vector<FoundRun> runs = find_all(folders);
+  const auto rows = kinds_of(runs, &FoundRun::row), columns = kinds_of(runs, &FoundRun::column);
+  StudyResults out;
+  out.plan.name = "compare";
+  out.plan.measures = {"score"};
+  out.plan.show = {"table", "curves", "bars"};
+  for (const Kind& kind : rows) {
+    PlanRow row;
+    row.name = name_of(kind, rows);
+    row.task = kind.base;
+    out.plan.rows.push_back(std::move(row));
+  }
+  for (const Kind& kind : columns) {
+    PlanColumn column;
+    column.name = name_of(kind, columns);
+    column.algorithm = kind.base;
+    column.role = out.plan.columns.empty() ? Role::baseline : Role::ours;
+    out.plan.columns.push_back(std::move(column));
+  }
+  std::vector<std::string> names;
+  for (const PlanColumn& column : out.plan.columns) names.push_back(column.name);
+  out.plan.title = fmt::format("{}", fmt::join(names, ", "));
+  out.plan.text = fmt::format(
+      "{} runs, put side by side afterwards. Differences are tested against {}, the first that was "
+      "named.",
+      runs.size(), names.front());
+
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      CellResult result;
+      result.cell.row = out.plan.rows[r].name;
+      result.cell.column = out.plan.columns[c].name;
+      result.cell.task = rows[r].base;
+      result.cell.algorithm = columns[c].base;
+      for (const FoundRun& run : runs) {
+        if (run.row != rows[r] || run.column != columns[c]) continue;
+        auto& seeds = result.cell.seeds;
+        if (std::ranges::find(seeds, run.config.seed) != seeds.end()) {
+          out.notes.push_back(fmt::format("{}: a second run of the same settings and seed {}",
+                                          run.folder.string(), run.config.seed));
+          continue;
+        }
+        seeds.push_back(run.config.seed);
+        result.cell.epochs = std::max(result.cell.epochs, run.config.train.epochs);
+        add_run(run.folder, run.config, result, out);
+      }
+      out.cells.push_back(std::move(result));
+    }
+  }
+  if (!out.any_runs()) throw InputError("none of these runs has an epoch to compare yet");
+  if (std::ranges::any_of(out.cells, &CellResult::has_goal)) out.plan.measures.push_back("frg");
+  return out;
+}
+
+}  // namespace ovde

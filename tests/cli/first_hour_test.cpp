@@ -1,0 +1,183 @@
+// Things that a person who has just arrived tries, and that just work.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "run/progress_csv.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kSmall =
+    " --set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=20"
+    " --set train.steps_per_epoch=25 --set task.horizon=40 --set train.eval_steps=40 --threads 1 ";
+const std::string kTrain = "train --task GridChaos-v0:s --algo dsac" + kSmall;
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+}
+
+void replace_in(const fs::path& file, const std::string& from, const std::string& to) {
+  std::string text = read_file(file);
+  ASSERT_NE(text.find(from), std::string::npos) << text;
+  write_file_atomically(file, text.replace(text.find(from), from.size(), to));
+}
+
+TEST(FirstHour, TheSameCommandTwiceGetsTheNextFolder) {
+  const Program program;
+  for (const char* folder :
+       {"GridChaos-v0-s-dsac-0", "GridChaos-v0-s-dsac-0_2", "GridChaos-v0-s-dsac-0_3"}) {
+    const Outcome outcome = program.run(kTrain + "--epochs 1");
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_TRUE(fs::exists(program.folder() / "runs" / folder / "summary.json")) << folder;
+  }
+}
+
+TEST(FirstHour, SeedsAreAListToo) {
+  const Program program;
+  const Outcome outcome = program.run(kTrain + "--epochs 1 --seeds 0,2-3");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* seed : {"seed_0", "seed_2", "seed_3"})
+    EXPECT_TRUE(fs::exists(program.folder() / "runs/GridChaos-v0-s-dsac-0_2-3" / seed)) << seed;
+  for (const char* bad : {"0,", ",1", "0,0", "1,x", "3-1,4"})
+    EXPECT_EQ(program.run(kTrain + "--seeds " + bad).code, 2) << bad;
+}
+
+TEST(FirstHour, StepsAreCountedWithTheWarmUp) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--steps 121 --out run").code, 0);
+  const auto rows = read_progress(program.folder() / "run");
+  EXPECT_EQ(rows.size(), 5u);  // 20, and the least number of 25 that reaches 121
+  EXPECT_EQ(rows.back().env_steps, 145);
+  expect_words(program.run(kTrain + "--steps 20").err, {"--steps 20", "warm-up alone has 20"});
+  EXPECT_EQ(program.run(kTrain + "--steps 100 --epochs 3").code, 2);
+}
+
+TEST(FirstHour, AFinishedRunIsTrainedForLonger) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 3 --out run").code, 0);
+  ASSERT_EQ(program.run(kTrain + "--epochs 6 --out whole").code, 0);
+  const Outcome more = program.run("train --resume run --epochs 6");
+  ASSERT_EQ(more.code, 0) << more.err;
+  EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") ==
+              read_file(program.folder() / "whole/policy.safetensors"));
+  EXPECT_EQ(program.run("train --resume run --steps 245").code, 0);  // 9 epochs
+  EXPECT_EQ(read_progress(program.folder() / "run").size(), 9u);
+  expect_words(program.run("train --resume run --epochs 5").err, {"it can have more, not 5"});
+  expect_words(program.run("train --resume run --epochs 9").err, {"is finished (9 epochs)"});
+}
+
+TEST(FirstHour, AnUnfinishedRunIsReportedOnAndEvaluated) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 5 --set checkpoint.epochs=2 --out run").code, 0);
+  const auto run = program.folder() / "run";
+  for (const char* file : {"summary.json", "policy.safetensors"}) fs::remove(run / file);
+  fs::remove(run / "checkpoints/checkpoint-3.ovde");  // as if killed in the fifth epoch
+
+  const Outcome evaluated = program.run("eval run --episodes 2 --json");
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_EQ(nlohmann::json::parse(evaluated.out).at("unfinished_at_epoch"), 4);
+  expect_words(program.run("eval run").out, {"not finished", "epoch 4 of 5"});
+  const Outcome reported = program.run("report run");
+  ASSERT_EQ(reported.code, 0) << reported.err;
+  expect_words(reported.out, {"not finished: seed 0 of run: epoch 5 of 5", "report.html"});
+  expect_words(read_file(run / "report.html"), {"Not finished"});
+
+  fs::remove_all(run / "checkpoints");
+  expect_words(program.run("eval run").err, {"holds no policy yet", "train --resume"});
+}
+
+// The policy of a checkpoint is the one that the run ends with, where there is nothing between
+// them.
+TEST(FirstHour, ThePolicyOfACheckpointActsAsTheRunsOwn) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 4 --set checkpoint.epochs=2 --out run").code, 0);
+  const auto numbers = [&] {
+    auto json = nlohmann::json::parse(program.run("eval run --json").out);
+    return std::pair(json.at("return_mean").get<double>(), json.at("length_mean").get<double>());
+  };
+  const auto finished = numbers();
+  for (const char* file : {"summary.json", "policy.safetensors"})
+    fs::remove(program.folder() / "run" / file);
+  EXPECT_EQ(numbers(), finished);
+}
+
+TEST(FirstHour, APolicyFileIsEvaluatedAndExported) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 3 --out run").code, 0);
+  for (const char* file : {"policy_best.safetensors", "networks/epoch_1.safetensors"}) {
+    const std::string path = std::string("run/") + file;
+    const Outcome outcome = program.run("eval " + path + " --episodes 1");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(program.run("export " + path).code, 0);
+    EXPECT_TRUE(fs::exists(fs::path(program.folder() / path).replace_extension(".c")));
+  }
+}
+
+// Registered by a program of its own, which is not at hand when its runs are looked at.
+TEST(FirstHour, RunsOfATaskThatThisProgramDoesNotHave) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 2 --out run").code, 0);
+  replace_in(program.folder() / "run/config.toml", "task = \"GridChaos-v0:s\"",
+             "task = \"MyValve-v0:big\"");
+  replace_in(program.folder() / "run/policy.safetensors", "GridChaos-v0:s", "MyValve-v0:big");
+  replace_in(program.folder() / "run/config.toml", "radius =", "opening =");
+  expect_words(program.run("status run").out, {"MyValve-v0:big", "finished", "2/2"});
+  const Outcome exported = program.run("export run");
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  const Outcome reported = program.run("report run");
+  EXPECT_EQ(reported.code, 0) << reported.err;
+  const Outcome evaluated = program.run("eval run");
+  EXPECT_EQ(evaluated.code, 2);
+  expect_words(evaluated.err, {"unknown task 'MyValve-v0'"});
+}
+
+TEST(FirstHour, StatusHasALineForThePopulation) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 2 --seeds 0-2 --out run").code, 0);
+  ASSERT_EQ(program.run(kTrain + "--epochs 2 --out alone").code, 0);
+  fs::remove(program.folder() / "run/seed_1/summary.json");
+  const Outcome outcome = program.run("status run alone");
+  expect_words(outcome.out, {"run (3 agents)", "2 finished, 1 interrupted", "2/2"});
+  EXPECT_EQ(outcome.out.find("alone ("), std::string::npos) << outcome.out;
+}
+
+TEST(FirstHour, RunsAreComparedThatWereNeverPlannedTogether) {
+  const Program program;
+  for (const char* algorithm : {"sac", "dsac", "ovde_g"}) {
+    ASSERT_EQ(program
+                  .run(std::string("train --task GridChaos-v0:s --seeds 0-1 --epochs 3 --algo ") +
+                       algorithm + " --out " + algorithm + kSmall)
+                  .code,
+              0);
+  }
+  const Outcome outcome = program.run("compare sac dsac ovde_g");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  expect_words(outcome.out, {"page: runs/compare/report.html"});
+  const std::string page = read_file(program.folder() / "runs/compare/report.html");
+  expect_words(page, {"<h1>sac, dsac, ovde_g</h1>", "GridChaos-v0:s", "tested against sac",
+                      "First epoch at the goal"});
+  EXPECT_TRUE(fs::exists(program.folder() / "runs/compare/tables/runs.csv"));
+  expect_words(program.run("compare sac dsac").out, {"runs/compare_2/report.html"});
+  expect_words(program.run("compare nowhere").err, {"nowhere is not a folder"});
+  EXPECT_EQ(program.run("compare").code, 2);
+}
+
+TEST(FirstHour, AStudysActionsRefuseOptionsThatTheyDoNotUse) {
+  const Program program;
+  expect_words(program.run("study report plan.toml --threads 2").err,
+               {"unknown option '--threads'", "ovde study report --help"});
+  expect_words(program.run("study status plan.toml --device cuda").err,
+               {"unknown option '--device'"});
+  expect_words(program.run("study").err, {"no action given", "run, status, report"});
+  expect_words(program.run("study rnu plan.toml").err, {"unknown action", "did you mean run?"});
+}
+
+}  // namespace
+}  // namespace ovde

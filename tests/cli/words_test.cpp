@@ -1,0 +1,94 @@
+// Words that people bring from Stable-Baselines3, CleanRL and Gymnasium: accepted where the meaning
+// is the same, otherwise answered with the right one. docs/words.md shows the same commands.
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "cli/words.h"
+#include "config/config.h"
+#include "config/synonyms.h"
+
+namespace ovde {
+namespace {
+
+const std::string kSmall =
+    " --set network.hidden=[8,8] --set train.steps_per_epoch=25 --set task.horizon=40"
+    " --set train.eval_steps=40 --threads 1 --out run ";
+
+struct Accepted {
+  std::string command, line;  // what is in config.toml then
+};
+
+TEST(Words, OfTheSameMeaningAreAccepted) {
+  const std::string grid = "--task GridChaos-v0:s --algo sac --epochs 1 ";
+  for (const Accepted& each : std::vector<Accepted>{
+           {"--env GridChaos-v0:s --algo sac --epochs 1", "task = \"GridChaos-v0:s\""},
+           {"--env-id GridChaos-v0:s --algo sac --epochs 1", "task = \"GridChaos-v0:s\""},
+           {"--task GridChaos-v0 --algorithm sac --epochs 1", "algorithm = \"sac\""},
+           {"--task GridChaos-v0 --algo sac --total-timesteps 300 --set train.warmup_steps=256",
+            "epochs = 2"},
+           {grid + "--batch-size 64", "batch = 64"},
+           {grid + "--batch_size=64", "batch = 64"},
+           {grid + "--buffer-size 5000", "replay = 5000"},
+           {grid + "--gamma 0.98", "discount = 0.98"},
+           {grid + "--tau 0.01", "polyak = 0.01"},
+           {grid + "--learning-rate 0.001", "learning_rate = 0.001"},
+           {grid + "--lr 0.001", "learning_rate = 0.001"},
+           {grid + "--learning-starts 300", "warmup_steps = 300"},
+           {grid + "--set net_arch=[4,4]", "hidden = [4, 4]"},
+           {grid + "--set gamma=0.9", "discount = 0.9"},
+           {grid + "--set train.batch_size=32", "batch = 32"},
+           {"--task GridChaos-v0 --algo td3 --epochs 1 --exploration-noise 0.3", "noise = 0.3"},
+       }) {
+    const Program program;
+    const Outcome outcome = program.run("train " + kSmall + each.command);
+    EXPECT_EQ(outcome.code, 0) << each.command << ": " << outcome.err;
+    if (outcome.code != 0) continue;
+    const std::string config = read_file(program.folder() / "run/config.toml");
+    EXPECT_NE(config.find("\n" + each.line + "\n"), std::string::npos) << each.command << config;
+  }
+}
+
+struct Answered {
+  std::string command;
+  std::vector<std::string> words;
+};
+
+TEST(Words, OfAnotherMeaningAreAnswered) {
+  const std::string grid = "--task GridChaos-v0:s --algo sac ";
+  const Program program;
+  for (const Answered& each : std::vector<Answered>{
+           {"--env HalfCheetah-v5 --algo sac", {"unknown task 'HalfCheetah-v5'", "HalfCheetah-v4"}},
+           {"--env Humanoid-v4 --algo sac", {"unknown task 'Humanoid-v4'", "valid: GridChaos-v0"}},
+           {grid + "--ent-coef 0.2", {"'--ent-coef'", "train.temperature"}},
+           {grid + "--alpha 0.2", {"'--alpha'", "train.temperature", "explore.alpha"}},
+           {grid + "--policy-lr 3e-4", {"train.learning_rate"}},
+           {grid + "--num-envs 8", {"--seeds 0-9"}},
+           {grid + "--cuda", {"--device cuda"}},
+           {grid + "--set total_timesteps=1e6", {"--steps"}},
+           {grid + "--set eval_freq=1000", {"train.eval_epochs"}},
+           {grid + "--set train.gradient_steps=2", {"train.gradient_steps", "updates"}},
+       }) {
+    const Outcome outcome = program.run("train " + each.command);
+    EXPECT_EQ(outcome.code, 2) << each.command;
+    for (const std::string& word : each.words)
+      EXPECT_NE(outcome.err.find(word), std::string::npos) << each.command << ": " << outcome.err;
+  }
+  EXPECT_TRUE(program.files().empty());
+}
+
+TEST(Words, EachNamesAKeyOrAnAnswerAndIsOnThePage) {
+  const std::string page = read_file(OVDE_SOURCE_DIR "/docs/words.md");
+  for (const Synonym& each : synonyms()) {
+    EXPECT_NE(each.key.empty(), each.answer.empty()) << each.word;
+    EXPECT_NE(page.find("`" + each.word + "`"), std::string::npos) << each.word;
+    EXPECT_NE(page.find(each.answer), std::string::npos) << each.word;
+  }
+  for (const cli::OptionWord& each : cli::option_words()) {
+    EXPECT_NE(each.option.empty(), each.answer.empty()) << each.word;
+    EXPECT_NE(page.find("`" + each.word + "`"), std::string::npos) << each.word;
+    EXPECT_NE(page.find(each.answer), std::string::npos) << each.word;
+  }
+}
+
+}  // namespace
+}  // namespace ovde
