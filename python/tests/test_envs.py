@@ -41,6 +41,11 @@ def test_presets_and_options():
         ovde.make("GridChaos-v0:zz")
 
 
+def test_gymnasium_finds_them_by_the_packages_name(script):
+    done = script('import gymnasium; print(gymnasium.make("ovde:ovde/GridChaos-v0").reset(seed=0)[0])')
+    assert (done.stdout, done.stderr) == ("[0. 0.]\n", "")
+
+
 def rollout(env, seed, steps=300):
     rng = np.random.default_rng(seed)
     out = [env.reset(seed=seed)[0]]
