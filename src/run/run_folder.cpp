@@ -139,17 +139,15 @@ fs::path agent_folder(const fs::path& run, std::span<const std::uint64_t> seeds,
 }
 
 std::optional<fs::path> find_agent(const fs::path& run, std::uint64_t seed) {
-  std::error_code ignored;
   const fs::path own = run / fmt::format("{}{}", kAgentPrefix, seed);
-  if (fs::exists(own / kConfigFile, ignored)) return own;
-  if (holds_population(run) || !fs::exists(run / kConfigFile, ignored)) return std::nullopt;
+  if (has_file(own, kConfigFile)) return own;
+  if (holds_population(run) || !has_file(run, kConfigFile)) return std::nullopt;
   return read_config(run).seed == seed ? std::optional(run) : std::nullopt;
 }
 
 // What the agent has left moves to its new folder; its config.toml, by which a run is known, last.
 void make_population(const fs::path& folder, const std::string& command) {
-  std::error_code ignored;
-  if (!fs::exists(folder / kConfigFile, ignored)) return;
+  if (!has_file(folder, kConfigFile)) return;
   const Config config = read_config(folder);
   const fs::path own = folder / fmt::format("{}{}", kAgentPrefix, config.seed);
   make_folder(own);
