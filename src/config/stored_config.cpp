@@ -37,6 +37,14 @@ bool is_stored_config(const std::filesystem::path& file) {
   return read_file(file).starts_with("# ovde ");
 }
 
+std::vector<Setting> in_full(std::vector<Setting> stored) {
+  for (Setting& setting : parse_toml(to_toml(restore_config(stored), "", ""), "")) {
+    if (std::ranges::find(stored, setting.key, &Setting::key) == stored.end())
+      stored.push_back(std::move(setting));
+  }
+  return stored;
+}
+
 std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
   std::vector<Setting> named, others;
   for (const Setting& setting : stored)

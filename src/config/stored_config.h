@@ -13,6 +13,10 @@ namespace ovde {
 // Whether this program wrote the file, rather than a person.
 bool is_stored_config(const std::filesystem::path& file);
 
+// The settings of such a file, with those of keys that are younger than it: they have the values
+// that there were before them, not those that a new run would get.
+std::vector<Setting> in_full(std::vector<Setting> stored);
+
 // Of the settings of such a file those that its task and its algorithm would not bring by
 // themselves: what a person asked for. Tasks and algorithms that this program does not know leave
 // everything as it is.

@@ -45,6 +45,19 @@ TEST(StoredConfig, AnotherTaskBringsItsNoiseAndItsProtocol) {
   EXPECT_EQ(with(asked_for(stored(noisy)), "HalfCheetah-v4", "sac"),
             resolve({"train.discount=0.9"}, "sac", "HalfCheetah-v4"));
 }
+
+TEST(StoredConfig, AFileOlderThanAKeyKeepsWhatThereWasBefore) {
+  std::vector<Setting> settings = stored(resolve({}, "dsac", "NoisyHopper-v4"));
+  std::erase_if(settings, [](const Setting& setting) {
+    return setting.key == "noise.part" || setting.key == "noise.relative" ||
+           setting.key == "critic.norm";
+  });
+  const Config again = resolve_config(in_full(settings));
+  EXPECT_EQ(again.noise.part, NoisePart::all);
+  EXPECT_FALSE(again.noise.relative);
+  EXPECT_FALSE(again.critic.norm);
+  EXPECT_EQ(again.noise.scales, (std::vector<double>{0, 0.03, 0.06}));
+}
 #endif
 
 // The warm-up that followed from the steps of an epoch follows from them again.

@@ -71,9 +71,12 @@ TEST_P(MujocoTasks, AreRegisteredPlainAndNoisy) {
   EXPECT_TRUE(plain.brings.empty());
   EXPECT_EQ(noisy.horizon, 100);
   EXPECT_EQ(noisy.steps_per_epoch, 100);
-  ASSERT_EQ(noisy.brings.size(), 1u);
-  EXPECT_EQ(noisy.brings[0].first, "noise.transition");
-  EXPECT_TRUE(std::get<bool>(noisy.brings[0].second));
+  const std::vector<std::pair<std::string, OptionValue>> noise = {
+      {"noise.transition", true},
+      {"noise.scales", std::vector<double>{0, 0.03, 0.06}},
+      {"noise.part", "velocities"},
+      {"noise.relative", true}};
+  EXPECT_EQ(noisy.brings, noise);
 }
 
 TEST_P(MujocoTasks, HaveTheEngineAloneAsTheirYardstick) {
