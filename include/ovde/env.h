@@ -40,6 +40,23 @@ struct Disturbable {
   double spread = 0;      // its standard deviation under random actions
 };
 
+// Where a solid is: its centre, and how it is turned, as a unit quaternion (w, x, y, z).
+struct Pose {
+  std::array<double, 3> position = {};
+  std::array<double, 4> orientation = {1, 0, 0, 0};
+};
+
+// A solid that a picture of the task shows, z upwards. The size is half of its extent along its own
+// axes; of a sphere its radius; of a capsule and a cylinder, which lie along z, radius and half of
+// the length; of a plane, whose normal is z, half of its sides (0: without end).
+struct Solid {
+  enum class Kind { plane, sphere, capsule, ellipsoid, cylinder, box };
+  Kind kind = Kind::sphere;
+  std::array<double, 3> size = {};
+  std::array<double, 4> colour = {0.5, 0.5, 0.5, 1};  // red, green, blue, opacity, from 0 to 1
+  std::optional<Pose> fixed = {};                     // where it always is; nullopt: it moves
+};
+
 class Env {
  public:
   virtual ~Env() = default;
@@ -81,6 +98,13 @@ class Env {
   // and a resumed run starts a new episode and says so.
   virtual std::optional<Bytes> save() const { return std::nullopt; }
   virtual bool restore(std::span<const std::byte>) { return false; }
+
+  // What a picture of the task shows (`ovde eval --record`): its solids, and where those that move
+  // are now, in their order. None: there is nothing to see. Neither changes the state.
+  virtual std::vector<Solid> solids() const { return {}; }
+  virtual std::vector<Pose> poses() const { return {}; }
+  // Simulated time of a step; 0: the task has no clock.
+  virtual double seconds_per_step() const { return 0; }
 };
 
 // An environment around another one, like Gymnasium's wrappers: hands every call on. Derive from it
@@ -116,6 +140,9 @@ class EnvWrapper : public Env {
   }
   std::optional<Bytes> save() const override { return inner_->save(); }
   bool restore(std::span<const std::byte> bytes) override { return inner_->restore(bytes); }
+  std::vector<Solid> solids() const override { return inner_->solids(); }
+  std::vector<Pose> poses() const override { return inner_->poses(); }
+  double seconds_per_step() const override { return inner_->seconds_per_step(); }
 
  protected:
   Env& inner() { return *inner_; }

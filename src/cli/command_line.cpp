@@ -193,6 +193,12 @@ class Grammar {
       eval_.seed = static_cast<std::uint64_t>(x);
     })->type_name("S");
     command->add_flag("--json", eval_.json, "print one JSON object");
+    add(command, "--record", eval_.record, "FILE",
+        "keep the episodes to be watched: FILE.html is a page that opens in a browser, FILE.json "
+        "what the run's report and live page show if it is in DIR/replays; never overwritten");
+    command->footer(
+        "Example:\n"
+        "  ovde eval runs/cheetah/seed_0 --episodes 3 --record cheetah.html");
   }
 
   void add_report() {

@@ -39,6 +39,7 @@ struct EvalCommand {
   int episodes = 10;
   std::uint64_t seed = 0;
   bool json = false;
+  std::optional<std::string> record;
 };
 
 struct ReportCommand {

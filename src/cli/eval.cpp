@@ -1,4 +1,4 @@
-// ovde eval: plays a run's policy and prints what it got.
+// ovde eval: plays a run's policy, prints what it got, and keeps what there is to see.
 #include <atomic>
 #include <filesystem>
 #include <limits>
@@ -11,47 +11,113 @@
 #include <ovde/policy.h>
 #include "cli/commands.h"
 #include "config/build.h"
+#include "io/files.h"
 #include "io/json.h"
+#include "run/recording.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
 #include "stats/statistics.h"
+#include "study/report/replay_page.h"
+#include "train/episode_recording.h"
 #include "train/evaluation.h"
 #include "train/latest_state.h"
 
 namespace ovde::cli {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 // What acts: a policy file, or an agent as its run's last checkpoint has it.
 struct Actor {
-  std::filesystem::path run;
+  fs::path run;
   Act act;
-  std::optional<int> unfinished_at = {};  // epochs that the agent of a checkpoint has had
+  std::string source;                     // "policy.safetensors"
+  fs::path file = {};                     // empty: the agent of a checkpoint
+  std::shared_ptr<EpochLoop> state = {};  // of that checkpoint
+  std::optional<int> unfinished_at = {};  // epochs that it has had
 };
 
-Actor find_actor(const std::filesystem::path& path) {
+Actor find_actor(const fs::path& path) {
   try {
     const PolicyOfRun found = policy_of_run(path);
     const auto policy = std::make_shared<Policy>(Policy::load(found.file.string()));
-    return {found.run,
-            [policy](auto observation, auto action) { policy->act_unit(observation, action); }};
+    return {
+        .run = found.run,
+        .act = [policy](auto observation, auto action) { policy->act_unit(observation, action); },
+        .source = found.file.filename().string(),
+        .file = found.file};
   } catch (const UnfinishedRun&) {
     const std::shared_ptr<EpochLoop> state = read_latest_state(path);
     if (!state) throw;
-    return {path,
-            [state](auto observation, auto action) { state->agent().act(observation, action); },
-            state->epochs_done()};
+    return {
+        .run = path,
+        .act = [state](auto observation, auto action) { state->agent().act(observation, action); },
+        .source = fmt::format("checkpoint of epoch {}", state->epochs_done()),
+        .state = state,
+        .unfinished_at = state->epochs_done()};
   }
 }
 
-EvaluationResult play(const EvalCommand& command, const Config& config, const Act& act) {
-  const auto env = make_environment(config);
+// Who judges what the actor does, and what that is; or no one, and why.
+struct Critic {
+  Judge judge;
+  std::string source;
+};
+
+Critic judged_by(std::shared_ptr<Agent> agent, std::string source) {
+  const auto judge = [agent](auto observation, auto action) -> std::optional<Uncertainty> {
+    const QuantilePair* const z = agent->quantiles(observation, action);
+    return z == nullptr ? std::nullopt : std::optional(uncertainty(*z));
+  };
+  const std::vector<double> o(agent->options().learner.observation_size),
+      a(agent->options().learner.action_size);
+  if (!judge(o, a)) return {{}, "none: the algorithm's critics do not judge every action"};
+  return {judge, std::move(source)};
+}
+
+// A policy file has no critics: they are those of the same epoch where the run kept its networks,
+// else for the last policy those of the last checkpoint, a few minutes older.
+Critic find_critic(const Actor& actor, const Config& config) {
+  const auto of_state = [](const std::shared_ptr<EpochLoop>& state) {
+    return judged_by({state, &state->agent()},
+                     fmt::format("checkpoint of epoch {}", state->epochs_done()));
+  };
+  if (actor.state) return of_state(actor.state);
+  const bool is_last = actor.file.filename() == "policy.safetensors";
+  for (const int epoch : recorded_epochs(actor.run)) {
+    if (is_last ? epoch == config.train.epochs - 1
+                : fs::equivalent(actor.file, network_file(actor.run, epoch)))
+      return judged_by(read_networks(actor.run, epoch, config),
+                       fmt::format("networks of epoch {}", epoch));
+  }
+  if (!is_last) return {{}, fmt::format("none: {} holds no critics", actor.file.string())};
+  if (const std::shared_ptr<EpochLoop> state = read_latest_state(actor.run)) return of_state(state);
+  return {{}, "none: the run has no checkpoint (checkpoint.epochs, checkpoint.minutes)"};
+}
+
+EvaluationResult play(const EvalCommand& command, Env& env, const Act& act) {
   constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
-  Evaluation evaluation(*env, act, Random(command.seed, Stream::evaluation_seeds), kAll,
+  Evaluation evaluation(env, act, Random(command.seed, Stream::evaluation_seeds), kAll,
                         command.episodes);
   const std::atomic<bool> never{false};
   evaluation.advance(kAll, never);
   return evaluation.result();
+}
+
+void check_free(const fs::path& file) {
+  std::error_code ignored;
+  if (fs::exists(file, ignored))
+    throw InputError(fmt::format("{} exists already; remove it, or choose another", file.string()));
+  if (file.has_parent_path()) make_folder(file.parent_path());
+}
+
+void write_recording(const EpisodeRecording& recording, const fs::path& file,
+                     const std::string& run) {
+  const std::string json = to_json(recording);
+  const std::string title = fmt::format("{} on {}", recording.algorithm, recording.task);
+  write_file_atomically(
+      file, file.extension() == ".html" ? replay_page(title, json, "run " + run) : json);
 }
 
 }  // namespace
@@ -59,7 +125,20 @@ EvaluationResult play(const EvalCommand& command, const Config& config, const Ac
 void run(const EvalCommand& command) {
   const Actor actor = find_actor(command.folder);
   const Config config = read_config(actor.run);
-  const EvaluationResult result = play(command, config, actor.act);
+  std::optional<EpisodeRecording> recording;
+  EvaluationResult result;
+  if (command.record) {
+    check_free(*command.record);
+    const Critic critic = find_critic(actor, config);
+    RecordingEnv env(config, critic.judge);
+    result = play(command, env, actor.act);
+    recording = env.take();
+    recording->source = actor.source;
+    recording->critics = critic.source;
+    write_recording(*recording, *command.record, command.folder);
+  } else {
+    result = play(command, *make_environment(config), actor.act);
+  }
   const bool has_goal = find_task(config.task).has_goal;
 
   const double return_mean = mean(result.returns), length_mean = mean(result.lengths);
@@ -80,6 +159,7 @@ void run(const EvalCommand& command) {
     if (has_goal) object.add("success_rate", static_cast<double>(result.successes) / episodes);
     object.add("seconds", result.seconds);
     if (actor.unfinished_at) object.add("unfinished_at_epoch", *actor.unfinished_at);
+    if (recording) object.add("replay", *command.record).add("critics", recording->critics);
     fmt::print("{}\n", object.line());
     return;
   }
@@ -93,6 +173,10 @@ void run(const EvalCommand& command) {
   fmt::print("  return   {:.2f} (standard deviation {:.2f})\n", return_mean, return_std);
   fmt::print("  length   {:.1f} steps\n", length_mean);
   if (has_goal) fmt::print("  goal     reached in {} of {}\n", result.successes, episodes);
+  if (recording) {
+    fmt::print("  replay   {}: {} episodes, critics: {}\n", *command.record,
+               recording->episodes.size(), recording->critics);
+  }
 }
 
 }  // namespace ovde::cli

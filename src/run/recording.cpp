@@ -26,10 +26,6 @@ constexpr std::string_view kPrefix = "epoch_", kSuffix = ".safetensors";
 // Of the arrays of a learner's state, those that are networks in use: no moments, no targets.
 constexpr std::string_view kInUse = ".parameters";
 
-fs::path network_file(const fs::path& run, int epoch) {
-  return run / kNetworkFolder / fmt::format("{}{}{}", kPrefix, epoch, kSuffix);
-}
-
 // What a file of networks says of itself.
 std::map<std::string, std::string> origin(int epoch, const Config& config) {
   return {{"format", "ovde-networks-1"},
@@ -105,6 +101,10 @@ std::vector<Position> read_visits(const fs::path& run) {
   std::vector<Position> out(text.size() / sizeof(Position));
   if (!out.empty()) std::memcpy(out.data(), text.data(), out.size() * sizeof(Position));
   return out;
+}
+
+fs::path network_file(const fs::path& run, int epoch) {
+  return run / kNetworkFolder / fmt::format("{}{}{}", kPrefix, epoch, kSuffix);
 }
 
 void write_networks(const fs::path& run, int epoch, Agent& agent, const Config& config) {

@@ -48,6 +48,8 @@ class VisitFile {
 // The positions of a run, as far as it has come. InputError if it recorded none.
 std::vector<Position> read_visits(const std::filesystem::path& run);
 
+std::filesystem::path network_file(const std::filesystem::path& run, int epoch);
+
 // The networks that the agent acts and judges by, after epoch number `epoch`.
 // The file can be read as a policy too (run/policy_file.h).
 void write_networks(const std::filesystem::path& run, int epoch, Agent& agent,

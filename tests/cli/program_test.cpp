@@ -34,7 +34,7 @@ TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
       {"train",
        {"--task", "--algo", "--seed", "--seeds", "--epochs", "--steps", "--config", "--set",
         "--out", "--threads", "--device", "--resume"}},
-      {"eval", {"--episodes", "--seed", "--json"}},
+      {"eval", {"--episodes", "--seed", "--json", "--record"}},
       {"status", {}},
       {"report", {}},
       {"compare", {"--out"}},

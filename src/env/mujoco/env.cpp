@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "env/mujoco/drawing.h"
 
 namespace ovde {
 
@@ -148,6 +149,10 @@ class MujocoEnv final : public Env {
     return true;
   }
 
+  std::vector<Solid> solids() const override { return drawn_solids(simulation_.model()); }
+  std::vector<Pose> poses() const override { return poses_.read(simulation_); }
+  double seconds_per_step() const override { return simulation_.seconds_per_action(); }
+
  private:
   template <typename Place>
   void begin(std::span<double> observation, Place place) {
@@ -189,6 +194,7 @@ class MujocoEnv final : public Env {
   std::uint64_t seed_ = 0;
   std::int64_t steps_ = 0;  // in this episode
   std::vector<double> action_, position_push_, velocity_push_;
+  mutable GeomPoses poses_;
 };
 
 }  // namespace

@@ -9,6 +9,9 @@ namespace ovde {
 std::string html_page(const std::string& title, const std::string& body,
                       const std::string& subject);
 
+// A style or script of src/study/report/web by its name.
+const std::string& page_file(const std::string& name);
+
 // A drawing that is an SVG element, with text below it.
 std::string html_figure(const std::string& svg, const std::string& caption);
 

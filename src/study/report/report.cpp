@@ -1,16 +1,20 @@
 #include "study/report/report.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "io/files.h"
+#include "run/run_folder.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/example.h"
 #include "study/plot/exploration_figures.h"
 #include "study/plot/gnuplot.h"
 #include "study/plot/report_figures.h"
 #include "study/report/page.h"
+#include "study/report/replay_page.h"
 #include "study/report/summary_html.h"
 #include "study/report/tables.h"
 
@@ -53,6 +57,7 @@ class ReportWriter {
       }
       add_tables(scores, goals);
       add_figures();
+      add_replays();
       add_method();
     }
 
@@ -121,6 +126,18 @@ class ReportWriter {
       remarks_.push_back(text);
       body_ += fmt::format("<p class=\"warning\">{}</p>\n", escape_html(text));
     }
+  }
+
+  // Of every cell's runs.
+  void add_replays() {
+    std::vector<fs::path> files;
+    for (const CellResult& result : results_.cells) {
+      for (const std::uint64_t seed : result.cell.seeds) {
+        const auto run = find_agent(study_ / result.cell.folder, seed);
+        if (run) std::ranges::copy(recordings_of(*run), std::back_inserter(files));
+      }
+    }
+    body_ += replays_html(files, remarks_);
   }
 
   void add_example() {

@@ -16,6 +16,31 @@ inline int quiet_shell(const std::string& command) {
 
 inline bool has_browser() { return quiet_shell("command -v chromium") == 0; }
 
+// What a browser leaves when it has opened an address: the page's title, and its own log if that
+// has a message of the console.
+struct Opened {
+  std::string title, complaints;
+};
+
+// The page has `seconds` of its own time, which pass as fast as there is nothing to do in them.
+inline Opened open_address(const std::string& address, int seconds) {
+  const TemporaryFolder folder;
+  const std::string dom = folder.path() / "dom.html", log = folder.path() / "log.txt";
+  const std::string command =
+      "timeout 120 chromium --headless --no-sandbox --use-gl=angle --use-angle=swiftshader "
+      "--enable-unsafe-swiftshader --enable-logging=stderr --virtual-time-budget=" +
+      std::to_string(1000 * seconds) + " --user-data-dir='" + (folder.path() / "profile").string() +
+      "' --dump-dom '" + address + "' >'" + dom + "' 2>'" + log + "'";
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("chromium failed");
+  Opened opened;
+  const std::string text = read_file(dom);
+  const auto begin = text.find("<title>") + 7, end = text.find("</title>");
+  if (end != std::string::npos) opened.title = text.substr(begin, end - begin);
+  if (const std::string said = read_file(log); said.find("CONSOLE") != std::string::npos)
+    opened.complaints = said;
+  return opened;
+}
+
 struct Seen {
   int figures = 0;         // that are visible
   std::string complaints;  // the browser's log, if it has a message of the console

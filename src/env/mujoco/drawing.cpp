@@ -1,0 +1,83 @@
+#include "env/mujoco/drawing.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <ovde/error.h>
+#include "env/mujoco/guard.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr int kHiddenGroup = 3;  // MuJoCo's viewer shows groups 0 to 2
+
+std::optional<Solid::Kind> kind_of(int type) {
+  switch (type) {
+    case mjGEOM_PLANE:
+      return Solid::Kind::plane;
+    case mjGEOM_SPHERE:
+      return Solid::Kind::sphere;
+    case mjGEOM_CAPSULE:
+      return Solid::Kind::capsule;
+    case mjGEOM_ELLIPSOID:
+      return Solid::Kind::ellipsoid;
+    case mjGEOM_CYLINDER:
+      return Solid::Kind::cylinder;
+    case mjGEOM_BOX:
+      return Solid::Kind::box;
+    default:  // height fields and meshes: none of the tasks has them
+      return std::nullopt;
+  }
+}
+
+bool is_drawn(const mjModel& m, int geom) {
+  return kind_of(m.geom_type[geom]) && m.geom_group[geom] < kHiddenGroup &&
+         m.geom_rgba[4 * geom + 3] > 0;
+}
+
+bool moves(const mjModel& m, int geom) { return m.body_weldid[m.geom_bodyid[geom]] != 0; }
+
+Pose pose_of(const mjData& d, int geom) {
+  Pose pose;
+  std::copy_n(d.geom_xpos + 3 * geom, 3, pose.position.begin());
+  mju_mat2Quat(pose.orientation.data(), d.geom_xmat + 9 * geom);
+  return pose;
+}
+
+DataPointer make_data(const mjModel& m) {
+  mjData* data = nullptr;
+  guarded([&] { data = mj_makeData(&m); });
+  if (data == nullptr) throw Error("MuJoCo: out of memory");
+  return DataPointer(data);
+}
+
+}  // namespace
+
+std::vector<Solid> drawn_solids(const mjModel& m) {
+  const DataPointer data = make_data(m);
+  guarded([&] { mj_kinematics(&m, data.get()); });
+  std::vector<Solid> solids;
+  for (int geom = 0; geom < m.ngeom; ++geom) {
+    if (!is_drawn(m, geom)) continue;
+    Solid solid{.kind = *kind_of(m.geom_type[geom])};
+    std::copy_n(m.geom_size + 3 * geom, 3, solid.size.begin());
+    std::copy_n(m.geom_rgba + 4 * geom, 4, solid.colour.begin());
+    if (!moves(m, geom)) solid.fixed = pose_of(*data, geom);
+    solids.push_back(solid);
+  }
+  return solids;
+}
+
+std::vector<Pose> GeomPoses::read(const Simulation& simulation) {
+  const mjModel& m = simulation.model();
+  if (!data_) data_ = make_data(m);
+  std::ranges::copy(simulation.q(), data_->qpos);
+  guarded([&] { mj_kinematics(&m, data_.get()); });
+  std::vector<Pose> poses;
+  for (int geom = 0; geom < m.ngeom; ++geom)
+    if (is_drawn(m, geom) && moves(m, geom)) poses.push_back(pose_of(*data_, geom));
+  return poses;
+}
+
+}  // namespace ovde

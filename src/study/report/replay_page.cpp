@@ -1,0 +1,99 @@
+#include "study/report/replay_page.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "io/files.h"
+#include "study/report/page.h"
+#include "study/report/tables.h"
+#include "train/episode_recording.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostRecordings = 3;           // on a page of many runs
+constexpr std::size_t kLargestRecording = 32 << 20;  // bytes
+
+std::string viewer() {
+  return fmt::format("<style>{}</style>\n<script>{}</script>\n", page_file("replay.css"),
+                     page_file("replay.js"));
+}
+
+// In a script element no text may end the element.
+std::string within_script(const std::string& json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string shown(const std::string& recording) {
+  return fmt::format(
+      "<div></div><script type=\"application/json\">{}</script>\n<script>(() => {{\n"
+      "  const data = document.currentScript.previousElementSibling;\n"
+      "  Replay(data.previousElementSibling, JSON.parse(data.textContent));\n}})();</script>\n",
+      within_script(recording));
+}
+
+}  // namespace
+
+std::string replay_page(const std::string& title, const std::string& recording,
+                        const std::string& source) {
+  const std::string lead =
+      "<p class=\"lead\">Drag to look around, double-click to look from the start again; click the "
+      "strips beneath to move through the episode.</p>\n";
+  return html_page(
+      title,
+      fmt::format("<h1>{}</h1>\n{}{}{}", escape_html(title), viewer(), shown(recording), lead),
+      source);
+}
+
+fs::path recordings_folder(const fs::path& run) { return run / "replays"; }
+
+std::vector<fs::path> recordings_of(const fs::path& run) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
+  std::error_code ignored;
+  for (fs::directory_iterator at(recordings_folder(run), ignored), end; at != end;
+       at.increment(ignored)) {
+    if (at->path().extension() == ".json" && at->is_regular_file(ignored))
+      found.emplace_back(at->last_write_time(ignored), at->path());
+  }
+  std::ranges::sort(found, std::greater<>());
+  std::vector<fs::path> files;
+  for (const auto& [time, path] : found) files.push_back(path);
+  return files;
+}
+
+std::string replays_html(const std::vector<fs::path>& files, std::vector<std::string>& remarks) {
+  std::string body;
+  std::size_t count = 0;
+  for (const fs::path& file : files) {
+    if (count == kMostRecordings) {
+      remarks.push_back(
+          fmt::format("of {} recorded replays the page shows {}", files.size(), count));
+      break;
+    }
+    try {
+      const std::string recording = read_file(file, kLargestRecording);
+      if (!recording.starts_with(kRecordingMark))
+        throw InputError(file.string() + " is not a recording of ovde eval");
+      if (count++ == 0) body = "<h2>Replays</h2>\n" + viewer();
+      body += fmt::format("<h3>{}</h3>\n", escape_html(file.string())) + shown(recording);
+    } catch (const InputError& error) {
+      remarks.push_back(fmt::format("a replay is left out: {}", error.what()));
+    }
+  }
+  return body;
+}
+
+}  // namespace ovde

@@ -1,0 +1,27 @@
+#include "io/json.h"
+
+#include <gtest/gtest.h>
+
+namespace ovde {
+namespace {
+
+std::string coded(const std::string& text) { return base64(std::as_bytes(std::span(text))); }
+
+// The vectors of RFC 4648, section 10.
+TEST(Json, Base64IsThatOfTheStandard) {
+  EXPECT_EQ(coded(""), "");
+  EXPECT_EQ(coded("f"), "Zg==");
+  EXPECT_EQ(coded("fo"), "Zm8=");
+  EXPECT_EQ(coded("foo"), "Zm9v");
+  EXPECT_EQ(coded("foob"), "Zm9vYg==");
+  EXPECT_EQ(coded("fooba"), "Zm9vYmE=");
+  EXPECT_EQ(coded("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(coded("\xff\xfe\xfd"), "//79");
+}
+
+TEST(Json, AStringEndsNeitherItselfNorAScript) {
+  EXPECT_EQ(json_string("a\"b\\c\n</script>"), R"("a\"b\\c\u000a\u003c/script>")");
+}
+
+}  // namespace
+}  // namespace ovde
