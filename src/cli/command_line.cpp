@@ -295,11 +295,27 @@ class Grammar {
                        "the whole plan at a few epochs of small agents, to see that it works");
       return action;
     };
-    CLI::App* run = add_action("run", "Run a study, or complete what its folder holds");
-    add(run, "--jobs", study_.jobs, "J", "cells at a time; they share the threads")
-        ->check(CLI::Range(1, kMostThreads));
-    add_threads(run, study_.threads);
-    add_device(run, study_.device);
+    const auto add_worker = [&](const char* name, const char* help) {
+      CLI::App* action = add_action(name, help);
+      add(action, "--cells", study_.cells, "C",
+          "only these: by place such as 0-3,7, or by folder such as Hopper/DSAC or 'Hopper/*'");
+      add(action, "--jobs", study_.jobs, "J", "cells at a time; they share the threads")
+          ->check(CLI::Range(1, kMostThreads));
+      add_threads(action, study_.threads);
+      add_device(action, study_.device);
+      action->add_flag("--no-wait", study_.no_wait,
+                       "leave when other processes have all the cells that are not finished, "
+                       "instead of going on with those of one that dies");
+      const Option patience = number("--patience",
+                                     "seconds without a sign of life after which other machines "
+                                     "take over what this one runs (60)",
+                                     1, 1e6, 60.0);
+      add_number(action, patience, [this](double x) { study_.patience = x; })->type_name("S");
+    };
+    add_worker("run", "Run a study, or complete what its folder holds");
+    add_worker("work",
+               "The same beside others: any number of processes, on machines that share the "
+               "folder, run the cells that no other has (docs/clusters.md)");
     add_action("status", "Show how a study is getting on");
     add_action("report", "Write the page of a study: report.html in its folder");
     command->footer(

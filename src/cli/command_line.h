@@ -81,13 +81,16 @@ struct BenchCommand {
 };
 
 struct StudyCommand {
-  std::string what;  // run, status, report
+  std::string what;  // run, work, status, report
   std::string file;
   std::optional<std::string> out;
   std::string device = "cpu";
   int jobs = 0;     // 0: as many as keep the threads busy
   int threads = 0;  // 0: all cores
   bool smoke = false;
+  std::string cells;  // of run and work: which ones; empty: all
+  bool no_wait = false;
+  double patience = 60;  // seconds
   std::string typed;
 };
 

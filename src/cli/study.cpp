@@ -12,6 +12,7 @@
 #include "run/run_folder.h"
 #include "run/run_status.h"
 #include "study/analyse/results.h"
+#include "study/execute/claims.h"
 #include "study/execute/run_study.h"
 #include "study/plan/plan.h"
 #include "study/plan/smoke.h"
@@ -31,13 +32,18 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
   const StudyRequest request{.plan = plan,
                              .out = out,
                              .smoke = command.smoke,
+                             .cells = command.cells,
+                             .wait = !command.no_wait,
+                             .patience = command.patience,
                              .jobs = command.jobs,
                              .threads = thread_count(command.threads),
                              .command = command.typed,
                              .stop = &stop_asked(),
                              .gpu = device_of(command.device, "--device")};
   const Signals signals;
-  const auto overview = console_overview(stdout, console_style(stdout));
+  ConsoleStyle style = console_style(stdout);
+  style.bar &= command.what == "run";
+  const auto overview = console_overview(stdout, style);
   const StudyOutcome outcome = run_study(request, *overview);
 
   for (const CellFailure& failure : outcome.failures) {
@@ -54,8 +60,10 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
 
 // One line a cell: "finished (5 runs)", "running, 3 of 5 runs finished, the last at epoch
 // 120/1250", "not started", or why what is there is not what the plan asks for.
-std::string cell_state(const Cell& cell, const fs::path& out, bool& finished) {
-  if (!fs::exists(out / cell.folder)) return "not started";
+std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& claim,
+                       bool& finished) {
+  const std::string failed = claim.error ? "failed: " + *claim.error : "not started";
+  if (!fs::exists(out / cell.folder)) return failed;
   try {
     finished = is_cell_finished(out, cell, resolve_config(cell.settings));
   } catch (const Error& error) {
@@ -74,19 +82,28 @@ std::string cell_state(const Cell& cell, const fs::path& out, bool& finished) {
       if (!run.message.empty()) message = ": " + run.message;
     }
   } catch (const InputError&) {
-    return "not started";
+    return failed;
   }
-  const char* state = alive ? "running" : message.empty() ? "interrupted" : "failed";
+  if (claim.error && message.empty()) message = ": " + *claim.error;
+  std::string state = message.empty() ? "interrupted" : "failed";
+  if (alive || claim.holder) state = "running";
+  if (claim.holder) state += " on " + claim.holder->text();
   return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}", state, ended,
                      cell.seeds.size(), behind, cell.epochs, message);
 }
 
 void show_status(const Plan& plan, const fs::path& out) {
   const auto cells = distinct_cells(plan);
+  std::vector<std::string> folders;
+  for (const Cell& cell : cells) folders.push_back(cell.folder);
+  const auto claims = read_claims(out, folders);
   int finished = 0;
   for (const Cell& cell : cells) {
     bool is_finished = false;
-    fmt::print("{} / {}: {}\n", cell.row, cell.column, cell_state(cell, out, is_finished));
+    const auto claim = claims.find(cell.folder);
+    fmt::print(
+        "{} / {}: {}\n", cell.row, cell.column,
+        cell_state(cell, out, claim == claims.end() ? ClaimState{} : claim->second, is_finished));
     finished += is_finished;
   }
   fmt::print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
@@ -128,10 +145,11 @@ void run(const StudyCommand& command) {
   Plan plan = read_plan(command.file);
   const fs::path out =
       command.out.value_or(fmt::format("runs/{}{}", plan.name, command.smoke ? "-smoke" : ""));
-  const bool smoke = command.smoke || (command.what != "run" && is_smoke(out));
+  const bool runs = command.what == "run" || command.what == "work";
+  const bool smoke = command.smoke || (!runs && is_smoke(out));
   if (smoke) plan = smoke_plan(std::move(plan));
 
-  if (command.what == "run") return run_plan(command, plan, out);
+  if (runs) return run_plan(command, plan, out);
   check_study_folder(plan, out);
   if (command.what == "report") return report(plan, out);
   show_status(plan, out);

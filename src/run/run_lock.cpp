@@ -35,11 +35,19 @@ bool is_file(const Descriptor& file, const fs::path& path) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
+// "4711", or "4711 on n1": an older file has the number alone.
+std::string holder_of(const fs::path& run) {
+  const std::string text = read_file(run / kFile);
+  const auto end = text.find('\n');
+  const std::string pid = text.substr(0, end);
+  if (end == std::string::npos) return pid;
+  const std::string host = text.substr(end + 1, text.find('\n', end + 1) - end - 1);
+  return host.empty() ? pid : pid + " on " + host;
+}
+
 [[noreturn]] void refuse_held(const fs::path& run) {
-  std::string pid = read_file(run / kFile);
-  pid = pid.substr(0, pid.find('\n'));
-  throw InputError(
-      fmt::format("another process (pid {}) is writing the run in {}", pid, run.string()));
+  throw RunIsHeld(fmt::format("another process (pid {}) is writing the run in {}", holder_of(run),
+                              run.string()));
 }
 
 [[noreturn]] void fail(const fs::path& path) {
@@ -47,6 +55,11 @@ bool is_file(const Descriptor& file, const fs::path& path) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
 
 RunLock::RunLock(const fs::path& run) : path_(run / kFile), file_(path_, O_RDWR) {
   check_writable_folder(run);
@@ -76,10 +89,10 @@ RunLock::~RunLock() {
 
 void RunLock::announce() {
   is_new_ = false;
-  const std::string pid = fmt::format("{}\n", ::getpid());
+  const std::string who = fmt::format("{}\n{}\n", ::getpid(), host_name());
   // nothing depends on it
   if (::ftruncate(file_.get(), 0) == 0)
-    static_cast<void>(!::pwrite(file_.get(), pid.data(), pid.size(), 0));
+    static_cast<void>(!::pwrite(file_.get(), who.data(), who.size(), 0));
 }
 
 void RunLock::check_free(const fs::path& agent) const {
@@ -103,8 +116,12 @@ void RunLock::cover(const fs::path& agent) {
 
 bool RunLock::is_held(const fs::path& run) {
   const Descriptor file(run / kFile, O_RDONLY);
+  return file.valid() && is_locked(file);
+}
+
+bool RunLock::is_locked(const Descriptor& file) {
   struct flock lock = whole_file();
-  return file.valid() && ::fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return ::fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 }  // namespace ovde

@@ -3,15 +3,23 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "io/files.h"
 
 namespace ovde {
 
+std::string host_name();
+
+// Another process is writing the run.
+class RunIsHeld : public InputError {
+  using InputError::InputError;
+};
+
 class RunLock {
  public:
-  // InputError if another process has it; Error if it cannot be taken. Nothing that was there is
+  // RunIsHeld if another process has it; Error if it cannot be taken. Nothing that was there is
   // changed before announce().
   explicit RunLock(const std::filesystem::path& run);
   ~RunLock();
@@ -20,7 +28,7 @@ class RunLock {
   // Writes down who has it, for people, and keeps the file.
   void announce();
 
-  // InputError if another process is writing the folder of an agent inside the run.
+  // RunIsHeld if another process is writing the folder of an agent inside the run.
   void check_free(const std::filesystem::path& agent) const;
 
   // The same lock on the folder of an agent inside the run, by a second name for the same file.
@@ -29,6 +37,8 @@ class RunLock {
 
   // Whether some process is writing the run. Asking takes nothing.
   static bool is_held(const std::filesystem::path& run);
+  // The same of any file that is locked as a whole.
+  static bool is_locked(const Descriptor& file);
 
  private:
   std::filesystem::path path_;

@@ -50,6 +50,12 @@ class ConsoleOverview final : public StudySink {
     running_.erase(cell.folder);
   }
 
+  void cell_finished_elsewhere(const Cell& cell, double updates) override {
+    ++done_;
+    start_.updates -= updates;
+    say(fmt::format("{}: finished by another process", name(cell)));
+  }
+
   void cell_failed(const Cell& cell, const std::string& why) override {
     ++failed_;
     running_.erase(cell.folder);
@@ -58,8 +64,10 @@ class ConsoleOverview final : public StudySink {
 
   void study_finished(const StudyOutcome& outcome) override {
     running_.clear();
-    say(fmt::format("{} of {} finished, {} failed, in {}", outcome.finished,
-                    plural(outcome.cells, "cell"), outcome.failures.size(),
+    const std::string elsewhere =
+        outcome.elsewhere > 0 ? fmt::format(", {} run by other processes", outcome.elsewhere) : "";
+    say(fmt::format("{} of {} finished, {} failed{}, in {}", outcome.finished,
+                    plural(outcome.cells, "cell"), outcome.failures.size(), elsewhere,
                     format_duration(seconds_since(began_))));
   }
 

@@ -1,24 +1,33 @@
 #include "study/execute/run_study.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
 #include <iterator>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <thread>
 #include <utility>
 
+#include <fnmatch.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/clock.h"
 #include "config/stored_config.h"
 #include "io/files.h"
+#include "io/seeds.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "study/analyse/results.h"
+#include "study/execute/claims.h"
 #include "study/plan/smoke.h"
 #include "train/population_run.h"
 #include "train/trainer.h"
@@ -33,6 +42,8 @@ namespace {
 struct Job {
   Cell cell;
   Config config;
+  bool settled = false;                        // nothing is left to do for this process
+  std::optional<Clock::time_point> held = {};  // when it was found to be written by another process
 
   double updates_per_epoch() const { return config.train.steps_per_epoch; }
   double updates() const {
@@ -40,20 +51,58 @@ struct Job {
   }
 };
 
-// Hands out the jobs in the order of the plan and passes on, one at a time, what is reported.
+bool has_finished(const Job& job, const fs::path& study) {
+  try {
+    return is_cell_finished(study, job.cell, job.config);
+  } catch (const std::exception&) {
+    return false;  // reported when its turn comes
+  }
+}
+
+// Hands out the jobs that no other process has, in the order of the plan, and passes on, one at a
+// time, what is reported.
 class Board {
  public:
-  Board(std::span<const Job> jobs, const StudyRequest& request, StudySink& sink)
-      : jobs_(jobs), request_(request), sink_(sink) {}
+  Board(std::span<Job> jobs, const StudyRequest& request, Claims& claims, StudySink& sink)
+      : jobs_(jobs), request_(request), claims_(claims), sink_(sink) {}
 
   bool stopped() const { return request_.stop != nullptr && *request_.stop; }
 
-  const Job* take() {
-    const std::lock_guard lock(mutex_);
-    if (stopped() || next_ == jobs_.size()) return nullptr;
-    const Job& job = jobs_[next_++];
-    sink_.cell_started(job.cell);
-    return &job;
+  // nullptr: there is none for this process. With `wait`, only if no other process has one, which
+  // might die.
+  Job* take(bool wait) {
+    return take_if([](const Job&) { return true; }, wait);
+  }
+  template <typename Condition>
+  Job* take_if(const Condition& fits, bool wait) {
+    double pause = kShortestPause;
+    std::unique_lock turn(turn_);
+    try {
+      while (!stopped() && !broken_) {
+        elsewhere_ = 0;
+        claims_.look();
+        for (Job& job : jobs_) {
+          if (!job.settled && fits(job) && claim(job)) return &job;
+        }
+        if (elsewhere_ == 0 || !wait) return nullptr;
+        turn.unlock();
+        sleep(pause);
+        pause = std::min(1.5 * pause, longest_pause());
+        turn.lock();
+      }
+    } catch (const std::exception&) {  // of the claims' folder
+      broken_ = std::current_exception();
+    }
+    return nullptr;
+  }
+
+  // Another process is writing its runs, by whatever way it came to that.
+  void give_back(Job& job, const std::exception& why) {
+    if (!job.held) warning(job, why.what());
+    const std::lock_guard turn(turn_);
+    claims_.give_back(job.cell.folder);
+    job.settled = false;
+    job.held = Clock::now();
   }
   void epoch_done(const Job& job) {
     const std::lock_guard lock(mutex_);
@@ -64,28 +113,90 @@ class Board {
     sink_.warning(fmt::format("{} / {}: {}", job.cell.row, job.cell.column, text));
   }
   void finished(const Job& job) {
+    claims_.finish(job.cell.folder);
     const std::lock_guard lock(mutex_);
     ++finished_;
     sink_.cell_finished(job.cell);
   }
-  void failed(const Job& job, const std::exception& error) {
-    const std::lock_guard lock(mutex_);
-    const fs::path folder = request_.out / job.cell.folder;
-    failures_.push_back({job.cell.row, job.cell.column, folder, error.what()});
-    sink_.cell_failed(job.cell, error.what());
+  void failed(const Job& job, const std::string& why) {
+    try {
+      claims_.fail(job.cell.folder, why);
+    } catch (const Error&) {  // the disk may be the reason
+    }
+    note_failure(job, why);
   }
 
   int finished_count() const { return finished_; }
+  int elsewhere_count() const { return elsewhere_; }
   const std::vector<CellFailure>& failures() const { return failures_; }
+  void check() const {
+    if (broken_) std::rethrow_exception(broken_);
+  }
 
  private:
-  std::span<const Job> jobs_;
+  static constexpr double kShortestPause = 0.1;  // seconds
+  double longest_pause() const { return request_.patience / 6; }
+
+  bool claim(Job& job) {
+    if (const auto why = claims_.failure(job.cell.folder)) {
+      job.settled = true;
+      note_failure(job, *why);
+      return false;
+    }
+    const bool was_held = job.held && seconds_since(*job.held) < longest_pause();
+    if (was_held || claims_.is_taken(job.cell.folder)) {
+      ++elsewhere_;
+      return false;
+    }
+    if (!claims_.is_known(job.cell.folder) && has_finished(job, request_.out)) {
+      settle_finished(job);
+      return false;
+    }
+    if (!claims_.take(job.cell.folder)) {
+      ++elsewhere_;
+      return false;
+    }
+    if (has_finished(job, request_.out)) {  // since the last look, or by one that died then
+      claims_.finish(job.cell.folder);
+      settle_finished(job);
+      return false;
+    }
+    job.settled = true;
+    const std::lock_guard lock(mutex_);
+    sink_.cell_started(job.cell);
+    return true;
+  }
+
+  void settle_finished(Job& job) {
+    job.settled = true;
+    const std::lock_guard lock(mutex_);
+    ++finished_;
+    sink_.cell_finished_elsewhere(job.cell, job.updates());
+  }
+
+  void note_failure(const Job& job, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    const fs::path folder = request_.out / job.cell.folder;
+    failures_.push_back({job.cell.row, job.cell.column, folder, why});
+    sink_.cell_failed(job.cell, why);
+  }
+
+  // As long as nobody wishes to stop.
+  void sleep(double seconds) const {
+    const auto began = Clock::now();
+    while (!stopped() && seconds_since(began) < seconds)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+
+  std::span<Job> jobs_;
   const StudyRequest& request_;
+  Claims& claims_;
   StudySink& sink_;
-  std::size_t next_ = 0;
-  int finished_ = 0;
+  std::exception_ptr broken_;
+  int finished_ = 0, elsewhere_ = 0;
   std::vector<CellFailure> failures_;
-  std::mutex mutex_;
+  std::mutex turn_;   // of the jobs and the claims' last look
+  std::mutex mutex_;  // of what is counted, and of the sink
 };
 
 // What the trainer says of one cell, for the board.
@@ -132,13 +243,15 @@ RunPlan plan_cell(const Job& job, const StudyRequest& request) {
 }
 
 void work(const StudyRequest& request, int threads, Board& board) {
-  while (const Job* job = board.take()) {
+  while (Job* job = board.take(request.wait)) {
     try {
       CellSink sink(*job, board);
       const Workers workers{.threads = threads, .stop = request.stop};
       if (train(plan_cell(*job, request), workers, sink)) board.finished(*job);
+    } catch (const RunIsHeld& error) {
+      board.give_back(*job, error);
     } catch (const std::exception& error) {
-      board.failed(*job, error);
+      board.failed(*job, error.what());
     }
   }
 }
@@ -147,7 +260,7 @@ void work(const StudyRequest& request, int threads, Board& board) {
 
 // A cell with the agents of it that are left.
 struct PlannedCell {
-  const Job* job;
+  Job* job;
   RunPlan plan;
   std::vector<AgentOptions> agents;
 };
@@ -162,24 +275,32 @@ std::vector<AgentOptions> agents_of(const Group& group) {
   return all;
 }
 
-// Cells in step with each other, in the order of the plan.
-std::vector<Group> group_cells(const StudyRequest& request, Board& board) {
-  std::vector<Group> groups;
-  while (const Job* job = board.take()) {
-    try {
-      RunPlan plan = plan_cell(*job, request);
-      auto agents = agents_left(plan);
-      const auto fits = std::ranges::find_if(groups, [&](const Group& group) {
-        return in_step(group.front().job->config, job->config) &&
-               agents_of(group).size() + agents.size() <= kMostAgentsTogether;
-      });
-      Group& group = fits != groups.end() ? *fits : groups.emplace_back();
-      group.push_back({job, std::move(plan), std::move(agents)});
-    } catch (const std::exception& error) {
-      board.failed(*job, error);
-    }
+// Adds the cell with what is left of it, if that can be said.
+void add_cell(Job& job, const StudyRequest& request, Board& board, Group& group) {
+  try {
+    RunPlan plan = plan_cell(job, request);
+    auto agents = agents_left(plan);
+    group.push_back({&job, std::move(plan), std::move(agents)});
+  } catch (const std::exception& error) {
+    board.failed(job, error.what());
   }
-  return groups;
+}
+
+// The next cells in step with each other, in the order of the plan; empty: there are none.
+Group take_group(const StudyRequest& request, Board& board, bool wait) {
+  Group group;
+  Job* first = nullptr;
+  while (group.empty()) {
+    first = board.take(wait);
+    if (first == nullptr) return group;
+    add_cell(*first, request, board, group);
+  }
+  const auto fits = [&](const Job& job) {
+    return in_step(first->config, job.config) &&
+           agents_of(group).size() + job.cell.seeds.size() <= kMostAgentsTogether;
+  };
+  while (Job* next = board.take_if(fits, false)) add_cell(*next, request, board, group);
+  return group;
 }
 
 void train_group(const Group& group, const StudyRequest& request, Board& board) {
@@ -193,8 +314,10 @@ void train_group(const Group& group, const StudyRequest& request, Board& board) 
       open.emplace_back(cell.plan, sinks.emplace_back(*cell.job, board));
       runs.push_back(&open.back());
       jobs.push_back(cell.job);
+    } catch (const RunIsHeld& error) {
+      board.give_back(*cell.job, error);
     } catch (const std::exception& error) {
-      board.failed(*cell.job, error);
+      board.failed(*cell.job, error.what());
     }
   }
   std::vector<std::exception_ptr> failures;
@@ -209,7 +332,7 @@ void train_group(const Group& group, const StudyRequest& request, Board& board) 
       if (failures[i]) std::rethrow_exception(failures[i]);
       if (runs[i]->close()) board.finished(*jobs[i]);
     } catch (const std::exception& error) {
-      board.failed(*jobs[i], error);
+      board.failed(*jobs[i], error.what());
     }
   }
 }
@@ -221,20 +344,24 @@ void train_what_fits(const Group& group, const StudyRequest& request, Board& boa
     if (const auto agents = agents_of(group); !agents.empty())
       request.gpu.check(agents, group.front().job->config.train.precision);
   } catch (const InputError& error) {
-    if (group.size() == 1) return board.failed(*group.front().job, error);
+    if (group.size() == 1) return board.failed(*group.front().job, error.what());
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
     train_what_fits(Group(group.begin(), middle), request, board);
     train_what_fits(Group(middle, group.end()), request, board);
     return;
   } catch (const std::exception& error) {
-    for (const PlannedCell& cell : group) board.failed(*cell.job, error);
+    for (const PlannedCell& cell : group) board.failed(*cell.job, error.what());
     return;
   }
   train_group(group, request, board);
 }
 
-void work_on_gpu(const StudyRequest& request, Board& board) {
-  for (const Group& group : group_cells(request, board)) train_what_fits(group, request, board);
+void work_on_gpu(const StudyRequest& request, Board& board, bool wait) {
+  while (true) {
+    const Group group = take_group(request, board, wait);
+    if (group.empty()) return;
+    train_what_fits(group, request, board);
+  }
 }
 
 // Epochs that the runs of a cell have behind them, for the estimate of the time left.
@@ -274,6 +401,34 @@ void prepare_folder(const StudyRequest& request, std::span<const Job> jobs) {
   }
 }
 
+// Those on the GPU first; what other processes have is waited for last.
+void run_jobs(std::span<Job> on_gpu, std::span<Job> on_cpu, const StudyRequest& request,
+              const StudyStart& start, StudySink& sink, StudyOutcome& outcome) {
+  // a run that another process goes on with must not be touched again, not even to save it
+  Claims claims(request.out, request.patience, [&](const std::string& why) {
+    sink.warning(why);
+    std::_Exit(EXIT_FAILURE);
+  });
+  Board gpu(on_gpu, request, claims, sink), cpu(on_cpu, request, claims, sink);
+  work_on_gpu(request, gpu, false);
+  {
+    std::vector<std::jthread> workers;
+    const auto job = [&] { work(request, start.threads_per_job, cpu); };
+    try {
+      for (int i = 1; i < start.jobs; ++i) workers.emplace_back(job);
+    } catch (const std::system_error&) {  // fewer side by side than was hoped for
+    }
+    job();
+  }
+  if (request.wait) work_on_gpu(request, gpu, true);
+  for (const Board* board : {&gpu, &cpu}) {
+    board->check();
+    outcome.finished += board->finished_count();
+    outcome.elsewhere += board->elsewhere_count();
+    std::ranges::copy(board->failures(), std::back_inserter(outcome.failures));
+  }
+}
+
 }  // namespace
 
 std::vector<Cell> distinct_cells(const Plan& plan) {
@@ -295,30 +450,60 @@ bool is_cell_finished(const fs::path& study, const Cell& cell, const Config& con
   });
 }
 
+std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
+  std::vector<Cell> all = distinct_cells(plan);
+  if (selection.empty()) return all;
+  std::vector<bool> chosen(all.size());
+  std::size_t at = 0;
+  while (at <= selection.size()) {
+    const std::size_t end = std::min(selection.find(',', at), selection.size());
+    const std::string part = selection.substr(at, end - at);
+    at = end + 1;
+    bool found = false;
+    const std::vector<std::uint64_t> places = seed_range(part);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool is_it = places.empty() ? ::fnmatch(part.c_str(), all[i].folder.c_str(), 0) == 0
+                                        : std::ranges::find(places, i) != places.end();
+      if (is_it) chosen[i] = found = true;
+    }
+    const bool beyond = !places.empty() && std::ranges::max(places) >= all.size();
+    if (!found || beyond) {
+      throw InputError(fmt::format("'{}' is no cell of the plan; it has 0 to {}, such as {}", part,
+                                   all.size() - 1, all.front().folder));
+    }
+  }
+  std::vector<Cell> out;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (chosen[i]) out.push_back(std::move(all[i]));
+  }
+  return out;
+}
+
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   // every setting is checked before the first cell runs
   std::vector<Job> jobs;
-  for (Cell& cell : distinct_cells(request.plan)) {
+  for (Cell& cell : chosen_cells(request.plan, request.cells)) {
     Config config = resolve_config(cell.settings);
     jobs.push_back({std::move(cell), std::move(config)});
   }
   prepare_folder(request, jobs);
-  RunLock lock(request.out);
-  lock.announce();
+  if (RunLock::is_held(request.out)) {  // as older versions do it
+    throw InputError(fmt::format("another process is running a study in {}", request.out.string()));
+  }
   if (request.smoke) mark_smoke(request.out);
 
   // what is finished counts, if it is what the plan asks for
   StudyStart start{.name = request.plan.name, .folder = request.out};
   start.cells = static_cast<int>(jobs.size());
   for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
+  std::vector<std::string> finished;
   std::erase_if(jobs, [&](const Job& job) {
-    try {
-      return is_cell_finished(request.out, job.cell, job.config);
-    } catch (const std::exception&) {
-      return false;  // reported when its turn comes
-    }
+    const bool is_finished = has_finished(job, request.out);
+    if (is_finished) finished.push_back(job.cell.folder);
+    return is_finished;
   });
   start.finished = start.cells - static_cast<int>(jobs.size());
+  Claims::forget(request.out, finished);
 
   const auto first_on_cpu = std::stable_partition(jobs.begin(), jobs.end(), [&](const Job& job) {
     return request.gpu && runs_on_gpu(find_algorithm(job.config.algorithm));
@@ -334,26 +519,10 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   sink.study_started(start);
 
   StudyOutcome outcome{.cells = start.cells, .finished = start.finished, .failures = {}};
-  const auto count = [&](const Board& board) {
-    outcome.finished += board.finished_count();
-    std::ranges::copy(board.failures(), std::back_inserter(outcome.failures));
-  };
-  Board first(on_gpu, request, sink), then(on_cpu, request, sink);
-  work_on_gpu(request, first);
-  count(first);
-  {
-    std::vector<std::jthread> workers;
-    const auto job = [&] { work(request, start.threads_per_job, then); };
-    try {
-      for (int i = 1; i < start.jobs; ++i) workers.emplace_back(job);
-    } catch (const std::system_error&) {  // fewer side by side than was hoped for
-    }
-    job();
-  }
-  count(then);
-
-  outcome.stopped = then.stopped() &&
-                    outcome.finished + static_cast<int>(outcome.failures.size()) < outcome.cells;
+  if (!jobs.empty()) run_jobs(on_gpu, on_cpu, request, start, sink, outcome);
+  const bool all_settled =
+      outcome.finished + static_cast<int>(outcome.failures.size()) >= outcome.cells;
+  outcome.stopped = request.stop != nullptr && *request.stop && !all_settled;
   sink.study_finished(outcome);
   return outcome;
 }

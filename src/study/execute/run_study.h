@@ -1,6 +1,7 @@
 // Runs what is left of a plan: cells side by side, each a population of its seeds. What is finished
-// is skipped, what was cut off goes on, and a cell that fails does not stop the others. How a run
-// is trained and saved is src/train's business.
+// is skipped, what was cut off goes on, and a cell that fails does not stop the others. Any number
+// of processes may do so in one folder, on any machines. How a run is trained and saved is
+// src/train's business.
 #pragma once
 
 #include <atomic>
@@ -18,9 +19,13 @@ struct StudyRequest {
   Plan plan;
   std::filesystem::path out;  // the study's folder; one that holds results is completed
   bool smoke = false;         // the plan was made small by smoke_plan()
-  int jobs = 0;               // cells at a time, on the CPU; 0: as many as keep the threads busy
-  int threads = 1;            // of all jobs together
-  std::string command = {};   // written into the runs' config.toml
+  std::string cells = {};     // which of them, for chosen_cells(); empty: all
+  // Whether to wait for cells that other processes run, to go on with them if those should die.
+  bool wait = true;
+  double patience = 60;  // seconds without a sign of life after which others take over its cells
+  int jobs = 0;          // cells at a time, on the CPU; 0: as many as keep the threads busy
+  int threads = 1;       // of all jobs together
+  std::string command = {};                 // written into the runs' config.toml
   const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
   // On a GPU: cells that are in step are one population, and those of algorithms that do not run
   // there come after them, on the CPU. Empty: all on the CPU.
@@ -34,8 +39,9 @@ struct CellFailure {
 };
 
 struct StudyOutcome {
-  int cells = 0;     // that are different runs
-  int finished = 0;  // of those, now
+  int cells = 0;      // that are different runs, and were asked for
+  int finished = 0;   // of those, now
+  int elsewhere = 0;  // that other processes run
   std::vector<CellFailure> failures;
   bool stopped = false;  // before the end, because it was asked to
 };
@@ -58,17 +64,22 @@ class StudySink {
   virtual void cell_started(const Cell&) {}
   virtual void epoch_done(const Cell&, double /*updates*/) {}
   virtual void cell_finished(const Cell&) {}
+  // By another process. `updates` were its.
+  virtual void cell_finished_elsewhere(const Cell&, double /*updates*/) {}
   virtual void cell_failed(const Cell&, const std::string& /*why*/) {}
   virtual void study_finished(const StudyOutcome&) {}
   virtual void warning(const std::string&) {}
 };
 
-// InputError if the plan's settings are wrong, the folder cannot be used or another process is
-// running a study in it.
+// InputError if the plan's settings are wrong or the folder cannot be used.
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink);
 
 // The cells that are different runs: of those that share a folder, the first.
 std::vector<Cell> distinct_cells(const Plan& plan);
+
+// Of those, the ones that `selection` names: "0-3,7" by their place in the plan, "a/DSAC" and "a/*"
+// by their folders. InputError if it names something that is not there.
+std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection);
 
 // Whether all runs of the cell, whose settings come to `config`, have come to their end. InputError
 // if its folder holds other runs than the plan asks for.

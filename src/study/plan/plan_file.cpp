@@ -23,7 +23,8 @@ const Words kPaperMeasures = {"score", "frg", "runtime", "p_value"};
 const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "example"};
 
 // What a study's folder holds beside its rows.
-const Words kStudyFiles = {"lock", "smoke.txt", "report.html", "tables", "figures"};
+const Words kStudyFiles = {"lock",    "smoke.txt", "report.html", "tables",
+                           "figures", "claims",    "slurm"};
 
 template <typename Named>
 Words names_of(const std::vector<Named>& list) {

@@ -19,6 +19,7 @@
 #include "io/files.h"
 #include "run/run_lock.h"
 #include "study/analyse/results.h"
+#include "study/execute/claims.h"
 #include "study/plan/smoke.h"
 #include "temporary_folder.h"
 #include "train/stand_in_population.h"
@@ -350,7 +351,8 @@ TEST(RunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {
   EXPECT_EQ(read_results(plan, out).cells[0].runs.size(), 2u);
 }
 
-TEST(RunStudy, StartedTwiceTheSecondIsRefused) {
+// A version that knows no claims locks the whole study.
+TEST(RunStudy, BesideAnOlderVersionItIsRefused) {
   const TemporaryFolder folder;
   const RunLock lock(folder.path());
   EXPECT_THROW(run(small_plan(), folder.path()), InputError);
@@ -385,6 +387,159 @@ TEST(RunStudy, StopsWhenAskedAndGoesOnToTheSameResult) {
   EXPECT_TRUE(run_study(request, sink).stopped);
   EXPECT_EQ(run(small_plan(), folder.path() / "cut").finished, 4);
   EXPECT_EQ(all_returns(folder.path() / "cut"), all_returns(folder.path() / "whole"));
+}
+
+TEST(ChosenCells, ByPlaceAndByFolder) {
+  const auto folders = [](const std::string& selection) {
+    std::vector<std::string> out;
+    for (const Cell& cell : chosen_cells(small_plan(), selection)) out.push_back(cell.folder);
+    return out;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(folders("").size(), 4u);
+  EXPECT_EQ(folders("1-2"), (Words{"a/OVDE", "b/DSAC"}));
+  EXPECT_EQ(folders("b/OVDE,0"), (Words{"a/DSAC", "b/OVDE"}));
+  EXPECT_EQ(folders("*/OVDE"), (Words{"a/OVDE", "b/OVDE"}));
+  for (const char* wrong : {"4", "2-4", "c/*", "a", ",", "0,"})
+    EXPECT_THROW(folders(wrong), InputError) << wrong;
+}
+
+// ---- several processes in one folder
+
+TEST(Workers, OfOneStudyRunEveryCellOnce) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "alone");
+  for (const bool on_gpu : {false, true}) {
+    const fs::path out = folder.path() / (on_gpu ? "gpu" : "cpu");
+    constexpr int kWorkers = 3;
+    CountingSink sinks[kWorkers];
+    StandInFaults faults[kWorkers];
+    int finished[kWorkers] = {};
+    {
+      std::vector<std::jthread> workers;
+      for (int i = 0; i < kWorkers; ++i) {
+        workers.emplace_back([&, i] {
+          StudyRequest request{.plan = small_plan(), .out = out};
+          if (on_gpu) request.gpu = stand_in(faults[i]);
+          finished[i] = run_study(request, sinks[i]).finished;
+        });
+      }
+    }
+    int started = 0, epochs = 0;
+    for (int i = 0; i < kWorkers; ++i) {
+      EXPECT_EQ(finished[i], 4);  // each has waited for the others
+      started += sinks[i].started;
+      epochs += sinks[i].epochs;
+    }
+    EXPECT_EQ(started, 4);
+    EXPECT_EQ(epochs, 4 * 2 * 4);
+    EXPECT_EQ(all_returns(out), all_returns(folder.path() / "alone"));
+    EXPECT_FALSE(fs::exists(out / "claims"));
+  }
+}
+
+TEST(Workers, ManyOnTinyCellsRunEachOnce) {
+  std::string text = kStudy.substr(0, kStudy.find("[[row]]"));
+  for (int i = 0; i < 40; ++i) {
+    const std::string number = std::to_string(i);
+    text += "[[row]]\nname = \"r" + number + "\"\ntask = \"GridChaos-v0:a\"\nseeds = [" + number +
+            "]\n";
+  }
+  text += "[[column]]\nalgorithm = \"sac\"\n";
+  Plan plan = parse_plan(text, "tiny.toml");
+  plan.epochs = 1;
+  ASSERT_EQ(distinct_cells(plan).size(), 40u);
+
+  const TemporaryFolder folder;
+  constexpr int kWorkers = 16;
+  CountingSink sinks[kWorkers];
+  {
+    std::vector<std::jthread> workers;
+    for (CountingSink& sink : sinks) {
+      workers.emplace_back(
+          [&] { EXPECT_EQ(run_study({.plan = plan, .out = folder.path()}, sink).finished, 40); });
+    }
+  }
+  int started = 0;
+  for (const CountingSink& sink : sinks) started += sink.started;
+  EXPECT_EQ(started, 40);
+}
+
+TEST(Workers, DoNotWaitWhereTheyAreAskedNotTo) {
+  const TemporaryFolder folder;
+  Claims other(folder.path(), 60, [](const std::string&) {});
+  ASSERT_TRUE(other.take("a/DSAC"));
+  StudySink silent;
+  const StudyOutcome outcome =
+      run_study({.plan = small_plan(), .out = folder.path(), .wait = false}, silent);
+  EXPECT_EQ(outcome.finished, 3);
+  EXPECT_EQ(outcome.elsewhere, 1);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_FALSE(fs::exists(folder.path() / "a/DSAC"));
+}
+
+// The run itself is locked too, for whoever knows nothing of claims.
+TEST(Workers, LeaveARunAloneThatIsWrittenByWhateverWay) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "a/DSAC");
+  const RunLock lock(folder.path() / "a/DSAC");
+  StudySink silent;
+  const StudyOutcome outcome =
+      run_study({.plan = small_plan(), .out = folder.path(), .wait = false}, silent);
+  EXPECT_EQ(outcome.finished, 3);
+  EXPECT_EQ(outcome.elsewhere, 1);
+  EXPECT_TRUE(outcome.failures.empty());
+}
+
+// What a worker says goes to `log`.
+pid_t start_worker(const std::string& file, const std::string& out, const std::string& log) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(STDOUT_FILENO);
+    ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    ::execl(OVDE_PROGRAM, "ovde", "study", "work", file.c_str(), "--out", out.c_str(), "--threads",
+            "1", nullptr);
+    ::_exit(127);
+  }
+  return child;
+}
+
+int count(const std::string& text, const std::string& words) {
+  int found = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+  return found;
+}
+
+// Two at once, one of which is killed at an instant that wanders through the study: the other one
+// takes over what it had, and nothing is done to its end twice.
+TEST(Workers, AKilledOnesCellsAreFinishedByTheOther) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "whole");
+  const auto whole = all_returns(folder.path() / "whole");
+  const std::string file = folder.path() / "small.toml";
+  write_file_atomically(file, kStudy);
+
+  int kills = 0;
+  for (int round = 0; round < 60 && kills < 25; ++round) {
+    const fs::path out = folder.path() / std::to_string(round);
+    const std::string log = out.string() + ".log";
+    const pid_t killed = start_worker(file, out, log), survivor = start_worker(file, out, log);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + 7 * (round * 11 % 25)));
+    ::kill(killed, SIGKILL);
+    int status = 0;
+    ::waitpid(killed, &status, 0);
+    kills += WIFSIGNALED(status);
+    ::waitpid(survivor, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(all_returns(out), whole);
+    // one that was killed between the last byte of a cell and its own word about it is silent
+    const std::string said = read_file(log);
+    const int ended = count(said, ": finished in "), told = count(said, ": finished by another");
+    EXPECT_LE(ended, 4) << said;
+    EXPECT_GE(ended + told, 4) << said;
+    EXPECT_FALSE(fs::exists(out / "claims"));
+  }
+  EXPECT_GE(kills, 25);
 }
 
 // Starts the real program on a study and ends it after a while; whether it was still at work.
