@@ -48,7 +48,7 @@ struct Data {
         next[f] = all.next_observation[i][f].item<float>();
       }
       for (int d = 0; d < 6; ++d) action[d] = all.action[i][d].item<float>();
-      agent->remember(observation, action, all.reward[i][0].item<float>(), next, false);
+      agent->remember(observation, action, all.reward[i][0].item<float>(), next, false, false);
     }
   }
   yardstick::Transitions draw(int batch) const {

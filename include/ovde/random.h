@@ -24,6 +24,7 @@ enum class Stream : std::uint32_t {
   explorer = 9,          // samples of the optimistic value distribution
   bootstrap = 10,        // statistics
   fractions = 11,        // at which an update asks implicit quantile networks
+  scaling = 12,          // random actions under which observations are measured
   user = 1000,           // first number free for a user's own streams
 };
 

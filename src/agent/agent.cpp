@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
@@ -23,18 +24,49 @@ AgentOptions options_for(const Algorithm& algorithm) {
 Agent::Agent(const AgentOptions& options)
     : options_(options),
       replay_(options.learner.observation_size, options.learner.action_size, options.replay),
+      returns_(options.n_step, options.learner.discount, options.learner.observation_size,
+               options.learner.action_size),
       behaviour_noise_(options.learner.seed, Stream::behaviour_noise),
       explorer_noise_(options.learner.seed, Stream::explorer),
       observation_(options.learner.observation_size),
       action_(options.learner.action_size),
-      next_observation_(options.learner.observation_size) {}
+      next_observation_(options.learner.observation_size) {
+  if (!options.normalise) return;
+  scaling_.resize(2 * options.learner.observation_size);
+  std::fill(scaling_.begin() + options.learner.observation_size, scaling_.end(), 1.0f);
+  scaled_.resize(options.learner.observation_size);
+}
 
 void Agent::remember(std::span<const double> observation, std::span<const double> action,
-                     double reward, std::span<const double> next_observation, bool terminal) {
-  to_float(observation, observation_);
+                     double reward, std::span<const double> next_observation, bool terminal,
+                     bool last) {
+  to_float(scaled(observation), observation_);
   to_float(action, action_);
-  to_float(next_observation, next_observation_);
-  replay_.add(observation_, action_, static_cast<float>(reward), next_observation_, terminal);
+  to_float(scaled(next_observation), next_observation_);
+  returns_.add(observation_, action_, static_cast<float>(reward), next_observation_, terminal, last,
+               replay_);
+}
+
+void Agent::set_scaling(std::span<const double> mean, std::span<const double> deviation) {
+  constexpr double kConstant = 1e-6;  // relative to its size, such a coordinate does not vary
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const bool varies = deviation[i] > kConstant * std::max(1.0, std::abs(mean[i]));
+    scaling_[i] = static_cast<float>(mean[i]);
+    scaling_[mean.size() + i] = varies ? static_cast<float>(1 / deviation[i]) : 1.0f;
+  }
+}
+
+std::span<const double> Agent::scaled(std::span<const double> observation,
+                                      std::vector<double>& room) const {
+  if (scaling_.empty()) return observation;
+  for (std::size_t i = 0; i < observation.size(); ++i)
+    room[i] = (observation[i] - scaling_[i]) * scaling_[observation.size() + i];
+  return room;
+}
+
+void Agent::add_state(LearnerState& state) {
+  if (!scaling_.empty()) state.arrays.emplace_back("observation.parameters", scaling_);
+  returns_.add_state(state);
 }
 
 void to_float(std::span<const double> from, std::span<float> to) {

@@ -15,6 +15,7 @@
 #include <ovde/random.h>
 #include "agent/algorithm.h"
 #include "agent/learning.h"
+#include "agent/n_step.h"
 #include "agent/replay.h"
 #include "base/team.h"
 #include "nn/mlp.h"
@@ -43,6 +44,8 @@ struct AgentOptions {
   LearnerOptions learner;
   OptionValues explore = {};  // of the algorithm's explorer
   std::int64_t replay = 100000;
+  int n_step = 1;          // rewards in a return, before the critics say the rest
+  bool normalise = false;  // observations are shifted and scaled; see Agent::set_scaling()
   ActionNoise action_noise = {};
   DiscreteOptions discrete = {};
 };
@@ -67,6 +70,8 @@ struct PolicyContents {
   };
   std::vector<Network> networks;
   std::optional<int> bins = {};  // of each action dimension, where actions are discrete
+  // what the networks take is (x - mean) * scale: all means, then all scales; empty: x itself
+  std::span<const float> scaling = {};
 };
 
 class Agent {
@@ -92,8 +97,19 @@ class Agent {
     return nullptr;
   }
 
+  // `last`: the episode ends with this step.
   void remember(std::span<const double> observation, std::span<const double> action, double reward,
-                std::span<const double> next_observation, bool terminal);
+                std::span<const double> next_observation, bool terminal, bool last);
+  // The episode in progress will not be seen to its end.
+  void give_up_episode() { returns_.forget(); }
+
+  // From now on networks see (x - mean) / deviation of an observation x, if options().normalise;
+  // before anything is remembered. Deviations of almost nothing count as 1.
+  void set_scaling(std::span<const double> mean, std::span<const double> deviation);
+  // An observation as networks see it; valid until the next call.
+  std::span<const double> scaled(std::span<const double> observation) {
+    return scaled(observation, scaled_);
+  }
 
   virtual UpdateReport update(Team& team) = 0;
   virtual ValueReport value_report() const = 0;  // of the last update's batch
@@ -115,9 +131,18 @@ class Agent {
  protected:
   explicit Agent(const AgentOptions& options);
 
+  std::span<const double> scaled(std::span<const double> observation,
+                                 std::vector<double>& room) const;
+  std::span<const float> scaling() const { return scaling_; }
+  // What this part of an agent has to save.
+  void add_state(LearnerState& state);
+
  private:
   AgentOptions options_;
   Replay replay_;
+  NStepReturns returns_;
+  std::vector<float> scaling_;  // all means, then all scales; empty: observations stay as they are
+  std::vector<double> scaled_;
   Random behaviour_noise_, explorer_noise_;
   std::vector<float> observation_, action_, next_observation_;  // of remember()
 };

@@ -79,6 +79,7 @@ struct LearnerOptions {
   float discount = 0.99f;
   float polyak = 5e-3f;
   float temperature = 1;  // of a Gaussian policy, before the first update
+  bool tunes_temperature = true;
   AdamOptions adam;
   std::uint64_t seed = 0;
 };

@@ -11,13 +11,13 @@ Replay::Replay(int observation_size, int action_size, std::int64_t capacity)
       rows_(new float[static_cast<std::size_t>(capacity) * row_floats()]) {}
 
 void Replay::add(std::span<const float> observation, std::span<const float> action, float reward,
-                 std::span<const float> next_observation, bool terminal) {
+                 std::span<const float> next_observation, float terminal) {
   float* out = rows_.get() + added_ % capacity_ * row_floats();
   out = std::ranges::copy(observation, out).out;
   out = std::ranges::copy(action, out).out;
   *out++ = reward;
   out = std::ranges::copy(next_observation, out).out;
-  *out = terminal ? 1.0f : 0.0f;
+  *out = terminal;
   ++added_;
 }
 

@@ -13,14 +13,14 @@ class Replay {
   Replay(int observation_size, int action_size, std::int64_t capacity);
 
   void add(std::span<const float> observation, std::span<const float> action, float reward,
-           std::span<const float> next_observation, bool terminal);
+           std::span<const float> next_observation, float terminal);
 
   std::int64_t size() const { return added_ < capacity_ ? added_ : capacity_; }
   std::int64_t capacity() const { return capacity_; }
   std::int64_t added() const { return added_; }  // ever; the newest row is number added() - 1
 
-  // One transition: observation, action, reward, next observation, terminal (0 or 1). `index` <
-  // size().
+  // One transition: observation, action, reward, next observation, terminal: 1, or 0 where the
+  // return goes on (n_step.h: what is lost of it by then). `index` < size().
   struct Row {
     const float* observation;
     const float* action;

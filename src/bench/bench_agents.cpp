@@ -38,7 +38,7 @@ std::unique_ptr<Agent> filled_agent(AgentOptions options, std::uint64_t seed) {
     for (double& x : s) x = random.normal();
     for (double& x : next) x = random.normal();
     for (double& x : a) x = random.uniform(-1, 1);
-    agent->remember(s, a, random.normal(), next, i % 100 == 0);
+    agent->remember(s, a, random.normal(), next, i % 100 == 0, i % 100 == 0);
   }
   return agent;
 }

@@ -33,6 +33,8 @@ Box task_action_space(const Config& config) {
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed) {
   AgentOptions options = options_for(find_algorithm(config.algorithm));
   options.replay = config.train.replay;
+  options.n_step = config.train.n_step;
+  options.normalise = config.train.normalise_observations;
 
   LearnerOptions& learner = options.learner;
   learner.observation_size = env.observation_size();
@@ -56,6 +58,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.discount = static_cast<float>(config.train.discount);
   learner.polyak = static_cast<float>(config.train.polyak);
   learner.temperature = static_cast<float>(config.train.temperature);
+  learner.tunes_temperature = config.train.tune_temperature;
+  learner.adam.clip = static_cast<float>(config.train.clip_gradient);
   learner.adam.learning_rate = static_cast<float>(config.train.learning_rate);
   learner.seed = seed;
 

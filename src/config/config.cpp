@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -335,6 +336,10 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
 }
 
 }  // namespace
+
+int updates_per_epoch(const TrainConfig& train) {
+  return std::max(1, static_cast<int>(std::lround(train.updates_per_step * train.steps_per_epoch)));
+}
 
 const char* name(Initialisation init) {
   switch (init) {

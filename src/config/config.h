@@ -51,17 +51,25 @@ struct IdsConfig {
 struct TrainConfig {
   int epochs = 1250;
   int steps_per_epoch = 100;
+  double updates_per_step = 1;
   int warmup_steps = 1000;
   int eval_steps = 1000;
   int eval_epochs = 1;
   int batch = 256;
   int replay = 100'000;
   double discount = 0.99;
+  int n_step = 1;
   double learning_rate = 3e-4;
   double polyak = 5e-3;
   double temperature = 1;
+  bool tune_temperature = true;
+  double clip_gradient = 0;
+  bool normalise_observations = false;
   Precision precision = Precision::tf32;
 };
+
+// Updates of one epoch: at least one.
+int updates_per_epoch(const TrainConfig& train);
 
 struct CheckpointConfig {
   int epochs = 0;

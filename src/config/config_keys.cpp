@@ -69,8 +69,7 @@ std::vector<Field<NetworkConfig>> network_keys() {
              .help = "how the critics' weights start: `base` as the paper's code base, hidden ones "
                      "U(+-1/16) whatever the fan-in, their biases 0.1 and last layers U(+-0.003); "
                      "`torch` as PyTorch, U(+-1/sqrt(fan-in)) for all"},
-            {Initialisation::base, Initialisation::torch},
-            "torch; base for sac, oac and ids"),
+            {Initialisation::base, Initialisation::torch}, "torch; base for sac, oac and ids"),
       field(
           &Keys::targets,
           {.name = "targets",
@@ -194,8 +193,12 @@ std::vector<Field<TrainConfig>> train_keys() {
       field(&Keys::epochs,
             number("epochs", "epochs of the run; on the command line `--epochs`", 1, 1e7)),
       field(&Keys::steps_per_epoch,
-            number("steps_per_epoch", "exploring steps, and updates, of one epoch (n)", 1, 1e6),
+            number("steps_per_epoch", "exploring steps of one epoch (n)", 1, 1e6),
             "the task's; task.horizon where the task has none"),
+      field(&Keys::updates_per_step,
+            number("updates_per_step",
+                   "updates for each exploring step: an epoch has n times as many, rounded", 1e-3,
+                   1000)),
       field(&Keys::warmup_steps,
             number("warmup_steps", "steps of the untrained policy before the first epoch", 0, 1e7),
             "10 n, at least one batch"),
@@ -213,6 +216,12 @@ std::vector<Field<TrainConfig>> train_keys() {
       field(&Keys::replay, number("replay", "transitions kept; the oldest go first", 1, 1e7),
             "100000 for n up to 500, 1000000 above"),
       field(&Keys::discount, number("discount", "discount of future rewards", 0, 1)),
+      field(
+          &Keys::n_step,
+          number("n_step",
+                 "rewards in a return before the critics say the rest; the entropies of the steps "
+                 "between are not counted",
+                 1, 1000)),
       field(&Keys::learning_rate,
             number("learning_rate", "Adam's step, for actor, critics and temperature", 1e-9, 1)),
       field(&Keys::polyak,
@@ -223,6 +232,20 @@ std::vector<Field<TrainConfig>> train_keys() {
                    "weight of the policy's entropy before the first update, learnt from there on; "
                    "td3, ovde_td3 and ids have none",
                    1e-6, 1e6)),
+      field(
+          &Keys::tune_temperature,
+          {.name = "tune_temperature",
+           .help = "learn the temperature, for an entropy of -1 for each action dimension; false: "
+                   "it stays what train.temperature says"}),
+      field(&Keys::clip_gradient,
+            number("clip_gradient",
+                   "largest norm of the gradient of a network; longer ones are shortened to it; 0: "
+                   "none are; on a CPU only",
+                   0, 1e9)),
+      field(&Keys::normalise_observations,
+            {.name = "normalise_observations",
+             .help = "networks see observations less their mean, over their standard deviation, "
+                     "both measured under random actions before the run"}),
       field(&Keys::precision,
             {.name = "precision",
              .help = "products of matrices on a GPU: `tf32`, of numbers rounded to 11 significant "

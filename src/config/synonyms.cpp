@@ -30,24 +30,32 @@ const std::vector<Synonym>& synonyms() {
       {"exploration_noise", "td3.noise", ""},
       {"target_policy_noise", "td3.smoothing", ""},
       {"policy_noise", "td3.smoothing", ""},
+      {"n_step", "train.n_step", ""},
+      {"max_grad_norm", "train.clip_gradient", ""},
+      {"grad_clip", "train.clip_gradient", ""},
+      {"norm_obs", "train.normalise_observations", ""},
+      {"utd_ratio", "train.updates_per_step", ""},
+      {"autotune", "train.tune_temperature", ""},
       {"target_noise_clip", "td3.clip", ""},
       {"noise_clip", "td3.clip", ""},
       // another meaning, or none here
       {"policy_lr", "", "actor, critics and temperature share train.learning_rate"},
       {"q_lr", "", "actor, critics and temperature share train.learning_rate"},
       {"alpha", "",
-       "the weight of the entropy is train.temperature, learnt from there on; explore.alpha is how "
+       "the weight of the entropy is train.temperature, learnt from there on unless "
+       "train.tune_temperature=false; explore.alpha is how "
        "far OVD-Explorer moves the mean"},
       {"ent_coef", "",
-       "the weight of the entropy is train.temperature, where it starts; it is learnt from there "
-       "on"},
-      {"autotune", "", "the temperature is always learnt; train.temperature is where it starts"},
+       "the weight of the entropy is train.temperature, where it starts; with "
+       "train.tune_temperature=false it stays there"},
       {"policy_kwargs", "",
        "hidden layers are network.hidden=[256,256]; ovde list config has the rest"},
       {"train_freq", "",
-       "an epoch collects train.steps_per_epoch steps, then does as many updates"},
+       "an epoch collects train.steps_per_epoch steps, then does train.updates_per_step updates "
+       "for each"},
       {"gradient_steps", "",
-       "an epoch collects train.steps_per_epoch steps, then does as many updates"},
+       "an epoch collects train.steps_per_epoch steps, then does train.updates_per_step updates "
+       "for each"},
       {"target_update_interval", "", "target networks move by train.polyak after every update"},
       {"target_network_frequency", "", "target networks move by train.polyak after every update"},
       {"eval_freq", "", "in epochs, not in steps: train.eval_epochs"},

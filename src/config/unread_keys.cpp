@@ -33,7 +33,8 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key.starts_with("rnd.")) return algorithm.rnd;
   if (key.starts_with("explore."))
     return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
-  if (key == "train.temperature") return algorithm.policy == PolicyKind::gaussian;
+  if (key == "train.temperature" || key == "train.tune_temperature")
+    return algorithm.policy == PolicyKind::gaussian;
   return true;
 }
 

@@ -23,7 +23,8 @@ __device__ float next_temperature(Tile<kSize>& tile, const Agent& agent, bool wr
   for (int w = 0; w < kSummands / 32; ++w) sum += sums[w];
   __syncthreads();
 
-  const float gradient = -(sum / agent.batch - agent.actions);
+  // without a gradient, and with moments that never had one, it stays what it is
+  const float gradient = agent.tunes_temperature ? -(sum / agent.batch - agent.actions) : 0.0f;
   float value = progress.log_alpha[0], first = progress.log_alpha[1],
         second = progress.log_alpha[2];
   adam_update(agent.adam, progress.adam, gradient, value, first, second, AccurateMath{});

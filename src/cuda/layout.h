@@ -115,6 +115,7 @@ struct AgentSpec {
   bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
   UncertaintyForm uncertainty;
   float discount, polyak;
+  bool tunes_temperature;
   AdamOptions adam;
   std::uint64_t seed;
   DeviceRule explorer;

@@ -55,6 +55,9 @@ void check_fits(const AgentOptions& options) {
   check("the number of actions", cuda::kMostActions, learner.action_size);
   check("the number of observations and actions", cuda::kMostInputs,
         learner.observation_size + learner.action_size);
+  if (learner.adam.clip > 0)
+    throw InputError(
+        "train.clip_gradient must be 0 on a GPU: gradients are clipped on the CPU only");
 }
 
 cuda::LayerShape layer_shape(const MlpShape::Layer& layer) {
@@ -113,6 +116,7 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
+  spec.tunes_temperature = learner.tunes_temperature;
   spec.adam = learner.adam;
   spec.seed = learner.seed;
   spec.explorer = device_rule(options);

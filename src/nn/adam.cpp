@@ -1,16 +1,31 @@
 #include "nn/adam.h"
 
+#include <cmath>
+
 namespace ovde {
 
 namespace {
 
+// What shortens the sum of the gradients to the norm that is allowed. Summed in one order, so that
+// every thread that takes a part of the elements gets the same.
+float clipping(float largest, std::span<const float> gradient, std::span<const float> more) {
+  if (largest <= 0) return 1;
+  double squares = 0;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const double g = more.empty() ? gradient[i] : gradient[i] + more[i];
+    squares += g * g;
+  }
+  const double norm = std::sqrt(squares);
+  return norm > largest ? static_cast<float>(largest / norm) : 1;
+}
+
 template <bool kTwo>
-void run(const AdamOptions& o, AdamCorrection c, const float* __restrict g0,
+void run(const AdamOptions& o, AdamCorrection c, float factor, const float* __restrict g0,
          const float* __restrict g1, float polyak, std::size_t first, std::size_t last,
          float* __restrict p, float* __restrict m, float* __restrict v, float* __restrict target) {
   for (std::size_t i = first; i < last; ++i) {
     const float g = kTwo ? g0[i] + g1[i] : g0[i];
-    adam_update(o, c, g, p[i], m[i], v[i], AccurateMath{});
+    adam_update(o, c, factor * g, p[i], m[i], v[i], AccurateMath{});
     polyak_update(polyak, p[i], target[i]);
   }
 }
@@ -21,8 +36,9 @@ void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const f
                std::span<const float> more_gradient, float polyak, std::size_t first,
                std::size_t last, Trained& net) {
   const AdamCorrection corrected(options, step);
+  const float factor = clipping(options.clip, gradient, more_gradient);
   const auto call = more_gradient.empty() ? run<false> : run<true>;
-  call(options, corrected, gradient.data(), more_gradient.data(), polyak, first, last,
+  call(options, corrected, factor, gradient.data(), more_gradient.data(), polyak, first, last,
        net.parameters.data(), net.first_moment.data(), net.second_moment.data(), net.target.data());
 }
 

@@ -18,7 +18,8 @@ struct Trained {
 };
 
 // Step number `step` (from 1) for elements first .. last-1, with the sum of the given gradients;
-// then target += polyak * (parameters - target).
+// then target += polyak * (parameters - target). A gradient longer than options.clip, over all
+// elements, is shortened to it.
 void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const float> gradient,
                std::span<const float> more_gradient, float polyak, std::size_t first,
                std::size_t last, Trained& net);

@@ -32,6 +32,7 @@ struct AdamOptions {
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
+  float clip = 0;  // largest norm of a network's gradient; 0: any
 };
 
 // The bias corrections as PyTorch applies them: step size lr / (1 - beta1^t), denominator sqrt(v /

@@ -53,6 +53,22 @@ void put_network(const PolicyContents::Network& network, TensorFile& file) {
   }
 }
 
+// The first layer takes observations as they are: W (x - mean) * scale + b.
+void fold_scaling(std::span<const float> scaling, const std::string& network, TensorFile& file) {
+  Tensor& weight = file.tensors[weight_name(network, 0)];
+  std::vector<float>& bias = file.tensors[bias_name(network, 0)].values;
+  const std::size_t inputs = scaling.size() / 2;
+  for (std::size_t o = 0; o < bias.size(); ++o) {
+    double sum = bias[o];
+    for (std::size_t i = 0; i < inputs; ++i) {
+      float& w = weight.values[o * inputs + i];
+      w *= scaling[inputs + i];
+      sum -= static_cast<double>(w) * scaling[i];
+    }
+    bias[o] = static_cast<float>(sum);
+  }
+}
+
 // What is read of a file, and the answer where it is not a policy.
 class PolicyReader {
  public:
@@ -162,7 +178,10 @@ void check_critics(const PolicyReader& reader, const StoredPolicy& policy) {
 TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
                           const Config& config) {
   TensorFile file;
-  for (const auto& network : policy.networks) put_network(network, file);
+  for (const auto& network : policy.networks) {
+    put_network(network, file);
+    if (!policy.scaling.empty()) fold_scaling(policy.scaling, network.name, file);
+  }
   file.tensors["action_low"] = vector_tensor({action_space.low.begin(), action_space.low.end()});
   file.tensors["action_high"] = vector_tensor({action_space.high.begin(), action_space.high.end()});
   file.metadata = origin(config);

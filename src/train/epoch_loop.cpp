@@ -55,6 +55,7 @@ EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)
 
 std::optional<EpochRow> EpochLoop::epoch(Team& team, const std::atomic<bool>& stop) {
   agent_->use(&team);
+  if (phase_ == Phase::warm_up && steps_done_ == 0) measure_observations();
   if (phase_ == Phase::warm_up && collect(stop)) begin(Phase::collect);
   if (phase_ == Phase::collect && collect(stop)) {
     report_collected();
@@ -109,7 +110,8 @@ void EpochLoop::begin(Phase phase) {
 }
 
 std::int64_t EpochLoop::steps_of(Phase phase) const {
-  return phase == Phase::warm_up ? config_.train.warmup_steps : config_.train.steps_per_epoch;
+  if (phase == Phase::warm_up) return config_.train.warmup_steps;
+  return phase == Phase::learn ? updates_per_epoch(config_.train) : config_.train.steps_per_epoch;
 }
 
 void EpochLoop::start_episode() {
@@ -136,7 +138,39 @@ void EpochLoop::reserve_visits() {
   if (records_visits_) visits_.reserve(visits_.size() + steps_of(phase_) - steps_done_);
 }
 
+// Mean and deviation of the observations under random actions, over as many steps as the warm-up
+// has, in episodes that are none of the run's.
+void EpochLoop::measure_observations() {
+  if (!config_.train.normalise_observations) return;
+  constexpr int kLeast = 1000;
+  Random random(seed_, Stream::scaling);
+  std::vector<double> observation(observation_.size()), action(action_.size());
+  std::vector<double> mean(observation.size()), deviation(observation.size());
+  bool in_episode = false;
+  const int steps = std::max(config_.train.warmup_steps, kLeast);
+  for (int n = 1; n <= steps; ++n) {
+    const Step step = guarded(
+        "the environment",
+        [&] {
+          if (!in_episode) evaluation_env_->reset(next_episode_seed(random), observation);
+          for (double& a : action) a = random.uniform(-1, 1);
+          return evaluation_env_->step(action, observation);
+        },
+        [this] { return where(); });
+    in_episode = !step.terminated && !step.truncated;
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      check_finite(observation[i], "an observation", *this);
+      const double before = observation[i] - mean[i];
+      mean[i] += before / n;
+      deviation[i] += before * (observation[i] - mean[i]);  // the sum of squares so far
+    }
+  }
+  for (double& d : deviation) d = std::sqrt(d / (steps - 1));
+  agent_->set_scaling(mean, deviation);
+}
+
 void EpochLoop::begin_collecting(bool warm_up) {
+  if (warm_up) measure_observations();
   begin(warm_up ? Phase::warm_up : Phase::collect);
   reserve_visits();
 }
@@ -158,7 +192,8 @@ void EpochLoop::advance(const Decision& decision) {
   ++env_steps_;
   check_finite(step.reward, "a reward", *this);
   for (const double x : next_observation_) check_finite(x, "an observation", *this);
-  agent_->remember(observation_, action_, step.reward, next_observation_, step.terminated);
+  agent_->remember(observation_, action_, step.reward, next_observation_, step.terminated,
+                   step.terminated || step.truncated);
   if (records_visits_) {
     visits_.push_back(
         {static_cast<float>(next_observation_[0]), static_cast<float>(next_observation_[1])});
@@ -339,6 +374,7 @@ bool EpochLoop::restore(const Sections& saved) {
   const bool continued = restore_episode(episode);
   check(position.empty() && episode.empty(), "its position");
   restore_learner(section(saved, kLearner), *agent_);
+  if (!continued) agent_->give_up_episode();
   return continued;
 }
 

@@ -31,7 +31,7 @@ class EpochLoop {
  public:
   EpochLoop(const Config& config, std::uint64_t seed);
 
-  // One epoch of the protocol: collect n steps with the behaviour policy, do n updates, evaluate
+  // One epoch of the protocol: collect n steps with the behaviour policy, update as often, evaluate
   // the policy that they led to, where that is due. The first one begins with the warm-up. Error if
   // a number stops being finite or the environment fails; it says which and where.
   //
@@ -109,6 +109,7 @@ class EpochLoop {
   void begin(Phase phase);
   std::int64_t steps_of(Phase phase) const;
   void start_episode();
+  void measure_observations();
   void reserve_visits();
   void report_collected();
   void report_evaluation();

@@ -146,8 +146,9 @@ GpuDevice device_of(const std::string& name, const std::string& asked_by) {
 
 bool in_step(const Config& a, const Config& b) {
   const auto together = [](const TrainConfig& train) {
-    return std::tuple(train.epochs, train.steps_per_epoch, train.warmup_steps, train.eval_steps,
-                      train.eval_epochs, train.batch, train.precision);
+    return std::tuple(train.epochs, train.steps_per_epoch, train.updates_per_step,
+                      train.warmup_steps, train.eval_steps, train.eval_epochs, train.batch,
+                      train.precision);
   };
   return together(a.train) == together(b.train);
 }

@@ -151,7 +151,7 @@ void LockstepGroup::learn() {
   doing_ = "the updates";
   on_gpu([&] {
     for (int i = 0; i < size(); ++i) population_->add_rows(i, agents_[i]->replay());
-    population_->update(protocol().steps_per_epoch);
+    population_->update(updates_per_epoch(protocol()));
   });
   collecting_ = false;
 }
@@ -167,7 +167,7 @@ void LockstepGroup::step_agents(int piece) {
 // What agent i acts on next.
 void LockstepGroup::prepare(int i) {
   const PopulationActing& acting = population_->acting();
-  const auto observation = loop(i).observe();
+  const auto observation = agents_[i]->scaled(loop(i).observe());
   std::ranges::transform(observation, acting.observation.begin() + i * acting.observations,
                          [](double x) { return static_cast<float>(x); });
   if (!acting.plain[i]) draw_for_explorer(draws_[i], i, agents_[i]->explorer_noise(), acting);

@@ -113,7 +113,7 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
              .algorithm = plan.config.algorithm,
              .seeds = plan.seeds,
              .epochs = plan.config.train.epochs,
-             .updates_per_epoch = plan.config.train.steps_per_epoch,
+             .updates_per_epoch = updates_per_epoch(plan.config.train),
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {

@@ -93,7 +93,7 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
         agent->explore(observation, false, action);
         agent->explore(observation, true, action);
         agent->act(observation, action);
-        agent->remember(observation, action, 1, observation, false);
+        agent->remember(observation, action, 1, observation, false, false);
         agent->update(team);
       };
       loop();

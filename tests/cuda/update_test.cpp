@@ -21,14 +21,14 @@ namespace {
 
 // "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
 // "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
-// any of them: every other key as the published code has it.
+// any of them: every other key as the published code has it; "_fixed": the temperature stays.
 AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
     if (so) name.resize(name.size() - with.size());
     return so;
   };
-  const bool published = ends("_published");
+  const bool published = ends("_published"), fixed = ends("_fixed");
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
@@ -42,6 +42,7 @@ AgentOptions options_of(std::string name, std::uint64_t seed) {
     options.learner.minimum = Minimum::quantiles;
     options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   }
+  options.learner.tunes_temperature = !fixed;
   options.replay = 2000;
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
@@ -173,7 +174,8 @@ INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
                                            "doac_norm", "ovde_g_norm", "dsac_embedded",
                                            "ovde_g_embedded", "dsac_bare", "sac_published",
                                            "dsac_published", "dsac_norm_published",
-                                           "dsac_iqn_published", "ovde_g_iqn_published"));
+                                           "dsac_iqn_published", "ovde_g_iqn_published",
+                                           "dsac_fixed", "dsac_iqn_fixed"));
 
 // Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
 TEST(Update, OddSizesAgreeWithTheCpu) {

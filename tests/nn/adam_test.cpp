@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <ovde/random.h>
@@ -44,6 +45,36 @@ TEST(Adam, ZeroGradientLeavesZeroParameters) {
   Buffer g(16);
   adam_step({}, 1, g, {}, 5e-3f, 0, 16, net);
   for (const float p : net.parameters) EXPECT_EQ(p, 0);
+}
+
+// Against steps with gradients that were shortened beforehand; in two parts, as threads take them.
+TEST(Adam, LongGradientsAreShortenedToTheNormThatIsAllowed) {
+  const std::size_t n = 40;
+  Random random(2, Stream::user);
+  Trained clipped(n), expected(n);
+  AdamOptions options;
+  options.clip = 0.5f;
+  int longer = 0;
+  for (int t = 1; t <= 50; ++t) {
+    Buffer g(n), h(n), shortened(n);
+    double squares = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      g[i] = static_cast<float>(0.05 * random.normal());
+      h[i] = static_cast<float>(0.05 * random.normal());
+      squares += std::pow(double{g[i]} + double{h[i]}, 2);
+    }
+    const double norm = std::sqrt(squares);
+    longer += norm > 0.5;
+    for (std::size_t i = 0; i < n; ++i)
+      shortened[i] = static_cast<float>((g[i] + h[i]) * std::min(1.0, 0.5 / norm));
+    adam_step(options, t, g, h, 0, 0, 16, clipped);
+    adam_step(options, t, g, h, 0, 16, n, clipped);
+    adam_step({}, t, shortened, {}, 0, 0, n, expected);
+  }
+  EXPECT_GT(longer, 5);
+  EXPECT_LT(longer, 45);
+  for (std::size_t i = 0; i < n; ++i)
+    EXPECT_NEAR(clipped.parameters[i], expected.parameters[i], 1e-6);
 }
 
 TEST(Adam, ScalarAndBufferAgree) {

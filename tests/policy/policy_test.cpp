@@ -19,8 +19,8 @@ class LoadedPolicy : public testing::Test {
   std::string path() const { return (folder_.path() / "policy.safetensors").string(); }
 
   // The agent whose policy is in the file.
-  std::unique_ptr<Agent> write(const std::string& algorithm) const {
-    auto agent = trained_agent(algorithm);
+  std::unique_ptr<Agent> write(const std::string& algorithm, bool normalise = false) const {
+    auto agent = trained_agent(algorithm, normalise);
     write_policy(path(), agent->policy(), {{-2, 0}, {2, 5}}, tiny_config(algorithm));
     return agent;
   }
@@ -46,6 +46,25 @@ TEST_F(LoadedPolicy, ActsAsTheAgentDoes) {
       EXPECT_NEAR(scaled[0], 2 * expected[0], 1e-12);
       EXPECT_NEAR(scaled[1], 2.5 * (expected[1] + 1), 1e-12);
     }
+  }
+}
+
+TEST_F(LoadedPolicy, TakesObservationsAsTheyAreWhereTheAgentNormalisesThem) {
+  for (const std::string algorithm : {"dsac", "td3", "ids"}) {
+    const auto agent = write(algorithm, true), plain = trained_agent(algorithm);
+    Policy policy = Policy::load(path());
+    Random random(2, Stream::user);
+    std::vector<double> observation(2), expected(2), found(2), other(2);
+    int differ = 0;
+    for (int n = 0; n < 50; ++n) {
+      for (double& x : observation) x = 5 * random.normal();
+      agent->act(observation, expected);
+      policy.act_unit(observation, found);
+      plain->act(observation, other);
+      for (int d = 0; d < 2; ++d) EXPECT_NEAR(found[d], expected[d], 2e-6) << algorithm;
+      differ += other != expected;
+    }
+    EXPECT_GT(differ, 0) << algorithm;
   }
 }
 

@@ -13,8 +13,9 @@
 
 namespace ovde {
 
-inline Config tiny_config(const std::string& algorithm) {
-  return resolve_config({{"run.task", "GridChaos-v0:s", ""},
+inline Config tiny_config(const std::string& algorithm, bool normalise = false) {
+  return resolve_config({{"train.normalise_observations", normalise, ""},
+                         {"run.task", "GridChaos-v0:s", ""},
                          {"run.algorithm", algorithm, ""},
                          {"network.hidden", std::vector<double>{12, 9}, ""},
                          {"ids.bins", 4.0, ""},
@@ -22,16 +23,18 @@ inline Config tiny_config(const std::string& algorithm) {
                          {"task.horizon", 30.0, ""}});
 }
 
-inline std::unique_ptr<Agent> trained_agent(const std::string& algorithm) {
-  const Config config = tiny_config(algorithm);
+inline std::unique_ptr<Agent> trained_agent(const std::string& algorithm, bool normalise = false) {
+  const Config config = tiny_config(algorithm, normalise);
   const auto env = make_environment(config);
   auto agent = make_agent(agent_options(config, *env, 1));
+  if (normalise) agent->set_scaling(std::vector{-3.0, 0.5}, std::vector{4.0, 0.25});
   std::vector<double> observation(2), action(2), next(2);
   env->reset(1, observation);
   for (int n = 0; n < 40; ++n) {
     agent->explore(observation, true, action);
     const Step step = env->step(action, next);
-    agent->remember(observation, action, step.reward, next, step.terminated);
+    agent->remember(observation, action, step.reward, next, step.terminated,
+                    step.terminated || step.truncated);
     observation = next;
   }
   Team team(1);

@@ -109,6 +109,61 @@ TEST(EpochLoop, StoppedAnywhereAndRestoredItEndsTheSame) {
   EXPECT_GT(interruptions, 10);
 }
 
+TEST(EpochLoop, SoItDoesWithEveryKeyOfTheProtocol) {
+  for (const std::string algorithm : {"ovde_g", "td3", "ids"}) {
+    std::vector<Setting> keys = {{"train.steps_per_epoch", 250.0, ""},
+                                 {"train.updates_per_step", 0.5, ""},
+                                 {"train.n_step", 5.0, ""},
+                                 {"train.clip_gradient", 0.5, ""},
+                                 {"train.normalise_observations", true, ""}};
+    if (algorithm == "ovde_g") keys.push_back({"train.tune_temperature", false, ""});
+    const Config config = small_config("GridChaos-v0:s", algorithm, keys);
+    const Result expected = whole(config);
+    const Result result = in_pieces(config, std::max(2e-3, expected.seconds));
+    EXPECT_TRUE(result == expected) << algorithm << "\n" << result.rows << expected.rows;
+  }
+}
+
+TEST(EpochLoop, UpdatesFollowTheStepsAsOftenAsAskedFor) {
+  for (const auto& [each, updates] : {std::pair{0.5, 13}, {0.001, 1}, {3.0, 75}}) {
+    const Config config =
+        small_config("GridChaos-v0:s", "dsac", {{"train.updates_per_step", each, ""}});
+    Team team(1);
+    EpochLoop run(config, 5);
+    EXPECT_EQ(run.epoch(team, kNever)->updates, updates);
+    const auto row = run.epoch(team, kNever);
+    EXPECT_EQ(row->updates, 2 * updates);
+    EXPECT_EQ(row->env_steps, 40 + 2 * 25);
+  }
+}
+
+TEST(EpochLoop, ATemperatureThatIsNotTunedStays) {
+  const Config config =
+      small_config("GridChaos-v0:s", "sac",
+                   {{"train.temperature", 0.25, ""}, {"train.tune_temperature", false, ""}});
+  Team team(1);
+  EpochLoop run(config, 5);
+  for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(run.epoch(team, kNever)->temperature, 0.25);
+}
+
+// Of a coordinate far from zero that hardly varies, networks see what varies.
+TEST(EpochLoop, NormalisedObservationsHaveMeanZeroAndDeviationOne) {
+  const Config config = small_config("GridChaos-v0:s", "dsac",
+                                     {{"train.normalise_observations", true, ""},
+                                      {"train.warmup_steps", 2000.0, ""},
+                                      {"train.replay", 5000.0, ""}});
+  Team team(1);
+  EpochLoop run(config, 5);
+  run.epoch(team, kNever);
+  const Replay& replay = run.agent().replay();
+  for (int i = 0; i < 2; ++i) {
+    std::vector<double> values;
+    for (std::int64_t n = 0; n < replay.size(); ++n) values.push_back(replay.row(n).observation[i]);
+    EXPECT_NEAR(mean(values), 0, 0.5);  // other episodes than those it was measured on
+    EXPECT_NEAR(standard_deviation(values), 1, 0.5);
+  }
+}
+
 #ifdef OVDE_MUJOCO
 TEST(EpochLoop, MujocoTasksAreRestoredToo) {
   for (const char* task : {"Hopper-v4", "NoisyAnt-v4"}) {

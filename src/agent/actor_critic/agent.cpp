@@ -41,6 +41,7 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       head_(options.learner.action_size),
       mean_(options.learner.action_size),
       noise_(options.learner.action_size),
+      acted_on_(options.learner.observation_size),
       observation_(options.learner.observation_size),
       action_(options.learner.action_size) {}
 
@@ -55,7 +56,7 @@ void ActorCriticAgent::load_networks() {
 
 void ActorCriticAgent::act(std::span<const double> observation, std::span<double> action) {
   load_networks();
-  policy_.act(observation, action);
+  policy_.act(scaled(observation, acted_on_), action);
 }
 
 Decision ActorCriticAgent::explore(std::span<const double> observation, bool plain,
@@ -65,12 +66,13 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
     return {};
   }
   load_networks();
-  policy_.head(observation, head_);
+  const auto input = scaled(observation);
+  policy_.head(input, head_);
   mean_ = head_.mean;
 
   Decision decision;
   if (explorer_ && !plain) {
-    to_float(observation, observation_);
+    to_float(input, observation_);
     decision.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
   }
   if (!deterministic())
@@ -89,7 +91,7 @@ Decision ActorCriticAgent::explore(std::span<const double> observation, bool pla
 const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observation,
                                                 std::span<const double> action) {
   load_networks();
-  to_float(observation, observation_);
+  to_float(scaled(observation), observation_);
   to_float(action, action_);
   Random fractions(options().learner.seed, Stream::explorer);  // the same for every action
   return &critics_->quantiles(observation_, action_, fractions);
@@ -99,6 +101,7 @@ LearnerState ActorCriticAgent::state() {
   LearnerState state = learner_.state();
   if (deterministic() && options().action_noise.correlation > 0)
     state.statistics.emplace_back("behaviour.noise", noise_);
+  add_state(state);
   return state;
 }
 
@@ -108,7 +111,7 @@ void ActorCriticAgent::restored() {
 }
 
 PolicyContents ActorCriticAgent::policy() const {
-  return {{{"actor", learner_.actor_shape(), learner_.actor()}}};
+  return {.networks = {{"actor", learner_.actor_shape(), learner_.actor()}}, .scaling = scaling()};
 }
 
 }  // namespace ovde

@@ -58,7 +58,8 @@ class ActorCriticAgent final : public Agent {
 
   ActorHead head_;
   std::vector<double> mean_;
-  std::vector<double> noise_;  // a deterministic policy's, of the last step; of variance 1
+  std::vector<double> noise_;     // a deterministic policy's, of the last step; of variance 1
+  std::vector<double> acted_on_;  // scaled, of act()
   std::vector<float> observation_, action_;
 };
 

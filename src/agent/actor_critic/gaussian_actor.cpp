@@ -114,6 +114,7 @@ class GaussianActor final : public Actor {
  private:
   std::uint64_t seed_;
   AdamOptions adam_;
+  bool tunes_temperature_;
   float polyak_;
   BatchNetwork network_;
   std::array<float, 3> log_alpha_;  // value and its two moments
@@ -127,6 +128,7 @@ class GaussianActor final : public Actor {
 GaussianActor::GaussianActor(const LearnerOptions& options)
     : seed_(options.seed),
       adam_(options.adam),
+      tunes_temperature_(options.tunes_temperature),
       polyak_(options.polyak),
       network_({options.observation_size, options.hidden, 2 * options.action_size}, options.batch,
                options.distributional),
@@ -153,6 +155,7 @@ void GaussianActor::act_next(const Batch& next_observation, std::uint64_t update
 
 // One step on -log_alpha * (log pi + H), with the target entropy H = -dim(A).
 void GaussianActor::update_temperature(std::uint64_t update) {
+  if (!tunes_temperature_) return;
   const double log_probability = log_probability_[0] + log_probability_[1];
   const auto gradient = static_cast<float>(-(log_probability - sampled_.action.features()));
   adam_step(adam_, update + 1, gradient, log_alpha_[0], log_alpha_[1], log_alpha_[2]);

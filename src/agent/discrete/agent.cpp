@@ -23,6 +23,7 @@ DiscreteAgent::DiscreteAgent(const AgentOptions& options)
       rule_(make_rule(options, grid_.actions())),
       greedy_(learner_.critic_shape(), grid_, options.learner.quantiles),
       critics_(learner_.critic_shape(), options.learner.observation_size),
+      acted_on_(options.learner.observation_size),
       observation_(options.learner.observation_size) {}
 
 // As of the actor-critic agent: copies for acting, renewed when an update has passed.
@@ -35,7 +36,7 @@ void DiscreteAgent::load_networks() {
 
 void DiscreteAgent::act(std::span<const double> observation, std::span<double> action) {
   load_networks();
-  greedy_.act(observation, action);
+  greedy_.act(scaled(observation, acted_on_), action);
 }
 
 Decision DiscreteAgent::explore(std::span<const double> observation, bool plain,
@@ -44,12 +45,18 @@ Decision DiscreteAgent::explore(std::span<const double> observation, bool plain,
     grid_.action(static_cast<int>(behaviour_noise().below(grid_.actions())), action);
   } else {
     load_networks();
-    to_float(observation, observation_);
+    to_float(scaled(observation), observation_);
     const QuantilePair& z = critics_.quantiles(observation_, {}, explorer_noise());
     grid_.action(rule_->choose(z, explorer_noise()), action);
   }
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   return {.m = kNone, .shift = kNone};
+}
+
+LearnerState DiscreteAgent::state() {
+  LearnerState state = learner_.state();
+  add_state(state);
+  return state;
 }
 
 void DiscreteAgent::restored() {
@@ -60,7 +67,8 @@ void DiscreteAgent::restored() {
 PolicyContents DiscreteAgent::policy() const {
   return {.networks = {{"critic_1", learner_.critic_shape(), learner_.critic(0)},
                        {"critic_2", learner_.critic_shape(), learner_.critic(1)}},
-          .bins = grid_.bins()};
+          .bins = grid_.bins(),
+          .scaling = scaling()};
 }
 
 }  // namespace ovde

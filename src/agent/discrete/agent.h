@@ -29,7 +29,7 @@ class DiscreteAgent final : public Agent {
   ValueReport value_report() const override { return learner_.value_report(); }
   std::uint64_t updates() const override { return learner_.updates(); }
   double flop_per_update() const override { return learner_.flop_per_update(); }
-  LearnerState state() override { return learner_.state(); }
+  LearnerState state() override;
   void restored() override;
   PolicyContents policy() const override;
 
@@ -42,6 +42,7 @@ class DiscreteAgent final : public Agent {
   GreedyPass greedy_;
   QuantileCriticPair critics_;                // all actions' quantiles at a state
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what greedy_ and critics_ hold
+  std::vector<double> acted_on_;              // scaled, of act()
   std::vector<float> observation_;
 };
 

@@ -45,7 +45,7 @@ struct Job {
   bool settled = false;                        // nothing is left to do for this process
   std::optional<Clock::time_point> held = {};  // when it was found to be written by another process
 
-  double updates_per_epoch() const { return config.train.steps_per_epoch; }
+  double updates_per_epoch() const { return ovde::updates_per_epoch(config.train); }
   double updates() const {
     return updates_per_epoch() * cell.epochs * static_cast<double>(cell.seeds.size());
   }

@@ -351,7 +351,7 @@ TEST(DiscreteAgent, LearnsTheValuesOfATinyProblem) {
     const double s = n % 2 == 0 ? -1 : 1;
     const auto a = static_cast<int>(random.below(4));
     grid.action(a, action);
-    agent.remember(std::vector{s}, action, a == 2 ? 1 + s : 0, std::vector{-s}, a == 2);
+    agent.remember(std::vector{s}, action, a == 2 ? 1 + s : 0, std::vector{-s}, a == 2, a == 2);
   }
   Team team(1);
   for (int n = 0; n < 1500; ++n) agent.update(team);
