@@ -1,8 +1,12 @@
-# cmake --install: the program, the library with its headers, a CMake package and a pkg-config file.
+# cmake --install: the program, the libraries with their headers, a CMake package and pkg-config files.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS ovde_core EXPORT ovde-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ovde_core ovde_act EXPORT ovde-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# a program that uses the shared library finds it beside itself, wherever both were installed
+file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(ovde PROPERTIES INSTALL_RPATH $ORIGIN/${to_libraries})
 install(TARGETS ovde RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/ovde DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
@@ -14,18 +18,20 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ovde-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/ovde-config.cmake ${PROJECT_BINARY_DIR}/ovde-config-version.cmake
   DESTINATION ${OVDE_CMAKE_DIR})
 
-# a static library: whoever links it needs what it was linked with
+# static libraries: whoever links them needs what they were linked with
+set(OVDE_PC_FMT "")
 set(OVDE_PC_LIBS "")
-if(fmt_FOUND)
-  string(APPEND OVDE_PC_LIBS " -lfmt")
+if(fmt_FOUND AND NOT BUILD_SHARED_LIBS)
+  set(OVDE_PC_FMT " -lfmt")
 endif()
-if(OVDE_HAS_MUJOCO)
+if(OVDE_HAS_MUJOCO AND NOT BUILD_SHARED_LIBS)
   string(APPEND OVDE_PC_LIBS " ${MUJOCO_LIBRARY}")
 endif()
-if(OVDE_HAS_CUDA)
+if(OVDE_HAS_CUDA AND NOT BUILD_SHARED_LIBS)
   string(APPEND OVDE_PC_LIBS " ${CUDAToolkit_LIBRARY_DIR}/libcudart_static.a -ldl -lrt")
 endif()
 # found from where the file lies: --prefix of cmake --install may be another than the one configured
 file(RELATIVE_PATH OVDE_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/ovde.pc.in ${PROJECT_BINARY_DIR}/ovde.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ovde.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/ovde-policy.pc.in ${PROJECT_BINARY_DIR}/ovde-policy.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ovde.pc ${PROJECT_BINARY_DIR}/ovde-policy.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

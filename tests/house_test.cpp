@@ -212,7 +212,7 @@ TEST(House, TestsMirrorTheSources) {
   for (const fs::path& file : files_below("tests", {".cpp"})) {
     const std::string path = fs::relative(file, kRoot / "tests").generic_string();
     const std::string folder = first_folder(path), sub = sub_folder(path);
-    if (folder == path || folder == "fuzz" || folder == "disk") continue;
+    if (folder == path || folder == "fuzz" || folder == "disk" || folder == "embedded") continue;
     EXPECT_TRUE(uses.contains(folder)) << shown(file);
     EXPECT_TRUE(fs::is_directory(kRoot / "src" / folder / sub)) << shown(file);
   }
@@ -305,6 +305,56 @@ TEST(House, OnlyTheProgramPrints) {
     for (const std::string& name : all_matches(Source(read(file)).code, print))
       ADD_FAILURE() << shown(file) << " uses " << name;
   }
+}
+
+// The names that a file keeps to itself: declared at the margin of an anonymous namespace.
+Names local_names(const fs::path& file) {
+  static const std::regex type("^(?:struct|class|enum class|enum|using) (\\w+).*"),
+      other("^[A-Za-z][^=({;]*?(\\w+)\\s*[=({;].*");
+  Names names;
+  bool inside = false;
+  std::smatch match;
+  for (const std::string& line : lines_of(file)) {
+    if (line.starts_with("namespace {") || line.starts_with("}  // namespace")) {
+      inside = line.front() == 'n';
+      continue;
+    }
+    if (inside && (std::regex_match(line, match, type) || std::regex_match(line, match, other)))
+      names.insert(match[1]);
+  }
+  names.erase("static_assert");
+  return names;
+}
+
+// With OVDE_UNITY, as scripts/setup builds, the files of these folders are compiled as one.
+TEST(House, FilesThatAreCompiledTogetherShareNoLocalNames) {
+  for (const char* folder : {"io", "config", "run", "train", "bench", "study", "cli"}) {
+    std::map<std::string, fs::path> seen;
+    for (const fs::path& file : files_below(std::string("src/") + folder, {".cpp"})) {
+      for (const std::string& name : local_names(file)) {
+        const auto [at, is_new] = seen.emplace(name, file);
+        EXPECT_TRUE(is_new) << shown(file) << " and " << shown(at->second)
+                            << " both have their own " << name;
+      }
+    }
+    EXPECT_GT(seen.size(), 5u) << folder;
+  }
+}
+
+// Two classes of one name in one program are undefined behaviour that no compiler reports.
+TEST(House, ClassesOfHeadersHaveNamesOfTheirOwn) {
+  static const std::regex defined("^(?:struct|class) (\\w+)[^;]*\\{.*");
+  std::map<std::string, fs::path> seen;
+  std::smatch match;
+  for (const fs::path& file : files_below("src", {".h"})) {
+    if (folder_of(file) == "cuda") continue;  // in a namespace of their own
+    for (const std::string& line : lines_of(file)) {
+      if (!std::regex_match(line, match, defined)) continue;
+      const auto [at, is_new] = seen.emplace(match[1], file);
+      EXPECT_TRUE(is_new) << shown(file) << " and " << shown(at->second) << " define " << match[1];
+    }
+  }
+  EXPECT_GT(seen.size(), 50u);
 }
 
 // What the library says holds for a program that embeds it, which has no flags.

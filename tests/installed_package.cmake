@@ -45,7 +45,7 @@ if(PKG_CONFIG AND CXX)
   file(GLOB pc ${prefix}/lib*/pkgconfig ${prefix}/lib/*/pkgconfig)
   list(JOIN pc ":" pc)
   set(ENV{PKG_CONFIG_PATH} ${pc})
-  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ovde
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ovde-policy
     OUTPUT_VARIABLE arguments OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(arguments)
   run(${CXX} ${flags} ${SOURCE}/examples/control_loop/main.cpp ${arguments} -o ${work}/by_pkg_config)

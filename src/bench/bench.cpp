@@ -15,7 +15,7 @@ namespace ovde {
 
 namespace {
 
-constexpr int kRounds = 15;
+constexpr int kUpdateRounds = 15;
 constexpr double kRoundSeconds = 0.1;
 
 // Seconds of one call: `work` in rounds of about 0.1 s each.
@@ -43,7 +43,7 @@ class Timer {
 // The rounds of all timers take turns, so that a slow moment of the machine hits them alike; the
 // best round of each counts.
 void run_interleaved(std::initializer_list<Timer*> timers) {
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kUpdateRounds; ++i) {
     for (Timer* timer : timers) timer->round();
   }
 }

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRounds = 5;
-constexpr int kUpdates = 30;  // timed, after as many that are not
+constexpr int kCheckpointRounds = 5;
+constexpr int kTimedUpdates = 30;  // timed, after as many that are not
 
 // Beside the user's runs, which is where checkpoints go; gone at the end.
 class ScratchFolder {
@@ -86,10 +86,10 @@ void add_rows(Replay& replay, const LearnerOptions& sizes, std::int64_t count) {
 }
 
 double seconds_of_update(Agent& agent, Team& team) {
-  for (int i = 0; i < kUpdates; ++i) agent.update(team);
+  for (int i = 0; i < kTimedUpdates; ++i) agent.update(team);
   const auto start = Clock::now();
-  for (int i = 0; i < kUpdates; ++i) agent.update(team);
-  return seconds_since(start) / kUpdates;
+  for (int i = 0; i < kTimedUpdates; ++i) agent.update(team);
+  return seconds_since(start) / kTimedUpdates;
 }
 
 std::size_t bytes_in(const fs::path& folder) {
@@ -127,7 +127,7 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
   });
 
   double pause = 0, write = 0, memory = 0, written = 0;
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kCheckpointRounds; ++i) {
     add_rows(replay, sizes, rows);
     PeakMemory peak;
     const auto start = Clock::now();

@@ -10,7 +10,7 @@ namespace ovde {
 
 namespace {
 
-constexpr int kRounds = 9, kUpdates = 100, kActions = 200;
+constexpr int kGpuRounds = 9, kGpuUpdates = 100, kGpuActions = 200;
 
 // A population of filled agents, which differ in their seeds.
 struct Subject {
@@ -33,11 +33,11 @@ template <typename Round>
 double median_seconds(int repeats, Round&& round) {
   round();  // fills caches, raises clocks
   std::vector<double> seconds;
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kGpuRounds; ++i) {
     seconds.push_back(seconds_of(round) / repeats);
   }
-  std::ranges::nth_element(seconds, seconds.begin() + kRounds / 2);
-  return seconds[kRounds / 2];
+  std::ranges::nth_element(seconds, seconds.begin() + kGpuRounds / 2);
+  return seconds[kGpuRounds / 2];
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ double median_seconds(int repeats, Round&& round) {
 std::vector<BenchRow> bench_update_on_gpu(const BenchRequest& request) {
   const Subject subject(request);
   GpuPopulation& population = *subject.population;
-  const double seconds = median_seconds(kUpdates, [&] {
-    population.update(kUpdates);
+  const double seconds = median_seconds(kGpuUpdates, [&] {
+    population.update(kGpuUpdates);
     population.finish();
   });
 
@@ -79,8 +79,8 @@ std::vector<BenchRow> bench_act_on_gpu(const BenchRequest& request) {
 
   const auto time = [&](bool plain) {
     std::ranges::fill(acting.plain, plain);
-    return median_seconds(kActions, [&] {
-      for (int i = 0; i < kActions; ++i) population.act();
+    return median_seconds(kGpuActions, [&] {
+      for (int i = 0; i < kGpuActions; ++i) population.act();
     });
   };
   const double behaviour = time(false), policy = time(true);

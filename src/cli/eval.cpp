@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // What acts: a policy file, or an agent as its run's last checkpoint has it.
-struct Actor {
+struct FoundActor {
   fs::path run;
   Act act;
   std::string source;                     // "policy.safetensors"
@@ -38,7 +38,7 @@ struct Actor {
   std::optional<int> unfinished_at = {};  // epochs that it has had
 };
 
-Actor find_actor(const fs::path& path) {
+FoundActor find_actor(const fs::path& path) {
   try {
     const PolicyOfRun found = policy_of_run(path);
     const auto policy = std::make_shared<Policy>(Policy::load(found.file.string()));
@@ -78,7 +78,7 @@ Critic judged_by(std::shared_ptr<Agent> agent, std::string source) {
 
 // A policy file has no critics: they are those of the same epoch where the run kept its networks,
 // else for the last policy those of the last checkpoint, a few minutes older.
-Critic find_critic(const Actor& actor, const Config& config) {
+Critic find_critic(const FoundActor& actor, const Config& config) {
   const auto of_state = [](const std::shared_ptr<EpochLoop>& state) {
     return judged_by({state, &state->agent()},
                      fmt::format("checkpoint of epoch {}", state->epochs_done()));
@@ -123,7 +123,7 @@ void write_recording(const EpisodeRecording& recording, const fs::path& file,
 }  // namespace
 
 void run(const EvalCommand& command) {
-  const Actor actor = find_actor(command.folder);
+  const FoundActor actor = find_actor(command.folder);
   const Config config = read_config(actor.run);
   std::optional<EpisodeRecording> recording;
   EvaluationResult result;

@@ -36,7 +36,7 @@ const char* name_of(RunState state) {
   return "";
 }
 
-std::string number(double value, const char* format) {
+std::string formatted(double value, const char* format) {
   return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
 }
 
@@ -54,8 +54,8 @@ Line line_of(const RunStatus& run) {
           run.algorithm.empty() ? "-" : run.algorithm,
           name_of(run.state),
           fmt::format("{}/{}", run.epochs_done, run.epochs),
-          number(run.last_return, "{:.4g}"),
-          number(run.steps_per_second, "{:.0f}"),
+          formatted(run.last_return, "{:.4g}"),
+          formatted(run.steps_per_second, "{:.0f}"),
           duration(run.seconds_left)};
 }
 

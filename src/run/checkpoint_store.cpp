@@ -17,19 +17,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kPrefix = "checkpoint-", kSuffix = ".ovde";
+constexpr std::string_view kCheckpointPrefix = "checkpoint-", kCheckpointSuffix = ".ovde";
 constexpr int kKept = 2;
 constexpr int kLargestNumber = 1'000'000'000;
 constexpr const char* kReplay = "replay";
 
-std::string file_name(int number) { return fmt::format("{}{}{}", kPrefix, number, kSuffix); }
+std::string file_name(int number) {
+  return fmt::format("{}{}{}", kCheckpointPrefix, number, kCheckpointSuffix);
+}
 
 std::optional<int> number_of(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  if (!name.starts_with(kCheckpointPrefix) || !name.ends_with(kCheckpointSuffix))
+    return std::nullopt;
   int number = 0;
-  const char* end = name.data() + name.size() - kSuffix.size();
-  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, number);
+  const char* end = name.data() + name.size() - kCheckpointSuffix.size();
+  const auto [stop, error] = std::from_chars(name.data() + kCheckpointPrefix.size(), end, number);
   if (error != std::errc() || stop != end || number < 1 || number > kLargestNumber)
     return std::nullopt;
   return number;

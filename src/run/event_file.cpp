@@ -10,7 +10,7 @@ namespace ovde {
 namespace {
 
 // TensorBoard looks for "tfevents" in the name.
-constexpr const char* kFile = "events.out.tfevents.ovde";
+constexpr const char* kEventFile = "events.out.tfevents.ovde";
 
 void put_fixed(std::string& out, const void* value, std::size_t size) {
   out.append(static_cast<const char*>(value), size);
@@ -99,7 +99,7 @@ std::string contents(double start, std::span<const EpochRow> rows) {
 }  // namespace
 
 EventFile::EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows)
-    : start_(start), file_(run / kFile, contents(start, rows)) {}
+    : start_(start), file_(run / kEventFile, contents(start, rows)) {}
 
 void EventFile::append(const EpochRow& row) { file_.append(event(start_, row)); }
 

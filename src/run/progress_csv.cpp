@@ -12,8 +12,6 @@ namespace ovde {
 
 namespace {
 
-constexpr const char* kFile = "progress.csv";
-
 std::string cell(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 std::string text_of(std::span<const EpochRow> rows) {
@@ -105,11 +103,11 @@ std::vector<EpochRow> parse_progress(const std::string& text, const std::string&
 }
 
 std::vector<EpochRow> read_progress(const std::filesystem::path& run) {
-  return parse_progress(read_file(run / kFile), (run / kFile).string());
+  return parse_progress(read_file(run / kProgressFile), (run / kProgressFile).string());
 }
 
 ProgressFile::ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows)
-    : file_(run / kFile, text_of(rows)) {}
+    : file_(run / kProgressFile, text_of(rows)) {}
 
 void ProgressFile::append(const EpochRow& row) { file_.append(csv_row(row) + "\n"); }
 

@@ -11,6 +11,8 @@
 
 namespace ovde {
 
+inline constexpr const char* kProgressFile = "progress.csv";
+
 std::string csv_header();
 std::string csv_row(const EpochRow& row);
 

@@ -21,13 +21,13 @@ namespace {
 
 constexpr const char* kVisitFile = "visits.f32";
 constexpr const char* kNetworkFolder = "networks";
-constexpr std::string_view kPrefix = "epoch_", kSuffix = ".safetensors";
+constexpr std::string_view kEpochPrefix = "epoch_", kEpochSuffix = ".safetensors";
 
 // Of the arrays of a learner's state, those that are networks in use: no moments, no targets.
 constexpr std::string_view kInUse = ".parameters";
 
 // What a file of networks says of itself.
-std::map<std::string, std::string> origin(int epoch, const Config& config) {
+std::map<std::string, std::string> origin_of_epoch(int epoch, const Config& config) {
   return {{"format", "ovde-networks-1"},
           {"task", config.task},
           {"algorithm", config.algorithm},
@@ -37,10 +37,10 @@ std::map<std::string, std::string> origin(int epoch, const Config& config) {
 
 std::optional<int> epoch_of(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  if (!name.starts_with(kEpochPrefix) || !name.ends_with(kEpochSuffix)) return std::nullopt;
   int epoch = 0;
-  const char* end = name.data() + name.size() - kSuffix.size();
-  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, epoch);
+  const char* end = name.data() + name.size() - kEpochSuffix.size();
+  const auto [stop, error] = std::from_chars(name.data() + kEpochPrefix.size(), end, epoch);
   const bool valid = error == std::errc() && stop == end && epoch >= 0;
   return valid ? std::optional(epoch) : std::nullopt;
 }
@@ -104,7 +104,7 @@ std::vector<Position> read_visits(const fs::path& run) {
 }
 
 fs::path network_file(const fs::path& run, int epoch) {
-  return run / kNetworkFolder / fmt::format("{}{}{}", kPrefix, epoch, kSuffix);
+  return run / kNetworkFolder / fmt::format("{}{}{}", kEpochPrefix, epoch, kEpochSuffix);
 }
 
 void write_networks(const fs::path& run, int epoch, Agent& agent, const Config& config) {
@@ -114,7 +114,7 @@ void write_networks(const fs::path& run, int epoch, Agent& agent, const Config& 
     file.tensors[name] = {{static_cast<std::int64_t>(values.size())},
                           {values.begin(), values.end()}};
   }
-  for (const auto& [key, value] : origin(epoch, config)) file.metadata[key] = value;
+  for (const auto& [key, value] : origin_of_epoch(epoch, config)) file.metadata[key] = value;
   make_folder(run / kNetworkFolder);
   write_safetensors(network_file(run, epoch), file);
 }
@@ -136,7 +136,7 @@ std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Confi
   const auto refuse = [&](const std::string& why) {
     throw InputError(fmt::format("{}: not of this run: {}", path.string(), why));
   };
-  for (const auto& [key, expected] : origin(epoch, config)) {
+  for (const auto& [key, expected] : origin_of_epoch(epoch, config)) {
     const auto found = file.metadata.find(key);
     if (found == file.metadata.end() || found->second != expected)
       refuse(fmt::format("its {} is not {}", key, expected));

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kPrefix = "replay-", kSuffix = ".rows";
+constexpr std::string_view kSegmentPrefix = "replay-", kSegmentSuffix = ".rows";
 
 // Small enough that a full buffer drops them one by one, large enough that they are few.
 constexpr std::int64_t kSegmentBytes = std::int64_t{8} << 20;
@@ -44,7 +44,7 @@ void visit_rows(const Replay& replay, std::int64_t begin, std::int64_t end, Visi
 }  // namespace
 
 fs::path ReplayLog::file_of(std::int64_t first) const {
-  return folder_ / fmt::format("{}{}{}", kPrefix, first, kSuffix);
+  return folder_ / fmt::format("{}{}{}", kSegmentPrefix, first, kSegmentSuffix);
 }
 
 std::int64_t ReplayLog::next_row() const {
@@ -148,7 +148,7 @@ void ReplayLog::keep_only(std::span<const ReplaySegment> one,
   std::vector<fs::path> unused;
   for (fs::directory_iterator at(folder_, ignored), end; at != end; at.increment(ignored)) {
     const std::string name = at->path().filename().string();
-    const bool is_segment = name.starts_with(kPrefix) && name.ends_with(kSuffix);
+    const bool is_segment = name.starts_with(kSegmentPrefix) && name.ends_with(kSegmentSuffix);
     if (is_segment && !named_by(at->path(), one) && !named_by(at->path(), other))
       unused.push_back(at->path());
   }

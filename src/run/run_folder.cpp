@@ -16,6 +16,8 @@
 #include "io/json.h"
 #include "io/seeds.h"
 #include "io/settings.h"
+#include "run/progress_csv.h"
+#include "run/run_lock.h"
 
 namespace ovde {
 
@@ -24,11 +26,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kConfigFile = "config.toml";
-constexpr const char* kProgressFile = "progress.csv";
 constexpr const char* kPopulationFile = "population.toml";
 constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kAgentPrefix = "seed_";
-constexpr const char* kLockFile = "lock";
 
 // A file and nothing else: a study may have a column, hence a folder, of any of these names.
 // InputError where the disk does not say: what cannot be seen is not the same as what is not there.

@@ -17,8 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kFile = "lock";
-
 // A lock of the open file, not of the process: it can be asked about without being taken, and two
 // runs inside one process exclude each other too.
 struct flock whole_file() {
@@ -37,7 +35,7 @@ bool is_file(const Descriptor& file, const fs::path& path) {
 
 // "4711", or "4711 on n1": an older file has the number alone.
 std::string holder_of(const fs::path& run) {
-  const std::string text = read_file(run / kFile);
+  const std::string text = read_file(run / kLockFile);
   const auto end = text.find('\n');
   const std::string pid = text.substr(0, end);
   if (end == std::string::npos) return pid;
@@ -61,7 +59,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-RunLock::RunLock(const fs::path& run) : path_(run / kFile), file_(path_, O_RDWR) {
+RunLock::RunLock(const fs::path& run) : path_(run / kLockFile), file_(path_, O_RDWR) {
   check_writable_folder(run);
   while (true) {
     if (!file_.valid() && errno == ENOENT) {
@@ -96,11 +94,11 @@ void RunLock::announce() {
 }
 
 void RunLock::check_free(const fs::path& agent) const {
-  if (!is_file(file_, agent / kFile) && is_held(agent)) refuse_held(agent);
+  if (!is_file(file_, agent / kLockFile) && is_held(agent)) refuse_held(agent);
 }
 
 void RunLock::cover(const fs::path& agent) {
-  const fs::path path = agent / kFile;
+  const fs::path path = agent / kLockFile;
   if (is_file(file_, path)) return;
   RunLock own(agent);  // nobody else is writing there
   const fs::path beside = path.string() + ".tmp";
@@ -115,7 +113,7 @@ void RunLock::cover(const fs::path& agent) {
 }
 
 bool RunLock::is_held(const fs::path& run) {
-  const Descriptor file(run / kFile, O_RDONLY);
+  const Descriptor file(run / kLockFile, O_RDONLY);
   return file.valid() && is_locked(file);
 }
 

@@ -10,6 +10,8 @@
 
 namespace ovde {
 
+inline constexpr const char* kLockFile = "lock";
+
 std::string host_name();
 
 // Another process is writing the run.

@@ -17,7 +17,7 @@ namespace ovde {
 
 namespace {
 
-constexpr const char* kFile = "log.txt";
+constexpr const char* kLogFile = "log.txt";
 constexpr std::array<const char*, 3> kLevels = {"INFO", "WARNING", "ERROR"};
 constexpr std::size_t kTimeWidth = 20, kLevelWidth = 7;
 constexpr int kLongestTail = 8192;
@@ -33,7 +33,7 @@ std::string now() {
 
 }  // namespace
 
-RunLog::RunLog(const std::filesystem::path& run) : path_(run / kFile) {}
+RunLog::RunLog(const std::filesystem::path& run) : path_(run / kLogFile) {}
 
 void RunLog::add(LogLevel level, const std::string& message) noexcept {
   try {
@@ -57,7 +57,7 @@ bool RunLog::mentions(const std::string& words) const {
 }
 
 std::optional<LogLine> last_log_line(const std::filesystem::path& run) {
-  std::ifstream file(run / kFile, std::ios::binary | std::ios::ate);
+  std::ifstream file(run / kLogFile, std::ios::binary | std::ios::ate);
   if (!file) return std::nullopt;
   const auto size = static_cast<std::streamoff>(file.tellg());
   file.seekg(std::max<std::streamoff>(0, size - kLongestTail));

@@ -55,7 +55,7 @@ Bytes write(const SavedPosition& position) {
   return out.take();
 }
 
-SavedProgress read_progress(const Bytes& bytes) {
+SavedProgress decode_progress(const Bytes& bytes) {
   ByteReader in(bytes);
   SavedProgress out;
   out.times = in.get<decltype(out.times)>();
@@ -77,7 +77,7 @@ Bytes write(const SavedProgress& progress) {
 Sections in_current_format(Sections sections) {
   if (sections.contains(kFormat)) return sections;
   SavedPosition position = read_position(section(sections, kPosition));
-  SavedProgress progress = read_progress(section(sections, kProgress));
+  SavedProgress progress = decode_progress(section(sections, kProgress));
   std::vector<EpochRow>& rows = progress.rows;
 
   rows.push_back(position.row);

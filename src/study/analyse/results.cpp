@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // InputError if a run is not what the cell asks for.
-std::vector<RunResult> read_runs(const fs::path& study, const Cell& cell) {
+std::vector<RunResult> read_cell_runs(const fs::path& study, const Cell& cell) {
   std::optional<Config> asked;
   std::vector<RunResult> out;
   for (const std::uint64_t seed : cell.seeds) {
@@ -165,7 +165,7 @@ StudyResults read_results(Plan plan, const fs::path& study) {
     if (found == by_folder.end()) {
       std::vector<RunResult> runs;
       try {
-        runs = read_runs(study, cell);
+        runs = read_cell_runs(study, cell);
       } catch (const Error& error) {
         out.notes.push_back(fmt::format("{} / {}: {}", cell.row, cell.column, error.what()));
       }

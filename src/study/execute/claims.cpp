@@ -34,7 +34,7 @@ constexpr int kBeats = 6;  // within the patience of the others
 constexpr std::size_t kLongestFile = 4096;
 
 // "a/DSAC" -> "a@DSAC", which no other folder of a cell can come to.
-std::string name_of(const std::string& cell) {
+std::string claim_name_of(const std::string& cell) {
   constexpr std::size_t kLongest = 200;
   std::string name = cell;
   std::ranges::replace(name, '/', '@');
@@ -168,7 +168,7 @@ std::map<std::string, ClaimState> read_claims(const fs::path& study,
   ::clock_gettime(CLOCK_REALTIME, &now);
   std::map<std::string, ClaimState> all;
   for (const std::string& cell : cells) {
-    const auto found = listing.find(name_of(cell));
+    const auto found = listing.find(claim_name_of(cell));
     if (found == listing.end()) continue;
     const auto& [name, entry] = *found;
     ClaimState state;
@@ -194,7 +194,7 @@ void Claims::forget(const fs::path& study, const std::vector<std::string>& finis
   if (!fs::is_directory(folder, ignored)) return;
   const Listing listing = list(folder);
   for (const std::string& cell : finished) {
-    const std::string name = name_of(cell);
+    const std::string name = claim_name_of(cell);
     const auto found = listing.find(name);
     if (found == listing.end()) continue;
     for (int number = 0; number <= found->second.newest; ++number)
@@ -277,16 +277,16 @@ const Claims::Probe& Claims::holder_of(const std::string& name, const Entry& ent
   return probes_[entry.inode] = probe(file_of(name, entry.newest), touch());
 }
 
-bool Claims::is_known(const std::string& cell) const { return now_.contains(name_of(cell)); }
+bool Claims::is_known(const std::string& cell) const { return now_.contains(claim_name_of(cell)); }
 
 bool Claims::is_taken(const std::string& cell) {
-  const std::string name = name_of(cell);
+  const std::string name = claim_name_of(cell);
   const Entry entry = entry_of(name);
   return entry.newest >= 0 && holder_of(name, entry).state == State::alive;
 }
 
 bool Claims::take(const std::string& cell) {
-  const std::string name = name_of(cell);
+  const std::string name = claim_name_of(cell);
   const Entry entry = entry_of(name);
   const bool had_holder = entry.newest >= 0;
   const State state = had_holder ? holder_of(name, entry).state : State::free;
@@ -320,7 +320,7 @@ std::optional<Claims::Held> Claims::make(const fs::path& path, int number) {
 }
 
 std::optional<std::string> Claims::failure(const std::string& cell) {
-  const std::string name = name_of(cell);
+  const std::string name = claim_name_of(cell);
   const Entry entry = entry_of(name);
   const auto before = first_.find(name);
   const Entry first = before == first_.end() ? Entry{} : before->second;
@@ -336,7 +336,7 @@ std::optional<std::string> Claims::failure(const std::string& cell) {
   return std::nullopt;
 }
 
-void Claims::give_back(const std::string& cell) { release(name_of(cell)); }
+void Claims::give_back(const std::string& cell) { release(claim_name_of(cell)); }
 
 void Claims::release(const std::string& name) {
   const std::lock_guard lock(mutex_);
@@ -345,7 +345,7 @@ void Claims::release(const std::string& name) {
 }
 
 void Claims::finish(const std::string& cell) {
-  const std::string name = name_of(cell);
+  const std::string name = claim_name_of(cell);
   const std::lock_guard lock(mutex_);
   const auto held = held_.extract(name);
   if (held.empty()) return;
@@ -356,7 +356,7 @@ void Claims::finish(const std::string& cell) {
 }
 
 void Claims::fail(const std::string& cell, const std::string& why) {
-  write_file_atomically(folder_ / fmt::format("{}.{}", name_of(cell), kNote), why);
+  write_file_atomically(folder_ / fmt::format("{}.{}", claim_name_of(cell), kNote), why);
   give_back(cell);
 }
 

@@ -264,19 +264,19 @@ struct PlannedCell {
   RunPlan plan;
   std::vector<AgentOptions> agents;
 };
-using Group = std::vector<PlannedCell>;  // cells that are trained together
+using CellGroup = std::vector<PlannedCell>;  // cells that are trained together
 
 // Past this, a population on one GPU takes as long as two after each other.
 constexpr std::size_t kMostAgentsTogether = 512;
 
-std::vector<AgentOptions> agents_of(const Group& group) {
+std::vector<AgentOptions> agents_of(const CellGroup& group) {
   std::vector<AgentOptions> all;
   for (const PlannedCell& cell : group) std::ranges::copy(cell.agents, std::back_inserter(all));
   return all;
 }
 
 // Adds the cell with what is left of it, if that can be said.
-void add_cell(Job& job, const StudyRequest& request, Board& board, Group& group) {
+void add_cell(Job& job, const StudyRequest& request, Board& board, CellGroup& group) {
   try {
     RunPlan plan = plan_cell(job, request);
     auto agents = agents_left(plan);
@@ -287,8 +287,8 @@ void add_cell(Job& job, const StudyRequest& request, Board& board, Group& group)
 }
 
 // The next cells in step with each other, in the order of the plan; empty: there are none.
-Group take_group(const StudyRequest& request, Board& board, bool wait) {
-  Group group;
+CellGroup take_group(const StudyRequest& request, Board& board, bool wait) {
+  CellGroup group;
   Job* first = nullptr;
   while (group.empty()) {
     first = board.take(wait);
@@ -303,7 +303,7 @@ Group take_group(const StudyRequest& request, Board& board, bool wait) {
   return group;
 }
 
-void train_group(const Group& group, const StudyRequest& request, Board& board) {
+void train_group(const CellGroup& group, const StudyRequest& request, Board& board) {
   const std::atomic<bool> never{false};
   std::list<CellSink> sinks;
   std::list<PopulationRun> open;
@@ -338,7 +338,7 @@ void train_group(const Group& group, const StudyRequest& request, Board& board) 
 }
 
 // What does not fit on the GPU together is halved; a cell that does not fit alone fails.
-void train_what_fits(const Group& group, const StudyRequest& request, Board& board) {
+void train_what_fits(const CellGroup& group, const StudyRequest& request, Board& board) {
   if (board.stopped()) return;
   try {
     if (const auto agents = agents_of(group); !agents.empty())
@@ -346,8 +346,8 @@ void train_what_fits(const Group& group, const StudyRequest& request, Board& boa
   } catch (const InputError& error) {
     if (group.size() == 1) return board.failed(*group.front().job, error.what());
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-    train_what_fits(Group(group.begin(), middle), request, board);
-    train_what_fits(Group(middle, group.end()), request, board);
+    train_what_fits(CellGroup(group.begin(), middle), request, board);
+    train_what_fits(CellGroup(middle, group.end()), request, board);
     return;
   } catch (const std::exception& error) {
     for (const PlannedCell& cell : group) board.failed(*cell.job, error.what());
@@ -358,7 +358,7 @@ void train_what_fits(const Group& group, const StudyRequest& request, Board& boa
 
 void work_on_gpu(const StudyRequest& request, Board& board, bool wait) {
   while (true) {
-    const Group group = take_group(request, board, wait);
+    const CellGroup group = take_group(request, board, wait);
     if (group.empty()) return;
     train_what_fits(group, request, board);
   }

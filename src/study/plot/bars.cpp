@@ -22,7 +22,7 @@ class Bars {
 
   Figure figure() {
     const std::vector<std::string> titles = results_.row_names();
-    Panels panels("bars", titles);
+    PanelFigure panels("bars", titles);
     bool has_paper = false;
     for (std::size_t r = 0; r < titles.size(); ++r) {
       std::vector<std::string> plots;

@@ -16,7 +16,7 @@ namespace ovde {
 namespace {
 
 constexpr int kPoints = 250;  // of a curve: more cannot be seen
-constexpr BootstrapOptions kBootstrap = {.resamples = 2000};
+constexpr BootstrapOptions kProfileBootstrap = {.resamples = 2000};
 
 const std::map<std::string, std::string> kAlgorithmColours = {
     {"sac", "#7F7F7F"},    {"dsac", "#0072B2"},     {"oac", "#F0E442"},
@@ -102,7 +102,7 @@ int smoothing_window(int epochs) { return std::max(1, epochs / 50); }
 std::optional<Figure> curves_figure(const StudyResults& results) {
   if (!results.any_runs()) return std::nullopt;
   const auto colours = column_colours(results);
-  Panels panels("curves", results.row_names());
+  PanelFigure panels("curves", results.row_names());
   for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
     std::vector<std::string> bands, lines;
     int dash = 0;
@@ -146,13 +146,13 @@ std::optional<Figure> profile_figure(const StudyResults& results) {
   const auto colours = column_colours(results);
   std::vector<double> thresholds;
   for (int i = 0; i <= 50; ++i) thresholds.push_back(i / 50.0);
-  Panels panels("profile", {"all rows"});
+  PanelFigure panels("profile", {"all rows"});
   std::vector<std::string> bands, lines;
   int series = 0;
   for (const PlanColumn* column : results.columns()) {
     const auto found = strata.find(column->name);
     if (found == strata.end()) continue;
-    const auto profile = performance_profile(found->second, thresholds, kBootstrap);
+    const auto profile = performance_profile(found->second, thresholds, kProfileBootstrap);
     const std::string block = fmt::format("f{}", series);
     std::string data = fmt::format("${} << END\n", block);
     for (std::size_t i = 0; i < thresholds.size(); ++i)

@@ -12,7 +12,7 @@ namespace ovde {
 namespace {
 
 // pixels
-constexpr int kWidth = 900, kSmallestSide = 110, kLargestSide = 240;
+constexpr int kMapsWidth = 900, kSmallestSide = 110, kLargestSide = 240;
 constexpr int kLeft = 86, kTop = 30, kBottom = 52, kBetweenRows = 22;
 constexpr int kBarGap = 6, kBarWidth = 9, kBarText = 52, kBetweenColumns = 12;
 constexpr int kBesides = kBarGap + kBarWidth + kBarText + kBetweenColumns;  // of one map
@@ -92,7 +92,7 @@ class HeatGrid {
   HeatGrid(const AxisNames& axes, const std::vector<HeatRow>& rows) : axes_(axes), rows_(rows) {
     for (const HeatRow& row : rows)
       columns_ = std::max(columns_, static_cast<int>(row.maps.size()));
-    side_ = std::clamp((kWidth - kLeft) / columns_ - kBesides, kSmallestSide, kLargestSide);
+    side_ = std::clamp((kMapsWidth - kLeft) / columns_ - kBesides, kSmallestSide, kLargestSide);
     width_ = kLeft + columns_ * (side_ + kBesides);
     height_ = kBottom;
     for (std::size_t r = 0; r < rows.size(); ++r) {

@@ -10,7 +10,7 @@ namespace ovde {
 
 namespace {
 
-constexpr int kWidth = 900, kPanelHeight = 230, kTallPanelHeight = 270, kKeyHeight = 34;
+constexpr int kPanelsWidth = 900, kPanelHeight = 230, kTallPanelHeight = 270, kKeyHeight = 34;
 constexpr int kMostInARow = 3;
 constexpr int kLonePanelWidth = 560, kLonePanelHeight = 340;
 
@@ -24,12 +24,12 @@ constexpr const char* kLook =
 
 }  // namespace
 
-Panels::Panels(std::string name, std::vector<std::string> titles)
+PanelFigure::PanelFigure(std::string name, std::vector<std::string> titles)
     : name_(std::move(name)), titles_(std::move(titles)) {}
 
-void Panels::add_data(const std::string& block) { data_ += block; }
+void PanelFigure::add_data(const std::string& block) { data_ += block; }
 
-void Panels::add_panel(const std::string& settings, const std::vector<std::string>& plots) {
+void PanelFigure::add_panel(const std::string& settings, const std::vector<std::string>& plots) {
   const std::string& title = titles_[panels_.size()];
   std::string text = kLook;
   if (titles_.size() > 1)
@@ -47,17 +47,17 @@ void Panels::add_panel(const std::string& settings, const std::vector<std::strin
       text + "set xtics autofreq norotate\nset xrange [*:*]\nset yrange [*:*]\nunset logscale\n");
 }
 
-void Panels::add_key(const std::string& style, const std::string& title) {
+void PanelFigure::add_key(const std::string& style, const std::string& title) {
   keys_.push_back(fmt::format("keyentry {} title \"{}\"", style, gnuplot_text(title)));
 }
 
-Figure Panels::figure(const std::string& caption) const {
+Figure PanelFigure::figure(const std::string& caption) const {
   const int count = static_cast<int>(panels_.size());
   const bool lone = count == 1;
   const int across = std::min(count, count == 4 ? 2 : kMostInARow);
   const int down = (count + across - 1) / across;
   Figure out{.name = name_, .caption = caption};
-  out.width = lone ? kLonePanelWidth : kWidth;
+  out.width = lone ? kLonePanelWidth : kPanelsWidth;
   out.height = (lone          ? kLonePanelHeight
                 : across == 2 ? down * kTallPanelHeight
                               : down * kPanelHeight) +

@@ -9,10 +9,10 @@
 
 namespace ovde {
 
-class Panels {
+class PanelFigure {
  public:
   // One panel for each title.
-  Panels(std::string name, std::vector<std::string> titles);
+  PanelFigure(std::string name, std::vector<std::string> titles);
 
   void add_data(const std::string& block);  // "$name << END ... END"
   // The next panel: gnuplot's settings, and what follows `plot`, each with its own style. A panel

@@ -82,7 +82,7 @@ std::optional<Figure> sweep_figure(const StudyResults& results) {
       lines.push_back({column->name, colours.at(column->name)});
   }
 
-  Panels panels("sweep", {axis.key});
+  PanelFigure panels("sweep", {axis.key});
   std::vector<std::string> bands, curves;
   for (std::size_t l = 0; l < lines.size(); ++l) {
     std::vector<const CellResult*> cells;
@@ -124,7 +124,7 @@ std::optional<Figure> example_figure(const StudyResults& results) {
       "The current return of each action (curve), its optimistic value (dashed line), and the "
       "probability that the current return stays below it (shaded).";
 
-  Panels panels("example", names);
+  PanelFigure panels("example", names);
   std::vector<std::string> keyed;
   for (const std::string& name : names) {
     std::vector<std::string> plots;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostNotes = 3;
 
-const char* name_of(Verdict verdict) {
+const char* verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::better:
       return "better";
@@ -50,7 +50,7 @@ std::string list_of(const std::vector<Comparison>& comparisons, Verdict verdict,
   return fmt::format("<p><b>{}</b> {}.</p>\n", heading, fmt::join(phrases, "; "));
 }
 
-std::string paper_p(const Comparison& each) {
+std::string paper_p_text(const Comparison& each) {
   if (!each.paper_p) return "";
   return each.paper_p->bound == PublishedNumber::Bound::none ? format_p(each.paper_p->value)
                                                              : format_figure(*each.paper_p);
@@ -64,7 +64,7 @@ std::string plural(std::size_t count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-constexpr BootstrapOptions kBootstrap = {.resamples = 2000};
+constexpr BootstrapOptions kSummaryBootstrap = {.resamples = 2000};
 
 // Rows in which every column has runs: only there is a comparison over rows fair.
 std::vector<std::string> whole_rows(const StudyResults& results) {
@@ -183,8 +183,8 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
         "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         escape_html(each.row), escape_html(each.ours), escape_html(each.baseline),
         cell(value(each, each.x)), cell(value(each, each.y)), cell(each.test),
-        cell(format_p(each.p)) + grey(paper_p(each)), cell(format_p(each.adjusted)),
-        each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", name_of(each.verdict),
+        cell(format_p(each.p)) + grey(paper_p_text(each)), cell(format_p(each.adjusted)),
+        each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", verdict_name(each.verdict),
         each.verdict == Verdict::not_shown && each.runs_needed ? std::to_string(*each.runs_needed)
                                                                : "–");
   }
@@ -202,11 +202,12 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
 std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons) {
   std::string out;
   for (const Comparison& each : comparisons) {
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
-                       csv_field(each.ours), csv_field(each.baseline), each.x, each.y, each.test,
-                       each.p, each.adjusted, each.rank_p ? fmt::format("{}", *each.rank_p) : "",
-                       name_of(each.verdict),
-                       each.runs_needed ? std::to_string(*each.runs_needed) : "", paper_p(each));
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
+                    csv_field(each.ours), csv_field(each.baseline), each.x, each.y, each.test,
+                    each.p, each.adjusted, each.rank_p ? fmt::format("{}", *each.rank_p) : "",
+                    verdict_name(each.verdict),
+                    each.runs_needed ? std::to_string(*each.runs_needed) : "", paper_p_text(each));
   }
   return out;
 }
@@ -223,7 +224,7 @@ std::string aggregate_html(const StudyResults& results) {
   for (const PlanColumn* column : results.columns()) {
     const Interval center = bootstrap_interval(
         normalised.at(column->name),
-        [](const Strata& strata) { return interquartile_mean(pooled(strata)); }, kBootstrap);
+        [](const Strata& strata) { return interquartile_mean(pooled(strata)); }, kSummaryBootstrap);
     body += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", escape_html(column->name),
                         format_interval(center));
     for (const PlanColumn* baseline : results.columns()) {
@@ -232,7 +233,7 @@ std::string aggregate_html(const StudyResults& results) {
       body += fmt::format("<td>{}</td>",
                           ours ? format_interval(probability_of_improvement(
                                      scores_of(results, rows, column->name),
-                                     scores_of(results, rows, baseline->name), kBootstrap))
+                                     scores_of(results, rows, baseline->name), kSummaryBootstrap))
                                : "–");
     }
     body += "</tr>\n";
