@@ -8,6 +8,7 @@
 namespace ovde {
 
 Task grid_chaos_task();
-std::vector<Task> mujoco_tasks();  // the standard ones, then the noisy; only in a build with MuJoCo
+std::vector<Task> proving_ground_tasks();
+std::vector<Task> mujoco_tasks();  // only in a build with MuJoCo
 
 }  // namespace ovde

@@ -15,6 +15,7 @@ namespace {
 std::vector<Task> builtin_tasks() {
   std::vector<Task> all;
   all.push_back(grid_chaos_task());
+  for (Task& task : proving_ground_tasks()) all.push_back(std::move(task));
 #ifdef OVDE_MUJOCO
   for (Task& task : mujoco_tasks()) all.push_back(std::move(task));
 #endif

@@ -1,4 +1,7 @@
 // The MuJoCo tasks by name.
+#include <fmt/format.h>
+
+#include "base/field.h"
 #include "env/builtin.h"
 #include "env/mujoco/task.h"
 
@@ -31,6 +34,55 @@ Task noisy(const MujocoTask& task) {
   return entry;
 }
 
+// The noisy task with all of its noise in one region: strong where the coordinate is above zero,
+// none below.
+Task patchy(const MujocoTask& task, const char* coordinate) {
+  Task entry = noisy(task);
+  entry.name = "Patchy" + task.name + "-v4";
+  entry.summary = fmt::format("{}-v4 with noise in the transitions from states of positive {}",
+                              task.name, coordinate);
+  entry.brings = {{"noise.transition", true},
+                  {"noise.scales", std::vector<double>{0.3}},
+                  {"noise.part", "velocities"},
+                  {"noise.relative", true},
+                  {"noise.coordinate", coordinate},
+                  {"noise.edges", std::vector<double>{0}},
+                  {"noise.factors", std::vector<double>{0, 1}}};
+  return entry;
+}
+
+// Pays for nothing but passing a line ahead, once.
+class PassingALine final : public EnvWrapper {
+ public:
+  PassingALine(std::unique_ptr<Env> inner, double line)
+      : EnvWrapper(std::move(inner)), line_(line) {}
+
+  Step step(std::span<const double> action, std::span<double> observation) override {
+    Step step = inner().step(action, observation);
+    step.success = *inner().coordinate("torso_x") >= line_;
+    step.reward = step.success ? 100 : 0;
+    step.terminated |= step.success;
+    return step;
+  }
+
+ private:
+  double line_;
+};
+
+Task sparse(const MujocoTask& task, double line) {
+  Task entry = standard(task);
+  entry.name = "Sparse" + entry.name;
+  entry.summary = task.name + "-v4, paid only for passing a line; in 100 steps";
+  entry.horizon = 100;
+  entry.steps_per_epoch = 100;
+  entry.has_goal = true;
+  entry.options = {number("line", "where the line is, in metres from the start", 0, 1e6, line)};
+  entry.make = [task](const OptionValues& options) -> std::unique_ptr<Env> {
+    return std::make_unique<PassingALine>(make_mujoco_env(task), options.number("line"));
+  };
+  return entry;
+}
+
 std::vector<MujocoTask> all_tasks() {
   // those of the paper, then the others
   return {ant_task(),
@@ -50,6 +102,11 @@ std::vector<Task> mujoco_tasks() {
   std::vector<Task> entries;
   for (const MujocoTask& task : all_tasks()) entries.push_back(standard(task));
   for (const MujocoTask& task : all_tasks()) entries.push_back(noisy(task));
+  entries.push_back(patchy(half_cheetah_task(), "torso_pitch"));
+  entries.push_back(patchy(hopper_task(), "torso_pitch"));
+  entries.push_back(patchy(ant_task(), "torso_y"));
+  entries.push_back(sparse(half_cheetah_task(), 5));
+  entries.push_back(sparse(hopper_task(), 0.5));
   return entries;
 }
 
