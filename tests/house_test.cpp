@@ -2,6 +2,8 @@
 // a file name one that is there. What may use what is said once, by the lines of
 // src/CMakeLists.txt; these tests hold every #include and CONTRIBUTING's table to it.
 #include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -241,6 +243,53 @@ TEST(House, EveryPathThatAPageNamesIsThere) {
         EXPECT_TRUE(fs::exists(page.parent_path() / name)) << shown(page) << " links to " << name;
     }
   }
+}
+
+// "What is in a checkpoint" -> "what-is-in-a-checkpoint", as the sites that show the pages do it.
+std::string anchor_of(const std::string& heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    if (c == ' ' || c == '-') anchor += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
+      anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return anchor;
+}
+
+TEST(House, EveryLinkIntoAPageLeadsToAHeading) {
+  static const std::regex link("\\]\\(([^)#:]*)#([^)]+)\\)");
+  std::vector<fs::path> pages = files_below("docs", {".md"});
+  for (const char* name : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"})
+    pages.push_back(kRoot / name);
+  for (const fs::path& page : pages) {
+    const std::string text = read(page);
+    for (std::sregex_iterator at(text.begin(), text.end(), link), end; at != end; ++at) {
+      const fs::path target = at->str(1).empty() ? page : page.parent_path() / at->str(1);
+      Names anchors;
+      for (const std::string& line : lines_of(target))
+        if (line.starts_with("#")) anchors.insert(anchor_of(line.substr(line.find(' ') + 1)));
+      EXPECT_TRUE(anchors.contains(at->str(2))) << shown(page) << " links to " << at->str(0);
+    }
+  }
+}
+
+TEST(House, TheApiPageIsThatOfTheHeaders) {
+  FILE* out = popen((kRoot / "scripts/api-page").c_str(), "r");
+  ASSERT_NE(out, nullptr);
+  std::string page;
+  for (int c = 0; (c = std::fgetc(out)) != EOF;) page += static_cast<char>(c);
+  EXPECT_EQ(pclose(out), 0);
+  EXPECT_TRUE(page == read(kRoot / "docs/api.md")) << "scripts/api-page > docs/api.md";
+}
+
+// A column that is added has to be said on the page of the run's folder.
+TEST(House, EveryColumnOfProgressIsExplained) {
+  const std::string page = read(kRoot / "docs/runs.md");
+  const auto columns =
+      all_matches(read(kRoot / "src/run/metrics.h"), std::regex("\\{\"([a-z_]+)\", \"[a-z]+/"));
+  EXPECT_GT(columns.size(), 15u);
+  for (const std::string& column : columns)
+    EXPECT_NE(page.find("`" + column + "`"), std::string::npos) << column;
 }
 
 TEST(House, EveryFileThatACommentNamesIsThere) {

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# pages.sh SOURCE PROGRAM EXAMPLES WORK: runs the commands that README and docs print, page by page, in a folder that holds what the
+# pages speak of. EXAMPLES is the folder of the built examples.
+#
+# A command is a line of a code block that begins as those of `is_command` do. It runs as it is printed, except that a program
+# in front of `ovde` makes it small: few epochs, small networks, two seeds, no GPU, studies with --smoke. What cannot run here
+# is listed in `left_out`, with the reason, and counted; a command that neither runs nor is listed fails the test.
+set -euo pipefail
+source=$1 program=$2 examples=$3 work=$4
+
+is_command='^(build/|build-[a-z]+/|scripts/|cmake |ctest |ovde |parallel |for |sbatch |c[+][+] |export |pip |python3 )'
+left_out() {
+  case $1 in
+    scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or tests, as what runs this test does" ;;
+    parallel\ * | for\ * | sbatch\ * | *slurm*) echo "needs other machines, or is a loop over several lines" ;;
+    *"bench "*"--device cuda"*) echo "measures a GPU" ;;
+    "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "minutes; the tests of src/bench run it" ;;
+    export\ * | pip\ * | python3\ * | c++\ *) echo "Python's and the installed package's own tests do it" ;;
+    *) return 1 ;;
+  esac
+}
+
+rm -rf "$work"
+mkdir -p "$work/bin" "$work/pages"
+
+# the program in front: arguments as printed, made small
+cat >"$work/bin/ovde" <<SMALL
+#!/usr/bin/env bash
+program=\${OVDE_REAL:-$program}
+args=() resume= last=
+for a in "\$@"; do
+  case \$last in
+    --epochs) [ "\$1" = train ] && { [ -n "\$resume" ] && a=4 || a=2; } ;;
+    --seeds) a=0-1 ;;
+    --episodes) a=2 ;;
+    --population) a=2 ;;
+    --steps) [ "\$1" = inspect ] && a=10-60 ;;
+    --device) a=cpu ;;
+  esac
+  [ "\$a" = --resume ] && resume=1
+  args+=("\$a"); last=\$a
+done
+tiny=(--set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=30 --set train.steps_per_epoch=20 --set train.eval_steps=250)
+[[ " \$* " == *task.horizon* ]] || tiny+=(--set task.horizon=20)
+case "\$1 \${2:-}" in
+  train*) [ -n "\$resume" ] || args+=("\${tiny[@]}"); [[ " \$* " == *" --epochs "* ]] || args+=(--epochs \$((resume ? 4 : 2))) ;;
+  "study run" | "study work") [[ " \$* " == *" --smoke "* ]] || args+=(--smoke) ;;
+  "bench env") ;;
+  bench*) args+=(--set "network.hidden=[8,8]" --set train.batch=8) ;;
+esac
+exec "\$program" "\${args[@]}"
+SMALL
+sed 's/^program=.*/program=$OVDE_EXAMPLES\/custom_env/' "$work/bin/ovde" >"$work/bin/custom_env"
+chmod +x "$work/bin/ovde" "$work/bin/custom_env"
+export PATH=$work/bin:$PATH OVDE_EXAMPLES=$examples
+
+# what the pages take for granted: some runs, and a plan
+mkdir -p "$work/before/build" "$work/before/build-examples" "$work/before/runs" "$work/before/shared" "$work/before/controller"
+cd "$work/before"
+ln -s "$source"/{configs,docs,examples,scripts} .
+ln -s "$work/bin/ovde" build/ovde
+ln -s "$work/bin/custom_env" build-examples/custom_env
+ln -s "$examples/control_loop" build-examples/control_loop
+cp "$source/configs/small_study.toml" my.toml
+for algo in dsac ovde_g ovde_q; do ovde train --task GridChaos-v0:s --algo $algo --seeds 0-1 --out runs/$algo; done >/dev/null
+ovde train --task GridChaos-v0:s --algo ovde_g --seeds 0-1 --out runs/GridChaos-v0-s-ovde_g-0-49 >/dev/null
+ovde train --task GridChaos-v0:s --algo ovde_g --set task.horizon=50 >/dev/null
+ovde train --task Hopper-v4 --algo dsac --seeds 0-1 --out runs/cheetah >/dev/null
+cp -r runs/cheetah runs/valve
+
+ran=0 skipped=0 failed=0
+pages=$(cd "$source" && find README.md docs -name '*.md' | sort)
+for page in $pages; do
+  commands=$(awk '/^ *```/ {fence = !fence; next} (!fence && /^    [^ ]/) || fence {sub(/^    /, ""); print}' "$source/$page" |
+    grep -E "$is_command" || true)
+  [ -n "$commands" ] || continue
+  here=$work/pages/${page//\//_}
+  cp -r "$work/before" "$here"
+  cd "$here"
+  # the page's own plan and its lines of Python
+  case $page in docs/tutorial.md) awk '/^```toml/ {on = 1; next} /^```/ {on = 0} on' "$source/$page" >valve.toml ;; esac
+  while IFS= read -r command; do
+    command=${command%%  #*}
+    if reason=$(left_out "$command"); then
+      skipped=$((skipped + 1))
+      continue
+    fi
+    # names that stand for one's own
+    run=${command//\/shared\//shared/}
+    run=${run//DIR/runs\/GridChaos-v0-s-ovde_g-0}
+    run=${run//--epochs 874,1249/--epochs 0,1}
+    # what the page asks for anew must not be there already
+    out=$(sed -nE 's/.* (train|study run) .*--out ([^ ]+).*/\2/p' <<<"$run")
+    [[ -z $out || $run == *--resume* ]] || rm -rf "$out"
+    if bash -c "$run" >"$here/said" 2>&1 </dev/null; then
+      ran=$((ran + 1))
+    else
+      failed=$((failed + 1))
+      echo "$page: $command"
+      tail -n 3 "$here/said" | sed 's/^/    /'
+    fi
+  done <<<"$commands"
+  if [ "$page" = docs/runs.md ] && python3 -c 'import numpy' 2>/dev/null; then
+    awk '/^```python/ {on = 1; next} /^```/ {on = 0} on' "$source/$page" >read.py
+    echo 'assert len(steps) == len(returns) == 2 and visits.shape[1] == 2 and "actor.0.weight" in tensors' >>read.py
+    python3 read.py || { failed=$((failed + 1)); echo "$page: its lines of Python"; }
+  fi
+done
+echo "$ran commands ran, $skipped left out, $failed failed"
+[ "$failed" -eq 0 ] && [ "$ran" -gt 30 ]
