@@ -57,6 +57,18 @@ struct Solid {
   std::optional<Pose> fixed = {};                     // where it always is; nullopt: it moves
 };
 
+// One number of an observation or an action, for whoever connects a policy to a machine.
+struct Signal {
+  std::string name;
+  std::string unit;  // what 1 stands for: "m/s", "120 N m"; empty: a number without unit
+};
+
+// What a controller needs to know beside the sizes.
+struct Signals {
+  std::vector<Signal> observation, action;  // each of the environment's size, or empty: unnamed
+  double rate = 0;                          // actions a second; 0: the task has no time of its own
+};
+
 class Env {
  public:
   virtual ~Env() = default;
@@ -86,6 +98,9 @@ class Env {
     return std::nullopt;
   }
   virtual std::vector<std::string> coordinates() const { return {}; }
+
+  // Names and units of observation and action, and how often an action is due.
+  virtual Signals signals() const { return {}; }
 
   // Starts an episode from a recorded state instead of a drawn one (`ovde replay`); false: this
   // environment is not a mechanical system with positions and velocities.
@@ -134,6 +149,7 @@ class EnvWrapper : public Env {
     return inner_->coordinate(name);
   }
   std::vector<std::string> coordinates() const override { return inner_->coordinates(); }
+  Signals signals() const override { return inner_->signals(); }
   bool set_state(std::span<const double> position, std::span<const double> velocity,
                  std::span<double> observation) override {
     return inner_->set_state(position, velocity, observation);

@@ -70,6 +70,7 @@ class Grammar {
     add_compare();
     add_inspect();
     add_export();
+    add_verify();
     add_replay();
     add_bench();
     add_study();
@@ -105,6 +106,7 @@ class Grammar {
     if (app_.got_subcommand("compare")) return compare_;
     if (app_.got_subcommand("inspect")) return inspect_;
     if (app_.got_subcommand("export")) return export_;
+    if (app_.got_subcommand("verify")) return verify_;
     if (app_.got_subcommand("replay")) return replay_;
     if (app_.got_subcommand("study")) return study_;
     return bench_;
@@ -242,16 +244,30 @@ class Grammar {
 
   void add_export() {
     CLI::App* command = add_command(
-        "export", "Write the policy of a finished run as C source that needs no library");
+        "export", "Write the policy of a finished run as C source, ONNX or safetensors");
     command->add_option("DIR", export_.folder, "the run's folder, or a policy file in it")
         ->required();
-    add(command, "--out", export_.out, "FILE", "the source file (DIR/policy.c); never overwritten");
+    add(command, "--format", export_.format, "F",
+        "c (with a header), onnx or safetensors (as the name of --out ends; else c)");
+    add(command, "--out", export_.out, "FILE",
+        "the file (DIR/policy.c, DIR/policy.onnx, DIR/policy_exported.safetensors); never "
+        "overwritten");
     add(command, "--name", export_.name, "NAME",
-        "what its names begin with; the function is NAME_act (ovde_policy)");
+        "what the names in C begin with; the function is NAME_act (ovde_policy)");
     command->footer(
-        "Example:\n"
+        "Examples:\n"
         "  ovde export runs/cheetah/seed_0 --name gait --out controller/gait.c\n"
-        "It compiles as C99 and as C++ (docs/library.md).");
+        "  ovde export runs/cheetah/seed_0 --format onnx\n"
+        "Every file has a contract in it, which ovde verify checks (docs/export.md).");
+  }
+
+  void add_verify() {
+    CLI::App* command = add_command(
+        "verify",
+        "Check a file of ovde export against its contract and its run; fails if it is not "
+        "what was exported");
+    command->add_option("FILE", verify_.file, "the C source, ONNX or safetensors file")->required();
+    add(command, "--run", verify_.run, "DIR", "the run's folder (that of FILE, if it holds one)");
   }
 
   void add_replay() {
@@ -389,6 +405,7 @@ class Grammar {
 
     if (name == "ovde list" && !list_.what.empty())
       check_word("list", list_.what, {"tasks", "algos", "config"}, name);
+    if (export_.format) check_word("format", *export_.format, {"c", "onnx", "safetensors"}, name);
     if (name == "ovde bench")
       check_word("benchmark", bench_.what, {"update", "act", "train", "env", "checkpoint"}, name);
   }
@@ -402,6 +419,7 @@ class Grammar {
   CompareCommand compare_;
   InspectCommand inspect_;
   ExportCommand export_;
+  VerifyCommand verify_;
   ReplayCommand replay_;
   BenchCommand bench_;
   StudyCommand study_;

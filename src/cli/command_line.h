@@ -61,7 +61,13 @@ struct InspectCommand {
 struct ExportCommand {
   std::string folder;
   std::optional<std::string> out;
+  std::optional<std::string> format;  // c, onnx, safetensors; none: as the name of `out` ends
   std::string name = "ovde_policy";
+};
+
+struct VerifyCommand {
+  std::string file;
+  std::optional<std::string> run;
 };
 
 struct ReplayCommand {
@@ -96,7 +102,7 @@ struct StudyCommand {
 
 using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand,
                              ReportCommand, CompareCommand, InspectCommand, ExportCommand,
-                             ReplayCommand, BenchCommand, StudyCommand>;
+                             VerifyCommand, ReplayCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -15,6 +15,7 @@ void run(const ReportCommand& command);
 void run(const CompareCommand& command);
 void run(const InspectCommand& command);
 void run(const ExportCommand& command);
+void run(const VerifyCommand& command);
 void run(const ReplayCommand& command);
 void run(const BenchCommand& command);
 void run(const StudyCommand& command);

@@ -61,6 +61,11 @@ std::optional<double> Plane::coordinate(const std::string& name) const {
   return std::nullopt;
 }
 
+Signals Plane::signals() const {
+  return {.observation = {{"x", ""}, {"y", ""}},
+          .action = {{"direction", fmt::format("{:.6g} rad", angle_)}, {"distance", ""}}};
+}
+
 std::optional<Bytes> Plane::save() const {
   ByteWriter out;
   out.put(seed_);

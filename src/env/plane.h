@@ -27,6 +27,7 @@ class Plane : public Env {
   bool disturb(double scale, Random& random, std::span<double> observation) override;
   std::optional<double> coordinate(const std::string& name) const override;
   std::vector<std::string> coordinates() const override { return {"x", "y"}; }
+  Signals signals() const override;
   std::optional<Bytes> save() const override;
   bool restore(std::span<const std::byte> bytes) override;
 

@@ -1,8 +1,9 @@
 #include "policy/export_c.h"
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 #include <iterator>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -11,15 +12,9 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
-#include "agent/discrete/grid_critic.h"
-#include "base/version.h"
-#include "io/files.h"
-#include "run/run_folder.h"
-#include "run/run_status.h"
+#include "agent/discrete/action_grid.h"
 
 namespace ovde {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -32,12 +27,16 @@ std::string named(std::string text, const std::string& name) {
 }
 
 constexpr const char* kDeclarations = R"(
-#include <math.h>
-
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
 void NAME_act(const float* observation, float* action);
+#ifdef OVDE_SELF_TEST
+int NAME_self_test(void);  // how many of the contract's tests fail; 0: none
+#endif
+#ifdef __cplusplus
+}
+#endif
 )";
 
 // A layer adds to all outputs what one input contributes, then what the next does: the order of
@@ -92,6 +91,35 @@ void NAME_act(const float* observation, float* action) {
 }
 )";
 
+// The contract's tests. Without OVDE_NO_MAIN they are a program of their own.
+constexpr const char* kSelfTest = R"(
+int NAME_self_test(void) {
+  float action[NAME_actions];
+  int n, d, wrong, failed = 0;
+  for (n = 0; n < NAME_tests; ++n) {
+    const float* expected = NAME_test_actions + n * NAME_actions;
+    NAME_act(NAME_test_observations + n * NAME_observations, action);
+    for (d = wrong = 0; d < NAME_actions; ++d) {
+      const float low = fabsf(NAME_low[d]), high = fabsf(NAME_high[d]);
+      const float allowed = NAME_tolerance[0] * (low > high ? low : high);
+      if (!(fabsf(action[d] - expected[d]) <= allowed)) wrong = 1;  // a NaN is wrong too
+    }
+    failed += wrong;
+  }
+  return failed;
+}
+
+#ifndef OVDE_NO_MAIN
+#include <stdio.h>
+int main(void) {
+  const int failed = NAME_self_test();
+  printf("NAME: %d of %d tests passed\n", NAME_tests - failed, NAME_tests);
+  return failed > 0;
+}
+#endif
+#endif
+)";
+
 std::string size(const std::string& name, int value) {
   return fmt::format("enum {{ {} = {} }};\n", name, value);
 }
@@ -107,21 +135,18 @@ std::string array(const std::string& name, std::span<const float> values) {
   return text + "\n};\n";
 }
 
-// Of a layer's outputs the first `outputs`.
-std::vector<float> weights_by_input(const MlpShape::Layer& layer, const Buffer& parameters,
-                                    int outputs) {
+std::vector<float> weights_by_input(const MlpShape::Layer& layer, const Buffer& parameters) {
   std::vector<float> weights;
   for (int i = 0; i < layer.inputs; ++i) {
-    for (int o = 0; o < outputs; ++o)
+    for (int o = 0; o < layer.outputs; ++o)
       weights.push_back(parameters[layer.weights + static_cast<std::size_t>(o) * layer.stride + i]);
   }
   return weights;
 }
 
-// A network's constants and the function NAME_<which>(observation, output); of its last layer's
-// outputs the first `outputs`.
+// A network's constants and the function NAME_<which>(observation, output).
 std::string network_source(const std::string& name, const std::string& which,
-                           const StoredPolicy::Network& network, int outputs) {
+                           const StoredPolicy::Network& network) {
   const auto& [shape, parameters] = network;
   const std::string prefix = name + "_" + which;
   std::string arrays, calls;
@@ -129,10 +154,10 @@ std::string network_source(const std::string& name, const std::string& which,
   for (int l = 0; l < shape.layers(); ++l) {
     const auto& layer = shape.layer(l);
     const bool hidden = l + 1 < shape.layers();
-    const int count = hidden ? layer.outputs : outputs;
+    const int count = layer.outputs;
     const std::string weights = fmt::format("{}_weights_{}", prefix, l);
     const std::string bias = fmt::format("{}_bias_{}", prefix, l);
-    arrays += array(weights, weights_by_input(layer, parameters, count));
+    arrays += array(weights, weights_by_input(layer, parameters));
     arrays += array(bias, std::span(parameters).subspan(layer.bias, count));
 
     // hidden layers write into `a` and `b` in turn
@@ -149,25 +174,28 @@ std::string network_source(const std::string& name, const std::string& which,
       arrays, prefix, widest, second, calls);
 }
 
-// The squashed mean; a Gaussian's spread is left out.
-std::string actor_source(const StoredPolicy& policy, const std::string& name) {
-  return network_source(name, "actor", policy.networks[0], policy.actions()) + named(kActor, name);
+// The best action of the grid, or the actor's squashed mean.
+std::string acting_source(const StoredPolicy& part, const std::string& name) {
+  std::string text;
+  if (part.bins) {
+    const ActionGrid grid(part.actions(), *part.bins);
+    text += "\n" + size(name + "_bins", grid.bins()) + size(name + "_choices", grid.actions());
+  }
+  for (std::size_t k = 0; k < part.networks.size(); ++k)
+    text += network_source(name, part.network_name(k), part.networks[k]);
+  return text + named(part.bins ? kGreedy : kActor, name);
 }
 
-// The action whose mean over quantiles and critics is largest. The mean over the quantiles is in
-// the weights already.
-std::string greedy_source(const StoredPolicy& policy, const std::string& name) {
-  const ActionGrid grid(policy.actions(), *policy.bins);
-  std::string text =
-      "\n" + size(name + "_bins", grid.bins()) + size(name + "_choices", grid.actions());
-  for (std::size_t k = 0; k < policy.networks.size(); ++k) {
-    const auto& [shape, parameters] = policy.networks[k];
-    StoredPolicy::Network mean{mean_shape(shape, shape.outputs() / grid.actions()), {}};
-    mean.parameters = Buffer(mean.shape.size());
-    mean_network(shape, parameters, mean.shape, mean.parameters);
-    text += network_source(name, fmt::format("critic_{}", k + 1), mean, grid.actions());
+std::string self_test_source(const Contract& contract, const std::string& name) {
+  std::vector<float> observations, actions;
+  for (const auto& [observation, action] : contract.tests) {
+    observations.insert(observations.end(), observation.begin(), observation.end());
+    actions.insert(actions.end(), action.begin(), action.end());
   }
-  return text + named(kGreedy, name);
+  return "\n#ifdef OVDE_SELF_TEST\n" +
+         size(name + "_tests", static_cast<int>(contract.tests.size())) +
+         array(name + "_test_observations", observations) + array(name + "_test_actions", actions) +
+         array(name + "_tolerance", std::span(&contract.tolerance, 1)) + named(kSelfTest, name);
 }
 
 // Of a task that this program has.
@@ -176,9 +204,13 @@ std::string summary_of(const std::string& task_id) {
   return found == tasks().end() ? "a task of its own" : found->summary;
 }
 
+std::string signal_text(const Signal& signal) {
+  return signal.name + (signal.unit.empty() ? "" : " (" + signal.unit + ")");
+}
+
 // What a person who finds the file a year later wants to know.
-std::string opening(const StoredPolicy& policy, const Config& config, const std::string& name) {
-  const MlpShape& shape = policy.networks[0].shape;
+std::string opening(const StoredPolicy& part, const Contract& contract, const std::string& name) {
+  const MlpShape& shape = part.networks[0].shape;
   std::vector<int> hidden;
   for (int l = 0; l + 1 < shape.layers(); ++l) hidden.push_back(shape.layer(l).outputs);
   std::string text = fmt::format(
@@ -191,25 +223,130 @@ std::string opening(const StoredPolicy& policy, const Config& config, const std:
       "//   source     ovde export, version {}\n"
       "//\n"
       "//   void {}_act(const float* observation, float* action);   // extern \"C\" in C++\n"
-      "//\n"
-      "// observation: {} numbers, as the task gives them. action: {}, in the task's units:\n",
-      config.task, summary_of(config.task), config.algorithm, config.seed, config.train.epochs,
-      policy.networks.size(), fmt::join(hidden, ", "), version(), name, shape.inputs(),
-      policy.actions());
-  for (int d = 0; d < policy.actions(); ++d) {
-    text += fmt::format("//   {:<3} from {} to {}\n", d, policy.low[d], policy.high[d]);
+      "//\n",
+      contract.task, summary_of(contract.task), contract.algorithm, contract.seed, contract.epochs,
+      part.networks.size(), fmt::join(hidden, ", "), contract.version, name);
+  if (contract.rate)
+    text += fmt::format("// It is to be called {:g} times a second.\n", *contract.rate);
+  text += fmt::format("// observation: {} numbers, as the task gives them",
+                      contract.observation.size());
+  const bool named = !contract.observation.front().name.empty();
+  text += named ? ":\n" : ".\n";
+  for (std::size_t i = 0; named && i < contract.observation.size(); ++i)
+    text += fmt::format("//   {:<3} {}\n", i, signal_text(contract.observation[i]));
+  text += fmt::format("// action: {}, in the task's units:\n", contract.action.size());
+  for (std::size_t d = 0; d < contract.action.size(); ++d) {
+    const std::string what = signal_text(contract.action[d]);
+    text += fmt::format("//   {:<3} from {} to {}{}\n", d, contract.low[d], contract.high[d],
+                        what.empty() ? "" : "   " + what);
   }
   return text;
 }
 
+// Guarded: a file may include the header, and then the source.
+std::string declarations(const Contract& contract, const std::string& name) {
+  return fmt::format("\n#ifndef {0}_declared\n#define {0}_declared\n", name) +
+         size(name + "_observations", static_cast<int>(contract.observation.size())) +
+         size(name + "_actions", static_cast<int>(contract.action.size())) +
+         named(kDeclarations, name) + "#endif\n";
+}
+
+std::string commented(const std::string& text) {
+  std::string out;
+  for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = text.find('\n', begin);
+    out += "// " + text.substr(begin, end - begin + 1);
+  }
+  return out;
+}
+
+// ---- reading
+
+// All arrays of floats, by name.
+std::map<std::string, std::vector<float>> parse_arrays(std::string_view source) {
+  constexpr std::string_view kBegin = "\nstatic const float ";
+  std::map<std::string, std::vector<float>> all;
+  for (std::size_t at = 0; (at = source.find(kBegin, at)) != std::string_view::npos;) {
+    at += kBegin.size();
+    const auto open = std::min(source.find('{', at), source.size());
+    const auto close = std::min(source.find('}', open), source.size());
+    std::vector<float>& values = all[std::string(source.substr(at, source.find('[', at) - at))];
+    for (const char *p = source.data() + open, *end = source.data() + close; p < end;) {
+      float value = 0;
+      const auto [after, error] = std::from_chars(p, end, value);
+      if (error == std::errc() && *after == 'f') values.push_back(value);
+      p = std::max(after, p + 1);
+    }
+    at = close;
+  }
+  return all;
+}
+
+// The lines of the contract's comment, from "// {" to "// }".
+std::string parse_comment(std::string_view source) {
+  std::string text;
+  auto at = source.find("\n// {\n");
+  while (at != std::string_view::npos && source.substr(at + 1, 3) == "// ") {
+    const auto end = source.find('\n', at + 1);
+    const std::string_view line = source.substr(at + 4, end - at - 4);
+    text.append(line).append("\n");
+    if (line == "}") return text;
+    at = end;
+  }
+  return "";
+}
+
+// From input by input to output by output.
+Tensor transposed(std::span<const float> weights, std::size_t outputs) {
+  const std::size_t inputs = weights.size() / outputs;
+  Tensor tensor{{static_cast<std::int64_t>(outputs), static_cast<std::int64_t>(inputs)}, {}};
+  for (std::size_t o = 0; o < outputs; ++o)
+    for (std::size_t i = 0; i < inputs; ++i) tensor.values.push_back(weights[i * outputs + o]);
+  return tensor;
+}
+
 }  // namespace
 
-std::string to_c(const StoredPolicy& policy, const Config& config, const std::string& name) {
-  return opening(policy, config, name) + named(kDeclarations, name) + "\n" +
-         size(name + "_observations", policy.networks[0].shape.inputs()) +
-         size(name + "_actions", policy.actions()) + "\n" + array(name + "_low", policy.low) +
-         array(name + "_high", policy.high) + named(kFunctions, name) +
-         (policy.bins ? greedy_source(policy, name) : actor_source(policy, name));
+std::string to_c(const StoredPolicy& part, const Contract& contract, const std::string& name) {
+  return opening(part, contract, name) + "//\n// Its contract, which ovde verify checks:\n" +
+         commented(to_json(contract)) + declarations(contract, name) + "\n#include <math.h>\n\n" +
+         array(name + "_low", part.low) + array(name + "_high", part.high) +
+         named(kFunctions, name) + acting_source(part, name) + self_test_source(contract, name);
+}
+
+std::string to_c_header(const StoredPolicy& part, const Contract& contract,
+                        const std::string& name) {
+  return opening(part, contract, name) + declarations(contract, name);
+}
+
+TensorFile parse_c(std::string_view source, const std::string& file) {
+  TensorFile read;
+  read.metadata["contract"] = parse_comment(source);
+  auto arrays = parse_arrays(source);
+  const auto vector = [](std::vector<float>& values) -> Tensor {
+    return {{static_cast<std::int64_t>(values.size())}, std::move(values)};
+  };
+  for (auto& [name, values] : arrays) {
+    const auto ends_with = [&, &name = name](std::string_view end) { return name.ends_with(end); };
+    if (ends_with("_low")) read.tensors["action_low"] = vector(values);
+    if (ends_with("_high")) read.tensors["action_high"] = vector(values);
+  }
+  for (const std::string network : {"actor", "critic_1", "critic_2"}) {
+    for (auto& [name, values] : arrays) {
+      // <prefix>_<network>_bias_<layer>, and its weights
+      const std::string middle = "_" + network + "_bias_";
+      const auto found = name.rfind(middle);
+      if (found == std::string::npos || values.empty()) continue;
+      const std::string layer = name.substr(found + middle.size());
+      const auto weights = arrays.find(name.substr(0, found) + "_" + network + "_weights_" + layer);
+      if (weights == arrays.end() || weights->second.size() % values.size() != 0)
+        throw InputError(fmt::format("{}: not a policy: '{}' has no weights", file, name));
+      read.tensors[fmt::format("{}.{}.weight", network, layer)] =
+          transposed(weights->second, values.size());
+      read.tensors[fmt::format("{}.{}.bias", network, layer)] = vector(values);
+    }
+  }
+  return read;
 }
 
 void check_c_name(const std::string& name, const std::string& asked_by) {
@@ -219,22 +356,6 @@ void check_c_name(const std::string& name, const std::string& asked_by) {
   throw InputError(
       fmt::format("{} {}: must be letters, digits and underscores, a letter first, such as gait",
                   asked_by, name));
-}
-
-ExportedPolicy export_c(const ExportRequest& request) {
-  check_c_name(request.name, "name");
-  const auto [run, file] = policy_of_run(request.run);
-  if (std::error_code ignored; fs::exists(request.out, ignored)) {
-    throw OutputPathError(
-        fmt::format("{} exists already; remove it, or choose another", request.out.string()));
-  }
-  if (request.out.empty()) throw OutputPathError("the source file needs a name");
-  const fs::path beside = request.out.parent_path();
-  check_writable_folder(beside.empty() ? fs::path(".") : beside);
-  const Config config = read_config(run);
-  const StoredPolicy policy = read_policy(file);
-  write_file_atomically(request.out, to_c(policy, config, request.name));
-  return {config.task, config.algorithm, policy.networks[0].shape.inputs(), policy.actions()};
 }
 
 }  // namespace ovde

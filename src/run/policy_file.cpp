@@ -16,7 +16,6 @@ namespace ovde {
 
 namespace {
 
-constexpr const char* kFormat = "ovde-policy-1";
 constexpr const char* kNetworksFormat = "ovde-networks-1";  // holds a policy, and the critics
 
 // What names the run that a policy is of.
@@ -38,18 +37,19 @@ Tensor vector_tensor(std::vector<float> values) {
 }
 
 // Layer by layer, without the padding of the rows.
-void put_network(const PolicyContents::Network& network, TensorFile& file) {
-  for (int l = 0; l < network.shape.layers(); ++l) {
-    const auto& layer = network.shape.layer(l);
+void put_network(const std::string& name, const MlpShape& shape, std::span<const float> parameters,
+                 TensorFile& file) {
+  for (int l = 0; l < shape.layers(); ++l) {
+    const auto& layer = shape.layer(l);
     Tensor weight{{layer.outputs, layer.inputs}, {}};
     for (int o = 0; o < layer.outputs; ++o) {
       const float* row =
-          network.parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
+          parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
       weight.values.insert(weight.values.end(), row, row + layer.inputs);
     }
-    const float* bias = network.parameters.data() + layer.bias;
-    file.tensors[weight_name(network.name, l)] = std::move(weight);
-    file.tensors[bias_name(network.name, l)] = vector_tensor({bias, bias + layer.outputs});
+    const float* bias = parameters.data() + layer.bias;
+    file.tensors[weight_name(name, l)] = std::move(weight);
+    file.tensors[bias_name(name, l)] = vector_tensor({bias, bias + layer.outputs});
   }
 }
 
@@ -73,7 +73,9 @@ void fold_scaling(std::span<const float> scaling, const std::string& network, Te
 class PolicyReader {
  public:
   explicit PolicyReader(const std::filesystem::path& path)
-      : name_(path.string()), file_(read_safetensors(path)) {}
+      : PolicyReader(read_safetensors(path), path.string()) {}
+  PolicyReader(TensorFile file, std::string name)
+      : name_(std::move(name)), file_(std::move(file)) {}
 
   [[noreturn]] void refuse(const std::string& why) const {
     throw InputError(fmt::format("{}: not a policy: {}", name_, why));
@@ -111,8 +113,8 @@ class PolicyReader {
   }
 
   void check_numbers() const {
-    if (says("format") != kFormat && says("format") != kNetworksFormat)
-      refuse(fmt::format("its format is '{}', and not {}", says("format"), kFormat));
+    if (says("format") != kPolicyFormat && says("format") != kNetworksFormat)
+      refuse(fmt::format("its format is '{}', and not {}", says("format"), kPolicyFormat));
     for (const auto& [name, tensor] : file_.tensors) {
       if (!std::ranges::all_of(tensor.values, [](float x) { return std::isfinite(x); }))
         refuse(fmt::format("'{}' holds numbers that are not finite", name));
@@ -178,14 +180,14 @@ void check_critics(const PolicyReader& reader, const StoredPolicy& policy) {
 TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
                           const Config& config) {
   TensorFile file;
-  for (const auto& network : policy.networks) {
-    put_network(network, file);
-    if (!policy.scaling.empty()) fold_scaling(policy.scaling, network.name, file);
+  for (const auto& [name, shape, parameters] : policy.networks) {
+    put_network(name, shape, parameters, file);
+    if (!policy.scaling.empty()) fold_scaling(policy.scaling, name, file);
   }
   file.tensors["action_low"] = vector_tensor({action_space.low.begin(), action_space.low.end()});
   file.tensors["action_high"] = vector_tensor({action_space.high.begin(), action_space.high.end()});
   file.metadata = origin(config);
-  file.metadata["format"] = kFormat;
+  file.metadata["format"] = kPolicyFormat;
   file.metadata["version"] = version();
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
   return file;
@@ -199,8 +201,29 @@ void write_policy(const std::filesystem::path& path, const PolicyContents& polic
   write_safetensors(path, file);
 }
 
+TensorFile policy_tensors(const StoredPolicy& policy) {
+  TensorFile file;
+  for (std::size_t k = 0; k < policy.networks.size(); ++k) {
+    const auto& [shape, parameters] = policy.networks[k];
+    put_network(policy.network_name(k), shape, parameters, file);
+  }
+  file.tensors["action_low"] = vector_tensor(policy.low);
+  file.tensors["action_high"] = vector_tensor(policy.high);
+  file.metadata["format"] = kPolicyFormat;
+  if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
+  return file;
+}
+
 StoredPolicy read_policy(const std::filesystem::path& path) {
-  const PolicyReader reader(path);
+  return parse_policy(read_safetensors(path), path.string());
+}
+
+std::string StoredPolicy::network_name(std::size_t k) const {
+  return bins ? fmt::format("critic_{}", k + 1) : "actor";
+}
+
+StoredPolicy parse_policy(TensorFile file, const std::string& name) {
+  const PolicyReader reader(std::move(file), name);
   reader.check_numbers();
   StoredPolicy policy;
   policy.low = reader.find("action_low").values;

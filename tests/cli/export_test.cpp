@@ -90,11 +90,14 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
       {"run --out mine.c", 2, "mine.c exists already; remove it, or choose another (--out)"},
       {"run --out nothing", 2, "nothing exists already"},
       {"run --out no/such/folder.c", 2, "cannot write to folder no/such: No such file"},
-      {"run --out ''", 2, "the source file needs a name (--out)"},
+      {"run --out ''", 2, "the file needs a name (--out)"},
       {"run --name 2nd", 2, "--name 2nd: must be letters, digits and underscores"},
       {"run --name a-b", 2, "--name a-b"},
       {"run --name ''", 2, "--name"},
       {"run --nam x", 2, "did you mean --name?"},
+      {"run --format onx", 2, "unknown format 'onx' (did you mean onnx?)"},
+      {"run --out policy.h", 2, "policy.h is what the header is called"},
+      {"run --out mine.onnx --format onnx --name 2nd", 2, "--name 2nd"},
   };
   for (const auto& [arguments, code, words] : cases) {
     const Outcome outcome = program.run("export " + arguments);
@@ -119,6 +122,63 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
   const Outcome agent = program.run("eval population/seed_3");
   EXPECT_EQ(agent.code, 2);
   EXPECT_NE(agent.err.find("/population goes on"), std::string::npos) << agent.err;
+}
+
+TEST(Export, EveryFormatIsVerifiedAgainstItsRun) {
+  const Program program;
+  for (const std::string algorithm : {"ovde_q", "ovde_td3", "ids"}) {
+    ASSERT_EQ(program.run(kTrain + "--algo " + algorithm + " --out " + algorithm).code, 0);
+    const std::vector<std::pair<std::string, std::string>> formats = {
+        {"c", "policy.c"}, {"onnx", "policy.onnx"}, {"safetensors", "policy_exported.safetensors"}};
+    for (const auto& [format, name] : formats) {
+      SCOPED_TRACE(algorithm + " " + format);
+      const Outcome exported = program.run("export " + algorithm + " --format " + format);
+      ASSERT_EQ(exported.code, 0) << exported.err;
+      const std::string file = algorithm + "/" + name;
+      EXPECT_NE(exported.out.find(file), std::string::npos) << exported.out;
+
+      const Outcome verified = program.run("verify " + file);
+      EXPECT_EQ(verified.code, 0) << verified.err;
+      EXPECT_NE(verified.out.find(algorithm + " on GridChaos-v0:e, seed 0"), std::string::npos);
+      EXPECT_NE(verified.out.find("16 tests agree"), std::string::npos) << verified.out;
+      EXPECT_NE(verified.out.find("policy.safetensors, to the bit"), std::string::npos);
+
+      // elsewhere, it has its contract alone, unless the run is named
+      ASSERT_EQ(program.shell("cp " + file + " taken").code, 0);
+      EXPECT_NE(program.run("verify taken").out.find("not compared"), std::string::npos);
+      EXPECT_EQ(program.run("verify taken --run " + algorithm).code, 0);
+
+      // one bit of one weight
+      std::string bytes = read_file(program.folder() / "taken");
+      const std::size_t at = format == "c"      ? bytes.find("e-0", bytes.find("_weights_1[")) - 1
+                             : format == "onnx" ? bytes.find(".1.weight") + 16
+                                                : bytes.size() - 40;
+      ASSERT_LT(at, bytes.size());
+      bytes[at] = static_cast<char>(bytes[at] ^ 1);
+      write_file_atomically(program.folder() / "taken", bytes);
+      const Outcome flipped = program.run("verify taken");
+      EXPECT_EQ(flipped.code, 1);
+      EXPECT_EQ(flipped.out, "");
+      EXPECT_EQ(flipped.err,
+                "ovde: taken was changed since it was exported: its checksum is another\n");
+    }
+    // what comes out of a run can be played by the program itself
+    EXPECT_EQ(program.run("eval " + algorithm + "/policy_exported.safetensors --episodes 1").code,
+              0);
+  }
+  const Outcome best = program.run("export ids/policy_best.safetensors --out best.onnx");
+  EXPECT_EQ(best.code, 0) << best.err;
+  const Outcome verified = program.run("verify best.onnx --run ids");
+  EXPECT_NE(verified.out.find("policy_best.safetensors, to the bit"), std::string::npos)
+      << verified.out << verified.err;
+  const Outcome other = program.run("verify best.onnx --run ovde_q");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("ovde_q/config.toml is not the file that it was exported from"),
+            std::string::npos)
+      << other.err;
+  EXPECT_EQ(program.run("verify").code, 2);
+  EXPECT_EQ(program.run("verify nowhere").code, 2);
+  EXPECT_EQ(program.run("verify ids/progress.csv").code, 2);
 }
 
 }  // namespace

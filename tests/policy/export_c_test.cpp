@@ -1,5 +1,5 @@
 // A policy as C source: what a compiler makes of it acts as the library's own policy does.
-#include "policy/export_c.h"
+#include "policy/export.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,9 @@
 #include <ovde/policy.h>
 #include <ovde/random.h>
 #include "io/files.h"
-#include "run/run_folder.h"
+#include "policy/acting_part.h"
+#include "policy/example_policy.h"
+#include "policy/export_c.h"
 #include "temporary_folder.h"
 
 namespace ovde {
@@ -49,59 +51,6 @@ class Compiled {
   std::unique_ptr<void, int (*)(void*)> library_{nullptr, &dlclose};
 };
 
-// A policy that was never trained.
-struct Example {
-  std::string name;
-  Box box;
-  std::optional<int> bins;
-  std::vector<std::pair<MlpShape, Buffer>> networks;
-
-  Example(std::string name, MlpShape shape, Box box, std::optional<int> bins = {})
-      : name(std::move(name)), box(std::move(box)), bins(bins) {
-    Random random(7, Stream::user);
-    for (int k = 0; k < (bins ? 2 : 1); ++k) {
-      Buffer parameters(shape.size());
-      for (int l = 0; l < shape.layers(); ++l) {
-        const auto& layer = shape.layer(l);
-        const double scale = 1 / std::sqrt(layer.inputs);
-        for (int o = 0; o < layer.outputs; ++o) {
-          float* row = parameters.data() + layer.weights + std::size_t(o) * layer.stride;
-          for (int i = 0; i < layer.inputs; ++i) row[i] = float(scale * random.normal());
-          parameters[layer.bias + o] = float(0.2 * random.normal());
-        }
-      }
-      networks.emplace_back(shape, parameters);
-    }
-  }
-
-  Config config() const {
-    return resolve_config({{"run.task", "GridChaos-v0:s", ""},
-                           {"run.algorithm", std::string(bins ? "ids" : "sac"), ""},
-                           {"run.seed", 3.0, ""},
-                           {"train.epochs", 12.0, ""}});
-  }
-  void write(const std::filesystem::path& path) const {
-    PolicyContents contents;
-    contents.bins = bins;
-    for (std::size_t k = 0; k < networks.size(); ++k) {
-      const std::string of = bins ? "critic_" + std::to_string(k + 1) : "actor";
-      contents.networks.push_back({of, networks[k].first, networks[k].second});
-    }
-    write_policy(path, contents, box, config());
-  }
-};
-
-// One to three hidden layers, no size a multiple of anything; Gaussian, deterministic, discrete.
-std::vector<Example> examples() {
-  return {
-      {"one", {3, {7}, 4}, {{-2, 0}, {2, 5}}},
-      {"three", {17, {33, 20, 5}, 12}, {std::vector<double>(6, -0.4), std::vector<double>(6, 0.4)}},
-      {"lone_mean", {4, {19, 11}, 3}, {{-1, 0.1, -3}, {1, 0.7, -2}}},
-      {"grid", {5, {13, 10}, 4 * 4 * 3}, {{-2, 0}, {2, 5}}, 4},
-      {"line", {2, {9}, 7 * 2}, {{-0.3}, {0.9}}, 7},
-  };
-}
-
 class ExportC : public testing::Test {
  protected:
   std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
@@ -110,8 +59,9 @@ class ExportC : public testing::Test {
   std::filesystem::path write_source(const std::vector<Example>& all, const std::string& more) {
     std::string text;
     for (const Example& example : all) {
-      example.write(path(example.name));
-      text += to_c(read_policy(path(example.name)), example.config(), example.name);
+      const auto policy = example.write_run(path(example.name));
+      text += to_c(acting_part(read_policy(policy)), make_contract(path(example.name), policy),
+                   example.name);
     }
     write_file_atomically(path("all.c"), text + more);
     return path("all.c");
@@ -128,7 +78,7 @@ TEST_F(ExportC, ActsAsThePolicyDoes) {
     for (const Example& example : all) {
       SCOPED_TRACE(example.name + " " + language);
       auto* act = compiled.find<ActFunction>(example.name + "_act");
-      Policy policy = Policy::load(path(example.name).string());
+      Policy policy = Policy::load((path(example.name) / "policy.safetensors").string());
       Random random(5, Stream::user);
       std::vector<double> observation(policy.observation_size()), expected(policy.action_size());
       std::vector<float> given(observation.size()), found(expected.size());
@@ -189,6 +139,68 @@ const float* weights(void) { return hard_actor_weights_0; }
   }
 }
 
+// The contract as a program of its own, in both languages; and that it tells wrong weights.
+TEST_F(ExportC, TestsItself) {
+  for (const Example& example : examples()) {
+    example.write_run(path(example.name));
+    const auto source = path(example.name + ".c");
+    export_policy({.run = path(example.name), .out = source, .name = example.name});
+    const auto self_test = [&](const std::string& language) {
+      const std::string out = path("self_test").string();
+      const std::string command =
+          "'" OVDE_CXX "' " + language + " -O2 -Wall -Wextra -Werror -pedantic -DOVDE_SELF_TEST '" +
+          source.string() + "' -o '" + out + "' -lm && '" + out + "' > '" + out + ".txt'";
+      const int status = std::system(command.c_str());
+      return std::pair(status, read_file(out + ".txt"));
+    };
+    for (const std::string& language : kLanguages) {
+      const auto [status, text] = self_test(language);
+      EXPECT_EQ(status, 0);
+      EXPECT_EQ(text, example.name + ": 16 of 16 tests passed\n");
+    }
+
+    // all biases of the last layer: so much that no policy stays as it was
+    std::string text = read_file(source);
+    const std::string last =
+        "_bias_" + std::to_string(example.networks[0].first.layers() - 1) + "[";
+    const auto at = text.find("\n  ", text.find(last)) + 3;
+    text.replace(at, text.find(',', at) - at, "9.0e9f");
+    write_file_atomically(source, text);
+    const auto [status, said] = self_test(kLanguages[0]);
+    EXPECT_NE(status, 0) << example.name;
+    EXPECT_EQ(said.find("16 of 16"), std::string::npos) << said;
+  }
+}
+
+// The header is enough to call it, and may stand before the source in one file.
+TEST_F(ExportC, HasAHeader) {
+  const Example example = examples().front();
+  example.write_run(path("run"));
+  export_policy({.run = path("run"), .out = path("gait.c"), .name = "gait"});
+  write_file_atomically(path("both.c"), std::string(R"(
+#include "gait.h"
+#include "gait.c"
+#ifdef __cplusplus
+extern "C"
+#endif
+int sizes(void);
+int sizes(void) { return 10 * gait_observations + gait_actions; }
+)"));
+  for (const std::string& language : kLanguages) {
+    EXPECT_EQ(Compiled(path("both.c"), language).find<int()>("sizes")(), 32);
+  }
+  const std::string header = read_file(path("gait.h"));
+  EXPECT_NE(header.find("void gait_act(const float* observation, float* action);"),
+            std::string::npos);
+  EXPECT_EQ(header.find("static"), std::string::npos);
+
+  // neither file is overwritten
+  std::filesystem::remove(path("gait.c"));
+  EXPECT_THROW(export_policy({.run = path("run"), .out = path("gait.c"), .name = "gait"}),
+               InputError);
+  EXPECT_FALSE(std::filesystem::exists(path("gait.c")));
+}
+
 // The ends of a range are reached and not passed, and what is not a number is not hidden.
 TEST_F(ExportC, StaysInTheTasksRange) {
   Example example("ends", {1, {2}, 4}, {{0.1, -3}, {0.7, -2.9}});
@@ -222,8 +234,9 @@ TEST_F(ExportC, StaysInTheTasksRange) {
 
 TEST_F(ExportC, SaysWhatItIs) {
   const Example example = examples().front();
-  example.write(path("policy"));
-  const std::string text = to_c(read_policy(path("policy")), example.config(), "gait");
+  const auto policy = example.write_run(path("run"));
+  const Contract contract = make_contract(path("run"), policy);
+  const std::string text = to_c(acting_part(read_policy(policy)), contract, "gait");
   for (const char* words :
        {"GridChaos-v0:s", "sac, seed 3, 12 epochs", "version " OVDE_VERSION, "hidden layers of 7",
         "void gait_act(const float* observation, float* action);", "observation: 3 numbers",
@@ -236,18 +249,15 @@ TEST_F(ExportC, SaysWhatItIs) {
 
 TEST_F(ExportC, RefusesNumbersThatAreNotFinite) {
   const auto refusal = [&](const Example& example) {
-    example.write(path("run") / "policy.safetensors");
+    example.write_run(path("run"));
     try {
-      export_c({.run = path("run"), .out = path("policy.c"), .name = "policy"});
+      export_policy({.run = path("run"), .out = path("policy.c"), .name = "policy"});
     } catch (const InputError& error) {
       return std::string(error.what());
     }
     return std::string("exported");
   };
   const Example good = examples().front();
-  std::filesystem::create_directory(path("run"));
-  write_config(path("run"), good.config(), "test");
-
   Example wrong_weight = good, wrong_box = good;
   wrong_weight.networks[0].second[2] = NAN;
   wrong_box.box.high[1] = std::numeric_limits<double>::infinity();

@@ -41,6 +41,45 @@ std::map<std::string, const double*> named_coordinates(const Simulation& s) {
   return all;
 }
 
+// All positions and all velocities, number by number; a hinge's are angles.
+struct StateSignals {
+  std::vector<Signal> positions, velocities;
+};
+
+StateSignals state_signals(const mjModel& m) {
+  StateSignals all;
+  for (int i = 0; i < m.njnt; ++i) {
+    const std::string name = mj_id2name(&m, mjOBJ_JOINT, i);
+    if (m.jnt_type[i] == mjJNT_FREE) {
+      for (const char* axis : {"_x", "_y", "_z"}) all.positions.push_back({name + axis, "m"});
+      for (const char* part : {"_qw", "_qx", "_qy", "_qz"})
+        all.positions.push_back({name + part, ""});
+      for (const char* axis : {"_x", "_y", "_z"})
+        all.velocities.push_back({name + axis + "_velocity", "m/s"});
+      for (const char* axis : {"_x", "_y", "_z"})
+        all.velocities.push_back({name + axis + "_angular_velocity", "rad/s"});
+    } else {
+      const std::string unit = m.jnt_type[i] == mjJNT_SLIDE ? "m" : "rad";
+      all.positions.push_back({name, unit});
+      all.velocities.push_back({name + "_velocity", unit + "/s"});
+    }
+  }
+  return all;
+}
+
+// Of the motors: what a control of 1 applies to its joint.
+std::vector<Signal> control_signals(const mjModel& m) {
+  std::vector<Signal> all;
+  for (int i = 0; i < m.nu; ++i) {
+    const double gear = m.actuator_gear[6 * i];
+    const bool slide = m.jnt_type[m.actuator_trnid[2 * i]] == mjJNT_SLIDE;
+    const std::string unit = slide ? "N" : "N m";
+    all.push_back(
+        {mj_id2name(&m, mjOBJ_ACTUATOR, i), gear == 1 ? unit : fmt::format("{} {}", gear, unit)});
+  }
+  return all;
+}
+
 class MujocoEnv final : public Env {
  public:
   explicit MujocoEnv(const MujocoTask& task)
@@ -131,6 +170,18 @@ class MujocoEnv final : public Env {
     std::vector<std::string> names;
     for (const auto& [name, value] : coordinates_) names.push_back(name);
     return names;
+  }
+
+  Signals signals() const override {
+    Signals all{.observation = task_.observed,
+                .action = control_signals(simulation_.model()),
+                .rate = 1 / simulation_.seconds_per_action()};
+    if (task_.observe == nullptr) {
+      const auto [positions, velocities] = state_signals(simulation_.model());
+      all.observation.assign(positions.begin() + task_.first_position, positions.end());
+      all.observation.insert(all.observation.end(), velocities.begin(), velocities.end());
+    }
+    return all;
   }
 
   std::optional<Bytes> save() const override {

@@ -46,7 +46,18 @@ MujocoTask inverted_double_pendulum_task() {
           .position_spread = {0.22, 0.44, 0.56},
           .velocity_spread = {1.8, 3.6, 4},
           .step = step,
-          .observe = observe};
+          .observe = observe,
+          .observed = {{"cart", "m"},
+                       {"lower_pole_sin", ""},
+                       {"upper_pole_sin", ""},
+                       {"lower_pole_cos", ""},
+                       {"upper_pole_cos", ""},
+                       {"cart_velocity", "m/s"},
+                       {"lower_pole_velocity", "rad/s"},
+                       {"upper_pole_velocity", "rad/s"},
+                       {"cart_constraint_force", "N"},
+                       {"lower_pole_constraint_torque", "N m"},
+                       {"upper_pole_constraint_torque", "N m"}}};
 }
 
 }  // namespace ovde

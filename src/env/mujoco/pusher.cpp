@@ -38,6 +38,18 @@ void observe(const Simulation& s, std::span<double> observation) {
   for (const int body : {tips, puck, goal}) out = write(s.body(body), out);
 }
 
+std::vector<Signal> observed() {
+  const char* const joints[arm] = {"shoulder_pan", "shoulder_lift", "upper_arm_roll", "elbow",
+                                   "forearm_roll", "wrist",         "wrist_roll"};
+  std::vector<Signal> all;
+  for (const std::string joint : joints) all.push_back({joint, "rad"});
+  for (const std::string joint : joints) all.push_back({joint + "_velocity", "rad/s"});
+  for (const std::string body : {"tips", "puck", "goal"}) {
+    for (const std::string axis : {"_x", "_y", "_z"}) all.push_back({body + axis, "m"});
+  }
+  return all;
+}
+
 }  // namespace
 
 MujocoTask pusher_task() {
@@ -52,7 +64,8 @@ MujocoTask pusher_task() {
           .velocity_spread = {0.26, 0.33, 1.8, 1.5, 2.3, 1.9, 2.4, 0.015, 0.012, 0, 0},
           .step = step,
           .start = start,
-          .observe = observe};
+          .observe = observe,
+          .observed = observed()};
 }
 
 }  // namespace ovde

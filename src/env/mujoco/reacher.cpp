@@ -54,7 +54,18 @@ MujocoTask reacher_task() {
           .velocity_spread = {9.9, 6.8, 0, 0},
           .step = step,
           .start = start,
-          .observe = observe};
+          .observe = observe,
+          .observed = {{"shoulder_cos", ""},
+                       {"elbow_cos", ""},
+                       {"shoulder_sin", ""},
+                       {"elbow_sin", ""},
+                       {"target_x", "m"},
+                       {"target_y", "m"},
+                       {"shoulder_velocity", "rad/s"},
+                       {"elbow_velocity", "rad/s"},
+                       {"target_to_fingertip_x", "m"},
+                       {"target_to_fingertip_y", "m"},
+                       {"target_to_fingertip_z", "m"}}};
 }
 
 }  // namespace ovde

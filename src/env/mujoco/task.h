@@ -47,6 +47,8 @@ struct MujocoTask {
   // Null: as the constants above say. Positions hold qpos0 and velocities zero before a start.
   void (*start)(std::span<double> q, std::span<double> v, Random& random) = nullptr;
   void (*observe)(const Simulation& simulation, std::span<double> observation) = nullptr;
+  // What `observe` writes, number by number.
+  std::vector<Signal> observed = {};
 
   void draw_start(std::span<double> q, std::span<double> v, Random& random) const;
   void write_observation(const Simulation& simulation, std::span<double> observation) const;

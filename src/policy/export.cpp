@@ -1,0 +1,168 @@
+#include "policy/export.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "io/files.h"
+#include "io/sha256.h"
+#include "policy/acting_part.h"
+#include "policy/export_c.h"
+#include "policy/onnx.h"
+#include "run/run_folder.h"
+#include "run/run_status.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A key of the metadata of a safetensors file and of an ONNX model.
+constexpr const char* kContract = "contract";
+
+void check_new_file(const fs::path& path) {
+  if (path.empty()) throw OutputPathError("the file needs a name");
+  if (std::error_code ignored; fs::exists(path, ignored)) {
+    throw OutputPathError(
+        fmt::format("{} exists already; remove it, or choose another", path.string()));
+  }
+  const fs::path beside = path.parent_path();
+  check_writable_folder(beside.empty() ? fs::path(".") : beside);
+}
+
+// The policy file's own tensors; kept networks have critics beside the policy.
+std::string to_safetensors_file(const fs::path& policy, const Contract& contract) {
+  TensorFile file = read_safetensors(policy);
+  const TensorFile needed = policy_tensors(read_policy(policy));
+  std::erase_if(file.tensors,
+                [&](const auto& tensor) { return !needed.tensors.contains(tensor.first); });
+  file.metadata["format"] = kPolicyFormat;
+  file.metadata[kContract] = to_json(contract);
+  const Bytes bytes = to_safetensors(file);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string to_file(const fs::path& policy, const Contract& contract,
+                    const ExportRequest& request) {
+  const StoredPolicy part = acting_part(read_policy(policy));
+  switch (request.format) {
+    case ExportFormat::c:
+      return to_c(part, contract, request.name);
+    case ExportFormat::onnx:
+      return to_onnx(part, to_json(contract));
+    case ExportFormat::safetensors:
+      return to_safetensors_file(policy, contract);
+  }
+  throw Error("an export format without a writer");
+}
+
+void check_digest(const fs::path& of, const std::string& expected, const std::string& name) {
+  const std::string bytes = read_file(of);
+  if (sha256(std::as_bytes(std::span(bytes))) != expected) {
+    throw Error(
+        fmt::format("{}: {} is not the file that it was exported from: its SHA-256 is {}, "
+                    "the contract's {}",
+                    name, of.string(), sha256(std::as_bytes(std::span(bytes))), expected));
+  }
+}
+
+void check_run(const Exported& file, const fs::path& run, const std::string& name) {
+  check_run_folder(run);
+  const fs::path policy = run / file.contract.policy;
+  check_digest(run / "config.toml", file.contract.config_sha256, name);
+  check_digest(policy, file.contract.policy_sha256, name);
+  if (!same_bits(file.part, acting_part(read_policy(policy))))
+    throw Error(fmt::format("{}: its weights are not those of {}", name, policy.string()));
+}
+
+}  // namespace
+
+fs::path header_of(const fs::path& source) { return fs::path(source).replace_extension(".h"); }
+
+Contract export_policy(const ExportRequest& request) {
+  check_c_name(request.name, "name");
+  const auto [run, policy] = policy_of_run(request.run);
+  check_new_file(request.out);
+  const bool is_c = request.format == ExportFormat::c;
+  if (is_c && header_of(request.out) == request.out)
+    throw OutputPathError(fmt::format("{} is what the header is called", request.out.string()));
+  if (is_c) check_new_file(header_of(request.out));
+
+  const Contract contract = make_contract(run, policy);
+  std::string bytes = to_file(policy, contract, request);
+  seal(bytes);
+  check_tests(parse_export(bytes, request.out.string()), request.out.string());
+  if (is_c) {
+    const StoredPolicy part = acting_part(read_policy(policy));
+    write_file_atomically(header_of(request.out), to_c_header(part, contract, request.name));
+  }
+  write_file_atomically(request.out, bytes);
+  return contract;
+}
+
+Exported parse_export(const std::string& bytes, const std::string& name) {
+  ExportFormat format;
+  TensorFile file;
+  if (bytes.starts_with("// ")) {
+    format = ExportFormat::c;
+    file = parse_c(bytes, name);
+  } else if (bytes.size() > 8 && bytes[8] == '{') {
+    format = ExportFormat::safetensors;
+    file = parse_safetensors(std::as_bytes(std::span(bytes)), name);
+  } else {
+    format = ExportFormat::onnx;
+    file = parse_onnx(bytes, name);
+  }
+  Contract contract = parse_contract(file.metadata[kContract], name);
+  if (format == ExportFormat::c) {
+    file.metadata["format"] = kPolicyFormat;
+    if (contract.bins) file.metadata["bins"] = std::to_string(*contract.bins);
+  }
+  StoredPolicy part = acting_part(parse_policy(std::move(file), name));
+  return {format, std::move(contract), std::move(part)};
+}
+
+double check_tests(const Exported& file, const std::string& name) {
+  const auto& [format, contract, part] = file;
+  if (part.observations() != std::ssize(contract.observation) || part.low != contract.low ||
+      part.high != contract.high || part.bins != contract.bins)
+    throw Error(fmt::format("{}: its sizes and bounds are not those of its contract", name));
+  double largest = 0;
+  std::vector<double> action(part.actions());
+  for (std::size_t n = 0; n < contract.tests.size(); ++n) {
+    act_in_double(part, contract.tests[n].observation, action);
+    for (std::size_t d = 0; d < action.size(); ++d) {
+      const double difference =
+          std::abs(action[d] - contract.tests[n].action[d]) / contract.action_size(d);
+      if (!(difference <= contract.tolerance)) {
+        throw Error(fmt::format("{}: test {} of {}: action {} is {:.9g}, the contract says {:.9g}",
+                                name, n + 1, contract.tests.size(), d, action[d],
+                                contract.tests[n].action[d]));
+      }
+      largest = std::max(largest, difference);
+    }
+  }
+  return largest;
+}
+
+Verified verify_export(const fs::path& file, const std::optional<fs::path>& run) {
+  const std::string bytes = read_file(file), name = file.string();
+  if (!has_seal(bytes))
+    throw InputError(fmt::format("{} has no contract: ovde export did not write it", name));
+  if (!is_sealed(bytes)) {
+    throw Error(fmt::format("{} was changed since it was exported: its checksum is another", name));
+  }
+  const Exported exported = parse_export(bytes, name);
+  Verified verified{exported.contract, exported.format, check_tests(exported, name), run};
+  if (!run) {
+    const fs::path beside = fs::absolute(file).parent_path();
+    if (holds_config(beside)) verified.run = beside;
+  }
+  if (verified.run) check_run(exported, *verified.run, name);
+  return verified;
+}
+
+}  // namespace ovde

@@ -1,0 +1,321 @@
+#include "policy/onnx.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "agent/discrete/action_grid.h"
+#include "base/version.h"
+
+namespace ovde {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "data is copied as it lies in memory");
+
+// ---- the wire format: fields of a number and a kind, one after another
+
+enum Kind { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+class Message {
+ public:
+  Message& add(int field, std::uint64_t value) {
+    return varint(static_cast<std::uint64_t>(field) << 3 | kVarint).varint(value);
+  }
+  Message& add(int field, std::string_view bytes) {
+    varint(static_cast<std::uint64_t>(field) << 3 | kBytes).varint(bytes.size());
+    bytes_ += bytes;
+    return *this;
+  }
+  Message& add(int field, const Message& message) { return add(field, message.bytes_); }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  Message& varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
+    bytes_ += static_cast<char>(value);
+    return *this;
+  }
+
+  std::string bytes_;
+};
+
+struct WireField {
+  int number = 0;
+  std::uint64_t value = 0;  // of a varint
+  std::string_view bytes;   // of a text or a message
+};
+
+// The fields of a message.
+class WireFields {
+ public:
+  WireFields(std::string_view bytes, const std::string& name) : rest_(bytes), name_(name) {}
+
+  bool next(WireField& field) {
+    if (rest_.empty()) return false;
+    const std::uint64_t key = varint();
+    field = {static_cast<int>(key >> 3 & 0x1fffffff), 0, {}};
+    switch (key & 7) {
+      case kVarint:
+        field.value = varint();
+        break;
+      case kBytes:
+        field.bytes = take(varint());
+        break;
+      case kFixed64:
+        take(8);
+        break;
+      case kFixed32:
+        take(4);
+        break;
+      default:
+        refuse();
+    }
+    return true;
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw InputError(fmt::format("{}: not a valid ONNX file", name_));
+  }
+  std::string_view take(std::uint64_t size) {
+    if (size > rest_.size()) refuse();
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(take(1).front());
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    refuse();
+  }
+
+  std::string_view rest_;
+  const std::string& name_;
+};
+
+// ---- the format's messages: onnx.proto's numbers of fields
+
+// numbers that are written bare are those of the format's own small messages
+constexpr int kIrVersion = 7, kOpset = 13;  // ONNX 1.8
+constexpr int kFloat = 1;
+enum ModelField {
+  kModelIrVersion = 1,
+  kProducerName = 2,
+  kProducerVersion = 3,
+  kGraph = 7,
+  kOpsetImport = 8,
+  kMetadata = 14
+};
+enum GraphField { kNode = 1, kGraphName = 2, kInitializer = 5, kInput = 11, kOutput = 12 };
+enum TensorField { kDims = 1, kDataType = 2, kTensorName = 8, kRawData = 9 };
+enum EntryField { kKey = 1, kValue = 2 };
+
+// A whole number of an operator.
+struct Attribute {
+  const char* name;
+  std::int64_t value;
+};
+
+// Nodes and constants in the order in which they are added.
+class Graph {
+ public:
+  // The name of the operator's output: `output`.
+  std::string node(const char* op, const std::vector<std::string>& inputs,
+                   const std::string& output, const std::vector<Attribute>& attributes = {}) {
+    Message node;
+    for (const std::string& input : inputs) node.add(1, input);
+    node.add(2, output).add(3, output).add(4, std::string_view(op));
+    for (const auto& [name, value] : attributes) {
+      constexpr int kInt = 2;
+      node.add(5, Message()
+                      .add(1, std::string_view(name))
+                      .add(3, static_cast<std::uint64_t>(value))
+                      .add(20, std::uint64_t{kInt}));
+    }
+    graph_.add(kNode, node);
+    return output;
+  }
+
+  std::string constant(const std::string& name, const Tensor& tensor) {
+    Message message;
+    for (const std::int64_t extent : tensor.shape)
+      message.add(kDims, static_cast<std::uint64_t>(extent));
+    message.add(kDataType, std::uint64_t{kFloat}).add(kTensorName, name);
+    message.add(kRawData, {reinterpret_cast<const char*>(tensor.values.data()),
+                           tensor.values.size() * sizeof(float)});
+    graph_.add(kInitializer, message);
+    return name;
+  }
+
+  // (batch x size), where the batch is whatever is given.
+  void value(int field, const std::string& name, int size) {
+    const Message shape =
+        std::move(Message()
+                      .add(1, Message().add(2, std::string_view("batch")))
+                      .add(1, Message().add(1, static_cast<std::uint64_t>(size))));
+    const Message type =
+        std::move(Message().add(1, Message().add(1, std::uint64_t{kFloat}).add(2, shape)));
+    graph_.add(field, Message().add(1, name).add(2, type));
+  }
+
+  void name(const char* name) { graph_.add(kGraphName, std::string_view(name)); }
+  const Message& message() const { return graph_; }
+
+ private:
+  Message graph_;
+};
+
+// The network's output at `observation`.
+std::string add_network(const std::string& name, const MlpShape& shape, const TensorFile& file,
+                        Graph& graph) {
+  std::string x = "observation";
+  for (int l = 0; l < shape.layers(); ++l) {
+    const std::string layer = fmt::format("{}.{}", name, l);
+    const auto add = [&](const std::string& tensor) {
+      return graph.constant(tensor, file.tensors.at(tensor));
+    };
+    x = graph.node("Gemm", {x, add(layer + ".weight"), add(layer + ".bias")}, layer,
+                   {{"transB", 1}});
+    if (l + 1 < shape.layers()) x = graph.node("Relu", {x}, layer + ".relu");
+  }
+  return x;
+}
+
+Tensor row(std::vector<float> values) {
+  return {{1, static_cast<std::int64_t>(values.size())}, std::move(values)};
+}
+
+// From [-1, 1] to the task's range, which rounding does not leave.
+void add_scaled(const std::string& unit, const StoredPolicy& part, Graph& graph) {
+  std::vector<float> middle, half;
+  for (int d = 0; d < part.actions(); ++d) {
+    middle.push_back(static_cast<float>(0.5 * part.low[d] + 0.5 * part.high[d]));
+    half.push_back(static_cast<float>(0.5 * part.high[d] - 0.5 * part.low[d]));
+  }
+  std::string x = graph.node("Mul", {unit, graph.constant("half_range", row(half))}, "scaled");
+  x = graph.node("Add", {x, graph.constant("middle", row(middle))}, "moved");
+  x = graph.node("Min", {x, graph.constant("action_high", row(part.high))}, "below_high");
+  graph.node("Max", {x, graph.constant("action_low", row(part.low))}, "action");
+}
+
+// The row of the table of all actions whose value, by both critics, is largest; the first of
+// equals.
+void add_best(const StoredPolicy& part, const std::string& first, const std::string& second,
+              Graph& graph) {
+  const ActionGrid grid(part.actions(), *part.bins);
+  Tensor table{{grid.actions(), grid.dimensions()}, {}};
+  std::vector<double> unit(grid.dimensions());
+  for (int n = 0; n < grid.actions(); ++n) {
+    grid.action(n, unit);
+    for (std::size_t d = 0; d < unit.size(); ++d) {
+      const double low = part.low[d], high = part.high[d];
+      table.values.push_back(static_cast<float>(low + (unit[d] + 1) / 2 * (high - low)));
+    }
+  }
+  const std::string value = graph.node("Add", {first, second}, "value");
+  const std::string best = graph.node("ArgMax", {value}, "best", {{"axis", 1}, {"keepdims", 0}});
+  graph.node("Gather", {graph.constant("grid_actions", table), best}, "action", {{"axis", 0}});
+}
+
+// ---- reading
+
+std::pair<std::string, Tensor> parse_tensor(std::string_view bytes, const std::string& name) {
+  std::pair<std::string, Tensor> named;
+  auto& [tensor_name, tensor] = named;
+  std::uint64_t type = 0;
+  std::string_view data;
+  WireFields fields(bytes, name);
+  for (WireField field; fields.next(field);) {
+    if (field.number == kDims) tensor.shape.push_back(static_cast<std::int64_t>(field.value));
+    if (field.number == kDataType) type = field.value;
+    if (field.number == kTensorName) tensor_name = field.bytes;
+    if (field.number == kRawData) data = field.bytes;
+  }
+  const std::size_t values = data.size() / sizeof(float);
+  std::size_t count = 1;
+  bool fits = type == kFloat && values > 0 && values * sizeof(float) == data.size();
+  for (const std::int64_t extent : tensor.shape) {
+    fits = fits && extent > 0 && static_cast<std::size_t>(extent) <= values / count;
+    if (fits) count *= static_cast<std::size_t>(extent);
+  }
+  if (!fits || count != values)
+    throw InputError(fmt::format("{}: not a valid ONNX file: tensor '{}'", name, tensor_name));
+  tensor.values.resize(count);
+  std::memcpy(tensor.values.data(), data.data(), data.size());
+  return named;
+}
+
+}  // namespace
+
+std::string to_onnx(const StoredPolicy& part, const std::string& contract) {
+  const TensorFile file = policy_tensors(part);
+  Graph graph;
+  std::vector<std::string> outputs;
+  for (std::size_t k = 0; k < part.networks.size(); ++k)
+    outputs.push_back(add_network(part.network_name(k), part.networks[k].shape, file, graph));
+  if (part.bins) {
+    add_best(part, outputs[0], outputs[1], graph);
+  } else {
+    add_scaled(graph.node("Tanh", {outputs[0]}, "unit"), part, graph);
+  }
+  graph.name("policy");
+  graph.value(kInput, "observation", part.observations());
+  graph.value(kOutput, "action", part.actions());
+
+  Message model;
+  model.add(kModelIrVersion, std::uint64_t{kIrVersion})
+      .add(kProducerName, std::string_view("ovde"))
+      .add(kProducerVersion, std::string_view(version()))
+      .add(kOpsetImport, Message().add(1, std::string_view()).add(2, std::uint64_t{kOpset}))
+      .add(kGraph, graph.message());
+  auto metadata = file.metadata;
+  metadata["contract"] = contract;
+  for (const auto& [key, value] : metadata)
+    model.add(kMetadata, Message().add(kKey, key).add(kValue, value));
+  return model.bytes();
+}
+
+TensorFile parse_onnx(std::string_view bytes, const std::string& name) {
+  TensorFile file;
+  WireFields model(bytes, name);
+  for (WireField field; model.next(field);) {
+    if (field.number == kMetadata) {
+      std::string key, value;
+      WireFields entry(field.bytes, name);
+      for (WireField part; entry.next(part);) {
+        if (part.number == kKey) key = part.bytes;
+        if (part.number == kValue) value = part.bytes;
+      }
+      file.metadata[key] = value;
+    }
+    if (field.number == kGraph) {
+      WireFields graph(field.bytes, name);
+      for (WireField part; graph.next(part);)
+        if (part.number == kInitializer) file.tensors.insert(parse_tensor(part.bytes, name));
+    }
+  }
+  // a grid's first action is all of the lower bounds, its last one all of the upper ones
+  if (const auto grid = file.tensors.find("grid_actions"); grid != file.tensors.end()) {
+    const auto& [shape, values] = grid->second;
+    if (shape.size() != 2)
+      throw InputError(fmt::format("{}: not a valid ONNX file: tensor '{}'", name, grid->first));
+    const auto size = static_cast<std::ptrdiff_t>(shape.back());
+    file.tensors["action_low"] = row({values.begin(), values.begin() + size});
+    file.tensors["action_high"] = row({values.end() - size, values.end()});
+  }
+  return file;
+}
+
+}  // namespace ovde
