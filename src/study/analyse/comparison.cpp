@@ -1,8 +1,10 @@
 #include "study/analyse/comparison.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "stats/mann_whitney.h"
+#include "stats/permutation.h"
 #include "stats/power.h"
 #include "stats/significance.h"
 #include "stats/statistics.h"
@@ -97,6 +99,47 @@ std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, dou
                                 contest.runs_y);
     }
     family.push_back(std::move(out));
+  }
+  decide(family, level);
+  return family;
+}
+
+std::vector<std::string> whole_rows(const StudyResults& results) {
+  std::vector<std::string> out;
+  for (const PlanRow& row : results.plan.rows) {
+    const bool whole = std::ranges::all_of(results.columns(), [&](const PlanColumn* column) {
+      return !results.find(row.name, column->name)->runs.empty();
+    });
+    if (whole) out.push_back(row.name);
+  }
+  return out;
+}
+
+Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,
+                 const std::string& column) {
+  Strata out;
+  for (const std::string& row : rows) out.push_back(results.find(row, column)->scores());
+  return out;
+}
+
+std::vector<Comparison> compare_all_rows(const StudyResults& results, double level) {
+  const std::vector<std::string> rows = whole_rows(results);
+  std::vector<Comparison> family;
+  if (rows.size() < 2) return family;
+  for (const PlanColumn* ours : results.columns()) {
+    if (ours->role != Role::ours) continue;
+    for (const PlanColumn* baseline : results.columns()) {
+      if (baseline->role != Role::baseline) continue;
+      const auto test = stratified_rank_test(scores_of(results, rows, ours->name),
+                                             scores_of(results, rows, baseline->name));
+      family.push_back({.row = "all rows",
+                        .ours = ours->name,
+                        .baseline = baseline->name,
+                        .x = test.superiority,
+                        .y = 1 - test.superiority,
+                        .test = "stratified ranks",
+                        .p = test.p});
+    }
   }
   decide(family, level);
   return family;

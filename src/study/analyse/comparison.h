@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "stats/bootstrap.h"
 #include "study/analyse/results.h"
 
 namespace ovde {
@@ -36,10 +37,10 @@ enum class Verdict {
 struct Comparison {
   std::string row, ours, baseline;
   Verdict verdict = Verdict::untestable;
-  double x = 0, y = 0;                // means, or shares of runs that succeeded
-  std::string test = {};              // the one that decides: Welch, Mann-Whitney, Fisher
-  double p = 1;                       // of that test
-  double adjusted = 1;                // by Holm, over the family
+  double x = 0, y = 0;    // means, or shares of runs that succeeded
+  std::string test = {};  // the one that decides: Welch, Mann-Whitney, Fisher, stratified ranks
+  double p = 1;           // of that test
+  double adjusted = 1;    // by Holm, over the family
   std::optional<double> rank_p = {};  // of the rank test beside it, adjusted in a family of its own
   // Runs of each that would show a difference as large as this one, if it is real, with power 0.8
   // and without correction; a rough guess.
@@ -52,6 +53,17 @@ std::vector<Comparison> compare(const std::vector<Contest>& contests, double lev
 
 // Fisher's exact test decides.
 std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, double level = kLevel);
+
+// Rows in which every column has runs: only there is a comparison over rows fair.
+std::vector<std::string> whole_rows(const StudyResults& results);
+// The scores of a column in these rows.
+Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,
+                 const std::string& column);
+
+// Ours against each baseline over all whole rows together, if there are two or more: x is the
+// probability that a run of ours is above one of the baseline, y its complement; the stratified
+// rank test decides.
+std::vector<Comparison> compare_all_rows(const StudyResults& results, double level = kLevel);
 
 // All of ours against all baselines, in the order of rows.
 std::vector<Contest> score_contests(const StudyResults& results);

@@ -36,13 +36,15 @@ class ReportWriter {
         results_.measures("score") ? compare(score_contests(results_)) : std::vector<Comparison>{};
     const std::vector<Comparison> goals =
         results_.measures("frg") ? compare(success_contests(results_)) : std::vector<Comparison>{};
+    together_ = results_.measures("score") ? compare_all_rows(results_) : std::vector<Comparison>{};
     if (!results_.cells.empty()) {
       write_file_atomically(study_ / "tables/runs.csv", runs_csv(results_));
       write_file_atomically(study_ / "tables/cells.csv", cells_csv(results_));
       write_file_atomically(study_ / "tables/tests.csv",
                             "measure,row,ours,baseline,value_ours,value_baseline,test,p,p_holm,"
                             "rank_p_holm,verdict,runs_needed,paper_p\n" +
-                                tests_csv("score", scores) + tests_csv("frg", goals));
+                                tests_csv("score", scores) + tests_csv("score", together_) +
+                                tests_csv("frg", goals));
     }
 
     body_ += fmt::format("<h1>{}</h1>\n", escape_html(results_.plan.title));
@@ -85,7 +87,7 @@ class ReportWriter {
     }
     if (results_.measures("score")) {
       add_table(score_table(results_, scores), "Score");
-      if (!scores.empty()) body_ += tests_html(scores) + aggregate_html(results_);
+      if (!scores.empty()) body_ += tests_html(scores) + aggregate_html(results_, together_);
     }
     if (results_.measures("frg")) {
       add_table(goal_table(results_), "First epoch at the goal");
@@ -158,6 +160,7 @@ class ReportWriter {
 
   const StudyResults& results_;
   fs::path study_;
+  std::vector<Comparison> together_;  // all rows
   std::string body_;
   std::vector<std::string> remarks_;
   std::optional<bool> gnuplot_;

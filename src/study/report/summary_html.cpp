@@ -66,25 +66,6 @@ std::string plural(std::size_t count, const char* one) {
 
 constexpr BootstrapOptions kSummaryBootstrap = {.resamples = 2000};
 
-// Rows in which every column has runs: only there is a comparison over rows fair.
-std::vector<std::string> whole_rows(const StudyResults& results) {
-  std::vector<std::string> out;
-  for (const PlanRow& row : results.plan.rows) {
-    const bool whole = std::ranges::all_of(results.columns(), [&](const PlanColumn* column) {
-      return !results.find(row.name, column->name)->runs.empty();
-    });
-    if (whole) out.push_back(row.name);
-  }
-  return out;
-}
-
-Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,
-                 const std::string& column) {
-  Strata out;
-  for (const std::string& row : rows) out.push_back(results.find(row, column)->scores());
-  return out;
-}
-
 std::string format_interval(const Interval& interval) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", interval.estimate, interval.low, interval.high);
 }
@@ -212,7 +193,7 @@ std::string tests_csv(const std::string& measure, const std::vector<Comparison>&
   return out;
 }
 
-std::string aggregate_html(const StudyResults& results) {
+std::string aggregate_html(const StudyResults& results, const std::vector<Comparison>& together) {
   const std::vector<std::string> rows = whole_rows(results);
   if (rows.size() < 2) return "";
   const auto normalised = normalised_scores(results);
@@ -229,12 +210,19 @@ std::string aggregate_html(const StudyResults& results) {
                         format_interval(center));
     for (const PlanColumn* baseline : results.columns()) {
       if (baseline->role != Role::baseline) continue;
-      const bool ours = column->role == Role::ours;
-      body += fmt::format("<td>{}</td>",
-                          ours ? format_interval(probability_of_improvement(
-                                     scores_of(results, rows, column->name),
-                                     scores_of(results, rows, baseline->name), kSummaryBootstrap))
-                               : "–");
+      const auto test = std::ranges::find_if(together, [&](const Comparison& each) {
+        return each.ours == column->name && each.baseline == baseline->name;
+      });
+      body += fmt::format(
+          "<td>{}</td>",
+          test == together.end()
+              ? "–"
+              : fmt::format("{}, p {}{}",
+                            format_interval(probability_of_improvement(
+                                scores_of(results, rows, column->name),
+                                scores_of(results, rows, baseline->name), kSummaryBootstrap)),
+                            test->adjusted < 0.001 ? "" : "= ",
+                            escape_html(format_p(test->adjusted))));
     }
     body += "</tr>\n";
   }
@@ -244,7 +232,8 @@ std::string aggregate_html(const StudyResults& results) {
       "normalised from 0 (lowest of any run) to 1 (highest), and the probability that a run of "
       "ours "
       "scores above one of the baseline on the same row, ties half; both with stratified 95 % "
-      "bootstrap intervals, the second over the {} rows in which every column was run.</p>\n",
+      "bootstrap intervals, the second over the {} rows in which every column was run. p: "
+      "permutation test of the ranks within each row, Holm's correction over the table.</p>\n",
       head, body, rows.size());
 }
 

@@ -20,7 +20,8 @@ std::string tests_csv(const std::string& measure, const std::vector<Comparison>&
 
 // All rows together: how likely ours is to beat a baseline, and the interquartile mean of scores on
 // one scale (Agarwal et al. 2021). Empty where fewer than two rows have runs of every column.
-std::string aggregate_html(const StudyResults& results);
+// `together`: compare_all_rows().
+std::string aggregate_html(const StudyResults& results, const std::vector<Comparison>& together);
 
 // Fig. 2 of the paper as a table.
 std::string example_html(const std::vector<WeighedAction>& actions);
