@@ -68,6 +68,7 @@ class Grammar {
     add_status();
     add_report();
     add_compare();
+    add_site();
     add_inspect();
     add_export();
     add_verify();
@@ -104,6 +105,7 @@ class Grammar {
     if (app_.got_subcommand("eval")) return eval_;
     if (app_.got_subcommand("report")) return report_;
     if (app_.got_subcommand("compare")) return compare_;
+    if (app_.got_subcommand("site")) return site_;
     if (app_.got_subcommand("inspect")) return inspect_;
     if (app_.got_subcommand("export")) return export_;
     if (app_.got_subcommand("verify")) return verify_;
@@ -222,6 +224,15 @@ class Grammar {
     command->footer(
         "Example:\n"
         "  ovde compare runs/dsac runs/ovde_g runs/ovde_q --out runs/three");
+  }
+
+  void add_site() {
+    CLI::App* command = add_command(
+        "site",
+        "Write one page over many studies, from their plans and tables: what came of the "
+        "paper's claims");
+    command->add_option("FILE", site_.file, "which studies (docs/studies.md)")->required();
+    add(command, "--out", site_.out, "PAGE", "the page (index.html beside the file)");
   }
 
   void add_inspect() {
@@ -417,6 +428,7 @@ class Grammar {
   EvalCommand eval_;
   ReportCommand report_;
   CompareCommand compare_;
+  SiteCommand site_;
   InspectCommand inspect_;
   ExportCommand export_;
   VerifyCommand verify_;

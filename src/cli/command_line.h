@@ -51,6 +51,11 @@ struct CompareCommand {
   std::optional<std::string> out;
 };
 
+struct SiteCommand {
+  std::string file;
+  std::optional<std::string> out;
+};
+
 // Numbers stay text until the run says which are valid.
 struct InspectCommand {
   std::string folder;
@@ -100,9 +105,10 @@ struct StudyCommand {
   std::string typed;
 };
 
-using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand,
-                             ReportCommand, CompareCommand, InspectCommand, ExportCommand,
-                             VerifyCommand, ReplayCommand, BenchCommand, StudyCommand>;
+using Command =
+    std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand, ReportCommand,
+                 CompareCommand, SiteCommand, InspectCommand, ExportCommand, VerifyCommand,
+                 ReplayCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -13,6 +13,7 @@ void run(const StatusCommand& command);
 void run(const EvalCommand& command);
 void run(const ReportCommand& command);
 void run(const CompareCommand& command);
+void run(const SiteCommand& command);
 void run(const InspectCommand& command);
 void run(const ExportCommand& command);
 void run(const VerifyCommand& command);

@@ -1,13 +1,16 @@
 #include "study/analyse/results.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "io/files.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "study/plan/smoke.h"
@@ -47,6 +50,32 @@ RunResult result_of(const std::vector<EpochRow>& rows, std::uint64_t seed) {
     out.has_goal |= !std::isnan(row.eval_success);
   }
   return out;
+}
+
+// The fields of a line of a CSV file; a quoted one may have commas, and quotes as two.
+std::vector<std::string> split_csv(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      fields.back() += line[++i];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += line[i];
+    }
+  }
+  return fields;
+}
+
+template <typename T>
+std::optional<T> parse_field(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
@@ -174,6 +203,42 @@ StudyResults read_results(Plan plan, const fs::path& study) {
     out.cells.push_back({std::move(cell), found->second});
   }
   out.plan = std::move(plan);
+  return out;
+}
+
+StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
+  StudyResults out;
+  for (Cell& cell : expand(plan)) out.cells.push_back({std::move(cell), {}});
+  const bool has_goal = contains(plan.measures, "frg");
+  out.plan = std::move(plan);
+
+  std::istringstream lines(read_file(runs_csv));
+  std::string line;
+  std::getline(lines, line);
+  if (line != kRunsHeader) {
+    throw InputError(fmt::format("{}: its first line must be {}", runs_csv.string(), kRunsHeader));
+  }
+  for (int number = 2; std::getline(lines, line); ++number) {
+    const auto refuse = [&](const std::string& why) {
+      throw InputError(fmt::format("{}:{}: {}", runs_csv.string(), number, why));
+    };
+    const std::vector<std::string> fields = split_csv(line);
+    if (fields.size() != 9) refuse("must have nine fields");
+    const auto cell = std::ranges::find_if(out.cells, [&](const CellResult& each) {
+      return each.cell.row == fields[0] && each.cell.column == fields[1];
+    });
+    if (cell == out.cells.end())
+      refuse(fmt::format("the plan has no cell {} / {}", fields[0], fields[1]));
+    RunResult run;
+    run.seed = parse_field<std::uint64_t>(fields[4]).value_or(0);
+    const auto score = parse_field<double>(fields[6]);
+    if (!score || !std::isfinite(*score)) refuse(fmt::format("'{}' is no score", fields[6]));
+    run.score = *score;
+    run.first_goal_epoch = parse_field<int>(fields[7]);
+    run.has_goal = has_goal;
+    run.wall_seconds = parse_field<double>(fields[8]).value_or(0);
+    cell->runs.push_back(run);
+  }
   return out;
 }
 

@@ -15,6 +15,10 @@
 
 namespace ovde {
 
+// The first line of a report's tables/runs.csv.
+inline constexpr const char* kRunsHeader =
+    "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds";
+
 struct RunResult {
   std::uint64_t seed = 0;
   double score = 0;
@@ -70,6 +74,10 @@ void add_run(const std::filesystem::path& folder, const Config& config, CellResu
              StudyResults& out);
 
 StudyResults read_results(Plan plan, const std::filesystem::path& study);
+
+// The same from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves.
+// InputError, with the line, where it names a cell that the plan does not have.
+StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv);
 
 // A single run, or a population, as a study of one cell, so that it can be reported on like any
 // other. Runs that have not ended count with what they have. InputError if the folder holds no run,

@@ -297,7 +297,7 @@ std::string to_html(const Table& table) {
 }
 
 std::string runs_csv(const StudyResults& results) {
-  std::string out = "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds\n";
+  std::string out = std::string(kRunsHeader) + "\n";
   for (const CellResult& result : results.cells) {
     for (const RunResult& run : result.runs) {
       out += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(result.cell.row),

@@ -215,7 +215,7 @@ TEST(Report, ThePapersPValuesBelongToTheColumnWithoutOne) {
 // In one of the two rows that were run ours wins every pair, in the other half of them, roughly.
 TEST(Report, AggregatesOverTheRowsThatWereRun) {
   const StudyResults results = known_results();
-  const std::string html = aggregate_html(results);
+  const std::string html = aggregate_html(results, compare_all_rows(results));
   EXPECT_TRUE(has(html, "P(better than DSAC)"));
   EXPECT_TRUE(has(html, "over the 2 rows")) << html;
   const double expected = (1 + mann_whitney_test(results.find("same", "OVDE")->scores(),

@@ -1,0 +1,199 @@
+#include "study/report/site.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "io/files.h"
+#include "io/toml.h"
+#include "stats/significance.h"
+#include "study/analyse/comparison.h"
+#include "study/report/page.h"
+#include "study/report/summary_html.h"
+#include "study/report/tables.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* outcome_name(Claim::Outcome outcome) {
+  switch (outcome) {
+    case Claim::Outcome::reproduced:
+      return "reproduced";
+    case Claim::Outcome::not_reproduced:
+      return "not reproduced";
+    case Claim::Outcome::opposite:
+      return "the opposite";
+    case Claim::Outcome::not_run:
+      return "not run";
+  }
+  return "";
+}
+
+Claim::Outcome outcome_of(const Comparison& test, bool paper_better) {
+  switch (test.verdict) {
+    case Verdict::better:
+      return paper_better ? Claim::Outcome::reproduced : Claim::Outcome::opposite;
+    case Verdict::worse:
+      return paper_better ? Claim::Outcome::opposite : Claim::Outcome::reproduced;
+    case Verdict::not_shown:
+      return Claim::Outcome::not_reproduced;
+    case Verdict::untestable:
+      return Claim::Outcome::not_run;
+  }
+  return Claim::Outcome::not_run;
+}
+
+// [[study]] of the file.
+struct Entry {
+  std::string plan, runs, curves, page, text;
+};
+
+struct Site {
+  std::string title, text;
+  std::vector<Entry> studies;
+};
+
+Site read_site(const fs::path& file) {
+  const TomlReader in(file.string());
+  const toml::table table = parse_toml_table(read_file(file), file.string());
+  in.check_keys(table, "a site", {"title", "text", "study"});
+  Site site;
+  site.title = in.required_text(table, "a site", "title");
+  site.text = in.text(table, "text").value_or("");
+  in.for_each(table, "study", [&](const toml::table& study) {
+    in.check_keys(study, "a study", {"plan", "runs", "curves", "page", "text"});
+    site.studies.push_back({.plan = in.required_text(study, "a study", "plan"),
+                            .runs = in.required_text(study, "a study", "runs"),
+                            .curves = in.text(study, "curves").value_or(""),
+                            .page = in.text(study, "page").value_or(""),
+                            .text = in.text(study, "text").value_or("")});
+  });
+  return site;
+}
+
+std::string paragraph(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<p>{}</p>\n", escape_html(text));
+}
+
+std::string claims_html(const std::vector<Claim>& claims) {
+  if (claims.empty()) return "";
+  std::string out =
+      "<details><summary>The paper's claims, one by one</summary><div class=\"scroll\"><table>"
+      "<thead><tr><th></th><th>the paper</th><th>here</th><th>difference</th><th>p</th><th></th>"
+      "</tr></thead><tbody>\n";
+  for (const Claim& claim : claims) {
+    const bool ran = claim.outcome != Claim::Outcome::not_run;
+    out += fmt::format(
+        "<tr><th scope=\"row\">{}: {} against {}</th><td>{} / {}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td><td>{}</td></tr>\n",
+        escape_html(claim.row), escape_html(claim.ours), escape_html(claim.baseline),
+        format_number(claim.paper_ours), format_number(claim.paper_baseline),
+        ran ? fmt::format("{} / {}", format_number(claim.here_ours),
+                          format_number(claim.here_baseline))
+            : "–",
+        ran ? fmt::format("{} [{}, {}]", format_number(claim.here_ours - claim.here_baseline),
+                          format_number(claim.low), format_number(claim.high))
+            : "–",
+        ran ? escape_html(format_p(claim.p)) : "–", outcome_name(claim.outcome));
+  }
+  return out +
+         "</tbody></table></div>\n<p class=\"caption\">A claim: that ours is better, or worse, "
+         "than "
+         "a baseline in one row, as the paper's means have it. Reproduced: so it is here, "
+         "significantly (Welch's test, Holm's correction over the study, level 0.05); the "
+         "opposite: "
+         "significantly the other way. Difference of the means with its 95 % interval, which is "
+         "not "
+         "corrected.</p></details>\n";
+}
+
+class SiteWriter {
+ public:
+  explicit SiteWriter(const fs::path& file) : file_(file), site_(read_site(file)) {}
+
+  std::string html() {
+    for (const Entry& entry : site_.studies) add(entry);
+    return html_page(
+        site_.title,
+        fmt::format("<h1>{}</h1>\n{}<h2>Overview</h2>\n<div class=\"scroll\"><table><thead><tr>"
+                    "<th></th><th>runs</th><th>claims of the paper</th><th>reproduced</th>"
+                    "<th>not reproduced</th><th>the opposite</th><th>not run</th></tr></thead>"
+                    "<tbody>\n{}</tbody></table></div>\n{}",
+                    escape_html(site_.title), paragraph(site_.text), overview_, body_),
+        "results");
+  }
+
+ private:
+  fs::path path(const std::string& name) const { return file_.parent_path() / name; }
+
+  void add(const Entry& entry) {
+    const StudyResults results = results_of_table(read_plan(path(entry.plan)), path(entry.runs));
+    const std::vector<Comparison> tests = compare(score_contests(results));
+    const std::vector<Claim> claims = claims_of(results);
+    const std::string id = fmt::format("study-{}", ++studies_);
+
+    std::size_t runs = 0;
+    for (const CellResult& cell : results.cells) runs += cell.runs.size();
+    const auto count = [&](Claim::Outcome outcome) {
+      return std::ranges::count(claims, outcome, &Claim::outcome);
+    };
+    overview_ += fmt::format(
+        "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td>{}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        id, escape_html(results.plan.title), runs, claims.size(), count(Claim::Outcome::reproduced),
+        count(Claim::Outcome::not_reproduced), count(Claim::Outcome::opposite),
+        count(Claim::Outcome::not_run));
+
+    body_ += fmt::format("<h2 id=\"{}\">{}</h2>\n{}{}", id, escape_html(results.plan.title),
+                         paragraph(entry.text), to_html(score_table(results, tests)));
+    body_ += claims_html(claims);
+    if (!entry.curves.empty()) {
+      body_ += html_figure(read_file(path(entry.curves)),
+                           "Learning curves: median over the runs and interquartile range.");
+    }
+    body_ += fmt::format("<p class=\"lead\"><code>ovde study run {}</code>",
+                         escape_html(path(entry.plan).lexically_normal().string()));
+    if (!entry.page.empty())
+      body_ += fmt::format("; <a href=\"{}\">how it was run, and how to read it</a>",
+                           escape_html(entry.page));
+    body_ += "</p>\n";
+  }
+
+  fs::path file_;
+  Site site_;
+  int studies_ = 0;
+  std::string overview_, body_;
+};
+
+}  // namespace
+
+std::vector<Claim> claims_of(const StudyResults& results) {
+  std::vector<Claim> out;
+  for (const Comparison& test : compare(score_contests(results))) {
+    const auto* ours = find_published(results.plan, "score", test.row, test.ours);
+    const auto* baseline = find_published(results.plan, "score", test.row, test.baseline);
+    if (ours == nullptr || baseline == nullptr || ours->value == baseline->value) continue;
+    Claim claim{test.row, test.ours, test.baseline, ours->value, baseline->value};
+    claim.outcome = outcome_of(test, ours->value > baseline->value);
+    claim.here_ours = test.x;
+    claim.here_baseline = test.y;
+    claim.p = test.adjusted;
+    claim.low = claim.high = test.x - test.y;
+    if (claim.outcome != Claim::Outcome::not_run) {
+      const auto welch = welch_test(results.find(test.row, test.ours)->scores(),
+                                    results.find(test.row, test.baseline)->scores());
+      if (welch) std::tie(claim.low, claim.high) = std::pair(welch->low, welch->high);
+    }
+    out.push_back(claim);
+  }
+  return out;
+}
+
+std::string site_html(const fs::path& file) { return SiteWriter(file).html(); }
+
+}  // namespace ovde

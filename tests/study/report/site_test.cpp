@@ -1,0 +1,130 @@
+// The page over many studies: claims whose outcome is known, and the project's own page.
+#include "study/report/site.h"
+
+#include <fstream>
+#include <regex>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+#include "io/files.h"
+#include "study/report/browser.h"
+#include "temporary_folder.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The paper: ours is better in every row.
+const std::string kPlan = R"toml(
+title = "Known & <answers>"
+measures = ["score"]
+epochs = 100
+seeds = "0-4"
+[[row]]
+name = "so"
+task = "GridChaos-v0:a"
+[[row]]
+name = "open"
+task = "GridChaos-v0:b"
+[[row]]
+name = "against"
+task = "GridChaos-v0:c"
+[[row]]
+name = "later"
+task = "GridChaos-v0:d"
+[[column]]
+name = "DSAC"
+algorithm = "dsac"
+[[column]]
+name = "OVDE, ours"
+algorithm = "ovde_g"
+role = "ours"
+[paper]
+source = "a table"
+[paper.score]
+so = { DSAC = 1, "OVDE, ours" = 2 }
+open = { DSAC = 1, "OVDE, ours" = 2 }
+against = { DSAC = 1, "OVDE, ours" = 2 }
+later = { DSAC = 1, "OVDE, ours" = 2 }
+)toml";
+
+std::string runs() {
+  std::string out = std::string(kRunsHeader) + "\n";
+  const auto add = [&](const char* row, const char* column, double mean) {
+    for (int seed = 0; seed < 5; ++seed)
+      out += fmt::format("{},{},t,a,{},100,{},,1\n", row, column, seed, mean + seed);
+  };
+  add("so", "DSAC", 0);
+  add("so", "\"OVDE, ours\"", 50);
+  add("open", "DSAC", 0);
+  add("open", "\"OVDE, ours\"", 0.5);
+  add("against", "DSAC", 50);
+  add("against", "\"OVDE, ours\"", 0);
+  return out;
+}
+
+TEST(Site, SaysWhatCameOfEachClaim) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "runs.csv") << runs();
+  const auto claims =
+      claims_of(results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv"));
+  ASSERT_EQ(claims.size(), 4u);
+  EXPECT_EQ(claims[0].outcome, Claim::Outcome::reproduced);
+  EXPECT_EQ(claims[1].outcome, Claim::Outcome::not_reproduced);
+  EXPECT_EQ(claims[2].outcome, Claim::Outcome::opposite);
+  EXPECT_EQ(claims[3].outcome, Claim::Outcome::not_run);
+  EXPECT_NEAR(claims[0].here_ours - claims[0].here_baseline, 50, 1e-9);
+  EXPECT_LT(claims[0].low, 50);
+  EXPECT_GT(claims[0].high, 50);
+  EXPECT_LT(claims[0].p, 1e-6);
+  EXPECT_LT(claims[1].low, 0);
+}
+
+TEST(Site, RefusesATableThatIsNotOfThePlan) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& text) -> std::string {
+    std::ofstream(folder.path() / "runs.csv") << text;
+    try {
+      results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string header = std::string(kRunsHeader) + "\n";
+  EXPECT_EQ(refusal(runs()), "");
+  EXPECT_NE(refusal("a,b\n").find("runs.csv: its first line"), std::string::npos);
+  EXPECT_NE(refusal(header + "x,DSAC,t,a,0,100,1,,1\n").find("runs.csv:2: the plan has no cell"),
+            std::string::npos);
+  EXPECT_NE(refusal(header + "so,DSAC,t,a,0,100,nan,,1\n").find("no score"), std::string::npos);
+  EXPECT_NE(refusal(header + "so,DSAC\n").find("nine fields"), std::string::npos);
+}
+
+#ifdef OVDE_MUJOCO
+// docs/results/index.html is what the tables beside it say; its links lead somewhere.
+TEST(Site, OfThisProjectIsUpToDateAndWhole) {
+  const fs::path results = fs::path(OVDE_SOURCE_DIR) / "docs/results";
+  const fs::path before = fs::current_path();
+  fs::current_path(OVDE_SOURCE_DIR);  // the page names plans as one would type them
+  const std::string page = site_html("docs/results/site.toml");
+  fs::current_path(before);
+  EXPECT_TRUE(page == read_file(results / "index.html"))
+      << "ovde site docs/results/site.toml writes it anew";
+  const std::regex link("<a href=\"([^\"#]+)\"");
+  int links = 0;
+  for (std::sregex_iterator at(page.begin(), page.end(), link), end; at != end; ++at, ++links)
+    EXPECT_TRUE(fs::exists(results / (*at)[1].str())) << (*at)[1];
+  EXPECT_GT(links, 3);
+  EXPECT_EQ(page.find("src=\"http"), std::string::npos);
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  const Seen seen = open_in_browser(page);
+  EXPECT_GE(seen.figures, 3);
+  EXPECT_EQ(seen.complaints, "");
+}
+#endif
+
+}  // namespace
+}  // namespace ovde
