@@ -247,6 +247,8 @@ class Grammar {
         ->allow_extra_args(false);
     add(command, "--state", inspect_.state, "X,Y",
         "state in which actions are compared (where episodes start)");
+    command->add_flag("--shared-scale", inspect_.shared_scale,
+                      "one range of colours for the maps of a kind (each its own)");
     command->footer(
         "Example:\n"
         "  ovde inspect runs/GridChaos-v0-s-ovde_g-0 --steps 100000-250000 --state 0,0\n"

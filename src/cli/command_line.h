@@ -61,6 +61,7 @@ struct InspectCommand {
   std::string folder;
   std::optional<std::string> out, steps, state;
   std::vector<int> epochs;
+  bool shared_scale = false;
 };
 
 struct ExportCommand {

@@ -41,6 +41,7 @@ void run(const InspectCommand& command) {
   request.run = command.folder;
   request.out = command.out ? std::filesystem::path(*command.out) : request.run / "inspect";
   request.epochs = command.epochs;
+  if (command.shared_scale) request.scale = Scale::shared;
   if (command.steps)
     request.steps = two_numbers<std::int64_t>(*command.steps, '-', "--steps", "A-B");
   if (command.state) {

@@ -101,6 +101,7 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
   out.plan.name = "compare";
   out.plan.measures = {"score"};
   out.plan.show = {"table", "curves", "bars"};
+  out.plan.x = "steps";
   for (const Kind& kind : rows) {
     PlanRow row;
     row.name = name_of(kind, rows);

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "config/stored_config.h"
 #include "io/files.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
@@ -47,6 +48,7 @@ RunResult result_of(const std::vector<EpochRow>& rows, std::uint64_t seed) {
   out.wall_seconds = summary.wall_seconds;
   for (const EpochRow& row : rows) {
     out.returns.push_back(row.eval_return_mean);
+    out.env_steps.push_back(static_cast<double>(row.env_steps));
     out.has_goal |= !std::isnan(row.eval_success);
   }
   return out;
@@ -78,6 +80,22 @@ std::optional<T> parse_field(const std::string& text) {
   return value;
 }
 
+// What the cell's runs were asked for, as the first of them has it.
+void describe_cell(const fs::path& run, CellResult& cell) {
+  if (!cell.command.empty()) return;
+  const std::string text = read_file(run / "config.toml");
+  // "# ovde VERSION", then the command
+  const auto second = text.find("\n# ");
+  if (second != std::string::npos && second < text.find("\n["))
+    cell.command = text.substr(second + 3, text.find('\n', second + 1) - second - 3);
+  for (const Setting& setting : asked_for(read_settings(run / "config.toml"))) {
+    const bool shown = !setting.is_table && !setting.key.starts_with("run.") &&
+                       !setting.key.starts_with("checkpoint.") &&
+                       !setting.key.starts_with("record.");
+    if (shown) cell.asked.push_back(fmt::format("{} = {}", setting.key, to_string(setting.value)));
+  }
+}
+
 bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
@@ -101,6 +119,7 @@ RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
 }
 
 void add_run(const fs::path& folder, const Config& config, CellResult& cell, StudyResults& out) {
+  describe_cell(folder, cell);
   const int epochs = config.train.epochs;
   if (is_finished(folder)) return cell.runs.push_back(read_run(folder, config.seed, epochs));
   std::vector<EpochRow> rows;
@@ -200,7 +219,12 @@ StudyResults read_results(Plan plan, const fs::path& study) {
       }
       found = by_folder.emplace(cell.folder, std::move(runs)).first;
     }
-    out.cells.push_back({std::move(cell), found->second});
+    CellResult result{std::move(cell), found->second};
+    if (!result.runs.empty()) {
+      const auto run = find_agent(study / result.cell.folder, result.runs.front().seed);
+      if (run) describe_cell(*run, result);
+    }
+    out.cells.push_back(std::move(result));
   }
   out.plan = std::move(plan);
   return out;
@@ -268,6 +292,8 @@ StudyResults results_of_run(const fs::path& folder) {
   out.plan.measures = {"score"};
   if (result.has_goal()) out.plan.measures.push_back("frg");
   out.plan.show = {"table", "curves"};
+  if (there.config.record.visits) out.plan.show.push_back("maps");
+  out.plan.x = "steps";
   PlanRow row;
   row.name = row.task = there.config.task;
   PlanColumn column;

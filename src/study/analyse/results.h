@@ -25,12 +25,17 @@ struct RunResult {
   std::optional<int> first_goal_epoch = {};  // of the evaluation (FRG)
   bool has_goal = false;                     // the task has one to reach
   double wall_seconds = 0;
-  std::vector<double> returns = {};  // of the evaluation, epoch by epoch; NaN: there was none
+  std::vector<double> returns = {};    // of the evaluation, epoch by epoch; NaN: there was none
+  std::vector<double> env_steps = {};  // that its policy had seen then
 };
 
 struct CellResult {
   Cell cell;
   std::vector<RunResult> runs;  // in the order of the seeds; those that finished
+  // Of the first of them: what was set beyond the defaults ("explore.alpha = 0.1"), and the
+  // command.
+  std::vector<std::string> asked = {};
+  std::string command = {};
 
   std::vector<double> scores() const;
   int reached_goal() const;  // runs that did

@@ -81,6 +81,7 @@ struct Maps {
   std::vector<double> steps;   // first and last step of the visits that are counted; empty: all
   std::vector<double> epochs;  // at which the uncertainties are shown
   std::vector<double> state;   // at which they are shown over actions; empty: the start
+  bool shared_scale = false;   // maps of one kind have one colour bar's range
   std::string where = {};
 };
 
@@ -90,6 +91,7 @@ struct Plan {
   std::string text;                   // a paragraph for the reader of the report
   std::vector<std::string> measures;  // score, frg, runtime
   std::vector<std::string> show;      // table, curves, bars, profile, sweep, maps, example
+  std::string x = "epochs";           // of the curves; or steps: environment steps
   std::string relative_to;            // column that runtimes are divided by; empty: none
   int epochs = 0;
   std::vector<std::uint64_t> seeds;

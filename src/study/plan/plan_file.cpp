@@ -62,8 +62,8 @@ class PlanFile {
 
   Plan read(const toml::table& root) {
     in_.check_keys(root, "a study",
-                   {"title", "text", "measures", "show", "relative_to", "epochs", "seeds", "set",
-                    "row", "column", "cell", "group", "paper", "example", "maps"});
+                   {"title", "text", "measures", "show", "x", "relative_to", "epochs", "seeds",
+                    "set", "row", "column", "cell", "group", "paper", "example", "maps"});
     plan_.name = std::filesystem::path(in_.file_name()).stem().string();
     plan_.title = in_.text(root, "title").value_or(plan_.name);
     plan_.text = in_.text(root, "text").value_or("");
@@ -84,6 +84,10 @@ class PlanFile {
     in_.for_each(root, "example", [&](const toml::table& entry) { read_example(entry); });
     if (const toml::table* paper = in_.table(root, "paper")) read_paper(*paper);
     if (const toml::table* maps = in_.table(root, "maps")) read_maps(*maps);
+    if (const auto x = in_.text(root, "x")) {
+      in_.check_word(*root.get("x"), *x, "x", {"epochs", "steps"});
+      plan_.x = *x;
+    }
     if (const auto column = in_.text(root, "relative_to")) {
       in_.check_word(*root.get("relative_to"), *column, "column", column_names_);
       plan_.relative_to = *column;
@@ -159,9 +163,9 @@ class PlanFile {
   }
 
   void read_maps(const toml::table& entry) {
-    in_.check_keys(entry, "maps", {"steps", "epochs", "state"});
+    in_.check_keys(entry, "maps", {"steps", "epochs", "state", "shared_scale"});
     Maps maps{in_.numbers(entry, "steps"), in_.numbers(entry, "epochs"),
-              in_.numbers(entry, "state")};
+              in_.numbers(entry, "state"), in_.flag(entry, "shared_scale")};
     const bool all_steps = entry.get("steps") == nullptr;
     if (!all_steps && (maps.steps.size() != 2 || !are_whole(maps.steps, kMostSteps) ||
                        maps.steps[0] >= maps.steps[1])) {

@@ -43,8 +43,31 @@ std::vector<double> smoothed(const std::vector<double>& values, int window) {
   return out;
 }
 
-// Lines "epoch q25 median q75" of a cell.
-std::string curve_block(const std::string& name, const CellResult& result) {
+// What the curves are drawn over: epochs, or environment steps in a unit that keeps numbers short.
+struct CurveAxis {
+  std::string label = "epoch";
+  double unit = 0;  // of environment steps; 0: epochs
+
+  double at(const RunResult& run, std::size_t epoch) const {
+    return unit > 0 ? run.env_steps[epoch] / unit : static_cast<double>(epoch);
+  }
+};
+
+CurveAxis curve_axis(const StudyResults& results) {
+  if (results.plan.x != "steps") return {};
+  double most = 0;
+  for (const CellResult& cell : results.cells) {
+    for (const RunResult& run : cell.runs) {
+      if (!run.env_steps.empty()) most = std::max(most, run.env_steps.back());
+    }
+  }
+  if (most >= 1e7) return {"million environment steps", 1e6};
+  if (most >= 1e4) return {"thousand environment steps", 1e3};
+  return {"environment steps", 1};
+}
+
+// Lines "x q25 median q75" of a cell.
+std::string curve_block(const std::string& name, const CellResult& result, const CurveAxis& axis) {
   std::vector<std::vector<double>> curves;
   for (const RunResult& run : result.runs)
     curves.push_back(smoothed(run.returns, smoothing_window(result.cell.epochs)));
@@ -63,8 +86,8 @@ std::string curve_block(const std::string& name, const CellResult& result) {
     const std::size_t e = points[p];
     std::vector<double> values;
     for (const auto& curve : curves) values.push_back(curve[e]);
-    out += fmt::format("{} {} {} {}\n", e, quantile(values, 0.25), median(values),
-                       quantile(values, 0.75));
+    out += fmt::format("{} {} {} {}\n", axis.at(result.runs.front(), e), quantile(values, 0.25),
+                       median(values), quantile(values, 0.75));
   }
   return out + "END\n";
 }
@@ -102,6 +125,7 @@ int smoothing_window(int epochs) { return std::max(1, epochs / 50); }
 std::optional<Figure> curves_figure(const StudyResults& results) {
   if (!results.any_runs()) return std::nullopt;
   const auto colours = column_colours(results);
+  const CurveAxis axis = curve_axis(results);
   PanelFigure panels("curves", results.row_names());
   for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
     std::vector<std::string> bands, lines;
@@ -111,7 +135,7 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
       const CellResult& result = *results.find(results.plan.rows[r].name, column->name);
       if (result.runs.empty()) continue;
       const std::string block = fmt::format("c{}_{}", r, dash);
-      panels.add_data(curve_block(block, result));
+      panels.add_data(curve_block(block, result, axis));
       bands.push_back(fmt::format(
           "${} using 1:2:4 with filledcurves fillcolor rgb \"{}\" fillstyle transparent solid 0.18 "
           "noborder notitle",
@@ -121,7 +145,7 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
           (dash - 1) % 4 + 1, colours.at(column->name)));
     }
     bands.insert(bands.end(), lines.begin(), lines.end());
-    panels.add_panel("set xlabel \"epoch\"\nset ylabel \"return\"\n", bands);
+    panels.add_panel(fmt::format("set xlabel \"{}\"\nset ylabel \"return\"\n", axis.label), bands);
   }
   int dash = 0;
   for (const PlanColumn* column : results.columns()) {

@@ -17,9 +17,18 @@ namespace {
 constexpr std::size_t kShownEpochs = 4;
 
 constexpr const char* kStateSigns = "Triangle: start; circle: goal.";
-constexpr const char* kBeliefs =
-    "at the policy's own action in every state; every map has its own scale. |Q1 - Q2| / 2 is the "
-    "uncertainty that OAC and DOAC explore by.";
+
+std::string scale_text(Scale scale) {
+  return scale == Scale::own ? "every map has its own scale" : "maps of one kind share their scale";
+}
+
+std::string beliefs_caption(Scale scale) {
+  return fmt::format(
+      "at the policy's own action in every state; {}. |Q1 - Q2| / 2 is the uncertainty that OAC "
+      "and "
+      "DOAC explore by. {}",
+      scale_text(scale), kStateSigns);
+}
 
 HeatMap over_states(const StateMap& map, const std::string& title, const Grid& grid,
                     Shading shading) {
@@ -93,20 +102,24 @@ class StudyMaps {
 
     std::vector<Figure> out;
     if (!visits_.empty()) {
-      out.push_back(
-          heat_figure("visits", caption_ + " The first seed of each cell.", {"x", "y"}, visits_));
+      out.push_back(heat_figure("visits", caption_ + " The first seed of each cell.", {"x", "y"},
+                                visits_, scale()));
     }
     if (!states_.empty()) {
       out.push_back(heat_figure("states",
-                                fmt::format("What the critics believe after epoch {}, {} {}",
-                                            epoch_, kBeliefs, kStateSigns),
-                                {"x", "y"}, states_));
+                                fmt::format("What the critics believe after epoch {}, {}", epoch_,
+                                            beliefs_caption(scale())),
+                                {"x", "y"}, states_, scale()));
     }
     out.insert(out.end(), actions_.begin(), actions_.end());
     return out;
   }
 
  private:
+  Scale scale() const {
+    return results_.plan.maps && results_.plan.maps->shared_scale ? Scale::shared : Scale::own;
+  }
+
   void add(const Exploration& run, const PlanRow& row, const PlanColumn& column, HeatRow& visits) {
     const std::optional<Maps>& maps = results_.plan.maps;
     std::int64_t first = 0, last = run.steps();
@@ -130,8 +143,8 @@ class StudyMaps {
     if (column.role == Role::ours) {
       std::array<double, 2> state = run.map().start;
       if (maps && !maps->state.empty()) state = {maps->state[0], maps->state[1]};
-      actions_.push_back(
-          actions_figure(run, epochs, state, fmt::format("actions_{}", actions_.size() + 1)));
+      actions_.push_back(actions_figure(run, epochs, state, scale(),
+                                        fmt::format("actions_{}", actions_.size() + 1)));
       actions_.back().caption = fmt::format("{}: {}", name, actions_.back().caption);
     }
   }
@@ -161,17 +174,17 @@ Figure visits_figure(const Exploration& run, std::int64_t first, std::int64_t la
                      {{"", {noise_map(run.map()), visits}}});
 }
 
-Figure states_figure(const Exploration& run, const std::vector<int>& epochs) {
+Figure states_figure(const Exploration& run, const std::vector<int>& epochs, Scale scale) {
   std::vector<HeatRow> rows;
   for (const int epoch : epochs) rows.push_back({epoch_name(epoch), state_maps(run, epoch)});
   return heat_figure("states",
-                     fmt::format("What the critics believe after the updates of each epoch, {} {}",
-                                 kBeliefs, kStateSigns),
-                     {"x", "y"}, rows);
+                     fmt::format("What the critics believe after the updates of each epoch, {}",
+                                 beliefs_caption(scale)),
+                     {"x", "y"}, rows, scale);
 }
 
 Figure actions_figure(const Exploration& run, const std::vector<int>& epochs,
-                      std::array<double, 2> state, const std::string& name) {
+                      std::array<double, 2> state, Scale scale, const std::string& name) {
   std::vector<HeatRow> rows;
   for (const int epoch : epochs)
     rows.push_back({epoch_name(epoch), action_maps(run, epoch, state)});
@@ -179,10 +192,10 @@ Figure actions_figure(const Exploration& run, const std::vector<int>& epochs,
   return heat_figure(
       name,
       fmt::format("What the critics believe of the actions in state ({}, {}), and the exploration "
-                  "ability F = Φ log(Φ / C) that OVD-Explorer climbs; every map has its own scale. "
-                  "Cross: the policy's own action.",
-                  state[0], state[1]),
-      {names[0], names[1]}, rows);
+                  "ability F = Φ log(Φ / C) that OVD-Explorer climbs; {}. Cross: the policy's own "
+                  "action.",
+                  state[0], state[1], scale_text(scale)),
+      {names[0], names[1]}, rows, scale);
 }
 
 std::vector<Figure> study_maps(const StudyResults& results, const fs::path& study,

@@ -11,15 +11,17 @@
 #include "study/analyse/exploration.h"
 #include "study/analyse/results.h"
 #include "study/plot/gnuplot.h"
+#include "study/plot/heat_maps.h"
 
 namespace ovde {
 
 // Where one run went, beside the noise of its task; what it believed after each of some epochs
 // (InputError if the networks of one are not there).
 Figure visits_figure(const Exploration& run, std::int64_t first, std::int64_t last);
-Figure states_figure(const Exploration& run, const std::vector<int>& epochs);
+Figure states_figure(const Exploration& run, const std::vector<int>& epochs, Scale scale);
 Figure actions_figure(const Exploration& run, const std::vector<int>& epochs,
-                      std::array<double, 2> state, const std::string& name = "actions");
+                      std::array<double, 2> state, Scale scale,
+                      const std::string& name = "actions");
 
 // Some of these, evenly spaced, the last among them.
 std::vector<int> some_epochs(const std::vector<int>& epochs);

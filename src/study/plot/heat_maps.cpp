@@ -13,7 +13,7 @@ namespace {
 
 // pixels
 constexpr int kMapsWidth = 900, kSmallestSide = 110, kLargestSide = 240;
-constexpr int kLeft = 86, kTop = 30, kBottom = 52, kBetweenRows = 22;
+constexpr int kLeft = 86, kTop = 38, kBottom = 52, kBetweenRows = 22;
 constexpr int kBarGap = 6, kBarWidth = 9, kBarText = 52, kBetweenColumns = 12;
 constexpr int kBesides = kBarGap + kBarWidth + kBarText + kBetweenColumns;  // of one map
 
@@ -89,7 +89,8 @@ std::string tics(const char* axis, double low, double high, bool labelled) {
 
 class HeatGrid {
  public:
-  HeatGrid(const AxisNames& axes, const std::vector<HeatRow>& rows) : axes_(axes), rows_(rows) {
+  HeatGrid(const AxisNames& axes, const std::vector<HeatRow>& rows, Scale scale)
+      : axes_(axes), rows_(rows), scale_(scale) {
     for (const HeatRow& row : rows)
       columns_ = std::max(columns_, static_cast<int>(row.maps.size()));
     side_ = std::clamp((kMapsWidth - kLeft) / columns_ - kBesides, kSmallestSide, kLargestSide);
@@ -143,7 +144,7 @@ class HeatGrid {
         x(kBarWidth), static_cast<double>(side_) / height_);
     out += "unset label\nunset object\nunset title\nunset logscale\n";
     if (titled(r, c))
-      out += fmt::format("set title \"{}\" offset 0,-0.6\n", gnuplot_text(map.title));
+      out += fmt::format("set title \"{}\" offset 0,0.1\n", gnuplot_text(map.title));
     if (c == 0 && !row.name.empty()) {
       out += fmt::format("set label 1 \"{}\" at screen {:.5f},{:.5f} center rotate by 90\n",
                          gnuplot_text(row.name), x(16), y(top + side_ / 2.0));
@@ -165,8 +166,22 @@ class HeatGrid {
            label("x", bottom ? axes_.x : "", "0,0.3") + label("y", first ? axes_.y : "", "0.8,0");
   }
 
-  static std::string colours(const HeatMap& map) {
-    const Range range = range_of(map);
+  // Of the map, or of all with its title.
+  Range scale_of(const HeatMap& map) const {
+    Range range = range_of(map);
+    if (scale_ == Scale::own) return range;
+    for (const HeatRow& row : rows_) {
+      for (const HeatMap& other : row.maps) {
+        if (other.title != map.title || other.shading != map.shading) continue;
+        const Range its = range_of(other);
+        range = {std::min(range.low, its.low), std::max(range.high, its.high)};
+      }
+    }
+    return range;
+  }
+
+  std::string colours(const HeatMap& map) const {
+    const Range range = scale_of(map);
     const bool logarithmic = map.shading == Shading::visits;
     return fmt::format("{}set cbrange [{:.7g}:{:.7g}]\n", palette(map.shading), range.low,
                        range.high) +
@@ -211,6 +226,7 @@ class HeatGrid {
 
   const AxisNames& axes_;
   const std::vector<HeatRow>& rows_;
+  Scale scale_;
   int columns_ = 1, side_, width_, height_;
   std::vector<int> tops_;  // of the rows
 };
@@ -218,8 +234,8 @@ class HeatGrid {
 }  // namespace
 
 Figure heat_figure(const std::string& name, const std::string& caption, const AxisNames& axes,
-                   const std::vector<HeatRow>& rows) {
-  return HeatGrid(axes, rows).figure(name, caption);
+                   const std::vector<HeatRow>& rows, Scale scale) {
+  return HeatGrid(axes, rows, scale).figure(name, caption);
 }
 
 }  // namespace ovde

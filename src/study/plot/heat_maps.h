@@ -1,4 +1,4 @@
-// A figure of square heat maps in rows, each with its own colour bar: axes are labelled once, at
+// A figure of square heat maps in rows, each with a colour bar: axes are labelled once, at
 // the left and below; columns have a title, rows a name.
 #pragma once
 
@@ -41,11 +41,13 @@ struct HeatRow {
   std::vector<HeatMap> maps;
 };
 
+enum class Scale { own, shared };  // shared: maps of one title have one range
+
 struct AxisNames {
   std::string x, y;
 };
 
 Figure heat_figure(const std::string& name, const std::string& caption, const AxisNames& axes,
-                   const std::vector<HeatRow>& rows);
+                   const std::vector<HeatRow>& rows, Scale scale = Scale::own);
 
 }  // namespace ovde

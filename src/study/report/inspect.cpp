@@ -99,7 +99,7 @@ class Inspection {
                                                         {"ratio", &beliefs.ratio},
                                                         {"disagreement", &beliefs.disagreement}});
     }
-    if (can_draw() && !epochs_.empty()) add_figure(states_figure(run_, epochs_));
+    if (can_draw() && !epochs_.empty()) add_figure(states_figure(run_, epochs_, request_.scale));
   }
 
   void add_actions() {
@@ -109,7 +109,8 @@ class Inspection {
                                                          {"aleatoric", &beliefs.aleatoric},
                                                          {"ability", &beliefs.ability}});
     }
-    if (can_draw() && !epochs_.empty()) add_figure(actions_figure(run_, epochs_, state_));
+    if (can_draw() && !epochs_.empty())
+      add_figure(actions_figure(run_, epochs_, state_, request_.scale));
   }
 
   bool can_draw() const { return remarks_.empty(); }

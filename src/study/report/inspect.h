@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "study/plot/heat_maps.h"
 #include "study/report/report.h"
 
 namespace ovde {
@@ -18,6 +19,7 @@ struct InspectRequest {
   std::optional<std::pair<std::int64_t, std::int64_t>> steps = {};  // first, and one past the last
   std::vector<int> epochs = {};                     // empty: four of those that were kept
   std::optional<std::array<double, 2>> state = {};  // nothing: where episodes start
+  Scale scale = Scale::own;                         // of the colours of the maps
 };
 
 // Into `out`: inspect.html, tables/ (CSV) and figures/ (SVG, PNG, gnuplot). InputError, before

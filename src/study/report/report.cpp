@@ -60,6 +60,7 @@ class ReportWriter {
       add_tables(scores, goals);
       add_figures();
       add_replays();
+      body_ += settings_html(results_);
       add_method();
     }
 

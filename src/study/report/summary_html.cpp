@@ -70,6 +70,19 @@ std::string format_interval(const Interval& interval) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", interval.estimate, interval.low, interval.high);
 }
 
+// "0-4, 7"
+std::string seeds_text(const std::vector<RunResult>& runs) {
+  std::string out;
+  for (std::size_t first = 0; first < runs.size();) {
+    std::size_t last = first;
+    while (last + 1 < runs.size() && runs[last + 1].seed == runs[last].seed + 1) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", runs[first].seed);
+    if (last > first) out += fmt::format("-{}", runs[last].seed);
+    first = last + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string format_p(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
@@ -235,6 +248,26 @@ std::string aggregate_html(const StudyResults& results, const std::vector<Compar
       "bootstrap intervals, the second over the {} rows in which every column was run. p: "
       "permutation test of the ranks within each row, Holm's correction over the table.</p>\n",
       head, body, rows.size());
+}
+
+std::string settings_html(const StudyResults& results) {
+  std::string lines;
+  for (const CellResult& result : results.cells) {
+    if (result.runs.empty()) continue;
+    std::string asked;
+    for (const std::string& text : result.asked)
+      asked += fmt::format("{}<code>{}</code>", asked.empty() ? "" : ", ", escape_html(text));
+    lines += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">{}</td></tr>\n"
+        "<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
+        escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
+        result.cell.epochs, asked.empty() ? "defaults" : asked, escape_html(result.command));
+  }
+  if (lines.empty()) return "";
+  return "<h2>Settings</h2>\n<table class=\"settings\">\n<tr><th></th><th></th><th>seeds</th>"
+         "<th>epochs</th><th>set beyond the defaults; below: the command of the first "
+         "run</th></tr>\n" +
+         lines + "</table>\n";
 }
 
 std::string example_html(const std::vector<WeighedAction>& actions) {

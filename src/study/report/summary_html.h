@@ -23,6 +23,9 @@ std::string tests_csv(const std::string& measure, const std::vector<Comparison>&
 // `together`: compare_all_rows().
 std::string aggregate_html(const StudyResults& results, const std::vector<Comparison>& together);
 
+// How the runs were made: seeds, epochs, what was set beyond the defaults, the command.
+std::string settings_html(const StudyResults& results);
+
 // Fig. 2 of the paper as a table.
 std::string example_html(const std::vector<WeighedAction>& actions);
 

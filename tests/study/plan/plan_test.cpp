@@ -241,6 +241,7 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
       {kGrid + "[[cell]]\ncolumn = \"DSAC\"\nset = { network.hidden = [9007199254740993] }",
        "my.toml:25: network.hidden = [9007199254740992"},
       {kGrid + "[maps]\nsteps = [0, 9007199254740993]", "my.toml:23: maps needs steps = [first"},
+      {"x = \"hours\"\n" + kGrid, "my.toml:1: unknown x 'hours'"},
       {kGrid + "[maps]\nsteps = [0, inf]", "my.toml:23: maps needs steps = [first"},
       {kGrid + "[maps]\nsteps = [nan, 1]", "my.toml:23: maps needs steps = [first"},
       {kGrid + "[maps]\nsteps = [0, 9]\nepochs = [9007199254740993]",

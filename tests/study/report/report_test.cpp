@@ -13,6 +13,7 @@
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
 #include "study/plot/gnuplot.h"
+#include "study/plot/heat_maps.h"
 #include "study/plot/report_figures.h"
 #include "study/report/browser.h"
 #include "study/report/summary_html.h"
@@ -267,6 +268,39 @@ TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
 }
 
 // In Chromium: no message in the console, and every figure has a size.
+TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "population";
+  ASSERT_EQ(quiet_shell(fmt::format(
+                "'{}' train --task GridChaos-v0:s --algo dsac --seeds 4-5 --epochs 3 --out '{}' "
+                "--set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=20 "
+                "--set train.steps_per_epoch=25 --set train.eval_steps=40 --set task.horizon=40",
+                OVDE_PROGRAM, run.string())),
+            0);
+  const StudyResults results = results_of_run(run);
+  const std::string page = page_of(results, run);
+  for (const char* text :
+       {"4-5", "network.hidden = [8, 8]", "train.batch = 8", "train --task GridChaos-v0:s"})
+    EXPECT_TRUE(has(page, text)) << text;
+  EXPECT_FALSE(has(page, "train.gamma"));  // as it is by default
+  EXPECT_EQ(results.cells[0].runs[0].env_steps, (std::vector<double>{45, 70, 95}));
+  const Figure curves = curves_figure(results).value();
+  EXPECT_TRUE(has(curves.data, "\n95 ")) << curves.data;
+  EXPECT_TRUE(has(curves.body, "environment steps"));
+  EXPECT_EQ(has(page, "visits of the exploring agent"), has_gnuplot());
+}
+
+TEST(Report, MapsOfOneKindMayShareTheirScale) {
+  Grid small({0, 0}, {1, 1}, 2), large = small;
+  small.values = {1, 2, 2, 2};
+  large.values = {3, 9, 3, 3};
+  const std::vector<HeatRow> rows = {{"a", {{.title = "epistemic", .grid = small}}},
+                                     {"b", {{.title = "epistemic", .grid = large}}}};
+  EXPECT_FALSE(has(heat_figure("f", "", {"x", "y"}, rows).body, "cbrange [1:9]"));
+  const std::string shared = heat_figure("f", "", {"x", "y"}, rows, Scale::shared).body;
+  EXPECT_NE(shared.find("cbrange [1:9]"), shared.rfind("cbrange [1:9]")) << "both, not one";
+}
+
 TEST(Report, OpensInABrowserWithoutComplaint) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
