@@ -116,7 +116,6 @@ class TaskVectorEnv(VectorEnv):
         self.single_observation_space = _observation_space(self._core)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._has_goal = self._core.has_goal
         self._all = np.ones(num_envs, dtype=bool)
         self._seeded = False
 
@@ -138,9 +137,7 @@ class TaskVectorEnv(VectorEnv):
         return self._core.reset(seeds, mask), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
-        observations, rewards, terminated, truncated, success = self._core.step(actions)
-        info = {"is_success": success, "_is_success": self._all} if self._has_goal else {}
-        return observations, rewards, terminated, truncated, info
+        return self._core.step(actions)
 
 
 class NoiseWrapper(gymnasium.Wrapper, RecordConstructorArgs):

@@ -18,6 +18,9 @@ namespace py = pybind11;
 
 namespace {
 
+constexpr int kBetween = 64;  // numbers that keep what two threads write out of one cache line
+constexpr int kChunks = 8;  // of a thread's share: as much as another thread takes of it at a time
+
 void check_action(const Env& env, const Numbers& action, py::ssize_t count) {
   const py::ssize_t expected = count * env.action_space().size();
   if (action.size() != expected) {
@@ -111,37 +114,68 @@ ManyEnvs::ManyEnvs(const Config& config, int count, int threads, bool copies)
     : places_(count),
       has_goal_(find_task(config.task).has_goal),
       copies_(copies),
-      team_(std::clamp(threads, 1, count)) {
+      all_true_(count),
+      shares_(std::clamp(threads, 1, count)),
+      team_(static_cast<int>(shares_.size())) {
   for (Place& place : places_) place.env = make_task(config);
   rows_ = make_rows();
   std::ranges::fill(view(rows_.observations), 0.0);
+  std::fill_n(all_true_.mutable_data(), count, true);
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    const auto bound = [&](std::size_t n) { return static_cast<int>(n * count / shares_.size()); };
+    shares_[i].first = bound(i);
+    shares_[i].last = bound(i + 1);
+    shares_[i].ends.resize(shares_[i].last - shares_[i].first + kBetween);
+  }
 }
 
 ManyEnvs::Rows ManyEnvs::make_rows() const {
-  Rows rows{.observations = py::array_t<double>({size(), env().observation_size()}),
-            .rewards = py::array_t<double>(size()),
-            .terminated = py::array_t<bool>(size()),
-            .truncated = py::array_t<bool>(size()),
-            .success = py::array_t<bool>(size()),
-            .all = py::tuple()};
-  rows.all = py::make_tuple(rows.observations, rows.rewards, rows.terminated, rows.truncated,
-                            rows.success);
-  return rows;
+  return {.observations = py::array_t<double>({size(), env().observation_size()}),
+          .rewards = py::array_t<double>(size()),
+          .terminated = py::array_t<bool>(size()),
+          .truncated = py::array_t<bool>(size()),
+          .success = py::array_t<bool>(size())};
+}
+
+// The caller's is the first. A worker has a number of its own for all its life.
+int ManyEnvs::own_share() const {
+  static std::atomic<unsigned> workers{0};
+  static thread_local const unsigned number = workers++;
+  if (std::this_thread::get_id() == caller_) return 0;
+  return 1 + static_cast<int>(number % (shares_.size() - 1));
 }
 
 template <typename Work>
 void ManyEnvs::side_by_side(Work work) {
+  caller_ = std::this_thread::get_id();
+  busy_ = true;
+  struct Free {
+    bool& busy;
+    ~Free() { busy = false; }
+  } const free{busy_};  // when the lock is held again
   const py::gil_scoped_release released;
-  // two pieces for each thread: one that is held up does not hold up all
-  const int pieces = team_.threads() == 1 ? 1 : std::min(size(), 2 * team_.threads());
-  team_.run(pieces, [&](int piece) {
-    const auto bound = [&](int p) { return static_cast<int>(std::int64_t{size()} * p / pieces); };
-    work(bound(piece), bound(piece + 1));
+
+  for (Share& share : shares_) share.next = share.first;
+  const auto count = static_cast<int>(shares_.size());
+  team_.run(count, [&](int) {
+    const int own = count == 1 ? 0 : own_share();
+    for (int i = 0; i < count; ++i) {
+      Share& share = shares_[(own + i) % count];
+      const int chunk = count == 1 ? size() : std::max(1, (share.last - share.first) / kChunks);
+      for (int first; (first = share.next.fetch_add(chunk)) < share.last;)
+        work(share, first, std::min(first + chunk, share.last));
+    }
   });
+}
+
+// The lock is given up while they work, so that another thread of Python may come here.
+void ManyEnvs::check_free() const {
+  if (busy_) throw Error("another thread is stepping these environments");
 }
 
 py::array_t<double> ManyEnvs::reset(const std::vector<std::uint64_t>& seeds,
                                     const py::array_t<bool>& mask) {
+  check_free();
   if (copies_) {
     Rows rows = make_rows();
     std::ranges::copy(view(rows_.observations), rows.observations.mutable_data());
@@ -150,7 +184,7 @@ py::array_t<double> ManyEnvs::reset(const std::vector<std::uint64_t>& seeds,
   const auto width = static_cast<std::size_t>(env().observation_size());
   double* const observations = rows_.observations.mutable_data();
   const bool* const wanted = mask.data();
-  side_by_side([&](int first, int last) {
+  side_by_side([&](Share&, int first, int last) {
     for (int i = first; i < last; ++i) {
       if (!wanted[i]) continue;
       Place& place = places_[i];
@@ -163,6 +197,7 @@ py::array_t<double> ManyEnvs::reset(const std::vector<std::uint64_t>& seeds,
 }
 
 py::tuple ManyEnvs::step(const Numbers& actions) {
+  check_free();
   check_action(env(), actions, size());
   if (copies_) rows_ = make_rows();
   const auto width = static_cast<std::size_t>(env().observation_size());
@@ -170,10 +205,7 @@ py::tuple ManyEnvs::step(const Numbers& actions) {
   const double* const action = actions.data();
   double* const observation = rows_.observations.mutable_data();
   double* const reward = rows_.rewards.mutable_data();
-  bool* const ended = rows_.terminated.mutable_data();
-  bool* const cut = rows_.truncated.mutable_data();
-  bool* const reached = rows_.success.mutable_data();
-  side_by_side([&](int first, int last) {
+  side_by_side([&](Share& share, int first, int last) {
     for (int i = first; i < last; ++i) {
       Place& place = places_[i];
       const std::span<double> row(observation + i * width, width);
@@ -185,12 +217,27 @@ py::tuple ManyEnvs::step(const Numbers& actions) {
       }
       place.ended = step.terminated || step.truncated;
       reward[i] = step.reward;
-      ended[i] = step.terminated;
-      cut[i] = step.truncated;
-      reached[i] = step.success;
+      share.ends[i - share.first] = {step.terminated, step.truncated, step.success};
     }
   });
-  return rows_.all;
+  bool* const ended = rows_.terminated.mutable_data();
+  bool* const cut = rows_.truncated.mutable_data();
+  bool* const reached = rows_.success.mutable_data();
+  for (const Share& share : shares_) {
+    for (int i = share.first; i < share.last; ++i) {
+      const Ends& ends = share.ends[i - share.first];
+      ended[i] = ends.terminated;
+      cut[i] = ends.truncated;
+      reached[i] = ends.success;
+    }
+  }
+  py::dict info;
+  if (has_goal_) {
+    info["is_success"] = rows_.success;
+    info["_is_success"] = all_true_;
+  }
+  return py::make_tuple(rows_.observations, rows_.rewards, rows_.terminated, rows_.truncated,
+                        std::move(info));
 }
 
 namespace {

@@ -2,10 +2,12 @@
 // Spaces, infos and the rest of Gymnasium's interface are ovde/envs.py's business.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <pybind11/pybind11.h>
@@ -65,14 +67,15 @@ class ManyEnvs {
 
   const Env& env() const { return *places_.front().env; }
   int size() const { return static_cast<int>(places_.size()); }
-  int threads() const { return team_.threads(); }
+  int threads() const { return static_cast<int>(shares_.size()); }
   bool has_goal() const { return has_goal_; }
 
   // Of the environments whose mask is true; the others' rows are what they were last. No seeds: the
   // next of each environment's own.
   pybind11::array_t<double> reset(const std::vector<std::uint64_t>& seeds,
                                   const pybind11::array_t<bool>& mask);
-  // Observations, rewards, terminated, truncated, success: a row for each environment.
+  // What Gymnasium's step returns: observations, rewards, terminated, truncated, a row for each
+  // environment, and a dict; with a goal, that has "is_success".
   pybind11::tuple step(const Numbers& actions);
 
  private:
@@ -84,16 +87,33 @@ class ManyEnvs {
   struct Rows {
     pybind11::array_t<double> observations, rewards;
     pybind11::array_t<bool> terminated, truncated, success;
-    pybind11::tuple all;
   };
+  // How a step ended. Arrays of single bytes would share cache lines between threads: each place
+  // has its own here, in a block for each share, and they are copied when all are done.
+  struct Ends {
+    bool terminated = false, truncated = false, success = false;
+  };
+  // A thread's part of the places, the same in every step: what it works on stays near its core.
+  struct alignas(64) Share {
+    int first = 0, last = 0;
+    std::atomic<int> next{0};
+    std::vector<Ends> ends;
+  };
+
+  void check_free() const;
   Rows make_rows() const;
-  // work(first, last) over all places, cut into pieces for the team.
+  // work(share, first, last) over all places. A thread that is done helps with the other shares.
   template <typename Work>
   void side_by_side(Work work);
+  int own_share() const;
 
   std::vector<Place> places_;
   bool has_goal_, copies_;
   Rows rows_;  // of the last reset or step
+  pybind11::array_t<bool> all_true_;
+  std::vector<Share> shares_;
+  bool busy_ = false;  // in side_by_side(); read and written with the interpreter's lock
+  std::thread::id caller_;
   Team team_;
 };
 

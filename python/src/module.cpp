@@ -66,6 +66,11 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The library behind the package ovde.";
   module.attr("version") = version();
 
+  // pybind11 looks NumPy up at the first use of an array, in the initialiser of a static variable,
+  // and Python may give its lock up meanwhile. Were that first on threads of C++, one would wait for
+  // the variable with the lock, and the other for the lock.
+  py::detail::npy_api::get();
+
   // translators are tried from the last one on
   // and live longer than the interpreter
   static auto& error = *new py::exception<Error>(module, "Error", PyExc_RuntimeError);

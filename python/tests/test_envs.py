@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -153,6 +155,33 @@ def test_vector_environment_is_gymnasiums(trained_run):
         envs.reset(seed=[1, 2])
     with pytest.raises(ovde.InputError):
         envs.step(np.zeros((3, 2)))
+
+
+def test_two_threads_at_once_are_refused():
+    envs = ovde.make_vec("GridChaos-v0:s", 20_000, threads=2)
+    envs.reset(seed=0)
+    actions = np.zeros((20_000, 2))
+    stop, refused = threading.Event(), []
+
+    def step_on():
+        while not stop.is_set():
+            try:
+                envs.step(actions)
+            except ovde.Error as error:
+                refused.append(str(error))
+
+    thread = threading.Thread(target=step_on)
+    thread.start()
+    end = time.monotonic() + 60
+    while not refused and time.monotonic() < end:
+        try:
+            envs.step(actions)
+        except ovde.Error as error:
+            refused.append(str(error))
+    stop.set()
+    thread.join()
+    assert set(refused) == {"another thread is stepping these environments"}
+    assert envs.step(actions)[0].shape == (20_000, 2)
 
 
 def test_arrays_are_ones_own_unless_asked_otherwise():

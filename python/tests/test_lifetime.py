@@ -140,3 +140,27 @@ def test_the_interpreter_ends(what, gymnasium, script, small):
     done = script(head + EXITS[what] + "\nprint('end')\n", timeout=30, env={**os.environ, "PYTHONFAULTHANDLER": "1"})
     assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
     assert "Fatal" not in done.stderr and "terminate called" not in done.stderr
+
+
+def test_threads_need_not_look_for_numpy(gymnasium, script, small):
+    """Looking it up while another thread waits to do so stood still for ever, on a machine slow enough."""
+    from pathlib import Path
+
+    done = script(f"""
+import builtins, sys, time
+import ovde
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from odd_envs import Line
+
+find = builtins.__import__
+
+def find_slowly(name, *arguments, **more):
+    if name.startswith("numpy.core"):
+        time.sleep(0.5)
+    return find(name, *arguments, **more)
+
+builtins.__import__ = find_slowly
+ovde.train(Line, "sac", seeds=[0, 1], epochs=1, threads=2, out="x", progress=False, **{small!r})
+print("end")
+""", timeout=60)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr

@@ -3,6 +3,8 @@
 #include <ovde/policy.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -35,20 +37,27 @@ GreedyPass greedy_pass(const StoredPolicy& policy) {
   return pass;
 }
 
-// The actor at many observations: the same network as a product of matrices.
+// The same policies at many observations, as products of matrices.
 class BatchPass {
  public:
-  BatchPass(const MlpShape& shape, std::span<const float> parameters, int actions)
-      : mlp_(shape, Mlp::Use::forward),
-        parameters_(parameters.begin(), parameters.end()),
-        actions_(actions) {
-    mlp_.pack(parameters_);
+  explicit BatchPass(const StoredPolicy& policy) : actions_(policy.actions()) {
+    if (policy.bins) grid_.emplace(policy.actions(), *policy.bins);
+    for (const auto& [shape, parameters] : policy.networks) {
+      if (!grid_) {
+        networks_.emplace_back(shape, parameters);
+      } else {
+        const MlpShape means = mean_shape(shape, shape.outputs() / grid_->actions());
+        Buffer mean_parameters(means.size());
+        mean_network(shape, parameters, means, mean_parameters);
+        networks_.emplace_back(means, mean_parameters);
+      }
+    }
   }
 
   // Sample number i is written by put(i, action), from any thread.
   template <typename Put>
   void act(std::span<const double> observations, int threads, Put put) {
-    const int size = mlp_.shape().inputs();
+    const int size = networks_.front().mlp.shape().inputs();
     const auto samples = static_cast<std::int64_t>(observations.size()) / size;
     if (threads > 1 && (!team_ || team_->threads() != threads))
       team_ = std::make_unique<Team>(threads);
@@ -61,8 +70,9 @@ class BatchPass {
           const double* from = observations.data() + (first + i) * size;
           for (int f = 0; f < size; ++f) input_.at(f, i) = static_cast<float>(from[f]);
         }
-        mlp_.forward(parameters_, input_, activations_, blocks);
-        squash(activations_.output(), action_, blocks);
+        for (Network& network : networks_)
+          network.mlp.forward(network.parameters, input_, network.activations, blocks);
+        grid_ ? choose(blocks) : squash(networks_[0].activations.output(), action_, blocks);
         for (int i = blocks.first * kLanes; i < std::min(blocks.last * kLanes, count); ++i)
           put(first + i, [&](int d) { return action_.at(d, i); });
       };
@@ -79,20 +89,55 @@ class BatchPass {
   static constexpr int kMost = 4096;  // samples at a time
   static constexpr int kPiece = 2;    // blocks whose activations stay in a core's cache
 
+  struct Network {
+    Network(const MlpShape& shape, const Buffer& parameters)
+        : mlp(shape, Mlp::Use::forward), parameters(parameters) {
+      mlp.pack(parameters);
+    }
+    Mlp mlp;
+    Buffer parameters;
+    Activations activations;
+  };
+
   static int blocks_of(int samples) { return (samples + kLanes - 1) / kLanes; }
 
   void reserve(int samples) {
     if (samples <= input_.samples()) return;
-    input_ = Batch(mlp_.shape().inputs(), samples);
-    activations_ = Activations(mlp_.shape(), samples);
+    input_ = Batch(networks_.front().mlp.shape().inputs(), samples);
+    for (Network& network : networks_)
+      network.activations = Activations(network.mlp.shape(), samples);
     action_ = Batch(actions_, samples);
   }
 
-  Mlp mlp_;
-  std::vector<float> parameters_;
+  // The best action of the grid, as GreedyPass has it: the first of equals, NaN where values are.
+  void choose(Blocks blocks) {
+    const Batch &first = networks_[0].activations.output(),
+                &second = networks_[1].activations.output();
+    std::vector<double> unit(actions_);
+    for (int b = blocks.first; b < blocks.last; ++b) {
+      std::array<float, kLanes> value;
+      std::array<int, kLanes> best{};
+      for (int n = 0; n < grid_->actions(); ++n) {
+        const float *x = first.row(b, n), *y = second.row(b, n);
+        for (int i = 0; i < kLanes; ++i) {
+          const bool better = n == 0 || x[i] + y[i] > value[i];
+          value[i] = better ? x[i] + y[i] : value[i];
+          best[i] = better ? n : best[i];
+        }
+      }
+      for (int i = 0; i < kLanes; ++i) {
+        grid_->action(best[i], unit);
+        for (int d = 0; d < actions_; ++d) {
+          action_.row(b, d)[i] = std::isnan(value[i]) ? value[i] : static_cast<float>(unit[d]);
+        }
+      }
+    }
+  }
+
   int actions_;
+  std::optional<ActionGrid> grid_;  // where actions are discrete
+  std::vector<Network> networks_;
   Batch input_, action_;
-  Activations activations_;
   std::unique_ptr<Team> team_;
 };
 
@@ -101,7 +146,7 @@ class BatchPass {
 struct Policy::Inside {
   std::variant<PolicyPass, GreedyPass> pass;
   std::vector<float> low, high;
-  std::optional<BatchPass> batch_pass = {};  // of an actor
+  BatchPass batch_pass;
 
   double scaled(double unit, std::size_t d) const {
     return low[d] + (unit + 1) / 2 * (double{high[d]} - low[d]);
@@ -115,13 +160,10 @@ Policy::~Policy() = default;
 
 Policy Policy::load(const std::string& file) {
   const StoredPolicy policy = read_policy(file);
-  auto inside = policy.bins ? Inside{greedy_pass(policy), policy.low, policy.high}
-                            : Inside{actor_pass(policy), policy.low, policy.high};
-  if (!policy.bins) {
-    const auto& [shape, parameters] = policy.networks[0];
-    inside.batch_pass.emplace(shape, parameters, policy.actions());
-  }
-  return Policy(std::make_unique<Inside>(std::move(inside)));
+  using Pass = std::variant<PolicyPass, GreedyPass>;
+  Pass pass = policy.bins ? Pass(greedy_pass(policy)) : Pass(actor_pass(policy));
+  return Policy(std::unique_ptr<Inside>(
+      new Inside{std::move(pass), policy.low, policy.high, BatchPass(policy)}));
 }
 
 int Policy::observation_size() const {
@@ -155,12 +197,7 @@ void Policy::act_all(std::span<const double> observations, std::span<double> act
         "as many of each",
         inputs, outputs, observations.size(), actions.size()));
   }
-  if (!inside_->batch_pass) {
-    for (std::size_t i = 0; i < samples; ++i)
-      act(observations.subspan(i * inputs, inputs), actions.subspan(i * outputs, outputs));
-    return;
-  }
-  inside_->batch_pass->act(observations, threads, [&](std::int64_t i, auto unit) {
+  inside_->batch_pass.act(observations, threads, [&](std::int64_t i, auto unit) {
     for (std::size_t d = 0; d < outputs; ++d)
       actions[i * outputs + d] = inside_->scaled(unit(static_cast<int>(d)), d);
   });

@@ -1,6 +1,7 @@
 // A policy that was written and loaded acts like its agent, for every algorithm.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include <ovde/error.h>
@@ -85,6 +86,16 @@ TEST_F(LoadedPolicy, ManyAtOnceActAsOneByOne) {
         policy.act(std::span(observations).subspan(2 * i, 2), action);
         ASSERT_NEAR(one[2 * i], action[0], 1e-5) << algorithm << ' ' << samples << ' ' << i;
         ASSERT_NEAR(one[2 * i + 1], action[1], 1e-5) << algorithm << ' ' << samples << ' ' << i;
+      }
+    }
+    // what is not a number stays that, for its own observation alone
+    std::vector<double> observations = {0.1, 0.2, NAN, 0.2, 0.3, 0.4}, found(6), action(2);
+    policy.act_all(observations, found);
+    for (int i = 0; i < 3; ++i) {
+      policy.act(std::span(observations).subspan(2 * i, 2), action);
+      for (int d = 0; d < 2; ++d) {
+        EXPECT_EQ(std::isnan(found[2 * i + d]), i == 1) << algorithm;
+        EXPECT_EQ(std::isnan(action[d]), i == 1) << algorithm;
       }
     }
     policy.act_all({}, {});
