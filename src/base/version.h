@@ -4,4 +4,7 @@ namespace ovde {
 
 const char* version();  // "0.1.0"
 
+// Whether it was compiled for the instruction set of the machine it was built on.
+bool is_native_build();
+
 }  // namespace ovde

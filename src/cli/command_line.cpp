@@ -340,13 +340,25 @@ class Grammar {
                                      "take over what this one runs (60)",
                                      1, 1e6, 60.0);
       add_number(action, patience, [this](double x) { study_.patience = x; })->type_name("S");
+      return action;
     };
-    add_worker("run", "Run a study, or complete what its folder holds");
+    CLI::App* run = add_worker("run", "Run a study, or complete what its folder holds");
+    CLI::Option* on =
+        add(run, "--on", study_.on, "slurm",
+            "submit what is left of it as a job array, and return (docs/clusters.md)");
+    add(run, "--slurm", study_.slurm, "KEY=VALUE",
+        "set a key of the plan's [slurm], such as time=4:00:00; may be repeated")
+        ->allow_extra_args(false)
+        ->needs(on);
+    run->add_flag("--dry-run", study_.dry_run, "print the script that would be submitted")
+        ->needs(on);
+    run->add_flag("--wait", study_.stay, "stay until nothing is queued or running")->needs(on);
     add_worker("work",
                "The same beside others: any number of processes, on machines that share the "
                "folder, run the cells that no other has (docs/clusters.md)");
     add_action("status", "Show how a study is getting on");
     add_action("report", "Write the page of a study: report.html in its folder");
+    add_action("cancel", "Take what is left of a study out of the queue of Slurm");
     command->footer(
         "Examples:\n"
         "  ovde study run configs/paper/table1.toml --smoke --out runs/try\n"
@@ -419,6 +431,7 @@ class Grammar {
     if (name == "ovde list" && !list_.what.empty())
       check_word("list", list_.what, {"tasks", "algos", "config"}, name);
     if (export_.format) check_word("format", *export_.format, {"c", "onnx", "safetensors"}, name);
+    if (!study_.on.empty()) check_word("place", study_.on, {"slurm"}, name);
     if (name == "ovde bench")
       check_word("benchmark", bench_.what, {"update", "act", "train", "env", "checkpoint"}, name);
   }

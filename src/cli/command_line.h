@@ -93,7 +93,7 @@ struct BenchCommand {
 };
 
 struct StudyCommand {
-  std::string what;  // run, work, status, report
+  std::string what;  // run, work, status, report, cancel
   std::string file;
   std::optional<std::string> out;
   std::string device = "cpu";
@@ -102,7 +102,10 @@ struct StudyCommand {
   bool smoke = false;
   std::string cells;  // of run and work: which ones; empty: all
   bool no_wait = false;
-  double patience = 60;  // seconds
+  double patience = 60;                // seconds
+  std::string on;                      // "slurm", or empty: here
+  std::vector<std::string> slurm;      // KEY=VALUE
+  bool dry_run = false, stay = false;  // of what is submitted
   std::string typed;
 };
 

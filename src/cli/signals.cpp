@@ -38,7 +38,7 @@ extern "C" void ask_to_stop(int) {
 
 // Nobody is there any more to read what is printed, and nobody wishes twice: the kernel and the
 // shell of a closed terminal both signal, and every line printed to a closed pipe does.
-extern "C" void reader_is_gone(int) {
+extern "C" void ask_once(int) {
   if (asked) return;
   asked_at = milliseconds();
   asked = true;
@@ -52,11 +52,12 @@ Signals::Signals() {
   asked = false;
   set(SIGINT, &ask_to_stop);
   set(SIGTERM, &ask_to_stop);
-  set(SIGPIPE, &reader_is_gone);
+  set(SIGPIPE, &ask_once);
+  set(SIGUSR1, &ask_once);  // by which schedulers tell that the time is nearly over
   struct sigaction hangup = {};
   const bool ignored =
       ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;  // nohup
-  if (!ignored) set(SIGHUP, &reader_is_gone);
+  if (!ignored) set(SIGHUP, &ask_once);
 }
 
 Signals::~Signals() {

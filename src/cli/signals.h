@@ -10,8 +10,8 @@
 
 namespace ovde::cli {
 
-// Becomes true with the first SIGINT or SIGTERM while a Signals exists, and when the terminal or
-// the pipe that is printed to is closed.
+// Becomes true with the first SIGINT, SIGTERM or SIGUSR1 while a Signals exists, and when the
+// terminal or the pipe that is printed to is closed.
 const std::atomic<bool>& stop_asked();
 
 class Signals {

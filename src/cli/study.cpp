@@ -1,14 +1,22 @@
-// ovde study: run a plan, show how it is getting on, report on it. ovde report: the same page for
-// one run.
+// ovde study: run a plan, here or on Slurm, show how it is getting on, report on it. ovde report:
+// the same page for one run.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/console/study_overview.h"
 #include "cli/signals.h"
+#include "cli/slurm.h"
+#include "io/files.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
 #include "study/analyse/results.h"
@@ -58,12 +66,147 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
   }
 }
 
+// ---- on Slurm
+
+SlurmOptions slurm_options(const StudyCommand& command, const Plan& plan) {
+  SlurmOptions options = plan.slurm;
+  if (command.threads > 0) options.cpus = std::to_string(command.threads);
+  for (const std::string& text : command.slurm) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos)
+      throw InputError(fmt::format("--slurm {}: must be KEY=VALUE", text));
+    try {
+      set_slurm_option(options, text.substr(0, equals), {text.substr(equals + 1)});
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--slurm {}: {}", text, error.what()));
+    }
+  }
+  if (command.device == "cuda" && options.gpus.empty()) options.gpus = "1";
+  return options;
+}
+
+SlurmJob slurm_job(const StudyCommand& command, const Plan& plan, const fs::path& out) {
+  SlurmJob job{.options = slurm_options(command, plan),
+               .name = plan.name,
+               .study = fs::absolute(out).lexically_normal(),
+               .program = fs::read_symlink("/proc/self/exe"),
+               .tasks = {},
+               .arguments = {},
+               .command = command.typed};
+  if (command.smoke) job.arguments.push_back("--smoke");
+  if (command.device != "cpu")
+    job.arguments.insert(job.arguments.end(), {"--device", command.device});
+  if (command.jobs > 0)
+    job.arguments.insert(job.arguments.end(), {"--jobs", std::to_string(command.jobs)});
+  if (command.patience != StudyCommand().patience)
+    job.arguments.insert(job.arguments.end(), {"--patience", fmt::format("{}", command.patience)});
+  return job;
+}
+
+std::map<std::string, ClaimState> claims_of(const std::vector<Cell>& cells, const fs::path& out) {
+  std::vector<std::string> folders;
+  for (const Cell& cell : cells) folders.push_back(cell.folder);
+  return read_claims(out, folders);
+}
+
+// By cell.
+std::map<std::string, QueuedTask> queue_of(const fs::path& out) {
+  std::map<std::string, QueuedTask> queue;
+  for (const QueuedTask& task : queued_tasks(out)) {
+    for (const std::string& cell : task.cells) queue[cell] = task;
+  }
+  return queue;
+}
+
+// Returns when nothing of the study is in the queue any more.
+void wait_for_queue(const StudyRequest& request) {
+  const Signals signals;
+  const std::size_t cells = chosen_cells(request.plan, request.cells).size();
+  std::string said;
+  for (double pause = 1;; pause = std::min(10.0, 1.2 * pause)) {
+    std::optional<std::vector<QueuedTask>> tasks;
+    try {
+      tasks = queued_tasks(request.out);
+    } catch (const Error&) {  // the controller may be away for a while
+    }
+    const std::size_t left = cells_left(request).size();
+    const std::string line =
+        !tasks ? "squeue does not answer"
+               : fmt::format("{} of {} cells finished, {} running, {} waiting", cells - left, cells,
+                             std::ranges::count(*tasks, "RUNNING", &QueuedTask::state),
+                             std::ranges::count(*tasks, "PENDING", &QueuedTask::state));
+    if (line != said) {
+      fmt::print("{}\n", line);
+      std::fflush(stdout);
+      said = line;
+    }
+    if (tasks && tasks->empty()) {
+      if (left == 0) return;
+      throw Error(
+          fmt::format("{} of {} cells are not finished; ovde study status says why", left, cells));
+    }
+    for (const auto began = Clock::now(); seconds_since(began) < pause;) {
+      if (stop_asked()) throw Interrupted("no longer waiting; the jobs stay in the queue");
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+}
+
+// What is neither finished nor in the queue nor run by a worker that was started otherwise.
+void submit_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
+  if (command.device != "cpu" && command.device != "cuda")
+    throw InputError(fmt::format("--device {}: must be cpu or cuda", command.device));
+  const StudyRequest request{
+      .plan = plan, .out = out, .smoke = command.smoke, .cells = command.cells};
+  SlurmJob job = slurm_job(command, plan, out);
+  std::vector<Cell> cells = cells_left(request);
+  const auto queue = queue_of(out);
+  const auto claims = claims_of(cells, out);
+  std::erase_if(cells, [&](const Cell& cell) {
+    const auto claim = claims.find(cell.folder);
+    return queue.contains(cell.folder) || (claim != claims.end() && claim->second.holder);
+  });
+  if (cells.empty()) {
+    fmt::print("nothing to submit: every cell is finished, queued or running\n");
+  } else {
+    job.tasks = tasks_of(cells, command.device == "cuda");
+    if (command.dry_run) return fmt::print("{}", job_script(job));
+    prepare_study(request);
+    const std::string number = submit(job, read_file(command.file));
+    const std::string report = submit_report(job, number);
+    fmt::print("submitted job {}: {} cells in {} tasks, into {}; job {} writes the report\n",
+               number, cells.size(), job.tasks.size(), out.string(), report);
+  }
+  if (command.stay) wait_for_queue(request);
+}
+
+void cancel(const fs::path& out) {
+  const auto tasks = queued_tasks(out);
+  if (tasks.empty())
+    return fmt::print("nothing of the study in {} is in the queue\n", out.string());
+  cancel_jobs(tasks);
+  fmt::print("cancelled {} tasks; what they have done is saved\n", tasks.size());
+}
+
+// ---- status
+
+// Who is at work on a cell, or will be: the folder says it, and the queue what is not there yet.
+std::string activity(const ClaimState& claim, const QueuedTask* task) {
+  if (claim.holder) return "running on " + claim.holder->text();
+  if (task == nullptr) return "";
+  if (task->state == "PENDING") return fmt::format("queued (job {}: {})", task->job, task->reason);
+  return fmt::format("starting on {} (job {})", task->node, task->job);
+}
+
 // One line a cell: "finished (5 runs)", "running, 3 of 5 runs finished, the last at epoch
 // 120/1250", "not started", or why what is there is not what the plan asks for.
 std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& claim,
-                       bool& finished) {
-  const std::string failed = claim.error ? "failed: " + *claim.error : "not started";
-  if (!fs::exists(out / cell.folder)) return failed;
+                       const QueuedTask* task, bool& finished) {
+  std::string state = activity(claim, task);
+  const std::string without_runs = !state.empty() ? state
+                                   : claim.error  ? "failed: " + *claim.error
+                                                  : "not started";
+  if (!fs::exists(out / cell.folder)) return without_runs;
   try {
     finished = is_cell_finished(out, cell, resolve_config(cell.settings));
   } catch (const Error& error) {
@@ -73,40 +216,48 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
   std::size_t ended = 0;
   int behind = cell.epochs;
   bool alive = false;
-  std::string message;
+  std::string message, left;
+  double longest = 0;
   try {
     for (const RunStatus& run : run_status(out / cell.folder)) {
       ended += run.state == RunState::finished;
       alive |= run.state == RunState::alive;
       behind = std::min(behind, run.epochs_done);
+      if (run.seconds_left > longest) longest = run.seconds_left;
       if (!run.message.empty()) message = ": " + run.message;
     }
   } catch (const InputError&) {
-    return failed;
+    return without_runs;
   }
   if (claim.error && message.empty()) message = ": " + *claim.error;
-  std::string state = message.empty() ? "interrupted" : "failed";
-  if (alive || claim.holder) state = "running";
-  if (claim.holder) state += " on " + claim.holder->text();
-  return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}", state, ended,
-                     cell.seeds.size(), behind, cell.epochs, message);
+  if (longest > 0) left = fmt::format(", {} left", format_duration(longest));
+  if (state.empty()) state = alive ? "running" : message.empty() ? "interrupted" : "failed";
+  return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}{}", state, ended,
+                     cell.seeds.size(), behind, cell.epochs, left, message);
 }
 
 void show_status(const Plan& plan, const fs::path& out) {
   const auto cells = distinct_cells(plan);
-  std::vector<std::string> folders;
-  for (const Cell& cell : cells) folders.push_back(cell.folder);
-  const auto claims = read_claims(out, folders);
+  const auto claims = claims_of(cells, out);
+  std::map<std::string, QueuedTask> queue;
+  std::string trouble;
+  try {
+    queue = queue_of(out);
+  } catch (const Error& error) {
+    trouble = error.what();
+  }
   int finished = 0;
   for (const Cell& cell : cells) {
     bool is_finished = false;
     const auto claim = claims.find(cell.folder);
-    fmt::print(
-        "{} / {}: {}\n", cell.row, cell.column,
-        cell_state(cell, out, claim == claims.end() ? ClaimState{} : claim->second, is_finished));
+    const auto task = queue.find(cell.folder);
+    fmt::print("{} / {}: {}\n", cell.row, cell.column,
+               cell_state(cell, out, claim == claims.end() ? ClaimState{} : claim->second,
+                          task == queue.end() ? nullptr : &task->second, is_finished));
     finished += is_finished;
   }
   fmt::print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
+  if (!trouble.empty()) fmt::print("what is queued is not known: {}\n", trouble);
 }
 
 void print(const Report& report) {
@@ -149,9 +300,11 @@ void run(const StudyCommand& command) {
   const bool smoke = command.smoke || (!runs && is_smoke(out));
   if (smoke) plan = smoke_plan(std::move(plan));
 
+  if (!command.on.empty()) return submit_plan(command, plan, out);
   if (runs) return run_plan(command, plan, out);
   check_study_folder(plan, out);
   if (command.what == "report") return report(plan, out);
+  if (command.what == "cancel") return cancel(out);
   show_status(plan, out);
 }
 

@@ -43,14 +43,21 @@ TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
       {"replay", {"--tolerance"}},
       {"bench", {"--task", "--algo", "--threads", "--population", "--set", "--device", "--json"}},
       {"study", {}},
-      {"study run", {"--out", "--jobs", "--threads", "--device", "--smoke"}},
+      {"study run",
+       {"--out", "--jobs", "--threads", "--device", "--smoke", "--cells", "--no-wait", "--patience",
+        "--on", "--slurm", "--dry-run", "--wait"}},
+      {"study work",
+       {"--out", "--jobs", "--threads", "--device", "--smoke", "--cells", "--no-wait",
+        "--patience"}},
       {"study status", {"--out", "--smoke"}},
-      {"study report", {"--out", "--smoke"}}};
+      {"study report", {"--out", "--smoke"}},
+      {"study cancel", {"--out", "--smoke"}}};
   const std::map<std::string, Names> arguments = {
-      {"list", {"WHAT"}},      {"eval", {"DIR"}},          {"status", {"DIR"}},
-      {"report", {"DIR"}},     {"inspect", {"DIR"}},       {"export", {"DIR"}},
-      {"replay", {"FILE"}},    {"bench", {"BENCHMARK"}},   {"compare", {"DIR"}},
-      {"study run", {"FILE"}}, {"study status", {"FILE"}}, {"study report", {"FILE"}}};
+      {"list", {"WHAT"}},       {"eval", {"DIR"}},          {"status", {"DIR"}},
+      {"report", {"DIR"}},      {"inspect", {"DIR"}},       {"export", {"DIR"}},
+      {"replay", {"FILE"}},     {"bench", {"BENCHMARK"}},   {"compare", {"DIR"}},
+      {"study run", {"FILE"}},  {"study status", {"FILE"}}, {"study report", {"FILE"}},
+      {"study work", {"FILE"}}, {"study cancel", {"FILE"}}};
 
   const Program program;
   const Outcome all = program.run("--help");

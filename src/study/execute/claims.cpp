@@ -82,6 +82,13 @@ double seconds(const timespec& time) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+// For those who have no file of their own to ask the file system by.
+double wall_clock() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return seconds(now);
+}
+
 bool set_lock(const Descriptor& file) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -164,8 +171,6 @@ std::map<std::string, ClaimState> read_claims(const fs::path& study,
                                               const std::vector<std::string>& cells) {
   const fs::path folder = study / kFolder;
   const Claims::Listing listing = Claims::list(folder);
-  timespec now = {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
   std::map<std::string, ClaimState> all;
   for (const std::string& cell : cells) {
     const auto found = listing.find(claim_name_of(cell));
@@ -174,7 +179,7 @@ std::map<std::string, ClaimState> read_claims(const fs::path& study,
     ClaimState state;
     if (entry.newest >= 0) {
       const auto probe =
-          Claims::probe(folder / fmt::format("{}.{}", name, entry.newest), seconds(now));
+          Claims::probe(folder / fmt::format("{}.{}", name, entry.newest), wall_clock());
       if (probe.state == Claims::State::alive) state.holder = probe.holder;
     }
     if (entry.note != 0) {
@@ -197,6 +202,9 @@ void Claims::forget(const fs::path& study, const std::vector<std::string>& finis
     const std::string name = claim_name_of(cell);
     const auto found = listing.find(name);
     if (found == listing.end()) continue;
+    // one that has only just finished it removes them itself, and would miss them
+    const fs::path newest = folder / fmt::format("{}.{}", name, found->second.newest);
+    if (probe(newest, wall_clock()).state == State::alive) continue;
     for (int number = 0; number <= found->second.newest; ++number)
       fs::remove(folder / fmt::format("{}.{}", name, number), ignored);
     fs::remove(folder / fmt::format("{}.{}", name, kNote), ignored);
@@ -265,15 +273,18 @@ Claims::Entry Claims::entry_of(const std::string& name) const {
   return found == now_.end() ? Entry{} : found->second;
 }
 
-void Claims::look() {
+void Claims::look(std::size_t most) {
   now_ = list(folder_);
   probes_.clear();
+  most_probes_ = most;
 }
 
 // One file stands for all the claims of a worker: it is looked at once.
 const Claims::Probe& Claims::holder_of(const std::string& name, const Entry& entry) {
   const auto found = probes_.find(entry.inode);
   if (found != probes_.end()) return found->second;
+  static const Probe alive{State::alive};
+  if (probes_.size() >= most_probes_) return alive;
   return probes_[entry.inode] = probe(file_of(name, entry.newest), touch());
 }
 

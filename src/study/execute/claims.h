@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <condition_variable>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -52,8 +53,9 @@ class Claims {
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
-  // Reads what there is. The answers below are about that.
-  void look();
+  // Reads what there is; the answers below are about that. Of the processes that have cells, this
+  // many are looked at, and the others taken for alive: many who wait need not look at all of them.
+  void look(std::size_t most = SIZE_MAX);
 
   // Whether there is any file about it.
   bool is_known(const std::string& cell) const;
@@ -69,7 +71,7 @@ class Claims {
   void finish(const std::string& cell);
   void fail(const std::string& cell, const std::string& why);
 
-  // Removes what is left of claims on a finished cell.
+  // Removes what dead processes have left of claims on finished cells.
   static void forget(const std::filesystem::path& study, const std::vector<std::string>& finished);
 
  private:
@@ -111,8 +113,9 @@ class Claims {
   std::string content_;           // of every file that says who has a cell
   std::filesystem::path worker_;  // the file whose second names the claims are
   Descriptor file_;
-  Listing first_, now_;               // when it began; at the last look
-  std::map<ino_t, Probe> probes_;     // since the last look
+  Listing first_, now_;            // when it began; at the last look
+  std::map<ino_t, Probe> probes_;  // since the last look
+  std::size_t most_probes_ = 0;
   std::map<std::string, Held> held_;  // by name
   std::mutex mutex_;                  // of held_
   std::condition_variable_any wake_;

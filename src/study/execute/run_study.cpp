@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,6 +30,7 @@
 #include "run/run_lock.h"
 #include "study/analyse/results.h"
 #include "study/execute/claims.h"
+#include "study/execute/processor.h"
 #include "study/plan/smoke.h"
 #include "train/population_run.h"
 #include "train/trainer.h"
@@ -80,9 +83,18 @@ class Board {
     try {
       while (!stopped() && !broken_) {
         elsewhere_ = 0;
-        claims_.look();
+        claims_.look(wait ? kProbes : SIZE_MAX);
+        // first what nobody has had; whether its holder lives is to be asked of the rest, of some
+        // others each time
         for (Job& job : jobs_) {
-          if (!job.settled && fits(job) && claim(job)) return &job;
+          const bool is_new = !claims_.is_known(job.cell.folder);
+          if (!job.settled && is_new && fits(job) && claim(job)) return &job;
+        }
+        first_asked_ += kProbes;
+        for (std::size_t i = 0; i < jobs_.size(); ++i) {
+          Job& job = jobs_[(first_asked_ + i) % jobs_.size()];
+          const bool is_known = claims_.is_known(job.cell.folder);
+          if (!job.settled && is_known && fits(job) && claim(job)) return &job;
         }
         if (elsewhere_ == 0 || !wait) return nullptr;
         turn.unlock();
@@ -135,6 +147,7 @@ class Board {
 
  private:
   static constexpr double kShortestPause = 0.1;  // seconds
+  static constexpr std::size_t kProbes = 8;
   double longest_pause() const { return request_.patience / 6; }
 
   bool claim(Job& job) {
@@ -193,6 +206,7 @@ class Board {
   Claims& claims_;
   StudySink& sink_;
   std::exception_ptr broken_;
+  std::size_t first_asked_ = static_cast<std::size_t>(::getpid());
   int finished_ = 0, elsewhere_ = 0;
   std::vector<CellFailure> failures_;
   std::mutex turn_;   // of the jobs and the claims' last look
@@ -265,9 +279,6 @@ struct PlannedCell {
   std::vector<AgentOptions> agents;
 };
 using CellGroup = std::vector<PlannedCell>;  // cells that are trained together
-
-// Past this, a population on one GPU takes as long as two after each other.
-constexpr std::size_t kMostAgentsTogether = 512;
 
 std::vector<AgentOptions> agents_of(const CellGroup& group) {
   std::vector<AgentOptions> all;
@@ -385,20 +396,14 @@ int default_jobs(std::span<const Job> jobs, int threads) {
   return std::max(1, threads / static_cast<int>(agents));
 }
 
-// A smoke run and a real one do not share a folder.
-void prepare_folder(const StudyRequest& request, std::span<const Job> jobs) {
-  make_folder(request.out);
-  if (is_smoke(request.out) && !request.smoke) {
-    throw OutputPathError(
-        fmt::format("{} holds a smoke run; continue it as one, or choose another folder",
-                    request.out.string()));
+// Every setting is checked before the first cell runs.
+std::vector<Job> all_jobs(const StudyRequest& request) {
+  std::vector<Job> jobs;
+  for (Cell& cell : chosen_cells(request.plan, request.cells)) {
+    Config config = resolve_config(cell.settings);
+    jobs.push_back({std::move(cell), std::move(config)});
   }
-  const bool holds_cells = std::ranges::any_of(
-      jobs, [&](const Job& job) { return fs::exists(request.out / job.cell.folder); });
-  if (request.smoke && holds_cells && !is_smoke(request.out)) {
-    throw OutputPathError(fmt::format("{} holds results; choose another folder for the smoke run",
-                                      request.out.string()));
-  }
+  return jobs;
 }
 
 // Those on the GPU first; what other processes have is waited for last.
@@ -479,18 +484,43 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
   return out;
 }
 
-StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
-  // every setting is checked before the first cell runs
-  std::vector<Job> jobs;
-  for (Cell& cell : chosen_cells(request.plan, request.cells)) {
-    Config config = resolve_config(cell.settings);
-    jobs.push_back({std::move(cell), std::move(config)});
+// A smoke run and a real one do not share a folder.
+void prepare_study(const StudyRequest& request) {
+  make_folder(request.out);
+  if (is_smoke(request.out) && !request.smoke) {
+    throw OutputPathError(
+        fmt::format("{} holds a smoke run; continue it as one, or choose another folder",
+                    request.out.string()));
   }
-  prepare_folder(request, jobs);
+  const auto cells = distinct_cells(request.plan);
+  const bool holds_cells = std::ranges::any_of(
+      cells, [&](const Cell& cell) { return fs::exists(request.out / cell.folder); });
+  if (request.smoke && holds_cells && !is_smoke(request.out)) {
+    throw OutputPathError(fmt::format("{} holds results; choose another folder for the smoke run",
+                                      request.out.string()));
+  }
   if (RunLock::is_held(request.out)) {  // as older versions do it
     throw InputError(fmt::format("another process is running a study in {}", request.out.string()));
   }
-  if (request.smoke) mark_smoke(request.out);
+  if (!request.smoke || is_smoke(request.out)) return;
+  try {
+    mark_smoke(request.out);
+  } catch (const Error&) {  // several begin at once
+    if (!is_smoke(request.out)) throw;
+  }
+}
+
+std::vector<Cell> cells_left(const StudyRequest& request) {
+  std::vector<Cell> cells;
+  for (Job& job : all_jobs(request)) {
+    if (!has_finished(job, request.out)) cells.push_back(std::move(job.cell));
+  }
+  return cells;
+}
+
+StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
+  std::vector<Job> jobs = all_jobs(request);
+  prepare_study(request);
 
   // what is finished counts, if it is what the plan asks for
   StudyStart start{.name = request.plan.name, .folder = request.out};
@@ -517,6 +547,7 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
     start.updates_done += updates_done(job, request.out);
   }
   sink.study_started(start);
+  if (const auto warning = check_processor(request.out)) sink.warning(*warning);
 
   StudyOutcome outcome{.cells = start.cells, .finished = start.finished, .failures = {}};
   if (!jobs.empty()) run_jobs(on_gpu, on_cpu, request, start, sink, outcome);

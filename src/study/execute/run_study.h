@@ -15,6 +15,9 @@
 
 namespace ovde {
 
+// Past this, a population on one GPU takes as long as two after each other.
+constexpr std::size_t kMostAgentsTogether = 512;
+
 struct StudyRequest {
   Plan plan;
   std::filesystem::path out;  // the study's folder; one that holds results is completed
@@ -70,6 +73,12 @@ class StudySink {
   virtual void study_finished(const StudyOutcome&) {}
   virtual void warning(const std::string&) {}
 };
+
+// Makes the study's folder, where it is not there. InputError if it cannot be used for this.
+void prepare_study(const StudyRequest& request);
+
+// The cells that are asked for and not finished. InputError if any setting of the plan is wrong.
+std::vector<Cell> cells_left(const StudyRequest& request);
 
 // InputError if the plan's settings are wrong or the folder cannot be used.
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/settings.h"
+#include "study/plan/slurm_options.h"
 
 namespace ovde {
 
@@ -109,6 +110,7 @@ struct Plan {
 
   std::vector<ExampleAction> example;
   std::optional<Maps> maps;
+  SlurmOptions slurm;
 };
 
 // One cell of the grid: a population of runs, one for each seed.

@@ -24,7 +24,7 @@ const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "ex
 
 // What a study's folder holds beside its rows.
 const Words kStudyFiles = {"lock",    "smoke.txt", "report.html", "tables",
-                           "figures", "claims",    "slurm"};
+                           "figures", "claims",    "slurm",       "processor.txt"};
 
 template <typename Named>
 Words names_of(const std::vector<Named>& list) {
@@ -63,7 +63,7 @@ class PlanFile {
   Plan read(const toml::table& root) {
     in_.check_keys(root, "a study",
                    {"title", "text", "measures", "show", "x", "relative_to", "epochs", "seeds",
-                    "set", "row", "column", "cell", "group", "paper", "example", "maps"});
+                    "set", "row", "column", "cell", "group", "paper", "example", "maps", "slurm"});
     plan_.name = std::filesystem::path(in_.file_name()).stem().string();
     plan_.title = in_.text(root, "title").value_or(plan_.name);
     plan_.text = in_.text(root, "text").value_or("");
@@ -88,6 +88,7 @@ class PlanFile {
       in_.check_word(*root.get("x"), *x, "x", {"epochs", "steps"});
       plan_.x = *x;
     }
+    if (const toml::table* slurm = in_.table(root, "slurm")) read_slurm(*slurm);
     if (const auto column = in_.text(root, "relative_to")) {
       in_.check_word(*root.get("relative_to"), *column, "column", column_names_);
       plan_.relative_to = *column;
@@ -177,6 +178,27 @@ class PlanFile {
       in_.refuse(entry, "maps takes state = [x, y]");
     maps.where = in_.where(entry);
     plan_.maps = std::move(maps);
+  }
+
+  void read_slurm(const toml::table& entry) {
+    for (const auto& [key, node] : entry) {
+      std::vector<std::string> values;
+      const auto add = [&](const toml::node& each) {
+        const auto text = text_of(each);
+        if (!text && !each.is_integer()) in_.refuse(each, "slurm takes texts and whole numbers");
+        values.push_back(text ? *text : fmt::format("{}", number_of(each)));
+      };
+      if (const auto* list = node.as_array()) {
+        for (const toml::node& each : *list) add(each);
+      } else {
+        add(node);
+      }
+      try {
+        set_slurm_option(plan_.slurm, text_of(key), values);
+      } catch (const InputError& error) {
+        in_.refuse(node, error.what());
+      }
+    }
   }
 
   // [paper.<measure>]: a table of columns for each row

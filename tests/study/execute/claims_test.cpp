@@ -69,6 +69,28 @@ TEST(Claims, AFinishedCellLeavesNothing) {
   EXPECT_FALSE(fs::exists(study.path() / "claims"));
 }
 
+// Another that starts just then sees the cell finished while its claim is still there.
+TEST(Claims, WhoIsAliveRemovesItsOwn) {
+  const TemporaryFolder study;
+  Claims claims(study.path(), kPatience, never);
+  ASSERT_TRUE(look_and_take(claims, "a/DSAC"));
+  write_foreign_claim(study.path(), "b@DSAC.0", 100);
+  Claims::forget(study.path(), {"a/DSAC", "b/DSAC"});
+  EXPECT_TRUE(fs::exists(study.path() / "claims/a@DSAC.0"));
+  EXPECT_FALSE(fs::exists(study.path() / "claims/b@DSAC.0"));
+}
+
+TEST(Claims, OfManyHoldersAFewAreLookedAt) {
+  const TemporaryFolder study;
+  Claims claims(study.path(), kPatience, never);
+  for (const char* file : {"a@DSAC.0", "b@DSAC.0"}) write_foreign_claim(study.path(), file, 100);
+  claims.look(1);
+  EXPECT_FALSE(claims.is_taken("a/DSAC"));
+  EXPECT_TRUE(claims.is_taken("b/DSAC"));
+  claims.look(1);
+  EXPECT_FALSE(claims.is_taken("b/DSAC"));
+}
+
 TEST(Claims, WhoHasACellIsToldByItsFolder) {
   const TemporaryFolder study;
   Claims claims(study.path(), kPatience, never);

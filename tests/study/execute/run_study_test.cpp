@@ -16,6 +16,7 @@
 
 #include <ovde/error.h>
 
+#include "base/version.h"
 #include "io/files.h"
 #include "run/run_lock.h"
 #include "study/analyse/results.h"
@@ -463,6 +464,20 @@ TEST(Workers, ManyOnTinyCellsRunEachOnce) {
   int started = 0;
   for (const CountingSink& sink : sinks) started += sink.started;
   EXPECT_EQ(started, 40);
+}
+
+TEST(Workers, OnAnotherKindOfProcessorAreWarned) {
+  struct Listener : StudySink {
+    void warning(const std::string& text) override { warnings.push_back(text); }
+    std::vector<std::string> warnings;
+  } sink;
+  const TemporaryFolder folder;
+  run_study({.plan = small_plan(), .out = folder.path(), .cells = "0"}, sink);
+  run_study({.plan = small_plan(), .out = folder.path(), .cells = "0"}, sink);
+  EXPECT_TRUE(sink.warnings.empty());
+  write_file_atomically(folder.path() / "processor.txt", std::string("Z80\n"));
+  run_study({.plan = small_plan(), .out = folder.path(), .cells = "0"}, sink);
+  EXPECT_EQ(sink.warnings.size(), is_native_build() ? 1u : 0u);
 }
 
 TEST(Workers, DoNotWaitWhereTheyAreAskedNotTo) {

@@ -1,0 +1,257 @@
+#include "cli/slurm.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <sys/wait.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include "agent/algorithm.h"
+#include "base/version.h"
+#include "config/config.h"
+#include "io/files.h"
+#include "io/shell.h"
+#include "study/execute/run_study.h"
+#include "train/lockstep.h"
+
+namespace ovde::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kFolder = "slurm";
+constexpr const char* kCells = ".cells";
+constexpr std::size_t kMostTasks = 1000;  // of an array, unless a cluster allows more
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+struct Said {
+  int code;
+  std::vector<std::string> lines;  // on both streams
+
+  std::string text() const { return fmt::format("{}", fmt::join(lines, "; ")); }
+};
+
+Said run_command(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += shell_word(word) + " ";
+  std::FILE* const pipe = ::popen((line + "2>&1").c_str(), "r");
+  if (pipe == nullptr) throw Error("cannot start " + words.front());
+  std::string text;
+  char piece[4096];
+  while (const std::size_t size = std::fread(piece, 1, sizeof piece, pipe))
+    text.append(piece, size);
+  const int status = ::pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 1, split(text, '\n')};
+}
+
+// "12" or "12;cluster", among whatever else is said.
+std::string job_number(const Said& said, const char* program) {
+  for (const std::string& line : said.lines) {
+    const std::string number = line.substr(0, line.find(';'));
+    const bool digits = number.find_first_not_of("0123456789") == std::string::npos;
+    if (said.code == 0 && digits && !number.empty()) return number;
+  }
+  throw Error(fmt::format("{} did not take the job: {}", program, said.text()));
+}
+
+// The lines that both scripts begin with.
+std::string heading(const SlurmJob& job, const std::string& name, const std::string& log) {
+  const SlurmOptions& options = job.options;
+  std::string text = fmt::format(
+      "#!/bin/bash\n# ovde {}: {}\n#SBATCH --job-name={}\n#SBATCH --output={}\n"
+      "#SBATCH --open-mode=append\n",
+      version(), job.command, shell_word(name), shell_word((job.study / kFolder / log).string()));
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) text += fmt::format("#SBATCH --{}={}\n", option, shell_word(value));
+  };
+  add("partition", options.partition);
+  add("account", options.account);
+  add("constraint", options.constraint);
+  return text;
+}
+
+std::string setup_lines(const SlurmJob& job) {
+  std::string text = "\n";
+  for (const std::string& line : job.options.setup) text += line + "\n";
+  return text;
+}
+
+fs::path plan_file(const SlurmJob& job) { return job.study / kFolder / (job.name + ".toml"); }
+
+// "study work" of this study, as the shell reads it.
+std::string program_line(const SlurmJob& job, const std::string& action) {
+  return fmt::format("{} study {} {} --out {}", shell_word(job.program.string()), action,
+                     shell_word(plan_file(job).string()), shell_word(job.study.string()));
+}
+
+}  // namespace
+
+std::vector<std::string> tasks_of(const std::vector<Cell>& cells, bool on_gpu) {
+  struct Task {
+    std::string cells;
+    std::optional<Config> config;  // of the first on a GPU, which others may join
+    std::size_t agents;
+  };
+  // cells that would not have a task of their own share one, and are run one after the other
+  const std::size_t together = (cells.size() + kMostTasks - 1) / kMostTasks;
+  std::vector<Task> tasks;
+  std::size_t in_last = 0;
+  for (const Cell& cell : cells) {
+    std::optional<Config> config;
+    Task* fits = nullptr;
+    if (on_gpu && runs_on_gpu(find_algorithm(cell.algorithm))) {
+      config = resolve_config(cell.settings);
+      for (Task& task : tasks) {
+        const bool has_room = task.agents + cell.seeds.size() <= kMostAgentsTogether;
+        const bool fit = task.config && has_room && in_step(*task.config, *config);
+        if (fit && fits == nullptr) fits = &task;
+      }
+    } else if (!on_gpu && !tasks.empty() && in_last < together) {
+      fits = &tasks.back();
+    }
+    if (fits != nullptr) {
+      fits->cells += "," + cell.folder;
+      fits->agents += cell.seeds.size();
+      ++in_last;
+    } else {
+      tasks.push_back({cell.folder, std::move(config), cell.seeds.size()});
+      in_last = 1;
+    }
+  }
+  std::vector<std::string> out;
+  for (const Task& task : tasks) out.push_back(task.cells);
+  return out;
+}
+
+std::string job_script(const SlurmJob& job) {
+  const SlurmOptions& options = job.options;
+  std::string text = heading(job, "ovde-" + job.name, "log/%A_%a.txt");
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) text += fmt::format("#SBATCH --{}={}\n", option, shell_word(value));
+  };
+  const std::string at_a_time =
+      options.max_running > 0 ? fmt::format("%{}", options.max_running) : "";
+  text += fmt::format("#SBATCH --array=0-{}{}\n", job.tasks.size() - 1, at_a_time);
+  add("time", options.time);
+  add("cpus-per-task", options.cpus);
+  add("mem", options.memory);
+  add("gpus", options.gpus);
+  text += fmt::format("#SBATCH --requeue\n#SBATCH --signal=B:USR1@{}\n", options.save_seconds);
+  for (const std::string& line : options.extra) text += fmt::format("#SBATCH {}\n", line);
+
+  text +=
+      "\n# what each task of the array runs; a task that comes back goes on where it "
+      "was\ncells=(\n";
+  for (const std::string& task : job.tasks) text += fmt::format("  {}\n", shell_word(task));
+  text += ")\n" + setup_lines(job);
+
+  std::string worker = program_line(job, "work");
+  for (const std::string& argument : job.arguments) worker += " " + shell_word(argument);
+  text += fmt::format(R"script(
+# near the time limit: save, and go back into the queue
+trap 'requeue=yes; kill -TERM $worker' USR1
+# cancelled or preempted: Slurm has told the program too, which saves and leaves
+trap : TERM
+
+{} --cells "${{cells[$SLURM_ARRAY_TASK_ID]}}" --threads "${{SLURM_CPUS_PER_TASK:-1}}" &
+worker=$!
+while :; do
+  wait $worker
+  code=$?
+  [ $code -eq 138 ] || [ $code -eq 143 ] || break  # a signal came; the program is still at work
+done
+
+# 130: stopped, and saved. The controller may be away for a while
+if [ "$requeue" = yes ] && [ $code -eq 130 ]; then
+  for attempt in $(seq 30); do
+    scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID" && break
+    sleep 2
+  done
+fi
+exit $code
+)script",
+                      worker);
+  return text;
+}
+
+std::string report_script(const SlurmJob& job) {
+  return heading(job, fmt::format("ovde-{}-report", job.name), "log/report.txt") +
+         setup_lines(job) + program_line(job, "report") + "\n";
+}
+
+std::string submit(const SlurmJob& job, const std::string& plan_text) {
+  const fs::path folder = job.study / kFolder, script = folder / "job.sh";
+  make_folder(folder / "log");
+  write_file_atomically(plan_file(job), plan_text);
+  write_file_atomically(script, job_script(job));
+  const std::string number =
+      job_number(run_command({"sbatch", "--parsable", script.string()}), "sbatch");
+  std::string cells;
+  for (const std::string& task : job.tasks) cells += task + "\n";
+  write_file_atomically(folder / (number + kCells), cells);
+  return number;
+}
+
+std::string submit_report(const SlurmJob& job, const std::string& after) {
+  const fs::path script = job.study / kFolder / "report.sh";
+  write_file_atomically(script, report_script(job));
+  return job_number(
+      run_command({"sbatch", "--parsable", "--dependency=afterany:" + after, script.string()}),
+      "sbatch");
+}
+
+std::vector<QueuedTask> queued_tasks(const fs::path& study) {
+  std::map<std::string, std::vector<std::string>> jobs;  // the cells of their tasks
+  std::error_code none;
+  for (fs::directory_iterator at(study / kFolder, none), end; !none && at != end;
+       at.increment(none)) {
+    if (at->path().extension() == kCells)
+      jobs[at->path().stem().string()] = split(read_file(at->path()), '\n');
+  }
+  if (jobs.empty()) return {};
+
+  const Said said =
+      run_command({"squeue", "--me", "--noheader", "--array", "--format=task|%F|%K|%T|%N|%r"});
+  if (said.code != 0) throw Error("squeue does not answer: " + said.text());
+  std::vector<QueuedTask> out;
+  for (const std::string& line : said.lines) {
+    const std::vector<std::string> fields = split(line, '|');
+    if (fields.size() < 6 || fields[0] != "task") continue;
+    const auto job = jobs.find(fields[1]);
+    const bool is_task = fields[2].find_first_not_of("0123456789") == std::string::npos;
+    if (job == jobs.end() || fields[2].empty() || !is_task) continue;
+    const std::size_t task = std::stoul(fields[2]);
+    if (task >= job->second.size()) continue;
+    out.push_back({fields[1] + "_" + fields[2], fields[3], fields[4], fields[5],
+                   split(job->second[task], ',')});
+  }
+  return out;
+}
+
+void cancel_jobs(const std::vector<QueuedTask>& tasks) {
+  std::set<std::string> jobs;
+  for (const QueuedTask& task : tasks) jobs.insert(task.job.substr(0, task.job.find('_')));
+  std::vector<std::string> words = {"scancel"};
+  words.insert(words.end(), jobs.begin(), jobs.end());
+  const Said said = run_command(words);
+  if (said.code != 0) throw Error("scancel: " + said.text());
+}
+
+}  // namespace ovde::cli

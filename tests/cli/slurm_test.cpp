@@ -1,0 +1,124 @@
+// What is submitted to Slurm. That it works there is tests/slurm_cluster.sh.
+#include "cli/slurm.h"
+
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+
+#include "cli/program.h"
+
+namespace ovde::cli {
+namespace {
+
+const std::string kPlan = R"toml(
+epochs = 4
+seeds = "0-1"
+row = [{ name = "a", task = "GridChaos-v0:a" }, { name = "b", task = "GridChaos-v0:b" }]
+column = [{ name = "SAC", algorithm = "sac" }, { name = "OVDE", algorithm = "ovde_g" }, { name = "TD3", algorithm = "td3" }]
+[slurm]
+partition = "long"
+cpus = 4
+max_running = 3
+setup = ["module load gcc", "echo 'ready'"]
+extra = ["--qos=low"]
+)toml";
+
+SlurmJob small_job() {
+  SlurmJob job;
+  job.options = parse_plan(kPlan, "p.toml").slurm;
+  job.name = "p";
+  job.study = "/shared/my study";
+  job.program = "/opt/ovde";
+  job.tasks = {"a/SAC", "a/OVDE,b/OVDE"};
+  job.command = "ovde study run p.toml";
+  return job;
+}
+
+void expect_line(const std::string& text, const std::string& line) {
+  EXPECT_NE(("\n" + text).find("\n" + line + "\n"), std::string::npos) << line << "\nin\n" << text;
+}
+
+TEST(Slurm, TheScriptAsksForWhatThePlanSays) {
+  const std::string script = job_script(small_job());
+  for (const char* line : {"#!/bin/bash", "#SBATCH --job-name=ovde-p", "#SBATCH --array=0-1%3",
+                           "#SBATCH --partition=long", "#SBATCH --cpus-per-task=4",
+                           "#SBATCH --requeue", "#SBATCH --signal=B:USR1@120", "#SBATCH --qos=low",
+                           "  a/SAC", "  a/OVDE,b/OVDE", "module load gcc", "echo 'ready'"}) {
+    expect_line(script, line);
+  }
+  EXPECT_EQ(script.find("--time"), std::string::npos);  // the cluster's own limit
+  EXPECT_NE(script.find("/opt/ovde study work '/shared/my study/slurm/p.toml' --out "
+                        "'/shared/my study' --cells"),
+            std::string::npos)
+      << script;
+}
+
+TEST(Slurm, ATaskIsACellOrCellsInStepOnAGpu) {
+  const std::vector<Cell> cells = expand(parse_plan(kPlan, "p.toml"));
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(tasks_of(cells, false),
+            (Words{"a/SAC", "a/OVDE", "a/TD3", "b/SAC", "b/OVDE", "b/TD3"}));
+  // what does not run there has a task of its own
+  EXPECT_EQ(tasks_of(cells, true), (Words{"a/SAC,a/OVDE,b/SAC,b/OVDE", "a/TD3", "b/TD3"}));
+}
+
+TEST(Slurm, AnArrayIsNeverTooLong) {
+  const Cell cell = expand(parse_plan(kPlan, "p.toml"))[0];
+  const auto tasks = tasks_of(std::vector<Cell>(2500, cell), false);
+  EXPECT_EQ(tasks.size(), 834u);
+  EXPECT_EQ(tasks.front(), "a/SAC,a/SAC,a/SAC");
+}
+
+TEST(Slurm, WrongOptionsAreNamed) {
+  SlurmOptions options;
+  const auto refusal = [&](const std::string& key, const std::vector<std::string>& values) {
+    try {
+      set_slurm_option(options, key, values);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refusal("partitions", {"long"}).find("did you mean partition?"), std::string::npos);
+  EXPECT_NE(refusal("max_running", {"-1"}).find("whole number"), std::string::npos);
+  EXPECT_NE(refusal("time", {"1\n#SBATCH --uid=0"}).find("one line"), std::string::npos);
+  EXPECT_NE(refusal("time", {"1", "2"}).find("one value"), std::string::npos);
+  EXPECT_THROW(parse_plan("[slurm]\ntime = [1.5]\n" + kPlan.substr(0, kPlan.find("[slurm]")), "p"),
+               InputError);
+}
+
+TEST(Slurm, ADryRunPrintsAScriptAndWritesNothing) {
+  const Program program;
+  write_file_atomically(program.folder() / "p.toml", kPlan);
+  const Outcome dry = program.run(
+      "study run p.toml --on slurm --dry-run --smoke --device cuda --slurm time=2:00:00 "
+      "--slurm extra=--mail-type=END");
+  ASSERT_EQ(dry.code, 0) << dry.err;
+  for (const char* line : {"#SBATCH --time=2:00:00", "#SBATCH --gpus=1", "#SBATCH --qos=low",
+                           "#SBATCH --mail-type=END"})
+    expect_line(dry.out, line);
+  EXPECT_NE(dry.out.find("--smoke --device cuda --cells"), std::string::npos) << dry.out;
+  EXPECT_EQ(program.files(), std::vector<std::string>{"p.toml"});
+  write_file_atomically(program.folder() / "job.sh", dry.out);
+  EXPECT_EQ(program.shell("bash -n job.sh").code, 0);
+}
+
+TEST(Slurm, WhatItCannotDoIsSaid) {
+  const Program program;
+  write_file_atomically(program.folder() / "p.toml", kPlan);
+  const auto refused = [&](const std::string& arguments, const std::string& words) {
+    const Outcome outcome = program.shell("PATH=/nowhere '" OVDE_PROGRAM "' " + arguments);
+    EXPECT_NE(outcome.code, 0) << arguments;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << arguments << outcome.err;
+  };
+  refused("study run p.toml --on sge", "unknown place 'sge'");
+  refused("study run p.toml --on slurm --slurm tim=3", "did you mean time?");
+  refused("study run p.toml --slurm time=3", "--on");
+  refused("study run p.toml --on slurm --device tpu", "must be cpu or cuda");
+  refused("study run p.toml --on slurm", "sbatch did not take the job");
+  // and the same command submits it where there is one
+  EXPECT_EQ(program.shell("ls runs/p/slurm/*.cells").out, "");
+}
+
+}  // namespace
+}  // namespace ovde::cli

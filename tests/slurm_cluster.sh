@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# slurm_cluster.sh PROGRAM SLURM_HERE: a study of twelve cells on a real Slurm of two emulated nodes, where everything goes
+# wrong that a cluster has to offer. Every cell must finish, with the policies and tables of a run on this machine alone.
+#
+# Prints "skipped: ..." where there is no Slurm, otherwise a line for each thing that holds; exit code 1 at the first that
+# does not.
+set -u
+ovde=$1 slurm_here=$2
+work=$(mktemp -d "${TMPDIR:-/tmp}/ovde_slurm_XXXXXX")
+cd "$work" || exit 1
+
+reason=$("$slurm_here" start "$work/cluster" 2>&1 >/dev/null)
+case $? in
+0) ;;
+3) echo "skipped: $reason"; rm -rf "$work"; exit 0 ;;
+*) echo "no cluster: $reason"; cat "$work"/cluster/*.log; exit 1 ;;
+esac
+export SLURM_CONF=$work/cluster/slurm.conf
+trap 'scancel --me --signal=KILL --full 2>/dev/null; scancel --me 2>/dev/null; "$slurm_here" stop "$work/cluster"; rm -rf "$work" 2>/dev/null' EXIT
+
+fail() {
+  echo "FAILED: $*"
+  squeue --array
+  "$ovde" study status plan.toml --out study
+  tail -n 20 study/slurm/log/*.txt
+  tail -n 100 cluster/slurmctld.log
+  exit 1
+}
+holds() { echo "ok, after $SECONDS s: $*"; }
+# goes on as soon as a command succeeds
+await() {
+  local what=$1
+  shift
+  for _ in $(seq 600); do
+    "$@" >/dev/null 2>&1 && return
+    sleep 0.1
+  done
+  fail "not within a minute: $what"
+}
+
+cat >plan.toml <<'PLAN'
+title = "Twelve cells"
+measures = ["score"]
+epochs = 60
+seeds = "0-1"
+set = { task.horizon = 100, network.hidden = [32, 32], train.batch = 64, train.steps_per_epoch = 100, train.warmup_steps = 200, train.eval_steps = 100, checkpoint.epochs = 5 }
+row = [{ name = "a", task = "GridChaos-v0:a", epochs = 150 }, { name = "b", task = "GridChaos-v0:b" }, { name = "c", task = "GridChaos-v0:c" }, { name = "d", task = "GridChaos-v0:d" }]
+column = [{ name = "SAC", algorithm = "sac" }, { name = "DSAC", algorithm = "dsac" }, { name = "OVDE", algorithm = "ovde_g", role = "ours" }]
+[slurm]
+time = "1"          # minute
+cpus = 1
+save_seconds = 20
+PLAN
+
+# running tasks, "job_task node" each
+running() { squeue --me --noheader --array --states=RUNNING --format="%F_%K %N" | grep -v N/A; }
+runs_on() { running | grep -q " $1\$"; }
+any_runs() { running | grep -q .; }
+# one that is at work, for a while already; sets `victim`
+choose() {
+  for victim in $(running | cut -d' ' -f1); do
+    tail -n 1 "study/slurm/log/$victim.txt" | grep -q "updates/s" && return
+  done
+  false
+}
+has_trained() { grep -q . study/*/*/seed_0/progress.csv; }
+submit() { "$ovde" study run plan.toml --on slurm --out study; }
+
+# ---- submitted once; what is queued is not submitted again
+"$ovde" study run plan.toml --on slurm --out study --dry-run >script.sh || fail "dry run"
+bash -n script.sh || fail "the script is none"
+[ ! -e study ] || fail "a dry run writes"
+submit >said || fail "submit"
+grep -q "12 cells in 12 tasks" said || fail "$(cat said)"
+submit | grep -q "nothing to submit" || fail "what is queued is submitted again"
+holds "submitted once"
+await "a cell is running" any_runs
+await "an epoch is done" has_trained
+"$ovde" study status plan.toml --out study >status
+grep -Eq "running on .*job [0-9]+_[0-9]+" status || fail "status does not show what runs: $(cat status)"
+grep -q "queued (job " status || fail "status does not show what waits: $(cat status)"
+holds "status shows what runs where and what waits"
+
+# ---- the controller dies. It writes down what happened up to five seconds later: nothing is to start meanwhile
+scontrol update PartitionName=main State=DOWN
+sleep 6
+kill -KILL "$(cat cluster/slurmctld.pid)"
+"$ovde" study status plan.toml --out study | grep -q "cells finished" || fail "no status without the controller"
+"$slurm_here" controller "$work/cluster"
+await "the controller is back" squeue
+scontrol update PartitionName=main State=UP
+holds "the controller died"
+
+# ---- one task is cancelled, and comes back by submitting again
+await "a task is at work" choose
+scancel "$victim"
+gone() { ! squeue --me --noheader --array --format="%F_%K" | grep -qx "$victim"; }
+await "$victim is cancelled" gone
+submit >said || fail "submit again"
+grep -q "1 cells in 1 tasks" said || fail "not just the cancelled one: $(cat said)"
+holds "a cancelled task is submitted again, alone"
+
+# ---- one is told that its time is nearly over
+await "a task is at work" choose
+scancel --batch --signal=USR1 "$victim" &
+teller=$!  # tries again while the task changes its state
+waits() { squeue --me --noheader --array --states=PENDING --format="%F_%K" | grep -qx "$victim"; }
+await "$victim goes back into the queue" waits
+kill $teller 2>/dev/null
+holds "near its limit a task goes back into the queue"
+
+# ---- a node is set down, and comes back
+await "a task runs on n1" runs_on n1
+scontrol update NodeName=n1 State=DOWN Reason=test
+sleep 1
+scontrol update NodeName=n1 State=RESUME
+holds "a node was set down"
+
+# ---- a node dies, with everything on it
+await "a task runs on n2" runs_on n2
+kill -KILL "$(cat cluster/slurmd.n2.pid)"
+for process in /proc/[0-9]*; do
+  if tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx SLURMD_NODENAME=n2 &&
+    tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx "SLURM_CONF=$SLURM_CONF"; then
+    pid=${process#/proc/}
+    parent=$(awk '/^PPid:/ { print $2 }' "$process/status")
+    grep -q slurmstepd "/proc/$parent/comm" && kill -KILL "$parent"
+    kill -KILL "$pid"
+  fi
+done 2>/dev/null
+is() { sinfo --noheader --nodes="$1" --format=%T | grep -q "$2"; }
+await "the controller misses n2" is n2 down
+"$slurm_here" node "$work/cluster" n2
+await "n2 is back" is n2 "idle\|mixed\|allocated"
+holds "a node died"
+
+# ---- all of it ends, as if nothing had happened
+timeout 240 "$ovde" study run plan.toml --on slurm --out study --wait || fail "not all cells finished"
+holds "every cell finished"
+[ ! -e study/claims ] || fail "claims are left: $(ls study/claims)"
+await "the report is written" test -s study/report.html
+
+"$ovde" study run plan.toml --out local >/dev/null && "$ovde" study report plan.toml --out local >/dev/null || fail "local run"
+"$ovde" study report plan.toml --out study >/dev/null || fail "report"
+for file in $(cd local && find . -name "policy*.safetensors" -o -name "visits.f32" -o -path "./tables/*" ! -name runs.csv ! -name "runtime*"); do
+  cmp -s "local/$file" "study/$file" || fail "$file differs"
+done
+# without what the runs took
+for file in $(cd local && find . -name progress.csv); do
+  drop() { awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; ++i) time[i] = $i ~ /seconds|per_second/ } { for (i = 1; i <= NF; ++i) if (time[i]) $i = ""; print }' "$1"; }
+  [ "$(drop "local/$file")" = "$(drop "study/$file")" ] || fail "$file differs"
+done
+holds "policies and tables are those of one machine, to the bit ($(find local -name policy.safetensors | wc -l) runs)"
+
+# ---- a cell that fails by itself is shown and leaves the queue
+sed 's/title = .*/title = "Fails"/; s/epochs = [1-9][0-9]\+/epochs = 2/' plan.toml >fails.toml
+mkdir -p fails/a && touch fails/a/DSAC
+"$ovde" study run fails.toml --on slurm --out fails --cells 'a/*' --wait >said 2>&1 && fail "a failure is not told"
+"$ovde" study status fails.toml --out fails >status
+grep -q "a / DSAC: failed: " status || fail "the failure is not shown: $(cat status)"
+grep -q "a / OVDE: finished" status || fail "the others are not finished: $(cat status)"
+holds "a cell that fails is shown, and the others finish"
+
+# ---- and what is not wanted any more is cancelled
+sed 's/epochs = [1-9][0-9]\+/epochs = 100000/' plan.toml >long.toml
+"$ovde" study run long.toml --on slurm --out long >/dev/null || fail "submit"
+await "it runs" any_runs
+"$ovde" study cancel long.toml --out long | grep -q "cancelled 12 tasks" || fail "cancel"
+idle() { ! squeue --me --noheader --name=ovde-long | grep -q .; }
+await "the queue is empty" idle
+holds "a study is cancelled"
+echo "the study came through"
