@@ -57,7 +57,7 @@ export PATH=$work/bin:$PATH OVDE_EXAMPLES=$examples
 # what the pages take for granted: some runs, and a plan
 mkdir -p "$work/before/build" "$work/before/build-examples" "$work/before/runs" "$work/before/shared" "$work/before/controller"
 cd "$work/before"
-ln -s "$source"/{configs,docs,examples,scripts} .
+cp -r "$source"/{configs,docs} .  # some commands write there
 ln -s "$work/bin/ovde" build/ovde
 ln -s "$work/bin/custom_env" build-examples/custom_env
 ln -s "$examples/control_loop" build-examples/control_loop
