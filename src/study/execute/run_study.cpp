@@ -156,7 +156,7 @@ class Board {
       note_failure(job, *why);
       return false;
     }
-    const bool was_held = job.held && seconds_since(*job.held) < longest_pause();
+    const bool was_held = job.held && seconds_since(*job.held) < request_.patience;
     if (was_held || claims_.is_taken(job.cell.folder)) {
       ++elsewhere_;
       return false;
@@ -446,11 +446,16 @@ std::vector<Cell> distinct_cells(const Plan& plan) {
 }
 
 bool is_cell_finished(const fs::path& study, const Cell& cell, const Config& config) {
-  const auto there = read_runs(study / cell.folder);
+  const fs::path folder = study / cell.folder;
+  const auto there = read_runs(folder);
   if (!there) return false;
   check_same_runs(config, there->config);
+  const bool is_alone = !holds_population(folder);
   return std::ranges::all_of(cell.seeds, [&](std::uint64_t seed) {
-    const auto run = find_agent(study / cell.folder, seed);
+    // what was just read is not read again: many workers ask this of many cells
+    if (is_alone && there->config.seed == seed)
+      return is_finished(folder) && there->config.train.epochs >= config.train.epochs;
+    const auto run = find_agent(folder, seed);
     return run && is_finished(*run) && read_config(*run).train.epochs >= config.train.epochs;
   });
 }
