@@ -12,7 +12,7 @@ is_command='^(build/|build-[a-z]+/|scripts/|cmake |ctest |ovde |parallel |for |s
 left_out() {
   case $1 in
     scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or tests, as what runs this test does" ;;
-    parallel\ * | for\ * | sbatch\ * | *slurm*) echo "needs other machines, or is a loop over several lines" ;;
+    parallel\ * | for\ * | sbatch\ * | *slurm* | "ovde study cancel"*) echo "needs other machines or Slurm, or is a loop over several lines" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;
     "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "minutes; the tests of src/bench run it" ;;
     export\ * | pip\ * | python3\ * | c++\ *) echo "Python's and the installed package's own tests do it" ;;
