@@ -377,7 +377,7 @@ Names local_names(const fs::path& file) {
 
 // With OVDE_UNITY, as scripts/setup builds, the files of these folders are compiled as one.
 TEST(House, FilesThatAreCompiledTogetherShareNoLocalNames) {
-  for (const char* folder : {"io", "config", "run", "train", "bench", "study", "cli"}) {
+  for (const char* folder : {"io", "config", "run", "train", "bench", "study", "serve", "cli"}) {
     std::map<std::string, fs::path> seen;
     for (const fs::path& file : files_below(std::string("src/") + folder, {".cpp"})) {
       for (const std::string& name : local_names(file)) {

@@ -13,6 +13,7 @@ left_out() {
   case $1 in
     scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or tests, as what runs this test does" ;;
     parallel\ * | for\ * | sbatch\ * | *slurm* | "ovde study cancel"*) echo "needs other machines or Slurm, or is a loop over several lines" ;;
+    *--video*) echo "needs EGL; tests/serve/video_test.cpp draws where there is one" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;
     "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "minutes; the tests of src/bench run it" ;;
     export\ * | pip\ * | python3\ * | c++\ *) echo "Python's and the installed package's own tests do it" ;;
@@ -89,6 +90,8 @@ for page in $pages; do
     run=${command//\/shared\//shared/}
     run=${run//DIR/runs\/GridChaos-v0-s-ovde_g-0}
     run=${run//--epochs 874,1249/--epochs 0,1}
+    # what goes on until it is asked to stop
+    [[ $run != *"ovde serve"* ]] || run="timeout --preserve-status -s INT 2 $run"
     # what the page asks for anew must not be there already
     out=$(sed -nE 's/.* (train|study run) .*--out ([^ ]+).*/\2/p' <<<"$run")
     [[ -z $out || $run == *--resume* ]] || rm -rf "$out"

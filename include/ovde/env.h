@@ -118,8 +118,6 @@ class Env {
   // are now, in their order. None: there is nothing to see. Neither changes the state.
   virtual std::vector<Solid> solids() const { return {}; }
   virtual std::vector<Pose> poses() const { return {}; }
-  // Simulated time of a step; 0: the task has no clock.
-  virtual double seconds_per_step() const { return 0; }
 };
 
 // An environment around another one, like Gymnasium's wrappers: hands every call on. Derive from it
@@ -158,7 +156,6 @@ class EnvWrapper : public Env {
   bool restore(std::span<const std::byte> bytes) override { return inner_->restore(bytes); }
   std::vector<Solid> solids() const override { return inner_->solids(); }
   std::vector<Pose> poses() const override { return inner_->poses(); }
-  double seconds_per_step() const override { return inner_->seconds_per_step(); }
 
  protected:
   Env& inner() { return *inner_; }

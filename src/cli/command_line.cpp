@@ -73,6 +73,7 @@ class Grammar {
     add_export();
     add_verify();
     add_replay();
+    add_serve();
     add_bench();
     add_study();
   }
@@ -110,6 +111,7 @@ class Grammar {
     if (app_.got_subcommand("export")) return export_;
     if (app_.got_subcommand("verify")) return verify_;
     if (app_.got_subcommand("replay")) return replay_;
+    if (app_.got_subcommand("serve")) return serve_;
     if (app_.got_subcommand("study")) return study_;
     return bench_;
   }
@@ -154,6 +156,8 @@ class Grammar {
     add(command, "--resume", train_.resume, "DIR",
         "go on with the run or population in this folder, to the same result as if it "
         "had never stopped");
+    command->add_flag("--serve", train_.serve,
+                      "show the run on a live page while it trains (ovde serve shows it later)");
     command->footer(
         "Examples:\n"
         "  ovde train --task GridChaos-v0:s --algo ovde_g\n"
@@ -171,8 +175,8 @@ class Grammar {
     const TrainCommand& t = train_;
     if (t.task || t.algorithm || t.seed || t.seeds || t.config || !t.set.empty() || t.out) {
       throw InputError(
-          "--resume goes with --threads, --device, --epochs and --steps alone: the folder says the "
-          "rest (ovde train --help)");
+          "--resume goes with --threads, --device, --epochs, --steps and --serve alone: the folder "
+          "says the rest (ovde train --help)");
     }
   }
 
@@ -200,9 +204,12 @@ class Grammar {
     add(command, "--record", eval_.record, "FILE",
         "keep the episodes to be watched: FILE.html is a page that opens in a browser, FILE.json "
         "what the run's report and live page show if it is in DIR/replays; never overwritten");
+    add(command, "--video", eval_.video, "FILE",
+        "draw the episodes as a film, such as FILE.mp4, with ffmpeg; without it, as pictures");
     command->footer(
-        "Example:\n"
-        "  ovde eval runs/cheetah/seed_0 --episodes 3 --record cheetah.html");
+        "Examples:\n"
+        "  ovde eval runs/cheetah/seed_0 --episodes 3 --record cheetah.html\n"
+        "  ovde eval runs/cheetah/seed_0 --episodes 1 --video cheetah.mp4");
   }
 
   void add_report() {
@@ -294,6 +301,27 @@ class Grammar {
                                "another architecture)",
                            .low = 0};
     add_number(command, tolerance, [this](double x) { replay_.tolerance = x; })->type_name("X");
+  }
+
+  void add_serve() {
+    CLI::App* command = add_command(
+        "serve", "Show runs and studies, as they happen, on a page for the browser; reads only");
+    command->add_option("DIR", serve_.folders, "folders of runs, or that hold runs (runs)");
+    add(command, "--study", serve_.study, "FILE",
+        "the study file of the first folder, for its cells that have not begun");
+    add(command, "--address", serve_.address, "IP",
+        "where to listen (127.0.0.1, this machine alone); with 0.0.0.0 whoever can reach the "
+        "machine "
+        "can read what is shown");
+    add(command, "--port", serve_.port, "N", "port (7575, or the next that is free)")
+        ->check(CLI::Range(1, 65535))
+        ->each([this](const std::string&) { serve_.asked_for_port = true; });
+    command->footer(
+        "Examples:\n"
+        "  ovde serve\n"
+        "  ovde serve runs/table1 --study configs/paper/table1.toml\n"
+        "From another machine: ssh -L 7575:127.0.0.1:7575 HOST, then http://127.0.0.1:7575/ "
+        "(docs/watching.md).");
   }
 
   void add_bench() {
@@ -448,6 +476,7 @@ class Grammar {
   ExportCommand export_;
   VerifyCommand verify_;
   ReplayCommand replay_;
+  ServeCommand serve_;
   BenchCommand bench_;
   StudyCommand study_;
 };

@@ -26,6 +26,7 @@ struct TrainCommand {
   std::vector<std::string> set;
   int threads = 0;  // 0: all cores
   std::string device = "cpu";
+  bool serve = false;
   std::string typed;               // the whole command, for config.toml
   std::vector<std::string> notes;  // words of other programs, and what they were taken for
 };
@@ -39,7 +40,7 @@ struct EvalCommand {
   int episodes = 10;
   std::uint64_t seed = 0;
   bool json = false;
-  std::optional<std::string> record;
+  std::optional<std::string> record, video;
 };
 
 struct ReportCommand {
@@ -81,6 +82,14 @@ struct ReplayCommand {
   double tolerance = 1e-10;
 };
 
+struct ServeCommand {
+  std::vector<std::string> folders = {"runs"};
+  std::optional<std::string> study;
+  std::string address = "127.0.0.1";
+  int port = 7575;
+  bool asked_for_port = false;
+};
+
 struct BenchCommand {
   std::string what;  // update, act, train, env, checkpoint
   std::string task;
@@ -112,7 +121,7 @@ struct StudyCommand {
 using Command =
     std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand, ReportCommand,
                  CompareCommand, SiteCommand, InspectCommand, ExportCommand, VerifyCommand,
-                 ReplayCommand, BenchCommand, StudyCommand>;
+                 ReplayCommand, ServeCommand, BenchCommand, StudyCommand>;
 
 // Throws InputError, with the nearest valid word, for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

@@ -18,6 +18,7 @@ void run(const InspectCommand& command);
 void run(const ExportCommand& command);
 void run(const VerifyCommand& command);
 void run(const ReplayCommand& command);
+void run(const ServeCommand& command);
 void run(const BenchCommand& command);
 void run(const StudyCommand& command);
 

@@ -16,6 +16,7 @@
 #include "run/recording.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
+#include "serve/video.h"
 #include "stats/statistics.h"
 #include "study/report/replay_page.h"
 #include "train/episode_recording.h"
@@ -126,16 +127,19 @@ void run(const EvalCommand& command) {
   const FoundActor actor = find_actor(command.folder);
   const Config config = read_config(actor.run);
   std::optional<EpisodeRecording> recording;
+  std::optional<Video> video;
   EvaluationResult result;
-  if (command.record) {
-    check_free(*command.record);
+  if (command.record || command.video) {
+    for (const auto& file : {command.record, command.video})
+      if (file) check_free(*file);
     const Critic critic = find_critic(actor, config);
     RecordingEnv env(config, critic.judge);
     result = play(command, env, actor.act);
     recording = env.take();
     recording->source = actor.source;
     recording->critics = critic.source;
-    write_recording(*recording, *command.record, command.folder);
+    if (command.record) write_recording(*recording, *command.record, command.folder);
+    if (command.video) video = write_video(*recording, *command.video);
   } else {
     result = play(command, *make_environment(config), actor.act);
   }
@@ -159,7 +163,8 @@ void run(const EvalCommand& command) {
     if (has_goal) object.add("success_rate", static_cast<double>(result.successes) / episodes);
     object.add("seconds", result.seconds);
     if (actor.unfinished_at) object.add("unfinished_at_epoch", *actor.unfinished_at);
-    if (recording) object.add("replay", *command.record).add("critics", recording->critics);
+    if (command.record) object.add("replay", *command.record).add("critics", recording->critics);
+    if (video) object.add("video", video->written.string()).add("frames", video->frames);
     fmt::print("{}\n", object.line());
     return;
   }
@@ -173,9 +178,16 @@ void run(const EvalCommand& command) {
   fmt::print("  return   {:.2f} (standard deviation {:.2f})\n", return_mean, return_std);
   fmt::print("  length   {:.1f} steps\n", length_mean);
   if (has_goal) fmt::print("  goal     reached in {} of {}\n", result.successes, episodes);
-  if (recording) {
+  if (command.record) {
     fmt::print("  replay   {}: {} episodes, critics: {}\n", *command.record,
                recording->episodes.size(), recording->critics);
+  }
+  if (video) {
+    fmt::print("  video    {}: {} frames, {:.1f} s{}{}\n", video->written.string(), video->frames,
+               video->seconds, video->remark.empty() ? "" : "; ", video->remark);
+  }
+  if (recording && !recording->complete) {
+    fmt::print("  of {} episodes the first {} are kept\n", episodes, recording->episodes.size());
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "base/field.h"
 #include "cli/commands.h"
 #include "cli/console/train_bar.h"
+#include "cli/served_beside.h"
 #include "cli/signals.h"
 #include "cli/words.h"
 #include "config/setting_checks.h"
@@ -137,7 +139,9 @@ RunPlan plan_to_resume(const TrainCommand& command) {
                           static_cast<int>(std::get<double>(value)));
 }
 
-void train_to_end(const RunPlan& plan, const Workers& workers) {
+void train_to_end(const RunPlan& plan, const Workers& workers, bool serve) {
+  std::optional<ServedBeside> page;
+  if (serve) page.emplace(plan.folder);
   const Signals signals;
   if (train(plan, workers, *console_progress(stdout, console_style(stdout)))) return;
   throw Interrupted(fmt::format("interrupted; the state is saved: ovde train --resume {}",
@@ -149,7 +153,7 @@ void train_to_end(const RunPlan& plan, const Workers& workers) {
 void run(const TrainCommand& command) {
   for (const std::string& note : command.notes) std::fprintf(stderr, "ovde: %s\n", note.c_str());
   const Workers workers = workers_for(command);
-  if (command.resume) return train_to_end(plan_to_resume(command), workers);
+  if (command.resume) return train_to_end(plan_to_resume(command), workers, command.serve);
 
   const Config config = resolve_run(command);
   const std::string seeds = command.seeds.value_or(std::to_string(config.seed));
@@ -157,7 +161,7 @@ void run(const TrainCommand& command) {
                                                    : unused_folder(default_folder(config, seeds));
   train_to_end(plan_new_run(config, command.seeds ? parse_seeds(seeds) : std::vector{config.seed},
                             folder, command.typed),
-               workers);
+               workers, command.serve);
 }
 
 }  // namespace ovde::cli

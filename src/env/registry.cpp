@@ -7,6 +7,7 @@
 #include <ovde/error.h>
 #include "env/builtin.h"
 #include "env/engine_loop.h"
+#include "env/renderer.h"
 
 namespace ovde {
 
@@ -43,6 +44,9 @@ std::string nearest_task(const std::string& name, const std::vector<std::string>
 
 #ifndef OVDE_MUJOCO
 std::unique_ptr<EngineLoop> make_engine_loop(const std::string&) { return nullptr; }
+std::unique_ptr<Renderer> make_renderer(const std::vector<Solid>&, int, int) {
+  throw InputError("no pictures can be drawn: this program was built without MuJoCo");
+}
 #endif
 
 Box box(int size, double low, double high) {

@@ -4,11 +4,17 @@
 #include <cmath>
 #include <string_view>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 
 namespace ovde {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -68,15 +74,11 @@ std::string csv_row(const EpochRow& row) {
   return text;
 }
 
-std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
-  const std::string_view header = std::string_view(text).substr(0, text.find('\n') + 1);
-  const bool is_format_1 = header == header_of(kColumnsOfFormat1) + "\n";
-  if (!is_format_1 && header != csv_header() + "\n")
-    throw InputError(fmt::format("{}: not the progress of a run: other columns", name));
-  const std::size_t columns = is_format_1 ? kColumnsOfFormat1 : std::size(kColumns);
+namespace {
 
-  std::vector<EpochRow> rows;
-  std::string_view rest = std::string_view(text).substr(header.size());
+// Takes the whole rows off the front of `rest`; `name` is of the file.
+void take_rows(std::string_view& rest, std::size_t columns, const std::string& name,
+               std::vector<EpochRow>& rows) {
   for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
     Cells cells(rest.substr(0, end));
     rest = rest.substr(end + 1);
@@ -98,12 +100,68 @@ std::vector<EpochRow> parse_progress(const std::string& text, const std::string&
       refuse("has fewer environment steps than the row before it");
     rows.push_back(row);
   }
+}
+
+}  // namespace
+
+std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
+  const std::string_view header = std::string_view(text).substr(0, text.find('\n') + 1);
+  const bool is_format_1 = header == header_of(kColumnsOfFormat1) + "\n";
+  if (!is_format_1 && header != csv_header() + "\n")
+    throw InputError(fmt::format("{}: not the progress of a run: other columns", name));
+
+  std::vector<EpochRow> rows;
+  std::string_view rest = std::string_view(text).substr(header.size());
+  take_rows(rest, is_format_1 ? kColumnsOfFormat1 : std::size(kColumns), name, rows);
   if (is_format_1) relabel_evaluations(rows);
   return rows;
 }
 
 std::vector<EpochRow> read_progress(const std::filesystem::path& run) {
   return parse_progress(read_file(run / kProgressFile), (run / kProgressFile).string());
+}
+
+bool ProgressReader::look() {
+  const fs::path path = run_ / kProgressFile;
+  const Descriptor file(path, O_RDONLY);
+  struct stat is = {};
+  if (!file.valid() || ::fstat(file.get(), &is) != 0) return forget();
+  const auto size = static_cast<std::size_t>(is.st_size);
+  if (size == size_ && is.st_mtim.tv_sec == changed_.tv_sec &&
+      is.st_mtim.tv_nsec == changed_.tv_nsec)
+    return false;
+  size_ = size;
+  changed_ = is.st_mtim;
+
+  // what was appended to the last row that was read, if that is still there
+  std::string tail(size >= end_ - last_.size() ? size - (end_ - last_.size()) : 0, '\0');
+  const ssize_t count =
+      ::pread(file.get(), tail.data(), tail.size(), static_cast<off_t>(end_ - last_.size()));
+  tail.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+  if (last_.empty() || !tail.starts_with(last_)) {
+    const std::string text = read_file(path);
+    rows_ = parse_progress(text, path.string());
+    // the rows of format 1 are relabelled, and so depend on those that follow
+    const bool can_grow = text.starts_with(csv_header() + "\n");
+    end_ = can_grow ? text.rfind('\n') + 1 : 0;
+    const auto begin = end_ < 2 ? 0 : text.rfind('\n', end_ - 2) + 1;
+    last_ = can_grow ? text.substr(begin, end_ - begin) : "";
+    return true;
+  }
+  std::string_view rest = std::string_view(tail).substr(last_.size());
+  take_rows(rest, std::size(kColumns), path.string(), rows_);
+  const std::size_t whole = tail.size() - rest.size();
+  if (whole == last_.size()) return false;
+  end_ += whole - last_.size();
+  const auto begin = tail.rfind('\n', whole - 2) + 1;
+  last_ = tail.substr(begin, whole - begin);
+  return true;
+}
+
+bool ProgressReader::forget() {
+  const bool had = !rows_.empty();
+  *this = ProgressReader(run_);
+  return had;
 }
 
 ProgressFile::ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows)

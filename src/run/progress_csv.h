@@ -1,9 +1,11 @@
 // progress.csv: one row an epoch, as text and back.
 #pragma once
 
+#include <ctime>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/files.h"
@@ -21,6 +23,27 @@ std::string csv_row(const EpochRow& row);
 // a run, or its rows are not its epochs, each once and in their order.
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name);
 std::vector<EpochRow> read_progress(const std::filesystem::path& run);
+
+// The rows of a run that is being written: what was read is not read again.
+class ProgressReader {
+ public:
+  explicit ProgressReader(std::filesystem::path run) : run_(std::move(run)) {}
+
+  // Reads what has been appended; true: the rows are others than before. InputError as
+  // parse_progress().
+  bool look();
+  const std::vector<EpochRow>& rows() const { return rows_; }
+
+ private:
+  bool forget();
+
+  std::filesystem::path run_;
+  std::vector<EpochRow> rows_;
+  std::size_t end_ = 0;   // of the last whole row in the file
+  std::string last_;      // that row; the header where there is none
+  std::size_t size_ = 0;  // of the file when it was last read, and its time
+  std::timespec changed_ = {};
+};
 
 // The file being written; a row is on the system's side of the program's buffers as soon as
 // append() returns.

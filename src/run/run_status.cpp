@@ -39,8 +39,7 @@ bool is_alive(const fs::path& folder) {
   return RunLock::is_held(folder) || RunLock::is_held(whole_run(folder));
 }
 
-void read_rows(RunStatus& status) {
-  const std::vector<EpochRow> rows = read_progress(status.folder);
+void add_rows(std::span<const EpochRow> rows, RunStatus& status) {
   if (rows.empty()) return;
   const EpochRow& last = rows.back();
   status.epochs_done = last.epoch + 1;
@@ -58,31 +57,10 @@ void read_rows(RunStatus& status) {
 }
 
 RunStatus status_of(const fs::path& folder) {
-  RunStatus status;
-  status.folder = folder;
-  if (population_above(folder)) status.population = folder.parent_path();
-  try {
-    const Config config = read_config(folder);
-    status.task = config.task;
-    status.algorithm = config.algorithm;
-    status.epochs = config.train.epochs;
-    const bool alive = is_alive(folder);  // asked first: what is read later is not older
-    read_rows(status);
-
-    const auto last_line = last_log_line(folder);
-    const bool failed = last_line && last_line->level == LogLevel::error;
-    status.state = is_finished(folder) ? RunState::finished
-                   : alive             ? RunState::alive
-                   : failed            ? RunState::failed
-                                       : RunState::interrupted;
-    if (status.state == RunState::failed) status.message = last_line->message;
-  } catch (const Error& error) {
-    status.state = RunState::unreadable;
-    status.message = error.what();
-  }
-  if (status.state != RunState::alive && status.state != RunState::interrupted)
-    status.seconds_left = EpochRow::kNone;
-  return status;
+  std::vector<EpochRow> rows;
+  return status_of_run(
+      folder, [&] { return read_config(folder); },
+      [&]() -> std::span<const EpochRow> { return rows = read_progress(folder); });
 }
 
 // Folders by what they are, not by the ways that lead to them: links may go round in circles.
@@ -109,7 +87,7 @@ void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::pa
 
 }  // namespace
 
-std::vector<RunStatus> run_status(const fs::path& folder) {
+std::vector<fs::path> run_folders(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
     throw InputError(fmt::format("{} is not a folder", folder.string()));
@@ -117,9 +95,42 @@ std::vector<RunStatus> run_status(const fs::path& folder) {
   std::vector<fs::path> found;
   Seen seen;
   find_runs(folder, kDeepest, seen, found);
+  return found;
+}
+
+std::vector<RunStatus> run_status(const fs::path& folder) {
   std::vector<RunStatus> all;
-  for (const fs::path& path : found) all.push_back(status_of(path));
+  for (const fs::path& path : run_folders(folder)) all.push_back(status_of(path));
   return all;
+}
+
+RunStatus status_of_run(const fs::path& folder, const std::function<Config()>& read_config,
+                        const std::function<std::span<const EpochRow>()>& read_rows) {
+  RunStatus status;
+  status.folder = folder;
+  if (population_above(folder)) status.population = folder.parent_path();
+  try {
+    const Config config = read_config();
+    status.task = config.task;
+    status.algorithm = config.algorithm;
+    status.epochs = config.train.epochs;
+    const bool alive = is_alive(folder);  // asked first: what is read later is not older
+    add_rows(read_rows(), status);
+
+    const auto last_line = last_log_line(folder);
+    const bool failed = last_line && last_line->level == LogLevel::error;
+    status.state = is_finished(folder) ? RunState::finished
+                   : alive             ? RunState::alive
+                   : failed            ? RunState::failed
+                                       : RunState::interrupted;
+    if (status.state == RunState::failed) status.message = last_line->message;
+  } catch (const Error& error) {
+    status.state = RunState::unreadable;
+    status.message = error.what();
+  }
+  if (status.state != RunState::alive && status.state != RunState::interrupted)
+    status.seconds_left = EpochRow::kNone;
+  return status;
 }
 
 fs::path finished_policy(const fs::path& folder) {

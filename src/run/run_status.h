@@ -2,11 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ovde/error.h>
+#include "config/config.h"
 #include "run/metrics.h"
 
 namespace ovde {
@@ -33,6 +36,15 @@ struct RunStatus {
 
 // The run in `folder`, or all the runs below it; InputError if there is no such folder.
 std::vector<RunStatus> run_status(const std::filesystem::path& folder);
+
+// The folders of those runs.
+std::vector<std::filesystem::path> run_folders(const std::filesystem::path& folder);
+
+// How one run is getting on, for whoever has its configuration and rows already: the functions give
+// them, or throw an Error that makes the run unreadable.
+RunStatus status_of_run(const std::filesystem::path& folder,
+                        const std::function<Config()>& read_config,
+                        const std::function<std::span<const EpochRow>()>& read_rows);
 
 // What was asked for is there once the run has been resumed.
 class UnfinishedRun : public InputError {

@@ -44,7 +44,7 @@ std::vector<Solid> map_solids(const StateMap& map) {
     const double white = (column + row) % 2 == 0 ? 0.93 : 0.91;
     solids.push_back(
         {.kind = Kind::box,
-         .size = {0.5 * width / kTiles, 0.5 * height / kTiles, thin / 2},
+         .size = {0.501 * width / kTiles, 0.501 * height / kTiles, thin / 2},
          .colour = {white - 0.33 * share, white - 0.28 * share, white - 0.16 * share, 1},
          .fixed = at(centre(0, column), centre(1, row), -thin / 2)});
   }
@@ -137,7 +137,7 @@ RecordingEnv::RecordingEnv(const Config& config, Judge judge)
   recording_.has_goal = task.has_goal;
   recording_.distributional = config.critic.quantiles > 1;
   recording_.actions = action_space().size();
-  recording_.seconds_per_step = seconds_per_step();
+  if (const double rate = signals().rate; rate > 0) recording_.seconds_per_step = 1 / rate;
   recording_.solids = solids();
   if (recording_.solids.empty() && task.map) {
     map_ = task.map(config.task_options);

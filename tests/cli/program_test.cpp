@@ -33,14 +33,17 @@ TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
       {"list", {"--markdown"}},
       {"train",
        {"--task", "--algo", "--seed", "--seeds", "--epochs", "--steps", "--config", "--set",
-        "--out", "--threads", "--device", "--resume"}},
-      {"eval", {"--episodes", "--seed", "--json", "--record"}},
+        "--out", "--threads", "--device", "--resume", "--serve"}},
+      {"eval", {"--episodes", "--seed", "--json", "--record", "--video"}},
       {"status", {}},
       {"report", {}},
       {"compare", {"--out"}},
-      {"inspect", {"--out", "--steps", "--epochs", "--state"}},
-      {"export", {"--out", "--name"}},
+      {"inspect", {"--out", "--steps", "--epochs", "--state", "--shared-scale"}},
+      {"site", {"--out"}},
+      {"export", {"--format", "--out", "--name"}},
+      {"verify", {"--run"}},
       {"replay", {"--tolerance"}},
+      {"serve", {"--study", "--address", "--port"}},
       {"bench", {"--task", "--algo", "--threads", "--population", "--set", "--device", "--json"}},
       {"study", {}},
       {"study run",
@@ -57,7 +60,8 @@ TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
       {"report", {"DIR"}},      {"inspect", {"DIR"}},       {"export", {"DIR"}},
       {"replay", {"FILE"}},     {"bench", {"BENCHMARK"}},   {"compare", {"DIR"}},
       {"study run", {"FILE"}},  {"study status", {"FILE"}}, {"study report", {"FILE"}},
-      {"study work", {"FILE"}}, {"study cancel", {"FILE"}}};
+      {"study work", {"FILE"}}, {"study cancel", {"FILE"}}, {"serve", {"DIR"}},
+      {"verify", {"FILE"}},     {"site", {"FILE"}}};
 
   const Program program;
   const Outcome all = program.run("--help");

@@ -33,7 +33,6 @@ TEST(Drawing, EveryMujocoTaskShowsItsSolids) {
       for (const double q : pose.orientation) norm += q * q;
       EXPECT_NEAR(norm, 1, 1e-9) << task.name;
     }
-    EXPECT_GT(env->seconds_per_step(), 0.001) << task.name;
     ++tasks_seen;
   }
   EXPECT_GE(tasks_seen, 9);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include <ovde/error.h>
@@ -137,6 +138,73 @@ TEST(ProgressCsv, RowsAfterTheOnesToKeepAreGone) {
   const auto read = read_progress(folder.path());
   ASSERT_EQ(read.size(), 2u);
   EXPECT_EQ(read[1].env_steps, 5);
+}
+
+// A file that is followed: the rows are at every moment those of a reader who begins anew.
+class Followed {
+ public:
+  void write(const std::string& text, bool append) {
+    std::ofstream(folder_.path() / "progress.csv", append ? std::ios::app : std::ios::trunc)
+        << text;
+  }
+  bool look() { return reader_.look(); }
+  std::vector<int> epochs() const {
+    std::vector<int> out;
+    for (const EpochRow& row : reader_.rows()) out.push_back(row.epoch);
+    return out;
+  }
+  std::string row(int epoch, double value = 0) const {
+    EpochRow row;
+    row.epoch = epoch;
+    row.q_mean = value;
+    return csv_row(row) + "\n";
+  }
+  double last() const { return reader_.rows().back().q_mean; }
+
+ private:
+  TemporaryFolder folder_;
+  ProgressReader reader_{folder_.path()};
+};
+
+TEST(ProgressReader, FollowsAFileThatGrows) {
+  Followed file;
+  EXPECT_FALSE(file.look());
+  file.write(csv_header() + "\n", false);
+  file.look();
+  EXPECT_EQ(file.epochs(), std::vector<int>{});
+  file.write(file.row(0) + file.row(1), true);
+  EXPECT_TRUE(file.look());
+  EXPECT_FALSE(file.look());
+  const std::string next = file.row(2);
+  file.write(next.substr(0, 5), true);  // half a row
+  EXPECT_FALSE(file.look());
+  EXPECT_EQ(file.epochs(), (std::vector{0, 1}));
+  file.write(next.substr(5), true);
+  EXPECT_TRUE(file.look());
+  EXPECT_EQ(file.epochs(), (std::vector{0, 1, 2}));
+}
+
+TEST(ProgressReader, BeginsAnewWhereARunWentBack) {
+  Followed file;
+  file.write(csv_header() + "\n" + file.row(0) + file.row(1, 7) + file.row(2, 7), false);
+  EXPECT_TRUE(file.look());
+  // to a checkpoint, and beyond where it was
+  file.write(csv_header() + "\n" + file.row(0) + file.row(1, 8) + file.row(2, 8) + file.row(3, 8),
+             false);
+  EXPECT_TRUE(file.look());
+  EXPECT_EQ(file.epochs(), (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(file.last(), 8);
+  file.write(csv_header() + "\n" + file.row(0), false);
+  EXPECT_TRUE(file.look());
+  EXPECT_EQ(file.epochs(), std::vector{0});
+}
+
+TEST(ProgressReader, RefusesWhatIsNoRow) {
+  Followed file;
+  file.write(csv_header() + "\n" + file.row(0), false);
+  file.look();
+  file.write("nonsense\n", true);
+  EXPECT_THROW(file.look(), InputError);
 }
 
 }  // namespace

@@ -202,7 +202,6 @@ class MujocoEnv final : public Env {
 
   std::vector<Solid> solids() const override { return drawn_solids(simulation_.model()); }
   std::vector<Pose> poses() const override { return poses_.read(simulation_); }
-  double seconds_per_step() const override { return simulation_.seconds_per_action(); }
 
  private:
   template <typename Place>

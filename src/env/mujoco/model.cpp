@@ -42,10 +42,14 @@ class Files {
 std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
   // all of them: models include what they have in common
   Files files;
-  for (const EmbeddedModel& model : embedded_models()) {
+  const auto add = [&](const EmbeddedModel& model) {
     if (!files.add(model.name + ".xml", model.text))
       throw Error(fmt::format("cannot hand model '{}' to MuJoCo", model.name));
-  }
+  };
+  std::ranges::for_each(embedded_models(), add);
+  if (std::ranges::find(embedded_models(), source.name, &EmbeddedModel::name) ==
+      embedded_models().end())
+    add(source);
 
   const std::string file = source.name + ".xml";
   char message[1000] = "";
@@ -60,13 +64,18 @@ std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
   return {model, [](const mjModel* m) { mj_deleteModel(const_cast<mjModel*>(m)); }};
 }
 
+std::mutex compiling;  // MuJoCo's compiler is not safe to run twice at once
+
 }  // namespace
 
+std::shared_ptr<const mjModel> compile_model(const std::string& name, const std::string& text) {
+  const std::lock_guard lock(compiling);
+  return compile({name, text});
+}
+
 std::shared_ptr<const mjModel> shared_model(const std::string& name) {
-  // the lock is held while compiling: MuJoCo's compiler is not safe to run twice at once
-  static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const mjModel>> compiled;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(compiling);
   auto& model = compiled[name];
   if (!model) {
     const auto source = std::ranges::find(embedded_models(), name, &EmbeddedModel::name);

@@ -98,13 +98,13 @@ const Replay = (() => {
       pixel = vec4(mix(colour.rgb, lit, shade), colour.a);
     }`;
   const kFloor = `#version 300 es
-    precision highp float; in vec3 n, at; uniform vec3 ground, centre; uniform vec4 colour; uniform float reach; out vec4 pixel;
-    void main() {  // tiles of one metre that fade into the background
-      vec2 w = fwidth(at.xy) + 1e-4, h = abs(fract(at.xy * 0.5) - 0.5) * 2.0;
+    precision highp float; in vec3 n, at; uniform vec3 ground, centre; uniform vec4 colour; uniform float reach, tile; out vec4 pixel;
+    void main() {  // tiles that fade into the background
+      vec2 p = at.xy / tile, w = fwidth(p) + 1e-4, h = abs(fract(p * 0.5) - 0.5) * 2.0;
       vec2 s = clamp((h - 0.5) / w + 0.5, 0.0, 1.0);
-      float tile = s.x * s.y + (1.0 - s.x) * (1.0 - s.y);
+      float light = s.x * s.y + (1.0 - s.x) * (1.0 - s.y);
       float fade = smoothstep(reach, 0.3 * reach, distance(at.xy, centre.xy));
-      pixel = vec4(mix(ground, colour.rgb * mix(0.94, 1.0, tile), fade), 1.0);
+      pixel = vec4(mix(ground, colour.rgb * mix(0.94, 1.0, light), fade), 1.0);
     }`;
 
   const program = (gl, fragment) => {
@@ -244,6 +244,7 @@ const Replay = (() => {
         gl.uniform4fv(this.floor.at("colour"), colours.tiles);
         gl.uniform3fv(this.floor.at("centre"), this.target);
         gl.uniform1f(this.floor.at("reach"), 8 * distance);
+        gl.uniform1f(this.floor.at("tile"), distance < 1.2 ? 0.1 : distance > 30 ? 10 : 1);  // metres
         gl.bindVertexArray(this.plane.array);
         gl.drawArrays(gl.TRIANGLES, 0, this.plane.count);
       }
@@ -434,7 +435,7 @@ const Replay = (() => {
       if (playing || !settled) ask();
     };
     const ask = () => { if (!asked) { asked = true; requestAnimationFrame(tick); } };
-    const seek = step => { time = Math.max(0, Math.min(step, steps - 1)); ask(); };
+    const seek = step => { time = Math.max(0, Math.min(step, steps - 1)); stage.target = null; ask(); };
     const play = () => {
       if (time >= steps - 1) time = 0;
       playing = true; before = performance.now(); button.textContent = "pause"; ask();

@@ -1,0 +1,107 @@
+// ovde serve: the live page of runs and studies. ovde train --serve: the same beside a run.
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "cli/commands.h"
+#include "cli/served_beside.h"
+#include "cli/signals.h"
+#include "serve/live_page.h"
+#include "study/plan/smoke.h"
+
+namespace ovde::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kFirstPort = 7575, kPortsTried = 20;
+
+// At the first port that is free.
+std::unique_ptr<HttpServer> listen_somewhere(const std::string& address, int port) {
+  for (int i = 0; i < kPortsTried - 1; ++i) {
+    try {
+      return std::make_unique<HttpServer>(address, port + i);
+    } catch (const InputError&) {
+    }
+  }
+  return std::make_unique<HttpServer>(address, port);  // says why the first one cannot be had
+}
+
+std::string url_of(const std::string& address, int port) {
+  const bool is_six = address.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}/", is_six ? "[" + address + "]" : address, port);
+}
+
+LiveFolders folders_of(const ServeCommand& command) {
+  LiveFolders folders;
+  // those of the default and of a study may be there later
+  const bool may_come = command.study || command.folders == ServeCommand().folders;
+  for (const std::string& name : command.folders) {
+    std::error_code ignored;
+    if (!may_come && !fs::is_directory(name, ignored))
+      throw InputError(fmt::format("{} is not a folder", name));
+    folders.folders.emplace_back(name);
+  }
+  if (command.study) {
+    folders.plan = read_plan(*command.study);
+    if (is_smoke(folders.folders.front())) folders.plan = smoke_plan(std::move(*folders.plan));
+  }
+  return folders;
+}
+
+}  // namespace
+
+void run(const ServeCommand& command) {
+  const LiveFolders folders = folders_of(command);
+  const auto server = command.asked_for_port
+                          ? std::make_unique<HttpServer>(command.address, command.port)
+                          : listen_somewhere(command.address, command.port);
+  fmt::print("serving at {} (Ctrl-C ends it)\n", url_of(command.address, server->port()));
+  std::fflush(stdout);
+  const Signals signals;
+  serve(*server, folders, stop_asked());
+}
+
+ServedBeside::ServedBeside(const fs::path& folder) {
+  std::unique_ptr<HttpServer> server;
+  try {
+    server = listen_somewhere("127.0.0.1", kFirstPort);
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "ovde: no live page: %s\n", error.what());
+    return;
+  }
+  fmt::print("live page: {}\n", url_of("127.0.0.1", server->port()));
+  std::fflush(stdout);
+  const pid_t parent = ::getpid();
+  process_ = ::fork();
+  if (process_ != 0) return;
+
+  // the page's own process: Ctrl-C is the run's, and the run comes first
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::signal(SIGINT, SIG_IGN);
+  ::setpriority(PRIO_PROCESS, 0, 10);
+  const std::atomic<bool> never{false};
+  try {
+    if (::getppid() == parent) serve(*server, {.folders = {folder}}, never);
+  } catch (...) {
+  }
+  ::_exit(0);
+}
+
+ServedBeside::~ServedBeside() {
+  if (process_ <= 0) return;
+  ::kill(process_, SIGTERM);
+  ::waitpid(process_, nullptr, 0);
+}
+
+}  // namespace ovde::cli

@@ -1,0 +1,111 @@
+// A small HTTP/1.1 server for pages that only read: GET and HEAD, no bodies, event streams. One
+// thread waits for all connections at once, so that a client that is slow, or does nothing, costs a
+// slot and no more; every slot has a deadline. (Servers with a thread for each connection and a
+// timeout for each read, such as cpp-httplib, are kept busy for as long as a few clients like by a
+// byte now and then.) Knows nothing of what is served.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ovde {
+
+struct HttpRequest {
+  std::string path;                                                 // decoded: "/api/run"
+  std::string query;                                                // as sent: "id=3&from=20"
+  std::optional<std::int64_t> number(std::string_view name) const;  // of the query; none: not one
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::shared_ptr<const std::string> body = {};
+  bool events = false;  // stays open: `body` is the first of what publish() adds
+};
+HttpResponse refusal(int status, const std::string& why);
+
+struct HttpLimits {
+  std::size_t connections = 256;
+  std::size_t viewers = 100;                  // event streams among them
+  std::size_t head = 8192;                    // bytes of a request
+  std::size_t pending = 64 << 20;             // bytes that all clients together have yet to take
+  std::size_t pending_events = 4 << 20;       // the same of one event stream
+  std::chrono::milliseconds request{10'000};  // until a request is complete
+  std::chrono::milliseconds idle{60'000};     // until the next one begins
+  std::chrono::milliseconds stalled{30'000};  // without the client taking a byte
+};
+
+// A socket that is closed when its scope ends.
+class Socket {
+ public:
+  explicit Socket(int value) : value_(value) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Socket& operator=(Socket&&) = delete;
+  bool valid() const { return value_ >= 0; }
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+class HttpServer {
+ public:
+  using Handler = std::function<HttpResponse(const HttpRequest&)>;
+
+  // Listens; port 0: any that is free. InputError if the address cannot be had.
+  HttpServer(const std::string& address, int port, const HttpLimits& limits = {});
+  ~HttpServer();
+
+  int port() const { return port_; }
+  std::size_t viewers() const;
+
+  // Serves until `stop`. `tick` is called between requests, at least four times a second.
+  void run(const Handler& handler, const std::function<void()>& tick,
+           const std::atomic<bool>& stop);
+
+  // To every event stream: "event: NAME\ndata: DATA\n\n" with data of one line.
+  void publish(const std::string& name, const std::string& data);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Connection;
+
+  void accept_all();
+  void read_from(Connection& connection, const Handler& handler);
+  void answer(Connection& connection, const Handler& handler);
+  void write_to(Connection& connection);
+  bool has_expired(const Connection& connection, Clock::time_point now) const;
+  std::size_t pending() const;
+
+  HttpLimits limits_;
+  bool only_local_;  // listens on the loopback interface
+  std::string host_name_;
+  int port_ = 0;
+  Socket listener_;
+  std::list<Connection> connections_;
+};
+
+// Whether a browser that names the server so may be answered: an address or "localhost", with or
+// without a port, and where others can reach it the machine's own name. Any other name may be one
+// whose owner had it lead here, to read these pages from his own (DNS rebinding).
+bool is_allowed_host(std::string_view host, bool only_local, std::string_view host_name);
+
+// A request's head, up to and including the empty line. The status that it is refused with, or 0;
+// `out` is then filled in.
+struct ParsedHead {
+  HttpRequest request;
+  std::string host;
+  bool head_only = false, keep_alive = true;
+};
+int parse_head(std::string_view head, ParsedHead& out);
+
+}  // namespace ovde

@@ -1,0 +1,296 @@
+#include "serve/live_page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/version.h"
+#include "config/config.h"
+#include "io/files.h"
+#include "io/json.h"
+#include "run/recording.h"
+#include "serve/web_files.h"
+#include "study/analyse/exploration.h"
+#include "study/report/page.h"
+#include "study/report/replay_page.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::milliseconds kShortestRest{500}, kLongestRest{10'000};
+constexpr auto kSearchEvery = std::chrono::seconds(3);  // for runs that have come or gone
+constexpr std::size_t kMostLog = 64 << 10;              // bytes of a log's end
+constexpr std::size_t kMostText = 1 << 20;
+constexpr std::size_t kMostRecording = 32 << 20;
+constexpr std::int64_t kMostRows = 2000;  // of an answer: a curve has no more points than a screen
+constexpr int kMapCells = 40;
+
+// That this thread has had; on a busy machine much less than what has passed.
+std::chrono::nanoseconds processor_time() {
+  std::timespec used = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+HttpResponse text(std::string body, const char* type) {
+  return {.type = type, .body = std::make_shared<const std::string>(std::move(body))};
+}
+HttpResponse json(std::string body) { return text(std::move(body), "application/json"); }
+
+const char* name_of(RunState state) {
+  switch (state) {
+    case RunState::alive:
+      return "alive";
+    case RunState::finished:
+      return "finished";
+    case RunState::interrupted:
+      return "interrupted";
+    case RunState::failed:
+      return "failed";
+    case RunState::unreadable:
+      return "unreadable";
+  }
+  return "";
+}
+
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
+}
+
+std::string summary_of(int id, const WatchedRun& run) {
+  JsonObject object;
+  object.add("id", id);
+  if (!run.there) return object.add("gone", true).line();
+  const RunStatus& s = run.status;
+  const auto& rows = run.progress.rows();
+  const double success = rows.empty() ? EpochRow::kNone : rows.back().eval_success;
+  object.add("root", run.root)
+      .add("name", run.name)
+      .add("population", !s.population.empty())
+      .add("state", name_of(s.state))
+      .add("task", s.task)
+      .add("algorithm", s.algorithm)
+      .add("epoch", s.epochs_done)
+      .add("epochs", s.epochs)
+      .add_json("return", number(s.last_return))
+      .add_json("success", number(success))
+      .add_json("rate", number(s.steps_per_second))
+      .add_json("left", number(s.seconds_left))
+      .add("rows", rows.size());
+  if (run.config)
+    object.add("seed", std::to_string(run.config->seed)).add("map", run.config->record.visits);
+  if (!s.message.empty()) object.add("message", s.message);
+  return object.line();
+}
+
+// The plan's cells with the folders that hold their runs.
+std::string grid_of(const Plan& plan) {
+  std::vector<std::string> rows, columns, cells;
+  for (const PlanRow& row : plan.rows) rows.push_back(json_string(row.name));
+  for (const PlanColumn& column : plan.columns) columns.push_back(json_string(column.name));
+  for (const Cell& cell : expand(plan)) {
+    cells.push_back(JsonObject()
+                        .add("row", cell.row)
+                        .add("column", cell.column)
+                        .add("folder", cell.folder)
+                        .add("runs", cell.seeds.size())
+                        .line());
+  }
+  return JsonObject()
+      .add("title", plan.title)
+      .add_json("rows", fmt::format("[{}]", fmt::join(rows, ", ")))
+      .add_json("columns", fmt::format("[{}]", fmt::join(columns, ", ")))
+      .add_json("cells", fmt::format("[{}]", fmt::join(cells, ", ")))
+      .line();
+}
+
+// Columns of the rows from number `from` on; where those are more than a screen has points, every
+// `every`-th of them, counted from the first row of the run, so that the next answer goes on.
+HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t every) {
+  const auto& rows = run.progress.rows();
+  const auto count = std::ssize(rows);
+  from = std::clamp<std::int64_t>(from, 0, count);
+  every = std::clamp<std::int64_t>(every, 1, 1'000'000);
+  if (const std::int64_t wanted = (count - from) / kMostRows + 1; from == 0 && every < wanted)
+    every = wanted;
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = (from + every - 1) / every * every; i < count; i += every)
+    chosen.push_back(i);
+
+  JsonObject columns;
+  const auto column = [&](const char* name, auto value) {
+    std::string list;
+    for (const std::int64_t i : chosen) {
+      if (!list.empty()) list += ',';
+      list += value(rows[static_cast<std::size_t>(i)]);
+    }
+    columns.add_json(name, "[" + list + "]");
+  };
+  column("epoch", [](const EpochRow& row) { return std::to_string(row.epoch); });
+  column("env_steps", [](const EpochRow& row) { return std::to_string(row.env_steps); });
+  for (const Column& each : kColumns)
+    column(each.name, [&](const EpochRow& row) { return number(row.*each.value); });
+  return json(JsonObject()
+                  .add("from", from)
+                  .add("every", every)
+                  .add("count", count)
+                  .add_json("columns", columns.line())
+                  .line());
+}
+
+HttpResponse end_of_file(const fs::path& file, std::size_t limit) {
+  std::string whole = read_file(file, std::size_t{1} << 28);
+  if (whole.size() > limit)
+    whole = "...\n" + whole.substr(whole.find('\n', whole.size() - limit) + 1);
+  return text(std::move(whole), "text/plain; charset=utf-8");
+}
+
+// Where a run on a map has been, and the map.
+HttpResponse visits_of(const WatchedRun& run) {
+  const Task& task = find_task(run.config->task);
+  if (!task.map) return refusal(404, "this task has no map");
+  const StateMap map = task.map(run.config->task_options);
+  const std::vector<Position> positions = read_visits(run.folder);
+  const Grid visits = count_visits(positions, map, kMapCells);
+  Grid noise({map.low}, {map.high}, kMapCells);
+  if (map.noise) fill(noise, map.noise);
+  const auto list = [](const auto& values) {
+    std::string out;
+    for (const double value : values) out += (out.empty() ? "" : ",") + number(value);
+    return "[" + out + "]";
+  };
+  return json(JsonObject()
+                  .add("cells", kMapCells)
+                  .add("steps", positions.size())
+                  .add_json("low", list(map.low))
+                  .add_json("high", list(map.high))
+                  .add_json("start", list(map.start))
+                  .add_json("goal", list(map.goal))
+                  .add("goal_radius", map.goal_radius)
+                  .add_json("visits", list(visits.values))
+                  .add_json("noise", list(noise.values))
+                  .line());
+}
+
+HttpResponse recordings_json(const WatchedRun& run) {
+  std::vector<std::string> names;
+  for (const fs::path& file : recordings_of(run.folder))
+    names.push_back(json_string(file.filename().string()));
+  return json(fmt::format("[{}]", fmt::join(names, ", ")));
+}
+
+HttpResponse recording_of(const WatchedRun& run, std::int64_t number) {
+  const auto files = recordings_of(run.folder);
+  if (number < 0 || number >= std::ssize(files)) return refusal(404, "there is no such recording");
+  return json(read_file(files[static_cast<std::size_t>(number)], kMostRecording));
+}
+
+}  // namespace
+
+LivePage::LivePage(LiveFolders folders) : folders_(std::move(folders)), watch_(folders_.folders) {}
+
+void LivePage::look() {
+  const auto begun = Clock::now();
+  if (begun < next_look_) return;
+  const Clock::duration used = processor_time();
+  const bool search = begun >= next_search_;
+  const std::vector<int> changed = watch_.look(search);
+  summaries_.resize(watch_.runs().size());
+  for (const int id : changed) summaries_[id] = summary_of(id, watch_.runs()[id]);
+  unsaid_.insert(changed.begin(), changed.end());
+
+  const auto ended = Clock::now();
+  const Clock::duration cost = processor_time() - used;
+  next_look_ = ended + std::clamp<Clock::duration>(kRest * cost, kShortestRest, kLongestRest);
+  if (search) next_search_ = ended + kSearchEvery;
+}
+
+std::string LivePage::state() const {
+  std::vector<std::string> roots, runs;
+  for (const fs::path& folder : watch_.folders()) roots.push_back(json_string(folder.string()));
+  for (std::size_t i = 0; i < summaries_.size(); ++i)
+    if (watch_.runs()[i].there) runs.push_back(summaries_[i]);
+  return JsonObject()
+      .add("version", version())
+      .add_json("roots", fmt::format("[{}]", fmt::join(roots, ", ")))
+      .add_json("plan", folders_.plan ? grid_of(*folders_.plan) : "null")
+      .add_json("runs", fmt::format("[{}]", fmt::join(runs, ", ")))
+      .line();
+}
+
+std::optional<std::string> LivePage::news() {
+  look();
+  if (unsaid_.empty()) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const int id : unsaid_) texts.push_back(summaries_[id]);
+  unsaid_.clear();
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+const WatchedRun* LivePage::run_of(const HttpRequest& request) const {
+  const auto id = request.number("id");
+  if (!id || *id < 0 || *id >= std::ssize(watch_.runs())) return nullptr;
+  const WatchedRun& run = watch_.runs()[static_cast<std::size_t>(*id)];
+  return run.there ? &run : nullptr;
+}
+
+HttpResponse LivePage::answer(const HttpRequest& request) {
+  constexpr const char *kScript = "text/javascript; charset=utf-8",
+                       *kStyle = "text/css; charset=utf-8";
+  const std::string& path = request.path;
+  if (path == "/") return text(web_file("live.html"), "text/html; charset=utf-8");
+  if (path == "/live.js") return text(web_file("live.js"), kScript);
+  if (path == "/live.css") return text(web_file("live.css"), kStyle);
+  for (const char* shared : {"page.css", "replay.css", "replay.js"}) {
+    if (path == std::string("/") + shared)
+      return text(page_file(shared), path.ends_with("js") ? kScript : kStyle);
+  }
+  if (path == "/events") {
+    look();
+    const auto first = std::make_shared<const std::string>(
+        fmt::format("retry: 2000\nevent: state\ndata: {}\n\n", state()));
+    return {.type = "text/event-stream", .body = first, .events = true};
+  }
+  if (!path.starts_with("/run/")) return refusal(404, "there is no such page");
+
+  const WatchedRun* const run = run_of(request);
+  if (run == nullptr) return refusal(404, "there is no such run");
+  try {
+    if (path == "/run/rows")
+      return rows_of(*run, request.number("from").value_or(0), request.number("every").value_or(1));
+    if (path == "/run/log") return end_of_file(run->folder / "log.txt", kMostLog);
+    if (path == "/run/config") return end_of_file(run->folder / "config.toml", kMostText);
+    if (path == "/run/recordings") return recordings_json(*run);
+    if (path == "/run/recording") return recording_of(*run, request.number("number").value_or(0));
+    if (path == "/run/visits" && run->config) return visits_of(*run);
+  } catch (const Error& error) {
+    return refusal(404, error.what());
+  }
+  return refusal(404, "there is no such page");
+}
+
+void serve(HttpServer& server, const LiveFolders& folders, const std::atomic<bool>& stop) {
+  LivePage page(folders);
+  const auto look = [&] {
+    try {
+      return page.news();
+    } catch (const std::exception&) {  // a folder that changed while it was looked at
+      return std::optional<std::string>();
+    }
+  };
+  look();  // everything is read once before anyone asks
+  server.run([&](const HttpRequest& request) { return page.answer(request); },
+             [&] {
+               if (server.viewers() == 0) return;  // nothing is looked at for nobody
+               if (const auto news = look()) server.publish("runs", *news);
+             },
+             stop);
+}
+
+}  // namespace ovde

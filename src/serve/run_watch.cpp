@@ -1,0 +1,104 @@
+#include "serve/run_watch.h"
+
+#include <algorithm>
+#include <set>
+
+#include <sys/stat.h>
+
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::timespec time_of(const fs::path& file) {
+  struct stat is = {};
+  return ::stat(file.c_str(), &is) == 0 ? is.st_mtim : std::timespec{};
+}
+
+bool same(const std::vector<std::timespec>& a, const std::vector<std::timespec>& b) {
+  return std::ranges::equal(a, b, [](const std::timespec& x, const std::timespec& y) {
+    return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec;
+  });
+}
+
+// A NaN is as before where it was one before.
+bool same(const RunStatus& a, const RunStatus& b) {
+  return a.state == b.state && a.epochs_done == b.epochs_done && a.epochs == b.epochs &&
+         a.message == b.message;
+}
+
+}  // namespace
+
+RunWatch::RunWatch(std::vector<fs::path> folders) : folders_(std::move(folders)) {}
+
+std::vector<int> RunWatch::look(bool for_new_runs) {
+  std::vector<int> changed;
+  if (for_new_runs) find(changed);
+  for (int i = 0; i < std::ssize(runs_); ++i) {
+    if (runs_[i].there && look_at(runs_[i]) && std::ranges::find(changed, i) == changed.end())
+      changed.push_back(i);
+  }
+  return changed;
+}
+
+void RunWatch::find(std::vector<int>& changed) {
+  std::set<int> found;
+  for (int root = 0; root < std::ssize(folders_); ++root) {
+    std::vector<fs::path> folders;
+    try {
+      folders = run_folders(folders_[root]);
+    } catch (const InputError&) {  // not there yet, or not at the moment
+    }
+    for (const fs::path& folder : folders) {
+      const auto [at, is_new] = numbers_.emplace(folder, static_cast<int>(runs_.size()));
+      if (is_new) {
+        const fs::path name = folder.lexically_relative(folders_[root]);
+        runs_.emplace_back(folder, name == "." ? "" : name.string(), root);
+      }
+      if (WatchedRun& run = runs_[at->second]; is_new || !run.there) {
+        run.there = true;
+        run.stamps.clear();
+        changed.push_back(at->second);
+      }
+      found.insert(at->second);
+    }
+  }
+  for (int i = 0; i < std::ssize(runs_); ++i) {
+    if (!runs_[i].there || found.contains(i)) continue;
+    runs_[i].there = false;
+    changed.push_back(i);
+  }
+}
+
+bool RunWatch::look_at(WatchedRun& run) {
+  std::vector<std::timespec> stamps;
+  for (const char* file : {"config.toml", "summary.json", "log.txt", "progress.csv"})
+    stamps.push_back(time_of(run.folder / file));
+  const bool touched = !same(stamps, run.stamps);
+  // one that nobody writes is as it was; one that was alive may have ended without a word
+  if (!touched && run.status.state != RunState::alive && run.status.state != RunState::interrupted)
+    return false;
+  if (run.stamps.empty() || !same({stamps[0]}, {run.stamps[0]})) run.config.reset();
+  run.stamps = stamps;
+
+  bool rows_changed = false;
+  const RunStatus status = status_of_run(
+      run.folder,
+      [&] {
+        if (!run.config) run.config = read_config(run.folder);
+        return *run.config;
+      },
+      [&]() -> std::span<const EpochRow> {
+        rows_changed = run.progress.look();
+        return run.progress.rows();
+      });
+  const bool changed = rows_changed || !same(status, run.status);
+  run.status = status;
+  return changed;
+}
+
+}  // namespace ovde

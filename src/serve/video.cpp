@@ -1,0 +1,186 @@
+#include "serve/video.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "env/renderer.h"
+#include "io/files.h"
+#include "io/png.h"
+#include "io/shell.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kWidth = 960, kHeight = 540;
+constexpr double kMostFrames = 50;      // a second
+constexpr double kStepsPerSecond = 20;  // of a task without a clock
+constexpr int kPoseNumbers = 7;
+
+std::vector<Pose> poses_at(const EpisodeRecording& recording, const RecordedEpisode& episode,
+                           std::size_t step) {
+  std::vector<Pose> poses(static_cast<std::size_t>(recording.moving));
+  const float* from = episode.poses.data() + step * poses.size() * kPoseNumbers;
+  for (Pose& pose : poses) {
+    std::copy_n(from, 3, pose.position.begin());
+    std::copy_n(from + 3, 4, pose.orientation.begin());
+    from += kPoseNumbers;
+  }
+  return poses;
+}
+
+// The camera that follows what moves, softly; a map is seen whole.
+class Camera {
+ public:
+  explicit Camera(const EpisodeRecording& recording) : still_(recording.leaves_path) {
+    const auto poses = poses_at(recording, recording.episodes.front(), 0);
+    std::size_t next = 0;
+    for (const Solid& solid : recording.solids) {
+      if (solid.kind == Solid::Kind::plane) continue;
+      const Pose& pose = solid.fixed ? *solid.fixed : poses[next++];
+      if (!solid.fixed || still_) include(pose, std::ranges::max(solid.size));
+    }
+    double span = 0;
+    for (int k = 0; k < 3; ++k) {
+      view_.target[k] = (low_[k] + high_[k]) / 2;
+      span = std::max(span, high_[k] - low_[k]);
+    }
+    const bool is_flat = high_[2] - low_[2] < 0.35 * span;
+    view_.distance = (still_ ? 1.35 : 1.8) * span;
+    view_.azimuth = still_ ? 80 : 105;
+    view_.elevation = still_ ? -55 : is_flat ? -45 : -14;
+  }
+
+  const Renderer::View& follow(std::span<const Pose> moving) {
+    if (still_) return view_;
+    for (int k = 0; k < 3; ++k) {
+      double middle = 0;
+      for (const Pose& pose : moving)
+        middle += pose.position[k] / static_cast<double>(moving.size());
+      const double away = middle - view_.target[k];
+      view_.target[k] += std::abs(away) > view_.distance ? away : 0.35 * away;
+    }
+    return view_;
+  }
+
+ private:
+  void include(const Pose& pose, double reach) {
+    for (int k = 0; k < 3; ++k) {
+      low_[k] = std::min(low_[k], pose.position[k] - reach);
+      high_[k] = std::max(high_[k], pose.position[k] + reach);
+    }
+  }
+  bool still_;
+  std::array<double, 3> low_ = {1e9, 1e9, 1e9}, high_ = {-1e9, -1e9, -1e9};
+  Renderer::View view_;
+};
+
+// Takes the frames one after another.
+class Film {
+ public:
+  virtual ~Film() = default;
+  virtual void add(std::span<const std::uint8_t> pixels) = 0;
+  virtual void end() {}  // Error if it did not come about
+};
+
+class Ffmpeg final : public Film {
+ public:
+  Ffmpeg(const fs::path& file, double rate) : file_(file) {
+    const std::string command = fmt::format(
+        "ffmpeg -loglevel error -y -f rawvideo -pix_fmt rgb24 -s {}x{} -r {:.6g} -i - -pix_fmt "
+        "yuv420p -movflags +faststart {} 2>/dev/null",
+        kWidth, kHeight, rate, shell_word(fs::absolute(file).string()));
+    pipe_ = ::popen(command.c_str(), "w");
+    if (pipe_ == nullptr) throw Error("cannot start ffmpeg");
+  }
+  ~Ffmpeg() override {
+    if (pipe_ != nullptr) ::pclose(pipe_);
+  }
+  Ffmpeg(const Ffmpeg&) = delete;
+  Ffmpeg& operator=(const Ffmpeg&) = delete;
+
+  void add(std::span<const std::uint8_t> pixels) override {
+    if (std::fwrite(pixels.data(), 1, pixels.size(), pipe_) != pixels.size()) fail();
+  }
+  void end() override {
+    const int status = ::pclose(pipe_);
+    pipe_ = nullptr;
+    if (status != 0) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw Error(
+        fmt::format("ffmpeg could not write {}: does it know that kind of file, and is "
+                    "there room on the disk?",
+                    file_.string()));
+  }
+  fs::path file_;
+  std::FILE* pipe_;
+};
+
+class Pictures final : public Film {
+ public:
+  explicit Pictures(fs::path folder) : folder_(std::move(folder)) { make_folder(folder_); }
+  void add(std::span<const std::uint8_t> pixels) override {
+    write_file_atomically(folder_ / fmt::format("{:06}.png", ++count_),
+                          png(pixels, kWidth, kHeight));
+  }
+
+ private:
+  fs::path folder_;
+  int count_ = 0;
+};
+
+bool has_ffmpeg() { return std::system("command -v ffmpeg >/dev/null 2>&1") == 0; }
+
+}  // namespace
+
+Video write_video(const EpisodeRecording& recording, const fs::path& file) {
+  if (recording.moving == 0) {
+    throw InputError(
+        fmt::format("task {} has no pictures: its environment lists no solids", recording.task));
+  }
+  const auto renderer = make_renderer(recording.solids, kWidth, kHeight);
+  const double steps =
+      recording.seconds_per_step > 0 ? 1 / recording.seconds_per_step : kStepsPerSecond;
+  const auto every = static_cast<std::size_t>(std::ceil(steps / kMostFrames));
+  const double rate = steps / static_cast<double>(every);
+
+  Video video{.written = file};
+  std::unique_ptr<Film> film;
+  if (has_ffmpeg()) {
+    film = std::make_unique<Ffmpeg>(file, rate);
+  } else {
+    video.written = fs::path(file).replace_extension();
+    video.remark =
+        fmt::format("ffmpeg is not installed: these are the pictures, {:.6g} to the second", rate);
+    film = std::make_unique<Pictures>(video.written);
+  }
+  std::vector<std::uint8_t> pixels(std::size_t{3} * kWidth * kHeight);
+  for (const RecordedEpisode& episode : recording.episodes) {
+    Camera camera(recording);
+    for (std::size_t step = 0; step <= episode.steps(); step += every) {
+      const std::vector<Pose> poses = poses_at(recording, episode, step);
+      renderer->draw(poses, camera.follow(poses), pixels);
+      film->add(pixels);
+      ++video.frames;
+    }
+  }
+  film->end();
+  video.seconds = video.frames / rate;
+  return video;
+}
+
+}  // namespace ovde

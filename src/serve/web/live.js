@@ -1,0 +1,462 @@
+// The live page. The server tells, by an event stream, how every run is getting on; rows of curves, logs and the rest are
+// asked for when they are to be seen. Everything that is text in a run's files stays text.
+"use strict";
+
+(() => {
+  const by_id = id => document.getElementById(id);
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) element[name] = value;
+      else if (value !== false && value !== null) element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(...children);
+    return element;
+  };
+  const number = x => x === null || x === undefined ? "–" : Math.abs(x) >= 10000 ? x.toExponential(2) : Number(x.toPrecision(4)).toString();
+  const duration = s => {
+    if (s === null || s === undefined) return "";
+    const whole = Math.max(0, Math.round(s));
+    if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${String(Math.floor(whole / 60) % 60).padStart(2, "0")} min`;
+    return whole >= 60 ? `${Math.floor(whole / 60)} min` : `${whole} s`;
+  };
+  const mean = values => {
+    const there = values.filter(x => x !== null && x !== undefined);
+    return there.length ? there.reduce((a, b) => a + b) / there.length : null;
+  };
+
+  // ---------- what is known ----------
+  let roots = [], plan = null;
+  const runs = new Map();    // number -> what the server says of it
+  const rows = new Map();    // number -> {count, every, columns}
+  const ticked = new Map();  // group -> its colour
+  let open_groups = new Set(), chosen = null, first_look = true;
+
+  // The agents of a population are one group; any other run is one of its own.
+  const group_of = run => run.population ? `${run.root}/${run.name.split("/").slice(0, -1).join("/")}` : `${run.root}/${run.name}`;
+  const path_of = key => key.slice(key.indexOf("/") + 1);
+  const title_of = key => {
+    const root = roots[Number(key.slice(0, key.indexOf("/")))] ?? "", path = path_of(key);
+    return path === "" ? root : roots.length > 1 ? `${root}/${path}` : path;
+  };
+  const groups = () => {
+    const all = new Map();
+    for (const run of runs.values()) {
+      const key = group_of(run);
+      if (!all.has(key)) all.set(key, []);
+      all.get(key).push(run);
+    }
+    return all;
+  };
+  const kStates = ["failed", "unreadable", "alive", "interrupted", "finished"];  // which one a group has: the first of these
+  const state_of = members => kStates.find(state => members.some(run => run.state === state)) ?? "finished";
+  const kWords = {alive: "training", finished: "finished", interrupted: "interrupted", failed: "failed", unreadable: "cannot be read"};
+
+  const free_colour = () => {
+    const used = [...ticked.values()];
+    for (let i = 0; ; ++i) if (!used.includes(i)) return i;
+  };
+  const colour_of = key => `var(--c${ticked.get(key) % 8})`;
+  const tick = (key, on) => {
+    if (on && !ticked.has(key)) ticked.set(key, free_colour());
+    if (!on) ticked.delete(key);
+    changed();
+  };
+
+  // ---------- the list ----------
+  const lines = new Map();  // key of a group or "agent/<number>" -> its element
+  const line_of = (key, build) => {
+    if (!lines.has(key)) lines.set(key, build());
+    return lines.get(key);
+  };
+  const set_text = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+
+  const build_line = (key, on_name, with_box) => {
+    const box = with_box ? make("input", {type: "checkbox", "aria-label": "compare", onchange: () => tick(key, box.checked)}) : make("span");
+    const name = make("button", {class: "name", type: "button", onclick: on_name});
+    const state = make("span", {class: "state"}), what = make("span");
+    const more = make("button", {class: "more", type: "button", hidden: true});
+    const bar = make("i"), value = make("span", {class: "number"}), left = make("span", {class: "left"});
+    const element = make("div", {class: "run"}, box, make("div", {}, make("div", {}, name, more),
+      make("span", {class: "what"}, state, what), make("span", {class: "bar"}, bar)), value, left);
+    return {element, box, name, state, what, more, bar, value, left};
+  };
+  const fill_line = (line, title, members, is_agent) => {
+    const state = state_of(members), all = members.reduce((sum, run) => sum + run.epochs, 0);
+    const done = members.reduce((sum, run) => sum + run.epoch, 0), first = members[0];
+    line.element.className = `run ${state}${is_agent ? " agent" : ""}`;
+    set_text(line.name, title);
+    line.name.title = title;
+    set_text(line.state, kWords[state]);
+    const at = Math.min(...members.map(run => run.epoch)), problem = members.find(run => run.message);
+    const epoch = at === first.epochs ? `${at} epochs` : `epoch ${at} of ${first.epochs}`;
+    const what = is_agent ? [epoch] : [epoch, first.task, first.algorithm, members.length > 1 ? `${members.length} agents` : ""];
+    set_text(line.what, what.filter(Boolean).map(part => `, ${part}`).join("") + (problem ? `: ${problem.message}` : ""));
+    line.what.parentElement.title = line.what.parentElement.textContent;
+    line.bar.style.width = `${all ? 100 * done / all : 0}%`;
+    set_text(line.value, number(mean(members.map(run => run.return))));
+    const times = members.map(run => run.left).filter(x => x !== null && x !== undefined);
+    set_text(line.left, state === "alive" && times.length ? duration(Math.max(...times)) : "");
+  };
+  const matches = (key, members, words) => {
+    const text = [title_of(key), members[0].task, members[0].algorithm, kWords[state_of(members)]].join(" ").toLowerCase();
+    return words.every(word => text.includes(word));
+  };
+
+  const draw_list = all => {
+    const words = by_id("filter").value.toLowerCase().split(/\s+/).filter(Boolean), order = [];
+    for (const [key, members] of all) {
+      if (!matches(key, members, words)) continue;
+      const line = line_of(key, () => build_line(key, () => choose(all_members(key)[0].id), true));
+      fill_line(line, title_of(key), members, false);
+      line.box.checked = ticked.has(key);
+      line.element.style.setProperty("--swatch", ticked.has(key) ? colour_of(key) : "");
+      line.element.classList.toggle("chosen", members.some(run => run.id === chosen));
+      line.more.hidden = members.length < 2;
+      line.more.textContent = open_groups.has(key) ? "fewer" : "agents";
+      line.more.onclick = () => { open_groups.has(key) ? open_groups.delete(key) : open_groups.add(key); changed(); };
+      order.push(line.element);
+      if (members.length > 1 && open_groups.has(key))
+        for (const run of members) {
+          const agent = line_of(`agent/${run.id}`, () => build_line(null, () => choose(run.id), false));
+          fill_line(agent, run.name.split("/").pop(), [run], true);
+          agent.element.classList.toggle("chosen", run.id === chosen);
+          order.push(agent.element);
+        }
+    }
+    const list = by_id("runs");
+    if (order.length !== list.children.length || order.some((element, i) => list.children[i] !== element)) list.replaceChildren(...order);
+    by_id("heads").hidden = !order.length;
+    if (!all.size) list.replaceChildren(make("p", {class: "lead"}, "There is no run in these folders yet; one that begins appears here."));
+  };
+  const all_members = key => groups().get(key) ?? [];
+
+  // ---------- the study ----------
+  // From its plan; without one, from folders of the form row/column.
+  const study = all => {
+    if (plan) return {...plan, key: cell => `0/${cell.folder}`};
+    for (let root = 0; root < roots.length; ++root) {
+      const keys = [...all.keys()].filter(key => key.startsWith(`${root}/`)), paths = keys.map(key => path_of(key).split("/"));
+      if (keys.length < 2 || !paths.every(path => path.length === 2)) continue;
+      return {title: roots.length > 1 ? `Study ${roots[root]}` : "Study", rows: [...new Set(paths.map(p => p[0]))], columns: [...new Set(paths.map(p => p[1]))],
+              cells: paths.map((p, i) => ({row: p[0], column: p[1], key: keys[i], runs: all.get(keys[i]).length})), key: cell => cell.key};
+    }
+    return null;
+  };
+  let grid_shape = "";
+  const grid_cells = new Map();
+  const draw_study = all => {
+    const found = study(all);
+    by_id("study").hidden = !found;
+    if (!found) return;
+    set_text(by_id("study-title"), found.title);
+    const shape = JSON.stringify([found.rows, found.columns]);
+    if (shape !== grid_shape) {
+      grid_shape = shape;
+      grid_cells.clear();
+      const cell = (row, column) => {
+        const button = make("button", {type: "button"}), td = make("td", {}, button);
+        grid_cells.set(JSON.stringify([row, column]), {td, button});
+        return td;
+      };
+      by_id("grid").replaceChildren(
+        make("thead", {}, make("tr", {}, make("th"), ...found.columns.map(name => make("th", {}, name)))),
+        make("tbody", {}, ...found.rows.map(row => make("tr", {}, make("th", {}, row), ...found.columns.map(column => cell(row, column))))));
+    }
+    for (const cell of found.cells) {
+      const shown = grid_cells.get(JSON.stringify([cell.row, cell.column])), key = found.key(cell), members = all.get(key);
+      if (!shown) continue;
+      if (!members) {
+        set_text(shown.button, "not started");
+        shown.td.className = "waiting";
+        continue;
+      }
+      const state = state_of(members), ended = members.filter(run => run.state === "finished").length;
+      const share = members.reduce((sum, run) => sum + run.epoch, 0) / Math.max(1, members.reduce((sum, run) => sum + run.epochs, 0));
+      const text = state === "finished" && ended >= cell.runs ? `${ended}` : `${ended} of ${cell.runs}`;
+      if (shown.text !== text + state + share.toFixed(3)) {
+        shown.text = text + state + share.toFixed(3);
+        const bar = make("i");
+        bar.style.width = `${100 * share}%`;
+        shown.button.replaceChildren(text, make("span", {class: "bar"}, bar));
+        shown.button.title = kWords[state];
+      }
+      shown.td.className = state + (ticked.has(key) ? " ticked" : "");
+      shown.button.onclick = () => tick(key, !ticked.has(key));
+    }
+  };
+
+  // ---------- curves ----------
+  const kMetrics = [["eval_return_mean", "return"], ["eval_success", "share of episodes at the goal"], ["explore_return_mean", "return while exploring"],
+    ["eval_length_mean", "length of episodes"], ["q_mean", "value"], ["epistemic", "epistemic uncertainty"], ["aleatoric", "aleatoric uncertainty"],
+    ["critic_loss", "critic loss"], ["actor_loss", "actor loss"], ["temperature", "temperature"], ["m", "OVD-Explorer's m"], ["shift", "shift of the mean"],
+    ["steps_per_second", "steps per second"]];
+  by_id("metric").append(...kMetrics.map(([value, name]) => make("option", {value}, name)));
+
+  const asking = new Set(), asked_for = new Map();  // runs; how many rows a run had when it was last asked for them
+  const kAtOnce = 4;  // requests; the others wait until one has come back
+  const fetch_rows = async run => {
+    if (asking.has(run.id) || asking.size >= kAtOnce || asked_for.get(run.id) === run.rows) return;
+    let known = rows.get(run.id);
+    if (known && known.count > run.rows) rows.delete(run.id), known = null;  // it went back to a checkpoint
+    asking.add(run.id);
+    asked_for.set(run.id, run.rows);
+    try {
+      const answer = await fetch(`/run/rows?id=${run.id}&from=${known?.count ?? 0}&every=${known?.every ?? 1}`);
+      if (!answer.ok) return;
+      const got = await answer.json();
+      if (known && got.every === known.every)
+        for (const [name, values] of Object.entries(got.columns)) known.columns[name].push(...values);
+      else rows.set(run.id, known = {columns: got.columns});
+      known.count = got.count;
+      known.every = got.every;
+    } catch { /* the event stream says that the server is gone */ } finally {
+      asking.delete(run.id);
+      changed();
+    }
+  };
+
+  // [[x, y], ...] of a run, smoothed over so many epochs.
+  const curve = (run, metric, axis, width) => {
+    const known = rows.get(run.id);
+    if (!known) return [];
+    const {[metric]: y, [axis]: x} = known.columns, out = [], recent = [];
+    for (let i = 0; i < (y?.length ?? 0); ++i) {
+      if (y[i] === null) continue;
+      recent.push(y[i]);
+      if (recent.length > Math.max(1, width / known.every)) recent.shift();
+      out.push([x[i], recent.reduce((a, b) => a + b) / recent.length]);
+    }
+    return out;
+  };
+  // Of several runs, where all have come: by the place in the curve.
+  const mean_curve = curves => {
+    const length = Math.min(...curves.map(c => c.length));
+    return Array.from({length}, (_, i) => [mean(curves.map(c => c[i][0])), mean(curves.map(c => c[i][1]))]);
+  };
+  const steps_of = (low, high, count) => {
+    const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map(k => k * power).find(s => s >= rough), out = [];
+    for (let x = Math.ceil(low / step) * step; x <= high + 1e-9 * step; x += step) out.push(Math.abs(x) < 1e-9 * step ? 0 : x);
+    return out;
+  };
+  const short = x => Math.abs(x) >= 1e6 ? `${Number((x / 1e6).toPrecision(3))}M` : Math.abs(x) >= 1e4 ? `${Number((x / 1e3).toPrecision(3))}k` : Number(x.toPrecision(4)).toString();
+
+  const draw_chart = all => {
+    const canvas = by_id("chart"), scale = Math.min(devicePixelRatio, 2), width = canvas.clientWidth, height = canvas.clientHeight;
+    if (!width) return;
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    const c = canvas.getContext("2d"), style = getComputedStyle(canvas), ink = name => style.getPropertyValue(name);
+    c.scale(scale, scale);
+    c.font = "12px " + style.fontFamily;
+    const metric = by_id("metric").value, axis = by_id("axis").value, smooth = Number(by_id("smooth").value);
+
+    const drawn = [];
+    for (const key of ticked.keys()) {
+      const members = all.get(key) ?? [];
+      members.forEach(fetch_rows);
+      const curves = members.map(run => curve(run, metric, axis, smooth)).filter(points => points.length);
+      if (curves.length) drawn.push({key, curves, middle: curves.length > 1 ? mean_curve(curves) : curves[0], colour: ink(`--c${ticked.get(key) % 8}`)});
+    }
+    let left = Infinity, right = -Infinity, low = Infinity, high = -Infinity;
+    for (const {curves} of drawn)
+      for (const points of curves)
+        for (const [x, y] of points) { left = Math.min(left, x); right = Math.max(right, x); low = Math.min(low, y); high = Math.max(high, y); }
+    c.fillStyle = ink("--soft");
+    if (!drawn.length) {
+      c.textAlign = "center";
+      const waits = [...ticked.keys()].some(key => (all.get(key) ?? []).some(run => asking.has(run.id)));
+      c.fillText(!ticked.size ? "tick runs to see their curves" : waits ? "" : "nothing has been measured yet", width / 2, height / 2);
+    } else {
+      const room = {left: 52, right: 10, top: 12, bottom: 26};
+      if (low === high) { low -= 1; high += 1; }
+      const pad = 0.04 * (high - low);
+      low -= pad; high += pad;
+      const X = x => room.left + (width - room.left - room.right) * (x - left) / (right - left || 1);
+      const Y = y => height - room.bottom - (height - room.top - room.bottom) * (y - low) / (high - low);
+      c.strokeStyle = ink("--line");
+      c.lineWidth = 1;
+      c.textAlign = "right";
+      c.textBaseline = "middle";
+      for (const y of steps_of(low, high, 5)) {
+        c.beginPath(); c.moveTo(room.left, Y(y)); c.lineTo(width - room.right, Y(y)); c.stroke();
+        c.fillText(short(y), room.left - 6, Y(y));
+      }
+      c.textAlign = "center";
+      c.textBaseline = "top";
+      for (const x of steps_of(left, right, Math.max(2, width / 110))) c.fillText(axis === "seconds" ? duration(x) : short(x), X(x), height - room.bottom + 6);
+      const line = (points, thickness, alpha) => {
+        c.globalAlpha = alpha;
+        c.lineWidth = thickness;
+        c.beginPath();
+        for (const [x, y] of points) c.lineTo(X(x), Y(y));
+        c.stroke();
+        if (points.length === 1) c.fillRect(X(points[0][0]) - 1.5, Y(points[0][1]) - 1.5, 3, 3);
+        c.globalAlpha = 1;
+      };
+      c.lineJoin = "round";
+      for (const {curves, colour} of drawn) {
+        c.strokeStyle = c.fillStyle = colour;
+        if (curves.length > 1) for (const points of curves) line(points, 1, 0.3);
+      }
+      for (const {middle, colour} of drawn) {
+        c.strokeStyle = c.fillStyle = colour;
+        line(middle, 2, 1);
+      }
+    }
+    by_id("legend").replaceChildren(...drawn.map(({key, middle, curves}) => {
+      const swatch = make("i"), last = middle[middle.length - 1];
+      swatch.style.setProperty("--swatch", colour_of(key));
+      return make("li", {}, swatch, make("span", {class: "name"}, title_of(key) + (curves.length > 1 ? ` (mean of ${curves.length})` : "")), make("span", {}, last ? number(last[1]) : ""));
+    }));
+  };
+
+  // ---------- one run ----------
+  let tab = "log", panel_shows = "", viewer = null;
+  const kTabs = [["log", "log"], ["config", "configuration"], ["map", "map"], ["replay", "replay"]];
+  const choose = id => {
+    chosen = id;
+    panel_shows = "";
+    history.replaceState(null, "", `#run=${encodeURIComponent(name_of(runs.get(id)))}`);
+    changed();
+  };
+  const name_of = run => `${run.root}/${run.name}`;
+  const draw_run = () => {
+    const run = runs.get(chosen);
+    by_id("run").hidden = !run;
+    if (!run) return;
+    set_text(by_id("run-title"), (roots.length > 1 || run.name === "" ? roots[run.root] + (run.name && "/") : "") + run.name);
+    set_text(by_id("run-state"), [`${run.algorithm} on ${run.task}`, run.seed !== undefined ? `seed ${run.seed}` : "", kWords[run.state],
+      `epoch ${run.epoch} of ${run.epochs}`, run.rate !== null ? `${number(run.rate)} steps/s` : "",
+      run.state === "alive" && run.left !== null ? `${duration(run.left)} left` : "", run.message ?? ""].filter(Boolean).join(", "));
+    const has_map = run.map;
+    by_id("tabs").replaceChildren(...kTabs.filter(([value]) => value !== "map" || has_map).map(([value, name]) =>
+      make("button", {type: "button", role: "tab", "aria-selected": String(value === tab), onclick: () => { tab = value; panel_shows = ""; changed(); }}, name)));
+    if (tab === "map" && !has_map) tab = "log";
+    // a log and a map grow with the run; the others are asked for once
+    const wanted = `${tab} ${run.id} ${tab === "log" || tab === "map" ? `${run.rows} ${run.state}` : ""}`;
+    if (wanted !== panel_shows) {
+      const anew = panel_shows.split(" ").slice(0, 2).join(" ") !== `${tab} ${run.id}`;
+      panel_shows = wanted;
+      show_panel(run, anew);
+    }
+  };
+  const show_panel = async (run, anew) => {
+    const panel = by_id("panel"), asked = panel_shows, is_still = () => asked === panel_shows;
+    const refuse = text => { if (is_still()) panel.replaceChildren(make("p", {class: "lead"}, text)); };
+    if (viewer) { viewer.pause(); viewer = null; }
+    try {
+      if (tab === "log" || tab === "config") {
+        const answer = await fetch(`/run/${tab}?id=${run.id}`), text = await answer.text();
+        if (!is_still()) return;
+        if (!answer.ok) return refuse(text);
+        const old = panel.querySelector("pre"), at_end = !old || anew || old.scrollTop + old.clientHeight > old.scrollHeight - 30;
+        const pre = old && !anew ? old : make("pre");
+        set_text(pre, text);
+        if (pre !== old) panel.replaceChildren(pre);
+        if (tab === "log" && at_end) pre.scrollTop = pre.scrollHeight;
+      } else if (tab === "map") {
+        const answer = await fetch(`/run/visits?id=${run.id}`);
+        if (!answer.ok) return refuse(await answer.text());
+        const map = await answer.json();
+        if (is_still()) draw_map(panel, map, anew);
+      } else {
+        const list = await (await fetch(`/run/recordings?id=${run.id}`)).json();
+        if (!is_still()) return;
+        if (!list.length) return refuse("Nothing is recorded. `ovde eval DIR --record DIR/replays/NAME.json`, with this run's folder for DIR, records episodes to be shown here.");
+        const select = make("select", {"aria-label": "recording"}, ...list.map((name, i) => make("option", {value: String(i)}, name)));
+        const place = make("div"), show = async () => {
+          const answer = await fetch(`/run/recording?id=${run.id}&number=${select.value}`);
+          if (!answer.ok) return refuse(await answer.text());
+          const recording = await answer.json(), box = make("div");
+          if (!is_still()) return;
+          place.replaceChildren(box);
+          viewer = Replay(box, recording);
+        };
+        select.onchange = show;
+        panel.replaceChildren(make("p", {class: "tools"}, select), place);
+        select.hidden = list.length < 2;
+        await show();
+      }
+    } catch (error) { refuse(`cannot be shown: ${error.message}`); }
+  };
+  // Visits, the more the darker; beneath them how noisy steps are.
+  const draw_map = (panel, map, anew) => {
+    const n = map.cells, old = panel.querySelector("canvas.map"), canvas = old && !anew ? old : make("canvas", {class: "map", "aria-label": "where the run has been"});
+    if (canvas !== old) panel.replaceChildren(canvas, make("p", {class: "caption"}));
+    set_text(panel.querySelector(".caption"), `Where ${map.steps} environment steps led, on a logarithmic scale; grey: how noisy a step from there is. Ring: start; green: goal.`);
+    const size = 12;
+    canvas.width = canvas.height = n * size;
+    const c = canvas.getContext("2d"), most = Math.log1p(Math.max(...map.visits, 1)), loud = Math.max(...map.noise, 1e-12);
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches, style = getComputedStyle(canvas);
+    for (let row = 0; row < n; ++row)
+      for (let column = 0; column < n; ++column) {
+        const i = row * n + column, noise = map.noise[i] / loud, visits = Math.log1p(map.visits[i]) / most;
+        const base = dark ? 34 + 26 * noise : 250 - 28 * noise, ink = dark ? [95, 179, 230] : [0, 84, 140];
+        c.fillStyle = `rgb(${ink.map(v => Math.round(base + visits * (v - base)))})`;
+        c.fillRect(column * size, (n - 1 - row) * size, size, size);
+      }
+    const place = p => [0, 1].map(k => { const share = (p[k] - map.low[k]) / (map.high[k] - map.low[k]); return n * size * (k ? 1 - share : share); });
+    c.lineWidth = 3;
+    if (map.goal_radius > 0) {
+      c.strokeStyle = style.getPropertyValue("--green");
+      c.beginPath(); c.arc(...place(map.goal), n * size * map.goal_radius / (map.high[0] - map.low[0]), 0, 7); c.stroke();
+    }
+    c.strokeStyle = style.getPropertyValue("--orange");
+    c.beginPath(); c.arc(...place(map.start), 6, 0, 7); c.stroke();
+  };
+
+  // ---------- drawn once for any number of changes ----------
+  let asked_to_draw = false;
+  const changed = () => {
+    if (asked_to_draw) return;
+    asked_to_draw = true;
+    setTimeout(() => { asked_to_draw = false; draw(); }, 30);
+  };
+  const draw = () => {
+    const all = groups(), counts = new Map();
+    for (const run of runs.values()) counts.set(run.state, (counts.get(run.state) ?? 0) + 1);
+    const parts = ["alive", "finished", "interrupted", "failed", "unreadable"].filter(state => counts.has(state)).map(state => `${counts.get(state)} ${kWords[state]}`);
+    set_text(by_id("summary"), runs.size ? `${runs.size} run${runs.size === 1 ? "" : "s"}: ${parts.join(", ")}` : "no run yet");
+    draw_study(all);
+    draw_list(all);
+    draw_chart(all);
+    draw_run();
+  };
+  const take = list => {
+    for (const run of list) run.gone ? runs.delete(run.id) : runs.set(run.id, run);
+    if (first_look && runs.size) begin();
+    changed();
+  };
+  // At first the curves of what is being trained are shown, else of what there is.
+  const begin = () => {
+    first_look = false;
+    const all = [...groups()], alive = all.filter(([, members]) => state_of(members) === "alive"), some = alive.length ? alive : all;
+    for (const [key] of some.slice(0, 6)) ticked.set(key, free_colour());
+    const asked = decodeURIComponent(location.hash.replace("#run=", ""));
+    chosen = [...runs.values()].find(run => name_of(run) === asked)?.id ?? some[0][1][0].id;
+  };
+
+  by_id("filter").oninput = changed;
+  by_id("none").onclick = () => { ticked.clear(); changed(); };
+  for (const id of ["metric", "axis", "smooth"]) by_id(id).onchange = changed;
+  addEventListener("resize", changed);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+
+  const events = new EventSource("/events");
+  events.onopen = () => set_text(by_id("link"), "");
+  events.onerror = () => set_text(by_id("link"), "– the server does not answer; what is shown is the last that it said");
+  events.addEventListener("state", event => {
+    const state = JSON.parse(event.data);
+    roots = state.roots;
+    plan = state.plan;
+    runs.clear();
+    asked_for.clear();
+    set_text(by_id("title"), roots.join(", "));
+    document.title = `${roots.join(", ")} – ovde`;
+    set_text(by_id("foot"), `ovde ${state.version}, live: nothing here changes a run`);
+    take(state.runs);
+  });
+  events.addEventListener("runs", event => take(JSON.parse(event.data)));
+})();

@@ -1,0 +1,180 @@
+// ovde serve and ovde train --serve as processes.
+#include <csignal>
+#include <fstream>
+#include <regex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "io/files.h"
+#include "serve/http_client.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The program in the background; ended with its scope.
+class Background {
+ public:
+  Background(const Program& program, const std::string& arguments)
+      : out_(streams_.path() / "out"), pid_file_(streams_.path() / "pid") {
+    program.shell(fmt::format("'{}' {} >'{}' 2>&1 & echo $! >'{}'", OVDE_PROGRAM, arguments,
+                              out_.string(), pid_file_.string()));
+    pid_ = std::stoi(read_file(pid_file_));
+  }
+  ~Background() { ::kill(pid_, SIGKILL); }
+
+  // Of the page that it has said to serve; 0: none within half a minute.
+  int port() const {
+    const std::regex line("http://127\\.0\\.0\\.1:([0-9]+)/");
+    for (int i = 0; i < 600; ++i) {
+      std::smatch match;
+      const std::string text = said();
+      if (std::regex_search(text, match, line)) return std::stoi(match[1]);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return 0;
+  }
+  std::string said() const { return fs::exists(out_) ? read_file(out_) : ""; }
+  int pid() const { return pid_; }
+  bool ends() const {
+    for (int i = 0; i < 1200; ++i) {
+      const std::string state = fmt::format("/proc/{}/stat", pid_);
+      if (!fs::exists(state) || read_file(state).find(") Z") != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return false;
+  }
+
+ private:
+  TemporaryFolder streams_;
+  fs::path out_, pid_file_;
+  int pid_ = 0;
+};
+
+const std::string kTrain =
+    "train --task GridChaos-v0:s --algo dsac --set network.hidden=[16,16] --set train.batch=16 "
+    "--set train.warmup_steps=100 --set train.steps_per_epoch=100 --set train.eval_steps=100 "
+    "--threads 1 --out run ";
+
+std::string state_at(int port) {
+  const HttpClient viewer(port);
+  viewer.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  return viewer.read("\n\n");
+}
+
+TEST(Serve, ShowsWhatIsThereUntilItIsAskedToStop) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 2").code, 0);
+  const auto before = program.files();
+  const Background server(program, "serve run");
+  const int port = server.port();
+  ASSERT_NE(port, 0) << server.said();
+  EXPECT_EQ(status_of(ask(port, get("/"))), 200);
+  HttpClient viewer(port);
+  viewer.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_NE(viewer.read("]}\n\n").find("\"state\": \"finished\""), std::string::npos);
+  ::kill(server.pid(), SIGINT);
+  EXPECT_TRUE(server.ends());
+  // it has only read
+  EXPECT_EQ(program.files(), before);
+}
+
+TEST(Serve, BesideARunItEndsWithTheRun) {
+  const Program program;
+  const Background run(program, kTrain + "--epochs 100000 --serve");
+  const int port = run.port();
+  ASSERT_NE(port, 0) << run.said();
+  std::string state;
+  for (int i = 0; i < 200 && state.find("\"state\": \"alive\"") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    state = state_at(port);
+  }
+  EXPECT_NE(state.find("\"state\": \"alive\""), std::string::npos) << state;
+  ::kill(run.pid(), SIGINT);
+  EXPECT_TRUE(run.ends());
+  EXPECT_THROW(HttpClient{port}, std::runtime_error);
+}
+
+// Whatever ends the run, its page does not stay behind.
+TEST(Serve, BesideARunThatIsKilledItEndsToo) {
+  const Program program;
+  int port = 0;
+  {
+    const Background run(program, kTrain + "--epochs 100000 --serve");
+    port = run.port();
+    ASSERT_NE(port, 0) << run.said();
+  }
+  bool is_gone = false;
+  for (int i = 0; i < 200 && !is_gone; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    try {
+      const HttpClient still(port);
+    } catch (const std::runtime_error&) {
+      is_gone = true;
+    }
+  }
+  EXPECT_TRUE(is_gone);
+}
+
+TEST(Serve, ChangesNothingAboutTheRun) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 3 --serve").code, 0);
+  const std::string with = read_file(program.folder() / "run/policy.safetensors");
+  fs::rename(program.folder() / "run", program.folder() / "served");
+  ASSERT_EQ(program.run(kTrain + "--epochs 3").code, 0);
+  EXPECT_EQ(with, read_file(program.folder() / "run/policy.safetensors"));
+}
+
+TEST(Serve, SaysWhyItCannot) {
+  const Program program;
+  EXPECT_EQ(program.run("serve nowhere").code, 2);
+  EXPECT_NE(program.run("serve nowhere").err.find("nowhere is not a folder"), std::string::npos);
+  const Background first(program, "serve .");
+  const int port = first.port();
+  const Outcome taken = program.run(fmt::format("serve . --port {}", port));
+  EXPECT_EQ(taken.code, 2);
+  EXPECT_NE(taken.err.find(fmt::format("cannot serve at 127.0.0.1 port {}", port)),
+            std::string::npos)
+      << taken.err;
+  // without being asked for that one it takes the next
+  const Background second(program, "serve .");
+  EXPECT_NE(second.port(), port);
+}
+
+// Many viewers of a run that grows: what the server holds does not.
+TEST(Serve, FiftyViewersDoNotMakeItGrow) {
+  const Program program;
+  ASSERT_EQ(program.run(kTrain + "--epochs 2").code, 0);
+  fs::remove(program.folder() / "run/summary.json");
+  const Background server(program, "serve run");
+  const int port = server.port();
+  ASSERT_NE(port, 0);
+  std::vector<HttpClient> viewers;
+  for (int i = 0; i < 50; ++i) {
+    viewers.emplace_back(port);
+    viewers.back().send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    ASSERT_NE(viewers.back().read("]}\n\n").find("event: state"), std::string::npos) << i;
+  }
+  const auto resident = [&] {
+    const std::string status = read_file(fmt::format("/proc/{}/status", server.pid()));
+    return std::stol(status.substr(status.find("VmRSS:") + 6));
+  };
+  long before = 0;
+  std::string row = read_file(program.folder() / "run/progress.csv");
+  row = row.substr(row.find(',', row.rfind('\n', row.size() - 2)));
+  for (int epoch = 2; epoch < 14; ++epoch) {
+    std::ofstream(program.folder() / "run/progress.csv", std::ios::app) << epoch << row;
+    for (const HttpClient& viewer : viewers)
+      ASSERT_NE(viewer.read(fmt::format("\"epoch\": {},", epoch + 1), 60'000), "") << epoch;
+    for (int i = 0; i < 20; ++i) ASSERT_EQ(status_of(ask(port, get("/run/rows?id=0"))), 200);
+    if (epoch == 4) before = resident();
+  }
+  EXPECT_LT(resident() - before, 512);  // kB
+}
+
+}  // namespace
+}  // namespace ovde

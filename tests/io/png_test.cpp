@@ -1,0 +1,71 @@
+#include "io/png.h"
+
+#include <cstdlib>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "io/files.h"
+#include "temporary_folder.h"
+
+namespace ovde {
+namespace {
+
+// Python's zlib, and the format's rules written again: size, checksums, the filter of every row.
+const std::string kReader = R"py(
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+assert data[:8] == b"\x89PNG\r\n\x1a\n"
+at, stream, size = 8, b"", None
+while at < len(data):
+    length, kind = struct.unpack(">I4s", data[at:at + 8])
+    body = data[at + 8:at + 8 + length]
+    assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0]
+    if kind == b"IHDR": size = struct.unpack(">IIBBBBB", body)
+    if kind == b"IDAT": stream += body
+    at += 12 + length
+width, height = size[:2]
+assert size[2:] == (8, 2, 0, 0, 0)
+rows, above, out = zlib.decompress(stream), bytes(3 * width), b""
+for y in range(height):
+    row = rows[y * (3 * width + 1):(y + 1) * (3 * width + 1)]
+    assert row[0] == 2
+    above = bytes((a + b) % 256 for a, b in zip(row[1:], above))
+    out += above
+open(sys.argv[2], "wb").write(out)
+)py";
+
+TEST(Png, AnotherReaderFindsTheSamePixels) {
+  if (std::system("command -v python3 >/dev/null") != 0) GTEST_SKIP() << "python3 is not installed";
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / "read.py", kReader);
+  std::mt19937 random(5);
+  // all lengths of runs: noise, flat colour, stripes of every width
+  for (const int kind : {0, 1, 2}) {
+    const int width = 301, height = 97;
+    std::vector<std::uint8_t> pixels(3 * width * height);
+    std::size_t next = 0;
+    unsigned length = 1, value = 7;
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      if (kind == 2 && i == next) {
+        next += length++;
+        value = random();
+      }
+      pixels[i] = static_cast<std::uint8_t>(kind == 0 ? random() : value);
+    }
+    const std::string file = folder.path() / "a.png", raw = folder.path() / "raw";
+    write_file_atomically(file, png(pixels, width, height));
+    ASSERT_EQ(std::system(("python3 '" + (folder.path() / "read.py").string() + "' '" + file +
+                           "' '" + raw + "'")
+                              .c_str()),
+              0)
+        << kind;
+    EXPECT_EQ(read_file(raw), std::string(pixels.begin(), pixels.end())) << kind;
+    if (kind == 1) {
+      EXPECT_LT(read_file(file).size(), 2000U);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ovde
