@@ -14,6 +14,8 @@ left_out() {
     scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or tests, as what runs this test does" ;;
     parallel\ * | for\ * | sbatch\ * | *slurm* | "ovde study cancel"*) echo "needs other machines or Slurm, or is a loop over several lines" ;;
     *--video*) echo "needs EGL; tests/serve/video_test.cpp draws where there is one" ;;
+    *"ovde serve"* | *" --serve"*) echo "serves until it is stopped" ;;
+    *" --video "*) echo "needs a program that encodes films" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;
     "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "minutes; the tests of src/bench run it" ;;
     export\ * | pip\ * | python3\ * | c++\ *) echo "Python's and the installed package's own tests do it" ;;
@@ -95,7 +97,7 @@ for page in $pages; do
     # what the page asks for anew must not be there already
     out=$(sed -nE 's/.* (train|study run) .*--out ([^ ]+).*/\2/p' <<<"$run")
     [[ -z $out || $run == *--resume* ]] || rm -rf "$out"
-    if bash -c "$run" >"$here/said" 2>&1 </dev/null; then
+    if timeout 120 bash -c "$run" >"$here/said" 2>&1 </dev/null; then
       ran=$((ran + 1))
     else
       failed=$((failed + 1))
