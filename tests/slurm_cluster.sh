@@ -21,6 +21,7 @@ trap 'scancel --me --signal=KILL --full 2>/dev/null; scancel --me 2>/dev/null; "
 fail() {
   echo "FAILED: $*"
   squeue --array
+  sinfo --Node --format="%N %T %E"
   "$ovde" study status plan.toml --out study
   tail -n 20 study/slurm/log/*.txt
   tail -n 100 cluster/slurmctld.log

@@ -34,7 +34,7 @@ void check_same_config(const Config& now, const Bytes& saved, const fs::path& fo
   const std::string text(reinterpret_cast<const char*>(saved.data()), saved.size());
   Config before = restore_config(parse_toml(text, "configuration of the checkpoint"));
   before.checkpoint = now.checkpoint;
-  if (before.train.epochs <= now.train.epochs) {  // it is trained for longer
+  if (before.train.epochs < now.train.epochs) {  // it is trained for longer
     before.train.epochs = now.train.epochs;
     before.record.networks = now.record.networks;
   }

@@ -99,7 +99,7 @@ TEST(Faults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
   const auto before = program.files();
   const Outcome full = program.shell("(ulimit -f 1; " + kOvde + "export run)");
   EXPECT_EQ(full.code, 1);
-  expect_words(full.err, {"ovde: cannot write run/policy.c: File too large"});
+  expect_words(full.err, {"ovde: cannot write run/policy.h: File too large"});
   EXPECT_EQ(program.files(), before);
 }
 

@@ -22,7 +22,7 @@ TEST(Drawing, EveryMujocoTaskShowsItsSolids) {
   int tasks_seen = 0;
   for (const Task& task : tasks()) {
     if (!task.name.ends_with("-v4")) continue;
-    const auto env = task.make({});
+    const auto env = task.make(OptionValues(task.options));
     std::vector<double> observation(env->observation_size());
     env->reset(1, observation);
     const std::vector<Pose> poses = env->poses();

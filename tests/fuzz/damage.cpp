@@ -150,12 +150,17 @@ int damage_all(int flips, int cuts) {
          resume();
          return !warnings.empty();
        }},
-      // a changed word in a comment is harmless; a changed value is not; when to save may change
+      // a changed word in a comment is harmless; a changed value is not; when to save may change,
+      // and to how many more epochs the run is trained, with the networks that it then keeps
       {"config", run / "config.toml",
        [&] {
          resume();
          Config now = read_config(run);
          now.checkpoint = config.checkpoint;
+         if (now.train.epochs > config.train.epochs) {
+           now.train.epochs = config.train.epochs;
+           now.record.networks = config.record.networks;
+         }
          return now == config;
        }},
       // the format has no checksum: another weight is another policy

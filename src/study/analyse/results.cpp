@@ -271,6 +271,7 @@ StudyResults results_of_run(const fs::path& folder) {
   const Population there = read_runs(folder).value();
   StudyResults out;
   CellResult result;
+  std::error_code ignored;  // a current folder that is gone has no name
   result.cell = {.row = there.config.task,
                  .column = there.config.algorithm,
                  .task = there.config.task,
@@ -278,7 +279,8 @@ StudyResults results_of_run(const fs::path& folder) {
                  .epochs = there.config.train.epochs,
                  .seeds = there.seeds,
                  .settings = {},
-                 .folder = {}};
+                 // wherever the report is written
+                 .folder = fs::absolute(folder, ignored).string()};
   for (const std::uint64_t seed : there.seeds) {
     if (const auto run = find_agent(folder, seed)) add_run(*run, read_config(*run), result, out);
   }
@@ -286,7 +288,6 @@ StudyResults results_of_run(const fs::path& folder) {
     throw InputError(fmt::format("{} has no epoch to report on yet", folder.string()));
   }
 
-  std::error_code ignored;  // a current folder that is gone has no name
   out.plan.name = fs::weakly_canonical(folder, ignored).filename().string();
   out.plan.title = fmt::format("{} on {}", there.config.algorithm, there.config.task);
   out.plan.measures = {"score"};

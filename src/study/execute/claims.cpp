@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -94,6 +95,16 @@ bool set_lock(const Descriptor& file) {
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
+}
+
+// Of this host, and killed before it had written its file, of whose lock nobody can tell.
+bool is_stillborn(const fs::path& worker) {
+  const std::string file = worker.filename().string();
+  const std::string own = fmt::format("{}.{}.", kWorker, folder_name(host_name()));
+  std::error_code error;
+  if (!file.starts_with(own) || fs::file_size(worker, error) != 0 || error) return false;
+  const int pid = std::atoi(file.c_str() + own.size());
+  return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 [[noreturn]] void fail_to(const char* what, const fs::path& path) {
@@ -377,7 +388,8 @@ void Claims::remove_dead_workers() {
   for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
     const std::string file = at->path().filename().string();
     if (!file.starts_with(std::string(kWorker) + ".") || at->path() == worker_) continue;
-    if (probe(at->path(), now).state == State::dead) ::unlink(at->path().c_str());
+    if (is_stillborn(at->path()) || probe(at->path(), now).state == State::dead)
+      ::unlink(at->path().c_str());
   }
 }
 

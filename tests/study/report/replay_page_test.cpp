@@ -91,7 +91,7 @@ const look = () => {
 const first = look();
 viewer.seek(30);
 const later = look();
-viewer.stage.view.yaw += 1;
+viewer.stage.view.yaw += 0.4;
 const turned = look();
 const all = [first, later, turned];
 document.title = all.every(x => x.blue > 0.01 && x.red > 0.0005 && !x.error) &&
