@@ -220,6 +220,7 @@ void Claims::forget(const fs::path& study, const std::vector<std::string>& finis
       fs::remove(folder / fmt::format("{}.{}", name, number), ignored);
     fs::remove(folder / fmt::format("{}.{}", name, kNote), ignored);
   }
+  remove_dead_workers(folder, "", wall_clock());
   fs::remove(folder, ignored);  // if nothing is in it
 }
 
@@ -249,7 +250,7 @@ Claims::Claims(const fs::path& study, double patience, std::function<void(const 
   try {
     look();
     first_ = now_;
-    remove_dead_workers();
+    remove_dead_workers(folder_, worker_, touch());
   } catch (const Error&) {
     ::unlink(worker_.c_str());
     throw;
@@ -269,7 +270,7 @@ Claims::~Claims() {
   }
   ::unlink(worker_.c_str());
   try {
-    remove_dead_workers();
+    remove_dead_workers(folder_, worker_, touch());
   } catch (const Error&) {  // the next one does it
   }
   ::rmdir(folder_.c_str());  // if nothing is in it
@@ -382,12 +383,11 @@ void Claims::fail(const std::string& cell, const std::string& why) {
   give_back(cell);
 }
 
-void Claims::remove_dead_workers() {
-  const double now = touch();
+void Claims::remove_dead_workers(const fs::path& folder, const fs::path& own, double now) {
   std::error_code error;
-  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string file = at->path().filename().string();
-    if (!file.starts_with(std::string(kWorker) + ".") || at->path() == worker_) continue;
+    if (!file.starts_with(std::string(kWorker) + ".") || at->path() == own) continue;
     if (is_stillborn(at->path()) || probe(at->path(), now).state == State::dead)
       ::unlink(at->path().c_str());
   }

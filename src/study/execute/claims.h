@@ -102,7 +102,8 @@ class Claims {
   const Probe& holder_of(const std::string& name, const Entry& entry);
   std::optional<Held> make(const std::filesystem::path& file, int number);
   void release(const std::string& name);
-  void remove_dead_workers();
+  static void remove_dead_workers(const std::filesystem::path& folder,
+                                  const std::filesystem::path& own, double now);
   double touch();  // the time by the clock of the file system
   void beat(const std::stop_token& stop);
   std::optional<std::string> find_lost();
