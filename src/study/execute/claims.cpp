@@ -171,7 +171,7 @@ Claims::Probe Claims::probe(const fs::path& path, double now) {
     if (!RunLock::is_locked(file)) out.state = State::dead;
     return out;
   }
-  double patience = 60;  // of one whose text is not there yet
+  double patience = 1;  // of one whose text is not there yet, and after a power failure never is
   if (const std::string own = value_of(text, "patience"); !own.empty())
     patience = std::atof(own.c_str());
   if (now - seconds(is.st_mtim) > patience) out.state = State::dead;
