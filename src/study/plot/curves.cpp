@@ -51,7 +51,22 @@ struct CurveAxis {
   double at(const RunResult& run, std::size_t epoch) const {
     return unit > 0 ? run.env_steps[epoch] / unit : static_cast<double>(epoch);
   }
+
+  double end(const RunResult& run) const {
+    return unit > 0 ? run.env_steps.back() / unit : static_cast<double>(run.returns.size());
+  }
 };
+
+// An axis from 0 to `end` with at most five steps of 1, 2, 2.5 or 5 times a power of ten: more
+// labels than that run into each other in a narrow panel.
+std::string axis_up_to(double end) {
+  const double power = std::pow(10.0, std::floor(std::log10(end / 5)));
+  double step = 10 * power;
+  for (const double digit : {5.0, 2.5, 2.0, 1.0}) {
+    if (5 * digit * power >= end) step = digit * power;
+  }
+  return fmt::format("set xrange [0:{}]\nset xtics 0,{}\n", end, step);
+}
 
 CurveAxis curve_axis(const StudyResults& results) {
   if (results.plan.x != "steps") return {};
@@ -129,6 +144,7 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
   PanelFigure panels("curves", results.row_names());
   for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
     std::vector<std::string> bands, lines;
+    double end = 0;
     int dash = 0;
     for (const PlanColumn* column : results.columns()) {
       ++dash;
@@ -136,6 +152,7 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
       if (result.runs.empty()) continue;
       const std::string block = fmt::format("c{}_{}", r, dash);
       panels.add_data(curve_block(block, result, axis));
+      for (const RunResult& run : result.runs) end = std::max(end, axis.end(run));
       bands.push_back(fmt::format(
           "${} using 1:2:4 with filledcurves fillcolor rgb \"{}\" fillstyle transparent solid 0.18 "
           "noborder notitle",
@@ -145,7 +162,9 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
           (dash - 1) % 4 + 1, colours.at(column->name)));
     }
     bands.insert(bands.end(), lines.begin(), lines.end());
-    panels.add_panel(fmt::format("set xlabel \"{}\"\nset ylabel \"return\"\n", axis.label), bands);
+    panels.add_panel(fmt::format("{}set xlabel \"{}\"\nset ylabel \"return\"\n",
+                                 end > 0 ? axis_up_to(end) : "", axis.label),
+                     bands);
   }
   int dash = 0;
   for (const PlanColumn* column : results.columns()) {

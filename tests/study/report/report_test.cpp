@@ -287,6 +287,7 @@ TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   const Figure curves = curves_figure(results).value();
   EXPECT_TRUE(has(curves.data, "\n95 ")) << curves.data;
   EXPECT_TRUE(has(curves.body, "environment steps"));
+  EXPECT_TRUE(has(curves.body, "set xrange [0:95]\nset xtics 0,20\n")) << curves.body;
   EXPECT_EQ(has(page, "visits of the exploring agent"), has_gnuplot());
 }
 
