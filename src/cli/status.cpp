@@ -20,22 +20,6 @@ namespace {
 constexpr std::size_t kColumnCount = 8;
 using Line = std::array<std::string, kColumnCount>;
 
-const char* name_of(RunState state) {
-  switch (state) {
-    case RunState::alive:
-      return "alive";
-    case RunState::finished:
-      return "finished";
-    case RunState::interrupted:
-      return "interrupted";
-    case RunState::failed:
-      return "failed";
-    case RunState::unreadable:
-      return "unreadable";
-  }
-  return "";
-}
-
 std::string formatted(double value, const char* format) {
   return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
 }
@@ -52,7 +36,7 @@ Line line_of(const RunStatus& run) {
   return {run.folder.string(),
           run.task.empty() ? "-" : run.task,
           run.algorithm.empty() ? "-" : run.algorithm,
-          name_of(run.state),
+          name(run.state),
           fmt::format("{}/{}", run.epochs_done, run.epochs),
           formatted(run.last_return, "{:.4g}"),
           formatted(run.steps_per_second, "{:.0f}"),
@@ -62,7 +46,7 @@ Line line_of(const RunStatus& run) {
 // "7 alive, 3 finished", or the one state that all have.
 std::string states_of(std::span<const RunStatus> agents) {
   std::map<std::string, int> counts;
-  for (const RunStatus& run : agents) ++counts[name_of(run.state)];
+  for (const RunStatus& run : agents) ++counts[name(run.state)];
   if (counts.size() == 1) return counts.begin()->first;
   std::vector<std::string> parts;
   for (const auto& [state, count] : counts) parts.push_back(fmt::format("{} {}", count, state));

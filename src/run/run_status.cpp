@@ -87,6 +87,22 @@ void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::pa
 
 }  // namespace
 
+const char* name(RunState state) {
+  switch (state) {
+    case RunState::alive:
+      return "alive";
+    case RunState::finished:
+      return "finished";
+    case RunState::interrupted:
+      return "interrupted";
+    case RunState::failed:
+      return "failed";
+    case RunState::unreadable:
+      return "unreadable";
+  }
+  return "";
+}
+
 std::vector<fs::path> run_folders(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))

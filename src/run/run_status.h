@@ -21,6 +21,7 @@ enum class RunState {
   failed,       // the last thing its log has is an error
   unreadable,   // its files make no sense
 };
+const char* name(RunState state);
 
 struct RunStatus {
   std::filesystem::path folder;  // of one agent

@@ -43,22 +43,6 @@ HttpResponse text(std::string body, const char* type) {
 }
 HttpResponse json(std::string body) { return text(std::move(body), "application/json"); }
 
-const char* name_of(RunState state) {
-  switch (state) {
-    case RunState::alive:
-      return "alive";
-    case RunState::finished:
-      return "finished";
-    case RunState::interrupted:
-      return "interrupted";
-    case RunState::failed:
-      return "failed";
-    case RunState::unreadable:
-      return "unreadable";
-  }
-  return "";
-}
-
 std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
 }
@@ -73,7 +57,7 @@ std::string summary_of(int id, const WatchedRun& run) {
   object.add("root", run.root)
       .add("name", run.name)
       .add("population", !s.population.empty())
-      .add("state", name_of(s.state))
+      .add("state", name(s.state))
       .add("task", s.task)
       .add("algorithm", s.algorithm)
       .add("epoch", s.epochs_done)

@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "config/build.h"
+#include "env/solid.h"
 #include "io/json.h"
 
 namespace ovde {
@@ -59,24 +60,6 @@ std::vector<Solid> map_solids(const StateMap& map) {
                       .fixed = at(map.goal[0], map.goal[1], thin / 2)});
   }
   return solids;
-}
-
-const char* name(Solid::Kind kind) {
-  switch (kind) {
-    case Solid::Kind::plane:
-      return "plane";
-    case Solid::Kind::sphere:
-      return "sphere";
-    case Solid::Kind::capsule:
-      return "capsule";
-    case Solid::Kind::ellipsoid:
-      return "ellipsoid";
-    case Solid::Kind::cylinder:
-      return "cylinder";
-    case Solid::Kind::box:
-      return "box";
-  }
-  throw Error("a solid of no kind");
 }
 
 std::string list(const auto& numbers) { return fmt::format("[{:.6g}]", fmt::join(numbers, ", ")); }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "agent/running_moments.h"
 #include "config/build.h"
 #include "stats/statistics.h"
 #include "train/checkpoint_format.h"
@@ -145,10 +146,10 @@ void EpochLoop::measure_observations() {
   constexpr int kLeast = 1000;
   Random random(seed_, Stream::scaling);
   std::vector<double> observation(observation_.size()), action(action_.size());
-  std::vector<double> mean(observation.size()), deviation(observation.size());
+  RunningMoments moments(static_cast<int>(observation.size()));
   bool in_episode = false;
   const int steps = std::max(config_.train.warmup_steps, kLeast);
-  for (int n = 1; n <= steps; ++n) {
+  for (int n = 0; n < steps; ++n) {
     const Step step = guarded(
         "the environment",
         [&] {
@@ -158,14 +159,14 @@ void EpochLoop::measure_observations() {
         },
         [this] { return where(); });
     in_episode = !step.terminated && !step.truncated;
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      check_finite(observation[i], "an observation", *this);
-      const double before = observation[i] - mean[i];
-      mean[i] += before / n;
-      deviation[i] += before * (observation[i] - mean[i]);  // the sum of squares so far
-    }
+    for (const double x : observation) check_finite(x, "an observation", *this);
+    moments.add(std::span<const double>(observation));
   }
-  for (double& d : deviation) d = std::sqrt(d / (steps - 1));
+  std::vector<double> mean, deviation;
+  for (int i = 0; i < static_cast<int>(observation.size()); ++i) {
+    mean.push_back(moments.mean(i));
+    deviation.push_back(moments.sample_deviation(i));
+  }
   agent_->set_scaling(mean, deviation);
 }
 

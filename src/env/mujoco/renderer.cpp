@@ -15,6 +15,7 @@
 #include "env/mujoco/guard.h"
 #include "env/mujoco/model.h"
 #include "env/mujoco/simulation.h"
+#include "env/solid.h"
 
 namespace ovde {
 
@@ -108,24 +109,6 @@ class EglContext {
   unsigned (*query_devices_)(int, void**, int*) = nullptr;
   void* (*platform_display_)(unsigned, void*, const int*) = nullptr;
 };
-
-const char* name(Solid::Kind kind) {
-  switch (kind) {
-    case Solid::Kind::plane:
-      return "plane";
-    case Solid::Kind::sphere:
-      return "sphere";
-    case Solid::Kind::capsule:
-      return "capsule";
-    case Solid::Kind::ellipsoid:
-      return "ellipsoid";
-    case Solid::Kind::cylinder:
-      return "cylinder";
-    case Solid::Kind::box:
-      return "box";
-  }
-  throw Error("a solid of no kind");
-}
 
 std::string geom_of(const Solid& solid) {
   const bool is_plane = solid.kind == Solid::Kind::plane;

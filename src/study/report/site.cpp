@@ -9,7 +9,6 @@
 #include "io/files.h"
 #include "io/toml.h"
 #include "stats/significance.h"
-#include "study/analyse/comparison.h"
 #include "study/report/page.h"
 #include "study/report/summary_html.h"
 #include "study/report/tables.h"
@@ -134,7 +133,7 @@ class SiteWriter {
   void add(const Entry& entry) {
     const StudyResults results = results_of_table(read_plan(path(entry.plan)), path(entry.runs));
     const std::vector<Comparison> tests = compare(score_contests(results));
-    const std::vector<Claim> claims = claims_of(results);
+    const std::vector<Claim> claims = claims_of(results, tests);
     const std::string id = fmt::format("study-{}", ++studies_);
 
     std::size_t runs = 0;
@@ -172,9 +171,9 @@ class SiteWriter {
 
 }  // namespace
 
-std::vector<Claim> claims_of(const StudyResults& results) {
+std::vector<Claim> claims_of(const StudyResults& results, std::span<const Comparison> tests) {
   std::vector<Claim> out;
-  for (const Comparison& test : compare(score_contests(results))) {
+  for (const Comparison& test : tests) {
     const auto* ours = find_published(results.plan, "score", test.row, test.ours);
     const auto* baseline = find_published(results.plan, "score", test.row, test.baseline);
     if (ours == nullptr || baseline == nullptr || ours->value == baseline->value) continue;

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
 
 namespace ovde {
@@ -22,8 +24,9 @@ struct Claim {
   double p = 1;                             // Welch's test, Holm's correction over the study
 };
 
-// One for each pair of ours and a baseline whose scores the paper prints, if they differ.
-std::vector<Claim> claims_of(const StudyResults& results);
+// One for each of the tests of ours against a baseline whose scores the paper prints, if these
+// differ.
+std::vector<Claim> claims_of(const StudyResults& results, std::span<const Comparison> tests);
 
 // The page that the file (docs/studies.md) asks for. Its paths are relative to its folder.
 std::string site_html(const std::filesystem::path& file);

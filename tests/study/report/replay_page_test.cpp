@@ -122,8 +122,9 @@ const on_the_way = slider.value;
 viewer.advance(10);
 document.title = JSON.stringify([scrubbed, clicked, on_the_way, slider.value, said.textContent, button.textContent]);
 )js");
-  EXPECT_EQ(opened.title,
-            R"([["13","step 14 of 40, 0.65 s",true],"20","28","39","step 40 of 40, 1.95 s","play"])");
+  EXPECT_EQ(
+      opened.title,
+      R"([["13","step 14 of 40, 0.65 s",true],"20","28","39","step 40 of 40, 1.95 s","play"])");
   EXPECT_EQ(opened.complaints, "");
 }
 

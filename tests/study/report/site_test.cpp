@@ -69,8 +69,9 @@ std::string runs() {
 TEST(Site, SaysWhatCameOfEachClaim) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "runs.csv") << runs();
-  const auto claims =
-      claims_of(results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv"));
+  const StudyResults results =
+      results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv");
+  const auto claims = claims_of(results, compare(score_contests(results)));
   ASSERT_EQ(claims.size(), 4u);
   EXPECT_EQ(claims[0].outcome, Claim::Outcome::reproduced);
   EXPECT_EQ(claims[1].outcome, Claim::Outcome::not_reproduced);
