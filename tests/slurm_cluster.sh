@@ -21,7 +21,7 @@ trap 'scancel --me --signal=KILL --full 2>/dev/null; scancel --me 2>/dev/null; "
 fail() {
   echo "FAILED: $*"
   squeue --array
-  sinfo --Node --format="%N %T %E"
+  scontrol show nodes
   "$ovde" study status plan.toml --out study
   tail -n 20 study/slurm/log/*.txt
   tail -n 100 cluster/slurmctld.log
@@ -129,10 +129,11 @@ for process in /proc/[0-9]*; do
     kill -KILL "$pid"
   fi
 done 2>/dev/null
-is() { sinfo --noheader --nodes="$1" --format=%T | grep -q "$2"; }
-await "the controller misses n2" is n2 down
+# from scontrol: sinfo counts allocated CPUs as they were at some earlier question, and by those calls a dead node mixed
+is() { scontrol show node "$1" | grep -Eq "State=($2) "; }
+await "the controller misses n2" is n2 "DOWN\+NOT_RESPONDING"
 "$slurm_here" node "$work/cluster" n2
-await "n2 is back" is n2 "idle\|mixed\|allocated"
+await "n2 is back" is n2 "IDLE|MIXED|ALLOCATED"
 holds "a node died"
 
 # ---- all of it ends, as if nothing had happened
