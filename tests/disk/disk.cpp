@@ -132,6 +132,28 @@ int opened(const char* path, int flags, int descriptor, bool was_there) {
   return descriptor;
 }
 
+// rename and link
+int give_name(const char* function, char kind, const char* from, const char* to) {
+  auto* const original = next<int(const char*, const char*)>(function);
+  if (!disk().holds(to)) return original(from, to);
+  if (disk().fails()) return -1;
+  const std::lock_guard lock(disk().order);
+  const int result = original(from, to);
+  if (result == 0) disk().record(kind, from, to);
+  return result;
+}
+
+// unlink and remove
+int take_name(const char* function, const char* path) {
+  auto* const original = next<int(const char*)>(function);
+  if (!disk().holds(path)) return original(path);
+  if (disk().fails()) return -1;
+  const std::lock_guard lock(disk().order);
+  const int result = original(path);
+  if (result == 0) disk().record('u', path);
+  return result;
+}
+
 }  // namespace
 
 extern "C" {
@@ -225,45 +247,11 @@ int fsync(int descriptor) {
   return result;
 }
 
-int rename(const char* from, const char* to) {
-  static auto* const original = next<int(const char*, const char*)>("rename");
-  if (!disk().holds(to)) return original(from, to);
-  if (disk().fails()) return -1;
-  const std::lock_guard lock(disk().order);
-  const int result = original(from, to);
-  if (result == 0) disk().record('r', from, to);
-  return result;
-}
+int rename(const char* from, const char* to) { return give_name("rename", 'r', from, to); }
+int link(const char* from, const char* to) { return give_name("link", 'l', from, to); }
 
-int link(const char* from, const char* to) {
-  static auto* const original = next<int(const char*, const char*)>("link");
-  if (!disk().holds(to)) return original(from, to);
-  if (disk().fails()) return -1;
-  const std::lock_guard lock(disk().order);
-  const int result = original(from, to);
-  if (result == 0) disk().record('l', from, to);
-  return result;
-}
-
-int unlink(const char* path) {
-  static auto* const original = next<int(const char*)>("unlink");
-  if (!disk().holds(path)) return original(path);
-  if (disk().fails()) return -1;
-  const std::lock_guard lock(disk().order);
-  const int result = original(path);
-  if (result == 0) disk().record('u', path);
-  return result;
-}
-
-int remove(const char* path) {
-  static auto* const original = next<int(const char*)>("remove");
-  if (!disk().holds(path)) return original(path);
-  if (disk().fails()) return -1;
-  const std::lock_guard lock(disk().order);
-  const int result = original(path);
-  if (result == 0) disk().record('u', path);
-  return result;
-}
+int unlink(const char* path) { return take_name("unlink", path); }
+int remove(const char* path) { return take_name("remove", path); }
 
 int mkdir(const char* path, mode_t mode) {
   static auto* const original = next<int(const char*, mode_t)>("mkdir");

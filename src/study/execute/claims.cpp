@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <span>
 
 #include <dirent.h>
@@ -30,6 +30,7 @@ constexpr const char* kFolder = "claims";
 constexpr const char* kWorker = "worker";  // no cell: those have a @ in their names
 constexpr const char* kNote = "failed";
 constexpr const char* kFree = "free\n";
+constexpr const char* kUnfinished = ".tmp";  // at the end of a name until the file is whole
 constexpr int kMostDeaths = 10;
 constexpr int kBeats = 6;  // within the patience of the others
 constexpr std::size_t kLongestFile = 4096;
@@ -97,22 +98,26 @@ bool set_lock(const Descriptor& file) {
   return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
 }
 
-// Of this host, and killed before it had written its file, of whose lock nobody can tell.
-bool is_stillborn(const fs::path& worker) {
-  const std::string file = worker.filename().string();
-  const std::string own = fmt::format("{}.{}.", kWorker, folder_name(host_name()));
-  std::error_code error;
-  if (!file.starts_with(own) || fs::file_size(worker, error) != 0 || error) return false;
-  const int pid = std::atoi(file.c_str() + own.size());
-  return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
-}
-
 [[noreturn]] void fail_to(const char* what, const fs::path& path) {
   throw Error(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
 }
 
+// For hosts that share the folder as well, whose clients of a file system read from its server.
 bool write_whole(const Descriptor& file, const std::string& text) {
-  return ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  return ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+         ::fsync(file.get()) == 0;
+}
+
+// All that there is of the claims on a cell, with what a process left that was killed as it wrote.
+void remove_claims(const fs::path& folder, const std::string& name, int newest) {
+  std::error_code ignored;  // what is left over is found to be finished
+  const auto remove = [&](const auto& end) {
+    const fs::path file = folder / fmt::format("{}.{}", name, end);
+    fs::remove(file, ignored);
+    fs::remove(file.string() + kUnfinished, ignored);
+  };
+  remove(kNote);
+  for (int number = 0; number <= newest; ++number) remove(number);
 }
 
 }  // namespace
@@ -171,10 +176,10 @@ Claims::Probe Claims::probe(const fs::path& path, double now) {
     if (!RunLock::is_locked(file)) out.state = State::dead;
     return out;
   }
-  double patience = 1;  // of one whose text is not there yet, and after a power failure never is
-  if (const std::string own = value_of(text, "patience"); !own.empty())
-    patience = std::atof(own.c_str());
-  if (now - seconds(is.st_mtim) > patience) out.state = State::dead;
+  // one who lives has written all of its lines: what is cut short is left from a power failure
+  const std::string patience = value_of(text, "patience");
+  const bool is_whole = !patience.empty() && text.ends_with('\n');
+  if (!is_whole || now - seconds(is.st_mtim) > std::atof(patience.c_str())) out.state = State::dead;
   return out;
 }
 
@@ -216,9 +221,7 @@ void Claims::forget(const fs::path& study, const std::vector<std::string>& finis
     // one that has only just finished it removes them itself, and would miss them
     const fs::path newest = folder / fmt::format("{}.{}", name, found->second.newest);
     if (probe(newest, wall_clock()).state == State::alive) continue;
-    for (int number = 0; number <= found->second.newest; ++number)
-      fs::remove(folder / fmt::format("{}.{}", name, number), ignored);
-    fs::remove(folder / fmt::format("{}.{}", name, kNote), ignored);
+    remove_claims(folder, name, found->second.newest);
   }
   remove_dead_workers(folder, "", wall_clock());
   fs::remove(folder, ignored);  // if nothing is in it
@@ -231,22 +234,7 @@ Claims::Claims(const fs::path& study, double patience, std::function<void(const 
       patience_(patience),
       lost_(std::move(lost)),
       file_("", O_RDONLY) {  // not open yet
-  // one that leaves may take the folder with it
-  for (int attempt = 0; !file_.valid(); ++attempt) {
-    if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
-      refuse_folder(folder_, std::strerror(errno));
-    worker_ = folder_ /
-              fmt::format("{}.{}.{}-{}", kWorker, folder_name(host_name()), ::getpid(), attempt);
-    file_ = Descriptor(worker_, O_RDWR | O_CREAT | O_EXCL);
-    if (!file_.valid() && errno != EEXIST && errno != ENOENT) fail_to("make", worker_);
-  }
-  const bool locked = set_lock(file_);
-  content_ = fmt::format("host {}\npid {}\njob {}\nkernel {}\nlock {}\npatience {}\n", host_name(),
-                         ::getpid(), slurm_job(), kernel(), locked ? "yes" : "no", patience);
-  if (!write_whole(file_, content_)) {
-    ::unlink(worker_.c_str());
-    fail_to("write", worker_);
-  }
+  make_worker();
   try {
     look();
     first_ = now_;
@@ -256,6 +244,34 @@ Claims::Claims(const fs::path& study, double patience, std::function<void(const 
     throw;
   }
   heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
+}
+
+// The file appears under its name with all that is in it.
+void Claims::make_worker() {
+  constexpr int kMostAttempts = 10'000;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    // one that leaves may take the folder with it, and one that comes the file, before it is whole
+    if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
+      refuse_folder(folder_, std::strerror(errno));
+    // hosts may share their names and then have processes of one number
+    worker_ = folder_ / fmt::format("{}.{}.{}-{:08x}", kWorker, folder_name(host_name()),
+                                    ::getpid(), std::random_device()());
+    const fs::path unfinished = worker_.string() + kUnfinished;
+    file_ = Descriptor(unfinished, O_RDWR | O_CREAT | O_EXCL);
+    if (!file_.valid() && (errno == EEXIST || errno == ENOENT)) continue;
+    if (!file_.valid()) fail_to("make", worker_);
+
+    const bool locked = set_lock(file_);
+    content_ =
+        fmt::format("host {}\npid {}\njob {}\nkernel {}\nlock {}\npatience {}\n", host_name(),
+                    ::getpid(), slurm_job(), kernel(), locked ? "yes" : "no", patience_);
+    if (write_whole(file_, content_) && ::rename(unfinished.c_str(), worker_.c_str()) == 0) return;
+    const int cause = errno;
+    ::unlink(unfinished.c_str());
+    errno = cause;
+    if (errno != ENOENT && errno != ESTALE) fail_to("write", worker_);
+  }
+  fail_to("make", worker_);
 }
 
 Claims::~Claims() {
@@ -315,7 +331,7 @@ bool Claims::take(const std::string& cell) {
   const State state = had_holder ? holder_of(name, entry).state : State::free;
   if (state == State::alive) return false;
 
-  std::optional<Held> claim = make(file_of(name, entry.newest + 1), entry.newest + 1);
+  std::optional<Held> claim = make(name, entry.newest + 1);
   if (!claim) return false;
   const std::lock_guard lock(mutex_);
   held_.emplace(name, std::move(*claim));
@@ -328,7 +344,8 @@ bool Claims::take(const std::string& cell) {
   return true;
 }
 
-std::optional<Claims::Held> Claims::make(const fs::path& path, int number) {
+std::optional<Claims::Held> Claims::make(const std::string& name, int number) {
+  const fs::path path = file_of(name, number);
   if (::link(worker_.c_str(), path.c_str()) == 0) return Held{number, std::nullopt};
   if (errno == EEXIST) return std::nullopt;
   const bool has_no_links =
@@ -339,6 +356,8 @@ std::optional<Claims::Held> Claims::make(const fs::path& path, int number) {
   if (!file.valid()) fail_to("make", path);
   set_lock(file);
   if (!write_whole(file, content_)) fail_to("write", path);
+  // until then it looked like one of the dead
+  if (::access(file_of(name, number + 1).c_str(), F_OK) == 0) return std::nullopt;
   return Held{number, std::move(file)};
 }
 
@@ -372,10 +391,7 @@ void Claims::finish(const std::string& cell) {
   const std::lock_guard lock(mutex_);
   const auto held = held_.extract(name);
   if (held.empty()) return;
-  std::error_code ignored;  // what is left over is found to be finished
-  fs::remove(folder_ / fmt::format("{}.{}", name, kNote), ignored);
-  for (int number = 0; number <= held.mapped().number; ++number)
-    fs::remove(file_of(name, number), ignored);
+  remove_claims(folder_, name, held.mapped().number);
 }
 
 void Claims::fail(const std::string& cell, const std::string& why) {
@@ -388,7 +404,8 @@ void Claims::remove_dead_workers(const fs::path& folder, const fs::path& own, do
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string file = at->path().filename().string();
     if (!file.starts_with(std::string(kWorker) + ".") || at->path() == own) continue;
-    if (is_stillborn(at->path()) || probe(at->path(), now).state == State::dead)
+    // one that is still being written may be removed too: its process makes another
+    if (file.ends_with(kUnfinished) || probe(at->path(), now).state == State::dead)
       ::unlink(at->path().c_str());
   }
 }

@@ -100,7 +100,8 @@ class Claims {
   std::filesystem::path file_of(const std::string& name, int number) const;
   Entry entry_of(const std::string& name) const;
   const Probe& holder_of(const std::string& name, const Entry& entry);
-  std::optional<Held> make(const std::filesystem::path& file, int number);
+  void make_worker();
+  std::optional<Held> make(const std::string& name, int number);
   void release(const std::string& name);
   static void remove_dead_workers(const std::filesystem::path& folder,
                                   const std::filesystem::path& own, double now);

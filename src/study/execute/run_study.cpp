@@ -45,8 +45,10 @@ namespace {
 struct Job {
   Cell cell;
   Config config;
-  bool settled = false;                        // nothing is left to do for this process
-  std::optional<Clock::time_point> held = {};  // when it was found to be written by another process
+  bool settled = false;  // nothing is left to do for this process
+  // when it was found to be written by another process, and for how long it is not tried again
+  std::optional<Clock::time_point> held = {};
+  double pause = 0;  // seconds
 
   double updates_per_epoch() const { return ovde::updates_per_epoch(config.train); }
   double updates() const {
@@ -114,7 +116,9 @@ class Board {
     const std::lock_guard turn(turn_);
     claims_.give_back(job.cell.folder);
     job.settled = false;
+    // soon the first time: of a process that is killed, the claim may go before the lock of the run
     job.held = Clock::now();
+    job.pause = std::min(std::max(2 * job.pause, kShortestPause), request_.patience);
   }
   void epoch_done(const Job& job) {
     const std::lock_guard lock(mutex_);
@@ -156,7 +160,7 @@ class Board {
       note_failure(job, *why);
       return false;
     }
-    const bool was_held = job.held && seconds_since(*job.held) < request_.patience;
+    const bool was_held = job.held && seconds_since(*job.held) < job.pause;
     if (was_held || claims_.is_taken(job.cell.folder)) {
       ++elsewhere_;
       return false;

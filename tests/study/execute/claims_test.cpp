@@ -140,6 +140,47 @@ TEST(Claims, OnAnotherMachineAStoppedHeartIsDeath) {
   EXPECT_TRUE(fs::exists(study.path() / "claims/a@DSAC.1"));
 }
 
+// A power failure leaves files empty, cut short or full of zeros, and their times fresh.
+TEST(Claims, WhatIsNotWholeIsOfNobodyAlive) {
+  const TemporaryFolder study;
+  fs::create_directories(study.path() / "claims");
+  const std::string whole = "host n7\npid 4711\njob \nkernel another\nlock yes\npatience 60\n";
+  const std::string remains[] = {"", std::string(whole.size(), '\0'), whole.substr(0, 20),
+                                 whole.substr(0, whole.size() - 1)};
+  {
+    Claims claims(study.path(), kPatience, never);
+    for (const std::string& text : remains) {
+      write_file_atomically(study.path() / "claims/a@DSAC.0", text);
+      write_file_atomically(study.path() / "claims/a@DSAC.0.tmp", text);
+      EXPECT_FALSE(read_claims(study.path(), {"a/DSAC"}).at("a/DSAC").holder) << text;
+      EXPECT_TRUE(look_and_take(claims, "a/DSAC")) << text;
+      claims.finish("a/DSAC");
+      write_file_atomically(study.path() / "claims/worker.n7.4711-0", text);
+      write_file_atomically(study.path() / "claims/worker.n7.4711-1.tmp", text);
+      Claims(study.path(), kPatience, never);
+    }
+  }
+  EXPECT_FALSE(fs::exists(study.path() / "claims"));
+}
+
+// Those who come remove what is not whole, be it of one who comes at the same time.
+TEST(Claims, ManyComeAndGoAtOnce) {
+  const TemporaryFolder study;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const std::string cell = "a/" + std::to_string(i);
+      for (int round = 0; round < 25; ++round) {
+        Claims claims(study.path(), kPatience, never);
+        EXPECT_TRUE(look_and_take(claims, cell));
+        claims.finish(cell);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_FALSE(fs::exists(study.path() / "claims"));
+}
+
 TEST(Claims, OfManyWhoFindOneDeadOneTakesItsCell) {
   for (int round = 0; round < 20; ++round) {
     const TemporaryFolder study;

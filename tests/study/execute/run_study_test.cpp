@@ -506,6 +506,21 @@ TEST(Workers, LeaveARunAloneThatIsWrittenByWhateverWay) {
   EXPECT_TRUE(outcome.failures.empty());
 }
 
+// Of a process that is killed, the claim can go a moment before the lock of the run.
+TEST(Workers, DoNotWaitLongForARunThatIsLetGo) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "a/DSAC");
+  std::optional<RunLock> lock(folder.path() / "a/DSAC");
+  const std::jthread holder([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    lock.reset();
+  });
+  StudySink silent;
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_study({.plan = small_plan(), .out = folder.path()}, silent).finished, 4);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
 // What a worker says goes to `log`.
 pid_t start_worker(const std::string& file, const std::string& out, const std::string& log) {
   const pid_t child = ::fork();
