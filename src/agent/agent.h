@@ -61,6 +61,16 @@ struct Decision {
   double shift = 0;  // length of the move of the mean, before the squash
 };
 
+// What the networks say at an observation, which a behaviour policy acts on. An agent asks its own
+// networks; elsewhere those of many agents are asked at once (cuda/population.h). Refers to memory
+// of whoever asked.
+struct Proposal {
+  // of an actor, before the squash: the policy's Gaussian, and its mean as the explorer moves it
+  std::span<const double> mean = {}, std = {}, moved = {};
+  double m = std::numeric_limits<double>::quiet_NaN();  // see Decision
+  int choice = 0;                                       // of discrete actions: its number
+};
+
 // What the policy consists of, for a file that keeps it. Refers to the agent's own memory.
 struct PolicyContents {
   struct Network {
@@ -87,8 +97,13 @@ class Agent {
   virtual void act(std::span<const double> observation, std::span<double> action) = 0;
 
   // The behaviour policy; with `plain`, that of the warm-up, which does not look at the critics.
-  virtual Decision explore(std::span<const double> observation, bool plain,
-                           std::span<double> action) = 0;
+  Decision explore(std::span<const double> observation, bool plain, std::span<double> action) {
+    return decide(propose(scaled(observation), plain), plain, action);
+  }
+  // The same in two parts: what the networks say of an observation as they see it, valid until the
+  // next call; and the action that follows from it.
+  virtual Proposal propose(std::span<const double> input, bool plain) = 0;
+  virtual Decision decide(const Proposal& proposal, bool plain, std::span<double> action) = 0;
 
   // What both critics believe of an action; valid until the next call of any kind. Null: they do
   // not judge every action.

@@ -76,7 +76,7 @@ const Algorithm& find_algorithm(const std::string& name) {
 }
 
 bool runs_on_gpu(const Algorithm& algorithm) {
-  return algorithm.policy == PolicyKind::gaussian && !algorithm.rnd &&
+  return algorithm.policy != PolicyKind::greedy &&
          (algorithm.explorer.empty() || find_explorer(algorithm.explorer).device);
 }
 

@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
 
   // the policy
   run_network(agent.actor.parameters, agent.actor_shape, shared, 0, warp, kWarps, shared.head);
-  take_head(shared, actions);
+  take_head(shared, actions, agent.deterministic);
   if (threadIdx.x < actions) {
     const int d = threadIdx.x, at = index * exchange.actions + d;
     exchange.mean[at] = shared.head[d];

@@ -1,4 +1,4 @@
-// The actor's gradient: from the critics' gradients by the action through the squashed Gaussian.
+// The actor's gradient: from the critics' gradients by the action through the policy's squash.
 #include "cuda/kernels.cuh"
 #include "cuda/network.cuh"
 
@@ -6,23 +6,40 @@ namespace ovde::cuda {
 
 namespace {
 
-// Gradient of mean(alpha log pi - min_k Q_k) (Eq. 5). blockIdx: (tile of samples, 0, agent)
+// Gradient of mean(alpha log pi - min_k Q_k) (Eq. 5), of a deterministic policy with its penalty in
+// the place of alpha log pi. blockIdx: (tile of samples, 0, agent)
 template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
   auto& tile = shared_as<NetworkTile<kSize>>();
-  const int actions = agent.actions, outputs = 2 * actions, batch = agent.batch;
+  const bool deterministic = agent.deterministic;
+  const int actions = agent.actions, outputs = deterministic ? actions : 2 * actions,
+            batch = agent.batch;
   const NetworkShape& shape = agent.actor_shape;
   const float* parameters = agent.actor.parameters;
   const float alpha = agent.progress->alpha;
+  const float *first = agent.value[0], *second = agent.value[1];
+  const float penalty = agent.td3.penalty, *before_squash = agent.before_squash;
+
+  // of a row: what the actor pays itself, alpha log pi or the penalty, less the smaller value
+  const auto note_loss = [&] {
+    const int s = first_sample + threadIdx.x;
+    if (threadIdx.x >= Tile<kSize>::kRows) return;
+    float own = alpha * agent.log_probability[s];
+    for (int d = 0; deterministic && d < actions; ++d)
+      own += penalty * before_squash[s * actions + d] * before_squash[s * actions + d];
+    const float a = __ldg(first + s), b = __ldg(second + s);
+    agent.actor_loss[s] = s < batch ? (own - smaller(a, b)) / batch : 0.0f;
+  };
+  if (!agent.progress->moves) return note_loss();
+
   begin_backward(tile, parameters, shape);
   load_active(
       tile, shape.layers - 1,
       agent.actor_active + first_sample / Tile<kSize>::kRows * NetworkTile<kSize>::kActiveWords);
 
-  const float *first = agent.value[0], *second = agent.value[1];
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
   const float *chosen = agent.action, *spreads = agent.spread, *raw_log_stds = agent.raw_log_std;
   const bool by_quantile = agent.smaller_by_quantile;  // each critic's gradient is of its part
@@ -32,9 +49,10 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     const float q1 = __ldg(by_first + at), q2 = __ldg(by_second + at), action = __ldg(chosen + at);
     const float spread = __ldg(spreads + at), raw = __ldg(raw_log_stds + at),
                 slope = 1 - action * action;
+    const float q = by_quantile ? q1 + q2 : __ldg(first + s) <= __ldg(second + s) ? q1 : q2;
+    if (deterministic) return (2 * penalty * __ldg(before_squash + at) - q * slope) / batch;
     // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
     // with the mean
-    const float q = by_quantile ? q1 + q2 : __ldg(first + s) <= __ldg(second + s) ? q1 : q2;
     const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q * slope;
     if (j < actions) return du / batch;
     // the clamp passes no gradient outside its range
@@ -52,12 +70,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     tile.x[warp + kWarps * j][lane] = values[j];
     if (lane < stride) delta[(first_sample + warp + kWarps * j) * stride + lane] = values[j];
   }
-  if (threadIdx.x < Tile<kSize>::kRows) {
-    const int s = first_sample + threadIdx.x;
-    const float a = __ldg(first + s), b = __ldg(second + s);
-    agent.actor_loss[s] =
-        s < batch ? (alpha * agent.log_probability[s] - smaller(a, b)) / batch : 0.0f;
-  }
+  note_loss();
   backward<kExact>(tile, parameters, shape, first_sample, agent.actor_trace.delta);
 }
 

@@ -27,7 +27,8 @@ __device__ float next_temperature(Tile<kSize>& tile, const Agent& agent, bool wr
   const float gradient = agent.tunes_temperature ? -(sum / agent.batch - agent.actions) : 0.0f;
   float value = progress.log_alpha[0], first = progress.log_alpha[1],
         second = progress.log_alpha[2];
-  adam_update(agent.adam, progress.adam, gradient, value, first, second, AccurateMath{});
+  adam_update(agent.adam, progress.critic_step.adam, gradient, value, first, second,
+              AccurateMath{});
   if (write && threadIdx.x == 0) {
     agent.progress->next_log_alpha[0] = value;
     agent.progress->next_log_alpha[1] = first;

@@ -85,6 +85,7 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
 // updated.
 void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   evaluate_policies(plan, agents, stream);
+  if (plan.rnd_tiles > 0) distil(plan, agents, stream);
   if (plan.fixed_agents > 0) {
     differentiate_critics(plan, agents, stream);
     step_critics(plan, agents, stream);
@@ -125,6 +126,10 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   plan.fractions = largest(specs, [](const AgentSpec& s) { return s.iqn ? s.quantiles : 0; });
   plan.iqn_tiles =
       largest(specs, [](const AgentSpec& s) { return s.iqn ? parameter_tiles(s.iqn_shape) : 0; });
+  plan.rnd_tiles = 0;
+  for (const AgentSpec& spec : specs) {
+    if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
+  }
   return plan;
 }
 
@@ -188,6 +193,7 @@ struct DevicePopulation::Impl {
   std::unique_ptr<Shared<float>> observation, fraction;
   std::unique_ptr<Shared<double>> noise, mean, std, moved, m;
   std::unique_ptr<Shared<bool>> plain;
+  std::unique_ptr<Shared<int>> choice;
   ActExchange act_exchange{};
   Exchange exchange{};
 };
@@ -240,6 +246,7 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
   std = std::make_unique<Shared<double>>(count * exchange.actions);
   moved = std::make_unique<Shared<double>>(count * exchange.actions);
   m = std::make_unique<Shared<double>>(count);
+  choice = std::make_unique<Shared<int>>(count);
   exchange.observation = observation->host();
   exchange.explorer_noise = noise->host();
   exchange.fraction = fraction->host();
@@ -248,6 +255,7 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
   exchange.std = std->host();
   exchange.moved = moved->host();
   exchange.m = m->host();
+  exchange.choice = choice->host();
   const int smallest = std::ranges::min(specs, {}, &AgentSpec::batch).batch;
   act_exchange = {count,
                   exchange.observations,
@@ -307,8 +315,12 @@ cudaGraphExec_t DevicePopulation::Impl::capture(int updates) const {
 
 const float* DevicePopulation::Impl::array(ArrayId id, std::size_t size) const {
   const Agent& agent = agents[id.agent];
-  const Network& net = id.network == 0 ? agent.actor : agent.critic[id.network - 1];
-  const int length = id.network == 0 ? agent.actor_shape.size : agent.critic_size;
+  const Network& net = id.network == 0   ? agent.actor
+                       : id.network == 3 ? agent.rnd.net
+                                         : agent.critic[id.network - 1];
+  const int length = id.network == 0   ? agent.actor_shape.size
+                     : id.network == 3 ? agent.rnd_shape.size
+                                       : agent.critic_size;
   if (size != static_cast<std::size_t>(length)) throw Error("CUDA: an array of the wrong length");
   const float* arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
   return arrays[id.array];
@@ -344,6 +356,7 @@ void DevicePopulation::write_counters(std::span<const Counters> counters) {
     const Counters& c = counters[i];
     progress[i].updates = c.updates;
     progress[i].replay_rows = c.replay_rows;
+    progress[i].replay_added = c.replay_added;
     std::ranges::copy(c.log_alpha, progress[i].log_alpha);
     progress[i].alpha = std::exp(c.log_alpha[0]);
     progress[i].critic_loss = c.critic_loss;
@@ -365,10 +378,37 @@ std::vector<DevicePopulation::Counters> DevicePopulation::read_counters() {
   std::vector<Counters> counters(progress.size());
   for (std::size_t i = 0; i < counters.size(); ++i) {
     const Progress& p = progress[i];
-    counters[i] = {p.updates,     p.replay_rows, {p.log_alpha[0], p.log_alpha[1], p.log_alpha[2]},
-                   p.critic_loss, p.actor_loss,  p.first_bad};
+    counters[i] = {.updates = p.updates,
+                   .replay_rows = p.replay_rows,
+                   .replay_added = p.replay_added,
+                   .log_alpha = {p.log_alpha[0], p.log_alpha[1], p.log_alpha[2]},
+                   .critic_loss = p.critic_loss,
+                   .actor_loss = p.actor_loss,
+                   .first_bad = p.first_bad};
   }
   return counters;
+}
+
+void DevicePopulation::write_rnd(int agent, std::span<const double> statistics) {
+  check(cudaMemcpyAsync(impl_->agents[agent].rnd.statistics.next_row, statistics.data(),
+                        statistics.size_bytes(), cudaMemcpyHostToDevice, impl_->stream),
+        "cudaMemcpy of statistics to the GPU");
+  wait();
+}
+
+void DevicePopulation::read_rnd(int agent, int from, std::span<double> statistics) {
+  check(cudaMemcpyAsync(statistics.data(), impl_->agents[agent].rnd.statistics.next_row + from,
+                        statistics.size_bytes(), cudaMemcpyDeviceToHost, impl_->stream),
+        "cudaMemcpy of statistics from the GPU");
+  wait();
+}
+
+void DevicePopulation::observe(int batches) {
+  const int batch =
+      largest(std::span<const Agent>(impl_->agents), [](const Agent& a) { return a.batch; });
+  for (; batches > 0; --batches)
+    observe_unseen(static_cast<int>(impl_->agents.size()), batch, impl_->device_agents,
+                   impl_->stream);
 }
 
 void DevicePopulation::update(int n) {

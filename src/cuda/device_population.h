@@ -30,7 +30,7 @@ std::size_t bytes_of(const AgentSpec& spec);
 // Which network, and which of its four arrays (parameters, two moments, target).
 struct ArrayId {
   int agent;
-  int network;  // 0 actor, 1 and 2 critics
+  int network;  // 0 actor, 1 and 2 critics, 3 predictor of the bonus
   int array;
 };
 
@@ -53,13 +53,19 @@ class DevicePopulation {
 
   // Counters, temperature and losses; writing clears what is not given.
   struct Counters {
-    std::uint64_t updates = 0, replay_rows = 0;
+    std::uint64_t updates = 0, replay_rows = 0, replay_added = 0;
     std::array<float, 3> log_alpha{};
     double critic_loss = 0, actor_loss = 0;  // sums since the last write
     std::uint64_t first_bad = 0;  // update (from 1) with a loss that is not finite; 0: none
   };
   void write_counters(std::span<const Counters> counters);
   std::vector<Counters> read_counters();
+
+  // The statistics of an agent's bonus, as agent/rnd.h saves them; reading: from the given one on.
+  void write_rnd(int agent, std::span<const double> statistics);
+  void read_rnd(int agent, int from, std::span<double> statistics);
+  // They follow the transitions that the counters say were added, so many batches of them.
+  void observe(int batches);
 
   // Puts n updates of every agent on their way and returns; later calls wait for them.
   void update(int n);
@@ -76,6 +82,7 @@ class DevicePopulation {
     std::span<float> fraction;
     std::span<bool> plain;
     std::span<const double> mean, std, moved, m;
+    std::span<const int> choice;
   };
   const Exchange& exchange() const;
   void act();

@@ -22,8 +22,9 @@ void check_algorithms(std::span<const AgentOptions> agents) {
 }
 
 DeviceRule device_rule(const AgentOptions& options) {
-  const std::string& explorer = options.algorithm.explorer;
-  return explorer.empty() ? DeviceRule() : find_explorer(explorer).device(options.explore);
+  const Algorithm& algorithm = options.algorithm;
+  if (algorithm.explorer.empty() || algorithm.policy == PolicyKind::greedy) return {};
+  return find_explorer(algorithm.explorer).device(options.explore);
 }
 
 ExplorerDraws explorer_draws(const AgentOptions& options) {

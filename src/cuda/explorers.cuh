@@ -52,10 +52,12 @@ struct SharedQuantiles {
 };
 
 // The policy's Gaussian before the squash and its action, from the actor's output.
-__device__ inline void take_head(Exploration& at, int actions) {
+// A deterministic policy has a standard deviation of zero.
+__device__ inline void take_head(Exploration& at, int actions, bool deterministic) {
   if (const int d = threadIdx.x; d < actions) {
-    at.std[d] =
-        exp(fmax(fmin(double{at.head[actions + d]}, double{kMaxLogStd}), double{kMinLogStd}));
+    const double raw = deterministic ? 0 : double{at.head[actions + d]};
+    const double log_std = fmax(fmin(raw, double{kMaxLogStd}), double{kMinLogStd});
+    at.std[d] = deterministic ? 0 : exp(log_std);
     at.moved[d] = at.head[d];
     at.action[d] = static_cast<float>(tanh(double{at.head[d]}));
   }

@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
   const int actions = agent.actions, d = threadIdx.x;
   if (d < 2 * actions) at.head[d] = acting.head[d];
   __syncwarp();
-  take_head(at, actions);
+  take_head(at, actions, agent.deterministic);
   __syncwarp();
   agent.explorer.visit([&](const auto& rule) {
     for (int sample = 0; sample < max(rule.samples, 1); ++sample) {

@@ -13,7 +13,7 @@ __device__ void step_units(const Agent& agent, const Network& net, const IqnTrac
                            int first_unit) {
   const IqnShape& shape = agent.iqn_shape;
   const LayerShape layer = shape.layer[l];
-  const AdamStep adam(agent);
+  const AdamStep adam(agent, net);
   const auto step = [&](int at, float gradient) { adam(net, at, gradient); };
   const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
   const bool merge = l == shape.feature_layers + 1;

@@ -23,6 +23,7 @@ struct UpdatePlan {
   int fractions;     // the most random ones
   bool by_quantile;  // some agent's actor takes the smaller critic quantile by quantile
   int iqn_tiles;     // as critic_tiles
+  int rnd_tiles;     // likewise; zero where no agent has a bonus
 };
 
 // The current policy at s and the target policy and critics at s' (policies.cu).
@@ -30,6 +31,8 @@ void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t
 // The target critics with random fractions there (iqn_critics.cu); the other three steps of the
 // critics come in two kinds as well.
 void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The bonus in the rewards of those that have one, and the predictor's step (rnd.cu).
+void distil(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The temperature's step, the critics' loss and its gradient (critics.cu).
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
@@ -43,6 +46,10 @@ void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaS
 void differentiate_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // Adam and Polyak on the actor; losses and counters (steps.cu).
 void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+
+// Before the updates: follows a batch of the transitions that were added since (rnd.cu); `batch` is
+// the largest of any agent.
+void observe_unseen(int agent_count, int batch, const Agent* agents, cudaStream_t stream);
 
 // Tiles of parameters of one network, as the steps cut it.
 int parameter_tiles(const NetworkShape& shape);

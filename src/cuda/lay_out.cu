@@ -13,8 +13,8 @@ constexpr int kRowsAlign = 128;  // rows of a batch: the largest tile
 
 int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-Network take_network(Arena& arena, int size) {
-  return {arena.take(size), arena.take(size), arena.take(size), arena.take(size)};
+Network take_network(Arena& arena, int size, const NetworkStep* step) {
+  return {arena.take(size), arena.take(size), arena.take(size), arena.take(size), step};
 }
 
 Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, const float* input,
@@ -87,15 +87,38 @@ void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   }
 }
 
+// What the bonus needs.
+void lay_out_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep* step) {
+  const NetworkShape& shape = agent.rnd_shape;
+  const auto doubles = [&](int count) { return reinterpret_cast<double*>(arena.take(2 * count)); };
+  const int n = agent.observations, stride = shape.layer[0].stride;
+  Rnd& rnd = agent.rnd;
+  rnd.net = take_network(arena, shape.size, step);
+  rnd.input = arena.take(rows * stride);
+  rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
+  rnd.error = arena.take(rows);
+  rnd.center = arena.take(n);
+  rnd.scale = arena.take(n);
+  rnd.bonus_scale = arena.take(1);
+  double* at = doubles(rnd_statistics_count(n));
+  rnd.statistics = {at, at + 1, at + 2, at + 2 + 1 + 2 * n};
+}
+
 }  // namespace
+
+int rnd_statistics_count(int observations) { return 2 + (1 + 2 * observations) + 3; }
 
 Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   Agent agent{spec};
   agent.replay_stride = 2 * spec.observations + spec.actions + 2;
   agent.progress = progress;
 
-  agent.actor = take_network(arena, spec.actor_shape.size);
-  for (Network& critic : agent.critic) critic = take_network(arena, spec.critic_size);
+  const auto step = [&](NetworkStep Progress::*of) {
+    return progress != nullptr ? &(progress->*of) : nullptr;
+  };
+  agent.actor = take_network(arena, spec.actor_shape.size, step(&Progress::actor_step));
+  for (Network& critic : agent.critic)
+    critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
   agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
   const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
@@ -119,6 +142,8 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
     agent.norm_trace[k] = take_norm_trace(arena, spec.critic_shape, rows);
   }
   if (spec.iqn) lay_out_iqn(agent, arena, rows);
+  if (spec.has_rnd) lay_out_rnd(agent, arena, rows, step(&Progress::rnd_step));
+  if (spec.deterministic) agent.before_squash = arena.take(rows * spec.actions);
   return agent;
 }
 

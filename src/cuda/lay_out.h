@@ -24,6 +24,9 @@ class Arena {
   std::size_t used_ = 0;
 };
 
+// How many numbers RndStatistics are.
+int rnd_statistics_count(int observations);
+
 // Takes all that an agent needs from the arena.
 Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress);
 

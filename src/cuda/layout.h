@@ -42,9 +42,16 @@ struct IqnShape {
   int size;
 };
 
+// How far one update moves a network and its target network.
+struct NetworkStep {
+  AdamCorrection adam;
+  float polyak;
+};
+
 // Parameters with what their optimiser and their target network remember.
 struct Network {
   float *parameters, *first_moment, *second_moment, *target;
+  const NetworkStep* step;  // of the update that is being done
 };
 
 // What an update leaves of a network for the gradients of its parameters: rows are samples, padded
@@ -90,14 +97,35 @@ struct IqnActing {
 // The part of an agent that updates change, besides its networks.
 struct Progress {
   std::uint64_t updates;
-  std::uint64_t replay_rows;
+  std::uint64_t replay_rows, replay_added;  // those there are, and those ever added
   float log_alpha[3], next_log_alpha[3];  // value and its two moments, before and after this update
   float alpha;
-  AdamCorrection adam;  // of this update
+  // of this update: whether the actor and the target networks move in it, and how far what moves
+  bool moves;
+  NetworkStep critic_step, actor_step, rnd_step;
   // sums since they were last cleared, and the first update (from 1) with a number that is not
   // finite
   double critic_loss, actor_loss;
   std::uint64_t first_bad;
+};
+
+// Td3Options of agent/learning.h. Other policies move with the critics: a delay of 1.
+struct Td3Policy {
+  float smoothing, clip, penalty;
+  int delay;
+};
+
+// Random network distillation: its running statistics, one after the other in this order, as
+// agent/rnd.h saves them.
+struct RndStatistics {
+  double *next_row, *intrinsic_return, *observations, *returns;
+};
+struct Rnd {
+  Network net;  // the predictor; its target network is the random one
+  Trace trace;
+  float *input, *error;  // of each row: the observation, normalised; the prediction error
+  RndStatistics statistics;
+  float *center, *scale, *bonus_scale;  // follow from them: of observations, of an error
 };
 
 // What an agent is made of and what never changes of it.
@@ -116,6 +144,11 @@ struct AgentSpec {
   UncertaintyForm uncertainty;
   float discount, polyak;
   bool tunes_temperature;
+  bool deterministic;  // the policy, which is then TD3's; the rest of what it is made of:
+  Td3Policy td3;
+  bool has_rnd;  // rewards have its bonus
+  NetworkShape rnd_shape;
+  float rnd_scale;  // of the bonus
   AdamOptions adam;
   std::uint64_t seed;
   DeviceRule explorer;
@@ -133,7 +166,9 @@ struct Agent : AgentSpec {
   float *state_action, *reward, *continues;
   float *action, *spread, *raw_log_std, *log_probability;  // the current policy's at s
   float *next_action, *next_log_probability;               // the target policy's at s'
-  float* next_quantiles[2];                                // of the target critics there
+  float*
+      before_squash;  // of a deterministic policy: its actions at s, as the network puts them out
+  float* next_quantiles[2];    // of the target critics there
   float* quantiles_at_new[2];  // of the critics at the current policy's action
   // their mean, and its gradient; by quantile: the mean of the smaller, the gradient of each's part
   float *value[2], *action_gradient[2];
@@ -147,6 +182,8 @@ struct Agent : AgentSpec {
   float* cosines;                        // of the fractions of the predictions
   IqnTrace iqn_trace[2];
   IqnActing acting;
+
+  Rnd rnd;  // where there is a bonus
 
   std::uint32_t* actor_active;  // the actor's hidden units above zero, as the tiles note them
 };

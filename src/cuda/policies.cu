@@ -2,29 +2,13 @@
 // s'.
 #include "cuda/kernels.cuh"
 #include "cuda/network.cuh"
-#include "cuda/philox.cuh"
+#include "cuda/rows.cuh"
 
 namespace ovde::cuda {
 
 namespace {
 
 constexpr float kHalfLogTwoPi = 0.918938533204672742f;
-
-// Which rows of the replay buffer the tile's samples are. Ends with every thread done.
-template <int kSize>
-__device__ void choose_rows(Tile<kSize>& tile, const Agent& agent, int first_sample) {
-  for (int r = threadIdx.x; r < Tile<kSize>::kRows; r += Tile<kSize>::kThreads) {
-    tile.index(r) =
-        static_cast<std::uint32_t>(replay_index(agent.seed, agent.progress->updates, agent.batch,
-                                                first_sample + r, agent.progress->replay_rows));
-  }
-  __syncthreads();
-}
-
-template <int kSize>
-__device__ const float* replay_row(Tile<kSize>& tile, const Agent& agent, int r) {
-  return agent.replay + static_cast<std::size_t>(tile.index(r)) * agent.replay_stride;
-}
 
 // From the actor's output in x to actions and log-probabilities: u = mean + std * eps, a = tanh(u).
 // visit(s, d, action, spread, raw_log_std) for each action of each sample. Ends with every thread
@@ -52,6 +36,30 @@ __device__ void sample_actions(Tile<kSize>& tile, const Agent& agent, int first_
     for (int d = 0; d < actions; ++d) sum -= tile.x[r][kTerms + d];
     log_probability[first_sample + r] = sum;
   }
+  __syncthreads();
+}
+
+// The same of a deterministic policy: a = tanh(u), and for the targets, smoothed, clip(a +
+// clip(smoothing * eps, -c, c), -1, 1). visit(s, d, action, u).
+template <int kSize, typename Visit>
+__device__ void deterministic_actions(const Tile<kSize>& tile, const Agent& agent, int first_sample,
+                                      bool smooth, float* log_probability, Visit&& visit) {
+  const int actions = agent.actions, batch = agent.batch;
+  const Td3Policy& td3 = agent.td3;
+  for (int e = threadIdx.x; e < Tile<kSize>::kRows * actions; e += Tile<kSize>::kThreads) {
+    const int r = e / actions, d = e % actions, s = first_sample + r;
+    const float u = tile.x[r][d];
+    float action = tanhf(u);
+    if (smooth) {
+      const float noise =
+          td3.smoothing * batch_noise(agent.seed, Stream::target_noise, agent.progress->updates,
+                                      batch, actions, d, s);
+      action = clamp_to_one(action + fmaxf(fminf(noise, td3.clip), -td3.clip));
+    }
+    visit(s, d, action, u);
+  }
+  for (int r = threadIdx.x; r < Tile<kSize>::kRows; r += Tile<kSize>::kThreads)
+    log_probability[first_sample + r] = 0;  // nothing is drawn
   __syncthreads();
 }
 
@@ -88,6 +96,14 @@ __device__ void current_policy(NetworkTile<kSize>& tile, const Agent& agent, int
   save_active(
       tile, agent.actor_shape.layers - 1,
       agent.actor_active + first_sample / Tile<kSize>::kRows * NetworkTile<kSize>::kActiveWords);
+  if (agent.deterministic) {
+    deterministic_actions(tile, agent, first_sample, false, agent.log_probability,
+                          [&](int s, int d, float action, float u) {
+                            agent.action[s * actions + d] = action;
+                            agent.before_squash[s * actions + d] = u;
+                          });
+    return;
+  }
   float *action_out = agent.action, *spread_out = agent.spread, *raw_out = agent.raw_log_std;
   sample_actions(tile, agent, first_sample, Stream::actor_noise, agent.log_probability,
                  [=](int s, int d, float action, float spread, float raw_log_std) {
@@ -115,9 +131,15 @@ __device__ void targets(NetworkTile<kSize>& tile, const Agent& agent, int first_
   fill<kExact>(tile, multiple_of_32(observations),
                [&](int r, int i) { return i < observations ? next_observation(r, i) : 0.0f; });
   forward<kExact>(tile, policy, agent.actor_shape, first_sample, nullptr);
-  sample_actions(
-      tile, agent, first_sample, Stream::target_noise, agent.next_log_probability,
-      [=](int s, int d, float action, float, float) { next_action[s * actions + d] = action; });
+  if (agent.deterministic) {
+    deterministic_actions(
+        tile, agent, first_sample, true, agent.next_log_probability,
+        [=](int s, int d, float action, float) { next_action[s * actions + d] = action; });
+  } else {
+    sample_actions(
+        tile, agent, first_sample, Stream::target_noise, agent.next_log_probability,
+        [=](int s, int d, float action, float, float) { next_action[s * actions + d] = action; });
+  }
 
   if (agent.iqn) {  // its critics come later (iqn_critics.cu)
     const int stride = agent.state_action_stride;
@@ -151,6 +173,16 @@ __device__ void targets(NetworkTile<kSize>& tile, const Agent& agent, int first_
   }
 }
 
+// Which networks this update moves, and how far.
+__device__ void begin_update(const Agent& agent) {
+  Progress& progress = *agent.progress;
+  const std::uint64_t update = progress.updates + 1;  // from 1
+  progress.moves = update % agent.td3.delay == 0;
+  progress.critic_step = {AdamCorrection(agent.adam, update), progress.moves ? agent.polyak : 0.0f};
+  progress.actor_step = {AdamCorrection(agent.adam, update / agent.td3.delay), agent.polyak};
+  progress.rnd_step = {progress.critic_step.adam, 0};
+}
+
 // blockIdx: (tile of samples, part, agent). Parts: the targets, on one block or two, then the
 // current policy.
 template <bool kExact, int kSize>
@@ -161,8 +193,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) policies_kernel(cons
   auto& tile = shared_as<NetworkTile<kSize>>();
   const int part = blockIdx.y, parts = gridDim.y - 1;
   if (part == parts) {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-      agent.progress->adam = AdamCorrection(agent.adam, agent.progress->updates + 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) begin_update(agent);
     current_policy<kExact>(tile, agent, first_sample);
   } else if (part == 0 || !agent.iqn) {
     targets<kExact>(tile, agent, first_sample, part, parts == 1 ? 2 : part + 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,22 +19,33 @@ namespace {
 using cuda::AgentSpec;
 using cuda::DevicePopulation;
 
-constexpr const char* kNetworks[] = {"actor", "critic_1", "critic_2"};
+constexpr std::string_view kNetworks[] = {"actor", "critic_1", "critic_2", "rnd"};
 constexpr const char* kArrays[] = {"parameters", "first_moment", "second_moment", "target"};
 
+// Empty: this learner has no such array.
 std::span<float> array(const LearnerState& state, const std::string& name) {
   for (const auto& [key, values] : state.arrays) {
     if (key == name) return values;
   }
-  throw Error("a learner has no array " + name);
+  return {};
 }
 
-// Calls visit(network, array, values) for each array of the three networks.
+// Calls visit(network, array, values) for each array of the networks that this learner has.
 template <typename Visit>
 void for_each_array(const LearnerState& state, Visit&& visit) {
-  for (int network = 0; network < 3; ++network) {
-    for (int a = 0; a < 4; ++a)
-      visit(network, a, array(state, fmt::format("{}.{}", kNetworks[network], kArrays[a])));
+  for (int network = 0; network < static_cast<int>(std::size(kNetworks)); ++network) {
+    for (int a = 0; a < static_cast<int>(std::size(kArrays)); ++a) {
+      const auto values = array(state, fmt::format("{}.{}", kNetworks[network], kArrays[a]));
+      if (!values.empty()) visit(network, a, values);
+    }
+  }
+}
+
+// Calls visit(values) for each of the statistics of the bonus, in their order.
+template <typename Visit>
+void for_each_rnd_statistic(const LearnerState& state, Visit&& visit) {
+  for (const auto& [name, values] : state.statistics) {
+    if (name.starts_with("rnd.")) visit(values);
   }
 }
 
@@ -94,8 +106,10 @@ AgentSpec agent_spec(const AgentOptions& options) {
   check_fits(options);
   const LearnerOptions& learner = options.learner;
   AgentSpec spec{};
+  spec.deterministic = learner.policy == PolicyKind::deterministic;
   spec.actor_shape =
-      network_shape(MlpShape(learner.observation_size, learner.hidden, 2 * learner.action_size));
+      network_shape(MlpShape(learner.observation_size, learner.hidden,
+                             spec.deterministic ? learner.action_size : 2 * learner.action_size));
   spec.iqn = is_implicit(learner.head);
   spec.random_fractions = learner.head == CriticHead::iqn;
   if (spec.iqn) {
@@ -116,7 +130,15 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
-  spec.tunes_temperature = learner.tunes_temperature;
+  spec.tunes_temperature = learner.tunes_temperature && !spec.deterministic;
+  spec.td3 = {learner.td3.smoothing, learner.td3.clip, learner.td3.penalty,
+              spec.deterministic ? learner.td3.delay : 1};
+  spec.has_rnd = learner.rnd.has_value();
+  if (learner.rnd) {
+    spec.rnd_shape = network_shape(
+        MlpShape(learner.observation_size, learner.rnd->hidden, learner.rnd->outputs));
+    spec.rnd_scale = learner.rnd->scale;
+  }
   spec.adam = learner.adam;
   spec.seed = learner.seed;
   spec.explorer = device_rule(options);
@@ -159,10 +181,12 @@ class Population final : public GpuPopulation {
       : specs_(std::move(specs)),
         device_(specs_, precision == Precision::fp32),
         counters_(specs_.size()),
-        uploaded_(specs_.size()) {
+        uploaded_(specs_.size()),
+        observed_(specs_.size()) {
     const DevicePopulation::Exchange& e = device_.exchange();
     acting_ = {e.observations,   e.actions, e.samples, e.fractions, e.observation, e.fraction,
-               e.explorer_noise, e.plain,   e.mean,    e.std,       e.moved,       e.m};
+               e.explorer_noise, e.plain,   e.mean,    e.std,       e.moved,       e.m,
+               e.choice};
   }
 
   void upload(int index, Agent& agent) override {
@@ -170,6 +194,14 @@ class Population final : public GpuPopulation {
     for_each_array(state, [&](int network, int a, std::span<float> values) {
       device_.write({index, network, a}, values);
     });
+    if (specs_[index].has_rnd) {
+      std::vector<double> statistics;
+      for_each_rnd_statistic(state, [&](std::span<double> values) {
+        statistics.insert(statistics.end(), values.begin(), values.end());
+      });
+      device_.write_rnd(index, statistics);
+      observed_[index] = static_cast<std::int64_t>(statistics[0]);
+    }
     counters_[index].updates = *state.updates;
     std::ranges::copy(array(state, "log_alpha"), counters_[index].log_alpha.begin());
     uploaded_[index] = agent.replay().added() - agent.replay().size();
@@ -182,7 +214,12 @@ class Population final : public GpuPopulation {
       device_.read({index, network, a}, values);
     });
     device_.wait();
-    std::ranges::copy(counters_[index].log_alpha, array(state, "log_alpha").begin());
+    for_each_rnd_statistic(state, [&, from = 0](std::span<double> values) mutable {
+      device_.read_rnd(index, from, values);
+      from += static_cast<int>(values.size());
+    });
+    if (const auto log_alpha = array(state, "log_alpha"); !log_alpha.empty())
+      std::ranges::copy(counters_[index].log_alpha, log_alpha.begin());
     *state.updates = counters_[index].updates;
     agent.restored();
   }
@@ -190,7 +227,11 @@ class Population final : public GpuPopulation {
   void download_policies(std::span<Agent* const> agents) override {
     for (std::size_t i = 0; i < agents.size(); ++i) {
       const LearnerState state = agents[i]->state();
-      device_.read({static_cast<int>(i), 0, 0}, array(state, "actor.parameters"));
+      for (const auto& policy : agents[i]->policy().networks) {
+        const int network =
+            static_cast<int>(std::ranges::find(kNetworks, policy.name) - std::begin(kNetworks));
+        device_.read({static_cast<int>(i), network, 0}, array(state, policy.name + ".parameters"));
+      }
       *state.updates = counters_[i].updates;
     }
     device_.wait();
@@ -204,6 +245,7 @@ class Population final : public GpuPopulation {
       row += count;
     }
     counters_[index].replay_rows = replay.size();
+    counters_[index].replay_added = replay.added();
   }
 
   const PopulationActing& acting() const override { return acting_; }
@@ -212,6 +254,7 @@ class Population final : public GpuPopulation {
   void update(int n) override {
     for (DevicePopulation::Counters& c : counters_) c.critic_loss = c.actor_loss = 0;
     device_.write_counters(counters_);
+    device_.observe(batches_to_observe());
     updates_ = n;
     device_.update(n);
   }
@@ -222,8 +265,10 @@ class Population final : public GpuPopulation {
     std::vector<PopulationReport> reports(counters_.size());
     for (std::size_t i = 0; i < reports.size(); ++i) {
       const DevicePopulation::Counters& c = counters_[i];
-      reports[i].update = {c.critic_loss / updates_, c.actor_loss / updates_,
-                           std::exp(c.log_alpha[0])};
+      reports[i].update = {.critic_loss = c.critic_loss / updates_,
+                           .actor_loss = c.actor_loss / updates_,
+                           .temperature = {}};
+      if (!specs_[i].deterministic) reports[i].update.temperature = std::exp(c.log_alpha[0]);
       reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
       reports[i].first_bad = c.first_bad;
     }
@@ -234,17 +279,34 @@ class Population final : public GpuPopulation {
     double floats = 0;
     for (const AgentSpec& spec : specs_) {
       floats += 8.0 * (spec.actor_shape.size + 2 * spec.critic_size);
+      if (spec.has_rnd) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
       floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
     }
     return floats * sizeof(float);
   }
 
  private:
+  // How many batches of transitions the statistics of the bonuses have yet to follow; at least one,
+  // which may be empty, for what follows from statistics that have just been uploaded.
+  int batches_to_observe() {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (!specs_[i].has_rnd) continue;
+      const auto added = static_cast<std::int64_t>(counters_[i].replay_added);
+      const auto rows = static_cast<std::int64_t>(counters_[i].replay_rows);
+      const std::int64_t unseen = std::min(added - observed_[i], rows), batch = specs_[i].batch;
+      most = std::max({most, (unseen + batch - 1) / batch, std::int64_t{1}});
+      observed_[i] = added;
+    }
+    return static_cast<int>(most);
+  }
+
   std::vector<AgentSpec> specs_;
   DevicePopulation device_;
   std::vector<DevicePopulation::Counters>
       counters_;                        // as the device had them after the last finish()
   std::vector<std::int64_t> uploaded_;  // number of the first row that the device does not have
+  std::vector<std::int64_t> observed_;  // number of the first row that a bonus does not know of
   PopulationActing acting_{};
   int updates_ = 1;
 };

@@ -36,12 +36,14 @@ struct PopulationActing {
   std::span<bool> plain;                     // the policy alone
   std::span<const double> mean, std, moved;  // before the squash; moved: by the explorer
   std::span<const double> m;
+  std::span<const int> choice;  // of an agent over discrete actions
 };
 
 // InputError, with those that do, if an agent's algorithm does not run on a GPU.
 void check_algorithms(std::span<const AgentOptions> agents);
 
-// The explorer of an algorithm that runs on a GPU.
+// The explorer of an algorithm that runs on a GPU; of one over discrete actions none, which has a
+// rule of its own.
 DeviceRule device_rule(const AgentOptions& options);
 
 // How many numbers an explorer draws for an action: U(0, 1) for fractions, then standard normal.
@@ -65,8 +67,8 @@ class GpuPopulation {
   virtual void upload(int index, Agent& agent) = 0;
   virtual void download(int index, Agent& agent) = 0;
 
-  // The same for the actors' parameters and the number of updates alone, of all agents: what the
-  // trained policy needs.
+  // The same for the parameters of the policies and the number of updates alone, of all agents:
+  // what the trained policy needs.
   virtual void download_policies(std::span<Agent* const> agents) = 0;
 
   // Rows added to an agent's replay buffer since it was last uploaded.

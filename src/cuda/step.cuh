@@ -29,8 +29,8 @@ struct FastMath {
 
 // What one step of Adam and Polyak takes, in registers.
 struct AdamStep {
-  __device__ explicit AdamStep(const Agent& agent)
-      : options(agent.adam), correction(agent.progress->adam), polyak(agent.polyak) {}
+  __device__ AdamStep(const Agent& agent, const Network& net)
+      : options(agent.adam), correction(net.step->adam), polyak(net.step->polyak) {}
   __device__ void operator()(float gradient, float& p, float& m, float& v, float& target) const {
     adam_update(options, correction, gradient, p, m, v, FastMath{});
     polyak_update(polyak, p, target);
@@ -81,7 +81,7 @@ __device__ void step_tile(const Agent& agent, const Network& net, const LayerSha
                           const Summands& from, int first_output, int first_input, float* memory) {
   using S = Step;
   constexpr int kColumnTiles = S::kColumns / 8;
-  const AdamStep adam(agent);
+  const AdamStep adam(agent, net);
   const float *delta = from.delta, *input = from.input;
   const int delta_stride = stride_of_deltas(layer.outputs), input_stride = from.input_stride;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -212,7 +212,7 @@ __device__ inline void step_units(const Agent& agent, const Network& net, const 
                                   int first_unit) {
   const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
   if (f >= layer.outputs) return;
-  const AdamStep adam(agent);
+  const AdamStep adam(agent, net);
   adam(net, layer.gain + f, sum_column(by_gain, stride, f, rows));
   adam(net, layer.shift + f, sum_column(by_shift, stride, f, rows));
 }

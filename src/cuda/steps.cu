@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) actor_kernel(co
   if (blockIdx.x == gridDim.x - 1) {
     extern __shared__ __align__(128) unsigned char memory[];
     finish_update(agent, reinterpret_cast<float*>(memory));
-  } else {
+  } else if (agent.progress->moves) {
     step_network<kExact>(agent, agent.actor, agent.actor_trace, agent.actor_shape);
   }
 }

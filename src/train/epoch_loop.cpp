@@ -73,7 +73,9 @@ std::optional<EpochRow> EpochLoop::epoch(Team& team, const std::atomic<bool>& st
 void EpochLoop::finish_updates(const UpdateReport& update, const ValueReport& value) {
   report_collected();
   add_update(update, 1);
-  check_parameters("actor.parameters");  // what has come back; the rest is checked when it is saved
+  // what has come back; the rest is checked when it is saved
+  for (const auto& network : agent_->policy().networks)
+    check_parameters(network.name + ".parameters");
   end_updates(value);
 }
 

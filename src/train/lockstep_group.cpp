@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "agent/actor_critic/agent.h"
 
 namespace ovde {
 
@@ -180,8 +179,12 @@ void LockstepGroup::step(int i) {
   const auto row = [&](std::span<const double> all) {
     return all.subspan(i * acting.actions, action.size());
   };
-  loop(i).advance(draw_action(row(acting.mean), row(acting.std), row(acting.moved), acting.m[i],
-                              agents_[i]->behaviour_noise(), action));
+  const Proposal proposal{.mean = row(acting.mean),
+                          .std = row(acting.std),
+                          .moved = row(acting.moved),
+                          .m = acting.m[i],
+                          .choice = acting.choice[i]};
+  loop(i).advance(agents_[i]->decide(proposal, acting.plain[i], action));
 }
 
 // Goes on with the evaluation of agent i for a stretch of steps, or until a round waits: then it

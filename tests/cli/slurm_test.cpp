@@ -6,6 +6,7 @@
 #include <ovde/error.h>
 
 #include "cli/program.h"
+#include "on_cpu_explorer.h"
 
 namespace ovde::cli {
 namespace {
@@ -54,12 +55,16 @@ TEST(Slurm, TheScriptAsksForWhatThePlanSays) {
 }
 
 TEST(Slurm, ATaskIsACellOrCellsInStepOnAGpu) {
-  const std::vector<Cell> cells = expand(parse_plan(kPlan, "p.toml"));
+  Plan plan = parse_plan(kPlan, "p.toml");
+  const std::vector<Cell> cells = expand(plan);
   using Words = std::vector<std::string>;
   EXPECT_EQ(tasks_of(cells, false),
             (Words{"a/SAC", "a/OVDE", "a/TD3", "b/SAC", "b/OVDE", "b/TD3"}));
+  EXPECT_EQ(tasks_of(cells, true), Words{"a/SAC,a/OVDE,a/TD3,b/SAC,b/OVDE,b/TD3"});
   // what does not run there has a task of its own
-  EXPECT_EQ(tasks_of(cells, true), (Words{"a/SAC,a/OVDE,b/SAC,b/OVDE", "a/TD3", "b/TD3"}));
+  register_on_cpu_explorer();
+  plan.columns[2].algorithm = "on_cpu";
+  EXPECT_EQ(tasks_of(expand(plan), true), (Words{"a/SAC,a/OVDE,b/SAC,b/OVDE", "a/TD3", "b/TD3"}));
 }
 
 TEST(Slurm, AnArrayIsNeverTooLong) {

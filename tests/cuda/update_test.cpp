@@ -12,6 +12,7 @@
 #include "agent/actor_critic/agent.h"
 #include "agent/agent_fixture.h"
 #include "cuda/population.h"
+#include "on_cpu_explorer.h"
 
 namespace ovde {
 namespace {
@@ -21,14 +22,15 @@ namespace {
 
 // "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
 // "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
-// any of them: every other key as the published code has it; "_fixed": the temperature stays.
+// any of them: every other key as the published code has it; "_fixed": the temperature stays;
+// "_penalty": TD3's actor pays for large outputs.
 AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
     if (so) name.resize(name.size() - with.size());
     return so;
   };
-  const bool published = ends("_published"), fixed = ends("_fixed");
+  const bool published = ends("_published"), fixed = ends("_fixed"), penalty = ends("_penalty");
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
@@ -43,6 +45,7 @@ AgentOptions options_of(std::string name, std::uint64_t seed) {
     options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   }
   options.learner.tunes_temperature = !fixed;
+  options.learner.td3.penalty = penalty ? 0.05f : 0;
   options.replay = 2000;
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
@@ -60,16 +63,46 @@ void fill_replay(Agent& agent) {
 
 // An agent, twice: what happens to one happens on the GPU.
 struct Pair {
-  explicit Pair(const AgentOptions& o) : options(o), cpu(o), gpu(o) {
+  explicit Pair(const AgentOptions& o)
+      : options(o), agents{make_agent(o), make_agent(o)}, cpu(*agents[0]), gpu(*agents[1]) {
     fill_replay(cpu);
     fill_replay(gpu);
   }
   AgentOptions options;
-  ActorCriticAgent cpu, gpu;
+  std::unique_ptr<Agent> agents[2];
+  Agent &cpu, &gpu;
 };
 
+void spread_parameters(Agent& agent, std::uint64_t seed) {
+  if (auto* actor_critic = dynamic_cast<ActorCriticAgent*>(&agent))
+    ovde::spread_parameters(actor_critic->learner(), seed);
+}
+
+// To the bit.
+void expect_same(Agent& one, Agent& other) {
+  const LearnerState a = one.state(), b = other.state();
+  const auto compare = [&](const std::string& name, auto x, auto y) {
+    EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size_bytes()), 0)
+        << one.options().algorithm.name << " " << name;
+  };
+  for (std::size_t i = 0; i < a.arrays.size(); ++i)
+    compare(a.arrays[i].first, a.arrays[i].second, b.arrays[i].second);
+  for (std::size_t i = 0; i < a.statistics.size(); ++i)
+    compare(a.statistics[i].first, a.statistics[i].second, b.statistics[i].second);
+}
+
+bool is_same(const LearnerState& a, const LearnerState& b, const std::string& name) {
+  for (std::size_t i = 0; i < a.arrays.size(); ++i) {
+    if (a.arrays[i].first == name)
+      return std::ranges::equal(a.arrays[i].second, b.arrays[i].second);
+  }
+  ADD_FAILURE() << "no array " << name;
+  return false;
+}
+
 // |a - b| / |b|
-double relative_difference(std::span<const float> a, std::span<const float> b) {
+template <typename T>
+double relative_difference(std::span<const T> a, std::span<const T> b) {
   double difference = 0, length = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     difference += std::pow(double{a[i]} - b[i], 2);
@@ -80,16 +113,20 @@ double relative_difference(std::span<const float> a, std::span<const float> b) {
 
 // The largest relative difference over the groups of parameters (moments too, where asked for).
 double largest_difference(Agent& a, Agent& b, bool moments, std::string& where) {
-  const auto left = a.state().arrays, right = b.state().arrays;
+  const LearnerState left = a.state(), right = b.state();
   double largest = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!moments && left[i].first.ends_with("_moment")) continue;
-    const double difference = relative_difference(left[i].second, right[i].second);
+  const auto compare = [&]<typename T>(const std::string& name, std::span<T> x, std::span<T> y) {
+    if (!moments && name.ends_with("_moment")) return;
+    const double difference = relative_difference<T>(x, y);
     if (!(difference <= largest)) {
       largest = difference;
-      where = left[i].first;
+      where = name;
     }
-  }
+  };
+  for (std::size_t i = 0; i < left.arrays.size(); ++i)
+    compare(left.arrays[i].first, left.arrays[i].second, right.arrays[i].second);
+  for (std::size_t i = 0; i < left.statistics.size(); ++i)
+    compare(left.statistics[i].first, left.statistics[i].second, right.statistics[i].second);
   return largest;
 }
 
@@ -121,10 +158,14 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   pairs.push_back(std::make_unique<Pair>(options(5)));
   Pair& pair = *pairs[0];
   Team team(2);
-  for (int i = 0; i < 50; ++i) pair.cpu.update(team);  // into general position
+  // into general position, and just before the actor moves
+  for (int i = 0; i < 50 || (i + 1) % pair.options.learner.td3.delay != 0; ++i)
+    pair.cpu.update(team);
   const auto from = pair.cpu.state(), to = pair.gpu.state();
   for (std::size_t i = 0; i < from.arrays.size(); ++i)
     std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
+  for (std::size_t i = 0; i < from.statistics.size(); ++i)
+    std::ranges::copy(from.statistics[i].second, to.statistics[i].second.begin());
   *to.updates = *from.updates;
   pair.gpu.restored();
 
@@ -138,9 +179,12 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
               difference, where.c_str());
   EXPECT_LT(difference, 1e-4) << where;
   EXPECT_NEAR(reports[0].update.critic_loss, cpu.critic_loss, 1e-4 * std::abs(cpu.critic_loss));
-  EXPECT_NEAR(*reports[0].update.actor_loss, *cpu.actor_loss,
-              1e-4 * std::abs(*cpu.actor_loss) + 1e-6);
-  EXPECT_NEAR(*reports[0].update.temperature, *cpu.temperature, 1e-5);
+  const UpdateReport& gpu = reports[0].update;
+  EXPECT_EQ(gpu.actor_loss.has_value(), cpu.actor_loss.has_value());
+  EXPECT_NEAR(gpu.actor_loss.value_or(0), cpu.actor_loss.value_or(0),
+              1e-4 * std::abs(cpu.actor_loss.value_or(0)) + 1e-6);
+  EXPECT_EQ(gpu.temperature.has_value(), cpu.temperature.has_value());
+  EXPECT_NEAR(gpu.temperature.value_or(0), cpu.temperature.value_or(0), 1e-5);
   EXPECT_NEAR(reports[0].value.mean, value.mean, 1e-4 * std::abs(value.mean) + 1e-6);
   EXPECT_NEAR(reports[0].value.epistemic, value.epistemic, 1e-3 * value.epistemic + 1e-6);
   EXPECT_NEAR(reports[0].value.aleatoric, value.aleatoric, 1e-3 * value.aleatoric + 1e-6);
@@ -148,16 +192,16 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
 
 TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
   NEEDS_GPU();
-  ActorCriticAgent cpu(options(6));
-  fill_replay(cpu);
+  const auto cpu = make_agent(options(6));
+  fill_replay(*cpu);
   Team team(2);
-  for (int i = 0; i < 100; ++i) cpu.update(team);
+  for (int i = 0; i < 100; ++i) cpu->update(team);
   for (const Precision precision : {Precision::fp32, Precision::tf32}) {
     std::vector<std::unique_ptr<Pair>> pairs;
     pairs.push_back(std::make_unique<Pair>(options(6)));
     update_on_gpu(pairs, 100, precision);
     std::string where;
-    const double difference = largest_difference(pairs[0]->gpu, cpu, false, where);
+    const double difference = largest_difference(pairs[0]->gpu, *cpu, false, where);
     std::printf("%s: 100 updates, %s: largest relative difference %.2e (%s)\n", GetParam().c_str(),
                 precision == Precision::fp32 ? "fp32" : "tf32", difference, where.c_str());
     if (precision == Precision::fp32) {
@@ -167,15 +211,35 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
-                         ::testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q",
-                                           "ovde_m", "dsac_iqn", "doac_iqn", "ovde_g_iqn",
-                                           "ovde_q_iqn", "ovde_m_iqn", "sac_norm", "dsac_norm",
-                                           "doac_norm", "ovde_g_norm", "dsac_embedded",
-                                           "ovde_g_embedded", "dsac_bare", "sac_published",
-                                           "dsac_published", "dsac_norm_published",
-                                           "dsac_iqn_published", "ovde_g_iqn_published",
-                                           "dsac_fixed", "dsac_iqn_fixed"));
+INSTANTIATE_TEST_SUITE_P(
+    Update, EveryAlgorithm,
+    ::testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "dsac_iqn",
+                      "doac_iqn", "ovde_g_iqn", "ovde_q_iqn", "ovde_m_iqn", "sac_norm", "dsac_norm",
+                      "doac_norm", "ovde_g_norm", "dsac_embedded", "ovde_g_embedded", "dsac_bare",
+                      "sac_published", "dsac_published", "dsac_norm_published",
+                      "dsac_iqn_published", "ovde_g_iqn_published", "dsac_fixed", "dsac_iqn_fixed",
+                      "td3", "ovde_td3", "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published",
+                      "dsac_rnd", "dsac_rnd_iqn"),
+    [](const auto& test) { return test.param; });
+
+// TD3's actor and all target networks wait while the critics learn.
+TEST(Update, BetweenTheActorsStepsTheTargetsStay) {
+  NEEDS_GPU();
+  for (const char* name : {"td3", "td3_iqn"}) {
+    std::vector<std::unique_ptr<Pair>> pairs;
+    pairs.push_back(std::make_unique<Pair>(options_of(name, 1)));
+    const LearnerState before = pairs[0]->cpu.state(), after = pairs[0]->gpu.state();
+    const auto expect_moved = [&](bool moved) {
+      for (const char* array : {"actor.parameters", "actor.target", "critic_1.target"})
+        EXPECT_EQ(is_same(before, after, array), !moved) << name << " " << array;
+      EXPECT_FALSE(is_same(before, after, "critic_2.parameters")) << name;
+    };
+    update_on_gpu(pairs, 1, Precision::tf32);
+    expect_moved(false);
+    update_on_gpu(pairs, 1, Precision::tf32);
+    expect_moved(true);
+  }
+}
 
 // Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
 TEST(Update, OddSizesAgreeWithTheCpu) {
@@ -192,7 +256,9 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
                                                             {"dsac_norm", {256, 100, 17}},
                                                             {"dsac_bare", {17, 33}},
                                                             {"dsac_published", {40, 24}},
-                                                            {"dsac_iqn_published", {17, 33}}};
+                                                            {"dsac_iqn_published", {17, 33}},
+                                                            {"td3_penalty", {40, 24}},
+                                                            {"dsac_rnd", {40, 24}}};
   for (const auto& [name, hidden] : cases) {
     AgentOptions options = options_of(name, 3);
     options.learner.observation_size = 2;
@@ -200,9 +266,10 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
     options.learner.hidden = hidden;
     options.learner.batch = 100;
     options.learner.quantiles = 29;
+    options.learner.td3.delay = 1;
     pairs.push_back(std::make_unique<Pair>(options));
-    spread_parameters(pairs.back()->cpu.learner(), 4);
-    spread_parameters(pairs.back()->gpu.learner(), 4);
+    spread_parameters(pairs.back()->cpu, 4);
+    spread_parameters(pairs.back()->gpu, 4);
   }
   Team team(1);
   for (auto& pair : pairs) pair->cpu.update(team);
@@ -228,7 +295,10 @@ TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
                                           "ovde_g_norm",
                                           "dsac_embedded",
                                           "dsac_published",
-                                          "ovde_g_iqn_published"};
+                                          "ovde_g_iqn_published",
+                                          "td3_penalty",
+                                          "ovde_td3",
+                                          "dsac_rnd"};
   std::vector<std::unique_ptr<Pair>> together;
   for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
     for (const std::string& name : names) {
@@ -244,11 +314,7 @@ TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
     std::vector<std::unique_ptr<Pair>> alone;
     alone.push_back(std::make_unique<Pair>(one->options));
     update_on_gpu(alone, 25, Precision::tf32);
-    const auto a = alone[0]->gpu.state().arrays, b = one->gpu.state().arrays;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      EXPECT_EQ(std::memcmp(a[i].second.data(), b[i].second.data(), a[i].second.size_bytes()), 0)
-          << one->options.algorithm.name << " " << a[i].first;
-    }
+    expect_same(alone[0]->gpu, one->gpu);
   }
 }
 
@@ -262,16 +328,13 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_norm", 4)));
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_published", 5)));
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_iqn_published", 6)));
+    pairs->push_back(std::make_unique<Pair>(options_of("td3", 7)));
+    pairs->push_back(std::make_unique<Pair>(options_of("dsac_rnd", 8)));
   }
   update_on_gpu(whole, 30, Precision::tf32);
   update_on_gpu(cut, 13, Precision::tf32);
   update_on_gpu(cut, 17, Precision::tf32);
-  for (std::size_t k = 0; k < whole.size(); ++k) {
-    const auto a = whole[k]->gpu.state().arrays, b = cut[k]->gpu.state().arrays;
-    for (std::size_t i = 0; i < a.size(); ++i)
-      EXPECT_EQ(std::memcmp(a[i].second.data(), b[i].second.data(), a[i].second.size_bytes()), 0)
-          << a[i].first;
-  }
+  for (std::size_t k = 0; k < whole.size(); ++k) expect_same(whole[k]->gpu, cut[k]->gpu);
 }
 
 // Wherever it is: also where a ReLU or a rounding could swallow it.
@@ -280,10 +343,13 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
   std::vector<std::unique_ptr<Pair>> pairs;
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));
   std::vector<std::string> places;
-  for (const char* algorithm :
-       {"dsac", "dsac_iqn", "dsac_norm", "dsac_published", "dsac_iqn_published"}) {
-    for (const char* place : {"log_alpha", "actor.parameters", "critic_1.parameters",
-                              "critic_1.target", "critic_2.target"}) {
+  for (const char* algorithm : {"dsac", "dsac_iqn", "dsac_norm", "dsac_published",
+                                "dsac_iqn_published", "td3", "dsac_rnd"}) {
+    std::vector<std::string> of_it = {"actor.parameters", "critic_1.parameters", "critic_1.target",
+                                      "critic_2.target"};
+    if (algorithm != std::string("td3")) of_it.push_back("log_alpha");
+    if (algorithm == std::string("dsac_rnd")) of_it.push_back("rnd.parameters");
+    for (const std::string& place : of_it) {
       pairs.push_back(std::make_unique<Pair>(options_of(algorithm, 2)));
       places.push_back(std::string(algorithm) + ": " + place);
       bool found = false;
@@ -330,7 +396,10 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                            "ovde_q_published",
                            "doac_iqn_published",
                            "ovde_g_iqn_published",
-                           "ovde_q_iqn_published"}) {
+                           "ovde_q_iqn_published",
+                           "td3",
+                           "ovde_td3",
+                           "ovde_td3_iqn"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {
         options.push_back(options_of(name, options.size()));
@@ -341,10 +410,10 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   }
   const auto population = make_gpu_population(options, Precision::tf32);
   const PopulationActing& acting = population->acting();
-  std::vector<std::unique_ptr<ActorCriticAgent>> agents;
+  std::vector<std::unique_ptr<Agent>> agents;
   for (std::size_t i = 0; i < options.size(); ++i) {
-    agents.push_back(std::make_unique<ActorCriticAgent>(options[i]));
-    spread_parameters(agents[i]->learner(), 7 + i);
+    agents.push_back(make_agent(options[i]));
+    spread_parameters(*agents[i], 7 + i);
     population->upload(i, *agents[i]);
   }
   Random random(1, Stream::user);
@@ -362,22 +431,25 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
     }
     population->act();
     for (std::size_t i = 0; i < agents.size(); ++i) {
-      Random noise = agents[i]->behaviour_noise();
-      std::vector<double> action(6);
-      const Decision decision = agents[i]->explore(observations[i], step == 4, action);
       const std::string what = options[i].algorithm.name + " " + std::to_string(i);
-      double squares = 0;
-      for (int d = 0; d < 6; ++d) {
-        const std::size_t at = i * acting.actions + d;
-        EXPECT_NEAR(std::tanh(acting.moved[at] + acting.std[at] * noise.normal()), action[d], 1e-4)
-            << what;
-        squares += std::pow(acting.moved[at] - acting.mean[at], 2);
-      }
-      EXPECT_NEAR(std::sqrt(squares), decision.shift, 1e-4 * (1 + decision.shift)) << what;
+      const bool plain = step == 4;
+      const Random noise = agents[i]->behaviour_noise();
+      std::vector<double> action(6), on_gpu(6);
+      const Decision decision = agents[i]->explore(observations[i], plain, action);
+      agents[i]->behaviour_noise() = noise;
+      const auto row = [&](auto all) { return all.subspan(i * acting.actions, 6); };
+      const Decision there = agents[i]->decide({.mean = row(acting.mean),
+                                                .std = row(acting.std),
+                                                .moved = row(acting.moved),
+                                                .m = acting.m[i],
+                                                .choice = acting.choice[i]},
+                                               plain, on_gpu);
+      for (int d = 0; d < 6; ++d) EXPECT_NEAR(on_gpu[d], action[d], 1e-4) << what;
+      EXPECT_NEAR(there.shift, decision.shift, 1e-4 * (1 + decision.shift)) << what;
       if (std::isnan(decision.m)) {
-        EXPECT_TRUE(std::isnan(acting.m[i])) << what;
+        EXPECT_TRUE(std::isnan(there.m)) << what;
       } else {
-        EXPECT_NEAR(acting.m[i], decision.m, 1e-4 * (1 + std::abs(decision.m))) << what;
+        EXPECT_NEAR(there.m, decision.m, 1e-4 * (1 + std::abs(decision.m))) << what;
       }
     }
   }
@@ -403,9 +475,7 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
 
 // Whether or not there is a GPU.
 TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
-  register_explorer({.name = "on_cpu", .make = [](const OptionValues&, int, int) {
-                       return std::unique_ptr<Explorer>();
-                     }});
+  register_on_cpu_explorer();
   try {
     check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::tf32);
     FAIL() << "accepted";

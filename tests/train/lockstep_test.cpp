@@ -81,6 +81,10 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
       {"fractions", small_config("ovde_g", {{"critic.head", std::string("iqn"), ""},
                                             {"explore.samples", 2.0, ""}})},
       {"doac_fractions", small_config("doac", {{"critic.head", std::string("iqn"), ""}})},
+      {"td3", small_config("td3")},  // with the noise of the step before, which GridChaos asks for
+      {"ovde_td3",
+       small_config("ovde_td3", {{"explore.samples", 2.0, ""}, {"td3.delay", 3.0, ""}})},
+      {"dsac_rnd", small_config("dsac_rnd")},
       {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
   std::vector<std::unique_ptr<PopulationRun>> open;
   std::vector<PopulationRun*> runs;
@@ -158,16 +162,20 @@ TEST_F(LockstepTraining, EpochsThatAreNotEvaluatedLeaveTheirCellsEmpty) {
 }
 
 TEST_F(LockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
-  const Config config = small_config("ovde_g", {{"explore.samples", 2.0, ""}});
-  train_run("whole", config, {}, {3, 4, 5});
-  EXPECT_FALSE(train_run("cut", config, stand_in(faults_), {3, 4, 5}, 4));  // in the second epoch
-  for (const RunStatus& run : run_status(path("cut"))) {
-    EXPECT_EQ(run.state, RunState::interrupted);
-    EXPECT_EQ(run.epochs_done, 2);
+  const Setting samples = {"explore.samples", 2.0, ""};
+  for (const Config& config : {small_config("ovde_g", {samples}),
+                               small_config("ovde_td3", {samples}), small_config("dsac_rnd")}) {
+    const std::string whole = "whole_" + config.algorithm, cut = "cut_" + config.algorithm;
+    train_run(whole, config, {}, {3, 4, 5});
+    EXPECT_FALSE(train_run(cut, config, stand_in(faults_), {3, 4, 5}, 4));  // in the second epoch
+    for (const RunStatus& run : run_status(path(cut))) {
+      EXPECT_EQ(run.state, RunState::interrupted);
+      EXPECT_EQ(run.epochs_done, 2);
+    }
+    EXPECT_FALSE(resume_run(cut, stand_in(faults_), 1));
+    EXPECT_TRUE(resume_run(cut, stand_in(faults_)));
+    expect_same_population(cut, whole, {3, 4, 5});
   }
-  EXPECT_FALSE(resume_run("cut", stand_in(faults_), 1));
-  EXPECT_TRUE(resume_run("cut", stand_in(faults_)));
-  expect_same_population("cut", "whole", {3, 4, 5});
 }
 
 TEST_F(LockstepTraining, ACheckpointGoesFromTheCpuToTheGpuAndBack) {

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include <ovde/error.h>
-#include "agent/actor_critic/agent.h"
+#include "agent/agent.h"
+#include "agent/equations.h"
 #include "train/lockstep.h"
 
 namespace ovde {
@@ -30,7 +31,7 @@ class StandInPopulation final : public GpuPopulation {
   StandInPopulation(std::span<const AgentOptions> options, StandInFaults& faults)
       : faults_(faults), plain_(std::make_unique<bool[]>(options.size())) {
     for (const AgentOptions& o : options) {
-      copies_.push_back(std::make_unique<Copy>(o));
+      copies_.push_back(make_agent(o));
       acting_.observations = std::max(acting_.observations, o.learner.observation_size);
       acting_.actions = std::max(acting_.actions, o.learner.action_size);
       acting_.samples = std::max(acting_.samples, device_rule(o).samples());
@@ -42,6 +43,7 @@ class StandInPopulation final : public GpuPopulation {
     fraction_.resize(n * acting_.fractions);
     for (auto* rows : {&mean_, &std_, &moved_}) rows->resize(n * acting_.actions);
     m_.resize(n);
+    choice_.resize(n);
     acting_.observation = observation_;
     acting_.explorer_noise = noise_;
     acting_.fraction = fraction_;
@@ -50,30 +52,32 @@ class StandInPopulation final : public GpuPopulation {
     acting_.std = std_;
     acting_.moved = moved_;
     acting_.m = m_;
+    acting_.choice = choice_;
     ++faults_.populations;
   }
 
   void upload(int index, Agent& agent) override {
-    Copy& copy = *copies_[index];
-    copy_state(agent, copy.agent);
-    copy.explorer_noise = agent.explorer_noise();
+    copy_state(agent, *copies_[index]);
+    copies_[index]->explorer_noise() = agent.explorer_noise();
     add_rows(index, agent.replay());
   }
-  void download(int index, Agent& agent) override { copy_state(copies_[index]->agent, agent); }
+  void download(int index, Agent& agent) override { copy_state(*copies_[index], agent); }
 
   void download_policies(std::span<Agent* const> agents) override {
     for (std::size_t i = 0; i < agents.size(); ++i) {
-      const LearnerState from = copies_[i]->agent.state(), to = agents[i]->state();
-      for (std::size_t k = 0; k < from.arrays.size(); ++k) {
-        if (from.arrays[k].first == "actor.parameters")
-          std::ranges::copy(from.arrays[k].second, to.arrays[k].second.begin());
+      const LearnerState from = copies_[i]->state(), to = agents[i]->state();
+      for (const auto& network : agents[i]->policy().networks) {
+        for (std::size_t k = 0; k < from.arrays.size(); ++k) {
+          if (from.arrays[k].first == network.name + ".parameters")
+            std::ranges::copy(from.arrays[k].second, to.arrays[k].second.begin());
+        }
       }
       *to.updates = *from.updates;
     }
   }
 
   void add_rows(int index, const Replay& replay) override {
-    Replay& copy = copies_[index]->agent.replay();
+    Replay& copy = copies_[index]->replay();
     copy.restore(0, replay.raw(0, replay.size()));
     copy.set_added(replay.added());
   }
@@ -90,7 +94,7 @@ class StandInPopulation final : public GpuPopulation {
   void update(int n) override {
     running_ = std::async(std::launch::async, [this, n] {
       std::vector<PopulationReport> reports;
-      for (const auto& copy : copies_) reports.push_back(learn(copy->agent, n));
+      for (const auto& copy : copies_) reports.push_back(learn(*copy, n));
       return reports;
     });
   }
@@ -102,41 +106,31 @@ class StandInPopulation final : public GpuPopulation {
   double bytes_per_update() const override { return 0; }
 
  private:
-  struct Copy {
-    explicit Copy(const AgentOptions& o)
-        : agent(o),
-          policy(agent.learner().actor_shape(), o.learner.action_size),
-          critics(make_critic_pair(o.learner)),
-          explorer(o.algorithm.explorer.empty()
-                       ? nullptr
-                       : find_explorer(o.algorithm.explorer)
-                             .make(o.explore, o.learner.action_size, o.learner.quantiles)),
-          head(o.learner.action_size) {}
-    ActorCriticAgent agent;
-    PolicyPass policy;
-    std::unique_ptr<CriticPair> critics;
-    std::unique_ptr<Explorer> explorer;
-    ActorHead head;
-    Random explorer_noise;  // draws what it is handed
-  };
-
+  // What updates change; the rest is of acting, and stays where that is.
   static void copy_state(Agent& from, Agent& to) {
     const LearnerState a = from.state(), b = to.state();
-    for (std::size_t k = 0; k < a.arrays.size(); ++k)
-      std::ranges::copy(a.arrays[k].second, b.arrays[k].second.begin());
+    for (std::size_t k = 0; k < a.arrays.size(); ++k) {
+      const std::string& name = a.arrays[k].first;
+      if (!name.starts_with("observation.") && !name.starts_with("returns."))
+        std::ranges::copy(a.arrays[k].second, b.arrays[k].second.begin());
+    }
+    for (std::size_t k = 0; k < a.statistics.size(); ++k) {
+      if (a.statistics[k].first.starts_with("rnd."))
+        std::ranges::copy(a.statistics[k].second, b.statistics[k].second.begin());
+    }
     *b.updates = *a.updates;
     to.restored();
   }
 
-  static PopulationReport learn(ActorCriticAgent& agent, int n) {
+  static PopulationReport learn(Agent& agent, int n) {
     PopulationReport report;
     if (agent.replay().size() == 0) return report;  // failed in its warm-up
     Team alone(1);
-    report.update.actor_loss = 0;
     for (int i = 0; i < n; ++i) {
       const UpdateReport one = agent.update(alone);
       report.update.critic_loss += one.critic_loss / n;
-      *report.update.actor_loss += *one.actor_loss / n;
+      if (one.actor_loss)
+        report.update.actor_loss = report.update.actor_loss.value_or(0) + *one.actor_loss / n;
       report.update.temperature = one.temperature;
     }
     report.value = agent.value_report();
@@ -144,30 +138,25 @@ class StandInPopulation final : public GpuPopulation {
   }
 
   void act(std::size_t i) {
-    Copy& copy = *copies_[i];
-    const LearnerOptions& sizes = copy.agent.options().learner;
-    const std::span<const float> observation(observation_.data() + i * acting_.observations,
-                                             sizes.observation_size);
-    copy.policy.load(copy.agent.learner().actor());
-    copy.policy.head(std::vector<double>(observation.begin(), observation.end()), copy.head);
-    std::vector<double> moved = copy.head.mean;
-    m_[i] = std::nan("");
-    if (copy.explorer && !plain_[i]) {
-      expect_noise(i);
-      copy.critics->load(copy.agent.learner().critic(0), copy.agent.learner().critic(1));
-      m_[i] =
-          copy.explorer->shift(observation, copy.head, *copy.critics, copy.explorer_noise, moved);
-    }
+    Agent& copy = *copies_[i];
+    const std::vector<float>::const_iterator first =
+        observation_.begin() + i * acting_.observations;
+    const std::vector<double> input(first, first + copy.options().learner.observation_size);
+    if (!plain_[i]) expect_noise(i);
+    const Proposal proposal = copy.propose(input, plain_[i]);
     const auto row = static_cast<std::ptrdiff_t>(i) * acting_.actions;
-    std::ranges::copy(copy.head.mean, mean_.begin() + row);
-    std::ranges::copy(copy.head.std, std_.begin() + row);
-    std::ranges::copy(moved, moved_.begin() + row);
+    std::ranges::copy(proposal.mean, mean_.begin() + row);
+    std::ranges::copy(proposal.std, std_.begin() + row);
+    std::ranges::copy(proposal.moved, moved_.begin() + row);
+    m_[i] = proposal.m;
+    choice_[i] = proposal.choice;
   }
 
   // The explorer draws from a copy of the agent's stream; what was handed over must be the same.
   void expect_noise(std::size_t i) {
-    const AgentOptions& options = copies_[i]->agent.options();
-    Random ahead = copies_[i]->explorer_noise;
+    const AgentOptions& options = copies_[i]->options();
+    if (!device_rule(options).explores()) return;
+    Random ahead = copies_[i]->explorer_noise();
     if (is_implicit(options.learner.head)) {
       for (int k = 0; k < options.learner.quantiles; ++k)
         ASSERT_EQ(fraction_[i * acting_.fractions + k], options.learner.head == CriticHead::iqn
@@ -180,10 +169,11 @@ class StandInPopulation final : public GpuPopulation {
   }
 
   StandInFaults& faults_;
-  std::vector<std::unique_ptr<Copy>> copies_;
+  std::vector<std::unique_ptr<Agent>> copies_;
   std::unique_ptr<bool[]> plain_;
   std::vector<float> observation_, fraction_;
   std::vector<double> noise_, mean_, std_, moved_, m_;
+  std::vector<int> choice_;
   PopulationActing acting_{};
   std::future<std::vector<PopulationReport>> running_;
 };

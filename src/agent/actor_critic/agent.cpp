@@ -24,14 +24,6 @@ std::unique_ptr<Explorer> make_explorer(const AgentOptions& options) {
 
 }  // namespace
 
-Decision draw_action(std::span<const double> mean, std::span<const double> std,
-                     std::span<const double> moved, double m, Random& noise,
-                     std::span<double> action) {
-  for (std::size_t d = 0; d < action.size(); ++d)
-    action[d] = std::tanh(moved[d] + std[d] * noise.normal());
-  return {.m = m, .shift = distance(moved, mean)};
-}
-
 ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
     : Agent(options),
       learner_(options.learner),
@@ -59,31 +51,37 @@ void ActorCriticAgent::act(std::span<const double> observation, std::span<double
   policy_.act(scaled(observation, acted_on_), action);
 }
 
-Decision ActorCriticAgent::explore(std::span<const double> observation, bool plain,
-                                   std::span<double> action) {
+Proposal ActorCriticAgent::propose(std::span<const double> input, bool plain) {
+  if (plain && deterministic()) return {};
+  load_networks();
+  policy_.head(input, head_);
+  mean_ = head_.mean;
+  Proposal proposal{.mean = head_.mean, .std = head_.std, .moved = mean_};
+  if (explorer_ && !plain) {
+    to_float(input, observation_);
+    proposal.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
+  }
+  return proposal;
+}
+
+Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::span<double> action) {
   if (plain && deterministic()) {
     for (double& a : action) a = behaviour_noise().uniform(-1, 1);
     return {};
   }
-  load_networks();
-  const auto input = scaled(observation);
-  policy_.head(input, head_);
-  mean_ = head_.mean;
-
-  Decision decision;
-  if (explorer_ && !plain) {
-    to_float(input, observation_);
-    decision.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
+  const auto& [mean, std, moved, m, choice] = proposal;
+  const Decision decision{.m = m, .shift = distance(moved, mean)};
+  if (!deterministic()) {
+    for (std::size_t d = 0; d < action.size(); ++d)
+      action[d] = std::tanh(moved[d] + std[d] * behaviour_noise().normal());
+    return decision;
   }
-  if (!deterministic())
-    return draw_action(head_.mean, head_.std, mean_, decision.m, behaviour_noise(), action);
 
   // x_t = rho x_(t-1) + sqrt(1 - rho^2) eps: of variance 1, once its start at 0 is forgotten
-  decision.shift = distance(mean_, head_.mean);
   const auto& [size, rho] = options().action_noise;
-  for (std::size_t d = 0; d < mean_.size(); ++d) {
+  for (std::size_t d = 0; d < action.size(); ++d) {
     noise_[d] = rho * noise_[d] + std::sqrt(1 - rho * rho) * behaviour_noise().normal();
-    action[d] = std::clamp(std::tanh(mean_[d]) + size * noise_[d], -1.0, 1.0);
+    action[d] = std::clamp(std::tanh(moved[d]) + size * noise_[d], -1.0, 1.0);
   }
   return decision;
 }

@@ -12,12 +12,6 @@
 
 namespace ovde {
 
-// An action of the Gaussian behaviour policy N(moved, std), squashed, and how it differs from the
-// policy, whose mean is `mean`. All before the squash; m is the explorer's.
-Decision draw_action(std::span<const double> mean, std::span<const double> std,
-                     std::span<const double> moved, double m, Random& noise,
-                     std::span<double> action);
-
 class ActorCriticAgent final : public Agent {
  public:
   explicit ActorCriticAgent(const AgentOptions& options);
@@ -29,8 +23,8 @@ class ActorCriticAgent final : public Agent {
 
   // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std). A deterministic policy has
   // noise of a given size after the squash instead, and any action at all with `plain`.
-  Decision explore(std::span<const double> observation, bool plain,
-                   std::span<double> action) override;
+  Proposal propose(std::span<const double> input, bool plain) override;
+  Decision decide(const Proposal& proposal, bool plain, std::span<double> action) override;
 
   const QuantilePair* quantiles(std::span<const double> observation,
                                 std::span<const double> action) override;

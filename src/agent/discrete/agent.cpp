@@ -39,16 +39,18 @@ void DiscreteAgent::act(std::span<const double> observation, std::span<double> a
   greedy_.act(scaled(observation, acted_on_), action);
 }
 
-Decision DiscreteAgent::explore(std::span<const double> observation, bool plain,
-                                std::span<double> action) {
-  if (plain) {
-    grid_.action(static_cast<int>(behaviour_noise().below(grid_.actions())), action);
-  } else {
-    load_networks();
-    to_float(scaled(observation), observation_);
-    const QuantilePair& z = critics_.quantiles(observation_, {}, explorer_noise());
-    grid_.action(rule_->choose(z, explorer_noise()), action);
-  }
+Proposal DiscreteAgent::propose(std::span<const double> input, bool plain) {
+  if (plain) return {};
+  load_networks();
+  to_float(input, observation_);
+  const QuantilePair& z = critics_.quantiles(observation_, {}, explorer_noise());
+  return {.choice = rule_->choose(z, explorer_noise())};
+}
+
+Decision DiscreteAgent::decide(const Proposal& proposal, bool plain, std::span<double> action) {
+  const int choice =
+      plain ? static_cast<int>(behaviour_noise().below(grid_.actions())) : proposal.choice;
+  grid_.action(choice, action);
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   return {.m = kNone, .shift = kNone};
 }

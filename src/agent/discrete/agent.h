@@ -22,8 +22,8 @@ class DiscreteAgent final : public Agent {
   void act(std::span<const double> observation, std::span<double> action) override;
 
   // The action that the rule chooses; with `plain`, any with equal probability.
-  Decision explore(std::span<const double> observation, bool plain,
-                   std::span<double> action) override;
+  Proposal propose(std::span<const double> input, bool plain) override;
+  Decision decide(const Proposal& proposal, bool plain, std::span<double> action) override;
 
   UpdateReport update(Team& team) override { return learner_.update(replay(), team); }
   ValueReport value_report() const override { return learner_.value_report(); }

@@ -18,6 +18,7 @@
 
 #include "base/version.h"
 #include "io/files.h"
+#include "on_cpu_explorer.h"
 #include "run/run_lock.h"
 #include "study/analyse/results.h"
 #include "study/execute/claims.h"
@@ -155,8 +156,9 @@ TEST(StudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
 
 TEST(StudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
   const TemporaryFolder folder;
+  register_on_cpu_explorer();
   Plan plan = small_plan();
-  plan.columns[0].algorithm = "td3";
+  plan.columns[0].algorithm = "on_cpu";
   StandInFaults faults;
   const auto fail = [](std::span<const AgentOptions>, Precision) -> std::unique_ptr<GpuPopulation> {
     throw Error("CUDA: cudaMalloc: out of memory");
@@ -177,8 +179,9 @@ TEST(StudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
 
 TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
   const TemporaryFolder folder;
+  register_on_cpu_explorer();
   Plan plan = small_plan();
-  plan.columns[0].algorithm = "td3";
+  plan.columns[0].algorithm = "on_cpu";
   run(plan, folder.path() / "cpu");
   StandInFaults faults;
   StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};

@@ -1,0 +1,220 @@
+// Random network distillation (agent/rnd.h) of the agents that have it: the bonus in the rewards of
+// an update with the predictor's step, and the statistics that scale it. In fp32, whatever the
+// precision of updates: the bonus is the small difference of two networks.
+#include "cuda/kernels.cuh"
+#include "cuda/rows.cuh"
+#include "cuda/step.cuh"
+#include "cuda/wide.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kSize = 2;  // of a tile
+constexpr int kThreads = Tile<kSize>::kThreads, kRows = Tile<kSize>::kRows;
+
+// Transitions that have been added since the last time, as many as make a batch.
+struct Unseen {
+  __device__ explicit Unseen(const Agent& agent) : agent(agent) {
+    const Progress& progress = *agent.progress;
+    const double oldest = static_cast<double>(progress.replay_added - progress.replay_rows);
+    first = static_cast<std::int64_t>(fmax(*agent.rnd.statistics.next_row, oldest));
+    count = static_cast<int>(
+        min(static_cast<std::int64_t>(progress.replay_added) - first, std::int64_t{agent.batch}));
+  }
+  __device__ const float* next_observation(int s) const {
+    return agent.replay + (first + s) % agent.replay_rows * agent.replay_stride +
+           agent.observations + agent.actions + 1;
+  }
+  const Agent& agent;
+  std::int64_t first;
+  int count;
+};
+
+// Welford's method, as RunningMoments; `moments`: a count, then `size` means and sums of squares.
+__device__ void add_to_moments(double* moments, int size, int i, double count, double x) {
+  double &mean = moments[1 + i], &squares = moments[1 + size + i];
+  const double deviation = x - mean;
+  mean += deviation / count;
+  squares += deviation * (x - mean);
+}
+
+// 1 / standard deviation; what has never varied says nothing: it counts as zero.
+__device__ double inverse_deviation(const double* moments, int size, int i) {
+  const double deviation = moments[0] > 0 ? sqrt(moments[1 + size + i] / moments[0]) : 0;
+  return deviation > 0 ? 1 / deviation : 0;
+}
+
+// What scales observations and errors follows from the moments; a thread for each observation.
+__device__ void follow_moments(const Agent& agent) {
+  const Rnd& rnd = agent.rnd;
+  const int n = agent.observations;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    rnd.center[i] = static_cast<float>(rnd.statistics.observations[1 + i]);
+    rnd.scale[i] = static_cast<float>(inverse_deviation(rnd.statistics.observations, n, i));
+  }
+  if (threadIdx.x == 0)
+    *rnd.bonus_scale =
+        static_cast<float>(agent.rnd_scale * inverse_deviation(rnd.statistics.returns, 1, 0));
+}
+
+// From the squared differences of the two networks at observations of which observation(r) is a
+// row, to the error of each sample: take(s, error). Leaves the gradient of the errors' mean over
+// `count` samples in x, and for the step in the trace.
+template <typename Observation, typename Take>
+__device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int count,
+                        const Observation& observation, const Take& take) {
+  constexpr float kLargestInput = 5;
+  const Rnd& rnd = agent.rnd;
+  const NetworkShape& shape = agent.rnd_shape;
+  const int observations = agent.observations, stride = rnd.trace.input_stride,
+            outputs = shape.layer[shape.layers - 1].outputs;
+  const auto fill_input = [&] {
+    fill<true>(tile, multiple_of_32(stride), [&](int r, int i) {
+      if (i >= observations || first_sample + r >= count) return 0.0f;
+      const float x = (observation(r)[i] - rnd.center[i]) * rnd.scale[i];
+      return x != x ? x : fmaxf(fminf(x, kLargestInput), -kLargestInput);
+    });
+  };
+
+  // the random network, then the predictor, whose active units the backward pass will ask for
+  float* delta = rnd.trace.delta[shape.layers - 1];
+  const int delta_stride = stride_of_deltas(outputs);
+  begin_forward(tile, rnd.net.target, shape);
+  fill_input();
+  forward_wide<true, false>(tile, rnd.net.target, shape, first_sample, nullptr);
+  begin_forward(tile, rnd.net.parameters, shape);
+  for (int i = threadIdx.x % 32; i < outputs; i += 32) {
+    for_each_row<kSize>(
+        [&](int r, int) { delta[(first_sample + r) * delta_stride + i] = tile.x[r][i]; });
+  }
+  fill_input();
+  for (int i = threadIdx.x % 32; i < stride; i += 32) {
+    for_each_row<kSize>(
+        [&](int r, int) { rnd.input[(first_sample + r) * stride + i] = tile.x[r][i]; });
+  }
+  forward_wide<true, false>(tile, rnd.net.parameters, shape, first_sample, rnd.trace.hidden);
+
+  const float share = 1.0f / outputs;
+  for_each_row<kSize>([&](int r, int lane) {
+    const int s = first_sample + r;
+    const bool counts = s < count;
+    float squares = 0;
+    for (int i = lane; i < multiple_of_32(outputs); i += 32) {
+      float& aim = delta[s * delta_stride + min(i, delta_stride - 1)];
+      const float difference = counts && i < outputs ? tile.x[r][i] - aim : 0.0f;
+      squares += difference * difference;
+      const float gradient = 2 * share * difference / count;
+      tile.x[r][i] = gradient;
+      if (i < delta_stride) aim = gradient;
+    }
+    squares = sum_of_warp(squares);
+    if (lane == 0 && counts) take(s, share * squares);
+  });
+}
+
+// ---- the statistics: as agent/rnd.h follows the transitions, a batch at a time. blockIdx: agent
+// in the first and the last kernel, (tile of samples, 0, agent) in the one between them.
+
+__global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.x];
+  if (!agent.has_rnd) return;
+  const Unseen unseen(agent);
+  double* moments = agent.rnd.statistics.observations;
+  const double before = moments[0];
+  __syncthreads();
+  if (const int i = threadIdx.x; i < agent.observations) {
+    for (int s = 0; s < unseen.count; ++s)
+      add_to_moments(moments, agent.observations, i, before + s + 1, unseen.next_observation(s)[i]);
+  }
+  if (threadIdx.x == 0) moments[0] = before + max(unseen.count, 0);
+  __syncthreads();
+  follow_moments(agent);
+}
+
+__global__ void __launch_bounds__(kThreads, 1) errors_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.has_rnd) return;
+  const Unseen unseen(agent);
+  const int first_sample = blockIdx.x * kRows;
+  if (first_sample >= unseen.count) return;
+  predict(
+      shared_as<NetworkTile<kSize>>(), agent, first_sample, unseen.count,
+      [&](int r) { return unseen.next_observation(first_sample + r); },
+      [&](int s, float error) { agent.rnd.error[s] = error; });
+}
+
+__global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.x];
+  if (!agent.has_rnd) return;
+  const Unseen unseen(agent);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const RndStatistics& statistics = agent.rnd.statistics;
+    for (int s = 0; s < unseen.count; ++s) {
+      double& so_far = *statistics.intrinsic_return;
+      so_far = double{agent.discount} * so_far + agent.rnd.error[s];
+      add_to_moments(statistics.returns, 1, 0, ++statistics.returns[0], so_far);
+    }
+    *statistics.next_row = static_cast<double>(unseen.first + max(unseen.count, 0));
+  }
+  __syncthreads();
+  follow_moments(agent);
+}
+
+// ---- an update
+
+// blockIdx: (tile of samples, 0, agent)
+__global__ void __launch_bounds__(kThreads, 1) bonus_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int first_sample = blockIdx.x * kRows;
+  if (!agent.has_rnd || first_sample >= agent.batch) return;
+  auto& tile = shared_as<NetworkTile<kSize>>();
+  choose_rows(tile, agent, first_sample);
+  const int next = agent.observations + agent.actions + 1;  // where s' begins in a row
+  const float scale = *agent.rnd.bonus_scale;
+  predict(
+      tile, agent, first_sample, agent.batch,
+      [&](int r) { return replay_row(tile, agent, r) + next; },
+      [&](int s, float error) { agent.reward[s] += scale * error; });
+  __syncthreads();
+  const float* parameters = agent.rnd.net.parameters;
+  begin_backward(tile, parameters, agent.rnd_shape);
+  backward<true>(tile, parameters, agent.rnd_shape, first_sample, agent.rnd.trace.delta);
+}
+
+// blockIdx: (tile of parameters, 0, agent)
+__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(const Agent* agents) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.has_rnd) return;
+  const NetworkShape& shape = agent.rnd_shape;
+  const Trace& trace = agent.rnd.trace;
+  int index = blockIdx.x, l, first_output, first_input;
+  if (!find_tile(shape.layer, shape.layers, index, l, first_output, first_input)) return;
+  const LayerShape layer = shape.layer[l];
+  const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
+                         l == 0 ? trace.input_stride : layer.stride, agent.batch};
+  step_tile<true>(agent, agent.rnd.net, layer, from, first_output, first_input,
+                  reinterpret_cast<float*>(memory));
+}
+
+dim3 sample_tiles(int batch, int agents) { return dim3((batch + kRows - 1) / kRows, 1, agents); }
+
+}  // namespace
+
+void observe_unseen(int agent_count, int batch, const Agent* agents, cudaStream_t stream) {
+  launch(observations_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
+  launch(errors_kernel, sample_tiles(batch, agent_count), kThreads, sizeof(NetworkTile<kSize>),
+         agents, stream);
+  launch(returns_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
+}
+
+void distil(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  launch(bonus_kernel, sample_tiles(plan.batch, plan.agents), kThreads, sizeof(NetworkTile<kSize>),
+         agents, stream);
+  launch(step_kernel, dim3(plan.rnd_tiles, 1, plan.agents), Step::kThreads, Step::kBytes, agents,
+         stream);
+}
+
+}  // namespace ovde::cuda
