@@ -76,8 +76,8 @@ const Algorithm& find_algorithm(const std::string& name) {
 }
 
 bool runs_on_gpu(const Algorithm& algorithm) {
-  return algorithm.policy != PolicyKind::greedy &&
-         (algorithm.explorer.empty() || find_explorer(algorithm.explorer).device);
+  return algorithm.policy == PolicyKind::greedy || algorithm.explorer.empty() ||
+         find_explorer(algorithm.explorer).device;
 }
 
 }  // namespace ovde

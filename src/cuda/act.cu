@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cuda/check.h"
+#include "cuda/dense.cuh"
 #include "cuda/explorers.cuh"
 
 namespace ovde::cuda {
@@ -22,37 +23,6 @@ struct Shared : Exploration {
   float scale[2][kMostHidden];
   double m;
 };
-
-// y = W x + b, by `warps` warps of which this is number `warp`.
-__device__ void dense(const float* parameters, const LayerShape layer, const float* x, bool hidden,
-                      int warp, int warps, float* y) {
-  constexpr int kTogether = 8;  // rows in flight
-  const int lane = threadIdx.x % 32;
-  for (int first = warp; first < layer.outputs; first += warps * kTogether) {
-    float sum[kTogether] = {};
-    for (int i = lane * 4; i < layer.stride; i += 128) {
-      const float4 a = *reinterpret_cast<const float4*>(x + i);
-#pragma unroll
-      for (int t = 0; t < kTogether; ++t) {
-        const int o = first + t * warps;
-        if (o >= layer.outputs) break;
-        const float4 w =
-            *reinterpret_cast<const float4*>(parameters + layer.weights + o * layer.stride + i);
-        sum[t] += a.x * w.x + a.y * w.y + a.z * w.z + a.w * w.w;
-      }
-    }
-#pragma unroll
-    for (int t = 0; t < kTogether; ++t) {
-      const int o = first + t * warps;
-      if (o >= layer.outputs) break;
-      for (int offset = 16; offset > 0; offset /= 2) sum[t] += __shfl_xor_sync(~0u, sum[t], offset);
-      if (lane == 0) {
-        const float value = sum[t] + parameters[layer.bias + o];
-        y[o] = hidden ? relu(value) : value;
-      }
-    }
-  }
-}
 
 __device__ float sum_of_warp(float x) {
   for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
@@ -175,6 +145,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   __shared__ Shared shared;
   const int index = blockIdx.x;
   const Agent& agent = agents[index];
+  if (agent.is_grid) return;  // grid_act.cu
   const int warp = threadIdx.x / 32, actions = agent.actions;
   for (int i = threadIdx.x; i < kMostInputs; i += kThreads)
     shared.input[i] =

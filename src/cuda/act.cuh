@@ -20,11 +20,16 @@ struct ActExchange {
   const bool* plain;             // without an explorer
   // out: the policy's Gaussian before the squash, and its mean as the explorer moves it
   double *mean, *std, *moved;
-  double* m;  // OVD-Explorer's weight of the step; NaN for other methods
+  double* m;    // OVD-Explorer's weight of the step; NaN for other methods
+  int* choice;  // of an agent over a grid of actions
 };
 
 void enqueue_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream);
 // What follows where an explorer's critics have random fractions.
 void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream);
+
+// The choice of agents over grids of at most so many actions.
+void enqueue_grid_act(const Agent* agents, int choices, const ActExchange& exchange,
+                      cudaStream_t stream);
 
 }  // namespace ovde::cuda

@@ -101,6 +101,22 @@ void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t st
   step_actor(plan, agents, stream);
 }
 
+// Agents that are updated together, side by side with other groups.
+struct Group {
+  bool is_grid;
+  UpdatePlan plan;  // of agents with an actor
+  GridPlan grid;    // of agents over a grid of actions
+  int first;        // agent, in the order of updates
+
+  void enqueue(const Agent* agents, cudaStream_t stream) const {
+    if (is_grid) {
+      update_grid_agents(grid, agents + first, stream);
+    } else {
+      enqueue_update(plan, agents + first, stream);
+    }
+  }
+};
+
 template <typename Value, typename Get>
 int largest(std::span<const Value> values, Get&& get) {
   int most = 1;
@@ -131,6 +147,35 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
     if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
   }
   return plan;
+}
+
+GridPlan make_grid_plan(std::span<const AgentSpec> specs) {
+  return {.agents = static_cast<int>(specs.size()),
+          .batch = largest(specs, [](const AgentSpec& s) { return s.batch; }),
+          .choices = largest(specs, [](const AgentSpec& s) { return s.choices; }),
+          .trunk_tiles =
+              largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.trunk_shape); })};
+}
+
+// Of the agents in the order of their updates: first those with an actor.
+std::vector<Group> make_groups(std::span<const AgentSpec> specs, bool exact) {
+  const auto count = static_cast<int>(specs.size());
+  const auto actors = static_cast<int>(std::ranges::count(specs, false, &AgentSpec::is_grid));
+  std::vector<Group> all;
+  const int groups = std::clamp(actors / kSmallestGroup, std::min(actors, 1), 4);
+  for (int g = 0; g < groups; ++g) {
+    const int first = actors * g / groups, last = actors * (g + 1) / groups;
+    all.push_back({.is_grid = false,
+                   .plan = make_plan(specs.subspan(first, last - first), count, exact),
+                   .grid = {},
+                   .first = first});
+  }
+  if (actors < count)
+    all.push_back({.is_grid = true,
+                   .plan = {},
+                   .grid = make_grid_plan(specs.subspan(actors)),
+                   .first = actors});
+  return all;
 }
 
 }  // namespace
@@ -166,7 +211,8 @@ DeviceMemory device_memory() {
 std::size_t bytes_of(const AgentSpec& spec) {
   Arena counting(nullptr);
   lay_out(spec, counting, nullptr);
-  return counting.used() * sizeof(float) + sizeof(Agent) + sizeof(Progress) + sizeof(ValueMeans);
+  return counting.used() * sizeof(float) + 2 * sizeof(Agent) + sizeof(Progress) +
+         sizeof(ValueMeans);
 }
 
 struct DevicePopulation::Impl {
@@ -177,19 +223,20 @@ struct DevicePopulation::Impl {
   const float* array(ArrayId id, std::size_t size) const;
   cudaGraphExec_t capture(int updates) const;
 
-  std::vector<Agent> agents;      // as the device has them
-  std::vector<UpdatePlan> plans;  // of groups of agents, in their order
+  std::vector<Agent> agents;  // as the device has them
+  std::vector<Group> groups;  // of the agents in the order of updates
   std::vector<cudaStream_t> branches;
   std::vector<cudaEvent_t> ended;
   cudaEvent_t begun = nullptr;
   cudaStream_t stream = nullptr;
   float* memory = nullptr;
-  Agent* device_agents = nullptr;
+  Agent *device_agents = nullptr, *update_agents = nullptr;  // the latter in the order of updates
   Progress* progress = nullptr;
   ValueMeans* means = nullptr;
   cudaGraphExec_t one = nullptr, many = nullptr;
 
   bool iqn_explorers = false;
+  int choices = 0;  // of the largest grid of actions
   std::unique_ptr<Shared<float>> observation, fraction;
   std::unique_ptr<Shared<double>> noise, mean, std, moved, m;
   std::unique_ptr<Shared<bool>> plain;
@@ -209,19 +256,21 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
   check(cudaMalloc(&progress, count * sizeof(Progress)), "cudaMalloc");
   check(cudaMalloc(&means, count * sizeof(ValueMeans)), "cudaMalloc");
   check(cudaMalloc(&device_agents, count * sizeof(Agent)), "cudaMalloc");
+  check(cudaMalloc(&update_agents, count * sizeof(Agent)), "cudaMalloc");
   check(cudaMemsetAsync(memory, 0, counting.used() * sizeof(float), stream), "cudaMemset");
   check(cudaMemsetAsync(progress, 0, count * sizeof(Progress), stream), "cudaMemset");
   Arena arena(memory);
   for (int i = 0; i < count; ++i) agents.push_back(lay_out(specs[i], arena, progress + i));
-  check(cudaMemcpyAsync(device_agents, agents.data(), count * sizeof(Agent), cudaMemcpyHostToDevice,
-                        stream),
-        "cudaMemcpy of the agents");
+  std::vector<Agent> in_order = agents;
+  std::stable_partition(in_order.begin(), in_order.end(),
+                        [](const Agent& agent) { return !agent.is_grid; });
+  for (const auto& [to, from] : {std::pair(device_agents, &agents), {update_agents, &in_order}})
+    check(cudaMemcpyAsync(to, from->data(), count * sizeof(Agent), cudaMemcpyHostToDevice, stream),
+          "cudaMemcpy of the agents");
 
-  const int groups = std::clamp(count / kSmallestGroup, 1, 4);
+  groups = make_groups(std::vector<AgentSpec>(in_order.begin(), in_order.end()), exact);
   check(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming), "cudaEventCreate");
-  for (int g = 0; g < groups; ++g) {
-    const int first = count * g / groups, last = count * (g + 1) / groups;
-    plans.push_back(make_plan(specs.subspan(first, last - first), count, exact));
+  for (std::size_t g = 0; g < groups.size(); ++g) {
     check(cudaStreamCreateWithFlags(&branches.emplace_back(), cudaStreamNonBlocking),
           "cudaStreamCreate");
     check(cudaEventCreateWithFlags(&ended.emplace_back(), cudaEventDisableTiming),
@@ -238,6 +287,7 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
   };
   exchange.fractions = largest(specs, asked);
   iqn_explorers = std::ranges::any_of(specs, asked);
+  for (const AgentSpec& spec : specs) choices = std::max(choices, spec.choices);
   observation = std::make_unique<Shared<float>>(count * exchange.observations);
   fraction = std::make_unique<Shared<float>>(count * exchange.fractions);
   noise = std::make_unique<Shared<double>>(count * exchange.samples);
@@ -270,7 +320,8 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
                   mean->device(),
                   std->device(),
                   moved->device(),
-                  m->device()};
+                  m->device(),
+                  choice->device()};
   check(cudaStreamSynchronize(stream), "setting up the population");
 }
 
@@ -285,8 +336,9 @@ DevicePopulation::Impl::~Impl() {
   }
   if (begun != nullptr) cudaEventDestroy(begun);
   if (stream != nullptr) cudaStreamDestroy(stream);
-  for (void* p : {static_cast<void*>(memory), static_cast<void*>(progress),
-                  static_cast<void*>(means), static_cast<void*>(device_agents)})
+  for (void* p :
+       {static_cast<void*>(memory), static_cast<void*>(progress), static_cast<void*>(means),
+        static_cast<void*>(device_agents), static_cast<void*>(update_agents)})
     cudaFree(p);
 }
 
@@ -296,13 +348,11 @@ DevicePopulation::Impl::~Impl() {
 cudaGraphExec_t DevicePopulation::Impl::capture(int updates) const {
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   check(cudaEventRecord(begun, stream), "cudaEventRecord");
-  int first = 0;
-  for (std::size_t g = 0; g < plans.size(); ++g) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
     check(cudaStreamWaitEvent(branches[g], begun), "cudaStreamWaitEvent");
-    for (int i = 0; i < updates; ++i) enqueue_update(plans[g], device_agents + first, branches[g]);
+    for (int i = 0; i < updates; ++i) groups[g].enqueue(update_agents, branches[g]);
     check(cudaEventRecord(ended[g], branches[g]), "cudaEventRecord");
     check(cudaStreamWaitEvent(stream, ended[g]), "cudaStreamWaitEvent");
-    first += plans[g].agents;
   }
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
@@ -439,6 +489,8 @@ void DevicePopulation::act() {
   enqueue_act(impl_->device_agents, impl_->act_exchange, impl_->stream);
   if (impl_->iqn_explorers)
     enqueue_iqn_act(impl_->device_agents, impl_->act_exchange, impl_->stream);
+  if (impl_->choices > 0)
+    enqueue_grid_act(impl_->device_agents, impl_->choices, impl_->act_exchange, impl_->stream);
   wait();
 }
 

@@ -47,6 +47,13 @@ void differentiate_actor(const UpdatePlan& plan, const Agent* agents, cudaStream
 // Adam and Polyak on the actor; losses and counters (steps.cu).
 void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 
+// A whole update of agents over a grid of actions, of which there are at most so many
+// (grid_critics.cu).
+struct GridPlan {
+  int agents, batch, choices, trunk_tiles;
+};
+void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream);
+
 // Before the updates: follows a batch of the transitions that were added since (rnd.cu); `batch` is
 // the largest of any agent.
 void observe_unseen(int agent_count, int batch, const Agent* agents, cudaStream_t stream);

@@ -104,6 +104,34 @@ void lay_out_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep
   rnd.statistics = {at, at + 1, at + 2, at + 2 + 1 + 2 * n};
 }
 
+// What an update of an agent over a grid of actions needs, and its acting.
+void lay_out_grid(Agent& agent, Arena& arena, std::size_t rows) {
+  const NetworkShape& trunk = agent.trunk_shape;
+  const LayerShape& output = agent.critic_shape.layer[trunk.layers];
+  const auto choices = static_cast<std::size_t>(agent.choices),
+             n = static_cast<std::size_t>(agent.quantiles);
+  Grid& grid = agent.grid;
+  agent.state_action = arena.take(rows * agent.state_action_stride);
+  for (float** p : {&agent.reward, &agent.continues, &agent.actor_loss}) *p = arena.take(rows);
+  grid.action = reinterpret_cast<int*>(arena.take(rows));
+  grid.arms = reinterpret_cast<IdsArm*>(arena.take(choices * sizeof(IdsArm) / sizeof(float)));
+  grid.means_stride = rounded_up(agent.choices, 16);
+  for (int k = 0; k < 2; ++k) {
+    grid.mean_weights[k] = arena.take(choices * output.stride);
+    grid.mean_bias[k] = arena.take(choices);
+    grid.means[k] = arena.take(rows * grid.means_stride);
+    grid.next_hidden[k] = arena.take(rows * output.stride);
+    grid.slope[k] = arena.take(rows * n);
+    grid.hidden[k] = arena.take(output.stride);
+    agent.next_quantiles[k] = arena.take(rows * n);
+    agent.quantiles_at_new[k] = agent.next_quantiles[k];  // the values it reports
+    agent.critic_loss[k] = arena.take(rows);
+    Trace& trace = agent.critic_trace[k];
+    trace = take_trace(arena, trunk, rows, agent.state_action, agent.state_action_stride);
+    trace.hidden[trunk.layers - 1] = arena.take(rows * output.stride);
+  }
+}
+
 }  // namespace
 
 int rnd_statistics_count(int observations) { return 2 + (1 + 2 * observations) + 3; }
@@ -122,6 +150,10 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
   const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
+  if (spec.is_grid) {
+    lay_out_grid(agent, arena, rows);
+    return agent;
+  }
   const int stride = spec.state_action_stride;
   agent.state_action = arena.take(rows * stride);
   for (float** p : {&agent.reward, &agent.continues, &agent.log_probability,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "agent/discrete/ids_rule.h"
 #include "agent/equations.h"
 #include "agent/explore/rules.h"
 #include "nn/equations.h"
@@ -128,6 +129,20 @@ struct Rnd {
   float *center, *scale, *bonus_scale;  // follow from them: of observations, of an error
 };
 
+// What an agent over a grid of actions has instead of an actor: its critics have N outputs for each
+// action at a state (agent/discrete/grid_critic.h).
+struct Grid {
+  // the mean of each action's rows of the output layer, and what these layers put out at s'
+  float *mean_weights[2], *mean_bias[2], *means[2];
+  int means_stride;
+  float* next_hidden[2];  // the last hidden layer of the target networks at s'
+  int* action;            // the number of each sample's
+  float* slope[2];        // gradient of its quantiles
+  // of acting: the last hidden layers, and what they say of each action
+  float* hidden[2];
+  IdsArm* arms;
+};
+
 // What an agent is made of and what never changes of it.
 struct AgentSpec {
   NetworkShape actor_shape;
@@ -146,7 +161,11 @@ struct AgentSpec {
   bool tunes_temperature;
   bool deterministic;  // the policy, which is then TD3's; the rest of what it is made of:
   Td3Policy td3;
-  bool has_rnd;  // rewards have its bonus
+  bool is_grid;  // it acts on a grid of actions
+  int bins, choices;
+  double ids_lambda;
+  NetworkShape trunk_shape;  // of its critics: all but the output layer
+  bool has_rnd;              // rewards have its bonus
   NetworkShape rnd_shape;
   float rnd_scale;  // of the bonus
   AdamOptions adam;
@@ -183,7 +202,8 @@ struct Agent : AgentSpec {
   IqnTrace iqn_trace[2];
   IqnActing acting;
 
-  Rnd rnd;  // where there is a bonus
+  Rnd rnd;    // where there is a bonus
+  Grid grid;  // where it acts on one
 
   std::uint32_t* actor_active;  // the actor's hidden units above zero, as the tiles note them
 };

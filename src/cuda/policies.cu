@@ -2,6 +2,7 @@
 // s'.
 #include "cuda/kernels.cuh"
 #include "cuda/network.cuh"
+#include "cuda/progress.cuh"
 #include "cuda/rows.cuh"
 
 namespace ovde::cuda {
@@ -171,16 +172,6 @@ __device__ void targets(NetworkTile<kSize>& tile, const Agent& agent, int first_
     });
     __syncthreads();
   }
-}
-
-// Which networks this update moves, and how far.
-__device__ void begin_update(const Agent& agent) {
-  Progress& progress = *agent.progress;
-  const std::uint64_t update = progress.updates + 1;  // from 1
-  progress.moves = update % agent.td3.delay == 0;
-  progress.critic_step = {AdamCorrection(agent.adam, update), progress.moves ? agent.polyak : 0.0f};
-  progress.actor_step = {AdamCorrection(agent.adam, update / agent.td3.delay), agent.polyak};
-  progress.rnd_step = {progress.critic_step.adam, 0};
 }
 
 // blockIdx: (tile of samples, part, agent). Parts: the targets, on one block or two, then the

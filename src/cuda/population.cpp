@@ -10,6 +10,7 @@
 #include <ovde/error.h>
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
+#include "agent/discrete/grid_critic.h"
 #include "cuda/device_population.h"
 
 namespace ovde {
@@ -106,14 +107,23 @@ AgentSpec agent_spec(const AgentOptions& options) {
   check_fits(options);
   const LearnerOptions& learner = options.learner;
   AgentSpec spec{};
+  spec.is_grid = learner.policy == PolicyKind::greedy;
   spec.deterministic = learner.policy == PolicyKind::deterministic;
-  spec.actor_shape =
-      network_shape(MlpShape(learner.observation_size, learner.hidden,
-                             spec.deterministic ? learner.action_size : 2 * learner.action_size));
-  spec.iqn = is_implicit(learner.head);
+  if (!spec.is_grid)
+    spec.actor_shape =
+        network_shape(MlpShape(learner.observation_size, learner.hidden,
+                               spec.deterministic ? learner.action_size : 2 * learner.action_size));
+  spec.iqn = is_implicit(learner.head) && !spec.is_grid;
   spec.random_fractions = learner.head == CriticHead::iqn;
   if (spec.iqn) {
     spec.iqn_shape = iqn_shape(iqn_critic_shape(learner));
+  } else if (spec.is_grid) {
+    spec.bins = options.discrete.bins;
+    spec.choices = ActionGrid::count(learner.action_size, spec.bins);
+    spec.ids_lambda = options.discrete.ids.lambda;
+    spec.critic_shape = network_shape(grid_critic_shape(learner, spec.choices));
+    spec.trunk_shape = spec.critic_shape;
+    --spec.trunk_shape.layers;
   } else {
     spec.critic_shape = network_shape(quantile_critic_shape(learner));
   }
@@ -130,7 +140,7 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
-  spec.tunes_temperature = learner.tunes_temperature && !spec.deterministic;
+  spec.tunes_temperature = learner.policy == PolicyKind::gaussian && learner.tunes_temperature;
   spec.td3 = {learner.td3.smoothing, learner.td3.clip, learner.td3.penalty,
               spec.deterministic ? learner.td3.delay : 1};
   spec.has_rnd = learner.rnd.has_value();
@@ -265,10 +275,11 @@ class Population final : public GpuPopulation {
     std::vector<PopulationReport> reports(counters_.size());
     for (std::size_t i = 0; i < reports.size(); ++i) {
       const DevicePopulation::Counters& c = counters_[i];
-      reports[i].update = {.critic_loss = c.critic_loss / updates_,
-                           .actor_loss = c.actor_loss / updates_,
-                           .temperature = {}};
-      if (!specs_[i].deterministic) reports[i].update.temperature = std::exp(c.log_alpha[0]);
+      const bool actor = !specs_[i].is_grid, gaussian = actor && !specs_[i].deterministic;
+      UpdateReport& update = reports[i].update;
+      update.critic_loss = c.critic_loss / updates_;
+      if (actor) update.actor_loss = c.actor_loss / updates_;
+      if (gaussian) update.temperature = std::exp(c.log_alpha[0]);
       reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
       reports[i].first_bad = c.first_bad;
     }

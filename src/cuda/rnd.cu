@@ -10,9 +10,6 @@ namespace ovde::cuda {
 
 namespace {
 
-constexpr int kSize = 2;  // of a tile
-constexpr int kThreads = Tile<kSize>::kThreads, kRows = Tile<kSize>::kRows;
-
 // Transitions that have been added since the last time, as many as make a batch.
 struct Unseen {
   __device__ explicit Unseen(const Agent& agent) : agent(agent) {
@@ -61,7 +58,7 @@ __device__ void follow_moments(const Agent& agent) {
 // From the squared differences of the two networks at observations of which observation(r) is a
 // row, to the error of each sample: take(s, error). Leaves the gradient of the errors' mean over
 // `count` samples in x, and for the step in the trace.
-template <typename Observation, typename Take>
+template <int kSize, typename Observation, typename Take>
 __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int count,
                         const Observation& observation, const Take& take) {
   constexpr float kLargestInput = 5;
@@ -132,11 +129,12 @@ __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* 
   follow_moments(agent);
 }
 
-__global__ void __launch_bounds__(kThreads, 1) errors_kernel(const Agent* agents) {
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) errors_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (!agent.has_rnd) return;
   const Unseen unseen(agent);
-  const int first_sample = blockIdx.x * kRows;
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= unseen.count) return;
   predict(
       shared_as<NetworkTile<kSize>>(), agent, first_sample, unseen.count,
@@ -165,9 +163,10 @@ __global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agent
 // ---- an update
 
 // blockIdx: (tile of samples, 0, agent)
-__global__ void __launch_bounds__(kThreads, 1) bonus_kernel(const Agent* agents) {
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) bonus_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int first_sample = blockIdx.x * kRows;
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (!agent.has_rnd || first_sample >= agent.batch) return;
   auto& tile = shared_as<NetworkTile<kSize>>();
   choose_rows(tile, agent, first_sample);
@@ -199,20 +198,29 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(con
                   reinterpret_cast<float*>(memory));
 }
 
-dim3 sample_tiles(int batch, int agents) { return dim3((batch + kRows - 1) / kRows, 1, agents); }
+// Launches a kernel over tiles of samples.
+template <int kSize, typename Kernel>
+void launch_tiled(Kernel* kernel, int batch, int agent_count, const Agent* agents,
+                  cudaStream_t stream) {
+  constexpr int kRows = Tile<kSize>::kRows;
+  launch(kernel, dim3((batch + kRows - 1) / kRows, 1, agent_count), Tile<kSize>::kThreads,
+         sizeof(NetworkTile<kSize>), agents, stream);
+}
 
 }  // namespace
 
 void observe_unseen(int agent_count, int batch, const Agent* agents, cudaStream_t stream) {
   launch(observations_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
-  launch(errors_kernel, sample_tiles(batch, agent_count), kThreads, sizeof(NetworkTile<kSize>),
-         agents, stream);
+  launch_tiled<2>(errors_kernel<2>, batch, agent_count, agents, stream);
   launch(returns_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
 }
 
 void distil(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  launch(bonus_kernel, sample_tiles(plan.batch, plan.agents), kThreads, sizeof(NetworkTile<kSize>),
-         agents, stream);
+  if (plan.rows == 32) {
+    launch_tiled<1>(bonus_kernel<1>, plan.batch, plan.agents, agents, stream);
+  } else {
+    launch_tiled<2>(bonus_kernel<2>, plan.batch, plan.agents, agents, stream);
+  }
   launch(step_kernel, dim3(plan.rnd_tiles, 1, plan.agents), Step::kThreads, Step::kBytes, agents,
          stream);
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cuda/kernels.cuh"
+#include "cuda/progress.cuh"
 #include "cuda/step.cuh"
 
 namespace ovde::cuda {
@@ -42,33 +43,6 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
   const int k = blockIdx.y;
   step_network<kExact>(agent, agent.critic[k], agent.critic_trace[k], agent.critic_shape,
                        &agent.norm_trace[k]);
-}
-
-// The end of an update: temperature, losses, counter.
-__device__ void finish_update(const Agent& agent, float* sums) {
-  constexpr int kSummands = 128;  // the same for every size of tile
-  if (threadIdx.x >= kSummands) return;
-  Progress& progress = *agent.progress;
-  float critic = 0, actor = 0;
-  for (int s = threadIdx.x; s < agent.batch; s += kSummands) {
-    critic += (agent.critic_loss[0][s] + agent.critic_loss[1][s]) / 2;
-    actor += agent.actor_loss[s];
-  }
-  sums[threadIdx.x] = critic;
-  sums[kSummands + threadIdx.x] = actor;
-  for (int half = kSummands / 2; half > 0; half /= 2) {
-    asm volatile("bar.sync 1, 128;");  // these threads alone
-    if (threadIdx.x >= half) continue;
-    sums[threadIdx.x] += sums[threadIdx.x + half];
-    sums[kSummands + threadIdx.x] += sums[kSummands + threadIdx.x + half];
-  }
-  if (threadIdx.x != 0) return;
-  progress.critic_loss += sums[0];
-  progress.actor_loss += sums[kSummands];
-  for (int i = 0; i < 3; ++i) progress.log_alpha[i] = progress.next_log_alpha[i];
-  ++progress.updates;
-  const bool finite = isfinite(sums[0]) && isfinite(sums[kSummands]) && isfinite(progress.alpha);
-  if (!finite && progress.first_bad == 0) progress.first_bad = progress.updates;
 }
 
 // blockIdx: (tile of parameters, then one for the rest; 0; agent)

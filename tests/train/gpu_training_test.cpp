@@ -91,7 +91,7 @@ TEST_P(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, GpuTraining,
                          ::testing::Values(Learns{"ovde_g"}, Learns{"ovde_g", "iqn"},
-                                           Learns{"ovde_td3"}, Learns{"dsac_rnd"}),
+                                           Learns{"ovde_td3"}, Learns{"dsac_rnd"}, Learns{"ids"}),
                          [](const auto& test) {
                            return test.param.algorithm + "_" + test.param.head;
                          });

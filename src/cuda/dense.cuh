@@ -1,0 +1,39 @@
+// One layer of a network at one observation, in fp32: for acting.
+#pragma once
+
+#include "cuda/layout.h"
+
+namespace ovde::cuda {
+
+// y = W x + b, by `warps` warps of which this is number `warp`.
+__device__ inline void dense(const float* parameters, const LayerShape layer, const float* x,
+                             bool hidden, int warp, int warps, float* y) {
+  constexpr int kTogether = 8;  // rows in flight
+  const int lane = threadIdx.x % 32;
+  for (int first = warp; first < layer.outputs; first += warps * kTogether) {
+    float sum[kTogether] = {};
+    for (int i = lane * 4; i < layer.stride; i += 128) {
+      const float4 a = *reinterpret_cast<const float4*>(x + i);
+#pragma unroll
+      for (int t = 0; t < kTogether; ++t) {
+        const int o = first + t * warps;
+        if (o >= layer.outputs) break;
+        const float4 w =
+            *reinterpret_cast<const float4*>(parameters + layer.weights + o * layer.stride + i);
+        sum[t] += a.x * w.x + a.y * w.y + a.z * w.z + a.w * w.w;
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < kTogether; ++t) {
+      const int o = first + t * warps;
+      if (o >= layer.outputs) break;
+      for (int offset = 16; offset > 0; offset /= 2) sum[t] += __shfl_xor_sync(~0u, sum[t], offset);
+      if (lane == 0) {
+        const float value = sum[t] + parameters[layer.bias + o];
+        y[o] = hidden ? relu(value) : value;
+      }
+    }
+  }
+}
+
+}  // namespace ovde::cuda
