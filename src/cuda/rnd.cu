@@ -61,7 +61,7 @@ __device__ void follow_moments(const Agent& agent) {
 template <int kSize, typename Observation, typename Take>
 __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int count,
                         const Observation& observation, const Take& take) {
-  constexpr float kLargestInput = 5;
+  constexpr float kLargestInput = 5;  // as in agent/rnd.cpp
   const Rnd& rnd = agent.rnd;
   const NetworkShape& shape = agent.rnd_shape;
   const int observations = agent.observations, stride = rnd.trace.input_stride,

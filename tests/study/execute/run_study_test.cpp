@@ -122,6 +122,34 @@ TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
+// Nothing is left to the CPU.
+TEST(StudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.rows.resize(1);
+  const auto column = plan.columns[0];
+  plan.columns.clear();
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == "on_cpu") continue;  // of another test
+    plan.columns.push_back(column);
+    plan.columns.back().name = plan.columns.back().algorithm = algorithm.name;
+  }
+  run(plan, folder.path() / "cpu");
+  StandInFaults faults;
+  std::size_t agents = 0;
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  request.gpu.make = [&](std::span<const AgentOptions> options, Precision precision) {
+    agents = options.size();
+    return stand_in(faults).make(options, precision);
+  };
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).failures.size(), 0u);
+  EXPECT_EQ(agents, 2 * plan.columns.size());
+  EXPECT_EQ(faults.populations, 1);
+  EXPECT_EQ(all_returns(folder.path() / "gpu", plan), all_returns(folder.path() / "cpu", plan));
+}
+
 TEST(StudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
