@@ -8,11 +8,11 @@ namespace ovde::cuda {
 // One step of the temperature on -log_alpha * (log pi + H), with the target entropy H = -dim(A);
 // every block of an agent computes the same, one of them writes it down. The log-probabilities are
 // summed in a fixed order. Ends with every thread done.
-template <int kSize>
-__device__ float next_temperature(Tile<kSize>& tile, const Agent& agent, bool write) {
+template <typename Tile>
+__device__ float next_temperature(Tile& tile, const Agent& agent, bool write) {
   const Progress& progress = *agent.progress;
-  constexpr int kSummands = 256;  // the same for every size of tile
-  float* sums = &tile.x[0][0];    // not in use yet
+  constexpr int kSummands = 256;                          // the same for every size of tile
+  float* sums = reinterpret_cast<float*>(&tile.x[0][0]);  // not in use yet
   float sum = 0;
   for (int s = threadIdx.x; s < agent.batch && threadIdx.x < kSummands; s += kSummands)
     sum += agent.log_probability[s];

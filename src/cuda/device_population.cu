@@ -462,6 +462,11 @@ void DevicePopulation::observe(int batches) {
 }
 
 void DevicePopulation::update(int n) {
+  int first = 0;
+  for (const UpdatePlan& plan : impl_->plans) {
+    if (plan.random_agents > 0) copy_iqn_critics(plan, impl_->device_agents + first, impl_->stream);
+    first += plan.agents;
+  }
   for (; n >= kUpdatesPerGraph; n -= kUpdatesPerGraph)
     check(cudaGraphLaunch(impl_->many, impl_->stream), "cudaGraphLaunch of updates");
   for (; n > 0; --n)

@@ -11,18 +11,39 @@ namespace ovde::cuda {
 // How far a pass goes back from the values.
 enum class Way { none, to_inputs, to_parameters };
 
+// A network's parameters as a pass reads them: the weights in fp16 copies, unless it is exact.
+struct IqnNetwork {
+  const float* parameters;
+  __half *const *forward = nullptr, *const *backward = nullptr;  // of each layer
+};
+
 template <bool kExact, int kSize>
 class IqnPass {
  public:
   using T = Tile<kSize>;
   using Product = float[T::kTiles][8][4];
 
-  __device__ IqnPass(IqnTile<kSize>& tile, const float* parameters, const IqnShape& shape,
+  __device__ IqnPass(IqnTile<kExact, kSize>& tile, const IqnNetwork& network, const IqnShape& shape,
                      const IqnTrace& trace, const IqnRows& rows)
-      : tile_(tile), parameters_(parameters), shape_(shape), trace_(trace), rows_(rows) {}
+      : tile_(tile), network_(network), shape_(shape), trace_(trace), rows_(rows) {}
 
-  // The first weights on their way; then the caller may fill x.
-  __device__ void begin() { fetch_first<Pass::forward>(tile_, weights(0)); }
+  // The first weights on their way, and the vectors in place once every thread is done; then the
+  // caller may fill x.
+  __device__ void begin() {
+    fetch_first<Pass::forward>(tile_, weights(0));
+    const int f = threadIdx.x;
+    if (f >= kMostWidth) return;
+    for (int l = 0; l <= merge_index(); ++l) {
+      const LayerShape& layer = shape_.layer[l];
+      const auto take = [&](int at) {
+        return f < layer.outputs ? __ldg(parameters(at + f)) : 0.0f;
+      };
+      tile_.bias[l][f] = take(layer.bias);
+      tile_.gain[l][f] = take(layer.gain);
+      tile_.shift[l][f] = take(layer.shift);
+      if (l == merge_index()) tile_.output[f] = take(shape_.output.weights);
+    }
+  }
 
   // From the input of each sample in x (zero up to a multiple of 32 columns) and the fractions to
   // the values in tile.value. With a way back, `merged` has what it begins with; all the way to the
@@ -30,7 +51,7 @@ class IqnPass {
   template <Way kWay>
   __device__ void forward(Product& merged, float* cosines) {
     features<kWay>(merged);
-    embed(cosines);
+    embed(numbers(cosines));
     gate<kWay>(merged);
     merge<kWay>(merged);
   }
@@ -40,36 +61,81 @@ class IqnPass {
   template <Way kWay>
   __device__ void backward(Product& merged) {
     back_through_merge<kWay>(merged);
-    product<Pass::backward, kExact>(tile_, weights(merge_index()), merged);
+    multiply_back(merge_index(), T::kRows, merged);
     back_through_gate<kWay>(merged);
     back_through_features<kWay>(merged);
   }
 
  private:
+  using Number = std::conditional_t<kExact, float, __half>;  // of rows in memory
+  static __device__ Number* numbers(float* memory) { return reinterpret_cast<Number*>(memory); }
+
   __device__ int gate_index() const { return shape_.feature_layers; }
   __device__ int merge_index() const { return shape_.feature_layers + 1; }
-  __device__ Weights weights(int l) const { return Weights(parameters_, shape_.layer[l]); }
+  __device__ const float* parameters(int at) const { return network_.parameters + at; }
 
-  // Adds the bias to a product of layer l and normalises its first `rows` rows.
-  __device__ void normalise(int l, int rows, Product& out) {
+  __device__ auto weights(int l) const {
+    const LayerShape& layer = shape_.layer[l];
+    if constexpr (kExact) {
+      return Weights(network_.parameters, layer);
+    } else {
+      return HalfWeights{network_.forward[l], network_.backward[l], layer.outputs, layer.stride};
+    }
+  }
+
+  __device__ Affine gain_and_shift(int l, int column) const {
+    return Affine(tile_.gain[l], tile_.shift[l], column);
+  }
+
+  // `out` = what layer l makes of x, normalised, for its first `rows` rows; meanwhile next()
+  // fetches what comes after it.
+  template <typename Next>
+  __device__ void apply(int l, int rows, Product& out, Next&& next) {
     const LayerShape layer = shape_.layer[l];
-    const float* bias = parameters_ + layer.bias;
-    if (shape_.norm) {
-      cuda::normalise<kSize>(tile_, bias, layer.outputs, rows, out,
-                             [&](int row, float scale) { tile_.scale[l][row] = scale; });
-      return;
+    const float* bias = tile_.bias[l];
+    const auto keep = [&](int row, float scale) { tile_.scale[l][row] = scale; };
+    if constexpr (kExact) {
+      product<Pass::forward, kExact>(tile_, weights(l), out, rows);
+      next();
+      if (shape_.norm) {
+        normalise<kSize>(tile_, bias, layer.outputs, rows, out, keep);
+        return;
+      }
     }
     for_each_group<kSize>([&](const auto& group) {
       float b[8];
-      load_units(b, bias, group.column, layer.outputs);
-      group.each_below(rows, [&](const auto& at, int m, int) {
+      load8(b, bias + group.column);
+      group.each([&](const auto& at, int m, int) {
 #pragma unroll
-        for (int i = 0; i < 8; ++i) at(out[m], i) += b[i];
+        for (int i = 0; i < 8; ++i) at(out[m], i) = kExact ? at(out[m], i) + b[i] : b[i];
       });
     });
+    if constexpr (!kExact) {
+      add_product<Pass::forward>(tile_, weights(l), out, rows);
+      next();
+      if (shape_.norm) {
+        normalise_by_moments<kSize>(tile_, layer.outputs, rows, out, keep);
+        return;
+      }
+    }
     for_each_product_row<kSize>([&](int row, int, int, bool first) {
-      if (first) tile_.scale[l][row] = 1;
+      if (first) keep(row, 1.0f);
     });
+  }
+
+  // `out` = the gradient of layer l's input from that of its sums in x.
+  __device__ void multiply_back(int l, int rows, Product& out) {
+    if constexpr (kExact) {
+      product<Pass::backward, kExact>(tile_, weights(l), out, rows);
+    } else {
+#pragma unroll
+      for (auto& tiles : out)
+#pragma unroll
+        for (auto& tile : tiles)
+#pragma unroll
+          for (float& x : tile) x = 0;
+      add_product<Pass::backward>(tile_, weights(l), out, rows);
+    }
   }
 
   template <Way kWay>
@@ -77,11 +143,9 @@ class IqnPass {
     for (int l = 0; l < shape_.feature_layers; ++l) {
       const LayerShape layer = shape_.layer[l];
       const int stride = stride_of_deltas(layer.outputs);
-      product<Pass::forward, kExact>(tile_, weights(l), out, rows_.count);
-      fetch_first<Pass::forward>(tile_, weights(l + 1));
-      normalise(l, rows_.count, out);
+      apply(l, rows_.count, out, [&] { fetch_first<Pass::forward>(tile_, weights(l + 1)); });
       for_each_group<kSize>([&](const auto& group) {
-        const Affine affine(parameters_, layer, group.column);
+        const Affine affine = gain_and_shift(l, group.column);
         group.each_below(rows_.count, [&](const auto& at, int m, int) {
           float value[8], normal[8];
 #pragma unroll
@@ -101,13 +165,13 @@ class IqnPass {
   }
 
   // x = cos(pi j tau)
-  __device__ void embed(float* cosines) {
+  __device__ void embed(Number* cosines) {
     fill<kExact>(tile_, kCosines,
-                 [&](int r, int j) { return cospif(__fmul_rn(j + 1.0f, tile_.tau[r])); });
+                 [&](int r, int j) { return cosine<kExact>(j + 1, tile_.tau[r]); });
     if (cosines == nullptr) return;
     for (int j = threadIdx.x % 32; j < kCosines; j += 32) {
       for_each_row<kSize>([&](int r, int) {
-        if (rows_.has(r)) cosines[rows_.row(r) * kCosines + j] = tile_.x[r][j];
+        if (rows_.has(r)) cosines[tile_.row[r] * kCosines + j] = tile_.x[r][j];
       });
     }
   }
@@ -116,7 +180,7 @@ class IqnPass {
   __device__ void load_features(float (&v)[8], int row, int column) const {
     const int units = shape_.layer[gate_index()].outputs;
     load_units(
-        v, trace_.features[shape_.feature_layers - 1] + rows_.sample(row) * stride_of_deltas(units),
+        v, trace_.features[shape_.feature_layers - 1] + tile_.sample[row] * stride_of_deltas(units),
         column, units);
   }
 
@@ -124,11 +188,10 @@ class IqnPass {
   __device__ void gate(Product& out) {
     const LayerShape layer = shape_.layer[gate_index()];
     const int stride = stride_of_deltas(layer.outputs);
-    product<Pass::forward, kExact>(tile_, weights(gate_index()), out);
-    fetch_first<Pass::forward>(tile_, weights(merge_index()));
-    normalise(gate_index(), T::kRows, out);
+    apply(gate_index(), T::kRows, out,
+          [&] { fetch_first<Pass::forward>(tile_, weights(merge_index())); });
     for_each_group<kSize>([&](const auto& group) {
-      const Affine affine(parameters_, layer, group.column);
+      const Affine affine = gain_and_shift(gate_index(), group.column);
       float features[2][8];
       group.each(
           [&](const auto& at, int half) { load_features(features[half], at.row, at.column); },
@@ -137,13 +200,13 @@ class IqnPass {
 #pragma unroll
             for (int i = 0; i < 8; ++i) {
               normal[i] = at(out[m], i);
-              value[i] = operand<kExact>(sigmoid(affine(i, normal[i])) * features[half][i]);
+              value[i] = sigmoid<kExact>(affine(i, normal[i])) * features[half][i];
             }
             store8(&tile_.x[at.row][at.column], value);
             if (kWay == Way::none || !rows_.has(at.row) || at.column >= stride) return;
-            const int to = rows_.row(at.row) * stride + at.column;
-            stream8(trace_.gate + to, normal);
-            if (kWay == Way::to_parameters) stream8(trace_.gated + to, value);
+            const int to = tile_.row[at.row] * stride + at.column;
+            stream8(numbers(trace_.gate) + to, normal);
+            if (kWay == Way::to_parameters) stream8(numbers(trace_.gated) + to, value);
           });
     });
   }
@@ -151,14 +214,14 @@ class IqnPass {
   template <Way kWay>
   __device__ void merge(Product& out) {
     const LayerShape layer = shape_.layer[merge_index()];
-    product<Pass::forward, kExact>(tile_, weights(merge_index()), out);
-    if (kWay != Way::none) fetch_first<Pass::backward>(tile_, weights(merge_index()));
-    normalise(merge_index(), T::kRows, out);
+    apply(merge_index(), T::kRows, out, [&] {
+      if (kWay != Way::none) fetch_first<Pass::backward>(tile_, weights(merge_index()));
+    });
     float z[1][T::kTiles][2] = {};
     for_each_group<kSize>([&](const auto& group) {
-      const Affine affine(parameters_, layer, group.column);
+      const Affine affine = gain_and_shift(merge_index(), group.column);
       float w[8];
-      load_units(w, parameters_ + shape_.output.weights, group.column, layer.outputs);
+      load8(w, tile_.output + group.column);
       group.each([&](const auto& at, int m, int half) {
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
@@ -167,11 +230,18 @@ class IqnPass {
       });
     });
     sum_rows<kSize>(tile_.part, z);
-    const float bias = __ldg(parameters_ + shape_.output.bias);
+    const float bias = __ldg(parameters(shape_.output.bias));
     for_each_product_row<kSize>([&](int row, int m, int half, bool first) {
       if (first) tile_.value[row] = z[0][m][half] + bias;
     });
     __syncthreads();
+  }
+
+  // Where this warp's sums of layer l go.
+  __device__ void write_sums(UnitSums& sums, int l, int column) const {
+    const int stride = stride_of_deltas(shape_.layer[l].outputs);
+    const int row = rows_.tile * T::kWarpRows + threadIdx.x / 128;
+    sums.write(trace_.by_gain[l] + row * stride, trace_.by_shift[l] + row * stride, column, stride);
   }
 
   // `out`: the normalised sums of the merging layer. Leaves the gradient of the sums in x.
@@ -181,12 +251,14 @@ class IqnPass {
     const LayerShape layer = shape_.layer[l];
     const int stride = stride_of_deltas(layer.outputs);
     // visit(octet, m, half, d, dn, n): gradients of the value through each unit that is on, and of
-    // its normalised sum
-    const auto for_each_gradient = [&](auto&& visit) {
+    // its normalised sum; after each group, end(column)
+    const auto for_each_gradient = [&](auto&& visit, auto&& end) {
       for_each_group<kSize>([&](const auto& group) {
-        const Affine affine(parameters_, layer, group.column);
+        const Affine affine = gain_and_shift(l, group.column);
         float w[8];
-        load_units(w, parameters_ + shape_.output.weights, group.column, layer.outputs);
+        load8(w, tile_.output + group.column);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) w[i] *= affine.gain[i];
         group.each([&](const auto& at, int m, int half) {
           float d[8], dn[8], n[8];
           const float slope = tile_.slope[at.row];
@@ -194,50 +266,45 @@ class IqnPass {
           for (int i = 0; i < 8; ++i) {
             n[i] = at(out[m], i);
             d[i] = affine(i, n[i]) > 0 ? slope : 0.0f;
-            dn[i] = d[i] * (w[i] * affine.gain[i]);
+            dn[i] = d[i] * w[i];
           }
           visit(at, m, half, d, dn, n);
         });
+        end(group.column);
       });
     };
 
     NormGradient<kSize> norm;
-    for_each_gradient([&](const auto& at, int m, int half, auto& d, auto& dn, auto& n) {
+    UnitSums sums;
+    for_each_gradient(
+        [&](const auto&, int m, int half, auto& d, auto& dn, auto& n) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) norm.add(m, half, dn[i], n[i]);
-      if (kWay == Way::to_parameters) store8(&tile_.x[at.row][at.column], d);
-    });
-    if (kWay == Way::to_parameters) {
-      sum_fractions(tile_, rows_, layer.outputs, trace_.by_shift[l]);
-      for_each_gradient([&](const auto& at, int, int, auto& d, auto&, auto& n) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) d[i] *= n[i];
-        store8(&tile_.x[at.row][at.column], d);
-      });
-      sum_fractions(tile_, rows_, layer.outputs, trace_.by_gain[l]);
-    }
+          for (int i = 0; i < 8; ++i) {
+            norm.add(m, half, dn[i], n[i]);
+            if (kWay == Way::to_parameters) sums.add(i, d[i], n[i]);
+          }
+        },
+        [&](int column) {
+          if (kWay != Way::to_parameters) return;
+          write_sums(sums, l, column);
+          sums = UnitSums();
+        });
     norm.finish(tile_, layer.outputs, tile_.scale[l], shape_.norm);
-    for_each_gradient([&](const auto& at, int m, int half, auto&, auto& dn, auto& n) {
+    for_each_gradient(
+        [&](const auto& at, int m, int half, auto&, auto& dn, auto& n) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        dn[i] =
-            at.column + i < layer.outputs ? operand<kExact>(norm.dx(m, half, dn[i], n[i])) : 0.0f;
-      }
-      store8(&tile_.x[at.row][at.column], dn);
-      if (kWay == Way::to_parameters && rows_.has(at.row) && at.column < stride)
-        stream8(trace_.delta[l] + rows_.row(at.row) * stride + at.column, dn);
-    });
+          for (int i = 0; i < 8; ++i) dn[i] = norm.dx(m, half, dn[i], n[i]);
+          store8(&tile_.x[at.row][at.column], dn);
+          if (kWay == Way::to_parameters && rows_.has(at.row) && at.column < stride)
+            stream8(numbers(trace_.delta[l]) + tile_.row[at.row] * stride + at.column, dn);
+        },
+        [](int) {});
   }
 
-  // The gate's normalised sums of a row.
+  // The gate's normalised sums of a row; those of another where it has none of its own.
   __device__ void load_gate(float (&n)[8], int row, int column) const {
     const int stride = stride_of_deltas(shape_.layer[gate_index()].outputs);
-    if (rows_.has(row) && column < stride) {
-      stream8(n, trace_.gate + rows_.row(row) * stride + column);
-    } else {
-#pragma unroll
-      for (float& x : n) x = 0;
-    }
+    stream8(n, numbers(trace_.gate) + tile_.row[row] * stride + (column < stride ? column : 0));
   }
 
   // `out`: the gradient of features * gate, split between the two: the features' goes to
@@ -249,7 +316,8 @@ class IqnPass {
     const int stride = stride_of_deltas(layer.outputs);
     NormGradient<kSize> norm;
     for_each_group<kSize>([&](const auto& group) {
-      const Affine affine(parameters_, layer, group.column);
+      const Affine affine = gain_and_shift(l, group.column);
+      UnitSums sums;
       float n[2][8];
       group.each([&](const auto& at, int half) { load_gate(n[half], at.row, at.column); },
                  [&](const auto& at, int m, int half) {
@@ -257,48 +325,35 @@ class IqnPass {
                    load_features(features, at.row, at.column);
 #pragma unroll
                    for (int i = 0; i < 8; ++i) {
-                     const float g = sigmoid(affine(i, n[half][i]));
+                     const float g = sigmoid<kExact>(affine(i, n[half][i]));
                      by_features[i] = at(out[m], i) * g;
                      const float d = by_features[i] * features[i] * (1 - g);  // before the sigmoid
                      at(out[m], i) = d;
                      norm.add(m, half, d * affine.gain[i], n[half][i]);
+                     if (kWay == Way::to_parameters) sums.add(i, d, n[half][i]);
                    }
                    store8(&tile_.x[at.row][at.column], by_features);
                  });
+      if (kWay == Way::to_parameters) write_sums(sums, l, group.column);
     });
     sum_fractions(tile_, rows_, layer.outputs, trace_.delta[shape_.feature_layers - 1]);
     if (kWay != Way::to_parameters) return;
 
-    for_each_group<kSize>([&](const auto& group) {
-      group.each([&](const auto& at, int m, int) {
-        float d[8];
-#pragma unroll
-        for (int i = 0; i < 8; ++i) d[i] = at(out[m], i);
-        store8(&tile_.x[at.row][at.column], d);
-      });
-    });
-    sum_fractions(tile_, rows_, layer.outputs, trace_.by_shift[l]);
     norm.finish(tile_, layer.outputs, tile_.scale[l], shape_.norm);
     for_each_group<kSize>([&](const auto& group) {
       float gain[8], n[2][8];
-      load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);
+      load8(gain, tile_.gain[l] + group.column);
       group.each([&](const auto& at, int half) { load_gate(n[half], at.row, at.column); },
                  [&](const auto& at, int m, int half) {
-                   float by_gain[8], delta[8];
+                   float delta[8];
 #pragma unroll
                    for (int i = 0; i < 8; ++i) {
-                     const float d = at(out[m], i);
-                     by_gain[i] = d * n[half][i];
-                     delta[i] = at.column + i < layer.outputs
-                                    ? operand<kExact>(norm.dx(m, half, d * gain[i], n[half][i]))
-                                    : 0.0f;
+                     delta[i] = norm.dx(m, half, at(out[m], i) * gain[i], n[half][i]);
                    }
-                   store8(&tile_.x[at.row][at.column], by_gain);
                    if (rows_.has(at.row) && at.column < stride)
-                     stream8(trace_.gate + rows_.row(at.row) * stride + at.column, delta);
+                     stream8(numbers(trace_.gate) + tile_.row[at.row] * stride + at.column, delta);
                  });
     });
-    sum_fractions(tile_, rows_, layer.outputs, trace_.by_gain[l]);
   }
 
   // From the gradient of the last features in trace.delta to that of the first layer's sums in x.
@@ -318,7 +373,7 @@ class IqnPass {
       NormGradient<kSize> norm;
       for_each_group<kSize>([&](const auto& group) {
         float gain[8];
-        load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);
+        load8(gain, tile_.gain[l] + group.column);
         group.each_below(rows_.count, [&](const auto& at, int m, int half) {
           float d[8] = {}, y[8] = {}, n[8] = {};
           if (is_there(at)) {
@@ -343,7 +398,7 @@ class IqnPass {
       norm.finish(tile_, layer.outputs, tile_.scale[l], shape_.norm);
       for_each_group<kSize>([&](const auto& group) {
         float gain[8];
-        load_units(gain, parameters_ + layer.gain, group.column, layer.outputs);
+        load8(gain, tile_.gain[l] + group.column);
         group.each_below(rows_.count, [&](const auto& at, int m, int half) {
           float delta[8] = {}, n[8];
           if (is_there(at)) {
@@ -358,12 +413,12 @@ class IqnPass {
           store8(&tile_.x[at.row][at.column], delta);
         });
       });
-      if (l > 0) product<Pass::backward, kExact>(tile_, weights(l), out, rows_.count);
+      if (l > 0) multiply_back(l, rows_.count, out);
     }
   }
 
-  IqnTile<kSize>& tile_;
-  const float* parameters_;
+  IqnTile<kExact, kSize>& tile_;
+  IqnNetwork network_;
   const IqnShape& shape_;
   const IqnTrace& trace_;
   const IqnRows& rows_;

@@ -18,14 +18,14 @@ __device__ bool explores(const Agent& agent) {
 }
 
 // The fractions that the host has drawn.
-__device__ void take_fractions(IqnTile<kSize>& tile, const ActExchange& exchange,
+__device__ void take_fractions(IqnTile<true, kSize>& tile, const ActExchange& exchange,
                                const IqnRows& rows) {
   const float* numbers = exchange.fraction + blockIdx.z * exchange.fractions;
   cut_interval(tile, rows, [=](int r) { return numbers[r]; });
 }
 
 template <Way kWay>
-__device__ void evaluate(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows,
+__device__ void evaluate(IqnTile<true, kSize>& tile, const Agent& agent, const IqnRows& rows,
                          Critic& critic, Critic::Product& out) {
   critic.begin();
   fill_samples<true>(tile, rows, agent.state_action_stride,
@@ -40,9 +40,9 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const Agent& agent = agents[blockIdx.z];
   if (!explores(agent)) return;
   const int k = blockIdx.x, r = threadIdx.x;
-  auto& tile = shared_as<IqnTile<kSize>>();
+  auto& tile = shared_as<IqnTile<true, kSize>>();
   const IqnRows rows = {agent.quantiles, 0, 1};
-  Critic critic(tile, agent.critic[k].parameters, agent.iqn_shape, agent.iqn_trace[k], rows);
+  Critic critic(tile, {agent.critic[k].parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
   take_fractions(tile, exchange, rows);
   Critic::Product out;
   evaluate<Way::none>(tile, agent, rows, critic, out);
@@ -88,11 +88,11 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   if (!explores(agent)) return;
   const IqnActing& acting = agent.acting;
   const int k = blockIdx.x, r = threadIdx.x, n = agent.quantiles, actions = agent.actions;
-  auto& tile = shared_as<IqnTile<kSize>>();
+  auto& tile = shared_as<IqnTile<true, kSize>>();
   const int place = blockIdx.y;  // in the trace, which has room for a batch
   const IqnRows rows = {n, place, 1};
   const float* parameters = agent.critic[k].parameters;
-  Critic critic(tile, parameters, agent.iqn_shape, agent.iqn_trace[k], rows);
+  Critic critic(tile, {parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
   take_fractions(tile, exchange, rows);
   for (int sample = place; sample < max(agent.explorer.samples(), 1); sample += gridDim.y) {
     Critic::Product out;
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
 }  // namespace
 
 void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
-  constexpr int kBytes = sizeof(IqnTile<kSize>), kThreads = Tile<kSize>::kThreads;
+  constexpr int kBytes = sizeof(IqnTile<true, kSize>), kThreads = Tile<kSize>::kThreads;
   for (const auto kernel : {values_kernel, gradients_kernel}) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
           "cudaFuncSetAttribute");

@@ -13,12 +13,20 @@ namespace {
 template <int kSize>
 __device__ IqnRows block_rows(const Agent& agent) {
   const int samples = Tile<kSize>::kRows / agent.quantiles, first = blockIdx.x * samples;
-  return {agent.quantiles, first, min(samples, agent.batch - first)};
+  return {agent.quantiles, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
 }
 
-template <int kSize>
-__device__ void draw_fractions(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows,
-                               FractionsFor purpose) {
+__device__ IqnNetwork online(const Agent& agent, int k) {
+  return {agent.critic[k].parameters, agent.half[k].forward, agent.half[k].backward};
+}
+
+// Blocks to a multiprocessor.
+template <bool kExact>
+constexpr int kBlocks = kExact ? 1 : 2;
+
+template <bool kExact, int kSize>
+__device__ void draw_fractions(IqnTile<kExact, kSize>& tile, const Agent& agent,
+                               const IqnRows& rows, FractionsFor purpose) {
   cut_interval(tile, rows, [&](int r) {
     if (!agent.random_fractions) return kEqualWidths;
     return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch,
@@ -28,15 +36,16 @@ __device__ void draw_fractions(IqnTile<kSize>& tile, const Agent& agent, const I
 
 // blockIdx, here and below: (tile of samples, critic, agent)
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) targets_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    targets_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
   const IqnRows rows = block_rows<kSize>(agent);
   if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kSize>>();
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, stride = agent.state_action_stride;
-  IqnPass<kExact, kSize> pass(tile, agent.critic[k].target, agent.iqn_shape, agent.iqn_trace[k],
-                              rows);
+  const IqnNetwork target = {agent.critic[k].target, agent.half[k].target, agent.half[k].backward};
+  IqnPass<kExact, kSize> pass(tile, target, agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin();
   draw_fractions(tile, agent, rows, FractionsFor::target);
   const float* input = agent.next_state_action;
@@ -50,12 +59,14 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) targets_kernel(const
   }
 }
 
-// From the values to the gradient of the quantile Huber loss (agent/critic/quantile_loss.h) by each
-// of them in tile.slope; and the sums of each sample.
-template <int kSize>
-__device__ void critic_loss(IqnTile<kSize>& tile, const Agent& agent, const IqnRows& rows, int k,
-                            float alpha) {
-  const int r = threadIdx.x, n = rows.fractions;
+// From the values to the gradient of the quantile Huber loss (agent/critic/quantile_loss.h), summed
+// over the batch, by each of them in tile.slope; and the sums of each sample. Four threads to a
+// row, each with every fourth target.
+template <bool kExact, int kSize>
+__device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
+                            int k, float alpha) {
+  static_assert(Tile<kSize>::kThreads == 4 * Tile<kSize>::kRows);
+  const int r = threadIdx.x / 4, n = rows.fractions;
   float slope = 0, loss = 0;
   if (rows.has(r)) {
     const int s = rows.sample(r);
@@ -65,43 +76,74 @@ __device__ void critic_loss(IqnTile<kSize>& tile, const Agent& agent, const IqnR
                 entropy = alpha * agent.next_log_probability[s];
     const float z = tile.value[r], above = tile.tau[r], below = 1 - above;
 #pragma unroll 4
-    for (int i = 0; i < n; ++i) {
+    for (int i = threadIdx.x % 4; i < n; i += 4) {
       const float u =
           td_target(reward, continues, __ldg(first + i), __ldg(second + i), entropy) - z;
       const auto term = quantile_huber(u, above, below, __ldg(weights + i));
       slope -= term.slope;
       loss += term.value;
     }
-    const float share = 1.0f / agent.batch * (1.0f / n);
-    slope *= share;
-    loss *= share;
   }
-  if (r < Tile<kSize>::kRows) {
-    tile.slope[r] = slope;
-    tile.value[r] = loss;
+#pragma unroll
+  for (int offset = 1; offset < 4; offset *= 2) {
+    slope += __shfl_xor_sync(~0u, slope, offset);
+    loss += __shfl_xor_sync(~0u, loss, offset);
+  }
+  __syncthreads();  // every value has been read
+  if (threadIdx.x % 4 == 0) {
+    tile.slope[r] = slope * (1.0f / n);
+    tile.value[r] = loss * (1.0f / n);
   }
   __syncthreads();
-  if (r < rows.count) {
+  if (const int s = threadIdx.x; s < rows.count) {
     loss = slope = 0;
-    for (int i = r * n; i < (r + 1) * n; ++i) {
+    for (int i = s * n; i < (s + 1) * n; ++i) {
       loss += tile.value[i];
       slope += tile.slope[i];
     }
-    agent.critic_loss[k][rows.first + r] = loss;
-    agent.iqn_trace[k].by_value[rows.first + r] = slope;
+    agent.critic_loss[k][rows.first + s] = loss * (1.0f / agent.batch);
+    agent.iqn_trace[k].by_value[rows.first + s] = slope;
+  }
+}
+
+// The gradient by the actions from that of the first layer's sums in x.
+template <bool kExact, int kSize>
+__device__ void write_action_gradient(IqnTile<kExact, kSize>& tile, const Agent& agent,
+                                      const IqnRows& rows, int k) {
+  const int observations = agent.observations, actions = agent.actions;
+  const float* parameters = agent.critic[k].parameters;
+  const LayerShape layer = agent.iqn_shape.layer[0];
+  float* gradient = agent.action_gradient[k];
+  if constexpr (kExact) {
+    to_actions<kExact>(tile, parameters, layer, observations, actions);
+    for_each_row<kSize>([&](int row, int d) {
+      if (row < rows.count && d < actions)
+        gradient[(rows.first + row) * actions + d] = tile.x[row][d];
+    });
+  } else {
+    __syncthreads();
+    for (int task = threadIdx.x / 32; task < rows.count * actions; task += Tile<kSize>::kWarps) {
+      const int row = task / actions, d = task % actions;
+      const float* weights = parameters + layer.weights + observations + d;
+      float sum = 0;
+      for (int o = threadIdx.x % 32; o < layer.outputs; o += 32)
+        sum += __half2float(tile.x[row][o]) * __ldg(weights + o * layer.stride);
+      sum = sum_of_warp(sum);
+      if (threadIdx.x % 32 == 0) gradient[(rows.first + row) * actions + d] = sum;
+    }
   }
 }
 
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
   const IqnRows rows = block_rows<kSize>(agent);
   if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kSize>>();
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, stride = agent.state_action_stride;
-  IqnPass<kExact, kSize> pass(tile, agent.critic[k].parameters, agent.iqn_shape, agent.iqn_trace[k],
-                              rows);
+  IqnPass<kExact, kSize> pass(tile, online(agent, k), agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin();
   const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
   draw_fractions(tile, agent, rows, FractionsFor::prediction);
@@ -124,11 +166,10 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
   if (!agent.iqn || (kValues && !by_quantile)) return;
   const IqnRows rows = block_rows<kSize>(agent);
   if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kSize>>();
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
             actions = agent.actions, n = rows.fractions, r = threadIdx.x;
-  const float* parameters = agent.critic[k].parameters;
-  IqnPass<kExact, kSize> pass(tile, parameters, agent.iqn_shape, agent.iqn_trace[k], rows);
+  IqnPass<kExact, kSize> pass(tile, online(agent, k), agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin();
   draw_fractions(tile, agent, rows, FractionsFor::policy);
   const float *state_action = agent.state_action, *action = agent.action;
@@ -164,40 +205,33 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
     agent.value[k][rows.first + r] = mean;
   }
   pass.template backward<Way::to_inputs>(out);
-
-  to_actions<kExact>(tile, parameters, agent.iqn_shape.layer[0], observations, actions);
-  float* gradient = agent.action_gradient[k];
-  for_each_row<kSize>([&](int row, int d) {
-    if (row < rows.count && d < actions)
-      gradient[(rows.first + row) * actions + d] = tile.x[row][d];
-  });
+  write_action_gradient(tile, agent, rows, k);
 }
 
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) values_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    values_kernel(const Agent* agents) {
   evaluate_at_new_actions<kExact, kSize, true>(agents);
 }
 
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     new_actions_kernel(const Agent* agents) {
   evaluate_at_new_actions<kExact, kSize, false>(agents);
 }
 
-// One instance for each precision: with fractions there are rows enough for the largest tile that
-// the registers allow.
-#define OVDE_LAUNCH_IQN(kernel, plan, agents, stream)                                             \
-  do {                                                                                            \
-    const auto blocks = [&](int rows) {                                                           \
-      const int samples = rows / (plan).fractions;                                                \
-      return dim3(((plan).batch + samples - 1) / samples, 2, (plan).agents);                      \
-    };                                                                                            \
-    if ((plan).exact) {                                                                           \
-      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(IqnTile<2>), agents, stream); \
-    } else {                                                                                      \
-      launch(kernel<false, 4>, blocks(128), Tile<4>::kThreads, sizeof(IqnTile<4>), agents,        \
-             stream);                                                                             \
-    }                                                                                             \
+// One instance for each precision, with 64 rows to a tile.
+#define OVDE_LAUNCH_IQN(kernel, plan, agents, stream)                                        \
+  do {                                                                                       \
+    const int samples = Tile<2>::kRows / (plan).fractions;                                   \
+    const dim3 blocks(((plan).batch + samples - 1) / samples, 2, (plan).agents);             \
+    if ((plan).exact) {                                                                      \
+      launch(kernel<true, 2>, blocks, Tile<2>::kThreads, sizeof(IqnTile<true, 2>), agents,   \
+             stream);                                                                        \
+    } else {                                                                                 \
+      launch(kernel<false, 2>, blocks, Tile<2>::kThreads, sizeof(IqnTile<false, 2>), agents, \
+             stream);                                                                        \
+    }                                                                                        \
   } while (false)
 
 }  // namespace

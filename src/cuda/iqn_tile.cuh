@@ -1,30 +1,55 @@
 // What a tile has and does where its rows are fractions of samples: sums over the fractions of a
-// sample, and the fractions themselves. Knows nothing of the layers (iqn.cuh).
+// sample and over the rows, and the fractions themselves. Knows nothing of the layers (iqn.cuh).
 #pragma once
 
+#include <type_traits>
+
+#include "cuda/half_tile.cuh"
 #include "cuda/network.cuh"
 
 namespace ovde::cuda {
 
-template <int kSize>
-struct IqnTile : Tile<kSize> {
-  using Tile<kSize>::kRows;
+// kExact: in fp32; else in fp16.
+template <bool kExact, int kSize>
+struct IqnTile : std::conditional_t<kExact, Tile<kSize>, HalfTile<kSize>> {
+  static constexpr int kRows = Tile<kSize>::kRows;
   float part[2][kRows][4];              // of sum_rows
   float scale[kMostNormalised][kRows];  // 1 / sqrt(variance + epsilon) of each normalisation
   float tau[kRows], weight[kRows];      // the fractions
   float value[kRows], slope[kRows];     // z, and the gradient by it
+  int sample[kRows], row[kRows];        // of the batch; where there is none, the tile's first
+  // the layers' vectors and the output's weights, zero beyond their units
+  float bias[kMostNormalised][kMostWidth], gain[kMostNormalised][kMostWidth],
+      shift[kMostNormalised][kMostWidth], output[kMostWidth];
 };
 
 // Which samples and fractions the rows of a tile are: `count` samples from `first` on.
 struct IqnRows {
   __device__ bool has(int r) const { return r < count * fractions; }
   __device__ int sample(int r) const { return first + (has(r) ? r / fractions : 0); }
-  __device__ int row(int r) const { return first * fractions + r; }  // of the whole batch
+  __device__ int row(int r) const { return first * fractions + (has(r) ? r : 0); }
 
   int fractions, first, count;
+  int tile = 0;  // which one of the batch
 };
 
-__device__ inline float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+// ---- numbers
+
+template <bool kExact>
+__device__ float sigmoid(float x) {
+  if constexpr (kExact) return __fdividef(1.0f, 1.0f + __expf(-x));
+  float t;  // to the precision of fp16
+  asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(0.5f * x));
+  return __fmaf_rn(t, 0.5f, 0.5f);
+}
+
+// cos(pi j tau), j from 1 on
+template <bool kExact>
+__device__ float cosine(int j, float tau) {
+  const float turns = __fmul_rn(static_cast<float>(j), tau);
+  if constexpr (kExact) return cospif(turns);
+  return __cosf(3.14159265f * __fmaf_rn(-2.0f, rintf(0.5f * turns), turns));
+}
 
 // Eight numbers of a row that is read or written once: past the first-level cache, which is small
 // beside a tile and holds the vectors of the layers.
@@ -32,35 +57,94 @@ __device__ inline void stream8(float* to, const float (&v)[8]) {
   __stcg(reinterpret_cast<float4*>(to), make_float4(v[0], v[1], v[2], v[3]));
   __stcg(reinterpret_cast<float4*>(to) + 1, make_float4(v[4], v[5], v[6], v[7]));
 }
+__device__ inline void stream8(__half* to, const float (&v)[8]) {
+  __stcg(reinterpret_cast<uint4*>(to), pack8(v));
+}
 __device__ inline void stream8(float (&v)[8], const float* from) {
   const float4 a = __ldcg(reinterpret_cast<const float4*>(from)),
                b = __ldcg(reinterpret_cast<const float4*>(from) + 1);
   v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
 }
+__device__ inline void stream8(float (&v)[8], const __half* from) {
+  unpack8(v, __ldcg(reinterpret_cast<const uint4*>(from)));
+}
+
+// ---- sums
 
 // From x to a row of `to` for each sample: the sums over its fractions. Every thread is done with x
 // at the end.
-template <int kSize>
-__device__ void sum_fractions(const IqnTile<kSize>& tile, const IqnRows& rows, int units,
+template <bool kExact, int kSize>
+__device__ void sum_fractions(const IqnTile<kExact, kSize>& tile, const IqnRows& rows, int units,
                               float* to) {
   __syncthreads();
-  const int stride = stride_of_deltas(units);
-  for (int e = threadIdx.x; e < rows.count * stride; e += Tile<kSize>::kThreads) {
-    const int s = e / stride, column = e % stride;
-    const float* from = &tile.x[s * rows.fractions][column];
-    float sum = 0;
+  const int stride = stride_of_deltas(units), pairs = stride / 2;
+  for (int e = threadIdx.x; e < rows.count * pairs; e += Tile<kSize>::kThreads) {
+    const int s = e / pairs, column = e % pairs * 2;
+    float2 sum = {0, 0};
 #pragma unroll 4
-    for (int i = 0; i < rows.fractions; ++i) sum += from[i * kActivationStride];
-    to[(rows.first + s) * stride + column] = sum;
+    for (int i = 0; i < rows.fractions; ++i) {
+      const auto* from = &tile.x[s * rows.fractions + i][column];
+      float2 both;
+      if constexpr (kExact) {
+        both = *reinterpret_cast<const float2*>(from);
+      } else {
+        both = __half22float2(*reinterpret_cast<const __half2*>(from));
+      }
+      sum.x += both.x;
+      sum.y += both.y;
+    }
+    *reinterpret_cast<float2*>(to + (rows.first + s) * stride + column) = sum;
   }
   __syncthreads();
 }
 
+// Sums over the rows of a warp of what gives the gradients of gain and shift of the eight units
+// that this lane has a part of: shift's are those of d, gain's those of d * n.
+class UnitSums {
+ public:
+  __device__ void add(int i, float d, float n) {
+    sums_[i] += d;
+    sums_[8 + i] = __fmaf_rn(d, n, sums_[8 + i]);
+  }
+  // To the columns from `column` on. The eight lanes that share them add up, each keeping half of
+  // the sums that it had: in a fixed order.
+  __device__ void write(float* by_gain, float* by_shift, int column, int stride) {
+    exchange<8>();
+    exchange<4>();
+    exchange<2>();
+    if (column >= stride) return;
+    const int lane = threadIdx.x % 32;
+    float* to = (lane & 16 ? by_gain : by_shift) + column + (lane & 8 ? 4 : 0) + (lane & 4 ? 2 : 0);
+    *reinterpret_cast<float2*>(to) = make_float2(sums_[0], sums_[1]);
+  }
+
+ private:
+  template <int kKept>
+  __device__ void exchange() {
+    constexpr int kOther = 2 * kKept;  // the lane with which this one exchanges
+    const bool upper = threadIdx.x & kOther;
+#pragma unroll
+    for (int i = 0; i < kKept; ++i) {
+      const float given = upper ? sums_[i] : sums_[i + kKept];
+      const float mine = upper ? sums_[i + kKept] : sums_[i];
+      sums_[i] = mine + __shfl_xor_sync(~0u, given, kOther);
+    }
+  }
+
+  float sums_[16] = {};
+};
+
+// ---- fractions
+
 // The fractions of agent/critic/iqn_critic.h, to the bit, from number(r), the U(0, 1) of row r.
 // Ends with every thread done.
-template <int kSize, typename Number>
-__device__ void cut_interval(IqnTile<kSize>& tile, const IqnRows& rows, Number&& number) {
+template <bool kExact, int kSize, typename Number>
+__device__ void cut_interval(IqnTile<kExact, kSize>& tile, const IqnRows& rows, Number&& number) {
   const int r = threadIdx.x, n = rows.fractions;
+  if (r < Tile<kSize>::kRows) {
+    tile.sample[r] = rows.sample(r);
+    tile.row[r] = rows.row(r);
+  }
   if (rows.has(r)) tile.value[r] = number(r) + kNarrowest;
   __syncthreads();
   if (rows.has(r)) {
@@ -78,9 +162,25 @@ __device__ void cut_interval(IqnTile<kSize>& tile, const IqnRows& rows, Number&&
   __syncthreads();
 }
 
+// x[r][i] = value(r, i) for i < width
+template <bool kExact, int kSize, typename Value>
+__device__ void fill(HalfTile<kSize>& tile, int width, Value&& value) {
+  static_assert(!kExact);
+  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
+  const int warp = threadIdx.x / 32;
+  for (int i = threadIdx.x % 32; i < width; i += 32) {
+    float values[kEach];
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) values[j] = value(warp + kWarps * j, i);
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) tile.x[warp + kWarps * j][i] = to_half(values[j]);
+  }
+}
+
 // x: the input of each sample, value(s, i), and zeros.
 template <bool kExact, int kSize, typename Value>
-__device__ void fill_samples(IqnTile<kSize>& tile, const IqnRows& rows, int stride, Value&& value) {
+__device__ void fill_samples(IqnTile<kExact, kSize>& tile, const IqnRows& rows, int stride,
+                             Value&& value) {
   fill<kExact>(tile, multiple_of_32(stride), [&](int r, int i) {
     return r < rows.count && i < stride ? value(rows.first + r, i) : 0.0f;
   });

@@ -15,7 +15,7 @@ struct UpdatePlan {
   int agents;
   int batch;                      // the largest
   int rows;                       // samples of a tile: 32, 64 or 128
-  bool exact;                     // fp32 instead of TF32
+  bool exact;                     // fp32 instead of TF32 or fp16
   bool split;                     // the two target critics of a tile on two blocks
   int actor_tiles, critic_tiles;  // of parameters, of the largest network
   // critics with fixed fractions, and with random ones: zero where no agent has such
@@ -39,6 +39,9 @@ void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cuda
 // Adam and Polyak on the critics (steps.cu).
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void step_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The fp16 copies of the weights of critics with random fractions, which step_iqn_critics() keeps
+// up to date, after they were written from outside.
+void copy_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The critics at the current policy's actions, and their gradients by these (critics.cu).
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);

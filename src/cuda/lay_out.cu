@@ -63,6 +63,22 @@ IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples
   return trace;
 }
 
+HalfCopies take_half_copies(Arena& arena, const IqnShape& shape) {
+  const auto take = [&](int terms) {
+    const int slabs = rounded_up(terms, HalfSlab::kTerms) / HalfSlab::kTerms;
+    return reinterpret_cast<__half*>(arena.take(slabs * HalfSlab::kNumbers / 2));
+  };
+  HalfCopies copies{};
+  const int gate = shape.feature_layers;
+  for (int l = 0; l <= gate + 1; ++l) {
+    const LayerShape& layer = shape.layer[l];
+    copies.forward[l] = take(layer.stride);
+    copies.target[l] = take(layer.stride);
+    if (l > 0 && l != gate) copies.backward[l] = take(layer.outputs);
+  }
+  return copies;
+}
+
 // What critics with given fractions need besides.
 void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   const auto rows = static_cast<std::size_t>(rounded_up(agent.batch * agent.quantiles, kRowsAlign));
@@ -72,6 +88,7 @@ void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   agent.cosines = arena.take(rows * kCosines);
   for (IqnTrace& trace : agent.iqn_trace)
     trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
+  for (HalfCopies& copies : agent.half) copies = take_half_copies(arena, agent.iqn_shape);
 
   IqnActing& acting = agent.acting;
   const int asked = std::max(agent.explorer.samples(), 1);

@@ -9,6 +9,8 @@
 #include "agent/explore/rules.h"
 #include "nn/equations.h"
 
+struct __half;  // cuda_fp16.h
+
 namespace ovde::cuda {
 
 // What the kernels are made for.
@@ -55,6 +57,14 @@ struct Network {
   const NetworkStep* step;  // of the update that is being done
 };
 
+// Copies of the weights of an implicit quantile network's layers in fp16, as the tiles want them:
+// slab after slab (half_tile.cuh), zero beyond the layer.
+struct HalfCopies {
+  __half* forward[kMostNormalised];
+  __half* target[kMostNormalised];
+  __half* backward[kMostNormalised];  // null where no gradient of the layer's input is asked for
+};
+
 // What an update leaves of a network for the gradients of its parameters: rows are samples, padded
 // to the stride of the layer that reads them.
 struct Trace {
@@ -74,16 +84,18 @@ struct NormTrace {
 };
 
 // The same of an implicit quantile network. Rows of its features are samples; those of gate and
-// merge are fractions of samples, sample by sample.
+// merge are fractions of samples, sample by sample, and in fp16 unless the products are fp32. All
+// gradients are those of the sum over the batch: its mean would be lost in fp16.
 struct IqnTrace {
   float* features[kMostFeatureLayers];  // after the ReLU
   float* feature_normal[kMostFeatureLayers];
   float* gated;                   // features * gate
   float* gate;                    // the gate's normalised sums, then their gradients
   float* delta[kMostNormalised];  // gradient of each layer's sums; the gate's is `gate`
-  // sums of each sample, over its fractions: what the gradients of gain and shift, and of the
-  // output's weights and bias, are made of
-  float *by_gain[kMostNormalised], *by_shift[kMostNormalised], *by_value;
+  // what the gradients of gain and shift are made of: rows of the features are samples, those of
+  // gate and merge sums over the rows of a warp
+  float *by_gain[kMostNormalised], *by_shift[kMostNormalised];
+  float* by_value;  // of the output's bias, for each sample
 };
 
 // What the kernels of one action hand on to one another (iqn_act.cu).
@@ -200,6 +212,7 @@ struct Agent : AgentSpec {
   float *next_weights, *weights_at_new;  // what each of the quantiles counts
   float* cosines;                        // of the fractions of the predictions
   IqnTrace iqn_trace[2];
+  HalfCopies half[2];
   IqnActing acting;
 
   Rnd rnd;    // where there is a bonus

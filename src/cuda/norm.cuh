@@ -22,6 +22,11 @@ struct Affine {
     load_units(gain, parameters + layer.gain, column, layer.outputs);
     load_units(shift, parameters + layer.shift, column, layer.outputs);
   }
+  // From vectors that are long enough.
+  __device__ Affine(const float* gains, const float* shifts, int column) {
+    load8(gain, gains + column);
+    load8(shift, shifts + column);
+  }
   __device__ float operator()(int i, float n) const { return n * gain[i] + shift[i]; }
   float gain[8], shift[8];
 };
@@ -159,6 +164,41 @@ __device__ void normalise(T& tile, const float* bias, int units, int rows,
   });
 }
 
+// The same of a product that has its bias, from the sums of the numbers and of their squares: one
+// round of sums, for numbers whose mean is not large beside their deviation. What lies beyond the
+// layer's units is not zero.
+template <int kSize, typename T, typename Keep>
+__device__ void normalise_by_moments(T& tile, int units, int rows,
+                                     float (&out)[Tile<kSize>::kTiles][8][4], Keep&& keep) {
+  const float share = 1.0f / units;
+  float sums[2][Tile<kSize>::kTiles][2] = {};
+  for_each_group<kSize>([&](const auto& group) {
+    group.each_below(rows, [&](const auto& at, int m, int half) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float x = at(out[m], i);
+        sums[0][m][half] += x;
+        sums[1][m][half] = __fmaf_rn(x, x, sums[1][m][half]);
+      }
+    });
+  });
+  sum_rows<kSize>(tile.part, sums);
+  for_each_product_row<kSize>([&](int row, int m, int half, bool first) {
+    float &mean = sums[0][m][half], &scale = sums[1][m][half];
+    mean *= share;
+    scale = 1.0f / sqrtf(fmaxf(scale * share - mean * mean, 0.0f) + kNormEpsilon);
+    if (first) keep(row, scale);
+    mean *= -scale;
+  });
+  for_each_group<kSize>([&](const auto& group) {
+    group.each_below(rows, [&](const auto& at, int m, int half) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        at(out[m], i) = __fmaf_rn(at(out[m], i), sums[1][m][half], sums[0][m][half]);
+    });
+  });
+}
+
 // The backward pass through a normalisation n = (x - mean) * scale: dx = scale * (dn - mean(dn) - n
 // * mean(dn * n)). First add() of every dn, then finish(), then dx() of each.
 template <int kSize>
@@ -174,13 +214,13 @@ class NormGradient {
     sum_rows<kSize>(tile.part, sums_);
     const float share = norm ? 1.0f / units : 0.0f;
     for_each_product_row<kSize>([&](int row, int m, int half, bool) {
-      sums_[0][m][half] *= share;
-      sums_[1][m][half] *= share;
       scale_[m][half] = scale[row];
+      sums_[0][m][half] *= -share * scale_[m][half];
+      sums_[1][m][half] *= -share * scale_[m][half];
     });
   }
   __device__ float dx(int m, int half, float dn, float n) const {
-    return scale_[m][half] * (dn - sums_[0][m][half] - n * sums_[1][m][half]);
+    return __fmaf_rn(dn, scale_[m][half], __fmaf_rn(n, sums_[1][m][half], sums_[0][m][half]));
   }
 
  private:

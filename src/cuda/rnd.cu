@@ -189,13 +189,13 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(con
   if (!agent.has_rnd) return;
   const NetworkShape& shape = agent.rnd_shape;
   const Trace& trace = agent.rnd.trace;
-  int index = blockIdx.x, l, first_output, first_input;
-  if (!find_tile(shape.layer, shape.layers, index, l, first_output, first_input)) return;
+  int index = blockIdx.x, l;
+  Corner corner;
+  if (!find_tile(shape.layer, shape.layers, index, l, corner)) return;
   const LayerShape layer = shape.layer[l];
   const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
                          l == 0 ? trace.input_stride : layer.stride, agent.batch};
-  step_tile<true>(agent, agent.rnd.net, layer, from, first_output, first_input,
-                  reinterpret_cast<float*>(memory));
+  step_tile<true>(agent, agent.rnd.net, layer, from, corner, reinterpret_cast<float*>(memory));
 }
 
 // Launches a kernel over tiles of samples.

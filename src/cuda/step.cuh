@@ -74,44 +74,64 @@ struct Summands {
   const float* delta;
   const float* input;
   int input_stride, rows;
+  float scale = 1;  // of the sum
 };
 
+// Where a tile of a layer's weights begins.
+struct Corner {
+  int output, input;
+};
+
+// dW[o][i] = sum_b delta[b][o] input[b][i] of a tile, as a warp's tensor-core tiles have it, and
+// the same for the bias of output corner.output + threadIdx.x, where the tile owns it.
+struct TileGradient {
+  static constexpr int kColumnTiles = Step::kColumns / 8;
+  float weights[2][kColumnTiles][4] = {};
+  float bias = 0;
+  float scale = 1;  // still to be applied
+
+  static __device__ int first_row() { return threadIdx.x / 64 * 32; }
+  static __device__ int first_column() { return threadIdx.x / 32 % 2 * Step::kColumns; }
+  static __device__ bool has_bias(const Corner& corner) {
+    return corner.input == 0 && threadIdx.x < kSide;
+  }
+};
+
+// The parameters will be needed when their gradients are there.
+__device__ inline void prefetch_tile(const Network& net, const LayerShape& layer,
+                                     const Corner& corner) {
+  constexpr int kLines = kSide / 32;
+  for (int c = threadIdx.x; c < kSide * kLines; c += Step::kThreads) {
+    const int o = corner.output + c / kLines, i = corner.input + c % kLines * 32;
+    if (o >= layer.outputs || i >= layer.stride) continue;
+    for (const float* array : {net.parameters, net.first_moment, net.second_moment, net.target})
+      prefetch(array + layer.weights + o * layer.stride + i);
+  }
+}
+
 template <bool kExact>
-__device__ void step_tile(const Agent& agent, const Network& net, const LayerShape layer,
-                          const Summands& from, int first_output, int first_input, float* memory) {
+__device__ TileGradient sum_tile(const LayerShape& layer, const Summands& from,
+                                 const Corner& corner, float* memory) {
   using S = Step;
-  constexpr int kColumnTiles = S::kColumns / 8;
-  const AdamStep adam(agent, net);
   const float *delta = from.delta, *input = from.input;
   const int delta_stride = stride_of_deltas(layer.outputs), input_stride = from.input_stride;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int row0 = warp / 2 * 32, column0 = warp % 2 * S::kColumns;
+  const int lane = threadIdx.x % 32;
+  const int row0 = TileGradient::first_row(), column0 = TileGradient::first_column();
 
   const int slabs = (from.rows + S::kSlab - 1) / S::kSlab;
   const auto fetch = [&](int slab) {
     if (slab < slabs) {
       fetch_batch(memory + slab % S::kStages * 2 * S::kHalf, delta, delta_stride, input,
-                  input_stride, first_output, first_input, slab * S::kSlab);
+                  input_stride, corner.output, corner.input, slab * S::kSlab);
     } else {
       commit_copies();
     }
   };
   for (int slab = 0; slab < S::kStages - 1; ++slab) fetch(slab);
 
-  // the parameters will be needed when their gradients are there
-  float* const arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
-  constexpr int kLines = kSide / 32;
-  for (int c = threadIdx.x; c < kSide * kLines; c += S::kThreads) {
-    const int o = first_output + c / kLines, i = first_input + c % kLines * 32;
-    if (o >= layer.outputs || i >= layer.stride) continue;
-#pragma unroll
-    for (int a = 0; a < 4; ++a) prefetch(arrays[a] + layer.weights + o * layer.stride + i);
-  }
-
-  // dW[o][i] = sum_b delta[b][o] input[b][i]
-  float sum[2][kColumnTiles][4] = {};
-  float bias = 0;  // gradient of output first_output + threadIdx.x's, where this tile owns it
-  const bool has_bias = first_input == 0 && threadIdx.x < kSide;
+  TileGradient sum;
+  sum.scale = from.scale;
+  const bool has_bias = TileGradient::has_bias(corner);
   for (int slab = 0; slab < slabs; ++slab) {
     wait_for_copies<S::kStages - 2>();
     __syncthreads();
@@ -120,7 +140,7 @@ __device__ void step_tile(const Agent& agent, const Network& net, const LayerSha
     const float* x = d + S::kHalf;
     if (has_bias) {
 #pragma unroll 8
-      for (int b = 0; b < S::kSlab; ++b) bias += d[b * S::kStride + threadIdx.x];
+      for (int b = 0; b < S::kSlab; ++b) sum.bias += d[b * S::kStride + threadIdx.x];
     }
 #pragma unroll
     for (int step = 0; step < S::kSlab; step += 8) {
@@ -135,42 +155,53 @@ __device__ void step_tile(const Agent& agent, const Network& net, const LayerSha
         a[m].split();
       }
 #pragma unroll
-      for (int n = 0; n < kColumnTiles; ++n) {
+      for (int n = 0; n < TileGradient::kColumnTiles; ++n) {
         const float* from = x + (step + lane % 4) * S::kStride + column0 + n * 8 + lane / 4;
         Fragment<kExact, 2> b;
         b.high[0] = __float_as_uint(from[0]);
         b.high[1] = __float_as_uint(from[4 * S::kStride]);
         b.split();
 #pragma unroll
-        for (int m = 0; m < 2; ++m) multiply(sum[m][n], a[m], b, 0, 1);
+        for (int m = 0; m < 2; ++m) multiply(sum.weights[m][n], a[m], b, 0, 1);
       }
     }
   }
   wait_for_copies<0>();
   __syncthreads();
+  return sum;
+}
 
+// Adam and Polyak on a tile. Nobody may be using `memory`.
+__device__ inline void apply_gradient(const Agent& agent, const Network& net,
+                                      const LayerShape& layer, const TileGradient& sum,
+                                      const Corner& corner, float* memory) {
+  using S = Step;
+  const AdamStep adam(agent, net);
+  float* const arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
+  const int lane = threadIdx.x % 32;
   // through shared memory, so that the parameters are touched in whole rows
   constexpr int kStride = kSide + 4, kParts = kSide / 4;
 #pragma unroll
   for (int m = 0; m < 2; ++m)
 #pragma unroll
-    for (int n = 0; n < kColumnTiles; ++n)
+    for (int n = 0; n < TileGradient::kColumnTiles; ++n)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int row = row0 + m * 16 + half * 8 + lane / 4,
-                  column = column0 + n * 8 + lane % 4 * 2;
+        const int row = TileGradient::first_row() + m * 16 + half * 8 + lane / 4,
+                  column = TileGradient::first_column() + n * 8 + lane % 4 * 2;
+        const float* pair = &sum.weights[m][n][2 * half];
         *reinterpret_cast<float2*>(memory + row * kStride + column) =
-            make_float2(sum[m][n][2 * half], sum[m][n][2 * half + 1]);
+            make_float2(pair[0] * sum.scale, pair[1] * sum.scale);
       }
   __syncthreads();
   constexpr int kTogether = 4;  // rows of four numbers in flight
-  const int column = threadIdx.x % kParts * 4, i = first_input + column;
+  const int column = threadIdx.x % kParts * 4, i = corner.input + column;
   for (int row = threadIdx.x / kParts; row < kSide; row += S::kThreads / kParts * kTogether) {
     float4 values[kTogether][4];
     int at[kTogether];
 #pragma unroll
     for (int j = 0; j < kTogether; ++j) {
-      const int o = first_output + row + j * (S::kThreads / kParts);
+      const int o = corner.output + row + j * (S::kThreads / kParts);
       at[j] = o < layer.outputs && i < layer.stride ? layer.weights + o * layer.stride + i : -1;
       if (at[j] < 0) continue;
 #pragma unroll
@@ -191,10 +222,15 @@ __device__ void step_tile(const Agent& agent, const Network& net, const LayerSha
       for (int a = 0; a < 4; ++a) *reinterpret_cast<float4*>(arrays[a] + at[j]) = values[j][a];
     }
   }
-  if (has_bias && first_output + threadIdx.x < layer.outputs) {
-    const int at = layer.bias + first_output + threadIdx.x;
-    adam(net, at, bias);
-  }
+  if (TileGradient::has_bias(corner) && corner.output + threadIdx.x < layer.outputs)
+    adam(net, layer.bias + corner.output + threadIdx.x, sum.bias * sum.scale);
+}
+
+template <bool kExact>
+__device__ void step_tile(const Agent& agent, const Network& net, const LayerShape& layer,
+                          const Summands& from, const Corner& corner, float* memory) {
+  prefetch_tile(net, layer, corner);
+  apply_gradient(agent, net, layer, sum_tile<kExact>(layer, from, corner, memory), corner, memory);
 }
 
 // The sum of column `column` of some rows.
@@ -220,14 +256,12 @@ __device__ inline void step_units(const Agent& agent, const Network& net, const 
 // Tile number `index` of some layers: which layer and where in it. False: there is none; `index` is
 // left with how many they are fewer.
 template <typename Layer>
-__device__ bool find_tile(const Layer* layers, int count, int& index, int& l, int& first_output,
-                          int& first_input) {
+__device__ bool find_tile(const Layer* layers, int count, int& index, int& l, Corner& corner) {
   for (l = 0; l < count; ++l) {
     const int down = (layers[l].outputs + kSide - 1) / kSide,
               across = (layers[l].stride + kSide - 1) / kSide;
     if (index < down * across) {
-      first_output = index / across * kSide;
-      first_input = index % across * kSide;
+      corner = {index / across * kSide, index % across * kSide};
       return true;
     }
     index -= down * across;

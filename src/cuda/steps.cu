@@ -18,8 +18,9 @@ template <bool kExact>
 __device__ void step_network(const Agent& agent, const Network& net, const Trace& trace,
                              const NetworkShape& shape, const NormTrace* norm = nullptr) {
   extern __shared__ __align__(128) unsigned char memory[];
-  int index = blockIdx.x, l, first_output, first_input;
-  if (!find_tile(shape.layer, shape.layers, index, l, first_output, first_input)) {
+  int index = blockIdx.x, l;
+  Corner corner;
+  if (!find_tile(shape.layer, shape.layers, index, l, corner)) {
     for (l = 0; l < shape.layers - 1; index -= unit_blocks(shape, l++)) {
       if (index >= unit_blocks(shape, l)) continue;
       step_units(agent, net, shape.layer[l], norm->by_gain[l], norm->by_shift[l],
@@ -31,8 +32,7 @@ __device__ void step_network(const Agent& agent, const Network& net, const Trace
   const LayerShape layer = shape.layer[l];
   const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
                          l == 0 ? trace.input_stride : layer.stride, agent.batch};
-  step_tile<kExact>(agent, net, layer, from, first_output, first_input,
-                    reinterpret_cast<float*>(memory));
+  step_tile<kExact>(agent, net, layer, from, corner, reinterpret_cast<float*>(memory));
 }
 
 // blockIdx: (tile of parameters, critic, agent)

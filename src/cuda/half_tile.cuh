@@ -1,0 +1,201 @@
+// The tile of tile.cuh in numbers of 16 bits. fp16 has the 10 bits of mantissa that TF32 keeps of
+// an operand, so products are as precise, at twice the rate and in half of the bytes; two blocks
+// fit on a multiprocessor, and one computes while the other waits. What it lacks is range: numbers
+// beyond its largest are cut to it, and gradients are scaled so that they do not vanish below its
+// smallest.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "cuda/norm.cuh"
+
+namespace ovde::cuda {
+
+// Weights arrive in slabs of kTerms terms of the sum. In memory a slab is one piece, forward as
+// [output][term] with the outputs in the order of slab_row(), backward as [term][input] with the
+// inputs in that order; in shared memory its rows are padded so that no two lanes meet in a bank.
+struct HalfSlab {
+  static constexpr int kTerms = 32, kNumbers = kTerms * kMostWidth;
+  static constexpr int kForwardStride = kTerms + 8, kBackwardStride = kMostWidth + 8;
+  static constexpr int kPadded = kMostWidth * kForwardStride;
+  static_assert(kTerms * kBackwardStride <= kPadded);
+};
+
+template <int kSize>
+struct HalfTile {
+  static constexpr int kRows = Tile<kSize>::kRows, kTiles = Tile<kSize>::kTiles;
+  static constexpr int kWarps = Tile<kSize>::kWarps, kThreads = Tile<kSize>::kThreads;
+  static constexpr int kStages = 3;               // slabs in flight or in use
+  static constexpr int kStride = kMostWidth + 8;  // no two lanes meet in a bank
+
+  __half x[kRows][kStride];
+  __half weights[kStages * HalfSlab::kPadded];
+};
+
+// ---- numbers
+
+// Two numbers, the first in the lower half; NaN stays NaN.
+__device__ inline std::uint32_t pack(float first, float second) {
+  std::uint32_t both;
+  asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  return both;
+}
+__device__ inline __half to_half(float x) {
+  return __ushort_as_half(static_cast<unsigned short>(pack(x, 0.0f)));
+}
+__device__ inline uint4 pack8(const float (&v)[8]) {
+  return make_uint4(pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7]));
+}
+__device__ inline void unpack8(float (&v)[8], const uint4& from) {
+  const std::uint32_t words[4] = {from.x, from.y, from.z, from.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 both = __half22float2(reinterpret_cast<const __half2&>(words[i]));
+    v[2 * i] = both.x;
+    v[2 * i + 1] = both.y;
+  }
+}
+__device__ inline void store8(__half* to, const float (&v)[8]) {
+  *reinterpret_cast<uint4*>(to) = pack8(v);
+}
+
+// ---- instructions
+
+__device__ inline void copy_async(__half* to, const __half* from, bool valid) {
+  copy_async(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(from), valid);
+}
+
+// Four 8 x 8 blocks; this lane gives the address of row lane % 8 of block lane / 8.
+__device__ inline void load_blocks(std::uint32_t (&r)[4], const __half* from) {
+  load_blocks(r, reinterpret_cast<const float*>(from));
+}
+// The same, each block transposed.
+__device__ inline void load_transposed(std::uint32_t (&r)[4], const __half* from) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(from));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address));
+}
+
+__device__ inline void multiply_half(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                     std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// ---- weights
+
+// A layer's fp16 copies.
+struct HalfWeights {
+  const __half *forward, *backward;
+  int outputs, stride;
+  template <Pass kPass>
+  __device__ int slabs() const {
+    return ((kPass == Pass::forward ? stride : outputs) + HalfSlab::kTerms - 1) / HalfSlab::kTerms;
+  }
+};
+
+// The slabs of a layer one after the other on their way into shared memory. A thread has the same
+// places in each.
+template <Pass kPass, int kSize>
+class SlabStream {
+ public:
+  using T = HalfTile<kSize>;
+  using S = HalfSlab;
+
+  // From slab number `first` on.
+  __device__ SlabStream(T& tile, const HalfWeights& w, int first)
+      : from_((kPass == Pass::forward ? w.forward : w.backward) + first * S::kNumbers +
+              threadIdx.x * 8),
+        to_(tile.weights + threadIdx.x / kParts * kStride + threadIdx.x % kParts * 8),
+        left_(w.slabs<kPass>() - first) {}
+
+  // The next slab, if there is one, into stage `stage`.
+  __device__ void fetch(int stage) {
+    if (left_ > 0) {
+#pragma unroll
+      for (int j = 0; j < S::kNumbers / 8 / T::kThreads; ++j)
+        copy_async(to_ + stage * S::kPadded + j * (T::kThreads / kParts) * kStride,
+                   from_ + j * T::kThreads * 8, true);
+      from_ += S::kNumbers;
+      --left_;
+    }
+    commit_copies();
+  }
+
+ private:
+  static constexpr int kParts = (kPass == Pass::forward ? S::kTerms : kMostWidth) / 8;
+  static constexpr int kStride = kPass == Pass::forward ? S::kForwardStride : S::kBackwardStride;
+  const __half* from_;
+  __half* to_;
+  int left_;
+};
+
+// The first slabs of a layer, ahead of add_product(); nobody may be reading the weights' memory.
+template <Pass kPass, int kSize>
+__device__ void fetch_first(HalfTile<kSize>& tile, const HalfWeights& w) {
+  SlabStream<kPass, kSize> stream(tile, w, 0);
+#pragma unroll
+  for (int stage = 0; stage < HalfTile<kSize>::kStages - 1; ++stage) stream.fetch(stage);
+}
+
+// ---- products
+
+// As product() of tile.cuh, on top of what is in `out`.
+template <Pass kPass, int kSize>
+__device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
+                            float (&out)[HalfTile<kSize>::kTiles][8][4], int rows) {
+  using T = HalfTile<kSize>;
+  using S = HalfSlab;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int first_row = warp / 4 * 16 * T::kTiles, first_column = warp % 4 * 64;
+  const bool has_work =
+      first_column < (kPass == Pass::forward ? w.outputs : w.stride) && first_row < rows;
+  const __half* x = &tile.x[first_row + lane % 16][lane / 16 * 8];
+  const __half* weights = kPass == Pass::forward
+                              ? tile.weights +
+                                    (first_column + lane % 8 + lane / 16 * 8) * S::kForwardStride +
+                                    lane / 8 % 2 * 8
+                              : tile.weights + (lane % 8 + lane / 8 % 2 * 8) * S::kBackwardStride +
+                                    first_column + lane / 16 * 8;
+  SlabStream<kPass, kSize> stream(tile, w, T::kStages - 1);
+  int stage = 0;  // of this slab
+#pragma unroll 1
+  for (int slab = w.slabs<kPass>(); slab > 0; --slab) {
+    wait_for_copies<T::kStages - 2>();
+    __syncthreads();
+    stream.fetch(stage == 0 ? T::kStages - 1 : stage - 1);
+    if (has_work) {
+      const __half* at = weights + stage * S::kPadded;
+#pragma unroll
+      for (int step = 0; step < S::kTerms; step += 16) {
+        std::uint32_t a[T::kTiles][4];
+#pragma unroll
+        for (int m = 0; m < T::kTiles; ++m) load_blocks(a[m], x + m * 16 * T::kStride + step);
+#pragma unroll
+        for (int pair = 0; pair < 4; ++pair) {  // 16 columns: two tiles
+          std::uint32_t b[4];
+          if constexpr (kPass == Pass::forward) {
+            load_blocks(b, at + pair * 16 * S::kForwardStride + step);
+          } else {
+            load_transposed(b, at + step * S::kBackwardStride + pair * 16);
+          }
+#pragma unroll
+          for (int m = 0; m < T::kTiles; ++m) {
+            multiply_half(out[m][2 * pair], a[m], b[0], b[1]);
+            multiply_half(out[m][2 * pair + 1], a[m], b[2], b[3]);
+          }
+        }
+      }
+    }
+    x += S::kTerms;
+    stage = stage == T::kStages - 1 ? 0 : stage + 1;
+  }
+  wait_for_copies<0>();
+  __syncthreads();
+}
+
+}  // namespace ovde::cuda
