@@ -462,10 +462,9 @@ void DevicePopulation::observe(int batches) {
 }
 
 void DevicePopulation::update(int n) {
-  int first = 0;
-  for (const UpdatePlan& plan : impl_->plans) {
-    if (plan.random_agents > 0) copy_iqn_critics(plan, impl_->device_agents + first, impl_->stream);
-    first += plan.agents;
+  for (const Group& group : impl_->groups) {
+    if (group.plan.random_agents > 0)
+      copy_iqn_critics(group.plan, impl_->update_agents + group.first, impl_->stream);
   }
   for (; n >= kUpdatesPerGraph; n -= kUpdatesPerGraph)
     check(cudaGraphLaunch(impl_->many, impl_->stream), "cudaGraphLaunch of updates");

@@ -27,22 +27,24 @@ class IqnPass {
                      const IqnTrace& trace, const IqnRows& rows)
       : tile_(tile), network_(network), shape_(shape), trace_(trace), rows_(rows) {}
 
-  // The first weights on their way, and the vectors in place once every thread is done; then the
-  // caller may fill x.
+  // The first weights and the layers' vectors on their way; then the caller may fill x.
   __device__ void begin() {
-    fetch_first<Pass::forward>(tile_, weights(0));
-    const int f = threadIdx.x;
-    if (f >= kMostWidth) return;
-    for (int l = 0; l <= merge_index(); ++l) {
-      const LayerShape& layer = shape_.layer[l];
-      const auto take = [&](int at) {
-        return f < layer.outputs ? __ldg(parameters(at + f)) : 0.0f;
-      };
-      tile_.bias[l][f] = take(layer.bias);
-      tile_.gain[l][f] = take(layer.gain);
-      tile_.shift[l][f] = take(layer.shift);
-      if (l == merge_index()) tile_.output[f] = take(shape_.output.weights);
+    constexpr int kParts = kMostWidth / 4;
+    const int i = threadIdx.x % kParts * 4;
+    for (int v = threadIdx.x / kParts; v < 3 * merge_index() + 4; v += T::kThreads / kParts) {
+      const LayerShape& layer = shape_.layer[min(v / 3, merge_index())];
+      float* to = v % 3 == 0   ? tile_.bias[v / 3]
+                  : v % 3 == 1 ? tile_.gain[v / 3]
+                               : tile_.shift[v / 3];
+      int from = v % 3 == 0 ? layer.bias : v % 3 == 1 ? layer.gain : layer.shift;
+      if (v == 3 * merge_index() + 3) {
+        to = tile_.output;
+        from = shape_.output.weights;
+      }
+      const bool valid = i < layer.outputs;
+      copy_async(to + i, parameters(valid ? from + i : 0), valid);
     }
+    fetch_first<Pass::forward>(tile_, weights(0));
   }
 
   // From the input of each sample in x (zero up to a multiple of 32 columns) and the fractions to
@@ -57,13 +59,14 @@ class IqnPass {
   }
 
   // From the gradient by the values in tile.slope to that of the first layer's sums in x, rows
-  // being samples; what the gradients of the parameters need is kept.
-  template <Way kWay>
-  __device__ void backward(Product& merged) {
+  // being samples; what the gradients of the parameters need is kept. idle() is called when the
+  // weights' memory is no longer used.
+  template <Way kWay, typename Idle>
+  __device__ void backward(Product& merged, Idle&& idle) {
     back_through_merge<kWay>(merged);
-    multiply_back(merge_index(), T::kRows, merged);
+    multiply_back<T::kTiles>(merge_index(), T::kRows, merged);
     back_through_gate<kWay>(merged);
-    back_through_features<kWay>(merged);
+    back_through_features<kWay>(merged, idle);
   }
 
  private:
@@ -87,9 +90,9 @@ class IqnPass {
     return Affine(tile_.gain[l], tile_.shift[l], column);
   }
 
-  // `out` = what layer l makes of x, normalised, for its first `rows` rows; meanwhile next()
-  // fetches what comes after it.
-  template <typename Next>
+  // `out` = what layer l makes of x, normalised, for its first 16 * kMost rows of each warp and at
+  // least the first `rows` rows; meanwhile next() fetches what comes after it.
+  template <int kMost, typename Next>
   __device__ void apply(int l, int rows, Product& out, Next&& next) {
     const LayerShape layer = shape_.layer[l];
     const float* bias = tile_.bias[l];
@@ -101,20 +104,23 @@ class IqnPass {
         normalise<kSize>(tile_, bias, layer.outputs, rows, out, keep);
         return;
       }
+    } else if (l == 0) {
+      wait_for_copies<HalfTile<kSize>::kStages - 2>();  // the vectors are there
+      __syncthreads();
     }
     for_each_group<kSize>([&](const auto& group) {
       float b[8];
       load8(b, bias + group.column);
-      group.each([&](const auto& at, int m, int) {
+      group.template each_of<kMost>([&](const auto& at, int m, int) {
 #pragma unroll
         for (int i = 0; i < 8; ++i) at(out[m], i) = kExact ? at(out[m], i) + b[i] : b[i];
       });
     });
     if constexpr (!kExact) {
-      add_product<Pass::forward>(tile_, weights(l), out, rows);
+      add_product<Pass::forward, kMost>(tile_, weights(l), out, rows);
       next();
       if (shape_.norm) {
-        normalise_by_moments<kSize>(tile_, layer.outputs, rows, out, keep);
+        normalise_by_moments<kSize, kMost>(tile_, layer.outputs, out, keep);
         return;
       }
     }
@@ -124,17 +130,18 @@ class IqnPass {
   }
 
   // `out` = the gradient of layer l's input from that of its sums in x.
+  template <int kMost>
   __device__ void multiply_back(int l, int rows, Product& out) {
     if constexpr (kExact) {
       product<Pass::backward, kExact>(tile_, weights(l), out, rows);
     } else {
 #pragma unroll
-      for (auto& tiles : out)
+      for (int m = 0; m < kMost; ++m)
 #pragma unroll
-        for (auto& tile : tiles)
+        for (auto& tile : out[m])
 #pragma unroll
           for (float& x : tile) x = 0;
-      add_product<Pass::backward>(tile_, weights(l), out, rows);
+      add_product<Pass::backward, kMost>(tile_, weights(l), out, rows);
     }
   }
 
@@ -143,10 +150,10 @@ class IqnPass {
     for (int l = 0; l < shape_.feature_layers; ++l) {
       const LayerShape layer = shape_.layer[l];
       const int stride = stride_of_deltas(layer.outputs);
-      apply(l, rows_.count, out, [&] { fetch_first<Pass::forward>(tile_, weights(l + 1)); });
+      apply<1>(l, rows_.count, out, [&] { fetch_first<Pass::forward>(tile_, weights(l + 1)); });
       for_each_group<kSize>([&](const auto& group) {
         const Affine affine = gain_and_shift(l, group.column);
-        group.each_below(rows_.count, [&](const auto& at, int m, int) {
+        group.template each_of<1>([&](const auto& at, int m, int) {
           float value[8], normal[8];
 #pragma unroll
           for (int i = 0; i < 8; ++i) {
@@ -176,20 +183,19 @@ class IqnPass {
     }
   }
 
-  // The last features of the sample that row `row` belongs to.
+  // The last features of the sample that row `row` belongs to; beyond them, any.
   __device__ void load_features(float (&v)[8], int row, int column) const {
-    const int units = shape_.layer[gate_index()].outputs;
-    load_units(
-        v, trace_.features[shape_.feature_layers - 1] + tile_.sample[row] * stride_of_deltas(units),
-        column, units);
+    const int stride = stride_of_deltas(shape_.layer[gate_index()].outputs);
+    load8(v, trace_.features[shape_.feature_layers - 1] + tile_.sample[row] * stride +
+                 (column < stride ? column : 0));
   }
 
   template <Way kWay>
   __device__ void gate(Product& out) {
     const LayerShape layer = shape_.layer[gate_index()];
     const int stride = stride_of_deltas(layer.outputs);
-    apply(gate_index(), T::kRows, out,
-          [&] { fetch_first<Pass::forward>(tile_, weights(merge_index())); });
+    apply<T::kTiles>(gate_index(), T::kRows, out,
+                     [&] { fetch_first<Pass::forward>(tile_, weights(merge_index())); });
     for_each_group<kSize>([&](const auto& group) {
       const Affine affine = gain_and_shift(gate_index(), group.column);
       float features[2][8];
@@ -214,7 +220,7 @@ class IqnPass {
   template <Way kWay>
   __device__ void merge(Product& out) {
     const LayerShape layer = shape_.layer[merge_index()];
-    apply(merge_index(), T::kRows, out, [&] {
+    apply<T::kTiles>(merge_index(), T::kRows, out, [&] {
       if (kWay != Way::none) fetch_first<Pass::backward>(tile_, weights(merge_index()));
     });
     float z[1][T::kTiles][2] = {};
@@ -301,11 +307,19 @@ class IqnPass {
         [](int) {});
   }
 
-  // The gate's normalised sums of a row; those of another where it has none of its own.
-  __device__ void load_gate(float (&n)[8], int row, int column) const {
-    const int stride = stride_of_deltas(shape_.layer[gate_index()].outputs);
-    stream8(n, numbers(trace_.gate) + tile_.row[row] * stride + (column < stride ? column : 0));
-  }
+  // The gate's normalised sums of this lane's rows, all asked for before the first is used; those
+  // of other rows or columns where there are none.
+  struct GateSums {
+    using Packed = std::conditional_t<kExact, Eight, uint4>;
+    __device__ GateSums(const IqnPass& pass, const OctetGroup<kSize>& group) {
+      const int stride = stride_of_deltas(pass.shape_.layer[pass.gate_index()].outputs);
+      const Number* from = numbers(pass.trace_.gate) + (group.column < stride ? group.column : 0);
+      group.each([&](const auto& at, int m, int half) {
+        packed[m][half] = stream8(from + pass.tile_.row[at.row] * stride);
+      });
+    }
+    Packed packed[T::kTiles][2];
+  };
 
   // `out`: the gradient of features * gate, split between the two: the features' goes to
   // trace.delta, summed over the fractions, the gate's to trace.gate.
@@ -317,23 +331,23 @@ class IqnPass {
     NormGradient<kSize> norm;
     for_each_group<kSize>([&](const auto& group) {
       const Affine affine = gain_and_shift(l, group.column);
+      const GateSums gate_sums(*this, group);
       UnitSums sums;
-      float n[2][8];
-      group.each([&](const auto& at, int half) { load_gate(n[half], at.row, at.column); },
-                 [&](const auto& at, int m, int half) {
-                   float features[8], by_features[8];
-                   load_features(features, at.row, at.column);
+      group.each([&](const auto& at, int m, int half) {
+        float n[8], features[8], by_features[8];
+        unpack8(n, gate_sums.packed[m][half]);
+        load_features(features, at.row, at.column);
 #pragma unroll
-                   for (int i = 0; i < 8; ++i) {
-                     const float g = sigmoid<kExact>(affine(i, n[half][i]));
-                     by_features[i] = at(out[m], i) * g;
-                     const float d = by_features[i] * features[i] * (1 - g);  // before the sigmoid
-                     at(out[m], i) = d;
-                     norm.add(m, half, d * affine.gain[i], n[half][i]);
-                     if (kWay == Way::to_parameters) sums.add(i, d, n[half][i]);
-                   }
-                   store8(&tile_.x[at.row][at.column], by_features);
-                 });
+        for (int i = 0; i < 8; ++i) {
+          const float g = sigmoid<kExact>(affine(i, n[i]));
+          by_features[i] = at(out[m], i) * g;
+          const float d = by_features[i] * features[i] * (1 - g);  // before the sigmoid
+          at(out[m], i) = d;
+          norm.add(m, half, d * affine.gain[i], n[i]);
+          if (kWay == Way::to_parameters) sums.add(i, d, n[i]);
+        }
+        store8(&tile_.x[at.row][at.column], by_features);
+      });
       if (kWay == Way::to_parameters) write_sums(sums, l, group.column);
     });
     sum_fractions(tile_, rows_, layer.outputs, trace_.delta[shape_.feature_layers - 1]);
@@ -341,28 +355,31 @@ class IqnPass {
 
     norm.finish(tile_, layer.outputs, tile_.scale[l], shape_.norm);
     for_each_group<kSize>([&](const auto& group) {
-      float gain[8], n[2][8];
+      const GateSums gate_sums(*this, group);
+      float gain[8];
       load8(gain, tile_.gain[l] + group.column);
-      group.each([&](const auto& at, int half) { load_gate(n[half], at.row, at.column); },
-                 [&](const auto& at, int m, int half) {
-                   float delta[8];
+      group.each([&](const auto& at, int m, int half) {
+        float n[8], delta[8];
+        unpack8(n, gate_sums.packed[m][half]);
 #pragma unroll
-                   for (int i = 0; i < 8; ++i) {
-                     delta[i] = norm.dx(m, half, at(out[m], i) * gain[i], n[half][i]);
-                   }
-                   if (rows_.has(at.row) && at.column < stride)
-                     stream8(numbers(trace_.gate) + tile_.row[at.row] * stride + at.column, delta);
-                 });
+        for (int i = 0; i < 8; ++i) delta[i] = norm.dx(m, half, at(out[m], i) * gain[i], n[i]);
+        if (rows_.has(at.row) && at.column < stride)
+          stream8(numbers(trace_.gate) + tile_.row[at.row] * stride + at.column, delta);
+      });
     });
   }
 
   // From the gradient of the last features in trace.delta to that of the first layer's sums in x.
-  template <Way kWay>
-  __device__ void back_through_features(Product& out) {
+  template <Way kWay, typename Idle>
+  __device__ void back_through_features(Product& out, Idle&& idle) {
     for (int l = shape_.feature_layers - 1; l >= 0; --l) {
       const LayerShape layer = shape_.layer[l];
       const int stride = stride_of_deltas(layer.outputs);
-      if (l > 0) fetch_first<Pass::backward>(tile_, weights(l));
+      if (l > 0) {
+        fetch_first<Pass::backward>(tile_, weights(l));
+      } else {
+        idle();
+      }
       const auto is_there = [&](const auto& at) {
         return at.row < rows_.count && at.column < stride;
       };
@@ -374,7 +391,7 @@ class IqnPass {
       for_each_group<kSize>([&](const auto& group) {
         float gain[8];
         load8(gain, tile_.gain[l] + group.column);
-        group.each_below(rows_.count, [&](const auto& at, int m, int half) {
+        group.template each_of<1>([&](const auto& at, int m, int half) {
           float d[8] = {}, y[8] = {}, n[8] = {};
           if (is_there(at)) {
             load8(y, trace_.features[l] + place(at));
@@ -399,7 +416,7 @@ class IqnPass {
       for_each_group<kSize>([&](const auto& group) {
         float gain[8];
         load8(gain, tile_.gain[l] + group.column);
-        group.each_below(rows_.count, [&](const auto& at, int m, int half) {
+        group.template each_of<1>([&](const auto& at, int m, int half) {
           float delta[8] = {}, n[8];
           if (is_there(at)) {
             load8(n, trace_.feature_normal[l] + place(at));
@@ -413,7 +430,7 @@ class IqnPass {
           store8(&tile_.x[at.row][at.column], delta);
         });
       });
-      if (l > 0) multiply_back(l, rows_.count, out);
+      if (l > 0) multiply_back<1>(l, rows_.count, out);
     }
   }
 

@@ -17,19 +17,16 @@ __device__ bool explores(const Agent& agent) {
   return agent.iqn && agent.explorer.explores() && *agent.acting.explores;
 }
 
-// The fractions that the host has drawn.
-__device__ void take_fractions(IqnTile<true, kSize>& tile, const ActExchange& exchange,
-                               const IqnRows& rows) {
-  const float* numbers = exchange.fraction + blockIdx.z * exchange.fractions;
-  cut_interval(tile, rows, [=](int r) { return numbers[r]; });
-}
-
+// At the fractions that the host has drawn.
 template <Way kWay>
-__device__ void evaluate(IqnTile<true, kSize>& tile, const Agent& agent, const IqnRows& rows,
-                         Critic& critic, Critic::Product& out) {
+__device__ void evaluate(IqnTile<true, kSize>& tile, const Agent& agent,
+                         const ActExchange& exchange, const IqnRows& rows, Critic& critic,
+                         Critic::Product& out) {
   critic.begin();
-  fill_samples<true>(tile, rows, agent.state_action_stride,
-                     [&](int, int i) { return agent.acting.input[i]; });
+  const float* numbers = exchange.fraction + blockIdx.z * exchange.fractions;
+  begin_rows(
+      tile, rows, agent.state_action_stride, [=](int r) { return numbers[r]; },
+      [&](int, int i) { return agent.acting.input[i]; });
   critic.forward<kWay>(out, nullptr);
 }
 
@@ -43,9 +40,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   auto& tile = shared_as<IqnTile<true, kSize>>();
   const IqnRows rows = {agent.quantiles, 0, 1};
   Critic critic(tile, {agent.critic[k].parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
-  take_fractions(tile, exchange, rows);
   Critic::Product out;
-  evaluate<Way::none>(tile, agent, rows, critic, out);
+  evaluate<Way::none>(tile, agent, exchange, rows, critic, out);
   if (!rows.has(r)) return;
   agent.acting.values[k][r] = tile.value[r];
   if (k == 0) agent.acting.weights[r] = agent.equal_weights ? 1 : tile.weight[r];
@@ -93,14 +89,13 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const IqnRows rows = {n, place, 1};
   const float* parameters = agent.critic[k].parameters;
   Critic critic(tile, {parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
-  take_fractions(tile, exchange, rows);
   for (int sample = place; sample < max(agent.explorer.samples(), 1); sample += gridDim.y) {
     Critic::Product out;
-    evaluate<Way::to_inputs>(tile, agent, rows, critic, out);
+    evaluate<Way::to_inputs>(tile, agent, exchange, rows, critic, out);
     if (r < Tile<kSize>::kRows)
       tile.slope[r] = r < n ? acting.by_quantile[(2 * sample + k) * n + r] : 0.0f;
     __syncthreads();
-    critic.backward<Way::to_inputs>(out);
+    critic.backward<Way::to_inputs>(out, [] {});
     to_actions<true>(tile, parameters, agent.iqn_shape.layer[0], agent.observations, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];

@@ -12,7 +12,7 @@ namespace {
 // The rows of this block: as many samples as fit, none where `count` is not positive.
 template <int kSize>
 __device__ IqnRows block_rows(const Agent& agent) {
-  const int samples = Tile<kSize>::kRows / agent.quantiles, first = blockIdx.x * samples;
+  const int samples = IqnRows::samples<kSize>(agent.quantiles), first = blockIdx.x * samples;
   return {agent.quantiles, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
 }
 
@@ -24,14 +24,16 @@ __device__ IqnNetwork online(const Agent& agent, int k) {
 template <bool kExact>
 constexpr int kBlocks = kExact ? 1 : 2;
 
-template <bool kExact, int kSize>
-__device__ void draw_fractions(IqnTile<kExact, kSize>& tile, const Agent& agent,
-                               const IqnRows& rows, FractionsFor purpose) {
-  cut_interval(tile, rows, [&](int r) {
+// begin_rows() with the fractions of this update.
+template <bool kExact, int kSize, typename Value>
+__device__ void begin_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
+                           FractionsFor purpose, Value&& value) {
+  const auto number = [&](int r) {
     if (!agent.random_fractions) return kEqualWidths;
     return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch,
                            rows.fractions, r % rows.fractions, rows.sample(r));
-  });
+  };
+  begin_rows(tile, rows, agent.state_action_stride, number, value);
 }
 
 // blockIdx, here and below: (tile of samples, critic, agent)
@@ -47,10 +49,10 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const IqnNetwork target = {agent.critic[k].target, agent.half[k].target, agent.half[k].backward};
   IqnPass<kExact, kSize> pass(tile, target, agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin();
-  draw_fractions(tile, agent, rows, FractionsFor::target);
+  if (blockIdx.x == 0 && k == 0) next_temperature(tile, agent, true);
   const float* input = agent.next_state_action;
-  fill_samples<kExact>(tile, rows, stride,
-                       [=](int s, int i) { return __ldg(input + s * stride + i); });
+  begin_rows(tile, agent, rows, FractionsFor::target,
+             [=](int s, int i) { return __ldg(input + s * stride + i); });
   typename IqnPass<kExact, kSize>::Product out;
   pass.template forward<Way::none>(out, nullptr);
   if (const int r = threadIdx.x; rows.has(r)) {
@@ -64,22 +66,24 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 // row, each with every fourth target.
 template <bool kExact, int kSize>
 __device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
-                            int k, float alpha) {
+                            int k) {
   static_assert(Tile<kSize>::kThreads == 4 * Tile<kSize>::kRows);
+  float *targets = &tile.part[0][0][0], *weights = &tile.part[1][0][0];  // not in use
+  if (const int r = threadIdx.x; rows.has(r)) {
+    const int s = tile.sample[r], at = tile.row[r];
+    targets[r] = td_target(agent.reward[s], agent.continues[s], agent.next_quantiles[0][at],
+                           agent.next_quantiles[1][at],
+                           agent.progress->alpha * agent.next_log_probability[s]);
+    weights[r] = agent.next_weights[at];
+  }
+  __syncthreads();
   const int r = threadIdx.x / 4, n = rows.fractions;
   float slope = 0, loss = 0;
   if (rows.has(r)) {
-    const int s = rows.sample(r);
-    const float *first = agent.next_quantiles[0] + s * n, *second = agent.next_quantiles[1] + s * n,
-                *weights = agent.next_weights + s * n;
-    const float reward = agent.reward[s], continues = agent.continues[s],
-                entropy = alpha * agent.next_log_probability[s];
     const float z = tile.value[r], above = tile.tau[r], below = 1 - above;
-#pragma unroll 4
-    for (int i = threadIdx.x % 4; i < n; i += 4) {
-      const float u =
-          td_target(reward, continues, __ldg(first + i), __ldg(second + i), entropy) - z;
-      const auto term = quantile_huber(u, above, below, __ldg(weights + i));
+    const int first = r / n * n;
+    for (int i = first + threadIdx.x % 4; i < first + n; i += 4) {
+      const auto term = quantile_huber(targets[i] - z, above, below, weights[i]);
       slope -= term.slope;
       loss += term.value;
     }
@@ -106,28 +110,42 @@ __device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, co
   }
 }
 
-// The gradient by the actions from that of the first layer's sums in x.
+// The weights of the first layer at the actions on their way into the memory of the weights, which
+// nobody may be using.
+template <int kSize>
+__device__ void fetch_action_weights(HalfTile<kSize>& tile, const Agent& agent,
+                                     const float* parameters) {
+  const LayerShape& layer = agent.iqn_shape.layer[0];
+  if (const int o = threadIdx.x; o < layer.outputs) {
+    const float* from = parameters + layer.weights + o * layer.stride + agent.observations;
+    float* to = reinterpret_cast<float*>(tile.weights) + o;
+    for (int d = 0; d < agent.actions; ++d) copy_one_async(to + d * kMostWidth, from + d);
+  }
+  commit_copies();
+}
+
+// The gradient by the actions from that of the first layer's sums in x, with these weights.
 template <bool kExact, int kSize>
 __device__ void write_action_gradient(IqnTile<kExact, kSize>& tile, const Agent& agent,
                                       const IqnRows& rows, int k) {
-  const int observations = agent.observations, actions = agent.actions;
-  const float* parameters = agent.critic[k].parameters;
-  const LayerShape layer = agent.iqn_shape.layer[0];
+  const int actions = agent.actions;
+  const LayerShape& layer = agent.iqn_shape.layer[0];
   float* gradient = agent.action_gradient[k];
   if constexpr (kExact) {
-    to_actions<kExact>(tile, parameters, layer, observations, actions);
+    to_actions<kExact>(tile, agent.critic[k].parameters, layer, agent.observations, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row < rows.count && d < actions)
         gradient[(rows.first + row) * actions + d] = tile.x[row][d];
     });
   } else {
+    wait_for_copies<0>();
     __syncthreads();
+    const float* weights = reinterpret_cast<const float*>(tile.weights);
     for (int task = threadIdx.x / 32; task < rows.count * actions; task += Tile<kSize>::kWarps) {
       const int row = task / actions, d = task % actions;
-      const float* weights = parameters + layer.weights + observations + d;
       float sum = 0;
       for (int o = threadIdx.x % 32; o < layer.outputs; o += 32)
-        sum += __half2float(tile.x[row][o]) * __ldg(weights + o * layer.stride);
+        sum += __half2float(tile.x[row][o]) * weights[d * kMostWidth + o];
       sum = sum_of_warp(sum);
       if (threadIdx.x % 32 == 0) gradient[(rows.first + row) * actions + d] = sum;
     }
@@ -145,15 +163,13 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const int k = blockIdx.y, stride = agent.state_action_stride;
   IqnPass<kExact, kSize> pass(tile, online(agent, k), agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin();
-  const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
-  draw_fractions(tile, agent, rows, FractionsFor::prediction);
   const float* input = agent.state_action;
-  fill_samples<kExact>(tile, rows, stride,
-                       [=](int s, int i) { return __ldg(input + s * stride + i); });
+  begin_rows(tile, agent, rows, FractionsFor::prediction,
+             [=](int s, int i) { return __ldg(input + s * stride + i); });
   typename IqnPass<kExact, kSize>::Product out;
   pass.template forward<Way::to_parameters>(out, k == 0 ? agent.cosines : nullptr);
-  critic_loss(tile, agent, rows, k, alpha);
-  pass.template backward<Way::to_parameters>(out);
+  critic_loss(tile, agent, rows, k);
+  pass.template backward<Way::to_parameters>(out, [] {});
 }
 
 // Q_k(s, a) = sum_i w_i z_ki at the actor's new actions, and its gradient with respect to the
@@ -171,9 +187,8 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
             actions = agent.actions, n = rows.fractions, r = threadIdx.x;
   IqnPass<kExact, kSize> pass(tile, online(agent, k), agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin();
-  draw_fractions(tile, agent, rows, FractionsFor::policy);
   const float *state_action = agent.state_action, *action = agent.action;
-  fill_samples<kExact>(tile, rows, stride, [=](int s, int i) {
+  begin_rows(tile, agent, rows, FractionsFor::policy, [=](int s, int i) {
     return i < observations             ? __ldg(state_action + s * stride + i)
            : i < observations + actions ? __ldg(action + s * actions + i - observations)
                                         : 0.0f;
@@ -204,7 +219,9 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
     for (int i = r * n; i < (r + 1) * n; ++i) mean += tile.weight[i] * tile.value[i];
     agent.value[k][rows.first + r] = mean;
   }
-  pass.template backward<Way::to_inputs>(out);
+  pass.template backward<Way::to_inputs>(out, [&] {
+    if constexpr (!kExact) fetch_action_weights(tile, agent, agent.critic[k].parameters);
+  });
   write_action_gradient(tile, agent, rows, k);
 }
 
@@ -223,7 +240,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 // One instance for each precision, with 64 rows to a tile.
 #define OVDE_LAUNCH_IQN(kernel, plan, agents, stream)                                        \
   do {                                                                                       \
-    const int samples = Tile<2>::kRows / (plan).fractions;                                   \
+    const int samples = IqnRows::samples<2>((plan).fractions);                               \
     const dim3 blocks(((plan).batch + samples - 1) / samples, 2, (plan).agents);             \
     if ((plan).exact) {                                                                      \
       launch(kernel<true, 2>, blocks, Tile<2>::kThreads, sizeof(IqnTile<true, 2>), agents,   \

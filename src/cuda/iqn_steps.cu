@@ -20,25 +20,50 @@ struct HalfSummands {
   int delta_stride, input_stride, rows;
 };
 
-__device__ void fetch_batch(__half* to, const HalfSummands& from, const Corner& corner, int b0) {
-  using S = HalfStep;
-  constexpr int kParts = kSide / 8;
-  const int column = threadIdx.x % kParts * 8;
+// The slabs one after the other on their way into shared memory: kSide columns of the deltas and of
+// the inputs. A thread has the same places in each.
+class BatchStream {
+ public:
+  __device__ BatchStream(__half* memory, const HalfSummands& from, const Corner& corner)
+      : stride_{from.delta_stride, from.input_stride},
+        row_(threadIdx.x / kParts),
+        rows_(from.rows) {
+    const int column = threadIdx.x % kParts * 8;
+    to_ = memory + row_ * HalfStep::kStride + column;
+    const int at[] = {corner.output + column, corner.input + column};
 #pragma unroll
-  for (int which = 0; which < 2; ++which) {
-    const int stride = which == 0 ? from.delta_stride : from.input_stride;
-    const int at = (which == 0 ? corner.output : corner.input) + column;
-    const __half* all = which == 0 ? from.delta : from.input;
-#pragma unroll
-    for (int j = 0; j < S::kSlab * kParts / Step::kThreads; ++j) {
-      const int row = threadIdx.x / kParts + j * (Step::kThreads / kParts);
-      const bool valid = at < stride && b0 + row < from.rows;
-      copy_async(to + which * S::kHalf + row * S::kStride + column,
-                 valid ? all + (b0 + row) * stride + at : all, valid);
+    for (int which = 0; which < 2; ++which) {
+      valid_[which] = at[which] < stride_[which];
+      from_[which] = (which == 0 ? from.delta : from.input) +
+                     (valid_[which] ? row_ * stride_[which] + at[which] : 0);
     }
   }
-  commit_copies();
-}
+
+  // The next slab, if there is one, into stage `stage`.
+  __device__ void fetch(int stage) {
+    using S = HalfStep;
+#pragma unroll
+    for (int which = 0; which < 2; ++which) {
+#pragma unroll
+      for (int j = 0; j < S::kSlab / kRows; ++j) {
+        const bool valid = valid_[which] && row_ + j * kRows < rows_;
+        copy_async(to_ + (stage * 2 + which) * S::kHalf + j * kRows * S::kStride,
+                   from_[which] + (valid ? j * kRows * stride_[which] : 0), valid);
+      }
+      if (row_ + S::kSlab < rows_) from_[which] += S::kSlab * stride_[which];
+    }
+    row_ += S::kSlab;
+    commit_copies();
+  }
+
+ private:
+  static constexpr int kParts = kSide / 8, kRows = Step::kThreads / kParts;
+  __half* to_;
+  const __half* from_[2];
+  int stride_[2];
+  bool valid_[2];
+  int row_, rows_;
+};
 
 __device__ TileGradient sum_tile(const HalfSummands& from, const Corner& corner, float scale,
                                  float* memory) {
@@ -47,23 +72,21 @@ __device__ TileGradient sum_tile(const HalfSummands& from, const Corner& corner,
   const int lane = threadIdx.x % 32;
   const int row0 = TileGradient::first_row(), column0 = TileGradient::first_column();
   const int slabs = (from.rows + S::kSlab - 1) / S::kSlab;
-  const auto fetch = [&](int slab) {
-    if (slab < slabs) {
-      fetch_batch(slabs_memory + slab % S::kStages * 2 * S::kHalf, from, corner, slab * S::kSlab);
-    } else {
-      commit_copies();
-    }
-  };
-  for (int slab = 0; slab < S::kStages - 1; ++slab) fetch(slab);
+  BatchStream stream(slabs_memory, from, corner);
+#pragma unroll
+  for (int stage = 0; stage < S::kStages - 1; ++stage) stream.fetch(stage);
 
   TileGradient sum;
   sum.scale = scale;
   float2 bias = {0, 0};  // of two outputs, over a quarter of each slab
+  int stage = 0;
+#pragma unroll 1
   for (int slab = 0; slab < slabs; ++slab) {
     wait_for_copies<S::kStages - 2>();
     __syncthreads();
-    fetch(slab + S::kStages - 1);
-    const __half* d = slabs_memory + slab % S::kStages * 2 * S::kHalf;
+    stream.fetch(stage == 0 ? S::kStages - 1 : stage - 1);
+    const __half* d = slabs_memory + stage * 2 * S::kHalf;
+    stage = stage == S::kStages - 1 ? 0 : stage + 1;
     const __half* x = d + S::kHalf;
     if (corner.input == 0) {
       const __half* from = d + threadIdx.x / 32 * (S::kSlab / 4) * S::kStride + lane * 2;
@@ -108,7 +131,7 @@ __device__ TileGradient sum_tile(const HalfSummands& from, const Corner& corner,
 
 // Rows of the sums over the rows of a warp that gate and merge have.
 __device__ int summed_rows(const Agent& agent) {
-  const int samples = Tile<2>::kRows / agent.quantiles;
+  const int samples = IqnRows::samples<2>(agent.quantiles);
   return (agent.batch + samples - 1) / samples * Tile<2>::kWarpRows;
 }
 

@@ -25,6 +25,13 @@ struct IqnTile : std::conditional_t<kExact, Tile<kSize>, HalfTile<kSize>> {
 
 // Which samples and fractions the rows of a tile are: `count` samples from `first` on.
 struct IqnRows {
+  // The most samples that fit: their features are one tile of the tensor cores.
+  template <int kSize>
+  static __host__ __device__ int samples(int fractions) {
+    const int fit = Tile<kSize>::kRows / fractions;
+    return fit < 16 ? fit : 16;
+  }
+
   __device__ bool has(int r) const { return r < count * fractions; }
   __device__ int sample(int r) const { return first + (has(r) ? r / fractions : 0); }
   __device__ int row(int r) const { return first * fractions + (has(r) ? r : 0); }
@@ -60,13 +67,20 @@ __device__ inline void stream8(float* to, const float (&v)[8]) {
 __device__ inline void stream8(__half* to, const float (&v)[8]) {
   __stcg(reinterpret_cast<uint4*>(to), pack8(v));
 }
-__device__ inline void stream8(float (&v)[8], const float* from) {
-  const float4 a = __ldcg(reinterpret_cast<const float4*>(from)),
-               b = __ldcg(reinterpret_cast<const float4*>(from) + 1);
-  v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
+// The same on their way from memory, not looked at yet.
+struct Eight {
+  float4 first, second;
+};
+__device__ inline Eight stream8(const float* from) {
+  return {__ldcg(reinterpret_cast<const float4*>(from)),
+          __ldcg(reinterpret_cast<const float4*>(from) + 1)};
 }
-__device__ inline void stream8(float (&v)[8], const __half* from) {
-  unpack8(v, __ldcg(reinterpret_cast<const uint4*>(from)));
+__device__ inline uint4 stream8(const __half* from) {
+  return __ldcg(reinterpret_cast<const uint4*>(from));
+}
+__device__ inline void unpack8(float (&v)[8], const Eight& from) {
+  const auto& [a, b] = from;
+  v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
 }
 
 // ---- sums
@@ -136,32 +150,6 @@ class UnitSums {
 
 // ---- fractions
 
-// The fractions of agent/critic/iqn_critic.h, to the bit, from number(r), the U(0, 1) of row r.
-// Ends with every thread done.
-template <bool kExact, int kSize, typename Number>
-__device__ void cut_interval(IqnTile<kExact, kSize>& tile, const IqnRows& rows, Number&& number) {
-  const int r = threadIdx.x, n = rows.fractions;
-  if (r < Tile<kSize>::kRows) {
-    tile.sample[r] = rows.sample(r);
-    tile.row[r] = rows.row(r);
-  }
-  if (rows.has(r)) tile.value[r] = number(r) + kNarrowest;
-  __syncthreads();
-  if (rows.has(r)) {
-    const float* wide = tile.value + r / n * n;
-    float total = 0, before = 0;
-    for (int i = 0; i < n; ++i) total += wide[i];
-    const float scale = n / total;
-    for (int i = 0; i < r % n; ++i) before += __fmul_rn(wide[i], scale);
-    const float weight = __fmul_rn(wide[r % n], scale);
-    tile.weight[r] = weight;
-    tile.tau[r] = (before + 0.5f * weight) * (1.0f / n);
-  } else if (r < Tile<kSize>::kRows) {
-    tile.tau[r] = 0;
-  }
-  __syncthreads();
-}
-
 // x[r][i] = value(r, i) for i < width
 template <bool kExact, int kSize, typename Value>
 __device__ void fill(HalfTile<kSize>& tile, int width, Value&& value) {
@@ -177,13 +165,46 @@ __device__ void fill(HalfTile<kSize>& tile, int width, Value&& value) {
   }
 }
 
-// x: the input of each sample, value(s, i), and zeros.
-template <bool kExact, int kSize, typename Value>
-__device__ void fill_samples(IqnTile<kExact, kSize>& tile, const IqnRows& rows, int stride,
-                             Value&& value) {
-  fill<kExact>(tile, multiple_of_32(stride), [&](int r, int i) {
-    return r < rows.count && i < stride ? value(rows.first + r, i) : 0.0f;
-  });
+// The fractions of agent/critic/iqn_critic.h, to the bit, from number(r), the U(0, 1) of row r; and
+// the samples' inputs, value(s, i) for i < width, in the first rows of x, zero up to a multiple of
+// 32 columns. Some threads do the one, some the other. Ends with every thread done.
+template <bool kExact, int kSize, typename Number, typename Value>
+__device__ void begin_rows(IqnTile<kExact, kSize>& tile, const IqnRows& rows, int width,
+                           Number&& number, Value&& value) {
+  constexpr int kRows = Tile<kSize>::kRows;
+  const int r = threadIdx.x, n = rows.fractions;
+  if (r < kRows) {
+    tile.sample[r] = rows.sample(r);
+    tile.row[r] = rows.row(r);
+    if (rows.has(r)) tile.value[r] = number(r) + kNarrowest;
+  } else {
+    const int columns = multiple_of_32(width);
+    for (int e = r - kRows; e < rows.count * columns; e += Tile<kSize>::kThreads - kRows) {
+      const int s = e / columns, i = e % columns;
+      const float x = i < width ? value(rows.first + s, i) : 0.0f;
+      if constexpr (kExact) {
+        tile.x[s][i] = x;
+      } else {
+        tile.x[s][i] = to_half(x);
+      }
+    }
+  }
+  __syncthreads();
+  if (rows.has(r)) {
+    const float* wide = tile.value + r / n * n;
+    float total = 0, before = 0;
+#pragma unroll 4
+    for (int i = 0; i < n; ++i) total += wide[i];
+    const float scale = n / total;
+#pragma unroll 4
+    for (int i = 0; i < r % n; ++i) before += __fmul_rn(wide[i], scale);
+    const float weight = __fmul_rn(wide[r % n], scale);
+    tile.weight[r] = weight;
+    tile.tau[r] = (before + 0.5f * weight) * (1.0f / n);
+  } else if (r < kRows) {
+    tile.tau[r] = 0;
+  }
+  __syncthreads();
 }
 
 }  // namespace ovde::cuda

@@ -46,6 +46,14 @@ class OctetGroup {
 #pragma unroll
       for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
   }
+  // The same for the first kMost of the tiles of 16 rows.
+  template <int kMost, typename Visit>
+  __device__ void each_of(Visit&& visit) const {
+#pragma unroll
+    for (int m = 0; m < kMost; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+  }
   // The same, leaving out what lies beyond the first `rows` rows.
   template <typename Visit>
   __device__ void each_below(int rows, Visit&& visit) const {
@@ -164,16 +172,16 @@ __device__ void normalise(T& tile, const float* bias, int units, int rows,
   });
 }
 
-// The same of a product that has its bias, from the sums of the numbers and of their squares: one
-// round of sums, for numbers whose mean is not large beside their deviation. What lies beyond the
-// layer's units is not zero.
-template <int kSize, typename T, typename Keep>
-__device__ void normalise_by_moments(T& tile, int units, int rows,
-                                     float (&out)[Tile<kSize>::kTiles][8][4], Keep&& keep) {
+// The same of the first kMost tiles of rows of a product that has its bias, from the sums of the
+// numbers and of their squares: one round of sums, for numbers whose mean is not large beside their
+// deviation. What lies beyond the layer's units is not zero.
+template <int kSize, int kMost, typename T, typename Keep>
+__device__ void normalise_by_moments(T& tile, int units, float (&out)[Tile<kSize>::kTiles][8][4],
+                                     Keep&& keep) {
   const float share = 1.0f / units;
   float sums[2][Tile<kSize>::kTiles][2] = {};
   for_each_group<kSize>([&](const auto& group) {
-    group.each_below(rows, [&](const auto& at, int m, int half) {
+    group.template each_of<kMost>([&](const auto& at, int m, int half) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const float x = at(out[m], i);
@@ -186,12 +194,12 @@ __device__ void normalise_by_moments(T& tile, int units, int rows,
   for_each_product_row<kSize>([&](int row, int m, int half, bool first) {
     float &mean = sums[0][m][half], &scale = sums[1][m][half];
     mean *= share;
-    scale = 1.0f / sqrtf(fmaxf(scale * share - mean * mean, 0.0f) + kNormEpsilon);
+    scale = rsqrtf(fmaxf(scale * share - mean * mean, 0.0f) + kNormEpsilon);
     if (first) keep(row, scale);
     mean *= -scale;
   });
   for_each_group<kSize>([&](const auto& group) {
-    group.each_below(rows, [&](const auto& at, int m, int half) {
+    group.template each_of<kMost>([&](const auto& at, int m, int half) {
 #pragma unroll
       for (int i = 0; i < 8; ++i)
         at(out[m], i) = __fmaf_rn(at(out[m], i), sums[1][m][half], sums[0][m][half]);
