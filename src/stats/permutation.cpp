@@ -24,7 +24,7 @@ Ranked rank_runs(const std::vector<double>& x, const std::vector<double>& y) {
   std::ranges::sort(sorted);
   const auto pairs = static_cast<double>(x.size() * y.size());
   for (const double value : all) {
-    const auto [first, last] = std::ranges::equal_range(sorted, value);
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
     const double midrank =
         static_cast<double>((first - sorted.begin()) + (last - sorted.begin()) + 1) / 2;
     task.weights.push_back((midrank - (static_cast<double>(all.size()) + 1) / 2) / pairs);

@@ -105,6 +105,7 @@ class Scenario {
         run(may_resume && saved ? "train --threads 1 --resume " + run_folder() : command());
     const bool finished = rest.err.find("there is nothing to resume") != std::string::npos;
     if (rest.code != 0 && !finished) return fmt::format("exit code {}: {}", rest.code, rest.err);
+    if (fs::exists(disk() / "study/claims")) return "claims are left";
     return difference();
   }
 
@@ -178,7 +179,8 @@ checkpoint.epochs = 1
     train(plan_new_run(config, {0, 1}, folder, ""), {.stop = &sink.stop}, sink);
   }
 
-  // Every file with its contents, times and what is only for people left out.
+  // Every file with its contents, times and what is only for people left out. A claim that could
+  // not be removed is no result either: the next worker removes it.
   std::vector<std::string> fingerprint() const {
     std::vector<std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(disk())) {
@@ -186,7 +188,8 @@ checkpoint.epochs = 1
       const std::string file = path.filename().string();
       const bool left_out = !entry.is_regular_file() || file == "lock" || file == "log.txt" ||
                             file == "report.html" || file.ends_with(".tmp") ||
-                            path.parent_path().filename() == "checkpoints";
+                            path.parent_path().filename() == "checkpoints" ||
+                            path.parent_path().filename() == "claims";
       if (!left_out) files.push_back(fs::relative(path, disk()).string() + "\n" + timeless(path));
     }
     std::ranges::sort(files);

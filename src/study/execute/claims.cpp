@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 #include <span>
+#include <system_error>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -239,11 +240,14 @@ Claims::Claims(const fs::path& study, double patience, std::function<void(const 
     look();
     first_ = now_;
     remove_dead_workers(folder_, worker_, touch());
+    heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
+  } catch (const std::system_error& error) {
+    ::unlink(worker_.c_str());
+    throw Error(fmt::format("cannot start the thread that keeps claims alive: {}", error.what()));
   } catch (const Error&) {
     ::unlink(worker_.c_str());
     throw;
   }
-  heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
 }
 
 // The file appears under its name with all that is in it.

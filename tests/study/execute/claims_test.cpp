@@ -6,6 +6,7 @@
 #include <list>
 #include <thread>
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,6 +210,24 @@ TEST(Claims, WhoWasTakenForDeadIsTold) {
   write_foreign_claim(study.path(), "a@DSAC.1", 0);
   for (int i = 0; i < 100 && !lost; ++i) pause(0.05);
   EXPECT_TRUE(lost);
+}
+
+TEST(Claims, WithoutAThreadAWorkerSaysWhyAndLeavesNothing) {
+  const TemporaryFolder study;
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_attr_init(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 47), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);  // more than a process can address
+  std::string said;
+  try {
+    Claims(study.path(), kPatience, never);
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  EXPECT_TRUE(said.starts_with("cannot start the thread")) << said;
+  EXPECT_TRUE(fs::is_empty(study.path() / "claims"));
 }
 
 // With many workers a cell that fails would fail once for each of them.
