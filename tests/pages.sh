@@ -16,6 +16,7 @@ left_out() {
     *--video*) echo "needs EGL; tests/serve/video_test.cpp draws where there is one" ;;
     *"ovde serve"* | *" --serve"*) echo "serves until it is stopped" ;;
     *" --video "*) echo "needs a program that encodes films" ;;
+    "ovde study import"*" --as "*) echo "needs a file of another program; tests/study/execute/import_runs_test.cpp has one" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;
     "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "minutes; the tests of src/bench run it" ;;
     export\ * | pip\ * | python3\ * | c++\ *) echo "Python's and the installed package's own tests do it" ;;
@@ -47,7 +48,7 @@ tiny=(--set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=30
 [[ " \$* " == *task.horizon* ]] || tiny+=(--set task.horizon=20)
 case "\$1 \${2:-}" in
   train*) [ -n "\$resume" ] || args+=("\${tiny[@]}"); [[ " \$* " == *" --epochs "* ]] || args+=(--epochs \$((resume ? 4 : 2))) ;;
-  "study run" | "study work") [[ " \$* " == *" --smoke "* ]] || args+=(--smoke) ;;
+  "study run" | "study work" | "study import") [[ " \$* " == *" --smoke "* ]] || args+=(--smoke) ;;
   "bench env") ;;
   bench*) args+=(--set "network.hidden=[8,8]" --set train.batch=8) ;;
 esac
@@ -92,6 +93,7 @@ for page in $pages; do
     run=${command//\/shared\//shared/}
     run=${run//DIR/runs\/GridChaos-v0-s-ovde_g-0}
     run=${run//--epochs 874,1249/--epochs 0,1}
+    run=${run//--out runs\/my elsewhere\/piece_1 elsewhere\/piece_2/--out runs\/merged runs\/my}
     # what goes on until it is asked to stop
     [[ $run != *"ovde serve"* ]] || run="timeout --preserve-status -s INT 2 $run"
     # what the page asks for anew must not be there already

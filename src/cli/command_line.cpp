@@ -384,6 +384,21 @@ class Grammar {
     add_worker("work",
                "The same beside others: any number of processes, on machines that share the "
                "folder, run the cells that no other has (docs/clusters.md)");
+    CLI::App* importer = add_action(
+        "import", "Take runs made elsewhere into a study, each to the cell that asks for it");
+    importer->add_option("FROM", study_.from, "folders of runs, or that hold runs; a CSV with --as")
+        ->required();
+    CLI::Option* as = add(importer, "--as", study_.as, "ROW/COLUMN",
+                          "FROM is another program's run, a CSV file with the columns step and "
+                          "return, for this cell of an imported column (docs/studies.md)");
+    Option seed = number("--seed", "its seed", 0, double(kLargestSeed), 0.0);
+    seed.integer = true;
+    CLI::Option* its_seed =
+        add_number(importer, seed,
+                   [this](double x) { study_.seed = static_cast<std::uint64_t>(x); })
+            ->type_name("S")
+            ->needs(as);
+    as->needs(its_seed);
     add_action("status", "Show how a study is getting on");
     add_action("report", "Write the page of a study: report.html in its folder");
     add_action("cancel", "Take what is left of a study out of the queue of Slurm");

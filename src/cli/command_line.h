@@ -102,7 +102,7 @@ struct BenchCommand {
 };
 
 struct StudyCommand {
-  std::string what;  // run, work, status, report, cancel
+  std::string what;  // run, work, import, status, report, cancel
   std::string file;
   std::optional<std::string> out;
   std::string device = "cpu";
@@ -115,6 +115,9 @@ struct StudyCommand {
   std::string on;                      // "slurm", or empty: here
   std::vector<std::string> slurm;      // KEY=VALUE
   bool dry_run = false, stay = false;  // of what is submitted
+  std::vector<std::string> from;       // of import
+  std::optional<std::string> as;       // the cell of another program's run, and its seed
+  std::optional<std::uint64_t> seed;
   std::string typed;
 };
 

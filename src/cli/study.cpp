@@ -1,5 +1,5 @@
-// ovde study: run a plan, here or on Slurm, show how it is getting on, report on it. ovde report:
-// the same page for one run.
+// ovde study: run a plan, here or on Slurm, import runs into it, show how it is getting on, report
+// on it. ovde report: the same page for one run.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +21,7 @@
 #include "run/run_status.h"
 #include "study/analyse/results.h"
 #include "study/execute/claims.h"
+#include "study/execute/import_runs.h"
 #include "study/execute/run_study.h"
 #include "study/plan/plan.h"
 #include "study/plan/smoke.h"
@@ -188,6 +189,40 @@ void cancel(const fs::path& out) {
   fmt::print("cancelled {} tasks; what they have done is saved\n", tasks.size());
 }
 
+// ---- import
+
+void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& out, bool smoke) {
+  std::error_code ignored;
+  if (command.as && (command.from.size() != 1 || fs::is_directory(command.from.front(), ignored)))
+    throw InputError("--as takes one CSV file");
+  for (const std::string& from : command.from) {
+    if (!command.as && fs::is_regular_file(from, ignored)) {
+      throw InputError(fmt::format(
+          "{} is a file; another program's run is imported with --as ROW/COLUMN --seed S", from));
+    }
+  }
+  prepare_study({.plan = plan, .out = out, .smoke = smoke});
+  if (command.as) {
+    const bool is_new = import_csv(plan, out, *command.as, *command.seed, command.from.front());
+    return fmt::print("{}: seed {} {}\n", *command.as, *command.seed,
+                      is_new ? "taken" : "was there already");
+  }
+
+  const std::vector<fs::path> from(command.from.begin(), command.from.end());
+  const ImportOutcome outcome = import_runs(plan, out, from, command.typed);
+  for (const auto& [cell, count] : outcome.cells)
+    fmt::print("{}: {} taken, {} there already\n", cell, count.taken, count.already_there);
+  for (const auto* left : {&outcome.foreign, &outcome.refused}) {
+    for (const auto& [run, why] : *left) fmt::print("not taken: {}: {}\n", run.string(), why);
+  }
+  fmt::print("{} runs taken, {} there already, {} not taken, into {}\n", outcome.taken(),
+             outcome.already_there(), outcome.foreign.size() + outcome.refused.size(),
+             out.string());
+  if (!outcome.refused.empty())
+    throw Error(fmt::format("{} runs of the plan were not taken", outcome.refused.size()));
+  if (outcome.cells.empty()) throw Error("none of these runs is of the plan");
+}
+
 // ---- status
 
 // Who is at work on a cell, or will be: the folder says it, and the queue what is not there yet.
@@ -302,6 +337,7 @@ void run(const StudyCommand& command) {
 
   if (!command.on.empty()) return submit_plan(command, plan, out);
   if (runs) return run_plan(command, plan, out);
+  if (command.what == "import") return import_plan(command, plan, out, smoke);
   check_study_folder(plan, out);
   if (command.what == "report") return report(plan, out);
   if (command.what == "cancel") return cancel(out);

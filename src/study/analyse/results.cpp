@@ -1,7 +1,6 @@
 #include "study/analyse/results.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <utility>
@@ -14,6 +13,8 @@
 #include "io/files.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
+#include "study/analyse/csv.h"
+#include "study/analyse/imported_run.h"
 #include "study/plan/smoke.h"
 
 namespace ovde {
@@ -21,23 +22,6 @@ namespace ovde {
 namespace fs = std::filesystem;
 
 namespace {
-
-// InputError if a run is not what the cell asks for.
-std::vector<RunResult> read_cell_runs(const fs::path& study, const Cell& cell) {
-  std::optional<Config> asked;
-  std::vector<RunResult> out;
-  for (const std::uint64_t seed : cell.seeds) {
-    const auto folder = find_agent(study / cell.folder, seed);
-    if (!folder || !is_finished(*folder)) continue;
-    if (!asked) asked = resolve_config(cell.settings);
-    if (const auto foreign = foreign_settings(*asked, read_config(*folder)); !foreign.empty()) {
-      throw InputError(
-          fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
-    }
-    out.push_back(read_run(*folder, seed, cell.epochs));
-  }
-  return out;
-}
 
 RunResult result_of(const std::vector<EpochRow>& rows, std::uint64_t seed) {
   RunResult out;
@@ -54,30 +38,28 @@ RunResult result_of(const std::vector<EpochRow>& rows, std::uint64_t seed) {
   return out;
 }
 
-// The fields of a line of a CSV file; a quoted one may have commas, and quotes as two.
-std::vector<std::string> split_csv(const std::string& line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += line[++i];
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += line[i];
+// InputError if a run is not what the cell asks for.
+std::vector<RunResult> read_cell_runs(const fs::path& study, const Cell& cell) {
+  std::optional<Config> asked;
+  std::vector<RunResult> out;
+  for (const std::uint64_t seed : cell.seeds) {
+    if (cell.imported) {
+      const fs::path file = imported_file(study / cell.folder, seed);
+      if (std::error_code ignored; !fs::exists(file, ignored)) continue;
+      if (!asked) asked = resolve_config(cell.settings);
+      out.push_back(result_of(read_imported(file, asked->train), seed));
+      continue;
     }
+    const auto folder = find_agent(study / cell.folder, seed);
+    if (!folder || !is_finished(*folder)) continue;
+    if (!asked) asked = resolve_config(cell.settings);
+    if (const auto foreign = foreign_settings(*asked, read_config(*folder)); !foreign.empty()) {
+      throw InputError(
+          fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
+    }
+    out.push_back(read_run(*folder, seed, cell.epochs));
   }
-  return fields;
-}
-
-template <typename T>
-std::optional<T> parse_field(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return out;
 }
 
 // What the cell's runs were asked for, as the first of them has it.

@@ -444,7 +444,7 @@ std::vector<Cell> distinct_cells(const Plan& plan) {
   std::vector<Cell> out;
   std::set<std::string> folders;
   for (Cell& cell : expand(plan)) {
-    if (folders.insert(cell.folder).second) out.push_back(std::move(cell));
+    if (!cell.imported && folders.insert(cell.folder).second) out.push_back(std::move(cell));
   }
   return out;
 }

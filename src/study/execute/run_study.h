@@ -83,7 +83,7 @@ std::vector<Cell> cells_left(const StudyRequest& request);
 // InputError if the plan's settings are wrong or the folder cannot be used.
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink);
 
-// The cells that are different runs: of those that share a folder, the first.
+// The cells that are run here, each once: of those that share a folder, the first.
 std::vector<Cell> distinct_cells(const Plan& plan);
 
 // Of those, the ones that `selection` names: "0-3,7" by their place in the plan, "a/DSAC" and "a/*"

@@ -20,6 +20,12 @@ namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
 
+// Another program's runs have their epochs laid out as those of the plainest algorithm.
+const std::string& algorithm_of(const PlanColumn& column) {
+  static const std::string plainest = "sac";
+  return column.imported ? plainest : column.algorithm;
+}
+
 bool available(const PlanColumn& column) {
   return !column.optional || std::ranges::any_of(algorithms(), [&](const Algorithm& a) {
     return a.name == column.algorithm;
@@ -66,7 +72,7 @@ void append_concerning(std::vector<Setting>& to, const std::vector<Setting>& fro
                        const PlanColumn& column) {
   for (const Setting& setting : from) {
     const auto is_read = [&](const PlanColumn& by) {
-      return available(by) && concerns(find_algorithm(by.algorithm), setting.key);
+      return available(by) && concerns(find_algorithm(algorithm_of(by)), setting.key);
     };
     if (is_read(column) || std::ranges::none_of(plan.columns, is_read)) to.push_back(setting);
   }
@@ -79,11 +85,12 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column,
   cell.column = column.name;
   cell.task = row.task;
   cell.algorithm = column.algorithm;
+  cell.imported = column.imported;
   cell.epochs = row.epochs.value_or(plan.epochs);
   cell.seeds = row.seeds.empty() ? plan.seeds : row.seeds;
 
   cell.settings = {{"run.task", row.task, row.where},
-                   {"run.algorithm", column.algorithm, column.where}};
+                   {"run.algorithm", algorithm_of(column), column.where}};
   if (plan.maps && !plan.maps->epochs.empty())
     cell.settings.push_back({"record.networks", plan.maps->epochs, plan.maps->where});
   append_concerning(cell.settings, plan.settings, plan, column);
@@ -104,6 +111,7 @@ std::string runs_of(const Cell& cell) {
   std::map<std::string, const OptionValue*> effective;
   for (const Setting& setting : cell.settings) effective[setting.key] = &setting.value;
   std::string out = fmt::format("{}\n", fmt::join(cell.seeds, " "));
+  if (cell.imported) out += cell.folder + "\n";  // what is in it is known to nobody here
   for (const auto& [key, value] : effective) out += key + " = " + to_string(*value) + "\n";
   return out;
 }

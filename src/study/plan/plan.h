@@ -37,6 +37,7 @@ struct PlanColumn {
   std::string algorithm;
   Role role = Role::baseline;
   bool optional = false;  // left out where the algorithm does not exist, instead of an error
+  bool imported = false;  // another program's runs: they are not run here, only reported on
   std::vector<Setting> settings;
   std::optional<Swept> swept;
   std::string where;
@@ -117,6 +118,7 @@ struct Plan {
 struct Cell {
   std::string row, column;
   std::string task, algorithm;
+  bool imported = false;  // of a column of another program's runs
   int epochs = 0;
   std::vector<std::uint64_t> seeds;
   // Weakest first; task, algorithm and epochs among them: ready for resolve_config().

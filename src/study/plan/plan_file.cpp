@@ -111,12 +111,24 @@ class PlanFile {
   }
 
   void read_column(const toml::table& entry) {
-    in_.check_keys(entry, "a column", {"name", "algorithm", "role", "optional", "set", "vary"});
+    in_.check_keys(entry, "a column",
+                   {"name", "algorithm", "role", "optional", "imported", "set", "vary"});
     PlanColumn column;
-    column.algorithm = in_.required_text(entry, "a column", "algorithm");
-    column.name = in_.text(entry, "name").value_or(column.algorithm);
+    column.imported = in_.flag(entry, "imported");
+    if (column.imported) {
+      column.name = in_.required_text(entry, "an imported column", "name");
+      column.algorithm = in_.text(entry, "algorithm").value_or(column.name);
+      for (const char* key : {"optional", "set", "vary"}) {
+        if (const toml::node* node = entry.get(key))
+          in_.refuse(*node,
+                     fmt::format("an imported column has no {}: its runs are not made here", key));
+      }
+    } else {
+      column.algorithm = in_.required_text(entry, "a column", "algorithm");
+      column.name = in_.text(entry, "name").value_or(column.algorithm);
+    }
     column.optional = in_.flag(entry, "optional");
-    if (!column.optional) {
+    if (!column.optional && !column.imported) {
       in_.check_word(*entry.get("algorithm"), column.algorithm, "algorithm",
                      names_of(algorithms()));
     }

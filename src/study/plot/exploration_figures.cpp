@@ -87,7 +87,7 @@ class StudyMaps {
       HeatRow visits{row.name, {}};
       for (const PlanColumn* column : results_.columns()) {
         const CellResult& result = *results_.find(row.name, column->name);
-        if (result.runs.empty()) continue;
+        if (result.runs.empty() || result.cell.imported) continue;
         try {
           add(Exploration(
                   find_agent(study_ / result.cell.folder, result.runs.front().seed).value()),

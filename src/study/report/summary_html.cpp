@@ -254,6 +254,14 @@ std::string settings_html(const StudyResults& results) {
   std::string lines;
   for (const CellResult& result : results.cells) {
     if (result.runs.empty()) continue;
+    if (result.cell.imported) {
+      lines += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">runs of another "
+          "program</td></tr>\n",
+          escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
+          result.cell.epochs);
+      continue;
+    }
     std::string asked;
     for (const std::string& text : result.asked)
       asked += fmt::format("{}<code>{}</code>", asked.empty() ? "" : ", ", escape_html(text));

@@ -152,6 +152,7 @@ Table runtime_table(const StudyResults& results) {
   };
   Table table = make_table(results, "runtime", [&](const CellResult& result) {
     const double own = seconds(result);
+    if (own <= 0) return Shown{{.text = "not measured", .missing = true}, std::nullopt};
     const CellResult* other =
         reference.empty() ? nullptr : results.find(result.cell.row, reference);
     if (other == nullptr || other->runs.empty() || seconds(*other) <= 0)
@@ -302,7 +303,7 @@ std::string runs_csv(const StudyResults& results) {
     for (const RunResult& run : result.runs) {
       out += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(result.cell.row),
                          csv_field(result.cell.column), csv_field(result.cell.task),
-                         result.cell.algorithm, run.seed, result.cell.epochs, run.score,
+                         csv_field(result.cell.algorithm), run.seed, result.cell.epochs, run.score,
                          run.first_goal_epoch ? std::to_string(*run.first_goal_epoch) : "",
                          run.wall_seconds);
     }

@@ -1,0 +1,218 @@
+#include "study/execute/import_runs.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include "config/config.h"
+#include "io/files.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+#include "run/run_status.h"
+#include "study/analyse/imported_run.h"
+#include "study/analyse/results.h"
+#include "study/execute/claims.h"
+#include "study/execute/run_study.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What makes a run the same run: its settings, its rows, its end.
+constexpr const char* kRunFiles[] = {"progress.csv", "summary.json", "config.toml"};
+
+struct Target {
+  Cell cell;
+  Config asked;
+};
+
+std::string title(const Cell& cell) { return fmt::format("{} / {}", cell.row, cell.column); }
+
+bool asks_for(const Cell& cell, std::uint64_t seed) {
+  return std::ranges::find(cell.seeds, seed) != cell.seeds.end();
+}
+
+bool is_same_run(const fs::path& a, const fs::path& b) {
+  return std::ranges::all_of(kRunFiles, [&](const char* name) {
+    std::error_code ignored;
+    return fs::exists(a / name, ignored) && fs::exists(b / name, ignored) &&
+           read_file(a / name) == read_file(b / name);
+  });
+}
+
+// A file, or a folder with all that is in it.
+void copy_all(const fs::path& from, const fs::path& to) {
+  if (!fs::is_directory(from)) return write_file_atomically(to, read_file(from));
+  make_folder(to);
+  for (const auto& entry : fs::directory_iterator(from))
+    copy_all(entry.path(), to / entry.path().filename());
+}
+
+// Under another name until it is whole.
+void copy_run(const fs::path& from, const fs::path& to, bool with_maps) {
+  const fs::path beside = to.parent_path() / fmt::format(".{}.part", to.filename().string());
+  fs::remove_all(beside);
+  make_folder(beside);
+  std::vector<const char*> more = {"replays"};
+  if (with_maps) more.insert(more.end(), {"visits.f32", "networks"});
+  for (const char* name : more) {
+    if (std::error_code ignored; fs::exists(from / name, ignored))
+      copy_all(from / name, beside / name);
+  }
+  for (const char* name : kRunFiles) copy_all(from / name, beside / name);
+  fs::rename(beside, to);
+  sync_folder(to.parent_path());
+}
+
+// Why no cell has a place for the run: the cell that comes nearest says it best.
+std::string why_foreign(const std::vector<Target>& targets, const Config& run) {
+  const Target* nearest = nullptr;
+  std::vector<std::string> least;
+  for (const Target& target : targets) {
+    if (target.asked.task != run.task || target.asked.algorithm != run.algorithm) continue;
+    auto foreign = foreign_settings(target.asked, run);
+    if (nearest != nullptr && foreign.size() >= least.size()) continue;
+    nearest = &target;
+    least = std::move(foreign);
+  }
+  if (nearest == nullptr)
+    return fmt::format("the plan has no cell of {} with {}", run.task, run.algorithm);
+  if (least.empty())
+    return fmt::format("the plan has no seed {} in {}", run.seed, title(nearest->cell));
+  return fmt::format("was run with other settings: in {} the plan has {}", title(nearest->cell),
+                     fmt::join(least, ", "));
+}
+
+// The cell's folder as a population that counts the run among its own, for whoever completes it.
+void join_population(const fs::path& folder, const Config& run, const std::string& command) {
+  make_population(folder, command);
+  Population population = read_population(folder).value_or(Population{.config = run, .seeds = {}});
+  if (std::ranges::find(population.seeds, run.seed) != population.seeds.end()) return;
+  population.seeds.push_back(run.seed);
+  write_population(folder, population, command);
+}
+
+// False: it is there already. InputError if the cell cannot take it.
+bool take_run(const fs::path& run, const Config& config, const Target& target,
+              const fs::path& study, bool with_maps, const std::string& command) {
+  const fs::path folder = study / target.cell.folder;
+  const auto claims = read_claims(study, {target.cell.folder});
+  const auto claim = claims.find(target.cell.folder);
+  if (claim != claims.end() && claim->second.holder)
+    throw InputError(fmt::format("the cell is running on {}", claim->second.holder->text()));
+  make_folder(folder);
+  const RunLock lock(folder);
+  if (const auto there = find_agent(folder, config.seed)) {
+    if (is_same_run(run, *there)) return false;
+    throw InputError(fmt::format("{} has another run of seed {}", there->string(), config.seed));
+  }
+  if (const auto others = read_runs(folder)) {
+    if (const auto foreign = foreign_settings(target.asked, others->config); !foreign.empty())
+      throw InputError(fmt::format("{} holds runs with other settings: the plan has {}",
+                                   folder.string(), fmt::join(foreign, ", ")));
+  }
+  join_population(folder, config, command);
+  copy_run(run, folder / fmt::format("seed_{}", config.seed), with_maps);
+  return true;
+}
+
+void check_finished(const fs::path& run, const Config& config) {
+  if (is_finished(run)) {
+    read_run(run, config.seed, config.train.epochs);
+    return;
+  }
+  std::error_code ignored;
+  const std::size_t done = fs::exists(run / kProgressFile, ignored) ? read_progress(run).size() : 0;
+  throw InputError(fmt::format("not finished: epoch {} of {}", done, config.train.epochs));
+}
+
+}  // namespace
+
+int ImportOutcome::taken() const {
+  int sum = 0;
+  for (const auto& [cell, count] : cells) sum += count.taken;
+  return sum;
+}
+
+int ImportOutcome::already_there() const {
+  int sum = 0;
+  for (const auto& [cell, count] : cells) sum += count.already_there;
+  return sum;
+}
+
+ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<const fs::path> from,
+                          const std::string& command) {
+  std::vector<Target> targets;
+  for (Cell& cell : distinct_cells(plan)) {
+    Config asked = resolve_config(cell.settings);
+    targets.push_back({std::move(cell), std::move(asked)});
+  }
+  std::vector<fs::path> runs;
+  for (const fs::path& folder : from) {
+    const auto found = run_folders(folder);
+    if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
+    runs.insert(runs.end(), found.begin(), found.end());
+  }
+
+  const bool with_maps = std::ranges::find(plan.show, "maps") != plan.show.end();
+  ImportOutcome outcome;
+  for (const fs::path& run : runs) {
+    try {
+      const Config config = read_config(run);
+      std::vector<const Target*> its;
+      for (const Target& target : targets) {
+        if (asks_for(target.cell, config.seed) && foreign_settings(target.asked, config).empty())
+          its.push_back(&target);
+      }
+      if (its.empty()) {
+        outcome.foreign.push_back({run, why_foreign(targets, config)});
+        continue;
+      }
+      check_finished(run, config);
+      for (const Target* target : its) {
+        const bool is_new = take_run(run, config, *target, study, with_maps, command);
+        ImportOutcome::Count& count = outcome.cells[title(target->cell)];
+        ++(is_new ? count.taken : count.already_there);
+      }
+    } catch (const std::exception& error) {
+      outcome.refused.push_back({run, error.what()});
+    }
+  }
+  return outcome;
+}
+
+bool import_csv(const Plan& plan, const fs::path& study, const std::string& name,
+                std::uint64_t seed, const fs::path& file) {
+  const std::vector<Cell> cells = expand(plan);
+  const auto cell = std::ranges::find_if(cells, [&](const Cell& each) {
+    return each.row + "/" + each.column == name || each.folder == name;
+  });
+  if (cell == cells.end()) throw InputError(fmt::format("the plan has no cell {}", name));
+  if (!cell->imported) {
+    throw InputError(
+        fmt::format("the runs of {} are made by this program; another's have a column of their "
+                    "own, with imported = true",
+                    title(*cell)));
+  }
+  if (!asks_for(*cell, seed))
+    throw InputError(fmt::format("the plan has no seed {} in {}", seed, title(*cell)));
+
+  read_imported(file, resolve_config(cell->settings).train);
+  const std::string text = read_file(file);
+  const fs::path to = imported_file(study / cell->folder, seed);
+  if (std::error_code ignored; fs::exists(to, ignored)) {
+    if (read_file(to) == text) return false;
+    throw InputError(fmt::format("{} is there already, and is another run", to.string()));
+  }
+  make_folder(to.parent_path());
+  write_file_atomically(to, text);
+  return true;
+}
+
+}  // namespace ovde

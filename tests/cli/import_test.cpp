@@ -1,0 +1,70 @@
+// ovde study import as it is typed. What is taken and what not is tests/study/execute.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+
+namespace ovde {
+namespace {
+
+const std::string kTiny =
+    " --task GridChaos-v0:a --algo dsac --epochs 2 --set task.horizon=20 --set network.hidden=[8] "
+    "--set train.steps_per_epoch=20 --set train.warmup_steps=20 --set train.eval_steps=20 --set "
+    "train.batch=8 --set train.replay=200";
+
+class ImportCommand : public testing::Test {
+ protected:
+  ImportCommand() {
+    std::ofstream(program_.folder() / "plan.toml") << R"toml(
+epochs = 2
+seeds = "0-1"
+set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
+row = [{ name = "a", task = "GridChaos-v0:a" }]
+column = [{ name = "DSAC", algorithm = "dsac" }, { name = "other", imported = true }]
+)toml";
+    std::ofstream(program_.folder() / "run.csv") << "step,return\n40,1\n60,2\n";
+  }
+
+  Outcome import_from(const std::string& from) {
+    return program_.run("study import plan.toml --out study " + from);
+  }
+
+  Program program_;
+};
+
+TEST_F(ImportCommand, TakesRunsAndSaysWhatItDid) {
+  ASSERT_EQ(program_.run("train --seeds 0-1 --out there" + kTiny).code, 0);
+  ASSERT_EQ(program_.run("train --seed 5 --out fifth" + kTiny).code, 0);
+  const Outcome first = import_from("there fifth");
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out,
+            "a / DSAC: 2 taken, 0 there already\n"
+            "not taken: fifth: the plan has no seed 5 in a / DSAC\n"
+            "2 runs taken, 0 there already, 1 not taken, into study\n");
+  EXPECT_NE(import_from("there").out.find("0 runs taken, 2 there already"), std::string::npos);
+  EXPECT_EQ(import_from("fifth").code, 1);
+
+  const Outcome csv = import_from("--as a/other --seed 1 run.csv");
+  EXPECT_EQ(csv.code, 0) << csv.err;
+  EXPECT_EQ(csv.out, "a/other: seed 1 taken\n");
+  const Outcome report = program_.run("study report plan.toml --out study");
+  EXPECT_EQ(report.code, 0) << report.err;
+  const std::string table = read_file(program_.folder() / "study/tables/runs.csv");
+  EXPECT_NE(table.find("a,other,GridChaos-v0:a,other,1,2,2,"), std::string::npos) << table;
+  EXPECT_NE(program_.run("study status plan.toml --out study").out.find("1 of 1 cells finished"),
+            std::string::npos);
+}
+
+TEST_F(ImportCommand, SaysWhatIsMissing) {
+  EXPECT_NE(import_from("run.csv").err.find("--as ROW/COLUMN --seed S"), std::string::npos);
+  EXPECT_EQ(import_from("--as a/other run.csv").code, 2);
+  EXPECT_EQ(import_from("--seed 0 run.csv").code, 2);
+  EXPECT_EQ(import_from("nowhere").code, 2);
+  EXPECT_EQ(import_from("").code, 2);
+  EXPECT_EQ(import_from("--as a/DSAC --seed 0 run.csv").code, 2);
+  EXPECT_EQ(import_from("--as a/other --seed 7 run.csv").code, 2);
+}
+
+}  // namespace
+}  // namespace ovde

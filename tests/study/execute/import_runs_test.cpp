@@ -1,0 +1,307 @@
+// Runs made elsewhere in a study's report: of this program, by their settings, and another's.
+#include "study/execute/import_runs.h"
+
+#include <fstream>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+
+#include "config/config.h"
+#include "io/files.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
+#include "study/analyse/imported_run.h"
+#include "study/analyse/results.h"
+#include "study/execute/run_study.h"
+#include "study/plot/gnuplot.h"
+#include "study/report/report.h"
+#include "temporary_folder.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+// With the columns and the seeds that a test has.
+Plan plan_of(const std::string& seeds, const std::string& more = "") {
+  return parse_plan("epochs = 4\nseeds = \"" + seeds + "\"\n" + R"toml(
+measures = ["score", "frg", "runtime"]
+show = ["curves"]
+set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
+[[row]]
+name = "a"
+task = "GridChaos-v0:a"
+[[column]]
+name = "DSAC"
+algorithm = "dsac"
+[[column]]
+name = "OVDE"
+algorithm = "ovde_g"
+role = "ours"
+set = { explore.alpha = 0.2 }
+)toml" + more,
+                    "plan.toml");
+}
+
+const std::string kOtherProgram = "[[column]]\nname = \"other's SAC\"\nimported = true\n";
+
+void run(const Plan& plan, const fs::path& out) {
+  StudySink silent;
+  run_study({.plan = plan, .out = out, .jobs = 1, .threads = 2}, silent);
+}
+
+// Every file below, by its path, with its bytes and when it was written.
+auto snapshot(const fs::path& folder) {
+  std::map<std::string, std::pair<std::string, fs::file_time_type>> all;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file())
+      all[fs::relative(entry.path(), folder).string()] = {read_file(entry.path()),
+                                                          entry.last_write_time()};
+  }
+  return all;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+// A report's table without what no two runs have in common: the wall time, at the end of a line.
+std::string without_times(const std::string& table) {
+  std::string out;
+  for (std::size_t at = 0; at < table.size();) {
+    const std::size_t end = table.find('\n', at);
+    out += table.substr(at, table.rfind(',', end) - at) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+class ImportRuns : public testing::Test {
+ protected:
+  // A run of the plan's first cell, or of what `more` makes of it, that nobody trained.
+  fs::path make_run(const std::string& name, std::uint64_t seed, double returns,
+                    const std::vector<Setting>& more = {}, int rows = 4) {
+    std::vector<Setting> settings = expand(plan_of("0")).front().settings;
+    settings.push_back({"run.seed", static_cast<double>(seed), ""});
+    settings.insert(settings.end(), more.begin(), more.end());
+    const fs::path folder = folder_.path() / name;
+    make_folder(folder);
+    write_config(folder, resolve_config(settings), "test");
+    std::vector<EpochRow> all(static_cast<std::size_t>(rows));
+    for (int i = 0; i < rows; ++i) {
+      all[i].epoch = i;
+      all[i].eval_return_mean = returns;
+      all[i].seconds = i + 1;
+    }
+    ProgressFile(folder, all);
+    if (rows == 4) write_summary(folder, summarise(all));
+    return folder;
+  }
+
+  fs::path write_csv(const std::string& name, const std::string& text) {
+    std::ofstream(folder_.path() / name) << text;
+    return folder_.path() / name;
+  }
+
+  ImportOutcome import_all(const Plan& plan, const std::vector<fs::path>& from) {
+    return import_runs(plan, study_, from, "test");
+  }
+
+  TemporaryFolder folder_;
+  const fs::path study_ = folder_.path() / "study";
+};
+
+TEST_F(ImportRuns, StudiesOfTwoSeedRangesGiveTheTablesOfTheOneRunWhole) {
+  const fs::path whole = folder_.path() / "whole", first = folder_.path() / "first",
+                 second = folder_.path() / "second";
+  const Plan plan = plan_of("0-3");
+  run(plan, whole);
+  run(plan_of("0-1"), first);
+  run(plan_of("2-3"), second);
+  const ImportOutcome outcome = import_all(plan, {second, first});
+  EXPECT_EQ(outcome.taken(), 8);
+  EXPECT_TRUE(outcome.foreign.empty() && outcome.refused.empty());
+  EXPECT_EQ(names_in(study_ / "a/OVDE/seed_3"),
+            (std::vector<std::string>{"config.toml", "progress.csv", "summary.json"}));
+
+  write_report(read_results(plan, whole), whole);
+  write_report(read_results(plan, study_), study_);
+  for (const char* table : {"score.md", "score.tex", "frg.md", "cells.csv", "tests.csv"})
+    EXPECT_EQ(read_file(study_ / "tables" / table), read_file(whole / "tables" / table)) << table;
+  EXPECT_EQ(without_times(read_file(study_ / "tables/runs.csv")),
+            without_times(read_file(whole / "tables/runs.csv")));
+}
+
+TEST_F(ImportRuns, AStudyInPiecesIsTheSameStudyToTheByte) {
+  const fs::path whole = folder_.path() / "whole";
+  const Plan plan = plan_of("0-3");
+  run(plan, whole);
+  EXPECT_EQ(import_all(plan_of("0-1"), {whole}).taken(), 4);
+  EXPECT_EQ(import_all(plan_of("2-3"), {whole}).taken(), 4);
+  write_report(read_results(plan, whole), whole);
+  write_report(read_results(plan, study_), study_);
+  for (const auto& entry : fs::directory_iterator(whole / "tables")) {
+    const fs::path name = entry.path().filename();
+    EXPECT_EQ(read_file(study_ / "tables" / name), read_file(entry.path())) << name;
+  }
+}
+
+// What was imported is not run again, and seeds that are asked for beyond it join it.
+TEST_F(ImportRuns, AStudyGoesOnFromWhatWasImported) {
+  const fs::path elsewhere = folder_.path() / "elsewhere";
+  run(plan_of("0-1"), elsewhere);
+  import_all(plan_of("0-2"), {elsewhere});
+  struct : StudySink {
+    void epoch_done(const Cell&, double) override { ++epochs; }
+    int epochs = 0;
+  } sink;
+  const StudyOutcome outcome = run_study({.plan = plan_of("0-2"), .out = study_}, sink);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(sink.epochs, 2 * 4);
+  EXPECT_EQ(read_results(plan_of("0-2"), study_).find("a", "OVDE")->runs.size(), 3u);
+}
+
+TEST_F(ImportRuns, WhatThePlanDoesNotAskForIsLeftWithTheReason) {
+  make_run("from/discount", 0, 1, {{"train.discount", 0.5, ""}});
+  make_run("from/seed", 9, 1);
+  make_run("from/task", 0, 1, {{"run.task", "GridChaos-v0:s", ""}, {"task.horizon", 20.0, ""}});
+  make_run("from/own", 1, 1);
+  const ImportOutcome outcome = import_all(plan_of("0-1"), {folder_.path() / "from"});
+  EXPECT_EQ(outcome.taken(), 1);
+  ASSERT_EQ(outcome.foreign.size(), 3u);
+  EXPECT_NE(outcome.foreign[0].why.find("train.discount = 0.99, was 0.5"), std::string::npos)
+      << outcome.foreign[0].why;
+  EXPECT_NE(outcome.foreign[1].why.find("no seed 9 in a / DSAC"), std::string::npos)
+      << outcome.foreign[1].why;
+  EXPECT_EQ(names_in(study_ / "a"), std::vector<std::string>{"DSAC"});
+  EXPECT_EQ(names_in(study_ / "a/DSAC"), (std::vector<std::string>{"population.toml", "seed_1"}));
+}
+
+TEST_F(ImportRuns, ImportedTwiceChangesNothing) {
+  const std::vector<fs::path> runs = {make_run("r0", 0, 1), make_run("r1", 1, 2)};
+  EXPECT_EQ(import_all(plan_of("0-1"), runs).taken(), 2);
+  const auto before = snapshot(study_);
+  const ImportOutcome again = import_all(plan_of("0-1"), runs);
+  EXPECT_EQ(again.taken(), 0);
+  EXPECT_EQ(again.already_there(), 2);
+  EXPECT_EQ(snapshot(study_), before);
+}
+
+TEST_F(ImportRuns, ARunThatIsThereIsNeverReplaced) {
+  import_all(plan_of("0-1"), {make_run("r0", 0, 1)});
+  const auto before = snapshot(study_);
+  const ImportOutcome outcome =
+      import_all(plan_of("0-1"), {make_run("another", 0, 5), make_run("half", 1, 5, {}, 2)});
+  EXPECT_EQ(outcome.taken(), 0);
+  ASSERT_EQ(outcome.refused.size(), 2u);
+  EXPECT_NE(outcome.refused[0].why.find("another run of seed 0"), std::string::npos);
+  EXPECT_NE(outcome.refused[1].why.find("not finished: epoch 2 of 4"), std::string::npos);
+  EXPECT_EQ(snapshot(study_), before);
+}
+
+// A cell of one seed is a run without a population; the second makes it one.
+TEST_F(ImportRuns, ASingleRunIsJoined) {
+  make_folder(study_ / "a");
+  fs::rename(make_run("r0", 0, 1), study_ / "a/DSAC");
+  EXPECT_EQ(import_all(plan_of("0-1"), {make_run("r1", 1, 3)}).taken(), 1);
+  EXPECT_EQ(read_results(plan_of("0-1"), study_).find("a", "DSAC")->scores(),
+            (std::vector<double>{1, 3}));
+}
+
+TEST_F(ImportRuns, RunsOfAnotherPlanAreNotJoined) {
+  make_folder(study_ / "a");
+  fs::rename(make_run("r0", 0, 1, {{"train.discount", 0.5, ""}}), study_ / "a/DSAC");
+  const auto before = snapshot(study_);
+  const ImportOutcome outcome = import_all(plan_of("0-1"), {make_run("r1", 1, 3)});
+  ASSERT_EQ(outcome.refused.size(), 1u);
+  EXPECT_NE(outcome.refused[0].why.find("other settings"), std::string::npos);
+  EXPECT_EQ(snapshot(study_), before);
+}
+
+TEST(ImportedRun, EvaluationsBelongToTheEpochThatTheyEnd) {
+  const TrainConfig train{.epochs = 4, .steps_per_epoch = 20, .warmup_steps = 20};
+  const auto rows = parse_imported(
+      "wall,step,return,seconds\r\n,20,-9,0\n,30,1,1\n,40,3,2\n,41,5,3\n\n,100,7,4\n,101,99,5\n",
+      "file", train);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].eval_return_mean, 2);
+  EXPECT_EQ(rows[1].eval_return_mean, 5);
+  EXPECT_TRUE(std::isnan(rows[2].eval_return_mean));
+  EXPECT_EQ(rows[3].eval_return_mean, 7);
+  EXPECT_EQ(rows[3].env_steps, 100);
+  EXPECT_EQ(rows[3].seconds, 4);
+  EXPECT_TRUE(std::isnan(rows[3].eval_success));
+}
+
+TEST(ImportedRun, WhatIsNotAWholeRunIsRefused) {
+  const TrainConfig train{.epochs = 4, .steps_per_epoch = 20, .warmup_steps = 20};
+  const auto refusal = [&](const std::string& text) {
+    try {
+      parse_imported(text, "file", train);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refusal("time,reward\n1,2\n").find("columns step and return"), std::string::npos);
+  EXPECT_NE(refusal("step,return\n40,x\n").find("file:2: return must be a number"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n40,nan\n").find("must be a number"), std::string::npos);
+  EXPECT_NE(refusal("step,return\n40\n").find("must be a number"), std::string::npos);
+  EXPECT_NE(refusal("step,return\n40,1\n30,1\n").find("file:3: step must not fall"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n40,1\n60,1\n").find("at step 60"), std::string::npos);
+  EXPECT_NE(refusal("").find("columns step and return"), std::string::npos);
+  EXPECT_EQ(refusal("step,return\n40,1\n90,1\n"), "");
+}
+
+TEST_F(ImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
+  const Plan plan = plan_of("0-1", kOtherProgram);
+  const auto csv = [&](const std::string& last) {
+    return write_csv("run.csv", "step,return\n40,1\n60,2\n80,3\n100," + last + "\n");
+  };
+  EXPECT_TRUE(import_csv(plan, study_, "a/other's SAC", 0, csv("40")));
+  EXPECT_FALSE(import_csv(plan, study_, "a/other's SAC", 0, csv("40")));
+  EXPECT_THROW(import_csv(plan, study_, "a/other's SAC", 0, csv("41")), InputError);
+  EXPECT_TRUE(import_csv(plan, study_, "a/other-s-SAC", 1, csv("60")));
+  EXPECT_THROW(import_csv(plan, study_, "a/other's SAC", 2, csv("60")), InputError);
+  EXPECT_THROW(import_csv(plan, study_, "a/DSAC", 0, csv("60")), InputError);
+  EXPECT_THROW(import_csv(plan, study_, "b/DSAC", 0, csv("60")), InputError);
+
+  StudySink silent;
+  EXPECT_EQ(run_study({.plan = plan, .out = study_}, silent).cells, 2);
+  const StudyResults results = read_results(plan, study_);
+  EXPECT_TRUE(results.notes.empty());
+  EXPECT_EQ(results.find("a", "other's SAC")->scores(), (std::vector<double>{40, 60}));
+  write_report(results, study_);
+  EXPECT_NE(read_file(study_ / "tables/score.md").find("50.00 ± 14.14"), std::string::npos);
+  EXPECT_NE(read_file(study_ / "tables/runs.csv")
+                .find("a,other's SAC,GridChaos-v0:a,other's SAC,1,"
+                      "4,60,"),
+            std::string::npos);
+  EXPECT_NE(read_file(study_ / "tables/runtime.md").find("not measured"), std::string::npos);
+  EXPECT_NE(read_file(study_ / "report.html").find("runs of another program"), std::string::npos);
+  if (!has_gnuplot()) return;
+  EXPECT_NE(read_file(study_ / "figures/curves.svg").find("other's SAC"), std::string::npos);
+}
+
+// Also where it is said to be the same algorithm.
+TEST(ImportedColumn, HasAFolderOfItsOwnAndNoSettings) {
+  const std::string same =
+      "[[column]]\nname = \"other's\"\nalgorithm = \"dsac\"\nimported = true\n";
+  const auto cells = expand(plan_of("0", same));
+  ASSERT_EQ(cells.size(), 3u);
+  EXPECT_EQ(cells[2].folder, "a/other-s");
+  EXPECT_TRUE(cells[2].imported);
+  EXPECT_THROW(plan_of("0", same + "set = { train.batch = 2 }\n"), InputError);
+  EXPECT_THROW(plan_of("0", "[[column]]\nimported = true\n"), InputError);
+}
+
+}  // namespace
+}  // namespace ovde
