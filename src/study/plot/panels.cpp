@@ -19,7 +19,7 @@ constexpr const char* kLook =
     "set border 3 linecolor rgb \"#666666\" linewidth 1\n"
     "set tics nomirror scale 0.5 textcolor rgb \"#333333\"\n"
     "set grid ytics linetype 1 linecolor rgb \"#E4E4E4\" linewidth 0.8\n"
-    "set lmargin 9\nset rmargin 2\nset tmargin 2\nset bmargin 3.6\n"
+    "set lmargin 9\nset rmargin 3\nset tmargin 2\nset bmargin 3.6\n"
     "unset key\n";
 
 }  // namespace

@@ -291,15 +291,17 @@ TEST_F(ImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   EXPECT_NE(read_file(study_ / "figures/curves.svg").find("other's SAC"), std::string::npos);
 }
 
-// Also where it is said to be the same algorithm.
+// However alike what is known of them is.
 TEST(ImportedColumn, HasAFolderOfItsOwnAndNoSettings) {
-  const std::string same =
+  const std::string first =
       "[[column]]\nname = \"other's\"\nalgorithm = \"dsac\"\nimported = true\n";
-  const auto cells = expand(plan_of("0", same));
-  ASSERT_EQ(cells.size(), 3u);
+  const std::string second = "[[column]]\nname = \"third\"\nimported = true\n";
+  const auto cells = expand(plan_of("0", first + second));
+  ASSERT_EQ(cells.size(), 4u);
   EXPECT_EQ(cells[2].folder, "a/other-s");
-  EXPECT_TRUE(cells[2].imported);
-  EXPECT_THROW(plan_of("0", same + "set = { train.batch = 2 }\n"), InputError);
+  EXPECT_EQ(cells[3].folder, "a/third");
+  EXPECT_TRUE(cells[3].imported);
+  EXPECT_THROW(plan_of("0", first + "set = { train.batch = 2 }\n"), InputError);
   EXPECT_THROW(plan_of("0", "[[column]]\nimported = true\n"), InputError);
 }
 

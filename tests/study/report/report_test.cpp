@@ -291,6 +291,31 @@ TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   EXPECT_EQ(has(page, "visits of the exploring agent"), has_gnuplot());
 }
 
+// The last one is centred on the end of the axis.
+TEST(Report, LabelsOfAnAxisAreNotCutOff) {
+  if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
+  StudyResults results = known_results();
+  results.plan.x = "steps";
+  results.plan.rows.resize(1);
+  for (CellResult& cell : results.cells) {
+    for (RunResult& run : cell.runs) {
+      for (std::size_t e = 0; e < run.returns.size(); ++e) run.env_steps.push_back(50.0 * (e + 1));
+    }
+  }
+  const TemporaryFolder folder;
+  draw(curves_figure(results).value(), folder.path());
+  const std::string svg = read_file(folder.path() / "curves.svg");
+  const auto number_after = [&](const std::string& word, std::size_t from) {
+    return std::stod(svg.substr(svg.rfind(word, from) + word.size()));
+  };
+  const std::size_t label = svg.find("<text> 5000<");
+  ASSERT_NE(label, std::string::npos) << svg;
+  const double width = number_after("viewBox=\"0 0 ", label),
+               center = number_after("translate(", label),
+               size = number_after("font-size=\"", label);
+  EXPECT_LT(center + 0.75 * 4 * size / 2, width);
+}
+
 TEST(Report, MapsOfOneKindMayShareTheirScale) {
   Grid small({0, 0}, {1, 1}, 2), large = small;
   small.values = {1, 2, 2, 2};
