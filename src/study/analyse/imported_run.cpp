@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::size_t kLargestImport = std::size_t{1} << 28;
 
-struct Evaluation {
+struct ScoredStep {
   double step = 0, value = 0;
   double seconds = EpochRow::kNone, success = EpochRow::kNone;
 };
 
-std::vector<Evaluation> parse_evaluations(const std::string& text, const std::string& name) {
+std::vector<ScoredStep> parse_evaluations(const std::string& text, const std::string& name) {
   std::istringstream lines(text);
   std::string line;
   const auto next_line = [&] {
@@ -48,7 +48,7 @@ std::vector<Evaluation> parse_evaluations(const std::string& text, const std::st
                     fmt::join(header, ", ")));
   }
 
-  std::vector<Evaluation> out;
+  std::vector<ScoredStep> out;
   for (int number = 2; next_line(); ++number) {
     if (line.empty()) continue;
     const std::vector<std::string> fields = split_csv(line);
@@ -59,7 +59,7 @@ std::vector<Evaluation> parse_evaluations(const std::string& text, const std::st
         throw InputError(fmt::format("{}:{}: {} must be a number", name, number, header[at]));
       return *parsed;
     };
-    Evaluation each{field(*step), field(*value)};
+    ScoredStep each{field(*step), field(*value)};
     if (seconds) each.seconds = field(*seconds);
     if (success) each.success = field(*success);
     if (!out.empty() && each.step < out.back().step)
@@ -88,7 +88,7 @@ std::vector<EpochRow> parse_imported(const std::string& text, const std::string&
 
   double last = train.warmup_steps, widest = per_epoch, seconds = 0;
   std::vector<int> counts(rows.size());
-  for (const Evaluation& each : parse_evaluations(text, name)) {
+  for (const ScoredStep& each : parse_evaluations(text, name)) {
     if (each.step <= train.warmup_steps || each.step > end) continue;
     const auto epoch =
         static_cast<std::size_t>(std::ceil((each.step - train.warmup_steps) / per_epoch)) - 1;
