@@ -1,7 +1,7 @@
 // Plans: what a study file means, and what is said when it means nothing.
 #include "study/plan/plan.h"
 
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <set>
 #include <string>
@@ -299,11 +299,11 @@ TEST(Plan, TooManyCellsAreRefusedAndManyTakeNoTime) {
   EXPECT_EQ(complaint(large_grid(100'001, 1)), "my.toml:3: the study has more than 100000 cells");
 
   // what was quadratic took minutes for this
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process, whatever else the machine does
   const Plan plan = parse_plan(large_grid(1000, 10), "my.toml");
   EXPECT_EQ(expand(plan).size(), 10'000u);
   EXPECT_EQ(expand(smoke_plan(plan)).size(), 10'000u);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 20);
 }
 
 }  // namespace
