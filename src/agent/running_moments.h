@@ -4,7 +4,16 @@
 #include <span>
 #include <vector>
 
+#include "base/lanes.h"
+
 namespace ovde {
+
+// Welford's method: number `count` (from 1) goes into a mean and a sum of squared deviations.
+OVDE_BOTH inline void add_to_moments(double& mean, double& squares, double count, double x) {
+  const double deviation = x - mean;
+  mean += deviation / count;
+  squares += deviation * (x - mean);
+}
 
 // Mean and variance of vectors that come one at a time (Welford's method), in double precision.
 class RunningMoments {
@@ -14,12 +23,8 @@ class RunningMoments {
   template <typename T>
   void add(std::span<const T> x) {
     const double count = ++values_[0];
-    for (int i = 0; i < size_; ++i) {
-      double &mean = values_[1 + i], &squares = values_[1 + size_ + i];
-      const double deviation = x[i] - mean;
-      mean += deviation / count;
-      squares += deviation * (x[i] - mean);
-    }
+    for (int i = 0; i < size_; ++i)
+      add_to_moments(values_[1 + i], values_[1 + size_ + i], count, x[i]);
   }
 
   double mean(int i) const { return values_[1 + i]; }

@@ -24,11 +24,6 @@ struct Shared : Exploration {
   double m;
 };
 
-__device__ float sum_of_warp(float x) {
-  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
-  return x;
-}
-
 // Normalises a hidden layer's sums, then gain, shift and ReLU; by one warp.
 __device__ void normalise(Shared& shared, int slot, int l, const float* parameters,
                           const LayerShape& layer) {

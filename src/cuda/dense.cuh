@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/layout.h"
+#include "cuda/warp.cuh"
 
 namespace ovde::cuda {
 
@@ -27,9 +28,9 @@ __device__ inline void dense(const float* parameters, const LayerShape layer, co
     for (int t = 0; t < kTogether; ++t) {
       const int o = first + t * warps;
       if (o >= layer.outputs) break;
-      for (int offset = 16; offset > 0; offset /= 2) sum[t] += __shfl_xor_sync(~0u, sum[t], offset);
+      const float total = sum_of_warp(sum[t]);
       if (lane == 0) {
-        const float value = sum[t] + parameters[layer.bias + o];
+        const float value = total + parameters[layer.bias + o];
         y[o] = hidden ? relu(value) : value;
       }
     }

@@ -233,15 +233,9 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(co
     if (k == 0) finish_update(agent, reinterpret_cast<float*>(memory));
     return;
   }
-  const NetworkShape& trunk = agent.trunk_shape;
-  const Trace& trace = agent.critic_trace[k];
-  int index = blockIdx.x, l;
-  Corner corner;
-  if (!find_tile(trunk.layer, trunk.layers, index, l, corner)) return;
-  const LayerShape layer = trunk.layer[l];
-  const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
-                         l == 0 ? trace.input_stride : layer.stride, agent.batch};
-  step_tile<true>(agent, agent.critic[k], layer, from, corner, reinterpret_cast<float*>(memory));
+  int index = blockIdx.x;
+  step_layers<true>(agent, agent.critic[k], agent.critic_trace[k], agent.trunk_shape, index,
+                    reinterpret_cast<float*>(memory));
 }
 
 // Adam and Polyak on one action's rows of the output layer, summed over the samples of that action

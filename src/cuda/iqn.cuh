@@ -173,12 +173,11 @@ class IqnPass {
 
   // x = cos(pi j tau)
   __device__ void embed(Number* cosines) {
-    fill<kExact>(tile_, kCosines,
-                 [&](int r, int j) { return cosine<kExact>(j + 1, tile_.tau[r]); });
-    if (cosines == nullptr) return;
     for (int j = threadIdx.x % 32; j < kCosines; j += 32) {
       for_each_row<kSize>([&](int r, int) {
-        if (rows_.has(r)) cosines[tile_.row[r] * kCosines + j] = tile_.x[r][j];
+        store(tile_.x[r][j], cosine<kExact>(j + 1, tile_.tau[r]));
+        if (cosines != nullptr && rows_.has(r))
+          cosines[tile_.row[r] * kCosines + j] = tile_.x[r][j];
       });
     }
   }

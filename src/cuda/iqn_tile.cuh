@@ -58,6 +58,9 @@ __device__ float cosine(int j, float tau) {
   return __cosf(3.14159265f * __fmaf_rn(-2.0f, rintf(0.5f * turns), turns));
 }
 
+__device__ inline void store(float& to, float x) { to = x; }
+__device__ inline void store(__half& to, float x) { to = to_half(x); }
+
 // Eight numbers of a row that is read or written once: past the first-level cache, which is small
 // beside a tile and holds the vectors of the layers.
 __device__ inline void stream8(float* to, const float (&v)[8]) {
@@ -150,21 +153,6 @@ class UnitSums {
 
 // ---- fractions
 
-// x[r][i] = value(r, i) for i < width
-template <bool kExact, int kSize, typename Value>
-__device__ void fill(HalfTile<kSize>& tile, int width, Value&& value) {
-  static_assert(!kExact);
-  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
-  const int warp = threadIdx.x / 32;
-  for (int i = threadIdx.x % 32; i < width; i += 32) {
-    float values[kEach];
-#pragma unroll
-    for (int j = 0; j < kEach; ++j) values[j] = value(warp + kWarps * j, i);
-#pragma unroll
-    for (int j = 0; j < kEach; ++j) tile.x[warp + kWarps * j][i] = to_half(values[j]);
-  }
-}
-
 // The fractions of agent/critic/iqn_critic.h, to the bit, from number(r), the U(0, 1) of row r; and
 // the samples' inputs, value(s, i) for i < width, in the first rows of x, zero up to a multiple of
 // 32 columns. Some threads do the one, some the other. Ends with every thread done.
@@ -182,11 +170,7 @@ __device__ void begin_rows(IqnTile<kExact, kSize>& tile, const IqnRows& rows, in
     for (int e = r - kRows; e < rows.count * columns; e += Tile<kSize>::kThreads - kRows) {
       const int s = e / columns, i = e % columns;
       const float x = i < width ? value(rows.first + s, i) : 0.0f;
-      if constexpr (kExact) {
-        tile.x[s][i] = x;
-      } else {
-        tile.x[s][i] = to_half(x);
-      }
+      store(tile.x[s][i], x);
     }
   }
   __syncthreads();

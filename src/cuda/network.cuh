@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cuda/norm.cuh"
+#include "cuda/warp.cuh"
 
 namespace ovde::cuda {
 
@@ -59,12 +60,6 @@ __device__ void for_each_row(Visit&& visit) {
 #pragma unroll
   for (int j = 0; j < Tile<kSize>::kEach; ++j)
     visit(threadIdx.x / 32 + Tile<kSize>::kWarps * j, threadIdx.x % 32);
-}
-
-__device__ inline float sum_of_warp(float x) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
-  return x;
 }
 
 // ---- weights

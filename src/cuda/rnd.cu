@@ -1,6 +1,7 @@
 // Random network distillation (agent/rnd.h) of the agents that have it: the bonus in the rewards of
 // an update with the predictor's step, and the statistics that scale it. In fp32, whatever the
 // precision of updates: the bonus is the small difference of two networks.
+#include "agent/running_moments.h"
 #include "cuda/kernels.cuh"
 #include "cuda/rows.cuh"
 #include "cuda/step.cuh"
@@ -28,15 +29,8 @@ struct Unseen {
   int count;
 };
 
-// Welford's method, as RunningMoments; `moments`: a count, then `size` means and sums of squares.
-__device__ void add_to_moments(double* moments, int size, int i, double count, double x) {
-  double &mean = moments[1 + i], &squares = moments[1 + size + i];
-  const double deviation = x - mean;
-  mean += deviation / count;
-  squares += deviation * (x - mean);
-}
-
-// 1 / standard deviation; what has never varied says nothing: it counts as zero.
+// 1 / standard deviation, of moments as RunningMoments keeps them; what has never varied says
+// nothing: it counts as zero.
 __device__ double inverse_deviation(const double* moments, int size, int i) {
   const double deviation = moments[0] > 0 ? sqrt(moments[1 + size + i] / moments[0]) : 0;
   return deviation > 0 ? 1 / deviation : 0;
@@ -122,7 +116,8 @@ __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* 
   __syncthreads();
   if (const int i = threadIdx.x; i < agent.observations) {
     for (int s = 0; s < unseen.count; ++s)
-      add_to_moments(moments, agent.observations, i, before + s + 1, unseen.next_observation(s)[i]);
+      add_to_moments(moments[1 + i], moments[1 + agent.observations + i], before + s + 1,
+                     unseen.next_observation(s)[i]);
   }
   if (threadIdx.x == 0) moments[0] = before + max(unseen.count, 0);
   __syncthreads();
@@ -152,7 +147,8 @@ __global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agent
     for (int s = 0; s < unseen.count; ++s) {
       double& so_far = *statistics.intrinsic_return;
       so_far = double{agent.discount} * so_far + agent.rnd.error[s];
-      add_to_moments(statistics.returns, 1, 0, ++statistics.returns[0], so_far);
+      const double count = ++statistics.returns[0];
+      add_to_moments(statistics.returns[1], statistics.returns[2], count, so_far);
     }
     *statistics.next_row = static_cast<double>(unseen.first + max(unseen.count, 0));
   }
@@ -187,15 +183,9 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(con
   extern __shared__ __align__(128) unsigned char memory[];
   const Agent& agent = agents[blockIdx.z];
   if (!agent.has_rnd) return;
-  const NetworkShape& shape = agent.rnd_shape;
-  const Trace& trace = agent.rnd.trace;
-  int index = blockIdx.x, l;
-  Corner corner;
-  if (!find_tile(shape.layer, shape.layers, index, l, corner)) return;
-  const LayerShape layer = shape.layer[l];
-  const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
-                         l == 0 ? trace.input_stride : layer.stride, agent.batch};
-  step_tile<true>(agent, agent.rnd.net, layer, from, corner, reinterpret_cast<float*>(memory));
+  int index = blockIdx.x;
+  step_layers<true>(agent, agent.rnd.net, agent.rnd.trace, agent.rnd_shape, index,
+                    reinterpret_cast<float*>(memory));
 }
 
 // Launches a kernel over tiles of samples.

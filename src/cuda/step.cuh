@@ -269,6 +269,21 @@ __device__ bool find_tile(const Layer* layers, int count, int& index, int& l, Co
   return false;
 }
 
+// Adam and Polyak on tile number `index` of a network's layers, from what an update left of it.
+// False: there is none, as with find_tile().
+template <bool kExact>
+__device__ bool step_layers(const Agent& agent, const Network& net, const Trace& trace,
+                            const NetworkShape& shape, int& index, float* memory) {
+  int l;
+  Corner corner;
+  if (!find_tile(shape.layer, shape.layers, index, l, corner)) return false;
+  const LayerShape layer = shape.layer[l];
+  const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
+                         l == 0 ? trace.input_stride : layer.stride, agent.batch};
+  step_tile<kExact>(agent, net, layer, from, corner, memory);
+  return true;
+}
+
 // How many tiles there are.
 template <typename Layer>
 int count_tiles(const Layer* layers, int count) {

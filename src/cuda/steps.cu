@@ -18,21 +18,15 @@ template <bool kExact>
 __device__ void step_network(const Agent& agent, const Network& net, const Trace& trace,
                              const NetworkShape& shape, const NormTrace* norm = nullptr) {
   extern __shared__ __align__(128) unsigned char memory[];
-  int index = blockIdx.x, l;
-  Corner corner;
-  if (!find_tile(shape.layer, shape.layers, index, l, corner)) {
-    for (l = 0; l < shape.layers - 1; index -= unit_blocks(shape, l++)) {
-      if (index >= unit_blocks(shape, l)) continue;
-      step_units(agent, net, shape.layer[l], norm->by_gain[l], norm->by_shift[l],
-                 (agent.batch + kSummedRows - 1) / kSummedRows, index * Step::kThreads);
-      return;
-    }
+  int index = blockIdx.x;
+  if (step_layers<kExact>(agent, net, trace, shape, index, reinterpret_cast<float*>(memory)))
+    return;
+  for (int l = 0; l < shape.layers - 1; index -= unit_blocks(shape, l++)) {
+    if (index >= unit_blocks(shape, l)) continue;
+    step_units(agent, net, shape.layer[l], norm->by_gain[l], norm->by_shift[l],
+               (agent.batch + kSummedRows - 1) / kSummedRows, index * Step::kThreads);
     return;
   }
-  const LayerShape layer = shape.layer[l];
-  const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
-                         l == 0 ? trace.input_stride : layer.stride, agent.batch};
-  step_tile<kExact>(agent, net, layer, from, corner, reinterpret_cast<float*>(memory));
 }
 
 // blockIdx: (tile of parameters, critic, agent)
