@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
@@ -16,7 +17,14 @@ AgentOptions options_for(const Algorithm& algorithm) {
   options.learner.distributional = algorithm.distributional;
   options.learner.policy = algorithm.policy;
   if (!algorithm.distributional) options.learner.quantiles = 1;
-  if (algorithm.rnd) options.learner.rnd = RndOptions{};
+  if (algorithm.truncated) {
+    options.learner.quantiles = kTqcQuantiles;
+    options.learner.dropped = kTqcDropped;
+    options.learner.minimum = Minimum::average;
+  }
+  if (algorithm.bonus != Bonus::none)
+    options.learner.rnd = RndOptions{.discounted = algorithm.bonus == Bonus::discounted};
+  if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;
 }
@@ -45,6 +53,17 @@ void Agent::remember(std::span<const double> observation, std::span<const double
   to_float(scaled(next_observation), next_observation_);
   returns_.add(observation_, action_, static_cast<float>(reward), next_observation_, terminal, last,
                replay_);
+  if (last) choose_who_acts();
+}
+
+void Agent::give_up_episode() {
+  returns_.forget();
+  choose_who_acts();
+}
+
+// In the next episode.
+void Agent::choose_who_acts() {
+  if (options_.scout) let_scout_act(behaviour_noise_.uniform() < options_.scout->share);
 }
 
 void Agent::set_scaling(std::span<const double> mean, std::span<const double> deviation) {
@@ -67,6 +86,7 @@ std::span<const double> Agent::scaled(std::span<const double> observation,
 void Agent::add_state(LearnerState& state) {
   if (!scaling_.empty()) state.arrays.emplace_back("observation.parameters", scaling_);
   returns_.add_state(state);
+  if (options_.scout) state.statistics.emplace_back("scout.acts", std::span(&scout_acts_, 1));
 }
 
 void to_float(std::span<const double> from, std::span<float> to) {

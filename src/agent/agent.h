@@ -39,9 +39,18 @@ struct ActionNoise {
   double correlation = 0;  // with that of the step before
 };
 
+// A second learner on the same replay buffer that acts in some of the episodes
+// (actor_critic/scout.h).
+struct ScoutOptions {
+  double share = 0.5;                    // of the episodes
+  std::vector<int> hidden = {128, 128};  // of its networks
+  std::optional<RndOptions> rnd = {};    // the bonus in its rewards
+};
+
 struct AgentOptions {
   Algorithm algorithm;
   LearnerOptions learner;
+  std::optional<ScoutOptions> scout = {};
   OptionValues explore = {};  // of the algorithm's explorer
   std::int64_t replay = 100000;
   int n_step = 1;          // rewards in a return, before the critics say the rest
@@ -116,7 +125,12 @@ class Agent {
   void remember(std::span<const double> observation, std::span<const double> action, double reward,
                 std::span<const double> next_observation, bool terminal, bool last);
   // The episode in progress will not be seen to its end.
-  void give_up_episode() { returns_.forget(); }
+  void give_up_episode();
+
+  // Whether the scout acts in this episode, where there is one. Setting it is for those who act
+  // elsewhere on its behalf.
+  bool scout_acts() const { return scout_acts_ != 0; }
+  void let_scout_act(bool acts) { scout_acts_ = acts ? 1 : 0; }
 
   // From now on networks see (x - mean) / deviation of an observation x, if options().normalise;
   // before anything is remembered. Deviations of almost nothing count as 1.
@@ -153,9 +167,12 @@ class Agent {
   void add_state(LearnerState& state);
 
  private:
+  void choose_who_acts();
+
   AgentOptions options_;
   Replay replay_;
   NStepReturns returns_;
+  double scout_acts_ = 0;       // 0 or 1
   std::vector<float> scaling_;  // all means, then all scales; empty: observations stay as they are
   std::vector<double> scaled_;
   Random behaviour_noise_, explorer_noise_;

@@ -11,6 +11,10 @@ namespace ovde {
 // the best of finitely many actions (IDS).
 enum class PolicyKind { gaussian, deterministic, greedy };
 
+// A bonus for new observations in the rewards of an update (rnd.h): none, as it is, or less of it
+// where the return is noisy (noise_discount.h).
+enum class Bonus { none, plain, discounted };
+
 struct Algorithm {
   std::string name;
   std::string summary;
@@ -20,7 +24,9 @@ struct Algorithm {
   // What moves the policy's mean (ovde/explorer.h), or chooses among finitely many actions
   // (agent/discrete/rule.h); "": nothing, the policy's own noise explores.
   std::string explorer = "";
-  bool rnd = false;           // a bonus for new observations
+  Bonus bonus = Bonus::none;  // of the scout, where there is one
+  bool truncated = false;     // the critics' targets leave out the largest values (TQC)
+  bool scout = false;         // a second learner that acts in a share of the episodes
 };
 
 // The table of the program, then DSAC with each registered explorer that it does not name.

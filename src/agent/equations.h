@@ -62,6 +62,13 @@ OVDE_BOTH inline QuantileHuber<T> quantile_huber(T u, T above, T below, Weight w
   return {slope, slope * (u - 0.5f * c)};
 }
 
+// What is left of a bonus for novelty where the return is noisy: 1 / (1 + (sigma / (tolerance
+// mean(sigma)))^2), `usual` being that mean; all of it where there is no noise anywhere.
+OVDE_BOTH inline double noise_discount(double aleatoric, double usual, double tolerance) {
+  const double ratio = usual > 0 ? aleatoric / (tolerance * usual) : aleatoric;
+  return 1 / (1 + ratio * ratio);
+}
+
 // Random numbers of an update are addressed by its number. Each feature has a row of numbers, one
 // for each sample, rounded up so that the numbering is the same for vectors of every length.
 inline constexpr int kNoiseRow = 64;

@@ -67,7 +67,7 @@ void Rnd::observe(const Replay& replay, std::int64_t first, int count) {
   for (int s = 0; s < count; ++s) {
     for (int f = 0; f < input_.features(); ++f) input_.at(f, s) = row(s).next_observation[f];
   }
-  for (const int half : {0, 1}) predict(input_, half);
+  for (const int half : {0, 1}) compare(input_, half);
   for (int s = 0; s < count; ++s) {
     return_ = discount_ * return_ + error_.at(0, s);
     returns_.add(std::span<const double>(&return_, 1));
@@ -87,7 +87,7 @@ void Rnd::follow_moments() {
 
 // The errors at these observations, and the gradient of each with respect to the predictor's
 // output.
-void Rnd::predict(const Batch& next_observation, int half) {
+void Rnd::compare(const Batch& next_observation, int half) {
   const Blocks blocks = half_blocks(input_, half);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int f = 0; f < input_.features(); ++f) {
@@ -114,13 +114,11 @@ void Rnd::predict(const Batch& next_observation, int half) {
   }
 }
 
-void Rnd::add_bonus(const Batch& next_observation, const Batch& weight, Batch& reward, int half) {
-  predict(next_observation, half);
+void Rnd::predict(const Batch& next_observation, const Batch& weight, int half) {
+  compare(next_observation, half);
   const Blocks blocks = half_blocks(input_, half);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
-      float* r = reward.row(b, 0) + v;
-      store(r, load(r) + bonus_scale_ * load(error_.row(b, 0) + v));
       for (int o = 0; o < options_.outputs; ++o) {
         float* slope = network_.output_gradient().row(b, o) + v;
         store(slope, load(weight.row(b, 0) + v) * load(slope));
@@ -128,6 +126,18 @@ void Rnd::add_bonus(const Batch& next_observation, const Batch& weight, Batch& r
     }
   }
   network_.backward(input_, half);
+}
+
+void Rnd::add_bonus(const Batch* share, Batch& reward, int half) const {
+  const Blocks blocks = half_blocks(error_, half);
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kLanes; v += kVector) {
+      float* r = reward.row(b, 0) + v;
+      const Vector error = load(error_.row(b, 0) + v);
+      store(r, share ? load(r) + bonus_scale_ * load(share->row(b, 0) + v) * error
+                     : load(r) + bonus_scale_ * error);
+    }
+  }
 }
 
 void Rnd::step(std::uint64_t step, Team& team) { network_.step(adam_, step, 0, team); }

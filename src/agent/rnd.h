@@ -22,13 +22,16 @@ class Rnd {
   // prediction errors so far, across episodes.
   void observe(const Replay& replay);
 
-  // reward (1 x batch) += scale * prediction error / std of the intrinsic return, over one half of
-  // the batch. The error is the mean of squares over the random network's outputs. Leaves the
-  // gradient of its mean over the batch for step().
-  void add_bonus(const Batch& next_observation, const Batch& weight, Batch& reward, int half);
+  // The prediction errors of one half of the batch: the mean of squares over the random network's
+  // outputs. Leaves the gradient of their mean over the batch for step().
+  void predict(const Batch& next_observation, const Batch& weight, int half);
 
   // Step number `step` (from 1) of the predictor.
   void step(std::uint64_t step, Team& team);
+
+  // reward (1 x batch) += scale * share * error / std of the intrinsic return, over one half of the
+  // batch, with the errors of the last predict() and share (1 x batch); null: 1.
+  void add_bonus(const Batch* share, Batch& reward, int half) const;
 
   void add_state(LearnerState& state);
   void restored();
@@ -38,7 +41,7 @@ class Rnd {
 
  private:
   void observe(const Replay& replay, std::int64_t first, int count);
-  void predict(const Batch& next_observation, int half);
+  void compare(const Batch& next_observation, int half);
   void follow_moments();
 
   RndOptions options_;

@@ -1,5 +1,7 @@
 #include "config/build.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <ovde/check.h>
@@ -47,13 +49,23 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.targets = config.network.targets;
   learner.weights = config.critic.weights;
   learner.minimum = config.critic.minimum;
+  learner.dropped = config.critic.dropped;
   learner.uncertainty = {config.critic.epistemic, config.critic.variance};
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
   learner.td3.clip = static_cast<float>(config.td3.clip);
   learner.td3.delay = config.td3.delay;
   learner.td3.penalty = static_cast<float>(config.td3.penalty);
   options.action_noise = {config.td3.noise, config.td3.correlation};
-  if (learner.rnd) learner.rnd->scale = static_cast<float>(config.rnd.scale);
+  learner.rnd.reset();
+  if (config.rnd.bonus != Bonus::none)
+    learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.scale),
+                             .discounted = config.rnd.bonus == Bonus::discounted,
+                             .tolerance = static_cast<float>(config.rnd.tolerance)};
+  options.scout.reset();
+  if (config.scout.share > 0)  // the bonus is the scout's alone
+    options.scout = ScoutOptions{.share = config.scout.share,
+                                 .hidden = config.scout.hidden,
+                                 .rnd = std::exchange(learner.rnd, {})};
   learner.batch = config.train.batch;
   learner.discount = static_cast<float>(config.train.discount);
   learner.polyak = static_cast<float>(config.train.polyak);

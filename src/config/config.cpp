@@ -10,7 +10,7 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
-#include "agent/algorithm.h"
+#include "agent/agent.h"
 #include "agent/discrete/action_grid.h"
 #include "config/config_keys.h"
 #include "config/setting_checks.h"
@@ -104,6 +104,13 @@ class Resolver {
     for (const ConfigTable& table : tables_) {
       for (const ConfigKey& key : table.keys) key.set(config_, key.option.default_value);
     }
+    config_.rnd.bonus = algorithm.bonus;
+    if (algorithm.truncated) {
+      config_.critic.quantiles = kTqcQuantiles;
+      config_.critic.dropped = kTqcDropped;
+      config_.critic.minimum = Minimum::average;
+    }
+    config_.scout.share = algorithm.scout ? ScoutOptions{}.share : 0;
   }
 
   void apply(const Setting& setting) {
@@ -155,6 +162,11 @@ class Resolver {
       conflict("critic.quantiles", quantiles,
                fmt::format("{} has no quantile critics; must be 1", algorithm_.name));
     }
+    if (!algorithm_.distributional && config_.rnd.bonus == Bonus::discounted)
+      refuse("rnd.bonus",
+             fmt::format("rnd.bonus = \"discounted\", but {} has one value per critic, "
+                         "which has no spread; must be \"none\" or \"plain\"",
+                         algorithm_.name));
     const auto layers = config_.network.hidden.size();
     if (is_implicit(config_.critic.head)) {
       const auto refuse_head = [&](const char* why) {
@@ -175,6 +187,8 @@ class Resolver {
       refuse("critic.norm", fmt::format("critic.norm = true, but {} has no normalised critics; "
                                         "must be false",
                                         algorithm_.name));
+    if (config_.scout.share > 0) check_scout();
+    if (config_.critic.dropped > 0) check_truncation();
     if (layers > 8) {
       refuse("network.hidden",
              fmt::format("network.hidden has {} layers; must have at most 8", layers));
@@ -248,6 +262,26 @@ class Resolver {
   }
 
   int action_dimensions() const { return task_.make(config_.task_options)->action_space().size(); }
+
+  void check_truncation() const {
+    const int dropped = config_.critic.dropped, quantiles = config_.critic.quantiles;
+    if (algorithm_.policy == PolicyKind::greedy)
+      conflict("critic.dropped", dropped,
+               fmt::format("{} has no truncated targets; must be 0", algorithm_.name));
+    if (is_implicit(config_.critic.head))
+      conflict("critic.dropped", dropped, "needs critic.head = \"qr\", whose values count alike");
+    if (dropped >= quantiles)
+      conflict("critic.dropped", dropped,
+               fmt::format("must be less than critic.quantiles = {}", quantiles));
+  }
+
+  void check_scout() const {
+    const auto layers = config_.scout.hidden.size();
+    const std::size_t least = is_implicit(config_.critic.head) ? 2 : 1;
+    if (layers < least || layers > 8)
+      refuse("scout.hidden",
+             fmt::format("scout.hidden has {} layers; must have {} to 8", layers, least));
+  }
 
   // Networks with an output for each quantile of each action: not too many actions.
   void check_grid() const {
@@ -389,6 +423,8 @@ const char* name(Minimum minimum) {
       return "means";
     case Minimum::quantiles:
       return "quantiles";
+    case Minimum::average:
+      return "average";
   }
   throw Error("a minimum of critics without a name");
 }
@@ -411,6 +447,18 @@ const char* name(VarianceForm variance) {
       return "unbiased";
   }
   throw Error("a form of the variance without a name");
+}
+
+const char* name(Bonus bonus) {
+  switch (bonus) {
+    case Bonus::none:
+      return "none";
+    case Bonus::plain:
+      return "plain";
+    case Bonus::discounted:
+      return "discounted";
+  }
+  throw Error("a bonus without a name");
 }
 
 const char* name(Precision precision) {

@@ -27,6 +27,7 @@ struct CriticConfig {
   int quantiles = 20;
   QuantileWeights weights = QuantileWeights::widths;
   Minimum minimum = Minimum::means;
+  int dropped = 0;
   EpistemicForm epistemic = EpistemicForm::quantiles;
   VarianceForm variance = VarianceForm::biased;
 };
@@ -39,7 +40,14 @@ struct Td3Config {
 };
 
 struct RndConfig {
+  Bonus bonus = Bonus::none;
   double scale = 1;
+  double tolerance = 1;  // to noise
+};
+
+struct ScoutConfig {
+  double share = 0;  // of the episodes; 0: there is none
+  std::vector<int> hidden = {128, 128};
 };
 
 struct IdsConfig {
@@ -94,6 +102,7 @@ struct Config {
   OptionValues explore;
   Td3Config td3;
   RndConfig rnd;
+  ScoutConfig scout;
   IdsConfig ids;
   TrainConfig train;
   CheckpointConfig checkpoint;
@@ -109,6 +118,7 @@ const char* name(Minimum minimum);
 const char* name(EpistemicForm epistemic);
 const char* name(VarianceForm variance);
 const char* name(Precision precision);
+const char* name(Bonus bonus);
 
 bool operator==(const Config& a, const Config& b);
 

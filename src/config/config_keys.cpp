@@ -98,7 +98,7 @@ std::vector<Field<CriticConfig>> critic_keys() {
                    "quantiles of each critic (N); algorithms without quantile critics have "
                    "exactly 1",
                    1, 1000),
-            "20; 1 for sac and oac"),
+            "20; 1 for sac and oac, 25 for tqc"),
       field(&Keys::weights,
             {.name = "weights",
              .help = "what a quantile at a random fraction counts in the actor's loss and in the "
@@ -107,8 +107,15 @@ std::vector<Field<CriticConfig>> critic_keys() {
       field(&Keys::minimum,
             {.name = "minimum",
              .help = "of both critics in the actor's loss: of their `means` (Eq. 6), or between "
-                     "`quantiles` before the mean over them"},
-            {Minimum::means, Minimum::quantiles}),
+                     "`quantiles` before the mean over them; or their `average` instead"},
+            {Minimum::means, Minimum::quantiles, Minimum::average}, "means; average for tqc"),
+      field(&Keys::dropped,
+            number("dropped",
+                   "targets are the smallest of all values of both critics together, without the "
+                   "largest, so many for each critic; 0: the smaller of the two critics, quantile "
+                   "by quantile",
+                   0, 999),
+            "0; 2 for tqc"),
       field(&Keys::epistemic,
             {.name = "epistemic",
              .help = "epistemic uncertainty: the root of half the distance between `quantiles`, "
@@ -159,11 +166,36 @@ std::vector<Field<Td3Config>> td3_keys() {
 std::vector<Field<RndConfig>> rnd_keys() {
   using Keys = RndConfig;
   return {
+      field(&Keys::bonus,
+            {.name = "bonus",
+             .help = "a bonus for new observations in the rewards that the critics learn: `none`, "
+                     "`plain`, or `discounted` where the return is noisy; ids has none"},
+            {Bonus::none, Bonus::plain, Bonus::discounted},
+            "none; plain for dsac_rnd, discounted for novd"),
       field(&Keys::scale,
             number("scale",
                    "the bonus where the prediction is wrong by the intrinsic return's "
                    "standard deviation",
                    0, 1e6)),
+      field(&Keys::tolerance,
+            number("tolerance",
+                   "of a discounted bonus to noise: where the aleatoric uncertainty is this many "
+                   "times its mean over the batch, half of the bonus is left",
+                   1e-3, 1e6)),
+  };
+}
+
+std::vector<Field<ScoutConfig>> scout_keys() {
+  using Keys = ScoutConfig;
+  return {
+      field(&Keys::share,
+            number("share",
+                   "of the exploring episodes in which the scout acts, the second learner that "
+                   "has the bonus (rnd.bonus) in its rewards; 0: there is no scout; ids has none",
+                   0, 1),
+            "0; 0.5 for scout"),
+      field(&Keys::hidden,
+            number("hidden", "widths of the hidden layers of the scout's networks", 1, 4096)),
   };
 }
 
@@ -293,7 +325,12 @@ std::vector<ConfigTable> make_tables() {
             critic_keys()),
       explore_table(explorer_options()),
       table("td3", "the deterministic policy of td3 and ovde_td3", &Config::td3, td3_keys()),
-      table("rnd", "the bonus for new observations of dsac_rnd", &Config::rnd, rnd_keys()),
+      table("rnd",
+            "the bonus for new observations of dsac_rnd and novd; any other algorithm but ids can "
+            "have it too",
+            &Config::rnd, rnd_keys()),
+      table("scout", "a second learner, on the same replay buffer, for exploring", &Config::scout,
+            scout_keys()),
       table("ids", "information-directed sampling, whose actions are a grid", &Config::ids,
             ids_keys()),
       table("train",

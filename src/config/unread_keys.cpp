@@ -30,7 +30,8 @@ bool is_option_of(const std::string& explorer, const std::string& name) {
 bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key.starts_with("td3.")) return algorithm.policy == PolicyKind::deterministic;
   if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
-  if (key.starts_with("rnd.")) return algorithm.rnd;
+  if (key.starts_with("rnd.") || key.starts_with("scout."))
+    return algorithm.policy != PolicyKind::greedy;
   if (key.starts_with("explore."))
     return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
   if (key == "train.temperature" || key == "train.tune_temperature")
@@ -46,6 +47,12 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     }
     return fmt::format("{} does not read it, only {}", algorithm.name, fmt::join(readers, ", "));
   }
+  if (key == "rnd.scale" && config.rnd.bonus == Bonus::none)
+    return "it is read with a bonus only (rnd.bonus), as dsac_rnd and novd have it";
+  if (key == "rnd.tolerance" && config.rnd.bonus != Bonus::discounted)
+    return "it is read with rnd.bonus = \"discounted\" only, as novd has it";
+  if (key == "scout.hidden" && config.scout.share == 0)
+    return "it is read with scout.share > 0 only, as scout has it";
   if (kTransitionKeys.contains(key) && !config.noise.transition)
     return "it is read with noise.transition = true only";
   if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())

@@ -21,6 +21,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
   const float* parameters = agent.actor.parameters;
   const float alpha = agent.progress->alpha;
   const float *first = agent.value[0], *second = agent.value[1];
+  const bool average = agent.averages_critics;
   const float penalty = agent.td3.penalty, *before_squash = agent.before_squash;
 
   // of a row: what the actor pays itself, alpha log pi or the penalty, less the smaller value
@@ -31,7 +32,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     for (int d = 0; deterministic && d < actions; ++d)
       own += penalty * before_squash[s * actions + d] * before_squash[s * actions + d];
     const float a = __ldg(first + s), b = __ldg(second + s);
-    agent.actor_loss[s] = s < batch ? (own - smaller(a, b)) / batch : 0.0f;
+    const float value = average ? 0.5f * (a + b) : smaller(a, b);
+    agent.actor_loss[s] = s < batch ? (own - value) / batch : 0.0f;
   };
   if (!agent.progress->moves) return note_loss();
 
@@ -49,7 +51,10 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     const float q1 = __ldg(by_first + at), q2 = __ldg(by_second + at), action = __ldg(chosen + at);
     const float spread = __ldg(spreads + at), raw = __ldg(raw_log_stds + at),
                 slope = 1 - action * action;
-    const float q = by_quantile ? q1 + q2 : __ldg(first + s) <= __ldg(second + s) ? q1 : q2;
+    const float q = by_quantile                             ? q1 + q2
+                    : average                               ? 0.5f * (q1 + q2)
+                    : __ldg(first + s) <= __ldg(second + s) ? q1
+                                                            : q2;
     if (deterministic) return (2 * penalty * __ldg(before_squash + at) - q * slope) / batch;
     // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
     // with the mean

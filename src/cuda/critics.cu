@@ -2,10 +2,22 @@
 // values at new actions.
 #include "cuda/critics.cuh"
 #include "cuda/kernels.cuh"
+#include "cuda/truncation.cuh"
 
 namespace ovde::cuda {
 
 namespace {
+
+// The targets of sample s where the largest values are left out.
+__device__ void truncated_targets(const Agent& agent, int s, float alpha, float* out) {
+  const int n = agent.quantiles, at = s * n + min(static_cast<int>(threadIdx.x % 32), n - 1);
+  const float reward = __ldg(agent.reward + s), continues = __ldg(agent.continues + s),
+              entropy = alpha * __ldg(agent.next_log_probability + s);
+  keep_smallest(__ldg(agent.next_quantiles[0] + at), __ldg(agent.next_quantiles[1] + at), n,
+                target_count(agent), [&](int place, float z) {
+                  out[place] = td_target(reward, continues, z, z, entropy);
+                });
+}
 
 // x: z in columns 0 .. N - 1. Leaves the gradient of the loss there, zero up to column 32, and the
 // loss of each row. A warp has whole rows: nobody else reads or writes them.
@@ -28,9 +40,15 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
                      __ldg(second + at), alpha * __ldg(entropy + s));
   }
   float z[kEach], slope[kEach], loss[kEach];
+  const int targets = target_count(agent);
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
-    tile.x[warp + kWarps * j][kTargets + lane] = y[j];
+    if (agent.dropped > 0) {
+      truncated_targets(agent, first_sample + warp + kWarps * j, alpha,
+                        tile.x[warp + kWarps * j] + kTargets);
+    } else {
+      tile.x[warp + kWarps * j][kTargets + lane] = y[j];
+    }
     z[j] = tile.x[warp + kWarps * j][lane];
     slope[j] = loss[j] = 0;
   }
@@ -39,7 +57,7 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
   // quantile Huber loss (Eq. 2), or squared loss where there is one value
   if (agent.distributional) {
     const float above = (lane + 0.5f) / n, below = 1 - above;
-    for (int i = 0; i < n; ++i) {
+    for (int i = 0; i < targets; ++i) {
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
         const float u = tile.x[warp + kWarps * j][kTargets + i] - z[j];
@@ -62,7 +80,7 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
     const int s = first_sample + warp + kWarps * j;
-    const float weight = lane < n && s < batch ? 1.0f / batch / n : 0.0f;
+    const float weight = lane < n && s < batch ? 1.0f / batch / targets : 0.0f;
     const float gradient = operand<kExact>(weight > 0 ? slope[j] * weight : 0.0f);
     const float sum = sum_of_warp(weight > 0 ? loss[j] * weight : 0.0f);
     tile.x[warp + kWarps * j][lane] = gradient;

@@ -10,6 +10,7 @@
 #include "cuda/check.h"
 #include "cuda/kernels.cuh"
 #include "cuda/lay_out.h"
+#include "cuda/row_quantiles.cuh"
 
 namespace ovde::cuda {
 
@@ -42,18 +43,6 @@ class Shared {
   void *host_ = nullptr, *device_ = nullptr;
 };
 
-// Those of one sample of a batch.
-struct RowQuantiles {
-  OVDE_BOTH int size() const { return n; }
-  OVDE_BOTH double value(int critic, int i) const { return z[critic][i]; }
-  OVDE_BOTH double weight(int i) const { return weights ? weights[i] : 1.0; }
-  OVDE_BOTH const UncertaintyForm& form() const { return uncertainty; }
-  const float* z[2];
-  const float* weights;  // null: all alike
-  int n;
-  const UncertaintyForm& uncertainty;
-};
-
 // One block an agent: means over the batch of what uncertainty() of agent/critic/uncertainty.h
 // gives for a sample.
 __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
@@ -64,10 +53,10 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
   for (int s = threadIdx.x; s < agent.batch; s += 128) {
     const float *first = agent.quantiles_at_new[0] + s * n,
                 *second = agent.quantiles_at_new[1] + s * n;
-    const float* weights =
-        agent.iqn && !agent.equal_weights ? agent.weights_at_new + s * n : nullptr;
-    const Uncertainty u =
-        uncertainty(OneThread{}, RowQuantiles{{first, second}, weights, n, agent.uncertainty});
+    const Uncertainty u = uncertainty(
+        OneThread{},
+        RowQuantiles{
+            {first, second}, row_weights(agent, agent.weights_at_new, s), n, agent.uncertainty});
     total[0] += u.mean;
     total[1] += u.epistemic;
     total[2] += u.aleatoric;
@@ -85,14 +74,15 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
 // updated.
 void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   evaluate_policies(plan, agents, stream);
+  if (plan.random_agents > 0) evaluate_iqn_targets(plan, agents, stream);
   if (plan.rnd_tiles > 0) distil(plan, agents, stream);
+  if (plan.discounts) add_discounted_bonus(plan, agents, stream);
   if (plan.fixed_agents > 0) {
     differentiate_critics(plan, agents, stream);
     step_critics(plan, agents, stream);
     evaluate_new_actions(plan, agents, stream);
   }
   if (plan.random_agents > 0) {
-    evaluate_iqn_targets(plan, agents, stream);
     differentiate_iqn_critics(plan, agents, stream);
     step_iqn_critics(plan, agents, stream);
     evaluate_iqn_new_actions(plan, agents, stream);
@@ -146,6 +136,7 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   for (const AgentSpec& spec : specs) {
     if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
   }
+  plan.discounts = std::ranges::any_of(specs, &AgentSpec::discounts_bonus);
   return plan;
 }
 
@@ -261,6 +252,9 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
   check(cudaMemsetAsync(progress, 0, count * sizeof(Progress), stream), "cudaMemset");
   Arena arena(memory);
   for (int i = 0; i < count; ++i) agents.push_back(lay_out(specs[i], arena, progress + i));
+  for (Agent& agent : agents) {
+    if (agent.replay_owner >= 0) agent.replay = agents[agent.replay_owner].replay;
+  }
   std::vector<Agent> in_order = agents;
   std::stable_partition(in_order.begin(), in_order.end(),
                         [](const Agent& agent) { return !agent.is_grid; });

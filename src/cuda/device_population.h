@@ -81,7 +81,7 @@ class DevicePopulation {
     std::span<double> explorer_noise;
     std::span<float> fraction;
     std::span<bool> plain;
-    std::span<const double> mean, std, moved, m;
+    std::span<double> mean, std, moved, m;
     std::span<const int> choice;
   };
   const Exchange& exchange() const;

@@ -164,7 +164,8 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   agent.actor = take_network(arena, spec.actor_shape.size, step(&Progress::actor_step));
   for (Network& critic : agent.critic)
     critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
-  agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
+  if (spec.replay_owner < 0)  // another's is set once all are laid out
+    agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
   const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
   if (spec.is_grid) {

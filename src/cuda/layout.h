@@ -168,6 +168,8 @@ struct AgentSpec {
   bool distributional;
   bool equal_weights;        // of quantiles at random fractions, in means
   bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
+  bool averages_critics;     // or the average of both
+  int dropped;               // LearnerOptions of agent/learning.h
   UncertaintyForm uncertainty;
   float discount, polyak;
   bool tunes_temperature;
@@ -179,11 +181,14 @@ struct AgentSpec {
   NetworkShape trunk_shape;  // of its critics: all but the output layer
   bool has_rnd;              // rewards have its bonus
   NetworkShape rnd_shape;
-  float rnd_scale;  // of the bonus
+  float rnd_scale;        // of the bonus
+  bool discounts_bonus;   // where the return is noisy (agent/noise_discount.h)
+  float noise_tolerance;  // then
   AdamOptions adam;
   std::uint64_t seed;
   DeviceRule explorer;
   std::int64_t replay_rows;
+  int replay_owner = -1;  // the agent whose replay buffer it reads; -1: its own
 };
 
 struct Agent : AgentSpec {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "agent/actor_critic/scout.h"
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
 #include "agent/discrete/grid_critic.h"
@@ -31,22 +32,24 @@ std::span<float> array(const LearnerState& state, const std::string& name) {
   return {};
 }
 
-// Calls visit(network, array, values) for each array of the networks that this learner has.
+// Calls visit(network, array, values) for each array of the networks that the learner has whose
+// names begin so: "" for the agent's, kScout for its scout's.
 template <typename Visit>
-void for_each_array(const LearnerState& state, Visit&& visit) {
+void for_each_array(const LearnerState& state, const std::string& prefix, Visit&& visit) {
   for (int network = 0; network < static_cast<int>(std::size(kNetworks)); ++network) {
     for (int a = 0; a < static_cast<int>(std::size(kArrays)); ++a) {
-      const auto values = array(state, fmt::format("{}.{}", kNetworks[network], kArrays[a]));
+      const auto values =
+          array(state, fmt::format("{}{}.{}", prefix, kNetworks[network], kArrays[a]));
       if (!values.empty()) visit(network, a, values);
     }
   }
 }
 
-// Calls visit(values) for each of the statistics of the bonus, in their order.
+// Calls visit(values) for each of the statistics of that learner's bonus, in their order.
 template <typename Visit>
-void for_each_rnd_statistic(const LearnerState& state, Visit&& visit) {
+void for_each_rnd_statistic(const LearnerState& state, const std::string& prefix, Visit&& visit) {
   for (const auto& [name, values] : state.statistics) {
-    if (name.starts_with("rnd.")) visit(values);
+    if (name.starts_with(prefix + "rnd.")) visit(values);
   }
 }
 
@@ -137,6 +140,8 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.distributional = learner.distributional;
   spec.equal_weights = learner.weights == QuantileWeights::equal;
   spec.smaller_by_quantile = learner.minimum == Minimum::quantiles;
+  spec.averages_critics = learner.minimum == Minimum::average;
+  spec.dropped = learner.dropped;
   spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
@@ -148,6 +153,8 @@ AgentSpec agent_spec(const AgentOptions& options) {
     spec.rnd_shape = network_shape(
         MlpShape(learner.observation_size, learner.rnd->hidden, learner.rnd->outputs));
     spec.rnd_scale = learner.rnd->scale;
+    spec.discounts_bonus = learner.rnd->discounted;
+    spec.noise_tolerance = learner.rnd->tolerance;
   }
   spec.adam = learner.adam;
   spec.seed = learner.seed;
@@ -175,12 +182,26 @@ void check_memory(std::span<const AgentSpec> specs) {
   }
 }
 
+// A scout as an agent of its own, but for the replay buffer.
+AgentSpec scout_spec(const AgentOptions& options, int owner) {
+  AgentOptions scout = options;
+  scout.learner = scout_learner(options);
+  scout.algorithm.explorer.clear();
+  AgentSpec spec = agent_spec(scout);
+  spec.replay_owner = owner;
+  return spec;
+}
+
+// First the agents, then the scouts of those that have one.
 std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents) {
   check_algorithms(agents);
   if (const std::string why = why_no_gpu(); !why.empty())
     throw InputError("no GPU can be used: " + why);
   std::vector<AgentSpec> specs;
   for (const AgentOptions& options : agents) specs.push_back(agent_spec(options));
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (agents[i].scout) specs.push_back(scout_spec(agents[i], static_cast<int>(i)));
+  }
   check_memory(specs);
   return specs;
 }
@@ -189,47 +210,66 @@ class Population final : public GpuPopulation {
  public:
   Population(std::vector<AgentSpec> specs, Precision precision)
       : specs_(std::move(specs)),
+        scout_(std::ranges::count(specs_, -1, &AgentSpec::replay_owner), -1),
+        scouts_act_(std::make_unique<bool[]>(scout_.size())),
         device_(specs_, precision == Precision::fp32),
         counters_(specs_.size()),
-        uploaded_(specs_.size()),
+        uploaded_(scout_.size()),
         observed_(specs_.size()) {
+    for (std::size_t i = scout_.size(); i < specs_.size(); ++i)
+      scout_[specs_[i].replay_owner] = static_cast<int>(i);
     const DevicePopulation::Exchange& e = device_.exchange();
-    acting_ = {e.observations,   e.actions, e.samples, e.fractions, e.observation, e.fraction,
-               e.explorer_noise, e.plain,   e.mean,    e.std,       e.moved,       e.m,
+    acting_ = {e.observations,
+               e.actions,
+               e.samples,
+               e.fractions,
+               e.observation,
+               e.fraction,
+               e.explorer_noise,
+               e.plain,
+               {scouts_act_.get(), scout_.size()},
+               e.mean,
+               e.std,
+               e.moved,
+               e.m,
                e.choice};
   }
 
   void upload(int index, Agent& agent) override {
     const LearnerState state = agent.state();
-    for_each_array(state, [&](int network, int a, std::span<float> values) {
-      device_.write({index, network, a}, values);
-    });
-    if (specs_[index].has_rnd) {
-      std::vector<double> statistics;
-      for_each_rnd_statistic(state, [&](std::span<double> values) {
-        statistics.insert(statistics.end(), values.begin(), values.end());
+    for_each_learner(index, [&](int place, const std::string& prefix) {
+      for_each_array(state, prefix, [&](int network, int a, std::span<float> values) {
+        device_.write({place, network, a}, values);
       });
-      device_.write_rnd(index, statistics);
-      observed_[index] = static_cast<std::int64_t>(statistics[0]);
-    }
-    counters_[index].updates = *state.updates;
-    std::ranges::copy(array(state, "log_alpha"), counters_[index].log_alpha.begin());
+      if (specs_[place].has_rnd) {
+        std::vector<double> statistics;
+        for_each_rnd_statistic(state, prefix, [&](std::span<double> values) {
+          statistics.insert(statistics.end(), values.begin(), values.end());
+        });
+        device_.write_rnd(place, statistics);
+        observed_[place] = static_cast<std::int64_t>(statistics[0]);
+      }
+      counters_[place].updates = *state.updates;
+      std::ranges::copy(array(state, prefix + "log_alpha"), counters_[place].log_alpha.begin());
+    });
     uploaded_[index] = agent.replay().added() - agent.replay().size();
     add_rows(index, agent.replay());
   }
 
   void download(int index, Agent& agent) override {
     const LearnerState state = agent.state();
-    for_each_array(state, [&](int network, int a, std::span<float> values) {
-      device_.read({index, network, a}, values);
+    for_each_learner(index, [&](int place, const std::string& prefix) {
+      for_each_array(state, prefix, [&](int network, int a, std::span<float> values) {
+        device_.read({place, network, a}, values);
+      });
+      device_.wait();
+      for_each_rnd_statistic(state, prefix, [&, from = 0](std::span<double> values) mutable {
+        device_.read_rnd(place, from, values);
+        from += static_cast<int>(values.size());
+      });
+      if (const auto log_alpha = array(state, prefix + "log_alpha"); !log_alpha.empty())
+        std::ranges::copy(counters_[place].log_alpha, log_alpha.begin());
     });
-    device_.wait();
-    for_each_rnd_statistic(state, [&, from = 0](std::span<double> values) mutable {
-      device_.read_rnd(index, from, values);
-      from += static_cast<int>(values.size());
-    });
-    if (const auto log_alpha = array(state, "log_alpha"); !log_alpha.empty())
-      std::ranges::copy(counters_[index].log_alpha, log_alpha.begin());
     *state.updates = counters_[index].updates;
     agent.restored();
   }
@@ -254,12 +294,28 @@ class Population final : public GpuPopulation {
       device_.write_rows(index, at, replay.raw(at, count));
       row += count;
     }
-    counters_[index].replay_rows = replay.size();
-    counters_[index].replay_added = replay.added();
+    for_each_learner(index, [&](int place, const std::string&) {
+      counters_[place].replay_rows = replay.size();
+      counters_[place].replay_added = replay.added();
+    });
   }
 
   const PopulationActing& acting() const override { return acting_; }
-  void act() override { device_.act(); }
+
+  void act() override {
+    for_each_acting_scout([&](int agent, int scout) {
+      const auto row = [&](int i) { return acting_.observation.subspan(i * acting_.observations); };
+      std::ranges::copy(row(agent).first(acting_.observations), row(scout).begin());
+    });
+    device_.act();
+    for_each_acting_scout([&](int agent, int scout) {
+      const DevicePopulation::Exchange& e = device_.exchange();
+      for (const auto& answers : {e.mean, e.std, e.moved})
+        std::ranges::copy(answers.subspan(scout * e.actions, e.actions),
+                          answers.begin() + agent * e.actions);
+      e.m[agent] = e.m[scout];
+    });
+  }
 
   void update(int n) override {
     for (DevicePopulation::Counters& c : counters_) c.critic_loss = c.actor_loss = 0;
@@ -272,7 +328,7 @@ class Population final : public GpuPopulation {
   std::vector<PopulationReport> finish() override {
     counters_ = device_.read_counters();
     const auto means = device_.value_means();
-    std::vector<PopulationReport> reports(counters_.size());
+    std::vector<PopulationReport> reports(scout_.size());
     for (std::size_t i = 0; i < reports.size(); ++i) {
       const DevicePopulation::Counters& c = counters_[i];
       const bool actor = !specs_[i].is_grid, gaussian = actor && !specs_[i].deterministic;
@@ -282,6 +338,7 @@ class Population final : public GpuPopulation {
       if (gaussian) update.temperature = std::exp(c.log_alpha[0]);
       reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
       reports[i].first_bad = c.first_bad;
+      if (c.first_bad == 0 && scout_[i] >= 0) reports[i].first_bad = counters_[scout_[i]].first_bad;
     }
     return reports;
   }
@@ -297,6 +354,22 @@ class Population final : public GpuPopulation {
   }
 
  private:
+  // Calls visit(place, prefix) for the learners of an agent: where it is on the device, and what
+  // its names begin with.
+  template <typename Visit>
+  void for_each_learner(int index, Visit&& visit) {
+    visit(index, std::string());
+    if (scout_[index] >= 0) visit(scout_[index], std::string(kScout));
+  }
+
+  // Calls visit(agent, scout) where the scout acts in its agent's place.
+  template <typename Visit>
+  void for_each_acting_scout(Visit&& visit) {
+    for (int i = 0; i < static_cast<int>(scout_.size()); ++i) {
+      if (scout_[i] >= 0 && scouts_act_[i] && !acting_.plain[i]) visit(i, scout_[i]);
+    }
+  }
+
   // How many batches of transitions the statistics of the bonuses have yet to follow; at least one,
   // which may be empty, for what follows from statistics that have just been uploaded.
   int batches_to_observe() {
@@ -312,7 +385,9 @@ class Population final : public GpuPopulation {
     return static_cast<int>(most);
   }
 
-  std::vector<AgentSpec> specs_;
+  std::vector<AgentSpec> specs_;        // of the agents, then of the scouts
+  std::vector<int> scout_;              // where each agent's scout is; -1: it has none
+  std::unique_ptr<bool[]> scouts_act_;  // of each agent
   DevicePopulation device_;
   std::vector<DevicePopulation::Counters>
       counters_;                        // as the device had them after the last finish()

@@ -34,6 +34,7 @@ struct PopulationActing {
   std::span<float> fraction;
   std::span<double> explorer_noise;
   std::span<bool> plain;                     // the policy alone
+  std::span<bool> scouts;                    // the scout acts, where there is one
   std::span<const double> mean, std, moved;  // before the squash; moved: by the explorer
   std::span<const double> m;
   std::span<const int> choice;  // of an agent over discrete actions

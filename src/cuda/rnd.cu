@@ -171,7 +171,13 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) bonus_kernel(const A
   predict(
       tile, agent, first_sample, agent.batch,
       [&](int r) { return replay_row(tile, agent, r) + next; },
-      [&](int s, float error) { agent.reward[s] += scale * error; });
+      [&](int s, float error) {
+        if (agent.discounts_bonus) {
+          agent.rnd.error[s] = error;
+        } else {
+          agent.reward[s] += scale * error;
+        }
+      });
   __syncthreads();
   const float* parameters = agent.rnd.net.parameters;
   begin_backward(tile, parameters, agent.rnd_shape);

@@ -169,7 +169,9 @@ void LockstepGroup::prepare(int i) {
   const auto observation = agents_[i]->scaled(loop(i).observe());
   std::ranges::transform(observation, acting.observation.begin() + i * acting.observations,
                          [](double x) { return static_cast<float>(x); });
-  if (!acting.plain[i]) draw_for_explorer(draws_[i], i, agents_[i]->explorer_noise(), acting);
+  acting.scouts[i] = agents_[i]->scout_acts();
+  if (!acting.plain[i] && !acting.scouts[i])
+    draw_for_explorer(draws_[i], i, agents_[i]->explorer_noise(), acting);
 }
 
 // The action that the behaviour policy of agent i gives, and its environment's step.

@@ -31,7 +31,10 @@ AgentOptions options_of(const Case& c, std::uint64_t seed) {
   if (options.algorithm.distributional) options.learner.quantiles = 5;
   options.learner.head = c.head;
   options.learner.norm = c.norm;
-  if (options.algorithm.rnd) options.learner.rnd = RndOptions{.hidden = {24}, .outputs = 5};
+  if (options.learner.rnd) {
+    options.learner.rnd->hidden = {24};
+    options.learner.rnd->outputs = 5;
+  }
   if (is_implicit(c.head)) options.learner.init = Initialisation::torch;
   if (c.published) {
     options.learner.targets = TargetStart::own;
@@ -140,8 +143,10 @@ INSTANTIATE_TEST_SUITE_P(
     Sizes, IndependenceTest,
     testing::Values(Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1}, Case{"sac", 100},
                     Case{"td3", 100}, Case{"td3", 1}, Case{"dsac_rnd", 100}, Case{"dsac_rnd", 1},
-                    Case{"dsac", 100, CriticHead::iqn}, Case{"td3", 20, CriticHead::iqn},
-                    Case{"dsac", 100, CriticHead::embedded},
+                    Case{"novd", 100}, Case{"novd", 1}, Case{"novd", 100, CriticHead::iqn},
+                    Case{"tqc", 100}, Case{"tqc", 1}, Case{"scout", 100}, Case{"scout", 1},
+                    Case{"scout", 64, CriticHead::iqn}, Case{"dsac", 100, CriticHead::iqn},
+                    Case{"td3", 20, CriticHead::iqn}, Case{"dsac", 100, CriticHead::embedded},
                     Case{"dsac", 100, CriticHead::qr, true}, Case{"sac", 37, CriticHead::qr, true},
                     Case{"ids", 64}, Case{"ids", 100}, Case{"ids", 1},
                     Case{"dsac", 100, CriticHead::qr, false, true},

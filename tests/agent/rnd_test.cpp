@@ -55,7 +55,10 @@ class RndTest : public testing::Test {
 
   double mean_bonus(const Batch& observations) {
     Batch reward(1, kBatch);
-    for (const int half : {0, 1}) rnd.add_bonus(observations, weight, reward, half);
+    for (const int half : {0, 1}) {
+      rnd.predict(observations, weight, half);
+      rnd.add_bonus(nullptr, reward, half);
+    }
     double sum = 0;
     for (int s = 0; s < kBatch; ++s) sum += reward.at(0, s) / kBatch;
     return sum;
@@ -119,7 +122,10 @@ TEST_F(RndTest, ScaleIsAFactor) {
   rnd.observe(replay);
   const Batch at = around(0, 1);
   Batch reward(1, kBatch);
-  for (const int half : {0, 1}) tripled.add_bonus(at, weight, reward, half);
+  for (const int half : {0, 1}) {
+    tripled.predict(at, weight, half);
+    tripled.add_bonus(nullptr, reward, half);
+  }
   double sum = 0;
   for (int s = 0; s < kBatch; ++s) sum += reward.at(0, s) / kBatch;
   EXPECT_NEAR(sum, 3 * mean_bonus(at), 1e-5 * sum);

@@ -132,6 +132,19 @@ TEST(Config, QuantilesBelongToQuantileCritics) {
             "--set: critic.quantiles = 1: dsac needs at least 2");
 }
 
+TEST(Config, TruncationIsOfFixedFractionsAndLeavesSomething) {
+  const Config tqc = resolve({}, "tqc");
+  EXPECT_EQ(tqc.critic.quantiles, 25);
+  EXPECT_EQ(tqc.critic.dropped, 2);
+  EXPECT_EQ(tqc.critic.minimum, Minimum::average);
+  EXPECT_EQ(resolve({"critic.dropped=3"}, "dsac").critic.minimum, Minimum::means);
+  EXPECT_EQ(refusal("critic.dropped=20", "dsac"),
+            "--set: critic.dropped = 20: must be less than critic.quantiles = 20");
+  EXPECT_EQ(refusal("critic.dropped=2", "ids"),
+            "--set: critic.dropped = 2: ids has no truncated targets; must be 0");
+  EXPECT_NE(refusal("critic.head=iqn", "tqc").find("critic.head = \"qr\""), std::string::npos);
+}
+
 TEST(Config, RandomFractionsBelongToQuantileCritics) {
   EXPECT_EQ(resolve({"critic.head=iqn"}, "dsac").critic.head, CriticHead::iqn);
   for (const std::string algorithm : {"sac", "oac"}) {

@@ -24,6 +24,30 @@ TEST(UnreadKeys, OfAnotherAlgorithmAreRefused) {
   EXPECT_EQ(resolve({"explore.oac_beta=1"}, "oac").explore.number("oac_beta"), 1);
 }
 
+TEST(UnreadKeys, OfABonusThatThereIsNotAreRefused) {
+  expect_words(refusal("rnd.tolerance=2", "dsac_rnd"),
+               {"rnd.tolerance", "rnd.bonus = \"discounted\"", "novd"});
+  expect_words(refusal("rnd.bonus=plain", "ids"), {"rnd.bonus", "ids does not read"});
+  expect_words(refusal("rnd.bonus=discounted", "sac"), {"rnd.bonus", "no spread", "plain"});
+  EXPECT_EQ(resolve({"rnd.tolerance=2"}, "novd").rnd.tolerance, 2);
+  EXPECT_EQ(resolve({"rnd.bonus=plain", "rnd.scale=3"}, "ovde_g").rnd.scale, 3);
+}
+
+TEST(UnreadKeys, OfAScoutThatThereIsNotAreRefused) {
+  expect_words(refusal("scout.hidden=[32]", "dsac"), {"scout.hidden", "scout.share > 0"});
+  expect_words(refusal("scout.share=0.5", "ids"), {"scout.share", "ids does not read"});
+  EXPECT_EQ(resolve({"scout.hidden=[32]"}, "scout").scout.hidden, std::vector{32});
+  EXPECT_EQ(resolve({"scout.share=0.2"}, "td3").scout.share, 0.2);
+}
+
+// What an algorithm is, and what a key makes of another.
+TEST(UnreadKeys, TheBonusFollowsTheAlgorithm) {
+  EXPECT_EQ(resolve({}, "dsac").rnd.bonus, Bonus::none);
+  EXPECT_EQ(resolve({}, "dsac_rnd").rnd.bonus, Bonus::plain);
+  EXPECT_EQ(resolve({}, "novd").rnd.bonus, Bonus::discounted);
+  EXPECT_EQ(resolve({"rnd.bonus=discounted"}, "td3").rnd.bonus, Bonus::discounted);
+}
+
 TEST(UnreadKeys, OfNoiseThatIsSwitchedOffAreRefused) {
   expect_words(refusal("noise.scales=[0,0.1]"), {"noise.scales", "noise.transition = true"});
   expect_words(refusal("noise.factors=[1,2,3]"), {"noise.factors", "noise.transition = true"});

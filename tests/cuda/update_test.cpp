@@ -230,7 +230,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "sac_published", "dsac_published", "dsac_norm_published",
                       "dsac_iqn_published", "ovde_g_iqn_published", "dsac_fixed", "dsac_iqn_fixed",
                       "td3", "ovde_td3", "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published",
-                      "dsac_rnd", "dsac_rnd_iqn", "ids", "ids_published"),
+                      "dsac_rnd", "dsac_rnd_iqn", "novd", "novd_norm", "novd_iqn",
+                      "novd_iqn_published", "scout", "scout_norm", "tqc", "tqc_norm", "ids",
+                      "ids_published"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.
@@ -270,6 +272,9 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
                                                             {"dsac_iqn_published", {17, 33}},
                                                             {"td3_penalty", {40, 24}},
                                                             {"dsac_rnd", {40, 24}},
+                                                            {"novd", {40, 24}},
+                                                            {"scout", {40, 24}},
+                                                            {"tqc", {40, 24}},
                                                             {"ids", {40, 24}},
                                                             {"ids", {33}},
                                                             {"ids", {256, 100, 17}}};
@@ -313,6 +318,9 @@ TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
                                           "td3_penalty",
                                           "ovde_td3",
                                           "dsac_rnd",
+                                          "novd",
+                                          "scout",
+                                          "tqc",
                                           "ids"};
   std::vector<std::unique_ptr<Pair>> together;
   for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
@@ -346,6 +354,7 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
     pairs->push_back(std::make_unique<Pair>(options_of("td3", 7)));
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_rnd", 8)));
     pairs->push_back(std::make_unique<Pair>(options_of("ids", 9)));
+    pairs->push_back(std::make_unique<Pair>(options_of("scout", 10)));
   }
   update_on_gpu(whole, 30, Precision::tf32);
   update_on_gpu(cut, 13, Precision::tf32);
@@ -416,6 +425,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                            "td3",
                            "ovde_td3",
                            "ovde_td3_iqn",
+                           "scout",
                            "ids"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {
@@ -442,6 +452,8 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
       std::ranges::copy(observation, acting.observation.begin() + i * acting.observations);
       observations.push_back(observation);
       acting.plain[i] = step == 4;
+      acting.scouts[i] = step % 2 == 1;
+      agents[i]->let_scout_act(acting.scouts[i]);
       Random ahead = agents[i]->explorer_noise();
       if (step != 4)
         draw_for_explorer(explorer_draws(options[i]), static_cast<int>(i), ahead, acting);

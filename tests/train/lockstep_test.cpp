@@ -85,6 +85,11 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
       {"ovde_td3",
        small_config("ovde_td3", {{"explore.samples", 2.0, ""}, {"td3.delay", 3.0, ""}})},
       {"dsac_rnd", small_config("dsac_rnd")},
+      {"novd", small_config("novd")},
+      {"tqc", small_config("tqc")},
+      {"scout", small_config("scout", {{"scout.hidden", std::vector<double>{20, 12}, ""}})},
+      {"ovde_scout",
+       small_config("ovde_g", {{"scout.share", 0.5, ""}, {"explore.samples", 2.0, ""}})},
       {"ids", small_config("ids", {{"ids.bins", 3.0, ""}})},
       {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
   std::vector<std::unique_ptr<PopulationRun>> open;
@@ -166,7 +171,8 @@ TEST_F(LockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   const Setting samples = {"explore.samples", 2.0, ""};
   for (const Config& config :
        {small_config("ovde_g", {samples}), small_config("ovde_td3", {samples}),
-        small_config("dsac_rnd"), small_config("ids")}) {
+        small_config("dsac_rnd"), small_config("novd"), small_config("scout"), small_config("tqc"),
+        small_config("ids")}) {
     const std::string whole = "whole_" + config.algorithm, cut = "cut_" + config.algorithm;
     train_run(whole, config, {}, {3, 4, 5});
     EXPECT_FALSE(train_run(cut, config, stand_in(faults_), {3, 4, 5}, 4));  // in the second epoch

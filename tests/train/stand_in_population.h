@@ -29,7 +29,9 @@ struct StandInFaults {
 class StandInPopulation final : public GpuPopulation {
  public:
   StandInPopulation(std::span<const AgentOptions> options, StandInFaults& faults)
-      : faults_(faults), plain_(std::make_unique<bool[]>(options.size())) {
+      : faults_(faults),
+        plain_(std::make_unique<bool[]>(options.size())),
+        scouts_(std::make_unique<bool[]>(options.size())) {
     for (const AgentOptions& o : options) {
       copies_.push_back(make_agent(o));
       acting_.observations = std::max(acting_.observations, o.learner.observation_size);
@@ -48,6 +50,7 @@ class StandInPopulation final : public GpuPopulation {
     acting_.explorer_noise = noise_;
     acting_.fraction = fraction_;
     acting_.plain = {plain_.get(), n};
+    acting_.scouts = {scouts_.get(), n};
     acting_.mean = mean_;
     acting_.std = std_;
     acting_.moved = moved_;
@@ -115,7 +118,8 @@ class StandInPopulation final : public GpuPopulation {
         std::ranges::copy(a.arrays[k].second, b.arrays[k].second.begin());
     }
     for (std::size_t k = 0; k < a.statistics.size(); ++k) {
-      if (a.statistics[k].first.starts_with("rnd."))
+      const std::string& name = a.statistics[k].first;
+      if (name.starts_with("rnd.") || name.starts_with("scout.rnd."))
         std::ranges::copy(a.statistics[k].second, b.statistics[k].second.begin());
     }
     *b.updates = *a.updates;
@@ -142,7 +146,8 @@ class StandInPopulation final : public GpuPopulation {
     const std::vector<float>::const_iterator first =
         observation_.begin() + i * acting_.observations;
     const std::vector<double> input(first, first + copy.options().learner.observation_size);
-    if (!plain_[i]) expect_noise(i);
+    if (!plain_[i] && !scouts_[i]) expect_noise(i);
+    copy.let_scout_act(scouts_[i]);
     const Proposal proposal = copy.propose(input, plain_[i]);
     const auto row = static_cast<std::ptrdiff_t>(i) * acting_.actions;
     std::ranges::copy(proposal.mean, mean_.begin() + row);
@@ -170,7 +175,7 @@ class StandInPopulation final : public GpuPopulation {
 
   StandInFaults& faults_;
   std::vector<std::unique_ptr<Agent>> copies_;
-  std::unique_ptr<bool[]> plain_;
+  std::unique_ptr<bool[]> plain_, scouts_;
   std::vector<float> observation_, fraction_;
   std::vector<double> noise_, mean_, std_, moved_, m_;
   std::vector<int> choice_;

@@ -30,6 +30,7 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       policy_(learner_.actor_shape(), options.learner.action_size),
       critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options)),
+      scout_(options.scout ? std::make_unique<Scout>(options) : nullptr),
       head_(options.learner.action_size),
       mean_(options.learner.action_size),
       noise_(options.learner.action_size),
@@ -53,11 +54,12 @@ void ActorCriticAgent::act(std::span<const double> observation, std::span<double
 
 Proposal ActorCriticAgent::propose(std::span<const double> input, bool plain) {
   if (plain && deterministic()) return {};
+  const bool scouts = scout_ && scout_acts() && !plain;
   load_networks();
-  policy_.head(input, head_);
+  scouts ? scout_->head(input, head_) : policy_.head(input, head_);
   mean_ = head_.mean;
   Proposal proposal{.mean = head_.mean, .std = head_.std, .moved = mean_};
-  if (explorer_ && !plain) {
+  if (explorer_ && !plain && !scouts) {
     to_float(input, observation_);
     proposal.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
   }
@@ -95,8 +97,19 @@ const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observat
   return &critics_->quantiles(observation_, action_, fractions);
 }
 
+UpdateReport ActorCriticAgent::update(Team& team) {
+  const UpdateReport report = learner_.update(replay(), team);
+  if (scout_) scout_->update(replay(), team);
+  return report;
+}
+
+double ActorCriticAgent::flop_per_update() const {
+  return learner_.flop_per_update() + (scout_ ? scout_->flop_per_update() : 0);
+}
+
 LearnerState ActorCriticAgent::state() {
   LearnerState state = learner_.state();
+  if (scout_) scout_->add_state(state);
   if (deterministic() && options().action_noise.correlation > 0)
     state.statistics.emplace_back("behaviour.noise", noise_);
   add_state(state);
@@ -105,6 +118,7 @@ LearnerState ActorCriticAgent::state() {
 
 void ActorCriticAgent::restored() {
   learner_.restored();
+  if (scout_) scout_->restored(learner_.updates());
   loaded_ = ~std::uint64_t{0};
 }
 

@@ -8,6 +8,7 @@
 
 #include "agent/actor_critic/actor.h"
 #include "agent/actor_critic/learner.h"
+#include "agent/actor_critic/scout.h"
 #include "agent/agent.h"
 
 namespace ovde {
@@ -21,7 +22,8 @@ class ActorCriticAgent final : public Agent {
   // tanh(mean)
   void act(std::span<const double> observation, std::span<double> action) override;
 
-  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std). A deterministic policy has
+  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std); in the scout's episodes that
+  // of its policy. A deterministic policy has
   // noise of a given size after the squash instead, and any action at all with `plain`.
   Proposal propose(std::span<const double> input, bool plain) override;
   Decision decide(const Proposal& proposal, bool plain, std::span<double> action) override;
@@ -29,10 +31,10 @@ class ActorCriticAgent final : public Agent {
   const QuantilePair* quantiles(std::span<const double> observation,
                                 std::span<const double> action) override;
 
-  UpdateReport update(Team& team) override { return learner_.update(replay(), team); }
+  UpdateReport update(Team& team) override;
   ValueReport value_report() const override { return learner_.value_report(); }
   std::uint64_t updates() const override { return learner_.updates(); }
-  double flop_per_update() const override { return learner_.flop_per_update(); }
+  double flop_per_update() const override;
   LearnerState state() override;
   void restored() override;
   PolicyContents policy() const override;
@@ -48,6 +50,7 @@ class ActorCriticAgent final : public Agent {
   PolicyPass policy_;
   std::unique_ptr<CriticPair> critics_;
   std::unique_ptr<Explorer> explorer_;
+  std::unique_ptr<Scout> scout_;              // null: there is none
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what policy_ and critics_ hold
 
   ActorHead head_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/critic/truncation.h"
+
 namespace ovde {
 
 namespace {
@@ -20,20 +22,28 @@ Learner::Learner(const LearnerOptions& options)
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
       rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
+      discount_(options.rnd && options.rnd->discounted ? std::make_unique<NoiseDiscount>(options)
+                                                       : nullptr),
       batch_(options),
       state_action_(options.observation_size + options.action_size, options.batch),
       next_state_action_(options.observation_size + options.action_size, options.batch),
       state_new_action_(options.observation_size + options.action_size, options.batch),
-      targets_(options.quantiles, options.batch),
-      smaller_{Batch(options.minimum == Minimum::means ? 1 : options.quantiles, options.batch),
-               Batch(options.minimum == Minimum::means ? 1 : options.quantiles, options.batch)},
-      q_gradient_(options.action_size, options.batch) {}
+      targets_(
+          options.dropped > 0 ? kept_values(options.quantiles, options.dropped) : options.quantiles,
+          options.batch),
+      smaller_{Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch),
+               Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
+      q_gradient_(options.action_size, options.batch) {
+  if (options.dropped == 0) return;
+  kept_ = Batch(targets_.features(), options.batch);
+  for (auto& all : all_values_) all.resize(2 * options.quantiles);
+}
 
 UpdateReport Learner::update(const Replay& replay, Team& team) {
   if (rnd_) rnd_->observe(replay);
   team.run(2, [&](int half) {
     load_batch(replay, half_blocks(batch_.weight, half));
-    if (rnd_) rnd_->add_bonus(batch_.next_observation, batch_.weight, batch_.reward, half);
+    if (rnd_) rnd_->predict(batch_.next_observation, batch_.weight, half);
     choose_actions(half);
   });
   if (rnd_) rnd_->step(updates_ + 1, team);
@@ -45,11 +55,13 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   team.run(2, [&](int k) {
     target_values_[k] = &critics_[k]->target_values(next_state_action_, updates_);
   });
+  if (rnd_) add_bonus(team);
   team.run(2, [&](int half) { fill_targets(half); });
   team.run(2, [&](int k) {
     critic_loss_[k] = critics_[k]->learn(state_action_, targets_, batch_.weight,
                                          moves ? options_.polyak : 0, updates_);
-    critics_[k]->evaluate(state_new_action_, moves && options_.minimum == Minimum::means, updates_);
+    critics_[k]->evaluate(state_new_action_, moves && options_.minimum != Minimum::quantiles,
+                          updates_);
   });
   if (options_.minimum == Minimum::quantiles) {
     team.run(2, [&](int half) { evaluate_actor(half); });
@@ -93,26 +105,48 @@ void Learner::choose_actions(int half) {
   copy_rows(actor_->next_actions().action, next_state_action_, options_.observation_size, blocks);
 }
 
-void Learner::fill_targets(int half) {
-  batch_.fill_targets(*target_values_[0], *target_values_[1], actor_->temperature().value_or(0),
-                      &actor_->next_actions().log_probability, targets_,
-                      half_blocks(targets_, half));
+// By the values of the target networks at (s', a'), which are there anyway: the bonus is for s'.
+void Learner::add_bonus(Team& team) {
+  if (discount_) {
+    team.run(2, [&](int half) {
+      discount_->measure(*target_values_[0], *target_values_[1], critics_[0]->target_weights(),
+                         half);
+    });
+    discount_->compare();
+  }
+  for (const int half : {0, 1})
+    rnd_->add_bonus(discount_ ? &discount_->share() : nullptr, batch_.reward, half);
 }
 
-// The loss mean(alpha log pi - min_k Q_k) (Eq. 5) over one half of the batch, Q_k being the mean of
-// the values of critic k at the policy's own actions (Eq. 6); notes which critic is the smaller.
+void Learner::fill_targets(int half) {
+  const Blocks blocks = half_blocks(targets_, half);
+  const Batch *first = target_values_[0], *second = target_values_[1];
+  if (options_.dropped > 0) {
+    keep_smallest(*first, *second, all_values_[half], kept_, blocks);
+    first = second = &kept_;
+  }
+  batch_.fill_targets(*first, *second, actor_->temperature().value_or(0),
+                      &actor_->next_actions().log_probability, targets_, blocks);
+}
+
+// The loss mean(alpha log pi - min_k Q_k) (Eq. 5), or with the average of both critics, over one
+// half of the batch, Q_k being the mean of the values of critic k at the policy's own actions (Eq.
+// 6); notes which critic is the smaller.
 void Learner::evaluate_actor(int half) {
   const Blocks blocks = half_blocks(batch_.weight, half);
   actor_loss_[half] = actor_->own_loss(half);
   if (options_.minimum == Minimum::quantiles) return choose_values(blocks, actor_loss_[half]);
+  const bool average = options_.minimum == Minimum::average;
+  const Vector none = average ? splat(1) : Vector{};  // of the larger, which an average counts too
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       const Vector first = load(critics_[0]->mean().row(b, 0) + v);
       const Vector second = load(critics_[1]->mean().row(b, 0) + v);
       const auto chosen = first <= second;
-      store(smaller_[0].row(b, 0) + v, chosen ? splat(1) : Vector{});
-      store(smaller_[1].row(b, 0) + v, chosen ? Vector{} : splat(1));
-      actor_loss_[half] -= sum_lanes(load(batch_.weight.row(b, 0) + v) * smaller(first, second));
+      store(smaller_[0].row(b, 0) + v, chosen ? splat(1) : none);
+      store(smaller_[1].row(b, 0) + v, chosen ? none : splat(1));
+      const Vector value = average ? 0.5f * (first + second) : smaller(first, second);
+      actor_loss_[half] -= sum_lanes(load(batch_.weight.row(b, 0) + v) * value);
     }
   }
 }
@@ -147,10 +181,12 @@ void Learner::differentiate_actor(int half) {
                : critics_[k]->action_gradient(smaller_[k], blocks);
   };
   const Batch &first = gradient(0), &second = gradient(1);
+  const float share = options_.minimum == Minimum::average ? 0.5f : 1.0f;
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int d = 0; d < options_.action_size; ++d) {
       for (int v = 0; v < kLanes; v += kVector)
-        store(q_gradient_.row(b, d) + v, load(first.row(b, d) + v) + load(second.row(b, d) + v));
+        store(q_gradient_.row(b, d) + v,
+              share * (load(first.row(b, d) + v) + load(second.row(b, d) + v)));
     }
   }
   actor_->differentiate(batch_.observation, q_gradient_, batch_.weight, half);

@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "agent/actor_critic/actor.h"
 #include "agent/critic/critic.h"
 #include "agent/learning.h"
+#include "agent/noise_discount.h"
 #include "agent/replay_batch.h"
 #include "agent/rnd.h"
 #include "base/team.h"
@@ -46,6 +48,7 @@ class Learner {
   // the steps of an update, in their order
   void load_batch(const Replay& replay, Blocks blocks);
   void choose_actions(int half);
+  void add_bonus(Team& team);
   void fill_targets(int half);
   void evaluate_actor(int half);
   void choose_values(Blocks blocks, double& loss);
@@ -54,14 +57,17 @@ class Learner {
   LearnerOptions options_;
   std::unique_ptr<Actor> actor_;
   std::array<std::unique_ptr<Critic>, 2> critics_;
-  std::unique_ptr<Rnd> rnd_;  // null: no bonus
+  std::unique_ptr<Rnd> rnd_;                 // null: no bonus
+  std::unique_ptr<NoiseDiscount> discount_;  // of the bonus; null: it is not discounted
   std::uint64_t updates_ = 0;
 
   // the batch and what is computed on it (features x batch)
   ReplayBatch batch_;
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
   std::array<const Batch*, 2> target_values_{};                // each critic's (N x batch)
-  Batch targets_;                                              // (N x batch)
+  Batch targets_;  // (N x batch), or what truncation keeps
+  Batch kept_;     // the values they are made of, where they are truncated
+  std::array<std::vector<float>, 2> all_values_;  // of one sample, for each half
   // 1 where this critic is the smaller, else 0: (1 x batch) by the means, (N x batch) by the values
   std::array<Batch, 2> smaller_;
   std::array<const Batch*, 2> action_gradient_{};       // by the values (actions x batch)

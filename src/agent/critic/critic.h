@@ -26,6 +26,7 @@ class Critic {
 
   // What the target network says at (s', a'): (N x batch).
   virtual const Batch& target_values(const Batch& next_state_action, std::uint64_t update) = 0;
+  virtual const Batch* target_weights() const = 0;  // what each counts, as value_weights() says
 
   // One step of Adam on the loss, summed over samples with `weight` (1 x batch), against targets
   // made of the last target_values(); then target network += polyak * (network - target network).

@@ -39,6 +39,9 @@ class IqnCritic final : public Critic {
                std::uint64_t update) override;
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return values_; }
+  const Batch* target_weights() const override {
+    return weights_ == QuantileWeights::widths ? &target_fractions_.weight : nullptr;
+  }
   const Batch* value_weights() const override {
     return weights_ == QuantileWeights::widths ? &fractions_.weight : nullptr;
   }

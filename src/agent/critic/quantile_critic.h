@@ -18,6 +18,7 @@ class QuantileCritic final : public Critic {
   QuantileCritic(const LearnerOptions& options, int k);
 
   const Batch& target_values(const Batch& next_state_action, std::uint64_t update) override;
+  const Batch* target_weights() const override { return nullptr; }
   double learn(const Batch& state_action, const Batch& targets, const Batch& weight, float polyak,
                std::uint64_t update) override;
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;

@@ -19,17 +19,17 @@ template <typename Fraction, typename TargetWeight>
 double quantile_huber_sum(const Batch& targets, TargetWeight&& target_weight,
                           const Batch& quantiles, Fraction&& fraction, const Batch& weight,
                           Batch& gradient, Blocks blocks) {
-  const int n = quantiles.features();
+  const int n = quantiles.features(), aims = targets.features();
   double total = 0;
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kVectorsPerBlock; ++v) {
-      const Vector scale = load(weight.row(b, 0) + v * kVector) * (1.0f / static_cast<float>(n));
+      const Vector scale = load(weight.row(b, 0) + v * kVector) * (1.0f / static_cast<float>(aims));
       Vector loss{};
       for (int j = 0; j < n; ++j) {
         const Vector z = load(quantiles.row(b, j) + v * kVector);
         const Vector above = fraction(b, v, j), below = 1.0f - above;
         Vector slope{}, value{};
-        for (int i = 0; i < n; ++i) {
+        for (int i = 0; i < aims; ++i) {
           const Vector u = load(targets.row(b, i) + v * kVector) - z;
           const auto term = quantile_huber(u, above, below, target_weight(b, v, i));
           slope += term.slope;

@@ -18,9 +18,10 @@ struct Case {
   int batch, observations, actions, quantiles;
   const char* name;
   PolicyKind policy = PolicyKind::gaussian;
-  bool rnd = false;
+  Bonus bonus = Bonus::none;
   bool norm = false;
   Minimum minimum = Minimum::means;
+  int dropped = 0;
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -33,7 +34,13 @@ LearnerOptions options_of(const Case& c) {
   options.policy = c.policy;
   options.norm = c.norm;
   options.minimum = c.minimum;
-  if (c.rnd) options.rnd = RndOptions{.scale = 3, .hidden = {16, 12}, .outputs = 6};
+  options.dropped = c.dropped;
+  if (c.bonus != Bonus::none)
+    options.rnd = RndOptions{.scale = 3,
+                             .discounted = c.bonus == Bonus::discounted,
+                             .tolerance = 0.7f,
+                             .hidden = {16, 12},
+                             .outputs = 6};
   options.td3.clip = 0.25f;  // not far from the noise that it clips
   options.td3.penalty = 0.3f;
   options.batch = c.batch;
@@ -104,7 +111,8 @@ TEST_P(UpdateTest, GradientsOfTheReferenceMatchCentralDifferences) {
 
   // of the critic's loss in the prediction
   const Vec y = reference.targets(batch[0]);
-  Vec z = y, slope(y.size());
+  Vec z(c.quantiles), slope(c.quantiles);
+  for (std::size_t i = 0; i < z.size(); ++i) z[i] = y[i % y.size()];
   for (double& x : z) x += 0.4 * random.normal() + 0.1;
   reference.critic_loss(y, z, &slope);
   const Vec by_z =
@@ -143,23 +151,31 @@ TEST_P(UpdateTest, ValueReportIsThatOfTheNewActions) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sizes, UpdateTest,
-    testing::Values(Case{true, 48, 5, 3, 5, "Dsac"}, Case{true, 100, 2, 2, 20, "DsacOddBatch"},
-                    Case{true, 8, 17, 6, 1, "DsacOneQuantile"}, Case{false, 48, 5, 3, 1, "Sac"},
-                    Case{false, 37, 3, 1, 1, "SacOddBatch"},
-                    Case{true, 48, 5, 3, 5, "Td3", PolicyKind::deterministic},
-                    Case{true, 37, 2, 2, 20, "Td3OddBatch", PolicyKind::deterministic},
-                    Case{true, 48, 5, 3, 5, "DsacRnd", PolicyKind::gaussian, true},
-                    Case{true, 37, 2, 2, 20, "DsacRndOddBatch", PolicyKind::gaussian, true},
-                    Case{true, 37, 5, 3, 5, "DsacNorm", PolicyKind::gaussian, false, true},
-                    Case{false, 48, 5, 3, 1, "SacNorm", PolicyKind::gaussian, false, true},
-                    Case{true, 48, 5, 3, 5, "DsacByQuantile", PolicyKind::gaussian, false, false,
-                         Minimum::quantiles},
-                    Case{true, 37, 5, 3, 5, "DsacNormByQuantile", PolicyKind::gaussian, false, true,
-                         Minimum::quantiles},
-                    Case{false, 37, 3, 1, 1, "SacByQuantile", PolicyKind::gaussian, false, false,
-                         Minimum::quantiles},
-                    Case{true, 37, 2, 2, 20, "Td3ByQuantile", PolicyKind::deterministic, false,
-                         false, Minimum::quantiles}),
+    testing::Values(
+        Case{true, 48, 5, 3, 5, "Dsac"}, Case{true, 100, 2, 2, 20, "DsacOddBatch"},
+        Case{true, 8, 17, 6, 1, "DsacOneQuantile"}, Case{false, 48, 5, 3, 1, "Sac"},
+        Case{false, 37, 3, 1, 1, "SacOddBatch"},
+        Case{true, 48, 5, 3, 5, "Td3", PolicyKind::deterministic},
+        Case{true, 37, 2, 2, 20, "Td3OddBatch", PolicyKind::deterministic},
+        Case{true, 48, 5, 3, 5, "DsacRnd", PolicyKind::gaussian, Bonus::plain},
+        Case{true, 37, 2, 2, 20, "DsacRndOddBatch", PolicyKind::gaussian, Bonus::plain},
+        Case{true, 48, 5, 3, 5, "Novd", PolicyKind::gaussian, Bonus::discounted},
+        Case{true, 37, 2, 2, 20, "NovdOddBatch", PolicyKind::gaussian, Bonus::discounted},
+        Case{true, 37, 5, 3, 5, "NovdTd3", PolicyKind::deterministic, Bonus::discounted},
+        Case{true, 48, 5, 3, 5, "Tqc", PolicyKind::gaussian, Bonus::none, false, Minimum::average,
+             1},
+        Case{true, 37, 2, 2, 20, "TqcNormOddBatch", PolicyKind::gaussian, Bonus::none, true,
+             Minimum::average, 3},
+        Case{true, 37, 5, 3, 5, "DsacNorm", PolicyKind::gaussian, Bonus::none, true},
+        Case{false, 48, 5, 3, 1, "SacNorm", PolicyKind::gaussian, Bonus::none, true},
+        Case{true, 48, 5, 3, 5, "DsacByQuantile", PolicyKind::gaussian, Bonus::none, false,
+             Minimum::quantiles},
+        Case{true, 37, 5, 3, 5, "DsacNormByQuantile", PolicyKind::gaussian, Bonus::none, true,
+             Minimum::quantiles},
+        Case{false, 37, 3, 1, 1, "SacByQuantile", PolicyKind::gaussian, Bonus::none, false,
+             Minimum::quantiles},
+        Case{true, 37, 2, 2, 20, "Td3ByQuantile", PolicyKind::deterministic, Bonus::none, false,
+             Minimum::quantiles}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Update, TargetNetworksStartAsCopiesOrOnTheirOwn) {

@@ -4,6 +4,7 @@
 // numbers, nothing else.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -128,6 +129,11 @@ struct LearnerReference {
 
   // What the actor's loss takes for the value: min_k mean_i z_ki, or mean_i min_k z_ki.
   double smaller_value(const Vec& observation, const Vec& action) const {
+    if (options.minimum == Minimum::average) {
+      return (value(critic[0].parameters, observation, action) +
+              value(critic[1].parameters, observation, action)) /
+             2;
+    }
     if (options.minimum == Minimum::means) {
       return std::min(value(critic[0].parameters, observation, action),
                       value(critic[1].parameters, observation, action));
@@ -152,7 +158,9 @@ struct LearnerReference {
       Vec slope, unused(critic_shape.size());
       for (int i = 0; i < options.quantiles; ++i) {
         const double apart = options.minimum == Minimum::means ? difference : z1[i] - z2[i];
-        slope.push_back((apart <= 0) == (k == 0) ? 1.0 / options.quantiles : 0);
+        slope.push_back(options.minimum == Minimum::average ? 0.5 / options.quantiles
+                        : (apart <= 0) == (k == 0)          ? 1.0 / options.quantiles
+                                                            : 0);
       }
       const Vec part = mlp_backward(critic_shape, critic[k].parameters, layers[k], slope, unused);
       for (std::size_t f = 0; f < input.size(); ++f) total[f] += part[f];
@@ -180,6 +188,15 @@ struct LearnerReference {
     const Vec z1 = mlp(critic_shape, critic[0].target, input);
     const Vec z2 = mlp(critic_shape, critic[1].target, input);
     Vec y;
+    if (options.dropped > 0) {
+      Vec all = join(z1, z2);
+      std::ranges::sort(all);
+      all.resize(all.size() - 2 * options.dropped);
+      for (const double z : all)
+        y.push_back(s.reward +
+                    options.discount * (1 - s.terminal) * (z - alpha() * next.log_probability));
+      return y;
+    }
     for (int i = 0; i < options.quantiles; ++i) {
       y.push_back(s.reward + options.discount * (1 - s.terminal) *
                                  (std::min(z1[i], z2[i]) - alpha() * next.log_probability));
@@ -195,10 +212,11 @@ struct LearnerReference {
       return (z[0] - y[0]) * (z[0] - y[0]);
     }
     double loss = 0;
-    for (int i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < y.size(); ++i) {
       for (int j = 0; j < n; ++j) {
         const double u = y[i] - z[j];
-        const double weight = std::abs((j + 0.5) / n - (u < 0 ? 1 : 0)) / n;
+        const double weight =
+            std::abs((j + 0.5) / n - (u < 0 ? 1 : 0)) / static_cast<double>(y.size());
         loss += weight * (std::abs(u) <= 1 ? u * u / 2 : std::abs(u) - 0.5);
         if (slope) (*slope)[j] -= weight * (std::abs(u) <= 1 ? u : (u > 0 ? 1 : -1));
       }
@@ -330,13 +348,33 @@ struct LearnerReference {
     return gradient;
   }
 
+  // What is left of each sample's bonus: by the spread of the mean of both target critics' values
+  // at (s', a'), relative to its mean over the batch.
+  Vec noise_discounts(const std::vector<Sample>& batch) const {
+    Vec spreads, shares;
+    double usual = 0;
+    for (const Sample& s : batch) {
+      const Vec input = join(s.next_observation, next_action(s).action);
+      Vec z = mlp(critic_shape, critic[0].target, input);
+      const Vec other = mlp(critic_shape, critic[1].target, input);
+      for (std::size_t i = 0; i < z.size(); ++i) z[i] = (z[i] + other[i]) / 2;
+      spreads.push_back(deviation(z));
+      usual += spreads.back() / static_cast<double>(batch.size());
+    }
+    for (const double sigma : spreads)
+      shares.push_back(1 / (1 + std::pow(sigma / (options.rnd->tolerance * usual), 2)));
+    return shares;
+  }
+
   void add_bonus(const Replay& replay, std::vector<Sample>& batch, double t) {
     observe(replay);
     std::vector<Vec> inputs;
-    for (Sample& s : batch) {
-      inputs.push_back(normalised(s.next_observation));
-      s.reward += options.rnd->scale * prediction_error(predictor.parameters, inputs.back()) /
-                  deviation(series.returns);
+    const Vec share = options.rnd->discounted ? noise_discounts(batch) : Vec(batch.size(), 1.0);
+    for (std::size_t s = 0; s < batch.size(); ++s) {
+      inputs.push_back(normalised(batch[s].next_observation));
+      batch[s].reward += options.rnd->scale * share[s] *
+                         prediction_error(predictor.parameters, inputs.back()) /
+                         deviation(series.returns);
     }
     predictor.step(options.adam, t, predictor_gradient(inputs), 0);
   }

@@ -1,0 +1,119 @@
+// The second learner of an agent: what it leaves alone, and when it acts.
+#include "agent/actor_critic/scout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/agent_fixture.h"
+
+namespace ovde {
+namespace {
+
+AgentOptions options_of(const std::string& algorithm, double share = 0.5) {
+  AgentOptions options = options_for(find_algorithm(algorithm));
+  options.learner.observation_size = 3;
+  options.learner.action_size = 2;
+  options.learner.hidden = {24, 16};
+  options.learner.quantiles = 5;
+  options.learner.batch = 32;
+  options.replay = 300;
+  options.learner.seed = 4;
+  if (options.scout) {
+    options.scout->share = share;
+    options.scout->hidden = {16};
+  }
+  return options;
+}
+
+std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options) {
+  auto agent = make_agent(options);
+  const Replay rows = filled_replay(3, 2, 300);
+  agent->replay().restore(0, rows.raw(0, rows.size()));
+  agent->replay().set_added(rows.added());
+  return agent;
+}
+
+const std::vector<double> kObservation = {0.3, -1, 0.5};
+
+TEST(Scout, LeavesTheAgentsOwnLearnerAlone) {
+  const auto scouted = agent_with_rows(options_of("scout"));
+  const auto alone = agent_with_rows(options_of("dsac"));
+  Team team(2);
+  for (int i = 0; i < 20; ++i) {
+    const UpdateReport a = scouted->update(team), b = alone->update(team);
+    EXPECT_EQ(a.critic_loss, b.critic_loss);
+  }
+  const LearnerState expected = alone->state(), found = scouted->state();
+  for (std::size_t i = 0; i < expected.arrays.size(); ++i) {
+    EXPECT_EQ(found.arrays[i].first, expected.arrays[i].first);
+    EXPECT_TRUE(std::ranges::equal(found.arrays[i].second, expected.arrays[i].second));
+  }
+  EXPECT_TRUE(std::ranges::equal(scouted->policy().networks[0].parameters,
+                                 alone->policy().networks[0].parameters));
+}
+
+// An agent that is nothing but such a learner learns the same.
+TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
+  const AgentOptions options = options_of("scout");
+  const auto scouted = agent_with_rows(options);
+  Learner own(scout_learner(options));
+  EXPECT_EQ(own.options().hidden, options.scout->hidden);
+  ASSERT_TRUE(own.options().rnd && own.options().rnd->discounted);
+  Team team(1);
+  for (int i = 0; i < 20; ++i) {
+    scouted->update(team);
+    own.update(scouted->replay(), team);
+  }
+  int compared = 0;
+  for (const auto& [name, values] : scouted->state().arrays) {
+    for (const auto& [own_name, own_values] : own.state().arrays) {
+      if (name != kScout + own_name) continue;
+      EXPECT_TRUE(std::ranges::equal(values, own_values)) << name;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, static_cast<int>(own.state().arrays.size()));
+}
+
+// Both policies differ from the start: which of the two acts is seen at the proposal.
+TEST(Scout, ActsInWholeEpisodes) {
+  const auto agent = make_agent(options_of("scout"));
+  const auto alone = make_agent(options_of("dsac"));
+  std::vector<double> action(2);
+  int scouted = 0;
+  constexpr int kEpisodes = 400, kSteps = 3;
+  for (int episode = 0; episode < kEpisodes; ++episode) {
+    int by_the_scout = 0;
+    for (int step = 0; step < kSteps; ++step) {
+      const Proposal proposal = agent->propose(kObservation, false);
+      const bool own = std::ranges::equal(proposal.mean, alone->propose(kObservation, false).mean);
+      EXPECT_EQ(own, !agent->scout_acts());
+      by_the_scout += !own;
+      agent->decide(proposal, false, action);
+      agent->remember(kObservation, action, 0, kObservation, false, step + 1 == kSteps);
+    }
+    EXPECT_TRUE(by_the_scout == 0 || by_the_scout == kSteps);
+    scouted += by_the_scout > 0;
+  }
+  EXPECT_NEAR(scouted, kEpisodes / 2, 4 * std::sqrt(kEpisodes / 4.0));
+}
+
+TEST(Scout, DoesNotActInTheWarmUpNorWhenEvaluated) {
+  const auto agent = make_agent(options_of("scout", 1)), alone = make_agent(options_of("dsac"));
+  agent->give_up_episode();  // the next one is the scout's
+  ASSERT_TRUE(agent->scout_acts());
+  EXPECT_TRUE(std::ranges::equal(agent->propose(kObservation, true).mean,
+                                 alone->propose(kObservation, true).mean));
+  std::vector<double> a(2), b(2);
+  agent->act(kObservation, a);
+  alone->act(kObservation, b);
+  EXPECT_EQ(a, b);
+}
+
+}  // namespace
+}  // namespace ovde
