@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -30,6 +31,7 @@ NEXT = slice(R + 1, R + 1 + OBSERVATION)
 TERMINAL = R + 1 + OBSERVATION
 COLUMNS = TERMINAL + 1
 
+BEGAN = time.perf_counter()
 ROUNDS, UPDATES = 9, 100  # a measurement is the median of this many rounds of this many updates
 
 
@@ -188,21 +190,16 @@ class Reference:
 
 
 def check(head, evaluate, update):
-    """Compares with the losses above and with differences of them; an agent among others must learn what it learns alone.
+    """Compares with the losses above and with differences of them; an agent must learn the same in any place.
 
     evaluate(actor, critics, rows, draws): losses of the critics and of the actor, gradients of the temperature's loss (an
     array each, over the agents), gradients of the critics and of the actor (shaped as they are).
     update(actor, critics, rows, draws): critics and actor after one update.
     """
 
-    def subject(agents):
-        first = lambda part, axis: part.take(np.arange(agents), axis)
-        actor = [[first(part, 0) for part in layer] for layer in actor_parameters(3)]
-        critics = [[first(part, 1) for part in layer] for layer in critic_parameters(head, 3)]
-        draws = {name: first(part, int(name == "fractions")) for name, part in some_draws(head, 3).items()}
-        return actor, critics, first(replay_rows(3), 0), draws
-
-    actor, critics, rows, draws = subject(3)
+    actor, critics, rows = actor_parameters(3), critic_parameters(head, 3), replay_rows(3)
+    draws = some_draws(head, 3)
+    say("checking losses and gradients")
     references = [Reference(head, i, actor, critics, rows, draws) for i in range(3)]
     *losses, critic_gradients, actor_gradients = evaluate(actor, critics, rows, draws)
     for i, reference in enumerate(references):
@@ -223,16 +220,34 @@ def check(head, evaluate, update):
     ):
         np.testing.assert_allclose(*pair, rtol=1e-3)
 
-    for axis, among, alone in zip((1, 0), update(*subject(3)), update(*subject(1))):
-        for one, other in zip(sum(among, []), sum(alone, [])):
-            apart = np.abs(one.take([0], axis) - other).mean() / LEARNING_RATE
-            assert apart < 1e-2, f"an agent among three moves {apart} of a step away from the same agent alone"
+    # whatever its place among the others
+    say("checking an update")
+    swapped = lambda part, axis: part.take([2, 1, 0], axis)
+    in_place = update(actor, critics, rows, draws)
+    exchanged = update(
+        [[swapped(part, 0) for part in layer] for layer in actor],
+        [[swapped(part, 1) for part in layer] for layer in critics],
+        swapped(rows, 0),
+        {name: swapped(part, int(name == "fractions")) for name, part in draws.items()},
+    )
+    for axis, before, one, other in zip((1, 0), (critics, actor), in_place, exchanged):
+        for start, moved, again in zip(*[sum(layers, []) for layers in (before, one, other)]):
+            step = np.abs(moved - start).mean() / LEARNING_RATE
+            apart = np.abs(swapped(again, axis) - moved).mean() / LEARNING_RATE
+            assert 0.1 < step < 1.1 and apart < 1e-2, f"moved by {step} of a step, and by {apart} elsewhere in another place"
+    say("checked")
 
 
-def measure(run, finish, updates, rounds=ROUNDS):
+def say(words):
+    print(f"[{time.perf_counter() - BEGAN:5.1f} s] {words}", file=sys.stderr, flush=True)
+
+
+def measure(run, finish, updates, agents, rounds=ROUNDS):
     """Milliseconds of one of the updates that run() does; finish() waits for the device."""
+    say(f"{agents} agents: first round")
     run()  # compiles, fills caches, raises clocks
     finish()
+    say(f"{agents} agents: measuring")
     times = []
     for _ in range(rounds):
         began = time.perf_counter()

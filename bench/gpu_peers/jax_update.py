@@ -206,13 +206,14 @@ def check(head):
         actor, actor_back = actor_gradients(head, state["networks"]["critics"], log_alpha, batch, fractions, *sampled)
         return critics, actor, temperature, critics_back, actor_back
 
+    every = jax.jit(jax.vmap(losses, in_axes=(0, 0, axes(head))))
+    once = jax.jit(partial(update_all, head))
+
     def evaluate(actor, critics, rows, draws):
-        every = jax.jit(jax.vmap(losses, in_axes=(0, 0, axes(head))))
         *values, critics_back, actor_back = every(first_state(actor, critics), jnp.array(rows), tree_map(jnp.array, draws))
         return (*map(np.asarray, values), arrays(critics_back, True), arrays(actor_back))
 
     def updated(actor, critics, rows, draws):
-        once = jax.jit(partial(update_all, head))
         networks = once(1.0, first_state(actor, critics), jnp.array(rows), tree_map(jnp.array, draws))["networks"]
         return arrays(networks["critics"], True), arrays(networks["actor"])
 
@@ -223,7 +224,8 @@ def main():
     options = common.arguments(__doc__.split("\n\n")[0])
     jax.config.update("jax_default_prng_impl", "rbg")  # the faster one on a GPU
     if not options.no_check:
-        with jax.default_matmul_precision("highest"):
+        # on the CPU, where compiling does not try variants of every product
+        with jax.default_device(jax.devices("cpu")[0]):
             check(options.head)
     # JAX's default for products of floats on a GPU is TF32
     with jax.default_matmul_precision("default" if options.precision == "tf32" else "highest"):
@@ -236,7 +238,7 @@ def main():
             def run():
                 carry[0] = many_updates(options.head, options.updates, carry[0], rows)
 
-            ms = common.measure(run, lambda: jax.block_until_ready(carry[0]), options.updates)
+            ms = common.measure(run, lambda: jax.block_until_ready(carry[0]), options.updates, agents)
             common.report("jax", jax.__version__, jax.devices()[0].device_kind, options, agents, ms)
 
 

@@ -259,7 +259,7 @@ def main():
             for _ in range(repeats):
                 once()
 
-        ms = common.measure(run, torch.cuda.synchronize if gpu else lambda: None, repeats * updates)
+        ms = common.measure(run, torch.cuda.synchronize if gpu else lambda: None, repeats * updates, agents)
         name = torch.cuda.get_device_name() if gpu else "cpu"
         common.report("torch", torch.__version__, name, options, agents, ms, compiled=options.compile)
         del learner, once
