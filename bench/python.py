@@ -1,8 +1,12 @@
-"""What Python costs, beside the same work without it, in one run: python3 bench/python.py build/ovde
+"""What Python costs, beside the same work without it, in one run of about a minute:
 
-Everything is measured in turns, so that whatever else the machine does slows both sides alike; figures are medians.
+    python3 bench/python.py [PROGRAM] [--only policy training workers envs] [--turns N]
+
+PROGRAM is build/ovde, and the package is the one beside it. Everything is measured in turns, so that whatever else the machine
+does slows both sides alike; figures are medians, ratios those within a turn.
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -12,18 +16,27 @@ import tempfile
 import time
 from pathlib import Path
 
-import gymnasium
-import numpy as np
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("program", nargs="?", type=Path, default=Path(__file__).parents[1] / "build/ovde")
+parser.add_argument("--only", nargs="+", choices=["policy", "training", "workers", "envs"])
+parser.add_argument("--turns", type=int, default=5)
+options = parser.parse_args()
+program, turns = options.program.resolve(), options.turns
+# in front of what is installed; Gymnasium behind it, as scripts/gymnasium leaves it
+sys.path.insert(0, str(program.parent / "python"))
+sys.path.append(str(Path(__file__).parents[1] / ".cache/gymnasium/usr/lib/python3/dist-packages"))
+os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # of worker processes
 
-import ovde
+import gymnasium  # noqa: E402
+import numpy as np  # noqa: E402
 
-program = sys.argv[1]
-turns = int(sys.argv[2]) if len(sys.argv) > 2 else 9
+import ovde  # noqa: E402
+
 folder = Path(tempfile.mkdtemp())
 cores = len(os.sched_getaffinity(0))
 
 
-def seconds(call, at_least=0.1):
+def seconds(call, at_least=0.05):
     """Of one call, by as many as take long enough."""
     count = 1
     while True:
@@ -57,46 +70,46 @@ def policy_costs():
         many = np.random.default_rng(0).normal(size=(1000, 17))
         (single, alone, side), (_, ratio, ratio_side) = in_turns(
             lambda: seconds(lambda: policy(one)),
+            lambda: seconds(lambda: policy(many, threads=1)) / 1000,
             lambda: seconds(lambda: policy(many)) / 1000,
-            lambda: seconds(lambda: policy(many, threads=cores)) / 1000,
         )
         print(f"policy {hidden}: one {single * 1e6:.2f} us; of 1000 {alone * 1e6:.3f} us ({ratio:.1f} times the rate), "
               f"on {cores} threads {side * 1e6:.3f} us ({ratio_side:.1f} times)", flush=True)  # fmt: skip
 
 
-def bench_env(task, threads):
-    text = subprocess.run([program, "bench", "env", "--task", task, "--threads", str(threads), "--json"],
+def bench_env(task):
+    """Steps a second by numbers of threads."""
+    text = subprocess.run([program, "bench", "env", "--task", task, "--threads", str(cores), "--json"],
                           check=True, capture_output=True, text=True).stdout  # fmt: skip
-    rows = [json.loads(line) for line in text.splitlines()]
-    [row] = [row for row in rows if row["threads"] == threads]
-    return row["per_second"]
+    return {row["threads"]: row["per_second"] for row in map(json.loads, text.splitlines())}
 
 
-def vector_rate(task, count, threads, copy):
-    envs = ovde.make_vec(task, count, threads=threads, copy=copy)
+def vector_rate(task, count, threads):
+    envs = ovde.make_vec(task, count, threads=threads, copy=False)
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
     actions = [rng.uniform(envs.action_space.low, envs.action_space.high).astype(float) for _ in range(16)]
     turn = iter(range(1 << 60))
-    return count / seconds(lambda: envs.step(actions[next(turn) % 16]), at_least=1)
+    return count / seconds(lambda: envs.step(actions[next(turn) % 16]), at_least=0.2)
 
 
 def vector_costs():
     # a MuJoCo environment takes 8 MB
-    for task, counts in (("GridChaos-v0", (64, 1024)), ("Hopper-v4", (16, 64)), ("HalfCheetah-v4", (16, 64))):
-        for threads in sorted({1, cores}):
-            rates, ratios = in_turns(
-                lambda: bench_env(task, threads),
-                *[lambda count=count: vector_rate(task, count, threads, False) for count in counts],
-            )
-            shown = "; ".join(f"{count}: {rate:,.0f} ({1 / ratio:.2f})" for count, rate, ratio in zip(counts, rates[1:], ratios[1:]))
-            print(f"make_vec {task}, {threads} threads: bench env {rates[0]:,.0f} steps/s; {shown}", flush=True)
+    for task, counts in (("GridChaos-v0", (64, 1024)), ("HalfCheetah-v4", (16, 64))):
+        kinds = [(threads, count) for threads in sorted({1, cores}) for count in counts]
+        turn = lambda: (bench_env(task), {kind: vector_rate(task, kind[1], kind[0]) for kind in kinds})
+        rows = [turn() for _ in range(max(1, turns // 2))]
+        for threads, count in kinds:
+            plain = statistics.median(bare[threads] for bare, _ in rows)
+            rate = statistics.median(rates[threads, count] for _, rates in rows)
+            ratio = statistics.median(rates[threads, count] / bare[threads] for bare, rates in rows)
+            print(f"make_vec {task}, {count} on {threads} threads: {rate:,.0f} steps/s, bench env {plain:,.0f}; {ratio:.2f}", flush=True)
 
 
 def training_costs():
     """On one thread, in seconds of the processor: what else runs on the machine counts least. The command-line program is
     called as a function, so that starting a process is no part of it."""
-    settings = {"epochs": 2, "steps_per_epoch": 100, "eval_steps": 1000, "warmup_steps": 300}
+    settings = {"epochs": 1, "steps_per_epoch": 50, "eval_steps": 1000, "warmup_steps": 300}
     numbers = iter(range(1 << 30))
 
     def spent(work):
@@ -115,7 +128,7 @@ def training_costs():
 
     stdout = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the program prints
-    (by_command, by_python), (_, ratio) = in_turns(lambda: spent(command), lambda: spent(python), turns=6 * turns)
+    (by_command, by_python), (_, ratio) = in_turns(lambda: spent(command), lambda: spent(python), turns=3 * turns)
     os.dup2(stdout, 1)
     print(f"training HalfCheetah-v4: command line {by_command:.2f} s of one core, Python {by_python:.2f} s; "
           f"rate of Python {ratio:.3f}", flush=True)  # fmt: skip
@@ -129,7 +142,7 @@ def worker_costs():
             began = time.perf_counter()
             ovde.train(factory, "sac", seeds=range(4), epochs=3, out=folder / f"work{next(numbers)}", threads=cores,
                        workers=workers, progress=False, network={"hidden": [32, 32]},
-                       train={"batch": 32, "steps_per_epoch": 200, "warmup_steps": 200, "eval_steps": 200})  # fmt: skip
+                       train={"batch": 32, "steps_per_epoch": 100, "warmup_steps": 100, "eval_steps": 200})  # fmt: skip
             return time.perf_counter() - began
 
         return run
@@ -144,12 +157,12 @@ def worker_costs():
             return self.env.step(action)
 
     for name, factory in (("Pendulum-v1", lambda: gymnasium.make("Pendulum-v1")), ("Pendulum-v1 and 1 ms", lambda: Slow(gymnasium.make("Pendulum-v1")))):
-        (here, there), (_, ratio) = in_turns(trained(0, factory), trained(cores, factory))
+        (here, there), (_, ratio) = in_turns(trained(0, factory), trained(cores, factory), turns=max(1, turns // 2))
         print(f"4 agents on {name}: one lock {here:.2f} s, {cores} worker processes {there:.2f} s; {ratio:.2f} times the rate", flush=True)
 
 
 print(f"{cores} cores, Python {sys.version.split()[0]}, NumPy {np.__version__}, Gymnasium {gymnasium.__version__}")
-policy_costs()
-training_costs()
-worker_costs()
-vector_costs()
+costs = {"policy": policy_costs, "training": training_costs, "workers": worker_costs, "envs": vector_costs}
+for name, measure in costs.items():
+    if not options.only or name in options.only:
+        measure()

@@ -26,7 +26,8 @@ class Policy {
 
   // Many at once, each in the task's own units: n observations one after another, as many actions.
   // They are act()'s but for the rounding of 32-bit sums, whose order is another, and do not depend
-  // on the threads. The first call sets up what later ones of that size reuse.
+  // on the threads (0: as many as there are cores and the observations are worth). The first call
+  // sets up what later ones of that size reuse.
   void act_all(std::span<const double> observations, std::span<double> actions, int threads = 1);
 
  private:

@@ -233,8 +233,8 @@ py::tuple ManyEnvs::step(const Numbers& actions) {
   }
   py::dict info;
   if (has_goal_) {
-    info["is_success"] = rows_.success;
-    info["_is_success"] = all_true_;
+    info[success_key_] = rows_.success;
+    info[success_mask_key_] = all_true_;
   }
   return py::make_tuple(rows_.observations, rows_.rewards, rows_.terminated, rows_.truncated,
                         std::move(info));

@@ -111,6 +111,7 @@ class ManyEnvs {
   bool has_goal_, copies_;
   Rows rows_;  // of the last reset or step
   pybind11::array_t<bool> all_true_;
+  pybind11::str success_key_{"is_success"}, success_mask_key_{"_is_success"};
   std::vector<Share> shares_;
   bool busy_ = false;  // in side_by_side(); read and written with the interpreter's lock
   std::thread::id caller_;

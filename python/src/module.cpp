@@ -67,8 +67,8 @@ PYBIND11_MODULE(_core, module) {
   module.attr("version") = version();
 
   // pybind11 looks NumPy up at the first use of an array, in the initialiser of a static variable,
-  // and Python may give its lock up meanwhile. Were that first on threads of C++, one would wait for
-  // the variable with the lock, and the other for the lock.
+  // and Python may give its lock up meanwhile. Were that first on threads of C++, one would wait
+  // for the variable with the lock, and the other for the lock.
   py::detail::npy_api::get();
 
   // translators are tried from the last one on
@@ -98,8 +98,9 @@ array([0.5, -1. ])
                   "The policy of a finished run: its folder, or the file policy.safetensors.")
       .def_property_readonly("observation_size", &Policy::observation_size)
       .def_property_readonly("action_size", &Policy::action_size)
-      .def("__call__", &act, py::arg("observations"), py::arg("threads") = 1,
-           "The actions at one observation (o,) or at many (n, o), in the task's own units.");
+      .def("__call__", &act, py::arg("observations"), py::arg("threads") = 0,
+           "The actions at one observation (o,) or at many (n, o), in the task's own units. Many "
+           "are shared between threads: 0 for as many as there are cores and the work is worth.");
   module.def("tasks", &list_tasks);
   module.def("algorithms", &list_algorithms);
   bind_envs(module);

@@ -164,3 +164,26 @@ ovde.train(Line, "sac", seeds=[0, 1], epochs=1, threads=2, out="x", progress=Fal
 print("end")
 """, timeout=60)  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+
+
+def test_a_fork_uses_and_leaves_what_has_threads(gymnasium, trained_run, script):
+    """A child of fork() has no threads but its own: it must not wait for those it left behind."""
+    result = script(f"""
+import os, warnings
+import numpy as np
+import ovde
+
+warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
+policy, envs = ovde.Policy.load({str(trained_run.folder / "seed_0")!r}), ovde.make_vec("GridChaos-v0:s", 8, threads=2)
+batch = np.random.default_rng(0).normal(size=(500, 2))
+actions = policy(batch, threads=2)
+envs.reset(seed=0)
+child = os.fork()
+envs.step(np.zeros((8, 2)))
+assert (policy(batch, threads=2) == actions).all()
+del policy, envs
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    print("both are done")
+""")
+    assert result.stdout == "both are done\n", result.stderr

@@ -139,7 +139,7 @@ BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed,
 }  // namespace
 
 std::vector<BenchRow> bench_env(const BenchRequest& request) {
-  constexpr double kSeconds = 2;  // of the environment, for each number of threads
+  constexpr double kSeconds = 1;  // of the environment, for each number of threads
   const Task& task = find_task(request.task);
   const EnvSpeed one = env_speed(task, 1, kSeconds);
   std::vector<BenchRow> rows = {row_of(request, 1, one, BenchRow::kNone)};

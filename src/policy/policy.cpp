@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "agent/actor_critic/gaussian_actor.h"
 #include "agent/discrete/grid_critic.h"
 #include "base/team.h"
+#include "policy/acting_part.h"
 #include "run/policy_file.h"
 
 namespace ovde {
@@ -42,52 +44,48 @@ class BatchPass {
  public:
   explicit BatchPass(const StoredPolicy& policy) : actions_(policy.actions()) {
     if (policy.bins) grid_.emplace(policy.actions(), *policy.bins);
-    for (const auto& [shape, parameters] : policy.networks) {
-      if (!grid_) {
-        networks_.emplace_back(shape, parameters);
-      } else {
-        const MlpShape means = mean_shape(shape, shape.outputs() / grid_->actions());
-        Buffer mean_parameters(means.size());
-        mean_network(shape, parameters, means, mean_parameters);
-        networks_.emplace_back(means, mean_parameters);
-      }
+    const StoredPolicy part = acting_part(policy);
+    for (const auto& [shape, parameters] : part.networks) {
+      networks_.emplace_back(shape, parameters);
+      multiply_adds_ += shape.products();
     }
   }
 
-  // Sample number i is written by put(i, action), from any thread.
+  // What put(i, unit) writes for sample number i, from any thread: unit[d * kLanes] is number d of
+  // its action in [-1, 1].
   template <typename Put>
   void act(std::span<const double> observations, int threads, Put put) {
     const int size = networks_.front().mlp.shape().inputs();
     const auto samples = static_cast<std::int64_t>(observations.size()) / size;
-    if (threads > 1 && (!team_ || team_->threads() != threads))
-      team_ = std::make_unique<Team>(threads);
+    Team& team = team_for(threads, static_cast<double>(samples));
     for (std::int64_t first = 0; first < samples; first += kMost) {
       const int count = static_cast<int>(std::min<std::int64_t>(kMost, samples - first));
       reserve(count);
-      const auto piece = [&](int number) {
+      const int pieces = (blocks_of(count) + kPiece - 1) / kPiece;
+      team.run(pieces, [&](int number) {
         const Blocks blocks = {number * kPiece, std::min((number + 1) * kPiece, blocks_of(count))};
-        for (int i = blocks.first * kLanes; i < std::min(blocks.last * kLanes, count); ++i) {
-          const double* from = observations.data() + (first + i) * size;
-          for (int f = 0; f < size; ++f) input_.at(f, i) = static_cast<float>(from[f]);
+        for (int b = blocks.first; b < blocks.last; ++b) {
+          const double* from = observations.data() + (first + b * kLanes) * size;
+          for (int i = 0; i < std::min(kLanes, count - b * kLanes); ++i, from += size) {
+            float* to = input_.block(b) + i;
+            for (int f = 0; f < size; ++f) to[f * kLanes] = static_cast<float>(from[f]);
+          }
         }
         for (Network& network : networks_)
           network.mlp.forward(network.parameters, input_, network.activations, blocks);
         grid_ ? choose(blocks) : squash(networks_[0].activations.output(), action_, blocks);
-        for (int i = blocks.first * kLanes; i < std::min(blocks.last * kLanes, count); ++i)
-          put(first + i, [&](int d) { return action_.at(d, i); });
-      };
-      const int pieces = (blocks_of(count) + kPiece - 1) / kPiece;
-      if (threads > 1) {
-        team_->run(pieces, piece);
-      } else {
-        for (int number = 0; number < pieces; ++number) piece(number);
-      }
+        for (int b = blocks.first; b < blocks.last; ++b) {
+          for (int i = 0; i < std::min(kLanes, count - b * kLanes); ++i)
+            put(first + b * kLanes + i, action_.block(b) + i);
+        }
+      });
     }
   }
 
  private:
-  static constexpr int kMost = 4096;  // samples at a time
-  static constexpr int kPiece = 2;    // blocks whose activations stay in a core's cache
+  static constexpr int kMost = 4096;     // samples at a time
+  static constexpr int kPiece = 2;       // blocks whose activations stay in a core's cache
+  static constexpr double kWorth = 5e5;  // multiply-adds, some 10 us, that another thread is worth
 
   struct Network {
     Network(const MlpShape& shape, const Buffer& parameters)
@@ -98,6 +96,17 @@ class BatchPass {
     Buffer parameters;
     Activations activations;
   };
+
+  // threads: 0: as many as there are cores and the samples are worth.
+  Team& team_for(int threads, double samples) {
+    const int worth = static_cast<int>(std::clamp(samples * multiply_adds_ / kWorth, 1.0, cores_));
+    const int wanted = threads > 0 ? threads : worth;
+    if (wanted == 1) return alone_;
+    const bool fits =
+        team_ && (threads > 0 ? team_->threads() == wanted : team_->threads() >= wanted);
+    if (!fits) team_ = std::make_unique<Team>(wanted);
+    return *team_;
+  }
 
   static int blocks_of(int samples) { return (samples + kLanes - 1) / kLanes; }
 
@@ -137,7 +146,10 @@ class BatchPass {
   int actions_;
   std::optional<ActionGrid> grid_;  // where actions are discrete
   std::vector<Network> networks_;
+  double multiply_adds_ = 0;  // of one sample
+  double cores_ = std::max(1u, std::thread::hardware_concurrency());
   Batch input_, action_;
+  Team alone_{1};
   std::unique_ptr<Team> team_;
 };
 
@@ -197,9 +209,9 @@ void Policy::act_all(std::span<const double> observations, std::span<double> act
         "as many of each",
         inputs, outputs, observations.size(), actions.size()));
   }
-  inside_->batch_pass.act(observations, threads, [&](std::int64_t i, auto unit) {
-    for (std::size_t d = 0; d < outputs; ++d)
-      actions[i * outputs + d] = inside_->scaled(unit(static_cast<int>(d)), d);
+  inside_->batch_pass.act(observations, threads, [&](std::int64_t i, const float* unit) {
+    double* action = actions.data() + i * outputs;
+    for (std::size_t d = 0; d < outputs; ++d) action[d] = inside_->scaled(unit[d * kLanes], d);
   });
 }
 

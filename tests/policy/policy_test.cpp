@@ -79,8 +79,10 @@ TEST_F(LoadedPolicy, ManyAtOnceActAsOneByOne) {
       std::vector<double> observations(2 * samples), one(2 * samples), two(2 * samples);
       for (double& x : observations) x = random.normal();
       policy.act_all(observations, one);
-      policy.act_all(observations, two, 2);
-      EXPECT_EQ(one, two);
+      for (const int threads : {2, 0, 3}) {
+        policy.act_all(observations, two, threads);
+        EXPECT_EQ(one, two) << algorithm << ' ' << samples << ' ' << threads;
+      }
       for (int i = 0; i < samples; ++i) {
         double action[2];
         policy.act(std::span(observations).subspan(2 * i, 2), action);
