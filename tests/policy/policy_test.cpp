@@ -74,8 +74,9 @@ TEST_F(LoadedPolicy, ManyAtOnceActAsOneByOne) {
     write(algorithm);
     Policy policy = Policy::load(path());
     Random random(3, Stream::user);
-    // less than a block, blocks that are not full, more than are worked on at a time
-    for (const int samples : {1, 3, 100, 1000, 5000}) {
+    // less than is worth a product, less than a block, blocks that are not full, more than are
+    // worked on at a time
+    for (const int samples : {1, 3, 12, 100, 1000, 5000}) {
       std::vector<double> observations(2 * samples), one(2 * samples), two(2 * samples);
       for (double& x : observations) x = random.normal();
       policy.act_all(observations, one);
@@ -91,9 +92,10 @@ TEST_F(LoadedPolicy, ManyAtOnceActAsOneByOne) {
       }
     }
     // what is not a number stays that, for its own observation alone
-    std::vector<double> observations = {0.1, 0.2, NAN, 0.2, 0.3, 0.4}, found(6), action(2);
+    std::vector<double> observations(60, 0.1), found(60), action(2);
+    observations[2] = NAN;
     policy.act_all(observations, found);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 30; ++i) {
       policy.act(std::span(observations).subspan(2 * i, 2), action);
       for (int d = 0; d < 2; ++d) {
         EXPECT_EQ(std::isnan(found[2 * i + d]), i == 1) << algorithm;
