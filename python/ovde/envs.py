@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Mapping, Optional, Sequence, Union
 
 import gymnasium
@@ -109,8 +108,7 @@ class TaskVectorEnv(VectorEnv):
         self.task = f"{task}:{preset}" if preset is not None else task
         self.num_envs = num_envs
         self.render_mode = None
-        cores = threads if threads > 0 else len(os.sched_getaffinity(0))
-        self._core = _core.ManyEnvs(self.task, _task_settings(options, noise), num_envs, cores, copy)
+        self._core = _core.ManyEnvs(self.task, _task_settings(options, noise), num_envs, threads, copy)
         self.threads: int = self._core.threads
         self.single_action_space = _action_space(self._core)
         self.single_observation_space = _observation_space(self._core)

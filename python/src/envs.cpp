@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include <ovde/error.h>
+#include "base/clock.h"
 #include "bindings.h"
 #include "env/noise.h"
 #include "env/wrappers.h"
@@ -114,8 +115,10 @@ ManyEnvs::ManyEnvs(const Config& config, int count, int threads, bool copies)
     : places_(count),
       has_goal_(find_task(config.task).has_goal),
       copies_(copies),
+      chooses_(threads <= 0),
       all_true_(count),
-      shares_(std::clamp(threads, 1, count)),
+      shares_(std::clamp(chooses_ ? static_cast<int>(std::thread::hardware_concurrency()) : threads,
+                         1, count)),
       team_(static_cast<int>(shares_.size())) {
   for (Place& place : places_) place.env = make_task(config);
   rows_ = make_rows();
@@ -155,6 +158,10 @@ void ManyEnvs::side_by_side(Work work) {
   } const free{busy_};  // when the lock is held again
   const py::gil_scoped_release released;
 
+  if (is_alone()) {
+    for (Share& share : shares_) work(share, share.first, share.last);
+    return;
+  }
   for (Share& share : shares_) share.next = share.first;
   const auto count = static_cast<int>(shares_.size());
   team_.run(count, [&](int) {
@@ -205,6 +212,7 @@ py::tuple ManyEnvs::step(const Numbers& actions) {
   const double* const action = actions.data();
   double* const observation = rows_.observations.mutable_data();
   double* const reward = rows_.rewards.mutable_data();
+  const auto began = Clock::now();
   side_by_side([&](Share& share, int first, int last) {
     for (int i = first; i < last; ++i) {
       Place& place = places_[i];
@@ -220,6 +228,10 @@ py::tuple ManyEnvs::step(const Numbers& actions) {
       share.ends[i - share.first] = {step.terminated, step.truncated, step.success};
     }
   });
+  if (tries_ < kTries) {
+    ++tries_;
+    shortest_ = std::min(shortest_, seconds_since(began));
+  }
   bool* const ended = rows_.terminated.mutable_data();
   bool* const cut = rows_.truncated.mutable_data();
   bool* const reached = rows_.success.mutable_data();

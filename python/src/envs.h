@@ -62,6 +62,7 @@ class OneEnv {
 // Gymnasium's next-step autoreset: the step after an episode's end resets and ignores its action.
 class ManyEnvs {
  public:
+  // threads: 0 for as many as there are cores, or one where that has nothing to gain from others.
   // copies: every step returns arrays of its own; otherwise all return the same ones.
   ManyEnvs(const Config& config, int count, int threads, bool copies);
 
@@ -100,8 +101,13 @@ class ManyEnvs {
     std::vector<Ends> ends;
   };
 
+  static constexpr int kTries = 8;
+  static constexpr double kWorthSharing = 10e-6;  // seconds: two more go into sharing
+
   void check_free() const;
   Rows make_rows() const;
+  // The first steps are the caller's alone, to see whether they are long enough to be shared.
+  bool is_alone() const { return chooses_ && (tries_ < kTries || shortest_ < kWorthSharing); }
   // work(share, first, last) over all places. A thread that is done helps with the other shares.
   template <typename Work>
   void side_by_side(Work work);
@@ -109,7 +115,10 @@ class ManyEnvs {
 
   std::vector<Place> places_;
   bool has_goal_, copies_;
-  Rows rows_;  // of the last reset or step
+  bool chooses_;  // how many threads it uses
+  int tries_ = 0;
+  double shortest_ = 1;  // seconds, of these
+  Rows rows_;            // of the last reset or step
   pybind11::array_t<bool> all_true_;
   pybind11::str success_key_{"is_success"}, success_mask_key_{"_is_success"};
   std::vector<Share> shares_;

@@ -102,7 +102,7 @@ def test_actions_of_another_size_are_refused():
 
 
 @pytest.mark.parametrize("task", ["GridChaos-v0:s", "NoisyHopper-v4"])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [0, 1, 3])
 def test_many_are_as_one_each(task, threads):
     if task.split(":")[0] not in TASKS:
         pytest.skip("built without MuJoCo")
