@@ -20,10 +20,11 @@ AgentOptions options_for(const Algorithm& algorithm) {
   if (algorithm.truncated) {
     options.learner.quantiles = kTqcQuantiles;
     options.learner.dropped = kTqcDropped;
-    options.learner.minimum = Minimum::average;
+    options.learner.optimism = 0;
   }
   if (algorithm.bonus != Bonus::none)
-    options.learner.rnd = RndOptions{.discounted = algorithm.bonus == Bonus::discounted};
+    options.learner.rnd = RndOptions{.relative = algorithm.bonus == Bonus::discounted,
+                                     .discounted = algorithm.bonus == Bonus::discounted};
   if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;

@@ -45,6 +45,7 @@ struct ScoutOptions {
   double share = 0.5;                    // of the episodes
   std::vector<int> hidden = {128, 128};  // of its networks
   std::optional<RndOptions> rnd = {};    // the bonus in its rewards
+  float optimism = -1;                   // of its critics
 };
 
 struct AgentOptions {

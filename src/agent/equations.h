@@ -27,6 +27,32 @@ OVDE_BOTH inline T smaller(T a, T b) {
 #endif
 }
 
+// The larger of two; likewise.
+template <typename T>
+OVDE_BOTH inline T larger(T a, T b) {
+#ifdef __CUDA_ARCH__
+  T c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+#else
+  const auto first = (a > b) | (a != a);
+  return first ? a : b;
+#endif
+}
+
+// How two critics become one: mean + optimism half their distance, as shares of the smaller and of
+// the larger. -1, the smaller; 0, their mean; 1, the larger.
+struct Blend {
+  float smaller = 1, larger = 0;
+};
+OVDE_BOTH constexpr Blend blend_of(float optimism) {
+  return {0.5f * (1 - optimism), 0.5f * (1 + optimism)};
+}
+template <typename T>
+OVDE_BOTH inline T blended(const Blend& share, T a, T b) {
+  return share.smaller * smaller(a, b) + share.larger * larger(a, b);
+}
+
 // x in [-1, 1]; a NaN stays one.
 template <typename T>
 OVDE_BOTH inline T clamp_to_one(T x) {
@@ -42,11 +68,13 @@ OVDE_BOTH inline T clamp_to_one(T x) {
 #endif
 }
 
-// y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4).
+// y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4), with
+// another blend of the critics than their minimum where `share` says so.
 // continues: gamma (1 - terminal); entropy: alpha log pi.
 template <typename T>
-OVDE_BOTH inline T td_target(T reward, T continues, T first, T second, T entropy) {
-  return reward + continues * (smaller(first, second) - entropy);
+OVDE_BOTH inline T td_target(T reward, T continues, T first, T second, T entropy,
+                             const Blend& share = {}) {
+  return reward + continues * (blended(share, first, second) - entropy);
 }
 
 // |tau - 1{u < 0}| huber(u) * weight with kappa = 1, and its derivative by u = y - z (Eq. 2).
@@ -60,6 +88,12 @@ OVDE_BOTH inline QuantileHuber<T> quantile_huber(T u, T above, T below, Weight w
   const T zero{}, c = clamp_to_one(u);  // huber'(u); huber(u) = c (u - c / 2)
   const T slope = (u < zero ? below : above) * c * weight;
   return {slope, slope * (u - 0.5f * c)};
+}
+
+// A relative bonus for novelty for each unit of error: scale (1 - discount) / mean error, of errors
+// with this sum. None where there are no errors.
+OVDE_BOTH inline double relative_bonus(double scale, double discount, double sum, int count) {
+  return sum != 0 ? scale * (1 - discount) * count / sum : 0;
 }
 
 // What is left of a bonus for novelty where the return is noisy: 1 / (1 + (sigma / (tolerance

@@ -36,8 +36,8 @@ inline bool is_implicit(CriticHead head) { return head != CriticHead::qr; }
 enum class QuantileWeights { widths, equal };
 
 // Of which values of the two critics the actor's loss takes the smaller: of their means (Eq. 6), or
-// quantile by quantile; or not the smaller but their average.
-enum class Minimum { means, quantiles, average };
+// quantile by quantile.
+enum class Minimum { means, quantiles };
 
 // TQC (Kuznetsov et al., 2020), with two critics.
 inline constexpr int kTqcQuantiles = 25, kTqcDropped = 2;
@@ -53,7 +53,10 @@ enum class Precision { tf32, fp32 };
 
 // The bonus of random network distillation (rnd.h).
 struct RndOptions {
-  float scale = 1;          // of the bonus
+  float scale = 1;  // of the bonus
+  // errors count relative to their mean over the batch, and the bonus does not fade; otherwise to
+  // the deviation of the intrinsic return so far
+  bool relative = false;
   bool discounted = false;  // where the return is noisy (noise_discount.h)
   float tolerance = 1;      // to noise: at this many times the usual one half of the bonus is left
   std::vector<int> hidden = {128, 128};
@@ -73,6 +76,9 @@ struct LearnerOptions {
   int quantiles = 20;
   QuantileWeights weights = QuantileWeights::widths;
   Minimum minimum = Minimum::means;
+  // in targets and in the actor's loss two critics count as their mean + optimism half their
+  // distance: -1, the smaller
+  float optimism = -1;
   // targets are the smallest of all values of both critics, without so many for each critic
   // (critic/truncation.h); 0: the smaller of the two critics, quantile by quantile
   int dropped = 0;

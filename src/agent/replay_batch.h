@@ -47,10 +47,12 @@ class ReplayBatch {
     }
   }
 
-  // The critics' targets (Eq. 4), given what their target networks say at (s', a') (N x batch).
+  // The critics' targets (Eq. 4), given what their target networks say at (s', a') (N x batch), and
+  // what counts of the smaller and of the larger.
   // log_probability (1 x batch); null: a' was not drawn.
   void fill_targets(const Batch& first, const Batch& second, float alpha,
-                    const Batch* log_probability, Batch& targets, Blocks blocks) const;
+                    const Batch* log_probability, Batch& targets, Blocks blocks,
+                    const Blend& share = {}) const;
 
   Batch observation, next_observation;  // (observations x batch)
   Batch reward, continues;  // (1 x batch); continues: discount where the transition is not terminal

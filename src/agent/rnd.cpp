@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ovde/random.h>
+#include "agent/equations.h"
 
 namespace ovde {
 
@@ -128,14 +129,21 @@ void Rnd::predict(const Batch& next_observation, const Batch& weight, int half) 
   network_.backward(input_, half);
 }
 
-void Rnd::add_bonus(const Batch* share, Batch& reward, int half) const {
-  const Blocks blocks = half_blocks(error_, half);
-  for (int b = blocks.first; b < blocks.last; ++b) {
+float Rnd::bonus_per_error() const {
+  if (!options_.relative) return bonus_scale_;
+  double sum = 0;
+  for (int s = 0; s < error_.samples(); ++s) sum += error_.at(0, s);
+  return static_cast<float>(relative_bonus(options_.scale, discount_, sum, error_.samples()));
+}
+
+void Rnd::add_bonus(const Batch* share, Batch& reward) const {
+  const float scale = bonus_per_error();
+  for (int b = 0; b < error_.blocks(); ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       float* r = reward.row(b, 0) + v;
       const Vector error = load(error_.row(b, 0) + v);
-      store(r, share ? load(r) + bonus_scale_ * load(share->row(b, 0) + v) * error
-                     : load(r) + bonus_scale_ * error);
+      store(r,
+            share ? load(r) + scale * load(share->row(b, 0) + v) * error : load(r) + scale * error);
     }
   }
 }

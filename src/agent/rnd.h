@@ -29,9 +29,11 @@ class Rnd {
   // Step number `step` (from 1) of the predictor.
   void step(std::uint64_t step, Team& team);
 
-  // reward (1 x batch) += scale * share * error / std of the intrinsic return, over one half of the
-  // batch, with the errors of the last predict() and share (1 x batch); null: 1.
-  void add_bonus(const Batch* share, Batch& reward, int half) const;
+  // reward (1 x batch) += scale * share * error / std of the intrinsic return, with the errors of
+  // the last predict() of both halves and share (1 x batch); null: 1. A relative one is
+  // scale * (1 - discount) * share * error / their mean: in every state the usual one, it is worth
+  // `scale` in all.
+  void add_bonus(const Batch* share, Batch& reward) const;
 
   void add_state(LearnerState& state);
   void restored();
@@ -43,6 +45,7 @@ class Rnd {
   void observe(const Replay& replay, std::int64_t first, int count);
   void compare(const Batch& next_observation, int half);
   void follow_moments();
+  float bonus_per_error() const;
 
   RndOptions options_;
   AdamOptions adam_;

@@ -49,6 +49,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.targets = config.network.targets;
   learner.weights = config.critic.weights;
   learner.minimum = config.critic.minimum;
+  learner.optimism = static_cast<float>(config.critic.optimism);
   learner.dropped = config.critic.dropped;
   learner.uncertainty = {config.critic.epistemic, config.critic.variance};
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
@@ -59,13 +60,15 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.rnd.reset();
   if (config.rnd.bonus != Bonus::none)
     learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.scale),
+                             .relative = config.rnd.relative,
                              .discounted = config.rnd.bonus == Bonus::discounted,
                              .tolerance = static_cast<float>(config.rnd.tolerance)};
   options.scout.reset();
   if (config.scout.share > 0)  // the bonus is the scout's alone
     options.scout = ScoutOptions{.share = config.scout.share,
                                  .hidden = config.scout.hidden,
-                                 .rnd = std::exchange(learner.rnd, {})};
+                                 .rnd = std::exchange(learner.rnd, {}),
+                                 .optimism = static_cast<float>(config.scout.optimism)};
   learner.batch = config.train.batch;
   learner.discount = static_cast<float>(config.train.discount);
   learner.polyak = static_cast<float>(config.train.polyak);

@@ -105,10 +105,11 @@ class Resolver {
       for (const ConfigKey& key : table.keys) key.set(config_, key.option.default_value);
     }
     config_.rnd.bonus = algorithm.bonus;
+    config_.rnd.relative = algorithm.bonus == Bonus::discounted;
     if (algorithm.truncated) {
       config_.critic.quantiles = kTqcQuantiles;
       config_.critic.dropped = kTqcDropped;
-      config_.critic.minimum = Minimum::average;
+      config_.critic.optimism = 0;
     }
     config_.scout.share = algorithm.scout ? ScoutOptions{}.share : 0;
   }
@@ -423,8 +424,6 @@ const char* name(Minimum minimum) {
       return "means";
     case Minimum::quantiles:
       return "quantiles";
-    case Minimum::average:
-      return "average";
   }
   throw Error("a minimum of critics without a name");
 }

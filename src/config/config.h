@@ -27,6 +27,7 @@ struct CriticConfig {
   int quantiles = 20;
   QuantileWeights weights = QuantileWeights::widths;
   Minimum minimum = Minimum::means;
+  double optimism = -1;
   int dropped = 0;
   EpistemicForm epistemic = EpistemicForm::quantiles;
   VarianceForm variance = VarianceForm::biased;
@@ -42,12 +43,14 @@ struct Td3Config {
 struct RndConfig {
   Bonus bonus = Bonus::none;
   double scale = 1;
+  bool relative = false;
   double tolerance = 1;  // to noise
 };
 
 struct ScoutConfig {
   double share = 0;  // of the episodes; 0: there is none
   std::vector<int> hidden = {128, 128};
+  double optimism = -1;
 };
 
 struct IdsConfig {

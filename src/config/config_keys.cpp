@@ -107,8 +107,14 @@ std::vector<Field<CriticConfig>> critic_keys() {
       field(&Keys::minimum,
             {.name = "minimum",
              .help = "of both critics in the actor's loss: of their `means` (Eq. 6), or between "
-                     "`quantiles` before the mean over them; or their `average` instead"},
-            {Minimum::means, Minimum::quantiles, Minimum::average}, "means; average for tqc"),
+                     "`quantiles` before the mean over them"},
+            {Minimum::means, Minimum::quantiles}),
+      field(&Keys::optimism,
+            number("optimism",
+                   "in targets and in the actor's loss two critics count as their mean and so many "
+                   "times half their distance: -1, the smaller; 0, the mean; 1, the larger",
+                   -1, 1),
+            "-1; 0 for tqc"),
       field(&Keys::dropped,
             number("dropped",
                    "targets are the smallest of all values of both critics together, without the "
@@ -175,8 +181,15 @@ std::vector<Field<RndConfig>> rnd_keys() {
       field(&Keys::scale,
             number("scale",
                    "the bonus where the prediction is wrong by the intrinsic return's "
-                   "standard deviation",
+                   "standard deviation; of a relative one, the return of usual ones for ever",
                    0, 1e6)),
+      field(
+          &Keys::relative,
+          {.name = "relative",
+           .help = "errors of the prediction count relative to their mean over the batch, and the "
+                   "bonus does not fade; false: to the standard deviation of the intrinsic "
+                   "return so far, which remembers the first errors"},
+          "false; true for novd and scout"),
       field(&Keys::tolerance,
             number("tolerance",
                    "of a discounted bonus to noise: where the aleatoric uncertainty is this many "
@@ -196,6 +209,9 @@ std::vector<Field<ScoutConfig>> scout_keys() {
             "0; 0.5 for scout"),
       field(&Keys::hidden,
             number("hidden", "widths of the hidden layers of the scout's networks", 1, 4096)),
+      field(
+          &Keys::optimism,
+          number("optimism", "of the scout's critics, as critic.optimism is of the others", -1, 1)),
   };
 }
 

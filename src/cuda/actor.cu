@@ -21,7 +21,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
   const float* parameters = agent.actor.parameters;
   const float alpha = agent.progress->alpha;
   const float *first = agent.value[0], *second = agent.value[1];
-  const bool average = agent.averages_critics;
+  const bool by_quantile = agent.smaller_by_quantile;  // each critic's gradient is of its part
+  const Blend blend = agent.blend;
   const float penalty = agent.td3.penalty, *before_squash = agent.before_squash;
 
   // of a row: what the actor pays itself, alpha log pi or the penalty, less the smaller value
@@ -32,7 +33,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     for (int d = 0; deterministic && d < actions; ++d)
       own += penalty * before_squash[s * actions + d] * before_squash[s * actions + d];
     const float a = __ldg(first + s), b = __ldg(second + s);
-    const float value = average ? 0.5f * (a + b) : smaller(a, b);
+    // by quantile both are that already, of each quantile
+    const float value = by_quantile ? a : blended(blend, a, b);
     agent.actor_loss[s] = s < batch ? (own - value) / batch : 0.0f;
   };
   if (!agent.progress->moves) return note_loss();
@@ -44,17 +46,16 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
 
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
   const float *chosen = agent.action, *spreads = agent.spread, *raw_log_stds = agent.raw_log_std;
-  const bool by_quantile = agent.smaller_by_quantile;  // each critic's gradient is of its part
   const auto head_gradient = [=](int r, int j) {
     const int s = first_sample + r, at = s * actions + j % actions;
     if (j >= outputs || s >= batch) return 0.0f;
     const float q1 = __ldg(by_first + at), q2 = __ldg(by_second + at), action = __ldg(chosen + at);
     const float spread = __ldg(spreads + at), raw = __ldg(raw_log_stds + at),
                 slope = 1 - action * action;
-    const float q = by_quantile                             ? q1 + q2
-                    : average                               ? 0.5f * (q1 + q2)
-                    : __ldg(first + s) <= __ldg(second + s) ? q1
-                                                            : q2;
+    const bool first_smaller = __ldg(first + s) <= __ldg(second + s);
+    const float q = by_quantile ? q1 + q2
+                                : blend.smaller * (first_smaller ? q1 : q2) +
+                                      blend.larger * (first_smaller ? q2 : q1);
     if (deterministic) return (2 * penalty * __ldg(before_squash + at) - q * slope) / batch;
     // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
     // with the mean

@@ -29,6 +29,7 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
   const int n = agent.quantiles, batch = agent.batch, lane = threadIdx.x % 32,
             warp = threadIdx.x / 32;
   const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
+  const Blend blend = agent.blend;
   const float *rewards = agent.reward, *all_continue = agent.continues,
               *entropy = agent.next_log_probability;
 
@@ -37,7 +38,7 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
   for (int j = 0; j < kEach; ++j) {
     const int s = first_sample + warp + kWarps * j, at = s * n + (lane < n ? lane : 0);
     y[j] = td_target(__ldg(rewards + s), __ldg(all_continue + s), __ldg(first + at),
-                     __ldg(second + at), alpha * __ldg(entropy + s));
+                     __ldg(second + at), alpha * __ldg(entropy + s), blend);
   }
   float z[kEach], slope[kEach], loss[kEach];
   const int targets = target_count(agent);
@@ -124,6 +125,7 @@ template <bool kExact, int kSize, bool kValues>
 __device__ void evaluate_at_new_actions(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const bool by_quantile = agent.smaller_by_quantile;
+  const Blend blend = agent.blend;
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (agent.iqn || first_sample >= agent.batch || (kValues && !by_quantile)) return;
   auto& tile = shared_as<NetworkTile<kSize>>();
@@ -152,18 +154,17 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
     begin_backward(tile, parameters, shape);
 
     for_each_row<kSize>([&](int r, int i) {
-      float z = i < n ? tile.x[r][i] : 0.0f;
-      bool counts = i < n;
+      float z = i < n ? tile.x[r][i] : 0.0f, share = i < n ? 1.0f : 0.0f;
       const int at = (first_sample + r) * n + i;
       if (by_quantile && i < n) {
-        counts = (first[at] <= second[at]) == (k == 0);
-        z = smaller(first[at], second[at]);
+        share = (first[at] <= second[at]) == (k == 0) ? blend.smaller : blend.larger;
+        z = blended(blend, first[at], second[at]);
       } else if (i < n) {
         quantiles[at] = z;
       }
       const float sum = sum_of_warp(z);
       if (i == 0) values[first_sample + r] = sum / n;
-      tile.x[r][i] = counts ? operand<kExact>(1.0f / n) : 0.0f;
+      tile.x[r][i] = operand<kExact>(share / n);
     });
     backward<kExact, norm>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
   });

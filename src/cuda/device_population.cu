@@ -76,7 +76,7 @@ void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t st
   evaluate_policies(plan, agents, stream);
   if (plan.random_agents > 0) evaluate_iqn_targets(plan, agents, stream);
   if (plan.rnd_tiles > 0) distil(plan, agents, stream);
-  if (plan.discounts) add_discounted_bonus(plan, agents, stream);
+  if (plan.batch_bonus) add_batch_bonus(plan, agents, stream);
   if (plan.fixed_agents > 0) {
     differentiate_critics(plan, agents, stream);
     step_critics(plan, agents, stream);
@@ -136,7 +136,9 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   for (const AgentSpec& spec : specs) {
     if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
   }
-  plan.discounts = std::ranges::any_of(specs, &AgentSpec::discounts_bonus);
+  plan.batch_bonus = std::ranges::any_of(specs, [](const AgentSpec& s) {
+    return s.has_rnd && (s.discounts_bonus || s.relative_bonus);
+  });
   return plan;
 }
 

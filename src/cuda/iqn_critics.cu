@@ -73,7 +73,7 @@ __device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, co
     const int s = tile.sample[r], at = tile.row[r];
     targets[r] = td_target(agent.reward[s], agent.continues[s], agent.next_quantiles[0][at],
                            agent.next_quantiles[1][at],
-                           agent.progress->alpha * agent.next_log_probability[s]);
+                           agent.progress->alpha * agent.next_log_probability[s], agent.blend);
     weights[r] = agent.next_weights[at];
   }
   __syncthreads();
@@ -200,18 +200,18 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
     if (k == 0) agent.weights_at_new[rows.row(r)] = tile.weight[r];
   }
   if (kValues) return;
-  bool counts = rows.has(r);
-  if (counts && by_quantile) {
+  float counts = rows.has(r) ? 1.0f : 0.0f;
+  if (rows.has(r) && by_quantile) {
     const float first = agent.quantiles_at_new[0][rows.row(r)],
                 second = agent.quantiles_at_new[1][rows.row(r)];
-    counts = (first <= second) == (k == 0);
-    tile.value[r] = smaller(first, second);
+    counts = (first <= second) == (k == 0) ? agent.blend.smaller : agent.blend.larger;
+    tile.value[r] = blended(agent.blend, first, second);
   }
   const float share = 1.0f / n;
   if (r < Tile<kSize>::kRows) {
     const float weight = rows.has(r) ? (agent.equal_weights ? share : tile.weight[r] * share) : 0;
     tile.weight[r] = weight;
-    tile.slope[r] = counts ? weight : 0;
+    tile.slope[r] = counts * weight;
   }
   __syncthreads();
   if (r < rows.count) {

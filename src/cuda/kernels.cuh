@@ -24,7 +24,7 @@ struct UpdatePlan {
   bool by_quantile;  // some agent's actor takes the smaller critic quantile by quantile
   int iqn_tiles;     // as critic_tiles
   int rnd_tiles;     // likewise; zero where no agent has a bonus
-  bool discounts;    // some agent's bonus is discounted where the return is noisy
+  bool batch_bonus;  // some agent's bonus depends on the rest of the batch
 };
 
 // The current policy at s and the target policy and critics at s' (policies.cu).
@@ -34,8 +34,9 @@ void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t
 void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The bonus in the rewards of those that have one, and the predictor's step (rnd.cu).
 void distil(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-// The same of those whose bonus is discounted, by the target critics (noise_discount.cu).
-void add_discounted_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The bonus of those in which it depends on the rest of the batch, or on the target critics
+// (bonus.cu).
+void add_batch_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The temperature's step, the critics' loss and its gradient (critics.cu).
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);

@@ -168,7 +168,7 @@ struct AgentSpec {
   bool distributional;
   bool equal_weights;        // of quantiles at random fractions, in means
   bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
-  bool averages_critics;     // or the average of both
+  Blend blend;               // what counts of the smaller and of the larger, there and in targets
   int dropped;               // LearnerOptions of agent/learning.h
   UncertaintyForm uncertainty;
   float discount, polyak;
@@ -182,6 +182,7 @@ struct AgentSpec {
   bool has_rnd;              // rewards have its bonus
   NetworkShape rnd_shape;
   float rnd_scale;        // of the bonus
+  bool relative_bonus;    // to the mean error of the batch
   bool discounts_bonus;   // where the return is noisy (agent/noise_discount.h)
   float noise_tolerance;  // then
   AdamOptions adam;

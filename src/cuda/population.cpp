@@ -140,7 +140,7 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.distributional = learner.distributional;
   spec.equal_weights = learner.weights == QuantileWeights::equal;
   spec.smaller_by_quantile = learner.minimum == Minimum::quantiles;
-  spec.averages_critics = learner.minimum == Minimum::average;
+  spec.blend = blend_of(learner.optimism);
   spec.dropped = learner.dropped;
   spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
@@ -153,6 +153,7 @@ AgentSpec agent_spec(const AgentOptions& options) {
     spec.rnd_shape = network_shape(
         MlpShape(learner.observation_size, learner.rnd->hidden, learner.rnd->outputs));
     spec.rnd_scale = learner.rnd->scale;
+    spec.relative_bonus = learner.rnd->relative;
     spec.discounts_bonus = learner.rnd->discounted;
     spec.noise_tolerance = learner.rnd->tolerance;
   }

@@ -55,10 +55,8 @@ class RndTest : public testing::Test {
 
   double mean_bonus(const Batch& observations) {
     Batch reward(1, kBatch);
-    for (const int half : {0, 1}) {
-      rnd.predict(observations, weight, half);
-      rnd.add_bonus(nullptr, reward, half);
-    }
+    for (const int half : {0, 1}) rnd.predict(observations, weight, half);
+    rnd.add_bonus(nullptr, reward);
     double sum = 0;
     for (int s = 0; s < kBatch; ++s) sum += reward.at(0, s) / kBatch;
     return sum;
@@ -122,13 +120,45 @@ TEST_F(RndTest, ScaleIsAFactor) {
   rnd.observe(replay);
   const Batch at = around(0, 1);
   Batch reward(1, kBatch);
-  for (const int half : {0, 1}) {
-    tripled.predict(at, weight, half);
-    tripled.add_bonus(nullptr, reward, half);
-  }
+  for (const int half : {0, 1}) tripled.predict(at, weight, half);
+  tripled.add_bonus(nullptr, reward);
   double sum = 0;
   for (int s = 0; s < kBatch; ++s) sum += reward.at(0, s) / kBatch;
   EXPECT_NEAR(sum, 3 * mean_bonus(at), 1e-5 * sum);
+}
+
+// However well the predictor has learnt: its mean over the batch is scale (1 - discount), and what
+// is new has most of it.
+TEST_F(RndTest, ARelativeBonusDoesNotFade) {
+  LearnerOptions options = options_of(3);
+  options.rnd->relative = true;
+  Rnd relative(options);
+  relative.observe(replay);
+  const Batch near = around(0, 1), far = around(2.5f, 2);
+  const auto bonuses = [&](const Batch& observations) {
+    Batch reward(1, kBatch);
+    for (const int half : {0, 1}) relative.predict(observations, weight, half);
+    relative.add_bonus(nullptr, reward);
+    std::vector<double> all;
+    for (int s = 0; s < kBatch; ++s) all.push_back(reward.at(0, s));
+    return all;
+  };
+  const auto mean = [](const std::vector<double>& x) {
+    double sum = 0;
+    for (const double v : x) sum += v / static_cast<double>(x.size());
+    return sum;
+  };
+  EXPECT_NEAR(mean(bonuses(near)), 3 * (1 - options.discount), 1e-6);
+  for (int i = 1; i <= 500; ++i) {
+    bonuses(near);
+    relative.step(i, team);
+  }
+  EXPECT_NEAR(mean(bonuses(near)), 3 * (1 - options.discount), 1e-6);
+
+  Batch mixed = near;  // one of them is elsewhere
+  for (int f = 0; f < kObservations; ++f) mixed.at(f, 5) = far.at(f, 5);
+  const auto found = bonuses(mixed);
+  EXPECT_GT(found[5], 0.25 * mean(found) * kBatch);
 }
 
 TEST(Rnd, RandomNetworkStaysAndTheReplayBufferKeepsTheTasksRewards) {

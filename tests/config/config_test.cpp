@@ -136,8 +136,8 @@ TEST(Config, TruncationIsOfFixedFractionsAndLeavesSomething) {
   const Config tqc = resolve({}, "tqc");
   EXPECT_EQ(tqc.critic.quantiles, 25);
   EXPECT_EQ(tqc.critic.dropped, 2);
-  EXPECT_EQ(tqc.critic.minimum, Minimum::average);
-  EXPECT_EQ(resolve({"critic.dropped=3"}, "dsac").critic.minimum, Minimum::means);
+  EXPECT_EQ(tqc.critic.optimism, 0);
+  EXPECT_EQ(resolve({"critic.dropped=3"}, "dsac").critic.optimism, -1);
   EXPECT_EQ(refusal("critic.dropped=20", "dsac"),
             "--set: critic.dropped = 20: must be less than critic.quantiles = 20");
   EXPECT_EQ(refusal("critic.dropped=2", "ids"),

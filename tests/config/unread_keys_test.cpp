@@ -29,7 +29,10 @@ TEST(UnreadKeys, OfABonusThatThereIsNotAreRefused) {
                {"rnd.tolerance", "rnd.bonus = \"discounted\"", "novd"});
   expect_words(refusal("rnd.bonus=plain", "ids"), {"rnd.bonus", "ids does not read"});
   expect_words(refusal("rnd.bonus=discounted", "sac"), {"rnd.bonus", "no spread", "plain"});
+  expect_words(refusal("rnd.relative=true", "dsac"), {"rnd.relative", "rnd.bonus"});
   EXPECT_EQ(resolve({"rnd.tolerance=2"}, "novd").rnd.tolerance, 2);
+  EXPECT_FALSE(resolve({}, "dsac_rnd").rnd.relative);
+  EXPECT_TRUE(resolve({}, "scout").rnd.relative);
   EXPECT_EQ(resolve({"rnd.bonus=plain", "rnd.scale=3"}, "ovde_g").rnd.scale, 3);
 }
 

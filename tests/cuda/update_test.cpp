@@ -24,14 +24,16 @@ namespace {
 // "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
 // "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
 // any of them: every other key as the published code has it; "_fixed": the temperature stays;
-// "_penalty": TD3's actor pays for large outputs.
+// "_penalty": TD3's actor pays for large outputs; "_optimistic": more of the larger critic counts;
+// "_absolute": the bonus is not relative to the errors of the batch.
 AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
     if (so) name.resize(name.size() - with.size());
     return so;
   };
-  const bool published = ends("_published"), fixed = ends("_fixed"), penalty = ends("_penalty");
+  const bool absolute = ends("_absolute"), optimistic = ends("_optimistic"),
+             published = ends("_published"), fixed = ends("_fixed"), penalty = ends("_penalty");
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
@@ -45,6 +47,9 @@ AgentOptions options_of(std::string name, std::uint64_t seed) {
     options.learner.minimum = Minimum::quantiles;
     options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   }
+  if (absolute) options.learner.rnd->relative = false;
+  if (optimistic) options.learner.optimism = 0.4f;
+  if (optimistic && options.scout) options.scout->optimism = 0.7f;
   options.learner.tunes_temperature = !fixed;
   options.discrete.bins = 3;  // 729 actions
   options.learner.td3.penalty = penalty ? 0.05f : 0;
@@ -231,8 +236,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "dsac_iqn_published", "ovde_g_iqn_published", "dsac_fixed", "dsac_iqn_fixed",
                       "td3", "ovde_td3", "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published",
                       "dsac_rnd", "dsac_rnd_iqn", "novd", "novd_norm", "novd_iqn",
-                      "novd_iqn_published", "scout", "scout_norm", "tqc", "tqc_norm", "ids",
-                      "ids_published"),
+                      "novd_iqn_published", "novd_absolute", "scout", "scout_norm", "tqc",
+                      "tqc_norm", "dsac_optimistic", "dsac_published_optimistic",
+                      "dsac_iqn_optimistic", "dsac_iqn_published_optimistic", "td3_optimistic",
+                      "scout_optimistic", "ids", "ids_published"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.

@@ -19,6 +19,7 @@ void copy_rows(const Batch& from, Batch& to, int first, Blocks blocks) {
 
 Learner::Learner(const LearnerOptions& options)
     : options_(options),
+      blend_(blend_of(options.optimism)),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
       rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
@@ -31,8 +32,8 @@ Learner::Learner(const LearnerOptions& options)
       targets_(
           options.dropped > 0 ? kept_values(options.quantiles, options.dropped) : options.quantiles,
           options.batch),
-      smaller_{Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch),
-               Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
+      share_{Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch),
+             Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
       q_gradient_(options.action_size, options.batch) {
   if (options.dropped == 0) return;
   kept_ = Batch(targets_.features(), options.batch);
@@ -67,8 +68,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
     team.run(2, [&](int half) { evaluate_actor(half); });
     if (moves) {
       team.run(2, [&](int k) {
-        action_gradient_[k] =
-            &critics_[k]->action_gradient_by_value(state_new_action_, smaller_[k]);
+        action_gradient_[k] = &critics_[k]->action_gradient_by_value(state_new_action_, share_[k]);
       });
       team.run(2, [&](int half) { differentiate_actor(half); });
     }
@@ -114,8 +114,7 @@ void Learner::add_bonus(Team& team) {
     });
     discount_->compare();
   }
-  for (const int half : {0, 1})
-    rnd_->add_bonus(discount_ ? &discount_->share() : nullptr, batch_.reward, half);
+  rnd_->add_bonus(discount_ ? &discount_->share() : nullptr, batch_.reward);
 }
 
 void Learner::fill_targets(int half) {
@@ -126,27 +125,22 @@ void Learner::fill_targets(int half) {
     first = second = &kept_;
   }
   batch_.fill_targets(*first, *second, actor_->temperature().value_or(0),
-                      &actor_->next_actions().log_probability, targets_, blocks);
+                      &actor_->next_actions().log_probability, targets_, blocks, blend_);
 }
 
-// The loss mean(alpha log pi - min_k Q_k) (Eq. 5), or with the average of both critics, over one
-// half of the batch, Q_k being the mean of the values of critic k at the policy's own actions (Eq.
-// 6); notes which critic is the smaller.
+// The loss mean(alpha log pi - min_k Q_k) (Eq. 5) over one half of the batch, Q_k being the mean of
+// the values of critic k at the policy's own actions (Eq. 6); notes what counts of each critic.
 void Learner::evaluate_actor(int half) {
   const Blocks blocks = half_blocks(batch_.weight, half);
   actor_loss_[half] = actor_->own_loss(half);
   if (options_.minimum == Minimum::quantiles) return choose_values(blocks, actor_loss_[half]);
-  const bool average = options_.minimum == Minimum::average;
-  const Vector none = average ? splat(1) : Vector{};  // of the larger, which an average counts too
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       const Vector first = load(critics_[0]->mean().row(b, 0) + v);
       const Vector second = load(critics_[1]->mean().row(b, 0) + v);
-      const auto chosen = first <= second;
-      store(smaller_[0].row(b, 0) + v, chosen ? splat(1) : none);
-      store(smaller_[1].row(b, 0) + v, chosen ? none : splat(1));
-      const Vector value = average ? 0.5f * (first + second) : smaller(first, second);
-      actor_loss_[half] -= sum_lanes(load(batch_.weight.row(b, 0) + v) * value);
+      note_shares(first <= second, b, 0, v);
+      actor_loss_[half] -=
+          sum_lanes(load(batch_.weight.row(b, 0) + v) * blended(blend_, first, second));
     }
   }
 }
@@ -161,32 +155,35 @@ void Learner::choose_values(Blocks blocks, double& loss) {
       Vector sum{};
       for (int i = 0; i < options_.quantiles; ++i) {
         const Vector z1 = load(first.row(b, i) + v), z2 = load(second.row(b, i) + v);
-        const auto chosen = z1 <= z2;
-        store(smaller_[0].row(b, i) + v, chosen ? splat(1) : Vector{});
-        store(smaller_[1].row(b, i) + v, chosen ? Vector{} : splat(1));
+        note_shares(z1 <= z2, b, i, v);
         const Vector weight = weights ? load(weights->row(b, i) + v) : splat(1);
-        sum += weight * share * smaller(z1, z2);
+        sum += weight * share * blended(blend_, z1, z2);
       }
       loss -= sum_lanes(load(batch_.weight.row(b, 0) + v) * sum);
     }
   }
 }
 
-// Its gradient: of each sample through what is the smaller, then through the actor.
+// What counts of each critic where the first is the smaller, and where it is not.
+template <typename Mask>
+void Learner::note_shares(Mask first_is_smaller, int block, int row, int lane) {
+  const Vector low = splat(blend_.smaller), high = splat(blend_.larger);
+  store(share_[0].row(block, row) + lane, first_is_smaller ? low : high);
+  store(share_[1].row(block, row) + lane, first_is_smaller ? high : low);
+}
+
+// Its gradient: of each sample through what counts of either critic, then through the actor.
 void Learner::differentiate_actor(int half) {
   const Blocks blocks = half_blocks(batch_.weight, half);
   const auto gradient = [&](int k) -> const Batch& {
-    return options_.minimum == Minimum::quantiles
-               ? *action_gradient_[k]
-               : critics_[k]->action_gradient(smaller_[k], blocks);
+    return options_.minimum == Minimum::quantiles ? *action_gradient_[k]
+                                                  : critics_[k]->action_gradient(share_[k], blocks);
   };
   const Batch &first = gradient(0), &second = gradient(1);
-  const float share = options_.minimum == Minimum::average ? 0.5f : 1.0f;
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int d = 0; d < options_.action_size; ++d) {
       for (int v = 0; v < kLanes; v += kVector)
-        store(q_gradient_.row(b, d) + v,
-              share * (load(first.row(b, d) + v) + load(second.row(b, d) + v)));
+        store(q_gradient_.row(b, d) + v, load(first.row(b, d) + v) + load(second.row(b, d) + v));
     }
   }
   actor_->differentiate(batch_.observation, q_gradient_, batch_.weight, half);

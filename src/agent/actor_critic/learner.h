@@ -15,6 +15,7 @@
 
 #include "agent/actor_critic/actor.h"
 #include "agent/critic/critic.h"
+#include "agent/equations.h"
 #include "agent/learning.h"
 #include "agent/noise_discount.h"
 #include "agent/replay_batch.h"
@@ -52,9 +53,12 @@ class Learner {
   void fill_targets(int half);
   void evaluate_actor(int half);
   void choose_values(Blocks blocks, double& loss);
+  template <typename Mask>
+  void note_shares(Mask first_is_smaller, int block, int row, int lane);
   void differentiate_actor(int half);
 
   LearnerOptions options_;
+  Blend blend_;
   std::unique_ptr<Actor> actor_;
   std::array<std::unique_ptr<Critic>, 2> critics_;
   std::unique_ptr<Rnd> rnd_;                 // null: no bonus
@@ -68,8 +72,9 @@ class Learner {
   Batch targets_;  // (N x batch), or what truncation keeps
   Batch kept_;     // the values they are made of, where they are truncated
   std::array<std::vector<float>, 2> all_values_;  // of one sample, for each half
-  // 1 where this critic is the smaller, else 0: (1 x batch) by the means, (N x batch) by the values
-  std::array<Batch, 2> smaller_;
+  // what counts of this critic, 1 where it is the smaller and else 0 unless there is optimism:
+  // (1 x batch) by the means, (N x batch) by the values
+  std::array<Batch, 2> share_;
   std::array<const Batch*, 2> action_gradient_{};       // by the values (actions x batch)
   Batch q_gradient_;                                    // (actions x batch): of the smaller value
   std::array<double, 2> critic_loss_{}, actor_loss_{};  // of each critic, of each half

@@ -9,6 +9,7 @@ LearnerOptions scout_learner(const AgentOptions& options) {
   LearnerOptions learner = options.learner;
   learner.hidden = options.scout.value().hidden;
   learner.rnd = options.scout->rnd;
+  learner.optimism = options.scout->optimism;
   learner.seed ^= kOwnSeed;
   return learner;
 }

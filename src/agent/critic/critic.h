@@ -40,11 +40,12 @@ class Critic {
   virtual const Batch* value_weights() const = 0;  // what each counts, N in all; null: all alike
   virtual const Batch& mean() const = 0;           // (1 x batch)
 
-  // d mean / d action (actions x batch) at the last evaluate(), zero where `chosen` (1 x batch) is.
+  // `chosen` (1 x batch), 1, 0 or between, times d mean / d action (actions x batch) at the last
+  // evaluate().
   // Blocks that do not overlap may be worked on side by side.
   virtual const Batch& action_gradient(const Batch& chosen, Blocks blocks) = 0;
 
-  // The same of sum_i w_i chosen_i z_i / N, with `chosen` (N x batch) 1 or 0 for each value and w
+  // The same of sum_i w_i chosen_i z_i / N, with `chosen` (N x batch) likewise for each value and w
   // their weights; `state_action` as it was given to evaluate(), which need not differentiate.
   virtual const Batch& action_gradient_by_value(const Batch& state_action, const Batch& chosen) = 0;
 

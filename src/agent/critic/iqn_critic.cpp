@@ -162,9 +162,9 @@ const Batch& IqnCritic::action_gradient(const Batch& chosen, Blocks blocks) {
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int d = 0; d < action_gradient_.features(); ++d) {
       for (int v = 0; v < kLanes; v += kVector) {
-        const auto counts = load(chosen.row(b, 0) + v) != 0;
+        const Vector share = load(chosen.row(b, 0) + v);
         store(chosen_gradient_.row(b, d) + v,
-              counts ? load(action_gradient_.row(b, d) + v) : Vector{});
+              share != 0 ? share * load(action_gradient_.row(b, d) + v) : Vector{});
       }
     }
   }

@@ -79,9 +79,10 @@ const Batch& QuantileCritic::action_gradient(const Batch& chosen, Blocks blocks)
   Batch& delta = deltas_.layer[last_hidden];
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
-      const auto counts = load(chosen.row(b, 0) + v) != 0;
+      const Vector share = load(chosen.row(b, 0) + v);
+      const auto counts = share != 0;
       for (int f = 0; f < hidden.features(); ++f) {
-        const Vector weight = splat(mean_weights_[f]);
+        const Vector weight = share * mean_weights_[f];
         store(delta.row(b, f) + v, (counts & (load(hidden.row(b, f) + v) > 0)) ? weight : Vector{});
       }
     }

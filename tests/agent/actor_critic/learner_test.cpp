@@ -22,6 +22,7 @@ struct Case {
   bool norm = false;
   Minimum minimum = Minimum::means;
   int dropped = 0;
+  float optimism = -1;
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -35,12 +36,16 @@ LearnerOptions options_of(const Case& c) {
   options.norm = c.norm;
   options.minimum = c.minimum;
   options.dropped = c.dropped;
-  if (c.bonus != Bonus::none)
-    options.rnd = RndOptions{.scale = 3,
-                             .discounted = c.bonus == Bonus::discounted,
+  options.optimism = c.optimism;
+  if (c.bonus != Bonus::none) {
+    const bool discounted = c.bonus == Bonus::discounted, relative = discounted && c.actions == 3;
+    options.rnd = RndOptions{.scale = relative ? 300.0f : 3.0f,
+                             .relative = relative,
+                             .discounted = discounted,
                              .tolerance = 0.7f,
                              .hidden = {16, 12},
                              .outputs = 6};
+  }
   options.td3.clip = 0.25f;  // not far from the noise that it clips
   options.td3.penalty = 0.3f;
   options.batch = c.batch;
@@ -162,10 +167,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{true, 48, 5, 3, 5, "Novd", PolicyKind::gaussian, Bonus::discounted},
         Case{true, 37, 2, 2, 20, "NovdOddBatch", PolicyKind::gaussian, Bonus::discounted},
         Case{true, 37, 5, 3, 5, "NovdTd3", PolicyKind::deterministic, Bonus::discounted},
-        Case{true, 48, 5, 3, 5, "Tqc", PolicyKind::gaussian, Bonus::none, false, Minimum::average,
-             1},
+        Case{true, 48, 5, 3, 5, "Tqc", PolicyKind::gaussian, Bonus::none, false, Minimum::means, 1,
+             0},
         Case{true, 37, 2, 2, 20, "TqcNormOddBatch", PolicyKind::gaussian, Bonus::none, true,
-             Minimum::average, 3},
+             Minimum::means, 3, 0},
+        Case{true, 48, 5, 3, 5, "Optimistic", PolicyKind::gaussian, Bonus::none, false,
+             Minimum::means, 0, 0.6f},
+        Case{true, 37, 5, 3, 5, "OptimisticByQuantile", PolicyKind::gaussian, Bonus::none, true,
+             Minimum::quantiles, 0, 0.6f},
+        Case{false, 37, 3, 1, 1, "SacOptimistic", PolicyKind::gaussian, Bonus::none, false,
+             Minimum::means, 0, 0.6f},
         Case{true, 37, 5, 3, 5, "DsacNorm", PolicyKind::gaussian, Bonus::none, true},
         Case{false, 48, 5, 3, 1, "SacNorm", PolicyKind::gaussian, Bonus::none, true},
         Case{true, 48, 5, 3, 5, "DsacByQuantile", PolicyKind::gaussian, Bonus::none, false,

@@ -127,22 +127,23 @@ struct LearnerReference {
     return sum / options.quantiles;
   }
 
-  // What the actor's loss takes for the value: min_k mean_i z_ki, or mean_i min_k z_ki.
+  // Two critics as one: their mean, and so many times half their distance.
+  double blended(double a, double b) const {
+    return (a + b) / 2 + options.optimism * std::abs(a - b) / 2;
+  }
+
+  // What the actor's loss takes for the value: min_k mean_i z_ki, or mean_i min_k z_ki, or another
+  // blend of the two.
   double smaller_value(const Vec& observation, const Vec& action) const {
-    if (options.minimum == Minimum::average) {
-      return (value(critic[0].parameters, observation, action) +
-              value(critic[1].parameters, observation, action)) /
-             2;
-    }
     if (options.minimum == Minimum::means) {
-      return std::min(value(critic[0].parameters, observation, action),
-                      value(critic[1].parameters, observation, action));
+      return blended(value(critic[0].parameters, observation, action),
+                     value(critic[1].parameters, observation, action));
     }
     const Vec input = join(observation, action);
     const Vec z1 = mlp(critic_shape, critic[0].parameters, input);
     const Vec z2 = mlp(critic_shape, critic[1].parameters, input);
     double sum = 0;
-    for (int i = 0; i < options.quantiles; ++i) sum += std::min(z1[i], z2[i]);
+    for (int i = 0; i < options.quantiles; ++i) sum += blended(z1[i], z2[i]);
     return sum / options.quantiles;
   }
 
@@ -158,9 +159,8 @@ struct LearnerReference {
       Vec slope, unused(critic_shape.size());
       for (int i = 0; i < options.quantiles; ++i) {
         const double apart = options.minimum == Minimum::means ? difference : z1[i] - z2[i];
-        slope.push_back(options.minimum == Minimum::average ? 0.5 / options.quantiles
-                        : (apart <= 0) == (k == 0)          ? 1.0 / options.quantiles
-                                                            : 0);
+        const double sign = (apart <= 0) == (k == 0) ? -1 : 1;
+        slope.push_back((1 + sign * options.optimism) / 2 / options.quantiles);
       }
       const Vec part = mlp_backward(critic_shape, critic[k].parameters, layers[k], slope, unused);
       for (std::size_t f = 0; f < input.size(); ++f) total[f] += part[f];
@@ -199,7 +199,7 @@ struct LearnerReference {
     }
     for (int i = 0; i < options.quantiles; ++i) {
       y.push_back(s.reward + options.discount * (1 - s.terminal) *
-                                 (std::min(z1[i], z2[i]) - alpha() * next.log_probability));
+                                 (blended(z1[i], z2[i]) - alpha() * next.log_probability));
     }
     return y;
   }
@@ -369,13 +369,18 @@ struct LearnerReference {
   void add_bonus(const Replay& replay, std::vector<Sample>& batch, double t) {
     observe(replay);
     std::vector<Vec> inputs;
+    Vec errors;
     const Vec share = options.rnd->discounted ? noise_discounts(batch) : Vec(batch.size(), 1.0);
     for (std::size_t s = 0; s < batch.size(); ++s) {
       inputs.push_back(normalised(batch[s].next_observation));
-      batch[s].reward += options.rnd->scale * share[s] *
-                         prediction_error(predictor.parameters, inputs.back()) /
-                         deviation(series.returns);
+      errors.push_back(prediction_error(predictor.parameters, inputs.back()));
     }
+    double mean = 0;
+    for (const double e : errors) mean += e / static_cast<double>(batch.size());
+    const double unit =
+        options.rnd->relative ? mean / (1 - options.discount) : deviation(series.returns);
+    for (std::size_t s = 0; s < batch.size(); ++s)
+      batch[s].reward += options.rnd->scale * share[s] * errors[s] / unit;
     predictor.step(options.adam, t, predictor_gradient(inputs), 0);
   }
 

@@ -63,6 +63,7 @@ TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
   const auto scouted = agent_with_rows(options);
   Learner own(scout_learner(options));
   EXPECT_EQ(own.options().hidden, options.scout->hidden);
+  EXPECT_NE(own.options().seed, options.learner.seed);  // the two draw different batches
   ASSERT_TRUE(own.options().rnd && own.options().rnd->discounted);
   Team team(1);
   for (int i = 0; i < 20; ++i) {

@@ -1,0 +1,72 @@
+// The bonus of random network distillation in the rewards of agents in which it depends on the rest
+// of the batch: relative to the mean error (agent/rnd.h), discounted where the return is noisy
+// (agent/noise_discount.h), by the target critics at (s', a').
+#include "agent/equations.h"
+#include "cuda/kernels.cuh"
+#include "cuda/row_quantiles.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kThreads = 256;
+
+// The sum of term(s) over the batch, in a fixed order, for every thread of the block.
+template <typename Term>
+__device__ double sum_over_batch(int batch, double* sums, const Term& term) {
+  double sum = 0;
+  for (int s = threadIdx.x; s < batch; s += kThreads) sum += term(s);
+  sums[threadIdx.x] = sum;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  __syncthreads();
+  sum = sums[0];
+  __syncthreads();
+  return sum;
+}
+
+__device__ double aleatoric(const Agent& agent, int s) {
+  const int n = agent.quantiles;
+  const float *first = agent.next_quantiles[0] + s * n, *second = agent.next_quantiles[1] + s * n;
+  return uncertainty(
+             OneThread{},
+             RowQuantiles{
+                 {first, second}, row_weights(agent, agent.next_weights, s), n, agent.uncertainty})
+      .aleatoric;
+}
+
+// One block an agent.
+__global__ void __launch_bounds__(kThreads) bonus_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.x];
+  if (!agent.has_rnd || !(agent.discounts_bonus || agent.relative_bonus)) return;
+  __shared__ double sums[kThreads];
+  const float* error = agent.rnd.error;
+  const float scale =
+      agent.relative_bonus
+          ? static_cast<float>(relative_bonus(
+                agent.rnd_scale, agent.discount,
+                sum_over_batch(agent.batch, sums, [&](int s) { return double{error[s]}; }),
+                agent.batch))
+          : *agent.rnd.bonus_scale;
+  const double usual =
+      agent.discounts_bonus
+          ? sum_over_batch(agent.batch, sums, [&](int s) { return aleatoric(agent, s); }) /
+                agent.batch
+          : 0;
+  for (int s = threadIdx.x; s < agent.batch; s += kThreads) {
+    const double share = agent.discounts_bonus
+                             ? noise_discount(aleatoric(agent, s), usual, agent.noise_tolerance)
+                             : 1;
+    agent.reward[s] += scale * static_cast<float>(share) * error[s];
+  }
+}
+
+}  // namespace
+
+void add_batch_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  launch(bonus_kernel, dim3(plan.agents), kThreads, 0, agents, stream);
+}
+
+}  // namespace ovde::cuda
