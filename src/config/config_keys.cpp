@@ -177,7 +177,7 @@ std::vector<Field<RndConfig>> rnd_keys() {
              .help = "a bonus for new observations in the rewards that the critics learn: `none`, "
                      "`plain`, or `discounted` where the return is noisy; ids has none"},
             {Bonus::none, Bonus::plain, Bonus::discounted},
-            "none; plain for dsac_rnd, discounted for novd"),
+            "none; plain for dsac_rnd, discounted for novd and scout"),
       field(&Keys::scale,
             number("scale",
                    "the bonus where the prediction is wrong by the intrinsic return's "
@@ -342,7 +342,8 @@ std::vector<ConfigTable> make_tables() {
       explore_table(explorer_options()),
       table("td3", "the deterministic policy of td3 and ovde_td3", &Config::td3, td3_keys()),
       table("rnd",
-            "the bonus for new observations of dsac_rnd and novd; any other algorithm but ids can "
+            "the bonus for new observations of dsac_rnd, novd and scout; any other algorithm but "
+            "ids can "
             "have it too",
             &Config::rnd, rnd_keys()),
       table("scout", "a second learner, on the same replay buffer, for exploring", &Config::scout,

@@ -23,6 +23,7 @@ const std::vector<Synonym>& synonyms() {
       {"net_arch", "network.hidden", ""},
       {"hidden_sizes", "network.hidden", ""},
       {"n_quantiles", "critic.quantiles", ""},
+      {"top_quantiles_to_drop_per_net", "critic.dropped", ""},
       {"max_episode_steps", "task.horizon", ""},
       {"steps_per_epoch", "train.steps_per_epoch", ""},
       {"policy_delay", "td3.delay", ""},
