@@ -1,24 +1,25 @@
 // The actor's gradient: from the critics' gradients by the action through the policy's squash.
+#include "cuda/half_network.cuh"
 #include "cuda/kernels.cuh"
-#include "cuda/network.cuh"
 
 namespace ovde::cuda {
 
 namespace {
 
-// Gradient of mean(alpha log pi - min_k Q_k) (Eq. 5), of a deterministic policy with its penalty in
-// the place of alpha log pi. blockIdx: (tile of samples, 0, agent)
+// Gradient of the sum over the batch of alpha log pi - min_k Q_k (Eq. 5), of a deterministic policy
+// with its penalty in the place of alpha log pi. blockIdx: (tile of samples, 0, agent)
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    actor_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.batch) return;
-  auto& tile = shared_as<NetworkTile<kSize>>();
+  auto& tile = shared_as<TileFor<kExact, kSize>>();
   const bool deterministic = agent.deterministic;
   const int actions = agent.actions, outputs = deterministic ? actions : 2 * actions,
             batch = agent.batch;
   const NetworkShape& shape = agent.actor_shape;
-  const float* parameters = agent.actor.parameters;
+  const PassParameters net = online(agent.actor, agent.actor_half);
   const float alpha = agent.progress->alpha;
   const float *first = agent.value[0], *second = agent.value[1];
   const bool by_quantile = agent.smaller_by_quantile;  // each critic's gradient is of its part
@@ -39,10 +40,10 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
   };
   if (!agent.progress->moves) return note_loss();
 
-  begin_backward(tile, parameters, shape);
-  load_active(
-      tile, shape.layers - 1,
-      agent.actor_active + first_sample / Tile<kSize>::kRows * NetworkTile<kSize>::kActiveWords);
+  begin_backward(tile, net, shape);
+  load_active(tile, shape.layers - 1,
+              agent.actor_active +
+                  first_sample / Tile<kSize>::kRows * TileFor<kExact, kSize>::kActiveWords);
 
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
   const float *chosen = agent.action, *spreads = agent.spread, *raw_log_stds = agent.raw_log_std;
@@ -56,28 +57,27 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) actor_kernel(const A
     const float q = by_quantile ? q1 + q2
                                 : blend.smaller * (first_smaller ? q1 : q2) +
                                       blend.larger * (first_smaller ? q2 : q1);
-    if (deterministic) return (2 * penalty * __ldg(before_squash + at) - q * slope) / batch;
+    if (deterministic) return 2 * penalty * __ldg(before_squash + at) - q * slope;
     // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
     // with the mean
     const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q * slope;
-    if (j < actions) return du / batch;
+    if (j < actions) return du;
     // the clamp passes no gradient outside its range
-    return raw >= kMinLogStd && raw <= kMaxLogStd ? (du * spread - alpha) / batch : 0.0f;
+    return raw >= kMinLogStd && raw <= kMaxLogStd ? du * spread - alpha : 0.0f;
   };
   constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
   const int stride = stride_of_deltas(outputs), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  float* delta = agent.actor_trace.delta[shape.layers - 1];
+  auto* delta = numbers<kExact>(agent.actor_trace.delta[shape.layers - 1]);
   float values[kEach];
 #pragma unroll
-  for (int j = 0; j < kEach; ++j)
-    values[j] = operand<kExact>(head_gradient(warp + kWarps * j, lane));
+  for (int j = 0; j < kEach; ++j) values[j] = head_gradient(warp + kWarps * j, lane);
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
-    tile.x[warp + kWarps * j][lane] = values[j];
-    if (lane < stride) delta[(first_sample + warp + kWarps * j) * stride + lane] = values[j];
+    tile.put(warp + kWarps * j, lane, values[j]);
+    if (lane < stride) store(delta[(first_sample + warp + kWarps * j) * stride + lane], values[j]);
   }
   note_loss();
-  backward<kExact>(tile, parameters, shape, first_sample, agent.actor_trace.delta);
+  backward(tile, net, shape, first_sample, agent.actor_trace.delta);
 }
 
 }  // namespace

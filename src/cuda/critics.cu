@@ -19,12 +19,13 @@ __device__ void truncated_targets(const Agent& agent, int s, float alpha, float*
                 });
 }
 
-// x: z in columns 0 .. N - 1. Leaves the gradient of the loss there, zero up to column 32, and the
-// loss of each row. A warp has whole rows: nobody else reads or writes them.
+// Results: z in columns 0 .. N - 1. Leaves the gradient of the loss, summed over the batch, in x,
+// zero up to column 32, and the loss of each row. A warp has whole rows: nobody else reads or
+// writes them.
 template <bool kExact, int kSize>
-__device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int first_sample,
-                            float alpha) {
-  constexpr int kTargets = kMostOutputs;  // columns of x from here on
+__device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, int k,
+                            int first_sample, float alpha) {
+  constexpr int kTargets = kMostOutputs;  // columns of results from here on
   constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
   const int n = agent.quantiles, batch = agent.batch, lane = threadIdx.x % 32,
             warp = threadIdx.x / 32;
@@ -46,11 +47,11 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
   for (int j = 0; j < kEach; ++j) {
     if (agent.dropped > 0) {
       truncated_targets(agent, first_sample + warp + kWarps * j, alpha,
-                        tile.x[warp + kWarps * j] + kTargets);
+                        &tile.result(warp + kWarps * j, kTargets));
     } else {
-      tile.x[warp + kWarps * j][kTargets + lane] = y[j];
+      tile.result(warp + kWarps * j, kTargets + lane) = y[j];
     }
-    z[j] = tile.x[warp + kWarps * j][lane];
+    z[j] = tile.result(warp + kWarps * j, lane);
     slope[j] = loss[j] = 0;
   }
   __syncwarp();
@@ -61,7 +62,7 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
     for (int i = 0; i < targets; ++i) {
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        const float u = tile.x[warp + kWarps * j][kTargets + i] - z[j];
+        const float u = tile.result(warp + kWarps * j, kTargets + i) - z[j];
         const auto term = quantile_huber(u, above, below, 1.0f);
         slope[j] -= term.slope;
         loss[j] += term.value;
@@ -76,45 +77,44 @@ __device__ void critic_loss(Tile<kSize>& tile, const Agent& agent, int k, int fi
   }
 
   const int stride = stride_of_deltas(n);
-  float* delta = agent.critic_trace[k].delta[agent.critic_shape.layers - 1];
+  auto* delta = numbers<kExact>(agent.critic_trace[k].delta[agent.critic_shape.layers - 1]);
   float* losses = agent.critic_loss[k];
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
     const int s = first_sample + warp + kWarps * j;
-    const float weight = lane < n && s < batch ? 1.0f / batch / targets : 0.0f;
-    const float gradient = operand<kExact>(weight > 0 ? slope[j] * weight : 0.0f);
-    const float sum = sum_of_warp(weight > 0 ? loss[j] * weight : 0.0f);
-    tile.x[warp + kWarps * j][lane] = gradient;
-    if (lane < stride) delta[s * stride + lane] = gradient;
-    if (lane == 0) losses[s] = sum;
+    const bool counts = lane < n && s < batch;
+    const float gradient = counts ? slope[j] * (1.0f / targets) : 0.0f;
+    const float sum = sum_of_warp(counts ? loss[j] * (1.0f / targets) : 0.0f);
+    tile.put(warp + kWarps * j, lane, gradient);
+    if (lane < stride) store(delta[s * stride + lane], gradient);
+    if (lane == 0) losses[s] = sum * (1.0f / batch);
   }
 }
 
 // blockIdx: (tile of samples, critic, agent)
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (agent.iqn || first_sample >= agent.batch) return;
-  auto& tile = shared_as<NetworkTile<kSize>>();
-  const float* parameters = agent.critic[k].parameters;
+  auto& tile = shared_as<TileFor<kExact, kSize>>();
+  const PassParameters net = online(agent.critic[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
-  begin_forward(tile, parameters, shape);
+  begin_forward(tile, net, shape);
   const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
 
   const int stride = shape.layer[0].stride;
   const float* state_action = agent.state_action;
-  fill<kExact>(tile, multiple_of_32(stride), [=](int r, int i) {
+  fill(tile, multiple_of_32(stride), [=](int r, int i) {
     return i < stride ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
   });
   const Trace& trace = agent.critic_trace[k];
   with_norm(shape, [&](auto norm) {
-    forward<kExact, norm>(tile, parameters, shape, first_sample, trace.hidden,
-                          &agent.norm_trace[k]);
-    begin_backward(tile, parameters, shape);
-    critic_loss<kExact>(tile, agent, k, first_sample, alpha);
-    backward<kExact, norm>(tile, parameters, shape, first_sample, trace.delta,
-                           &agent.norm_trace[k]);
+    forward<norm>(tile, net, shape, first_sample, trace.hidden, &agent.norm_trace[k]);
+    begin_backward(tile, net, shape);
+    critic_loss<kExact, kSize>(tile, agent, k, first_sample, alpha);
+    backward<norm>(tile, net, shape, first_sample, trace.delta, &agent.norm_trace[k]);
   });
 }
 
@@ -128,14 +128,14 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
   const Blend blend = agent.blend;
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (agent.iqn || first_sample >= agent.batch || (kValues && !by_quantile)) return;
-  auto& tile = shared_as<NetworkTile<kSize>>();
+  auto& tile = shared_as<TileFor<kExact, kSize>>();
   const int observations = agent.observations, actions = agent.actions, n = agent.quantiles;
-  const float* parameters = agent.critic[k].parameters;
+  const PassParameters net = online(agent.critic[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
-  begin_forward(tile, parameters, shape);
+  begin_forward(tile, net, shape);
   const int stride = shape.layer[0].stride;
   const float *state_action = agent.state_action, *action = agent.action;
-  fill<kExact>(tile, multiple_of_32(stride), [=](int r, int i) {
+  fill(tile, multiple_of_32(stride), [=](int r, int i) {
     const int s = first_sample + r;
     return i < observations             ? __ldg(state_action + s * stride + i)
            : i < observations + actions ? __ldg(action + s * actions + i - observations)
@@ -144,17 +144,17 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
   float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
   const float *first = agent.quantiles_at_new[0], *second = agent.quantiles_at_new[1];
   with_norm(shape, [&](auto norm) {
-    forward<kExact, norm>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
+    forward<norm>(tile, net, shape, first_sample, nullptr, &agent.norm_trace[k]);
     if (kValues) {
       for_each_row<kSize>([&](int r, int i) {
-        if (i < n) quantiles[(first_sample + r) * n + i] = tile.x[r][i];
+        if (i < n) quantiles[(first_sample + r) * n + i] = tile.result(r, i);
       });
       return;
     }
-    begin_backward(tile, parameters, shape);
+    begin_backward(tile, net, shape);
 
     for_each_row<kSize>([&](int r, int i) {
-      float z = i < n ? tile.x[r][i] : 0.0f, share = i < n ? 1.0f : 0.0f;
+      float z = i < n ? tile.result(r, i) : 0.0f, share = i < n ? 1.0f : 0.0f;
       const int at = (first_sample + r) * n + i;
       if (by_quantile && i < n) {
         share = (first[at] <= second[at]) == (k == 0) ? blend.smaller : blend.larger;
@@ -164,26 +164,27 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
       }
       const float sum = sum_of_warp(z);
       if (i == 0) values[first_sample + r] = sum / n;
-      tile.x[r][i] = operand<kExact>(share / n);
+      tile.put(r, i, share / n);
     });
-    backward<kExact, norm>(tile, parameters, shape, first_sample, nullptr, &agent.norm_trace[k]);
+    backward<norm>(tile, net, shape, first_sample, nullptr, &agent.norm_trace[k]);
   });
   if (kValues) return;
 
-  to_actions<kExact>(tile, parameters, shape.layer[0], observations, actions);
+  to_actions(tile, net.values, shape.layer[0], observations, actions);
   float* gradient = agent.action_gradient[k];
   for_each_row<kSize>([&](int r, int i) {
-    if (i < actions) gradient[(first_sample + r) * actions + i] = tile.x[r][i];
+    if (i < actions) gradient[(first_sample + r) * actions + i] = tile.result(r, i);
   });
 }
 
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) values_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    values_kernel(const Agent* agents) {
   evaluate_at_new_actions<kExact, kSize, true>(agents);
 }
 
 template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     new_actions_kernel(const Agent* agents) {
   evaluate_at_new_actions<kExact, kSize, false>(agents);
 }

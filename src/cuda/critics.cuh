@@ -1,7 +1,7 @@
 // What the critics' kernels have in common, whatever the head.
 #pragma once
 
-#include "cuda/network.cuh"
+#include "cuda/half_network.cuh"
 
 namespace ovde::cuda {
 
@@ -39,19 +39,19 @@ __device__ float next_temperature(Tile& tile, const Agent& agent, bool write) {
 }
 
 // From the gradient of the first layer's sums in x (zero up to a multiple of 32 columns) to that of
-// the action in x, columns 0 .. actions - 1. Nobody may be reading the weights' memory. Ends with
-// every thread done.
-template <bool kExact, int kSize>
-__device__ void to_actions(Tile<kSize>& tile, const float* parameters, const LayerShape& layer,
+// the action in results, columns 0 .. actions - 1. Nobody may be reading the weights' memory. Ends
+// with every thread done.
+template <typename T>
+__device__ void to_actions(T& tile, const float* parameters, const LayerShape& layer,
                            int observations, int actions) {
   // the weights at the action's inputs, transposed
   const float* weights = parameters + layer.weights + threadIdx.x * layer.stride + observations;
   for (int d = 0; d < actions && threadIdx.x < kMostWidth; ++d) {
-    tile.weights[d * kActivationStride + threadIdx.x] =
-        threadIdx.x < layer.outputs ? __ldg(weights + d) : 0.0f;
+    store(tile.weights[d * T::kStride + threadIdx.x],
+          threadIdx.x < layer.outputs ? __ldg(weights + d) : 0.0f);
   }
   __syncthreads();
-  narrow_product<kExact>(tile, actions, multiple_of_32(layer.outputs), nullptr);
+  narrow_product(tile, actions, multiple_of_32(layer.outputs), nullptr);
 }
 
 }  // namespace ovde::cuda

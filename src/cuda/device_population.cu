@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "cuda/act.cuh"
 #include "cuda/check.h"
@@ -119,7 +120,7 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   UpdatePlan plan{};
   plan.agents = static_cast<int>(specs.size());
   plan.batch = largest(specs, [](const AgentSpec& s) { return s.batch; });
-  plan.rows = agents <= 8 ? 32 : agents <= 16 ? 64 : 128;
+  plan.rows = agents <= 8 ? 32 : 64;
   plan.exact = exact;
   plan.split = agents <= 4;
   plan.actor_tiles =
@@ -228,6 +229,7 @@ struct DevicePopulation::Impl {
   ValueMeans* means = nullptr;
   cudaGraphExec_t one = nullptr, many = nullptr;
 
+  bool written = true;  // networks, since their fp16 copies were made
   bool iqn_explorers = false;
   int choices = 0;  // of the largest grid of actions
   std::unique_ptr<Shared<float>> observation, fraction;
@@ -378,6 +380,7 @@ DevicePopulation::~DevicePopulation() = default;
 
 void DevicePopulation::write(ArrayId id, std::span<const float> values) {
   auto* to = const_cast<float*>(impl_->array(id, values.size()));
+  impl_->written = true;
   check(cudaMemcpyAsync(to, values.data(), values.size_bytes(), cudaMemcpyHostToDevice,
                         impl_->stream),
         "cudaMemcpy of parameters to the GPU");
@@ -458,9 +461,11 @@ void DevicePopulation::observe(int batches) {
 }
 
 void DevicePopulation::update(int n) {
-  for (const Group& group : impl_->groups) {
-    if (group.plan.random_agents > 0)
-      copy_iqn_critics(group.plan, impl_->update_agents + group.first, impl_->stream);
+  if (std::exchange(impl_->written, false)) {
+    for (const Group& group : impl_->groups) {
+      if (!group.is_grid)
+        copy_networks(group.plan, impl_->update_agents + group.first, impl_->stream);
+    }
   }
   for (; n >= kUpdatesPerGraph; n -= kUpdatesPerGraph)
     check(cudaGraphLaunch(impl_->many, impl_->stream), "cudaGraphLaunch of updates");

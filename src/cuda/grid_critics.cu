@@ -80,7 +80,7 @@ __device__ void value_actions(NetworkTile<kSize>& tile, const Agent& agent, int 
     layer.weights = first * output.stride;
     const Weights weights(grid.mean_weights[k], layer);
     fetch_first<Pass::forward>(tile, weights);
-    product<Pass::forward, true>(tile, weights, out);
+    product<Pass::forward>(tile, weights, out);
     for_each_group<kSize>([&](const auto& group) {
       group.each([&](const auto& at, int m, int) {
         const int a = first + at.column, s = first_sample + at.row;
@@ -106,15 +106,15 @@ __global__ void __launch_bounds__(kThreads, 1) next_kernel(const Agent* agents) 
   const bool target = blockIdx.y % 2 == 1;
   const float* parameters = target ? agent.critic[k].target : agent.critic[k].parameters;
   const NetworkShape& trunk = agent.trunk_shape;
-  begin_forward(tile, parameters, trunk);
+  begin_forward(tile, {parameters}, trunk);
   choose_rows(tile, agent, first_sample);
   if (blockIdx.y == 0) load_batch(tile, agent, first_sample);
   const int observations = agent.observations, next = observations + agent.actions + 1;
-  fill<true>(tile, multiple_of_32(observations), [&](int r, int i) {
+  fill(tile, multiple_of_32(observations), [&](int r, int i) {
     const bool there = i < observations && first_sample + r < agent.batch;
     return there ? __ldg(replay_row(tile, agent, r) + next + i) : 0.0f;
   });
-  forward_wide<true, true>(tile, parameters, trunk, first_sample, nullptr);
+  forward_wide<true>(tile, parameters, trunk, first_sample, nullptr);
   if (!target) return value_actions(tile, agent, k, first_sample);
   const int stride = ActionRows::output_layer(agent).stride;
   for (int i = threadIdx.x % 32; i < stride; i += 32) {
@@ -209,18 +209,18 @@ __global__ void __launch_bounds__(kThreads, 1) loss_kernel(const Agent* agents) 
   auto& tile = shared_as<NetworkTile<kSize>>();
   const float* parameters = agent.critic[k].parameters;
   const NetworkShape& trunk = agent.trunk_shape;
-  begin_forward(tile, parameters, trunk);
+  begin_forward(tile, {parameters}, trunk);
   const int stride = agent.state_action_stride;
-  fill<true>(tile, multiple_of_32(stride), [&](int r, int i) {
+  fill(tile, multiple_of_32(stride), [&](int r, int i) {
     return i < stride ? agent.state_action[(first_sample + r) * stride + i] : 0.0f;
   });
   const Trace& trace = agent.critic_trace[k];
-  forward_wide<true, true>(tile, parameters, trunk, first_sample, trace.hidden);
+  forward_wide<true>(tile, parameters, trunk, first_sample, trace.hidden);
   differentiate_head(tile, agent, k, first_sample);
   if (trunk.layers == 1) return;
   __syncthreads();
-  begin_backward(tile, parameters, trunk);
-  backward<true>(tile, parameters, trunk, first_sample, trace.delta);
+  begin_backward(tile, {parameters}, trunk);
+  backward(tile, {parameters}, trunk, first_sample, trace.delta);
 }
 
 // The hidden layers; the end of the update. blockIdx: (tile of parameters, then one for the end;
@@ -234,8 +234,8 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(co
     return;
   }
   int index = blockIdx.x;
-  step_layers<true>(agent, agent.critic[k], agent.critic_trace[k], agent.trunk_shape, index,
-                    reinterpret_cast<float*>(memory));
+  step_layers(agent, agent.critic[k], agent.critic_trace[k], agent.trunk_shape, 1, index,
+              reinterpret_cast<float*>(memory));
 }
 
 // Adam and Polyak on one action's rows of the output layer, summed over the samples of that action

@@ -28,8 +28,17 @@ struct HalfTile {
   static constexpr int kStages = 3;               // slabs in flight or in use
   static constexpr int kStride = kMostWidth + 8;  // no two lanes meet in a bank
 
+  static constexpr int kEach = Tile<kSize>::kEach;
+
   __half x[kRows][kStride];
   __half weights[kStages * HalfSlab::kPadded];
+
+  // as in Tile; results are fp32 and lie over the operands of their row
+  __device__ void put(int row, int column, float value);
+  __device__ float& result(int row, int column) { return reinterpret_cast<float*>(x[row])[column]; }
+  __device__ std::uint32_t& index(int row) {
+    return reinterpret_cast<std::uint32_t&>(x[row][kMostWidth]);
+  }
 };
 
 // ---- numbers
@@ -42,6 +51,10 @@ __device__ inline std::uint32_t pack(float first, float second) {
 }
 __device__ inline __half to_half(float x) {
   return __ushort_as_half(static_cast<unsigned short>(pack(x, 0.0f)));
+}
+template <int kSize>
+__device__ void HalfTile<kSize>::put(int row, int column, float value) {
+  x[row][column] = to_half(value);
 }
 __device__ inline uint4 pack8(const float (&v)[8]) {
   return make_uint4(pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7]));
@@ -147,6 +160,24 @@ __device__ void fetch_first(HalfTile<kSize>& tile, const HalfWeights& w) {
   for (int stage = 0; stage < HalfTile<kSize>::kStages - 1; ++stage) stream.fetch(stage);
 }
 
+// Where the copies of W[o][i .. i + 3] go. narrow: W is an output layer.
+__device__ inline void copy_weights(const HalfCopies& copies, int l, bool narrow, int o, int i,
+                                    const float4& online, const float4& target) {
+  using S = HalfSlab;
+  const int to = narrow ? o * kMostWidth + i
+                        : i / S::kTerms * S::kNumbers + slab_row(o) * S::kTerms + i % S::kTerms;
+  const auto store4 = [to](__half* copy, const float4& v) {
+    *reinterpret_cast<uint2*>(copy + to) = make_uint2(pack(v.x, v.y), pack(v.z, v.w));
+  };
+  store4(copies.forward[l], online);
+  store4(copies.target[l], target);
+  if (copies.backward[l] == nullptr) return;
+  __half* row = copies.backward[l] + o / S::kTerms * S::kNumbers + o % S::kTerms * kMostWidth;
+  const float v[4] = {online.x, online.y, online.z, online.w};
+#pragma unroll
+  for (int c = 0; c < 4; ++c) row[slab_row(i + c)] = to_half(v[c]);
+}
+
 // ---- products
 
 // As product() of tile.cuh, on top of what is in `out`; of each warp's rows the first kMost tiles.
@@ -200,6 +231,51 @@ __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
     stage = stage == T::kStages - 1 ? 0 : stage + 1;
   }
   wait_for_copies<0>();
+  __syncthreads();
+}
+
+// As narrow_product() of tile.cuh, with B's rows as far apart as those of x, zero up to a multiple
+// of 32 terms; leaves the products in results.
+template <int kSize>
+__device__ void narrow_product(HalfTile<kSize>& tile, int columns, int terms, const float* bias) {
+  using T = HalfTile<kSize>;
+  constexpr int kRowTiles = T::kRows / 16;
+  constexpr int kMostTasks = kRowTiles * (kMostOutputs / 8) / T::kWarps;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int tasks = kRowTiles * ((columns + 7) / 8);
+  float sums[kMostTasks][2][4] = {};  // two chains, so that one product need not wait for the last
+#pragma unroll
+  for (int t = 0; t < kMostTasks; ++t) {
+    const int task = warp + T::kWarps * t;
+    if (task >= tasks) break;
+    const __half* a_from = &tile.x[task % kRowTiles * 16 + lane % 16][lane / 16 * 8];
+    const __half* b_from =
+        tile.weights + (task / kRowTiles * 8 + lane % 8) * T::kStride + lane / 8 * 8;
+    for (int k = 0; k < terms; k += 32) {
+      std::uint32_t b[4];
+      load_blocks(b, b_from + k);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        std::uint32_t a[4];
+        load_blocks(a, a_from + k + 16 * half);
+        multiply_half(sums[t][half], a, b[2 * half], b[2 * half + 1]);
+      }
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int t = 0; t < kMostTasks; ++t) {
+    const int task = warp + T::kWarps * t;
+    if (task >= tasks) break;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = task % kRowTiles * 16 + i / 2 * 8 + lane / 4;
+      const int column = task / kRowTiles * 8 + lane % 4 * 2 + i % 2;
+      if (column < columns)
+        tile.result(row, column) =
+            sums[t][0][i] + sums[t][1][i] + (bias != nullptr ? __ldg(bias + column) : 0.0f);
+    }
+  }
   __syncthreads();
 }
 

@@ -11,20 +11,14 @@ namespace ovde::cuda {
 // How far a pass goes back from the values.
 enum class Way { none, to_inputs, to_parameters };
 
-// A network's parameters as a pass reads them: the weights in fp16 copies, unless it is exact.
-struct IqnNetwork {
-  const float* parameters;
-  __half *const *forward = nullptr, *const *backward = nullptr;  // of each layer
-};
-
 template <bool kExact, int kSize>
 class IqnPass {
  public:
   using T = Tile<kSize>;
   using Product = float[T::kTiles][8][4];
 
-  __device__ IqnPass(IqnTile<kExact, kSize>& tile, const IqnNetwork& network, const IqnShape& shape,
-                     const IqnTrace& trace, const IqnRows& rows)
+  __device__ IqnPass(IqnTile<kExact, kSize>& tile, const PassParameters& network,
+                     const IqnShape& shape, const IqnTrace& trace, const IqnRows& rows)
       : tile_(tile), network_(network), shape_(shape), trace_(trace), rows_(rows) {}
 
   // The first weights and the layers' vectors on their way; then the caller may fill x.
@@ -75,12 +69,12 @@ class IqnPass {
 
   __device__ int gate_index() const { return shape_.feature_layers; }
   __device__ int merge_index() const { return shape_.feature_layers + 1; }
-  __device__ const float* parameters(int at) const { return network_.parameters + at; }
+  __device__ const float* parameters(int at) const { return network_.values + at; }
 
   __device__ auto weights(int l) const {
     const LayerShape& layer = shape_.layer[l];
     if constexpr (kExact) {
-      return Weights(network_.parameters, layer);
+      return Weights(network_.values, layer);
     } else {
       return HalfWeights{network_.forward[l], network_.backward[l], layer.outputs, layer.stride};
     }
@@ -98,7 +92,7 @@ class IqnPass {
     const float* bias = tile_.bias[l];
     const auto keep = [&](int row, float scale) { tile_.scale[l][row] = scale; };
     if constexpr (kExact) {
-      product<Pass::forward, kExact>(tile_, weights(l), out, rows);
+      product<Pass::forward>(tile_, weights(l), out, rows);
       next();
       if (shape_.norm) {
         normalise<kSize>(tile_, bias, layer.outputs, rows, out, keep);
@@ -133,7 +127,7 @@ class IqnPass {
   template <int kMost>
   __device__ void multiply_back(int l, int rows, Product& out) {
     if constexpr (kExact) {
-      product<Pass::backward, kExact>(tile_, weights(l), out, rows);
+      product<Pass::backward>(tile_, weights(l), out, rows);
     } else {
 #pragma unroll
       for (int m = 0; m < kMost; ++m)
@@ -434,7 +428,7 @@ class IqnPass {
   }
 
   IqnTile<kExact, kSize>& tile_;
-  IqnNetwork network_;
+  PassParameters network_;
   const IqnShape& shape_;
   const IqnTrace& trace_;
   const IqnRows& rows_;

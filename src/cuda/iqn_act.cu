@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
       tile.slope[r] = r < n ? acting.by_quantile[(2 * sample + k) * n + r] : 0.0f;
     __syncthreads();
     critic.backward<Way::to_inputs>(out, [] {});
-    to_actions<true>(tile, parameters, agent.iqn_shape.layer[0], agent.observations, actions);
+    to_actions(tile, parameters, agent.iqn_shape.layer[0], agent.observations, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
     });

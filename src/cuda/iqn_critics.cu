@@ -16,14 +16,6 @@ __device__ IqnRows block_rows(const Agent& agent) {
   return {agent.quantiles, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
 }
 
-__device__ IqnNetwork online(const Agent& agent, int k) {
-  return {agent.critic[k].parameters, agent.half[k].forward, agent.half[k].backward};
-}
-
-// Blocks to a multiprocessor.
-template <bool kExact>
-constexpr int kBlocks = kExact ? 1 : 2;
-
 // begin_rows() with the fractions of this update.
 template <bool kExact, int kSize, typename Value>
 __device__ void begin_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
@@ -46,8 +38,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, stride = agent.state_action_stride;
-  const IqnNetwork target = {agent.critic[k].target, agent.half[k].target, agent.half[k].backward};
-  IqnPass<kExact, kSize> pass(tile, target, agent.iqn_shape, agent.iqn_trace[k], rows);
+  IqnPass<kExact, kSize> pass(tile, target(agent.critic[k], agent.critic_half[k]), agent.iqn_shape,
+                              agent.iqn_trace[k], rows);
   pass.begin();
   if (blockIdx.x == 0 && k == 0) next_temperature(tile, agent, true);
   const float* input = agent.next_state_action;
@@ -132,7 +124,7 @@ __device__ void write_action_gradient(IqnTile<kExact, kSize>& tile, const Agent&
   const LayerShape& layer = agent.iqn_shape.layer[0];
   float* gradient = agent.action_gradient[k];
   if constexpr (kExact) {
-    to_actions<kExact>(tile, agent.critic[k].parameters, layer, agent.observations, actions);
+    to_actions(tile, agent.critic[k].parameters, layer, agent.observations, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row < rows.count && d < actions)
         gradient[(rows.first + row) * actions + d] = tile.x[row][d];
@@ -161,7 +153,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, stride = agent.state_action_stride;
-  IqnPass<kExact, kSize> pass(tile, online(agent, k), agent.iqn_shape, agent.iqn_trace[k], rows);
+  IqnPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]), agent.iqn_shape,
+                              agent.iqn_trace[k], rows);
   pass.begin();
   const float* input = agent.state_action;
   begin_rows(tile, agent, rows, FractionsFor::prediction,
@@ -185,7 +178,8 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
             actions = agent.actions, n = rows.fractions, r = threadIdx.x;
-  IqnPass<kExact, kSize> pass(tile, online(agent, k), agent.iqn_shape, agent.iqn_trace[k], rows);
+  IqnPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]), agent.iqn_shape,
+                              agent.iqn_trace[k], rows);
   pass.begin();
   const float *state_action = agent.state_action, *action = agent.action;
   begin_rows(tile, agent, rows, FractionsFor::policy, [=](int s, int i) {

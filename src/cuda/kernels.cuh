@@ -14,8 +14,8 @@ namespace ovde::cuda {
 struct UpdatePlan {
   int agents;
   int batch;                      // the largest
-  int rows;                       // samples of a tile: 32, 64 or 128
-  bool exact;                     // fp32 instead of TF32 or fp16
+  int rows;                       // samples of a tile: 32 or 64
+  bool exact;                     // fp32 instead of fp16
   bool split;                     // the two target critics of a tile on two blocks
   int actor_tiles, critic_tiles;  // of parameters, of the largest network
   // critics with fixed fractions, and with random ones: zero where no agent has such
@@ -43,9 +43,9 @@ void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cuda
 // Adam and Polyak on the critics (steps.cu).
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void step_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-// The fp16 copies of the weights of critics with random fractions, which step_iqn_critics() keeps
-// up to date, after they were written from outside.
-void copy_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The fp16 copies of the weights, which the steps keep up to date, after they were written from
+// outside (steps.cu).
+void copy_networks(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The critics at the current policy's actions, and their gradients by these (critics.cu).
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
@@ -81,26 +81,23 @@ void launch(Kernel* kernel, dim3 blocks, int threads, int bytes, const Agent* ag
         "cudaLaunchKernel of an update");
 }
 
-// The instance of a kernel template that a plan asks for: OVDE_LAUNCH(kernel, plan, parts, ...)
-// launches it with blocks (tiles of samples, parts, agents).
-#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                                 \
-  do {                                                                                         \
-    const auto blocks = [&](int rows) {                                                        \
-      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);                   \
-    };                                                                                         \
-    if ((plan).exact) {                                                                        \
-      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(NetworkTile<2>), agents,   \
-             stream);                                                                          \
-    } else if ((plan).rows == 32) {                                                            \
-      launch(kernel<false, 1>, blocks(32), Tile<1>::kThreads, sizeof(NetworkTile<1>), agents,  \
-             stream);                                                                          \
-    } else if ((plan).rows == 64) {                                                            \
-      launch(kernel<false, 2>, blocks(64), Tile<2>::kThreads, sizeof(NetworkTile<2>), agents,  \
-             stream);                                                                          \
-    } else {                                                                                   \
-      launch(kernel<false, 4>, blocks(128), Tile<4>::kThreads, sizeof(NetworkTile<4>), agents, \
-             stream);                                                                          \
-    }                                                                                          \
+// The instance of a kernel template that a plan asks for: OVDE_LAUNCH_TILED(kernel, plan, parts,
+// ...) launches it with blocks (tiles of samples, parts, agents).
+#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                                   \
+  do {                                                                                           \
+    const auto blocks = [&](int rows) {                                                          \
+      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);                     \
+    };                                                                                           \
+    if ((plan).exact) {                                                                          \
+      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(TileFor<true, 2>), agents,   \
+             stream);                                                                            \
+    } else if ((plan).rows == 32) {                                                              \
+      launch(kernel<false, 1>, blocks(32), Tile<1>::kThreads, sizeof(TileFor<false, 1>), agents, \
+             stream);                                                                            \
+    } else {                                                                                     \
+      launch(kernel<false, 2>, blocks(64), Tile<2>::kThreads, sizeof(TileFor<false, 2>), agents, \
+             stream);                                                                            \
+    }                                                                                            \
   } while (false)
 
 }  // namespace ovde::cuda

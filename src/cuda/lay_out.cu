@@ -18,9 +18,10 @@ Network take_network(Arena& arena, int size, const NetworkStep* step) {
 }
 
 Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, const float* input,
-                 int input_stride) {
+                 int input_stride, const __half* half_input = nullptr) {
   Trace trace{};
   trace.input = input;
+  trace.half_input = half_input;
   trace.input_stride = input_stride;
   for (int l = 0; l < shape.layers; ++l) {
     const int width = rounded_up(shape.layer[l].outputs, 16);
@@ -63,11 +64,30 @@ IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples
   return trace;
 }
 
+__half* take_half(Arena& arena, std::size_t count) {
+  return reinterpret_cast<__half*>(arena.take((count + 1) / 2));
+}
+
+// Memory for the slabs of so many terms.
+__half* take_slabs(Arena& arena, int terms) {
+  return take_half(arena, rounded_up(terms, HalfSlab::kTerms) / HalfSlab::kTerms *
+                              static_cast<std::size_t>(HalfSlab::kNumbers));
+}
+
+HalfCopies take_half_copies(Arena& arena, const NetworkShape& shape) {
+  HalfCopies copies{};
+  const int last = shape.layers - 1;
+  for (int l = 0; l <= last; ++l) {
+    for (__half** copy : {&copies.forward[l], &copies.target[l]})
+      *copy = l < last ? take_slabs(arena, shape.layer[l].stride)
+                       : take_half(arena, kMostOutputs * kMostWidth);
+    if (l > 0) copies.backward[l] = take_slabs(arena, shape.layer[l].outputs);
+  }
+  return copies;
+}
+
 HalfCopies take_half_copies(Arena& arena, const IqnShape& shape) {
-  const auto take = [&](int terms) {
-    const int slabs = rounded_up(terms, HalfSlab::kTerms) / HalfSlab::kTerms;
-    return reinterpret_cast<__half*>(arena.take(slabs * HalfSlab::kNumbers / 2));
-  };
+  const auto take = [&](int terms) { return take_slabs(arena, terms); };
   HalfCopies copies{};
   const int gate = shape.feature_layers;
   for (int l = 0; l <= gate + 1; ++l) {
@@ -88,7 +108,7 @@ void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   agent.cosines = arena.take(rows * kCosines);
   for (IqnTrace& trace : agent.iqn_trace)
     trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
-  for (HalfCopies& copies : agent.half) copies = take_half_copies(arena, agent.iqn_shape);
+  for (HalfCopies& copies : agent.critic_half) copies = take_half_copies(arena, agent.iqn_shape);
 
   IqnActing& acting = agent.acting;
   const int asked = std::max(agent.explorer.samples(), 1);
@@ -174,12 +194,15 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   }
   const int stride = spec.state_action_stride;
   agent.state_action = arena.take(rows * stride);
+  agent.half_state_action = take_half(arena, rows * stride);
+  agent.actor_half = take_half_copies(arena, spec.actor_shape);
   for (float** p : {&agent.reward, &agent.continues, &agent.log_probability,
                     &agent.next_log_probability, &agent.actor_loss})
     *p = arena.take(rows);
   for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std, &agent.next_action})
     *p = arena.take(rows * spec.actions);
-  agent.actor_trace = take_trace(arena, spec.actor_shape, rows, agent.state_action, stride);
+  agent.actor_trace = take_trace(arena, spec.actor_shape, rows, agent.state_action, stride,
+                                 agent.half_state_action);
   agent.actor_active =
       reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
   for (int k = 0; k < 2; ++k) {
@@ -188,7 +211,10 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
     agent.value[k] = arena.take(rows);
     agent.critic_loss[k] = arena.take(rows);
     agent.action_gradient[k] = arena.take(rows * spec.actions);
-    agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride);
+    if (spec.iqn) continue;
+    agent.critic_half[k] = take_half_copies(arena, spec.critic_shape);
+    agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride,
+                                       agent.half_state_action);
     agent.norm_trace[k] = take_norm_trace(arena, spec.critic_shape, rows);
   }
   if (spec.iqn) lay_out_iqn(agent, arena, rows);

@@ -57,25 +57,31 @@ struct Network {
   const NetworkStep* step;  // of the update that is being done
 };
 
-// Copies of the weights of an implicit quantile network's layers in fp16, as the tiles want them:
-// slab after slab (half_tile.cuh), zero beyond the layer.
+// Copies of the weights of a network's layers in fp16, as the tiles want them: slab after slab
+// (half_tile.cuh), zero beyond the layer. Forward, the output layer of a network with fixed
+// fractions, or of an actor, is kMostWidth numbers for each output.
 struct HalfCopies {
   __half* forward[kMostNormalised];
   __half* target[kMostNormalised];
   __half* backward[kMostNormalised];  // null where no gradient of the layer's input is asked for
 };
+static_assert(kMostNormalised == kMostHidden + 1);
 
 // What an update leaves of a network for the gradients of its parameters: rows are samples, padded
-// to the stride of the layer that reads them.
+// to the stride of the layer that reads them. Of critics and actors they are in fp16, unless the
+// products are fp32; and their gradients are those of the sum over the batch: its mean would be
+// lost in fp16.
 struct Trace {
-  const float* input;  // of the first layer
+  const float* input;        // of the first layer
+  const __half* half_input;  // the same
   int input_stride;
   float* hidden[kMostHidden];
   float* delta[kMostHidden + 1];  // gradient of what each layer puts out
 };
 
 // What a forward pass leaves of normalised hidden layers for its own backward pass: their sums
-// after the normalisation (rows padded to the stride of the next layer), and its scale. And what
+// after the normalisation (rows padded to the stride of the next layer, numbers as in Trace), and
+// its scale. And what
 // the backward pass leaves: sums over kSummedRows rows each of the gradients of gain and shift.
 inline constexpr int kSummedRows = 16;
 struct NormTrace {
@@ -194,6 +200,7 @@ struct AgentSpec {
 
 struct Agent : AgentSpec {
   Network actor, critic[2];
+  HalfCopies actor_half, critic_half[2];
 
   float* replay;  // rows as agent/replay.h keeps them
   int replay_stride;
@@ -201,6 +208,7 @@ struct Agent : AgentSpec {
 
   // one update's batch (rows x ...), rows beyond the batch are zero
   float *state_action, *reward, *continues;
+  __half* half_state_action;
   float *action, *spread, *raw_log_std, *log_probability;  // the current policy's at s
   float *next_action, *next_log_probability;               // the target policy's at s'
   float*
@@ -218,7 +226,6 @@ struct Agent : AgentSpec {
   float *next_weights, *weights_at_new;  // what each of the quantiles counts
   float* cosines;                        // of the fractions of the predictions
   IqnTrace iqn_trace[2];
-  HalfCopies half[2];
   IqnActing acting;
 
   Rnd rnd;    // where there is a bonus

@@ -1,4 +1,5 @@
-// A network forward and backward on a tile of samples (tile.cuh).
+// A network forward and backward on a tile of samples (tile.cuh), in fp32; half_network.cuh does
+// the same in fp16.
 #pragma once
 
 #include <type_traits>
@@ -41,16 +42,16 @@ __device__ void with_norm(const NetworkShape& shape, Work&& work) {
 // ---- filling and reading x: a warp takes whole rows, its lanes their columns
 
 // x[r][i] = value(r, i) for i < width, all of a column's values asked for before the first is used.
-template <bool kExact, int kSize, typename Value>
-__device__ void fill(Tile<kSize>& tile, int width, Value&& value) {
-  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
+template <typename T, typename Value>
+__device__ void fill(T& tile, int width, Value&& value) {
+  constexpr int kEach = T::kEach, kWarps = T::kWarps;
   const int warp = threadIdx.x / 32;
   for (int i = threadIdx.x % 32; i < width; i += 32) {
     float values[kEach];
 #pragma unroll
     for (int j = 0; j < kEach; ++j) values[j] = value(warp + kWarps * j, i);
 #pragma unroll
-    for (int j = 0; j < kEach; ++j) tile.x[warp + kWarps * j][i] = operand<kExact>(values[j]);
+    for (int j = 0; j < kEach; ++j) tile.put(warp + kWarps * j, i, values[j]);
   }
 }
 
@@ -81,7 +82,7 @@ __device__ void fetch_narrow(Tile<kSize>& tile, const float* parameters, const L
 #pragma unroll
     for (int row = threadIdx.x / 64; row < kMostOutputs; row += Tile<kSize>::kThreads / 64) {
       if (row < layer.outputs)
-        copy_async(tile.weights + row * kActivationStride + column,
+        copy_async(tile.weights + row * Tile<kSize>::kStride + column,
                    parameters + layer.weights + row * layer.stride + column, true);
     }
   }
@@ -92,11 +93,11 @@ __device__ void fetch_narrow(Tile<kSize>& tile, const float* parameters, const L
 
 // The first weights of forward() on their way; then the caller may fill x.
 template <int kSize>
-__device__ void begin_forward(Tile<kSize>& tile, const float* parameters,
+__device__ void begin_forward(Tile<kSize>& tile, const PassParameters& net,
                               const NetworkShape& shape) {
   const LayerShape layer = shape.layer[0];
-  fetch_bias(tile, parameters, layer, 0);
-  fetch_first<Pass::forward>(tile, Weights(parameters, layer));
+  fetch_bias(tile, net.values, layer, 0);
+  fetch_first<Pass::forward>(tile, Weights(net.values, layer));
 }
 
 // From a hidden layer's normalised sums to what goes into its ReLU; the former are kept in
@@ -125,18 +126,19 @@ __device__ void gain_and_shift(const float* parameters, const LayerShape& layer,
 // 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] + (first_sample + r)
 // * stride. kNorm: the hidden layers are normalised, and what backward() will ask of them goes to
 // `norm`, where it is given.
-template <bool kExact, bool kNorm, int kSize>
-__device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
+template <bool kNorm, int kSize>
+__device__ void forward(NetworkTile<kSize>& tile, const PassParameters& net,
                         const NetworkShape& shape, int first_sample, float* const* kept,
                         const NormTrace* norm) {
   constexpr int kTiles = Tile<kSize>::kTiles;
+  const float* parameters = net.values;
   float out[kTiles][8][4];
   const int last = shape.layers - 1;
   for (int l = 0; l < last; ++l) {
     const LayerShape layer = shape.layer[l], next = shape.layer[l + 1];
     float* keep =
         kept != nullptr ? kept[l] + static_cast<std::size_t>(first_sample) * next.stride : nullptr;
-    product<Pass::forward, kExact>(tile, Weights(parameters, layer), out);
+    product<Pass::forward>(tile, Weights(parameters, layer), out);
     fetch_bias(tile, parameters, next, (l + 1) % 2);
     if (l + 1 < last) {
       fetch_first<Pass::forward>(tile, Weights(parameters, next));
@@ -164,7 +166,7 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           const float sum = kNorm ? at(out[m], i) : at(out[m], i) + b[i];  // beyond the layer: zero
-          value[i] = operand<kExact>(relu(sum));
+          value[i] = relu(sum);
           below = __funnelshift_l(__float_as_uint(sum), below, 1);
         }
         store8(&tile.x[at.row][at.column], value);
@@ -178,21 +180,21 @@ __device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
   const LayerShape layer = shape.layer[last];
   wait_for_copies<0>();
   __syncthreads();
-  narrow_product<kExact>(tile, layer.outputs, layer.stride, tile.bias[last % 2]);
+  narrow_product(tile, layer.outputs, layer.stride, tile.bias[last % 2]);
 }
 
-template <bool kExact, int kSize>
-__device__ void forward(NetworkTile<kSize>& tile, const float* parameters,
-                        const NetworkShape& shape, int first_sample, float* const* kept) {
-  forward<kExact, false>(tile, parameters, shape, first_sample, kept, nullptr);
+template <typename T>
+__device__ void forward(T& tile, const PassParameters& net, const NetworkShape& shape,
+                        int first_sample, float* const* kept) {
+  forward<false>(tile, net, shape, first_sample, kept, nullptr);
 }
 
 // The first weights of backward() on their way; nobody may be reading the weights' memory.
 template <int kSize>
-__device__ void begin_backward(Tile<kSize>& tile, const float* parameters,
+__device__ void begin_backward(Tile<kSize>& tile, const PassParameters& net,
                                const NetworkShape& shape) {
   const LayerShape layer = shape.layer[shape.layers - 1];
-  fetch_first<Pass::backward>(tile, Weights(parameters, layer));
+  fetch_first<Pass::backward>(tile, Weights(net.values, layer));
 }
 
 // Whether number i of a lane's octet `part` is noted as above zero.
@@ -277,18 +279,19 @@ __device__ void back_through_norm(NetworkTile<kSize>& tile, const float* paramet
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
 // layer's in x, through the units that are noted as active. With `kept` and `norm`, as in
 // forward().
-template <bool kExact, bool kNorm, int kSize>
-__device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
+template <bool kNorm, int kSize>
+__device__ void backward(NetworkTile<kSize>& tile, const PassParameters& net,
                          const NetworkShape& shape, int first_sample, float* const* kept,
                          const NormTrace* norm) {
   constexpr int kTiles = Tile<kSize>::kTiles;
+  const float* parameters = net.values;
   float out[kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
     const LayerShape layer = shape.layer[l], next = shape.layer[l - 1];
     float* keep = kept != nullptr
                       ? kept[l - 1] + static_cast<std::size_t>(first_sample) * layer.stride
                       : nullptr;
-    product<Pass::backward, kExact>(tile, Weights(parameters, layer), out);
+    product<Pass::backward>(tile, Weights(parameters, layer), out);
     if (l > 1) fetch_first<Pass::backward>(tile, Weights(parameters, next));
     if constexpr (kNorm) {
       if (kept != nullptr) {
@@ -309,7 +312,7 @@ __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
         float value[8];
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-          value[i] = kNorm || is_active(active, part, i) ? operand<kExact>(at(out[m], i)) : 0.0f;
+          value[i] = kNorm || is_active(active, part, i) ? at(out[m], i) : 0.0f;
         store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < layer.stride)
           store8(keep + at.row * layer.stride + at.column, value);
@@ -318,26 +321,24 @@ __device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
   }
 }
 
-template <bool kExact, int kSize>
-__device__ void backward(NetworkTile<kSize>& tile, const float* parameters,
-                         const NetworkShape& shape, int first_sample, float* const* kept) {
-  backward<kExact, false>(tile, parameters, shape, first_sample, kept, nullptr);
+template <typename T>
+__device__ void backward(T& tile, const PassParameters& net, const NetworkShape& shape,
+                         int first_sample, float* const* kept) {
+  backward<false>(tile, net, shape, first_sample, kept, nullptr);
 }
 
 // ---- which units were active, for a backward pass in another kernel
 
-template <int kSize>
-__device__ void save_active(const NetworkTile<kSize>& tile, int hidden, std::uint32_t* to) {
-  using T = Tile<kSize>;
+template <typename T>
+__device__ void save_active(const T& tile, int hidden, std::uint32_t* to) {
   for (int l = 0; l < hidden; ++l) {
 #pragma unroll
     for (int m = 0; m < T::kTiles; ++m)
       to[(l * T::kTiles + m) * T::kThreads + threadIdx.x] = tile.active[l][m][threadIdx.x];
   }
 }
-template <int kSize>
-__device__ void load_active(NetworkTile<kSize>& tile, int hidden, const std::uint32_t* from) {
-  using T = Tile<kSize>;
+template <typename T>
+__device__ void load_active(T& tile, int hidden, const std::uint32_t* from) {
   for (int l = 0; l < hidden; ++l) {
 #pragma unroll
     for (int m = 0; m < T::kTiles; ++m)

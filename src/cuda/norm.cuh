@@ -33,10 +33,9 @@ struct Affine {
 
 // The octets of a product that this lane has in 32 neighbouring columns: all in the same eight.
 template <int kSize>
-class OctetGroup {
- public:
+struct OctetGroup {
   __device__ explicit OctetGroup(int group)
-      : column(Octet<kSize>(0, 0, group).column), group_(group) {}
+      : column(Octet<kSize>(0, 0, group).column), number(group) {}
 
   // visit(octet, m, half)
   template <typename Visit>
@@ -44,7 +43,7 @@ class OctetGroup {
 #pragma unroll
     for (int m = 0; m < Tile<kSize>::kTiles; ++m)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, number), m, half);
   }
   // The same for the first kMost of the tiles of 16 rows.
   template <int kMost, typename Visit>
@@ -52,16 +51,16 @@ class OctetGroup {
 #pragma unroll
     for (int m = 0; m < kMost; ++m)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, number), m, half);
   }
   // The same, leaving out what lies beyond the first `rows` rows.
   template <typename Visit>
   __device__ void each_below(int rows, Visit&& visit) const {
 #pragma unroll
     for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
-      if (Octet<kSize>(m, 0, group_).row - threadIdx.x % 32 / 4 >= rows) continue;
+      if (Octet<kSize>(m, 0, number).row - threadIdx.x % 32 / 4 >= rows) continue;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, number), m, half);
     }
   }
   // load(octet, half) for both halves, then visit(octet, m, half): one waits for memory once.
@@ -70,15 +69,12 @@ class OctetGroup {
 #pragma unroll
     for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) load(Octet<kSize>(m, half, group_), half);
+      for (int half = 0; half < 2; ++half) load(Octet<kSize>(m, half, number), half);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, group_), m, half);
+      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, number), m, half);
     }
   }
-  int column;
-
- private:
-  int group_;
+  int column, number;
 };
 
 template <int kSize, typename Visit>

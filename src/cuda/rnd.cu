@@ -61,7 +61,7 @@ __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_
   const int observations = agent.observations, stride = rnd.trace.input_stride,
             outputs = shape.layer[shape.layers - 1].outputs;
   const auto fill_input = [&] {
-    fill<true>(tile, multiple_of_32(stride), [&](int r, int i) {
+    fill(tile, multiple_of_32(stride), [&](int r, int i) {
       if (i >= observations || first_sample + r >= count) return 0.0f;
       const float x = (observation(r)[i] - rnd.center[i]) * rnd.scale[i];
       return x != x ? x : fmaxf(fminf(x, kLargestInput), -kLargestInput);
@@ -71,10 +71,10 @@ __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_
   // the random network, then the predictor, whose active units the backward pass will ask for
   float* delta = rnd.trace.delta[shape.layers - 1];
   const int delta_stride = stride_of_deltas(outputs);
-  begin_forward(tile, rnd.net.target, shape);
+  begin_forward(tile, {rnd.net.target}, shape);
   fill_input();
-  forward_wide<true, false>(tile, rnd.net.target, shape, first_sample, nullptr);
-  begin_forward(tile, rnd.net.parameters, shape);
+  forward_wide<false>(tile, rnd.net.target, shape, first_sample, nullptr);
+  begin_forward(tile, {rnd.net.parameters}, shape);
   for (int i = threadIdx.x % 32; i < outputs; i += 32) {
     for_each_row<kSize>(
         [&](int r, int) { delta[(first_sample + r) * delta_stride + i] = tile.x[r][i]; });
@@ -84,7 +84,7 @@ __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_
     for_each_row<kSize>(
         [&](int r, int) { rnd.input[(first_sample + r) * stride + i] = tile.x[r][i]; });
   }
-  forward_wide<true, false>(tile, rnd.net.parameters, shape, first_sample, rnd.trace.hidden);
+  forward_wide<false>(tile, rnd.net.parameters, shape, first_sample, rnd.trace.hidden);
 
   const float share = 1.0f / outputs;
   for_each_row<kSize>([&](int r, int lane) {
@@ -180,8 +180,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) bonus_kernel(const A
       });
   __syncthreads();
   const float* parameters = agent.rnd.net.parameters;
-  begin_backward(tile, parameters, agent.rnd_shape);
-  backward<true>(tile, parameters, agent.rnd_shape, first_sample, agent.rnd.trace.delta);
+  begin_backward(tile, {parameters}, agent.rnd_shape);
+  backward(tile, {parameters}, agent.rnd_shape, first_sample, agent.rnd.trace.delta);
 }
 
 // blockIdx: (tile of parameters, 0, agent)
@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(con
   const Agent& agent = agents[blockIdx.z];
   if (!agent.has_rnd) return;
   int index = blockIdx.x;
-  step_layers<true>(agent, agent.rnd.net, agent.rnd.trace, agent.rnd_shape, index,
-                    reinterpret_cast<float*>(memory));
+  step_layers(agent, agent.rnd.net, agent.rnd.trace, agent.rnd_shape, 1, index,
+              reinterpret_cast<float*>(memory));
 }
 
 // Launches a kernel over tiles of samples.

@@ -74,7 +74,7 @@ struct Summands {
   const float* delta;
   const float* input;
   int input_stride, rows;
-  float scale = 1;  // of the sum
+  float scale;  // of the sum
 };
 
 // Where a tile of a layer's weights begins.
@@ -171,10 +171,16 @@ __device__ TileGradient sum_tile(const LayerShape& layer, const Summands& from,
   return sum;
 }
 
-// Adam and Polyak on a tile. Nobody may be using `memory`.
-__device__ inline void apply_gradient(const Agent& agent, const Network& net,
-                                      const LayerShape& layer, const TileGradient& sum,
-                                      const Corner& corner, float* memory) {
+struct NoCopy {
+  __device__ void operator()(int, int, const float4&, const float4&) const {}
+};
+
+// Adam and Polyak on a tile; copy(o, i, p, t) of W[o][i .. i + 3] and what the target network has
+// there. Nobody may be using `memory`.
+template <typename Copy>
+__device__ void apply_gradient(const Agent& agent, const Network& net, const LayerShape& layer,
+                               const TileGradient& sum, const Corner& corner, float* memory,
+                               const Copy& copy) {
   using S = Step;
   const AdamStep adam(agent, net);
   float* const arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
@@ -220,17 +226,20 @@ __device__ inline void apply_gradient(const Agent& agent, const Network& net,
       adam(i + 3 < layer.inputs ? g.w : 0.0f, p.w, m.w, v.w, t.w);
 #pragma unroll
       for (int a = 0; a < 4; ++a) *reinterpret_cast<float4*>(arrays[a] + at[j]) = values[j][a];
+      copy(corner.output + row + j * (S::kThreads / kParts), i, p, t);
     }
   }
   if (TileGradient::has_bias(corner) && corner.output + threadIdx.x < layer.outputs)
     adam(net, layer.bias + corner.output + threadIdx.x, sum.bias * sum.scale);
 }
 
-template <bool kExact>
+template <bool kExact, typename Copy = NoCopy>
 __device__ void step_tile(const Agent& agent, const Network& net, const LayerShape& layer,
-                          const Summands& from, const Corner& corner, float* memory) {
+                          const Summands& from, const Corner& corner, float* memory,
+                          const Copy& copy = {}) {
   prefetch_tile(net, layer, corner);
-  apply_gradient(agent, net, layer, sum_tile<kExact>(layer, from, corner, memory), corner, memory);
+  apply_gradient(agent, net, layer, sum_tile<kExact>(layer, from, corner, memory), corner, memory,
+                 copy);
 }
 
 // The sum of column `column` of some rows.
@@ -245,12 +254,12 @@ __device__ inline float sum_column(const float* rows, int stride, int column, in
 // gradients.
 __device__ inline void step_units(const Agent& agent, const Network& net, const LayerShape& layer,
                                   const float* by_gain, const float* by_shift, int rows,
-                                  int first_unit) {
+                                  float scale, int first_unit) {
   const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
   if (f >= layer.outputs) return;
   const AdamStep adam(agent, net);
-  adam(net, layer.gain + f, sum_column(by_gain, stride, f, rows));
-  adam(net, layer.shift + f, sum_column(by_shift, stride, f, rows));
+  adam(net, layer.gain + f, sum_column(by_gain, stride, f, rows) * scale);
+  adam(net, layer.shift + f, sum_column(by_shift, stride, f, rows) * scale);
 }
 
 // Tile number `index` of some layers: which layer and where in it. False: there is none; `index` is
@@ -269,18 +278,23 @@ __device__ bool find_tile(const Layer* layers, int count, int& index, int& l, Co
   return false;
 }
 
-// Adam and Polyak on tile number `index` of a network's layers, from what an update left of it.
-// False: there is none, as with find_tile().
-template <bool kExact>
-__device__ bool step_layers(const Agent& agent, const Network& net, const Trace& trace,
-                            const NetworkShape& shape, int& index, float* memory) {
+// What an update left for the gradient of layer l.
+__device__ inline Summands summands(const Trace& trace, const NetworkShape& shape, int l, int rows,
+                                    float scale) {
+  return {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
+          l == 0 ? trace.input_stride : shape.layer[l].stride, rows, scale};
+}
+
+// Adam and Polyak on tile number `index` of a network's layers, in fp32, from what an update left
+// of it; its gradients times `scale`. False: there is none, as with find_tile().
+__device__ inline bool step_layers(const Agent& agent, const Network& net, const Trace& trace,
+                                   const NetworkShape& shape, float scale, int& index,
+                                   float* memory) {
   int l;
   Corner corner;
   if (!find_tile(shape.layer, shape.layers, index, l, corner)) return false;
-  const LayerShape layer = shape.layer[l];
-  const Summands from = {trace.delta[l], l == 0 ? trace.input : trace.hidden[l - 1],
-                         l == 0 ? trace.input_stride : layer.stride, agent.batch};
-  step_tile<kExact>(agent, net, layer, from, corner, memory);
+  step_tile<true>(agent, net, shape.layer[l], summands(trace, shape, l, agent.batch, scale), corner,
+                  memory);
   return true;
 }
 

@@ -1,9 +1,10 @@
-// The last steps of an update: the critics with fixed fractions, the actor, losses and counters.
+// The last steps of an update: the critics with fixed fractions, the actor, losses and counters;
+// and the fp16 copies of all weights.
 #include <cmath>
 
+#include "cuda/half_step.cuh"
 #include "cuda/kernels.cuh"
 #include "cuda/progress.cuh"
-#include "cuda/step.cuh"
 
 namespace ovde::cuda {
 
@@ -14,17 +15,35 @@ __host__ __device__ int unit_blocks(const NetworkShape& shape, int l) {
   return shape.norm ? (shape.layer[l].outputs + Step::kThreads - 1) / Step::kThreads : 0;
 }
 
+// As step_layers(), from fp16 traces.
+__device__ bool step_half_layers(const Agent& agent, const Network& net, const HalfCopies& copies,
+                                 const Trace& trace, const NetworkShape& shape, float scale,
+                                 int& index, float* memory) {
+  int l;
+  Corner corner;
+  if (!find_tile(shape.layer, shape.layers, index, l, corner)) return false;
+  HalfSummands from(summands(trace, shape, l, agent.batch, scale), shape.layer[l]);
+  if (l == 0) from.input = trace.half_input;
+  step_half_tile(agent, net, shape.layer[l], from, corner, memory,
+                 CopyLayer{copies, l, l == shape.layers - 1});
+  return true;
+}
+
 template <bool kExact>
-__device__ void step_network(const Agent& agent, const Network& net, const Trace& trace,
-                             const NetworkShape& shape, const NormTrace* norm = nullptr) {
-  extern __shared__ __align__(128) unsigned char memory[];
+__device__ void step_network(const Agent& agent, const Network& net, const HalfCopies& copies,
+                             const Trace& trace, const NetworkShape& shape,
+                             const NormTrace* norm = nullptr) {
+  extern __shared__ __align__(128) unsigned char bytes[];
+  auto* memory = reinterpret_cast<float*>(bytes);
+  const float scale = 1.0f / agent.batch;
   int index = blockIdx.x;
-  if (step_layers<kExact>(agent, net, trace, shape, index, reinterpret_cast<float*>(memory)))
+  if (kExact ? step_layers(agent, net, trace, shape, scale, index, memory)
+             : step_half_layers(agent, net, copies, trace, shape, scale, index, memory))
     return;
   for (int l = 0; l < shape.layers - 1; index -= unit_blocks(shape, l++)) {
     if (index >= unit_blocks(shape, l)) continue;
     step_units(agent, net, shape.layer[l], norm->by_gain[l], norm->by_shift[l],
-               (agent.batch + kSummedRows - 1) / kSummedRows, index * Step::kThreads);
+               (agent.batch + kSummedRows - 1) / kSummedRows, scale, index * Step::kThreads);
     return;
   }
 }
@@ -35,8 +54,8 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
     critics_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
-  step_network<kExact>(agent, agent.critic[k], agent.critic_trace[k], agent.critic_shape,
-                       &agent.norm_trace[k]);
+  step_network<kExact>(agent, agent.critic[k], agent.critic_half[k], agent.critic_trace[k],
+                       agent.critic_shape, &agent.norm_trace[k]);
 }
 
 // blockIdx: (tile of parameters, then one for the rest; 0; agent)
@@ -47,11 +66,49 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) actor_kernel(co
     extern __shared__ __align__(128) unsigned char memory[];
     finish_update(agent, reinterpret_cast<float*>(memory));
   } else if (agent.progress->moves) {
-    step_network<kExact>(agent, agent.actor, agent.actor_trace, agent.actor_shape);
+    step_network<kExact>(agent, agent.actor, agent.actor_half, agent.actor_trace,
+                         agent.actor_shape);
+  }
+}
+
+// The copies of some layers; the last of them is an output layer or not.
+__device__ void copy_layers(const Network& net, const HalfCopies& copies, const LayerShape* layers,
+                            int count, bool has_output) {
+  for (int l = 0; l < count; ++l) {
+    const LayerShape layer = layers[l];
+    const int parts = layer.stride / 4;
+    for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < layer.outputs * parts;
+         e += gridDim.x * blockDim.x) {
+      const int o = e / parts, i = e % parts * 4, from = layer.weights + o * layer.stride + i;
+      copy_weights(copies, l, has_output && l == count - 1, o, i,
+                   *reinterpret_cast<const float4*>(net.parameters + from),
+                   *reinterpret_cast<const float4*>(net.target + from));
+    }
+  }
+}
+
+// blockIdx: (part of the weights; critic, or 2: the actor; agent)
+__global__ void __launch_bounds__(256) copies_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int k = blockIdx.y;
+  if (k == 2) {
+    copy_layers(agent.actor, agent.actor_half, agent.actor_shape.layer, agent.actor_shape.layers,
+                true);
+  } else if (agent.iqn) {
+    copy_layers(agent.critic[k], agent.critic_half[k], agent.iqn_shape.layer,
+                agent.iqn_shape.feature_layers + 2, false);
+  } else {
+    copy_layers(agent.critic[k], agent.critic_half[k], agent.critic_shape.layer,
+                agent.critic_shape.layers, true);
   }
 }
 
 }  // namespace
+
+void copy_networks(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  constexpr int kParts = 16;
+  if (!plan.exact) launch(copies_kernel, dim3(kParts, 3, plan.agents), 256, 0, agents, stream);
+}
 
 int parameter_tiles(const NetworkShape& shape) {
   int blocks = count_tiles(shape.layer, shape.layers);

@@ -2,9 +2,9 @@
 // activations stay in shared memory from layer to layer, the weights stream through it. A row's
 // result does not depend on which rows share its tile, nor on how many.
 //
-// Precision: TF32 (activations rounded to 10 bits of mantissa, weights cut off there, sums in
-// fp32), or `kExact`: each operand split into two such parts and three products of them, which is
-// fp32 up to its last bits.
+// The tensor cores read numbers of 11 significant bits: each operand is split into two of them, and
+// three products of these parts are one of fp32 up to its last bits. half_tile.cuh has the products
+// of operands rounded to 11 bits.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,6 @@
 
 namespace ovde::cuda {
 
-inline constexpr int kActivationStride = kMostWidth + 4;  // padded: no two lanes meet in a bank
-
-// Sizes: 1 and 2 for few agents, with small tiles and much in flight; 4 for many, where each slab
-// of weights serves as many samples as fit.
 template <int kSize>
 struct Tile {
   static constexpr int kRows = 32 * kSize;
@@ -28,22 +24,39 @@ struct Tile {
   // weights arrive in slabs of kSlab terms of the sum, kStages of them in flight or in use
   static constexpr int kSlab = kSize == 4 ? 16 : 32;
   static constexpr int kStages = kSize == 2 ? 3 : 4;
+  static constexpr int kStride = kMostWidth + 4;          // of x: no two lanes meet in a bank
   static constexpr int kForwardStride = kSlab + 4;        // slab as [output][term]
   static constexpr int kBackwardStride = kMostWidth + 8;  // slab as [term][input]
   static constexpr int kSlabFloats = kMostWidth * kForwardStride;
   // rows of a narrow layer that the weights' memory holds at a time
-  static constexpr int kNarrowRows = kStages * kSlabFloats / kActivationStride / 8 * 8;
+  static constexpr int kNarrowRows = kStages * kSlabFloats / kStride / 8 * 8;
   static_assert(kSlab * kBackwardStride <= kSlabFloats && kMostOutputs <= kNarrowRows);
 
-  float x[kRows][kActivationStride];
+  float x[kRows][kStride];
   float weights[kStages * kSlabFloats];
   float bias[2][kMostWidth];  // of this layer and the next
 
+  // a number of x, as an operand and as a narrow layer's result
+  __device__ void put(int row, int column, float value) { x[row][column] = value; }
+  __device__ float& result(int row, int column) { return x[row][column]; }
   // which row of the replay buffer each sample is: in the padding of x
   __device__ std::uint32_t& index(int row) {
     return reinterpret_cast<std::uint32_t&>(x[row][kMostWidth]);
   }
 };
+
+// A network's parameters as a pass reads them: the weights in fp16 copies of each layer, unless it
+// is exact.
+struct PassParameters {
+  const float* values;
+  __half *const *forward = nullptr, *const *backward = nullptr;
+};
+__device__ inline PassParameters online(const Network& net, const HalfCopies& copies) {
+  return {net.parameters, copies.forward, copies.backward};
+}
+__device__ inline PassParameters target(const Network& net, const HalfCopies& copies) {
+  return {net.target, copies.target, copies.backward};
+}
 
 // How far apart the rows of a layer's deltas lie in memory.
 __device__ inline int stride_of_deltas(int outputs) { return (outputs + 15) & ~15; }
@@ -181,7 +194,7 @@ __device__ void fetch_first(Tile<kSize>& tile, const Weights& w) {
 // out = x * W' (forward) or x * W (backward), after fetch_first(); x must have zeros up to the end
 // of the last slab. Rows beyond the first `rows` may be left out. Ends with every thread done with
 // x and the weights' memory.
-template <Pass kPass, bool kExact, int kSize>
+template <Pass kPass, int kSize>
 __device__ void product(Tile<kSize>& tile, const Weights& w,
                         float (&out)[Tile<kSize>::kTiles][8][4], int rows = Tile<kSize>::kRows) {
   using T = Tile<kSize>;
@@ -205,7 +218,7 @@ __device__ void product(Tile<kSize>& tile, const Weights& w,
     const float* weights = tile.weights + slab % T::kStages * T::kSlabFloats;
 #pragma unroll
     for (int step = 0; step < T::kSlab; step += 8) {
-      Fragment<kExact, 4> a[T::kTiles];
+      Fragment<true, 4> a[T::kTiles];
 #pragma unroll
       for (int m = 0; m < T::kTiles; ++m) {
         load_blocks(
@@ -215,7 +228,7 @@ __device__ void product(Tile<kSize>& tile, const Weights& w,
       }
 #pragma unroll
       for (int group = 0; group < 2; ++group) {  // 32 columns: 4 j + t is column j of tile t
-        Fragment<kExact, 4> b[2];
+        Fragment<true, 4> b[2];
         if constexpr (kPass == Pass::forward) {
 #pragma unroll
           for (int pair = 0; pair < 2; ++pair) {  // two tiles at a time
@@ -285,7 +298,7 @@ __device__ inline void load8(float (&v)[8], const float* from) {
 // For a layer with few outputs: rows of B, each `terms` long, lie in the weights' memory with the
 // activations' stride. Leaves the products, plus `bias` where it is not null, in x, columns 0 ..
 // columns - 1. Ends with every thread done.
-template <bool kExact, int kSize>
+template <int kSize>
 __device__ void narrow_product(Tile<kSize>& tile, int columns, int terms, const float* bias) {
   constexpr int kRowTiles = Tile<kSize>::kRows / 16, kWarps = Tile<kSize>::kWarps;
   constexpr int kMostTasks = kRowTiles * (kMostOutputs / 8) / kWarps;
@@ -298,15 +311,15 @@ __device__ void narrow_product(Tile<kSize>& tile, int columns, int terms, const 
     if (task >= tasks) break;
     const float* a_from = &tile.x[task % kRowTiles * 16 + lane % 16][lane / 16 * 4];
     const float* b_from =
-        tile.weights + (task / kRowTiles * 8 + lane % 8) * kActivationStride + lane / 8 * 4;
+        tile.weights + (task / kRowTiles * 8 + lane % 8) * Tile<kSize>::kStride + lane / 8 * 4;
     float sums[2][4] = {};  // two chains, so that one product need not wait for the last
     for (int k = 0; k < terms; k += 16) {
-      Fragment<kExact, 4> b;
+      Fragment<true, 4> b;
       load_blocks(b.high, b_from + k);
       b.split();
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        Fragment<kExact, 4> a;
+        Fragment<true, 4> a;
         load_blocks(a.high, a_from + k + 8 * half);
         a.split();
         multiply(sums[half], a, b, 2 * half, 2 * half + 1);

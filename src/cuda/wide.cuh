@@ -10,7 +10,7 @@ namespace ovde::cuda {
 // of the shape's layers puts out in x, zero beyond it; with kRelu, after its ReLU, which is noted
 // as those of the hidden layers are. `kept` as in forward(), of every layer with a ReLU. Ends with
 // every thread done.
-template <bool kExact, bool kRelu, int kSize>
+template <bool kRelu, int kSize>
 __device__ void forward_wide(NetworkTile<kSize>& tile, const float* parameters,
                              const NetworkShape& shape, int first_sample, float* const* kept) {
   constexpr int kTiles = Tile<kSize>::kTiles;
@@ -22,7 +22,7 @@ __device__ void forward_wide(NetworkTile<kSize>& tile, const float* parameters,
     float* keep = kept != nullptr && relu_here
                       ? kept[l] + static_cast<std::size_t>(first_sample) * stride
                       : nullptr;
-    product<Pass::forward, kExact>(tile, Weights(parameters, layer), out);
+    product<Pass::forward>(tile, Weights(parameters, layer), out);
     if (!last) {
       fetch_bias(tile, parameters, shape.layer[l + 1], (l + 1) % 2);
       fetch_first<Pass::forward>(tile, Weights(parameters, shape.layer[l + 1]));
@@ -38,7 +38,7 @@ __device__ void forward_wide(NetworkTile<kSize>& tile, const float* parameters,
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           const float sum = at(out[m], i) + b[i];  // beyond the layer: zero
-          value[i] = relu_here ? operand<kExact>(relu(sum)) : sum;
+          value[i] = relu_here ? relu(sum) : sum;
           below = __funnelshift_l(__float_as_uint(sum), below, 1);
         }
         store8(&tile.x[at.row][at.column], value);

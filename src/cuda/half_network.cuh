@@ -1,0 +1,242 @@
+// A network forward and backward on a tile of samples in fp16 (half_tile.cuh): what network.cuh
+// does in fp32.
+#pragma once
+
+#include "cuda/half_tile.cuh"
+#include "cuda/network.cuh"
+#include "cuda/unit_sums.cuh"
+
+namespace ovde::cuda {
+
+template <int kSize>
+struct HalfNetworkTile : HalfTile<kSize> {
+  using T = HalfTile<kSize>;
+  float part[2][T::kRows][4];  // of sum_rows
+  // the hidden layers' vectors, zero beyond their units
+  float bias[kMostHidden][kMostWidth], gain[kMostHidden][kMostWidth],
+      shift[kMostHidden][kMostWidth];
+  std::uint32_t active[kMostHidden][T::kTiles][T::kThreads];  // as in NetworkTile
+  static constexpr int kActiveWords = kMostHidden * T::kTiles * T::kThreads;
+};
+
+static_assert(sizeof(HalfNetworkTile<2>) <= 113 * 1024);  // two blocks to a multiprocessor
+
+// The tile of a precision, and the numbers of its traces.
+template <bool kExact, int kSize>
+using TileFor = std::conditional_t<kExact, NetworkTile<kSize>, HalfNetworkTile<kSize>>;
+template <bool kExact>
+constexpr int kBlocks = kExact ? 1 : 2;  // to a multiprocessor
+template <bool kExact>
+__device__ auto* numbers(float* memory) {
+  return reinterpret_cast<std::conditional_t<kExact, float, __half>*>(memory);
+}
+__device__ inline void store(float& to, float x) { to = x; }
+__device__ inline void store(__half& to, float x) { to = to_half(x); }
+
+__device__ inline HalfWeights half_weights(const PassParameters& net, const NetworkShape& shape,
+                                           int l) {
+  return {net.forward[l], net.backward[l], shape.layer[l].outputs, shape.layer[l].stride};
+}
+
+// The output layer's weights, whole, into the weights' memory.
+template <int kSize>
+__device__ void fetch_narrow(HalfTile<kSize>& tile, const PassParameters& net,
+                             const NetworkShape& shape) {
+  using T = HalfTile<kSize>;
+  constexpr int kParts = kMostWidth / 8;
+  const LayerShape& layer = shape.layer[shape.layers - 1];
+  const int column = threadIdx.x % kParts * 8;
+  const __half* from = net.forward[shape.layers - 1];
+  if (column < multiple_of_32(layer.stride)) {
+#pragma unroll
+    for (int row = threadIdx.x / kParts; row < kMostOutputs; row += T::kThreads / kParts) {
+      if (row < layer.outputs)
+        copy_async(tile.weights + row * T::kStride + column, from + row * kMostWidth + column,
+                   true);
+    }
+  }
+  commit_copies();
+}
+
+template <int kSize>
+__device__ void begin_forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
+                              const NetworkShape& shape) {
+  constexpr int kParts = kMostWidth / 4;
+  const int i = threadIdx.x % kParts * 4, vectors = shape.norm ? 3 : 1;
+  for (int v = threadIdx.x / kParts; v < vectors * (shape.layers - 1);
+       v += HalfTile<kSize>::kThreads / kParts) {
+    const int l = v / vectors, which = v % vectors;
+    const LayerShape& layer = shape.layer[l];
+    float* to = which == 0 ? tile.bias[l] : which == 1 ? tile.gain[l] : tile.shift[l];
+    const int from = which == 0 ? layer.bias : which == 1 ? layer.gain : layer.shift;
+    const bool valid = i < layer.outputs;
+    copy_async(to + i, net.values + (valid ? from + i : 0), valid);
+  }
+  fetch_first<Pass::forward>(tile, half_weights(net, shape, 0));
+}
+
+template <bool kNorm, int kSize>
+__device__ void forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
+                        const NetworkShape& shape, int first_sample, float* const* kept,
+                        const NormTrace* norm) {
+  using T = HalfTile<kSize>;
+  float out[T::kTiles][8][4];
+  const int last = shape.layers - 1;
+  wait_for_copies<T::kStages - 2>();  // the vectors are there
+  __syncthreads();
+  for (int l = 0; l < last; ++l) {
+    const int stride = shape.layer[l + 1].stride;
+    for_each_group<kSize>([&](const auto& group) {
+      float b[8];
+      load8(b, tile.bias[l] + group.column);
+      group.each([&](const auto& at, int m, int) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) at(out[m], i) = b[i];
+      });
+    });
+    add_product<Pass::forward, T::kTiles>(tile, half_weights(net, shape, l), out, T::kRows);
+    if (l + 1 < last) {
+      fetch_first<Pass::forward>(tile, half_weights(net, shape, l + 1));
+    } else {
+      fetch_narrow(tile, net, shape);
+    }
+    if constexpr (kNorm) {
+      normalise_by_moments<kSize, T::kTiles>(tile, shape.layer[l].outputs, out,
+                                             [&](int row, float scale) {
+                                               if (norm != nullptr)
+                                                 norm->scale[l][first_sample + row] = scale;
+                                             });
+    }
+
+    __half* keep = kept != nullptr ? numbers<false>(kept[l]) : nullptr;
+    __half* normal = kNorm && norm != nullptr ? numbers<false>(norm->normal[l]) : nullptr;
+    std::uint32_t below[T::kTiles] = {};  // the signs, shifted in one after the other
+    for_each_group<kSize>([&](const auto& group) {
+      float gain[8], shift[8];
+      if constexpr (kNorm) {
+        load8(gain, tile.gain[l] + group.column);
+        load8(shift, tile.shift[l] + group.column);
+      }
+      group.each([&](const auto& at, int m, int) {
+        float value[8], n[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          n[i] = at(out[m], i);
+          const float sum = kNorm ? n[i] * gain[i] + shift[i] : n[i];  // beyond the layer: zero
+          value[i] = relu(sum);
+          below[m] = __funnelshift_l(__float_as_uint(sum), below[m], 1);
+        }
+        store8(&tile.x[at.row][at.column], value);
+        if (at.column >= stride) return;
+        const int to = (first_sample + at.row) * stride + at.column;
+        if (keep != nullptr) store8(keep + to, value);
+        if (normal != nullptr) store8(normal + to, n);
+      });
+    });
+#pragma unroll
+    for (int m = 0; m < T::kTiles; ++m) tile.active[l][m][threadIdx.x] = ~below[m];
+  }
+
+  const LayerShape& layer = shape.layer[last];
+  wait_for_copies<0>();
+  __syncthreads();
+  narrow_product(tile, layer.outputs, layer.stride, net.values + layer.bias);
+}
+
+template <int kSize>
+__device__ void begin_backward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
+                               const NetworkShape& shape) {
+  fetch_first<Pass::backward>(tile, half_weights(net, shape, shape.layers - 1));
+}
+
+// As in network.cuh.
+template <bool kParameters, int kSize>
+__device__ void back_through_norm(HalfNetworkTile<kSize>& tile, const NormTrace& trace, int l,
+                                  const LayerShape& layer, int stride, int first_sample,
+                                  float (&out)[HalfTile<kSize>::kTiles][8][4]) {
+  const __half* normal = numbers<false>(trace.normal[l]);
+  const auto load_normal = [&](const Octet<kSize>& at) {  // beyond the rows, any
+    return *reinterpret_cast<const uint4*>(normal + (first_sample + at.row) * stride +
+                                           (at.column < stride ? at.column : 0));
+  };
+  NormGradient<kSize> norm;
+  for_each_group<kSize>([&](const auto& group) {
+    float gain[8];
+    load8(gain, tile.gain[l] + group.column);
+    uint4 packed[2];
+    UnitSums sums;
+    group.each([&](const auto& at, int half) { packed[half] = load_normal(at); },
+               [&](const auto& at, int m, int half) {
+                 const std::uint32_t active = tile.active[l][m][threadIdx.x];
+                 float n[8];
+                 unpack8(n, packed[half]);
+#pragma unroll
+                 for (int i = 0; i < 8; ++i) {
+                   float& d = at(out[m], i);
+                   d = is_active(active, half + 2 * group.number, i) ? d : 0.0f;
+                   if (kParameters) sums.add(i, d, n[i]);
+                   d *= gain[i];
+                   norm.add(m, half, d, n[i]);
+                 }
+                 if (!kParameters || half == 0) return;
+                 const int to = (first_sample + at.row) / kSummedRows * stride;
+                 sums.write(trace.by_gain[l] + to, trace.by_shift[l] + to, at.column, stride);
+                 sums = UnitSums();
+               });
+  });
+  norm.finish(tile, layer.outputs, trace.scale[l] + first_sample, true);
+  for_each_group<kSize>([&](const auto& group) {
+    uint4 packed[2];
+    group.each([&](const auto& at, int half) { packed[half] = load_normal(at); },
+               [&](const auto& at, int m, int half) {
+                 float n[8];
+                 unpack8(n, packed[half]);
+#pragma unroll
+                 for (int i = 0; i < 8; ++i) {
+                   float& d = at(out[m], i);
+                   d = at.column + i < layer.outputs ? norm.dx(m, half, d, n[i]) : 0.0f;
+                 }
+               });
+  });
+}
+
+template <bool kNorm, int kSize>
+__device__ void backward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
+                         const NetworkShape& shape, int first_sample, float* const* kept,
+                         const NormTrace* norm) {
+  using T = HalfTile<kSize>;
+  float out[T::kTiles][8][4];
+  for (int l = shape.layers - 1; l > 0; --l) {
+    const int stride = shape.layer[l].stride;
+#pragma unroll
+    for (int m = 0; m < T::kTiles; ++m)
+#pragma unroll
+      for (auto& quad : out[m])
+#pragma unroll
+        for (float& x : quad) x = 0;
+    add_product<Pass::backward, T::kTiles>(tile, half_weights(net, shape, l), out, T::kRows);
+    if (l > 1) fetch_first<Pass::backward>(tile, half_weights(net, shape, l - 1));
+    if constexpr (kNorm) {
+      if (kept != nullptr) {
+        back_through_norm<true>(tile, *norm, l - 1, shape.layer[l - 1], stride, first_sample, out);
+      } else {
+        back_through_norm<false>(tile, *norm, l - 1, shape.layer[l - 1], stride, first_sample, out);
+      }
+    }
+    __half* keep = kept != nullptr ? numbers<false>(kept[l - 1]) : nullptr;
+    for_each_group<kSize>([&](const auto& group) {
+      group.each([&](const auto& at, int m, int half) {
+        const std::uint32_t active = kNorm ? ~0u : tile.active[l - 1][m][threadIdx.x];
+        float value[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+          value[i] = is_active(active, half + 2 * group.number, i) ? at(out[m], i) : 0.0f;
+        store8(&tile.x[at.row][at.column], value);
+        if (keep != nullptr && at.column < stride)
+          store8(keep + (first_sample + at.row) * stride + at.column, value);
+      });
+    });
+  }
+}
+
+}  // namespace ovde::cuda
