@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "cuda/act.cuh"
 #include "cuda/check.h"
+#include "cuda/iqn_tile.cuh"
 #include "cuda/kernels.cuh"
 #include "cuda/lay_out.h"
 #include "cuda/row_quantiles.cuh"
@@ -108,6 +110,21 @@ struct Group {
   }
 };
 
+// Bytes of shared memory that a block may have; fewer, where the environment says so, to see how a
+// population does on another GPU.
+int shared_memory() {
+  int device = 0, bytes = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
+  const char* asked = std::getenv("OVDE_GPU_SHARED_MEMORY");
+  return asked != nullptr ? std::min(bytes, std::atoi(asked)) : bytes;
+}
+template <typename Tile>
+bool has_room() {
+  return static_cast<int>(sizeof(Tile)) <= shared_memory();
+}
+
 template <typename Value, typename Get>
 int largest(std::span<const Value> values, Get&& get) {
   int most = 1;
@@ -120,7 +137,9 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   UpdatePlan plan{};
   plan.agents = static_cast<int>(specs.size());
   plan.batch = largest(specs, [](const AgentSpec& s) { return s.batch; });
-  plan.rows = agents <= 8 ? 32 : 64;
+  plan.size = agents <= 24 || !has_room<HalfNetworkTile<2>>() ? 0 : 2;
+  plan.exact_size = has_room<NetworkTile<2>>() ? 2 : 0;
+  plan.iqn_size = has_room<IqnTile<false, 2>>() ? 2 : 3;
   plan.exact = exact;
   plan.split = agents <= 4;
   plan.actor_tiles =
@@ -148,7 +167,8 @@ GridPlan make_grid_plan(std::span<const AgentSpec> specs) {
           .batch = largest(specs, [](const AgentSpec& s) { return s.batch; }),
           .choices = largest(specs, [](const AgentSpec& s) { return s.choices; }),
           .trunk_tiles =
-              largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.trunk_shape); })};
+              largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.trunk_shape); }),
+          .size = has_room<NetworkTile<2>>() ? 2 : 0};
 }
 
 // Of the agents in the order of their updates: first those with an actor.
@@ -183,10 +203,19 @@ std::string why_no_device() {
   cudaDeviceProp properties{};
   if (const cudaError_t status = cudaGetDeviceProperties(&properties, 0); status != cudaSuccess)
     return cudaGetErrorString(status);
-  if (properties.major < 9)
+  if (properties.major < 8)
     return std::string(properties.name) + " has compute capability " +
            std::to_string(properties.major) + "." + std::to_string(properties.minor) +
-           "; 9.0 or later is needed";
+           "; 8.0 or later is needed";
+  return "";
+}
+
+std::string why_not(const AgentSpec& spec, bool exact) {
+  if (exact && spec.iqn && !has_room<IqnTile<true, 2>>())
+    return "random or embedded fractions (critic.head) in fp32 (precision) take " +
+           std::to_string(sizeof(IqnTile<true, 2>) / 1024 + 1) +
+           " KB of shared memory a block; this GPU has " + std::to_string(shared_memory() / 1024) +
+           " KB. precision = \"tf32\" fits";
   return "";
 }
 
@@ -311,6 +340,7 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
                   exchange.samples,
                   exchange.fractions,
                   std::min({exchange.samples, smallest, kMostTogether}),
+                  has_room<IqnTile<true, 1>>() ? 1 : 0,
                   observation->device(),
                   noise->device(),
                   fraction->device(),
@@ -456,8 +486,8 @@ void DevicePopulation::observe(int batches) {
   const int batch =
       largest(std::span<const Agent>(impl_->agents), [](const Agent& a) { return a.batch; });
   for (; batches > 0; --batches)
-    observe_unseen(static_cast<int>(impl_->agents.size()), batch, impl_->device_agents,
-                   impl_->stream);
+    observe_unseen(static_cast<int>(impl_->agents.size()), batch,
+                   has_room<NetworkTile<2>>() ? 2 : 0, impl_->device_agents, impl_->stream);
 }
 
 void DevicePopulation::update(int n) {

@@ -21,6 +21,8 @@ struct DeviceMemory {
 
 // Empty: a GPU can be used. Otherwise why not.
 std::string why_no_device();
+// The same for an agent with products in fp32 (`exact`) or not.
+std::string why_not(const AgentSpec& spec, bool exact);
 std::string device_name();
 DeviceMemory device_memory();
 

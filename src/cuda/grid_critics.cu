@@ -13,8 +13,6 @@ namespace ovde::cuda {
 
 namespace {
 
-constexpr int kSize = 2;  // of a tile
-constexpr int kThreads = Tile<kSize>::kThreads, kRows = Tile<kSize>::kRows;
 constexpr int kWarps = 8;  // of a block where each has an action, or a sample, to itself
 
 // The mean of each action's rows of the output layer. blockIdx: (kWarps actions, critic, agent)
@@ -50,6 +48,7 @@ __device__ int nearest_action(const Agent& agent, const float* action) {
 }
 
 // What the rest of the update reads of the batch.
+template <int kSize>
 __device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int first_sample) {
   const int observations = agent.observations, width = observations + agent.actions,
             stride = agent.state_action_stride;
@@ -60,7 +59,7 @@ __device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int fir
           there ? replay_row(tile, agent, r)[i] : 0.0f;
     });
   }
-  if (threadIdx.x >= kRows) return;
+  if (threadIdx.x >= Tile<kSize>::kRows) return;
   const int s = first_sample + threadIdx.x;
   const float* row = replay_row(tile, agent, threadIdx.x);
   agent.reward[s] = row[width];
@@ -69,6 +68,7 @@ __device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int fir
 }
 
 // The mean of each action from the last hidden layer in x, kMostWidth actions at a time.
+template <int kSize>
 __device__ void value_actions(NetworkTile<kSize>& tile, const Agent& agent, int k,
                               int first_sample) {
   const Grid& grid = agent.grid;
@@ -97,9 +97,10 @@ __device__ void value_actions(NetworkTile<kSize>& tile, const Agent& agent, int 
 
 // The networks at s': the mean of each action, and the last hidden layer of the target networks.
 // blockIdx: (tile of samples, 2 * critic + (1: of its target network), agent)
-__global__ void __launch_bounds__(kThreads, 1) next_kernel(const Agent* agents) {
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int first_sample = blockIdx.x * kRows, k = blockIdx.y / 2;
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y / 2;
   if (first_sample >= agent.batch) return;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) begin_update(agent);
   auto& tile = shared_as<NetworkTile<kSize>>();
@@ -154,6 +155,7 @@ __global__ void __launch_bounds__(32 * kWarps) targets_kernel(const Agent* agent
 
 // From the last hidden layer of a sample in x to the gradient of its sums there, through the
 // quantile Huber loss (Eq. 2) of the action that was taken. A warp has whole rows.
+template <int kSize>
 __device__ void differentiate_head(NetworkTile<kSize>& tile, const Agent& agent, int k,
                                    int first_sample) {
   const int batch = agent.batch, n = agent.quantiles, hidden = agent.trunk_shape.layers;
@@ -202,9 +204,10 @@ __device__ void differentiate_head(NetworkTile<kSize>& tile, const Agent& agent,
 }
 
 // blockIdx: (tile of samples, critic, agent)
-__global__ void __launch_bounds__(kThreads, 1) loss_kernel(const Agent* agents) {
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int first_sample = blockIdx.x * kRows, k = blockIdx.y;
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y;
   if (first_sample >= agent.batch) return;
   auto& tile = shared_as<NetworkTile<kSize>>();
   const float* parameters = agent.critic[k].parameters;
@@ -303,13 +306,20 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
 
 void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream) {
   const auto blocks = [](int count, int each) { return (count + each - 1) / each; };
-  const int tiles = blocks(plan.batch, kRows), bytes = sizeof(NetworkTile<kSize>);
+  const auto launch_tiled = [&](auto* large, auto* small, int parts) {
+    const bool is_small = plan.size == 0;
+    const int rows = is_small ? Tile<0>::kRows : Tile<2>::kRows;
+    static_assert(Tile<0>::kThreads == Tile<2>::kThreads);
+    launch(is_small ? small : large, dim3(blocks(plan.batch, rows), parts, plan.agents),
+           Tile<2>::kThreads, is_small ? sizeof(NetworkTile<0>) : sizeof(NetworkTile<2>), agents,
+           stream);
+  };
   launch(means_kernel, dim3(blocks(plan.choices, kWarps), 2, plan.agents), 32 * kWarps, 0, agents,
          stream);
-  launch(next_kernel, dim3(tiles, 4, plan.agents), kThreads, bytes, agents, stream);
+  launch_tiled(next_kernel<2>, next_kernel<0>, 4);
   launch(targets_kernel, dim3(blocks(plan.batch, kWarps), 1, plan.agents), 32 * kWarps, 0, agents,
          stream);
-  launch(loss_kernel, dim3(tiles, 2, plan.agents), kThreads, bytes, agents, stream);
+  launch_tiled(loss_kernel<2>, loss_kernel<0>, 2);
   launch(trunk_kernel, dim3(plan.trunk_tiles + 1, 2, plan.agents), Step::kThreads, Step::kBytes,
          agents, stream);
   launch(outputs_kernel, dim3(plan.choices, 2, plan.agents), 32 * kWarps,

@@ -15,11 +15,14 @@ struct HalfNetworkTile : HalfTile<kSize> {
   // the hidden layers' vectors, zero beyond their units
   float bias[kMostHidden][kMostWidth], gain[kMostHidden][kMostWidth],
       shift[kMostHidden][kMostWidth];
+  float scale[kMostHidden][T::kRows];  // 1 / sqrt(variance + epsilon) of each normalisation
   std::uint32_t active[kMostHidden][T::kTiles][T::kThreads];  // as in NetworkTile
   static constexpr int kActiveWords = kMostHidden * T::kTiles * T::kThreads;
 };
 
+inline constexpr int kLeastShared = 99 * 1024;            // of a block, on any GPU
 static_assert(sizeof(HalfNetworkTile<2>) <= 113 * 1024);  // two blocks to a multiprocessor
+static_assert(sizeof(HalfNetworkTile<0>) <= kLeastShared && sizeof(NetworkTile<0>) <= kLeastShared);
 
 // The tile of a precision, and the numbers of its traces.
 template <bool kExact, int kSize>
@@ -101,11 +104,9 @@ __device__ void forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
       fetch_narrow(tile, net, shape);
     }
     if constexpr (kNorm) {
-      normalise_by_moments<kSize, T::kTiles>(tile, shape.layer[l].outputs, out,
-                                             [&](int row, float scale) {
-                                               if (norm != nullptr)
-                                                 norm->scale[l][first_sample + row] = scale;
-                                             });
+      normalise_by_moments<kSize, T::kTiles>(
+          tile, shape.layer[l].outputs, out,
+          [&](int row, float scale) { tile.scale[l][row] = scale; });
     }
 
     __half* keep = kept != nullptr ? numbers<false>(kept[l]) : nullptr;
@@ -149,54 +150,64 @@ __device__ void begin_backward(HalfNetworkTile<kSize>& tile, const PassParameter
   fetch_first<Pass::backward>(tile, half_weights(net, shape, shape.layers - 1));
 }
 
-// As in network.cuh.
+// What forward() kept of hidden layer l's normalised sums, on its way into x.
+template <int kSize>
+__device__ void fetch_normal(HalfTile<kSize>& tile, const NormTrace& trace, int l, int stride,
+                             int first_sample) {
+  using T = HalfTile<kSize>;
+  constexpr int kParts = kMostWidth / 8;
+  const int column = threadIdx.x % kParts * 8;
+  const bool valid = column < stride;  // zero beyond
+  const __half* from =
+      numbers<false>(trace.normal[l]) + first_sample * stride + (valid ? column : 0);
+#pragma unroll
+  for (int row = threadIdx.x / kParts; row < T::kRows; row += T::kThreads / kParts)
+    copy_async(&tile.x[row][column], from + row * stride, valid);
+  commit_copies();
+}
+
+// As in network.cuh, with the normalised sums in x.
 template <bool kParameters, int kSize>
 __device__ void back_through_norm(HalfNetworkTile<kSize>& tile, const NormTrace& trace, int l,
                                   const LayerShape& layer, int stride, int first_sample,
                                   float (&out)[HalfTile<kSize>::kTiles][8][4]) {
-  const __half* normal = numbers<false>(trace.normal[l]);
-  const auto load_normal = [&](const Octet<kSize>& at) {  // beyond the rows, any
-    return *reinterpret_cast<const uint4*>(normal + (first_sample + at.row) * stride +
-                                           (at.column < stride ? at.column : 0));
+  const auto load_normal = [&](float(&n)[8], const Octet<kSize>& at) {
+    unpack8(n, *reinterpret_cast<const uint4*>(&tile.x[at.row][at.column]));
   };
   NormGradient<kSize> norm;
   for_each_group<kSize>([&](const auto& group) {
     float gain[8];
     load8(gain, tile.gain[l] + group.column);
-    uint4 packed[2];
     UnitSums sums;
-    group.each([&](const auto& at, int half) { packed[half] = load_normal(at); },
-               [&](const auto& at, int m, int half) {
-                 const std::uint32_t active = tile.active[l][m][threadIdx.x];
-                 float n[8];
-                 unpack8(n, packed[half]);
+    group.each([&](const auto& at, int m, int half) {
+      const std::uint32_t active = tile.active[l][m][threadIdx.x];
+      float n[8];
+      load_normal(n, at);
 #pragma unroll
-                 for (int i = 0; i < 8; ++i) {
-                   float& d = at(out[m], i);
-                   d = is_active(active, half + 2 * group.number, i) ? d : 0.0f;
-                   if (kParameters) sums.add(i, d, n[i]);
-                   d *= gain[i];
-                   norm.add(m, half, d, n[i]);
-                 }
-                 if (!kParameters || half == 0) return;
-                 const int to = (first_sample + at.row) / kSummedRows * stride;
-                 sums.write(trace.by_gain[l] + to, trace.by_shift[l] + to, at.column, stride);
-                 sums = UnitSums();
-               });
+      for (int i = 0; i < 8; ++i) {
+        float& d = at(out[m], i);
+        d = is_active(active, half + 2 * group.number, i) ? d : 0.0f;
+        if (kParameters) sums.add(i, d, n[i]);
+        d *= gain[i];
+        norm.add(m, half, d, n[i]);
+      }
+      if (!kParameters || half == 0) return;
+      const int to = (first_sample + at.row) / kSummedRows * stride;
+      sums.write(trace.by_gain[l] + to, trace.by_shift[l] + to, at.column, stride);
+      sums = UnitSums();
+    });
   });
-  norm.finish(tile, layer.outputs, trace.scale[l] + first_sample, true);
+  norm.finish(tile, layer.outputs, tile.scale[l], true);
   for_each_group<kSize>([&](const auto& group) {
-    uint4 packed[2];
-    group.each([&](const auto& at, int half) { packed[half] = load_normal(at); },
-               [&](const auto& at, int m, int half) {
-                 float n[8];
-                 unpack8(n, packed[half]);
+    group.each([&](const auto& at, int m, int half) {
+      float n[8];
+      load_normal(n, at);
 #pragma unroll
-                 for (int i = 0; i < 8; ++i) {
-                   float& d = at(out[m], i);
-                   d = at.column + i < layer.outputs ? norm.dx(m, half, d, n[i]) : 0.0f;
-                 }
-               });
+      for (int i = 0; i < 8; ++i) {
+        float& d = at(out[m], i);
+        d = at.column + i < layer.outputs ? norm.dx(m, half, d, n[i]) : 0.0f;
+      }
+    });
   });
 }
 
@@ -215,8 +226,15 @@ __device__ void backward(HalfNetworkTile<kSize>& tile, const PassParameters& net
 #pragma unroll
         for (float& x : quad) x = 0;
     add_product<Pass::backward, T::kTiles>(tile, half_weights(net, shape, l), out, T::kRows);
+    if constexpr (kNorm) fetch_normal(tile, *norm, l - 1, stride, first_sample);
     if (l > 1) fetch_first<Pass::backward>(tile, half_weights(net, shape, l - 1));
     if constexpr (kNorm) {
+      if (l > 1) {
+        wait_for_copies<T::kStages - 1>();
+      } else {
+        wait_for_copies<0>();
+      }
+      __syncthreads();
       if (kept != nullptr) {
         back_through_norm<true>(tile, *norm, l - 1, shape.layer[l - 1], stride, first_sample, out);
       } else {

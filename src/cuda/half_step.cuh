@@ -7,12 +7,14 @@
 
 namespace ovde::cuda {
 
-// As Step and Summands, in fp16.
+// As Step and Summands, in fp16. Slabs are larger where there are many rows.
+template <int kRows>
 struct HalfStep {
-  static constexpr int kSlab = 64, kStages = 3;
+  static constexpr int kSlab = kRows, kStages = 3;
   static constexpr int kStride = kSide + 8;
   static constexpr int kHalf = kSlab * kStride;
-  static_assert(kStages * 2 * kHalf * sizeof(__half) <= Step::kBytes);
+  static constexpr int kBytes = kStages * 2 * kHalf * sizeof(__half);
+  static_assert(kBytes >= kSide * (kSide + 4) * sizeof(float));  // of apply_gradient()
 };
 struct HalfSummands {
   __device__ HalfSummands(const Summands& from, const LayerShape& layer)
@@ -30,6 +32,7 @@ struct HalfSummands {
 
 // The slabs one after the other on their way into shared memory: kSide columns of the deltas and of
 // the inputs. A thread has the same places in each.
+template <int kSlab>
 class BatchStream {
  public:
   __device__ BatchStream(__half* memory, const HalfSummands& from, const Corner& corner)
@@ -37,7 +40,7 @@ class BatchStream {
         row_(threadIdx.x / kParts),
         rows_(from.rows) {
     const int column = threadIdx.x % kParts * 8;
-    to_ = memory + row_ * HalfStep::kStride + column;
+    to_ = memory + row_ * HalfStep<kSlab>::kStride + column;
     const int at[] = {corner.output + column, corner.input + column};
 #pragma unroll
     for (int which = 0; which < 2; ++which) {
@@ -49,7 +52,7 @@ class BatchStream {
 
   // The next slab, if there is one, into stage `stage`.
   __device__ void fetch(int stage) {
-    using S = HalfStep;
+    using S = HalfStep<kSlab>;
 #pragma unroll
     for (int which = 0; which < 2; ++which) {
 #pragma unroll
@@ -73,14 +76,15 @@ class BatchStream {
   int row_, rows_;
 };
 
-__device__ inline TileGradient sum_half_tile(const HalfSummands& from, const Corner& corner,
-                                             float* memory) {
-  using S = HalfStep;
+template <int kSlab>
+__device__ TileGradient sum_half_tile(const HalfSummands& from, const Corner& corner,
+                                      float* memory) {
+  using S = HalfStep<kSlab>;
   auto* slabs_memory = reinterpret_cast<__half*>(memory);
   const int lane = threadIdx.x % 32;
   const int row0 = TileGradient::first_row(), column0 = TileGradient::first_column();
   const int slabs = (from.rows + S::kSlab - 1) / S::kSlab;
-  BatchStream stream(slabs_memory, from, corner);
+  BatchStream<kSlab> stream(slabs_memory, from, corner);
 #pragma unroll
   for (int stage = 0; stage < S::kStages - 1; ++stage) stream.fetch(stage);
 
@@ -147,11 +151,13 @@ struct CopyLayer {
   bool narrow;
 };
 
-__device__ inline void step_half_tile(const Agent& agent, const Network& net,
-                                      const LayerShape& layer, const HalfSummands& from,
-                                      const Corner& corner, float* memory, const CopyLayer& copy) {
+template <int kSlab>
+__device__ void step_half_tile(const Agent& agent, const Network& net, const LayerShape& layer,
+                               const HalfSummands& from, const Corner& corner, float* memory,
+                               const CopyLayer& copy) {
   prefetch_tile(net, layer, corner);
-  apply_gradient(agent, net, layer, sum_half_tile(from, corner, memory), corner, memory, copy);
+  apply_gradient<kSlab / 16>(agent, net, layer, sum_half_tile<kSlab>(from, corner, memory), corner,
+                             memory, copy);
 }
 
 }  // namespace ovde::cuda

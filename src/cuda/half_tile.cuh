@@ -25,8 +25,8 @@ template <int kSize>
 struct HalfTile {
   static constexpr int kRows = Tile<kSize>::kRows, kTiles = Tile<kSize>::kTiles;
   static constexpr int kWarps = Tile<kSize>::kWarps, kThreads = Tile<kSize>::kThreads;
-  static constexpr int kStages = 3;               // slabs in flight or in use
-  static constexpr int kStride = kMostWidth + 8;  // no two lanes meet in a bank
+  static constexpr int kStages = kSize == 3 ? 2 : 3;  // slabs in flight or in use
+  static constexpr int kStride = kMostWidth + 8;      // no two lanes meet in a bank
 
   static constexpr int kEach = Tile<kSize>::kEach;
 

@@ -10,7 +10,8 @@ namespace ovde::cuda {
 
 namespace {
 
-constexpr int kSize = 1;  // of a tile: it holds the fractions of one sample
+// A tile of size 0 or 1 holds the fractions of one sample.
+template <int kSize>
 using Critic = IqnPass<true, kSize>;
 
 __device__ bool explores(const Agent& agent) {
@@ -18,20 +19,21 @@ __device__ bool explores(const Agent& agent) {
 }
 
 // At the fractions that the host has drawn.
-template <Way kWay>
+template <Way kWay, int kSize>
 __device__ void evaluate(IqnTile<true, kSize>& tile, const Agent& agent,
-                         const ActExchange& exchange, const IqnRows& rows, Critic& critic,
-                         Critic::Product& out) {
+                         const ActExchange& exchange, const IqnRows& rows, Critic<kSize>& critic,
+                         typename Critic<kSize>::Product& out) {
   critic.begin();
   const float* numbers = exchange.fraction + blockIdx.z * exchange.fractions;
   begin_rows(
       tile, rows, agent.state_action_stride, [=](int r) { return numbers[r]; },
       [&](int, int i) { return agent.acting.input[i]; });
-  critic.forward<kWay>(out, nullptr);
+  critic.template forward<kWay>(out, nullptr);
 }
 
 // z of critic blockIdx.x. blockIdx, in all kernels: (critic, sample, agent), as far as there are
 // any
+template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     values_kernel(const Agent* agents, ActExchange exchange) {
   const Agent& agent = agents[blockIdx.z];
@@ -39,8 +41,9 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const int k = blockIdx.x, r = threadIdx.x;
   auto& tile = shared_as<IqnTile<true, kSize>>();
   const IqnRows rows = {agent.quantiles, 0, 1};
-  Critic critic(tile, {agent.critic[k].parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
-  Critic::Product out;
+  Critic<kSize> critic(tile, {agent.critic[k].parameters}, agent.iqn_shape, agent.iqn_trace[k],
+                       rows);
+  typename Critic<kSize>::Product out;
   evaluate<Way::none>(tile, agent, exchange, rows, critic, out);
   if (!rows.has(r)) return;
   agent.acting.values[k][r] = tile.value[r];
@@ -78,6 +81,7 @@ __global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, Act
 }
 
 // The gradient of critic blockIdx.x by the action, in each of these directions.
+template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     gradients_kernel(const Agent* agents, ActExchange exchange) {
   const Agent& agent = agents[blockIdx.z];
@@ -88,14 +92,14 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const int place = blockIdx.y;  // in the trace, which has room for a batch
   const IqnRows rows = {n, place, 1};
   const float* parameters = agent.critic[k].parameters;
-  Critic critic(tile, {parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
+  Critic<kSize> critic(tile, {parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
   for (int sample = place; sample < max(agent.explorer.samples(), 1); sample += gridDim.y) {
-    Critic::Product out;
+    typename Critic<kSize>::Product out;
     evaluate<Way::to_inputs>(tile, agent, exchange, rows, critic, out);
     if (r < Tile<kSize>::kRows)
       tile.slope[r] = r < n ? acting.by_quantile[(2 * sample + k) * n + r] : 0.0f;
     __syncthreads();
-    critic.backward<Way::to_inputs>(out, [] {});
+    critic.template backward<Way::to_inputs>(out, [] {});
     to_actions(tile, parameters, agent.iqn_shape.layer[0], agent.observations, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
@@ -128,16 +132,19 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
 }  // namespace
 
 void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
-  constexpr int kBytes = sizeof(IqnTile<true, kSize>), kThreads = Tile<kSize>::kThreads;
-  for (const auto kernel : {values_kernel, gradients_kernel}) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+  constexpr int kThreads = Tile<1>::kThreads;
+  const bool is_small = exchange.size == 0;
+  const int bytes = is_small ? sizeof(IqnTile<true, 0>) : sizeof(IqnTile<true, 1>);
+  const auto values = is_small ? values_kernel<0> : values_kernel<1>;
+  const auto gradients = is_small ? gradients_kernel<0> : gradients_kernel<1>;
+  for (const auto kernel : {values, gradients}) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
           "cudaFuncSetAttribute");
   }
   const int agent_count = exchange.agents;
-  values_kernel<<<dim3(2, 1, agent_count), kThreads, kBytes, stream>>>(agents, exchange);
+  values<<<dim3(2, 1, agent_count), kThreads, bytes, stream>>>(agents, exchange);
   directions_kernel<<<dim3(1, 1, agent_count), 32, 0, stream>>>(agents, exchange);
-  gradients_kernel<<<dim3(2, exchange.together, agent_count), kThreads, kBytes, stream>>>(agents,
-                                                                                          exchange);
+  gradients<<<dim3(2, exchange.together, agent_count), kThreads, bytes, stream>>>(agents, exchange);
   move_kernel<<<dim3(1, 1, agent_count), 32, 0, stream>>>(agents, exchange);
   check(cudaGetLastError(), "launching the explorers");
 }

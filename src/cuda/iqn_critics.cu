@@ -231,18 +231,22 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   evaluate_at_new_actions<kExact, kSize, false>(agents);
 }
 
-// One instance for each precision, with 64 rows to a tile.
-#define OVDE_LAUNCH_IQN(kernel, plan, agents, stream)                                        \
-  do {                                                                                       \
-    const int samples = IqnRows::samples<2>((plan).fractions);                               \
-    const dim3 blocks(((plan).batch + samples - 1) / samples, 2, (plan).agents);             \
-    if ((plan).exact) {                                                                      \
-      launch(kernel<true, 2>, blocks, Tile<2>::kThreads, sizeof(IqnTile<true, 2>), agents,   \
-             stream);                                                                        \
-    } else {                                                                                 \
-      launch(kernel<false, 2>, blocks, Tile<2>::kThreads, sizeof(IqnTile<false, 2>), agents, \
-             stream);                                                                        \
-    }                                                                                        \
+// The instance of a plan, all with 64 rows to a tile.
+#define OVDE_LAUNCH_IQN(kernel, plan, agents, stream)                                \
+  do {                                                                               \
+    const auto launch_size = [&]<bool kExact, int kSize>() {                         \
+      const int samples = IqnRows::samples<kSize>((plan).fractions);                 \
+      launch(kernel<kExact, kSize>,                                                  \
+             dim3(((plan).batch + samples - 1) / samples, 2, (plan).agents),         \
+             Tile<kSize>::kThreads, sizeof(IqnTile<kExact, kSize>), agents, stream); \
+    };                                                                               \
+    if ((plan).exact) {                                                              \
+      launch_size.template operator()<true, 2>();                                    \
+    } else if ((plan).iqn_size == 2) {                                               \
+      launch_size.template operator()<false, 2>();                                   \
+    } else {                                                                         \
+      launch_size.template operator()<false, 3>();                                   \
+    }                                                                                \
   } while (false)
 
 }  // namespace

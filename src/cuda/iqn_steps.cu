@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
       if (l < gate) {
         step_tile<false>(agent, net, layer, from, corner, memory, copy);
       } else {
-        step_half_tile(agent, net, layer, HalfSummands(from, layer), corner, memory, copy);
+        step_half_tile<64>(agent, net, layer, HalfSummands(from, layer), corner, memory, copy);
       }
     }
     return;

@@ -14,7 +14,9 @@ namespace ovde::cuda {
 struct UpdatePlan {
   int agents;
   int batch;                      // the largest
-  int rows;                       // samples of a tile: 32 or 64
+  int size;                       // of a tile in fp16: 0 or 2 (tile.cuh)
+  int exact_size;                 // of a tile in fp32: 0 or 2
+  int iqn_size;                   // where rows are fractions, in fp16: 2 or 3
   bool exact;                     // fp32 instead of fp16
   bool split;                     // the two target critics of a tile on two blocks
   int actor_tiles, critic_tiles;  // of parameters, of the largest network
@@ -58,12 +60,13 @@ void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream
 // (grid_critics.cu).
 struct GridPlan {
   int agents, batch, choices, trunk_tiles;
+  int size;  // of a tile in fp32: 0 or 2
 };
 void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream);
 
 // Before the updates: follows a batch of the transitions that were added since (rnd.cu); `batch` is
-// the largest of any agent.
-void observe_unseen(int agent_count, int batch, const Agent* agents, cudaStream_t stream);
+// the largest of any agent, `size` that of a tile in fp32, 0 or 2.
+void observe_unseen(int agent_count, int batch, int size, const Agent* agents, cudaStream_t stream);
 
 // Tiles of parameters of one network, as the steps cut it.
 int parameter_tiles(const NetworkShape& shape);
@@ -81,23 +84,31 @@ void launch(Kernel* kernel, dim3 blocks, int threads, int bytes, const Agent* ag
         "cudaLaunchKernel of an update");
 }
 
+// work.operator()<exact, size>() with constants.
+template <typename Work>
+void with_size(const UpdatePlan& plan, Work&& work) {
+  if (plan.exact && plan.exact_size == 0) {
+    work.template operator()<true, 0>();
+  } else if (plan.exact) {
+    work.template operator()<true, 2>();
+  } else if (plan.size == 0) {
+    work.template operator()<false, 0>();
+  } else {
+    work.template operator()<false, 2>();
+  }
+}
+
 // The instance of a kernel template that a plan asks for: OVDE_LAUNCH_TILED(kernel, plan, parts,
 // ...) launches it with blocks (tiles of samples, parts, agents).
-#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                                   \
-  do {                                                                                           \
-    const auto blocks = [&](int rows) {                                                          \
-      return dim3(((plan).batch + rows - 1) / rows, (parts), (plan).agents);                     \
-    };                                                                                           \
-    if ((plan).exact) {                                                                          \
-      launch(kernel<true, 2>, blocks(64), Tile<2>::kThreads, sizeof(TileFor<true, 2>), agents,   \
-             stream);                                                                            \
-    } else if ((plan).rows == 32) {                                                              \
-      launch(kernel<false, 1>, blocks(32), Tile<1>::kThreads, sizeof(TileFor<false, 1>), agents, \
-             stream);                                                                            \
-    } else {                                                                                     \
-      launch(kernel<false, 2>, blocks(64), Tile<2>::kThreads, sizeof(TileFor<false, 2>), agents, \
-             stream);                                                                            \
-    }                                                                                            \
+#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream)                       \
+  do {                                                                               \
+    const auto launch_size = [&]<bool kExact, int kSize>() {                         \
+      constexpr int kRows = Tile<kSize>::kRows;                                      \
+      launch(kernel<kExact, kSize>,                                                  \
+             dim3(((plan).batch + kRows - 1) / kRows, (parts), (plan).agents),       \
+             Tile<kSize>::kThreads, sizeof(TileFor<kExact, kSize>), agents, stream); \
+    };                                                                               \
+    with_size((plan), launch_size);                                                  \
   } while (false)
 
 }  // namespace ovde::cuda

@@ -194,7 +194,7 @@ AgentSpec scout_spec(const AgentOptions& options, int owner) {
 }
 
 // First the agents, then the scouts of those that have one.
-std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents) {
+std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Precision precision) {
   check_algorithms(agents);
   if (const std::string why = why_no_gpu(); !why.empty())
     throw InputError("no GPU can be used: " + why);
@@ -202,6 +202,10 @@ std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents) {
   for (const AgentOptions& options : agents) specs.push_back(agent_spec(options));
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (agents[i].scout) specs.push_back(scout_spec(agents[i], static_cast<int>(i)));
+  }
+  for (const AgentSpec& spec : specs) {
+    if (const std::string why = cuda::why_not(spec, precision == Precision::fp32); !why.empty())
+      throw InputError(why);
   }
   check_memory(specs);
   return specs;
@@ -404,13 +408,13 @@ std::string why_no_gpu() { return cuda::why_no_device(); }
 
 std::string gpu_name() { return cuda::device_name(); }
 
-void check_gpu_population(std::span<const AgentOptions> agents, Precision) {
-  checked_specs(agents);
+void check_gpu_population(std::span<const AgentOptions> agents, Precision precision) {
+  checked_specs(agents, precision);
 }
 
 std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
                                                    Precision precision) {
-  return std::make_unique<Population>(checked_specs(agents), precision);
+  return std::make_unique<Population>(checked_specs(agents, precision), precision);
 }
 
 GpuCeilings measure_gpu() {

@@ -205,14 +205,21 @@ void launch_tiled(Kernel* kernel, int batch, int agent_count, const Agent* agent
 
 }  // namespace
 
-void observe_unseen(int agent_count, int batch, const Agent* agents, cudaStream_t stream) {
+void observe_unseen(int agent_count, int batch, int size, const Agent* agents,
+                    cudaStream_t stream) {
   launch(observations_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
-  launch_tiled<2>(errors_kernel<2>, batch, agent_count, agents, stream);
+  if (size == 0) {
+    launch_tiled<0>(errors_kernel<0>, batch, agent_count, agents, stream);
+  } else {
+    launch_tiled<2>(errors_kernel<2>, batch, agent_count, agents, stream);
+  }
   launch(returns_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
 }
 
 void distil(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  if (plan.rows == 32) {
+  if (plan.exact_size == 0) {
+    launch_tiled<0>(bonus_kernel<0>, plan.batch, plan.agents, agents, stream);
+  } else if (plan.size == 0) {
     launch_tiled<1>(bonus_kernel<1>, plan.batch, plan.agents, agents, stream);
   } else {
     launch_tiled<2>(bonus_kernel<2>, plan.batch, plan.agents, agents, stream);

@@ -176,8 +176,8 @@ struct NoCopy {
 };
 
 // Adam and Polyak on a tile; copy(o, i, p, t) of W[o][i .. i + 3] and what the target network has
-// there. Nobody may be using `memory`.
-template <typename Copy>
+// there. kTogether: rows of four numbers in flight. Nobody may be using `memory`.
+template <int kTogether, typename Copy>
 __device__ void apply_gradient(const Agent& agent, const Network& net, const LayerShape& layer,
                                const TileGradient& sum, const Corner& corner, float* memory,
                                const Copy& copy) {
@@ -200,7 +200,6 @@ __device__ void apply_gradient(const Agent& agent, const Network& net, const Lay
             make_float2(pair[0] * sum.scale, pair[1] * sum.scale);
       }
   __syncthreads();
-  constexpr int kTogether = 4;  // rows of four numbers in flight
   const int column = threadIdx.x % kParts * 4, i = corner.input + column;
   for (int row = threadIdx.x / kParts; row < kSide; row += S::kThreads / kParts * kTogether) {
     float4 values[kTogether][4];
@@ -238,8 +237,8 @@ __device__ void step_tile(const Agent& agent, const Network& net, const LayerSha
                           const Summands& from, const Corner& corner, float* memory,
                           const Copy& copy = {}) {
   prefetch_tile(net, layer, corner);
-  apply_gradient(agent, net, layer, sum_tile<kExact>(layer, from, corner, memory), corner, memory,
-                 copy);
+  apply_gradient<4>(agent, net, layer, sum_tile<kExact>(layer, from, corner, memory), corner,
+                    memory, copy);
 }
 
 // The sum of column `column` of some rows.

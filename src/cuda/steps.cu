@@ -10,6 +10,13 @@ namespace ovde::cuda {
 
 namespace {
 
+constexpr int kSlab = 32;  // of a batch
+// What a block takes, and how many go to a multiprocessor.
+template <bool kExact>
+constexpr int kBytes = kExact ? Step::kBytes : HalfStep<kSlab>::kBytes;
+template <bool kExact>
+constexpr int kBlocks = kExact ? Step::kBlocks : 6;
+
 // How many blocks of units of normalised layers there are.
 __host__ __device__ int unit_blocks(const NetworkShape& shape, int l) {
   return shape.norm ? (shape.layer[l].outputs + Step::kThreads - 1) / Step::kThreads : 0;
@@ -24,8 +31,8 @@ __device__ bool step_half_layers(const Agent& agent, const Network& net, const H
   if (!find_tile(shape.layer, shape.layers, index, l, corner)) return false;
   HalfSummands from(summands(trace, shape, l, agent.batch, scale), shape.layer[l]);
   if (l == 0) from.input = trace.half_input;
-  step_half_tile(agent, net, shape.layer[l], from, corner, memory,
-                 CopyLayer{copies, l, l == shape.layers - 1});
+  step_half_tile<kSlab>(agent, net, shape.layer[l], from, corner, memory,
+                        CopyLayer{copies, l, l == shape.layers - 1});
   return true;
 }
 
@@ -50,7 +57,7 @@ __device__ void step_network(const Agent& agent, const Network& net, const HalfC
 
 // blockIdx: (tile of parameters, critic, agent)
 template <bool kExact>
-__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
+__global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
     critics_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
@@ -60,7 +67,8 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
 
 // blockIdx: (tile of parameters, then one for the rest; 0; agent)
 template <bool kExact>
-__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) actor_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
+    actor_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (blockIdx.x == gridDim.x - 1) {
     extern __shared__ __align__(128) unsigned char memory[];
@@ -118,12 +126,14 @@ int parameter_tiles(const NetworkShape& shape) {
 
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(plan.exact ? critics_kernel<true> : critics_kernel<false>,
-         dim3(plan.critic_tiles, 2, plan.agents), Step::kThreads, Step::kBytes, agents, stream);
+         dim3(plan.critic_tiles, 2, plan.agents), Step::kThreads,
+         plan.exact ? kBytes<true> : kBytes<false>, agents, stream);
 }
 
 void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(plan.exact ? actor_kernel<true> : actor_kernel<false>,
-         dim3(plan.actor_tiles + 1, 1, plan.agents), Step::kThreads, Step::kBytes, agents, stream);
+         dim3(plan.actor_tiles + 1, 1, plan.agents), Step::kThreads,
+         plan.exact ? kBytes<true> : kBytes<false>, agents, stream);
 }
 
 }  // namespace ovde::cuda

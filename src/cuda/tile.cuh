@@ -13,17 +13,19 @@
 
 namespace ovde::cuda {
 
+// Sizes: 0 takes less than 99 KB of shared memory, which a block has on every GPU; 1 and 2 have
+// more in flight; 3 is 2 in fp16 with less in flight, where 2 does not fit.
 template <int kSize>
 struct Tile {
-  static constexpr int kRows = 32 * kSize;
-  static constexpr int kWarpRows = kSize == 4 ? 4 : 2;  // warps: kWarpRows x 4
+  static constexpr int kRows = kSize >= 2 ? 64 : 32;
+  static constexpr int kWarpRows = 2;  // warps: kWarpRows x 4
   static constexpr int kTiles =
       kRows / kWarpRows / 16;  // a warp has 16 * kTiles rows and 64 columns
   static constexpr int kWarps = 4 * kWarpRows, kThreads = 32 * kWarps;
   static constexpr int kEach = kRows / kWarps;  // rows, where a warp takes whole ones
   // weights arrive in slabs of kSlab terms of the sum, kStages of them in flight or in use
-  static constexpr int kSlab = kSize == 4 ? 16 : 32;
-  static constexpr int kStages = kSize == 2 ? 3 : 4;
+  static constexpr int kSlab = kSize == 0 ? 16 : 32;
+  static constexpr int kStages = kSize == 0 ? 2 : kSize == 1 ? 4 : 3;
   static constexpr int kStride = kMostWidth + 4;          // of x: no two lanes meet in a bank
   static constexpr int kForwardStride = kSlab + 4;        // slab as [output][term]
   static constexpr int kBackwardStride = kMostWidth + 8;  // slab as [term][input]

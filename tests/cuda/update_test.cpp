@@ -21,6 +21,12 @@ namespace {
 #define NEEDS_GPU() \
   if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why
 
+// While it lives, this GPU's blocks have no more shared memory than any card's since Ampere.
+struct LittleMemory {
+  LittleMemory() { setenv("OVDE_GPU_SHARED_MEMORY", "101376", 1); }
+  ~LittleMemory() { unsetenv("OVDE_GPU_SHARED_MEMORY"); }
+};
+
 // "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
 // "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
 // any of them: every other key as the published code has it; "_fixed": the temperature stays;
@@ -101,8 +107,11 @@ void expect_same(Agent& one, Agent& other) {
     EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size_bytes()), 0)
         << one.options().algorithm.name << " " << name;
   };
-  for (std::size_t i = 0; i < a.arrays.size(); ++i)
+  for (std::size_t i = 0; i < a.arrays.size(); ++i) {
     compare(a.arrays[i].first, a.arrays[i].second, b.arrays[i].second);
+    EXPECT_TRUE(std::ranges::all_of(a.arrays[i].second, [](float x) { return std::isfinite(x); }))
+        << one.options().algorithm.name << " " << a.arrays[i].first;
+  }
   for (std::size_t i = 0; i < a.statistics.size(); ++i)
     compare(a.statistics[i].first, a.statistics[i].second, b.statistics[i].second);
 }
@@ -170,20 +179,24 @@ class EveryAlgorithm : public ::testing::TestWithParam<std::string> {
 
 TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   NEEDS_GPU();
-  std::vector<std::unique_ptr<Pair>> pairs;
+  std::vector<std::unique_ptr<Pair>> pairs, small;
   pairs.push_back(std::make_unique<Pair>(options(5)));
+  small.push_back(std::make_unique<Pair>(options(5)));
   Pair& pair = *pairs[0];
   Team team(2);
   // into general position, and just before the actor moves
   for (int i = 0; i < 50 || (i + 1) % pair.options.learner.td3.delay != 0; ++i)
     pair.cpu.update(team);
-  const auto from = pair.cpu.state(), to = pair.gpu.state();
-  for (std::size_t i = 0; i < from.arrays.size(); ++i)
-    std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
-  for (std::size_t i = 0; i < from.statistics.size(); ++i)
-    std::ranges::copy(from.statistics[i].second, to.statistics[i].second.begin());
-  *to.updates = *from.updates;
-  pair.gpu.restored();
+  const auto from = pair.cpu.state();
+  for (Agent* agent : {&pair.gpu, &small[0]->gpu}) {
+    const auto to = agent->state();
+    for (std::size_t i = 0; i < from.arrays.size(); ++i)
+      std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
+    for (std::size_t i = 0; i < from.statistics.size(); ++i)
+      std::ranges::copy(from.statistics[i].second, to.statistics[i].second.begin());
+    *to.updates = *from.updates;
+    agent->restored();
+  }
 
   const UpdateReport cpu = pair.cpu.update(team);
   const ValueReport value = pair.cpu.value_report();
@@ -204,6 +217,14 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   EXPECT_NEAR(reports[0].value.mean, value.mean, 1e-4 * std::abs(value.mean) + 1e-6);
   EXPECT_NEAR(reports[0].value.epistemic, value.epistemic, 1e-3 * value.epistemic + 1e-6);
   EXPECT_NEAR(reports[0].value.aleatoric, value.aleatoric, 1e-3 * value.aleatoric + 1e-6);
+
+  const LittleMemory little;
+  if (is_implicit(pair.options.learner.head)) {
+    EXPECT_THROW(update_on_gpu(small, 1, Precision::fp32), InputError);
+  } else {
+    update_on_gpu(small, 1, Precision::fp32);
+    expect_same(small[0]->gpu, pair.gpu);
+  }
 }
 
 TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
@@ -264,7 +285,7 @@ TEST(Update, BetweenTheActorsStepsTheTargetsStay) {
 // Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
 TEST(Update, OddSizesAgreeWithTheCpu) {
   NEEDS_GPU();
-  std::vector<std::unique_ptr<Pair>> pairs;
+  std::vector<std::unique_ptr<Pair>> pairs, rounded;
   const std::pair<std::string, std::vector<int>> cases[] = {{"dsac", {40, 24}},
                                                             {"dsac", {33}},
                                                             {"dsac", {256, 100, 17}},
@@ -293,9 +314,11 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
     options.learner.batch = 100;
     options.learner.quantiles = 29;
     options.learner.td3.delay = 1;
-    pairs.push_back(std::make_unique<Pair>(options));
-    spread_parameters(pairs.back()->cpu, 4);
-    spread_parameters(pairs.back()->gpu, 4);
+    for (auto* list : {&pairs, &rounded}) {
+      list->push_back(std::make_unique<Pair>(options));
+      spread_parameters(list->back()->cpu, 4);
+      spread_parameters(list->back()->gpu, 4);
+    }
   }
   Team team(1);
   for (auto& pair : pairs) pair->cpu.update(team);
@@ -303,6 +326,17 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
   for (auto& pair : pairs) {
     std::string where;
     EXPECT_LT(largest_difference(pair->gpu, pair->cpu, true, where), 1e-4) << where;
+  }
+  // with operands rounded, the gradients, as far as the first moments are theirs
+  update_on_gpu(rounded, 1, Precision::tf32);
+  for (std::size_t k = 0; k < rounded.size(); ++k) {
+    const LearnerState gpu = rounded[k]->gpu.state(), cpu = pairs[k]->cpu.state();
+    for (std::size_t i = 0; i < gpu.arrays.size(); ++i) {
+      const auto& [name, values] = gpu.arrays[i];
+      if (!name.ends_with("first_moment")) continue;
+      EXPECT_LT(relative_difference<float>(values, cpu.arrays[i].second), 2e-2)
+          << cases[k].first << " " << name;
+    }
   }
 }
 
@@ -346,6 +380,11 @@ TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
     update_on_gpu(alone, 25, Precision::tf32);
     expect_same(alone[0]->gpu, one->gpu);
   }
+  const LittleMemory little;
+  std::vector<std::unique_ptr<Pair>> small;
+  for (const auto& one : together) small.push_back(std::make_unique<Pair>(one->options));
+  update_on_gpu(small, 25, Precision::tf32);
+  for (std::size_t i = 0; i < small.size(); ++i) expect_same(small[i]->gpu, together[i]->gpu);
 }
 
 TEST(Update, ACutBetweenUpdatesChangesNothing) {
