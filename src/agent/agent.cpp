@@ -25,6 +25,7 @@ AgentOptions options_for(const Algorithm& algorithm) {
   if (algorithm.bonus != Bonus::none)
     options.learner.rnd = RndOptions{.relative = algorithm.bonus == Bonus::discounted,
                                      .discounted = algorithm.bonus == Bonus::discounted};
+  if (algorithm.bandit) options.bandit = BanditOptions{};
   if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;
@@ -35,11 +36,16 @@ Agent::Agent(const AgentOptions& options)
       replay_(options.learner.observation_size, options.learner.action_size, options.replay),
       returns_(options.n_step, options.learner.discount, options.learner.observation_size,
                options.learner.action_size),
+      optimism_(options.learner.optimism),
       behaviour_noise_(options.learner.seed, Stream::behaviour_noise),
       explorer_noise_(options.learner.seed, Stream::explorer),
       observation_(options.learner.observation_size),
       action_(options.learner.action_size),
       next_observation_(options.learner.observation_size) {
+  if (options.bandit) {
+    bandit_.emplace(*options.bandit);
+    optimism_ = bandit_->arm();
+  }
   if (!options.normalise) return;
   scaling_.resize(2 * options.learner.observation_size);
   std::fill(scaling_.begin() + options.learner.observation_size, scaling_.end(), 1.0f);
@@ -54,16 +60,20 @@ void Agent::remember(std::span<const double> observation, std::span<const double
   to_float(scaled(next_observation), next_observation_);
   returns_.add(observation_, action_, static_cast<float>(reward), next_observation_, terminal, last,
                replay_);
-  if (last) choose_who_acts();
+  if (bandit_) bandit_->add(reward);
+  if (!last) return;
+  if (bandit_) bandit_->end_episode(behaviour_noise_);
+  begin_next_episode();
 }
 
 void Agent::give_up_episode() {
   returns_.forget();
-  choose_who_acts();
+  if (bandit_) bandit_->give_up_episode();
+  begin_next_episode();
 }
 
-// In the next episode.
-void Agent::choose_who_acts() {
+void Agent::begin_next_episode() {
+  if (bandit_) optimism_ = bandit_->arm();
   if (options_.scout) let_scout_act(behaviour_noise_.uniform() < options_.scout->share);
 }
 
@@ -87,6 +97,11 @@ std::span<const double> Agent::scaled(std::span<const double> observation,
 void Agent::add_state(LearnerState& state) {
   if (!scaling_.empty()) state.arrays.emplace_back("observation.parameters", scaling_);
   returns_.add_state(state);
+  if (bandit_) {
+    state.statistics.emplace_back("bandit.state", bandit_->state());
+    state.statistics.emplace_back("bandit.gains", bandit_->gains());
+    state.statistics.emplace_back("bandit.optimism", std::span(&optimism_, 1));
+  }
   if (options_.scout) state.statistics.emplace_back("scout.acts", std::span(&scout_acts_, 1));
 }
 

@@ -14,6 +14,7 @@
 #include <ovde/option.h>
 #include <ovde/random.h>
 #include "agent/algorithm.h"
+#include "agent/bandit.h"
 #include "agent/learning.h"
 #include "agent/n_step.h"
 #include "agent/replay.h"
@@ -52,7 +53,8 @@ struct AgentOptions {
   Algorithm algorithm;
   LearnerOptions learner;
   std::optional<ScoutOptions> scout = {};
-  OptionValues explore = {};  // of the algorithm's explorer
+  std::optional<BanditOptions> bandit = {};  // with it, learner.optimism is chosen by it
+  OptionValues explore = {};                 // of the algorithm's explorer
   std::int64_t replay = 100000;
   int n_step = 1;          // rewards in a return, before the critics say the rest
   bool normalise = false;  // observations are shifted and scaled; see Agent::set_scaling()
@@ -133,6 +135,11 @@ class Agent {
   bool scout_acts() const { return scout_acts_ != 0; }
   void let_scout_act(bool acts) { scout_acts_ = acts ? 1 : 0; }
 
+  // What the critics' optimism is in the updates to come. Setting it is for those who learn
+  // elsewhere on its behalf.
+  float optimism() const { return static_cast<float>(optimism_); }
+  void set_optimism(float optimism) { optimism_ = optimism; }
+
   // From now on networks see (x - mean) / deviation of an observation x, if options().normalise;
   // before anything is remembered. Deviations of almost nothing count as 1.
   void set_scaling(std::span<const double> mean, std::span<const double> deviation);
@@ -168,12 +175,14 @@ class Agent {
   void add_state(LearnerState& state);
 
  private:
-  void choose_who_acts();
+  void begin_next_episode();
 
   AgentOptions options_;
   Replay replay_;
   NStepReturns returns_;
-  double scout_acts_ = 0;       // 0 or 1
+  double scout_acts_ = 0;  // 0 or 1
+  std::optional<Bandit> bandit_;
+  double optimism_;
   std::vector<float> scaling_;  // all means, then all scales; empty: observations stay as they are
   std::vector<double> scaled_;
   Random behaviour_noise_, explorer_noise_;

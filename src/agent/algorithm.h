@@ -26,6 +26,7 @@ struct Algorithm {
   std::string explorer = "";
   Bonus bonus = Bonus::none;  // of the scout, where there is one
   bool truncated = false;     // the critics' targets leave out the largest values (TQC)
+  bool bandit = false;        // the critics' optimism is chosen for each episode (TOP)
   bool scout = false;         // a second learner that acts in a share of the episodes
 };
 

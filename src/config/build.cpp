@@ -69,6 +69,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
                                  .hidden = config.scout.hidden,
                                  .rnd = std::exchange(learner.rnd, {}),
                                  .optimism = static_cast<float>(config.scout.optimism)};
+  if (options.bandit) options.bandit = BanditOptions{config.top.arms, config.top.rate};
   learner.batch = config.train.batch;
   learner.discount = static_cast<float>(config.train.discount);
   learner.polyak = static_cast<float>(config.train.polyak);

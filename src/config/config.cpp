@@ -190,6 +190,7 @@ class Resolver {
                                         algorithm_.name));
     if (config_.scout.share > 0) check_scout();
     if (config_.critic.dropped > 0) check_truncation();
+    if (config_.top.arms.empty()) refuse("top.arms", "top.arms is empty; must have a number");
     if (layers > 8) {
       refuse("network.hidden",
              fmt::format("network.hidden has {} layers; must have at most 8", layers));

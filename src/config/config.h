@@ -53,6 +53,11 @@ struct ScoutConfig {
   double optimism = -1;
 };
 
+struct TopConfig {
+  std::vector<double> arms = {-1, 0};
+  double rate = 0.1;
+};
+
 struct IdsConfig {
   int bins = 5;
   int max_actions = 1000;
@@ -106,6 +111,7 @@ struct Config {
   Td3Config td3;
   RndConfig rnd;
   ScoutConfig scout;
+  TopConfig top;
   IdsConfig ids;
   TrainConfig train;
   CheckpointConfig checkpoint;

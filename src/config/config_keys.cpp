@@ -215,6 +215,20 @@ std::vector<Field<ScoutConfig>> scout_keys() {
   };
 }
 
+std::vector<Field<TopConfig>> top_keys() {
+  using Keys = TopConfig;
+  return {
+      field(&Keys::arms,
+            number("arms", "what the bandit of top chooses critic.optimism from, for each episode",
+                   -1, 1)),
+      field(&Keys::rate,
+            number("rate",
+                   "how far a weight moves for a return that gained a standard deviation of all "
+                   "gains so far, over the probability of its arm",
+                   0, 100)),
+  };
+}
+
 std::vector<Field<IdsConfig>> ids_keys() {
   using Keys = IdsConfig;
   return {
@@ -348,6 +362,7 @@ std::vector<ConfigTable> make_tables() {
             &Config::rnd, rnd_keys()),
       table("scout", "a second learner, on the same replay buffer, for exploring", &Config::scout,
             scout_keys()),
+      table("top", "the bandit over the critics' optimism", &Config::top, top_keys()),
       table("ids", "information-directed sampling, whose actions are a grid", &Config::ids,
             ids_keys()),
       table("train",

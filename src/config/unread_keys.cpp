@@ -30,6 +30,8 @@ bool is_option_of(const std::string& explorer, const std::string& name) {
 bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key.starts_with("td3.")) return algorithm.policy == PolicyKind::deterministic;
   if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
+  if (key.starts_with("top.")) return algorithm.bandit;
+  if (key == "critic.optimism") return algorithm.policy != PolicyKind::greedy && !algorithm.bandit;
   if (key.starts_with("rnd.") || key.starts_with("scout."))
     return algorithm.policy != PolicyKind::greedy;
   if (key.starts_with("explore."))

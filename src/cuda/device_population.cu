@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "cuda/act.cuh"
@@ -246,8 +247,9 @@ struct DevicePopulation::Impl {
   const float* array(ArrayId id, std::size_t size) const;
   cudaGraphExec_t capture(int updates) const;
 
-  std::vector<Agent> agents;  // as the device has them
-  std::vector<Group> groups;  // of the agents in the order of updates
+  std::vector<Agent> agents;    // as the device has them
+  std::vector<Group> groups;    // of the agents in the order of updates
+  std::vector<int> in_updates;  // where each agent is in that order
   std::vector<cudaStream_t> branches;
   std::vector<cudaEvent_t> ended;
   cudaEvent_t begun = nullptr;
@@ -288,9 +290,15 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
   for (Agent& agent : agents) {
     if (agent.replay_owner >= 0) agent.replay = agents[agent.replay_owner].replay;
   }
-  std::vector<Agent> in_order = agents;
-  std::stable_partition(in_order.begin(), in_order.end(),
-                        [](const Agent& agent) { return !agent.is_grid; });
+  std::vector<int> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_partition(order.begin(), order.end(), [&](int i) { return !agents[i].is_grid; });
+  std::vector<Agent> in_order;
+  in_updates.resize(count);
+  for (const int i : order) {
+    in_updates[i] = static_cast<int>(in_order.size());
+    in_order.push_back(agents[i]);
+  }
   for (const auto& [to, from] : {std::pair(device_agents, &agents), {update_agents, &in_order}})
     check(cudaMemcpyAsync(to, from->data(), count * sizeof(Agent), cudaMemcpyHostToDevice, stream),
           "cudaMemcpy of the agents");
@@ -466,6 +474,13 @@ std::vector<DevicePopulation::Counters> DevicePopulation::read_counters() {
                    .first_bad = p.first_bad};
   }
   return counters;
+}
+
+void DevicePopulation::set_blend(int agent, const Blend& blend) {
+  for (Agent* at : {impl_->device_agents + agent, impl_->update_agents + impl_->in_updates[agent]})
+    check(cudaMemcpyAsync(&at->blend, &blend, sizeof(Blend), cudaMemcpyHostToDevice, impl_->stream),
+          "cudaMemcpy of an agent's optimism to the GPU");
+  wait();
 }
 
 void DevicePopulation::write_rnd(int agent, std::span<const double> statistics) {

@@ -63,6 +63,9 @@ class DevicePopulation {
   void write_counters(std::span<const Counters> counters);
   std::vector<Counters> read_counters();
 
+  // How an agent's two critics become one from now on.
+  void set_blend(int agent, const Blend& blend);
+
   // The statistics of an agent's bonus, as agent/rnd.h saves them; reading: from the given one on.
   void write_rnd(int agent, std::span<const double> statistics);
   void read_rnd(int agent, int from, std::span<double> statistics);

@@ -305,6 +305,10 @@ class Population final : public GpuPopulation {
     });
   }
 
+  void set_optimism(int index, float optimism) override {
+    device_.set_blend(index, blend_of(optimism));
+  }
+
   const PopulationActing& acting() const override { return acting_; }
 
   void act() override {

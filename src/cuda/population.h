@@ -75,6 +75,9 @@ class GpuPopulation {
   // Rows added to an agent's replay buffer since it was last uploaded.
   virtual void add_rows(int index, const Replay& replay) = 0;
 
+  // Of an agent's critics, in the updates to come.
+  virtual void set_optimism(int index, float optimism) = 0;
+
   virtual const PopulationActing& acting() const = 0;
   virtual void act() = 0;
 

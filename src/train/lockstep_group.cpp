@@ -149,7 +149,10 @@ void LockstepGroup::learn() {
   step_ = -1;
   doing_ = "the updates";
   on_gpu([&] {
-    for (int i = 0; i < size(); ++i) population_->add_rows(i, agents_[i]->replay());
+    for (int i = 0; i < size(); ++i) {
+      population_->add_rows(i, agents_[i]->replay());
+      if (agents_[i]->options().bandit) population_->set_optimism(i, agents_[i]->optimism());
+    }
     population_->update(updates_per_epoch(protocol()));
   });
   collecting_ = false;

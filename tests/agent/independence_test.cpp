@@ -141,20 +141,19 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sizes, IndependenceTest,
-    testing::Values(Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1}, Case{"sac", 100},
-                    Case{"td3", 100}, Case{"td3", 1}, Case{"dsac_rnd", 100}, Case{"dsac_rnd", 1},
-                    Case{"novd", 100}, Case{"novd", 1}, Case{"novd", 100, CriticHead::iqn},
-                    Case{"tqc", 100}, Case{"tqc", 1}, Case{"scout", 100}, Case{"scout", 1},
-                    Case{"scout", 64, CriticHead::iqn}, Case{"dsac", 100, CriticHead::iqn},
-                    Case{"td3", 20, CriticHead::iqn}, Case{"dsac", 100, CriticHead::embedded},
-                    Case{"dsac", 100, CriticHead::qr, true}, Case{"sac", 37, CriticHead::qr, true},
-                    Case{"ids", 64}, Case{"ids", 100}, Case{"ids", 1},
-                    Case{"dsac", 100, CriticHead::qr, false, true},
-                    Case{"dsac", 1, CriticHead::qr, true, true},
-                    Case{"dsac", 100, CriticHead::iqn, true, true},
-                    Case{"td3", 20, CriticHead::iqn, true, true},
-                    Case{"dsac", 37, CriticHead::embedded, true, true},
-                    Case{"ids", 64, CriticHead::qr, false, true}));
+    testing::Values(
+        Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1}, Case{"sac", 100}, Case{"td3", 100},
+        Case{"td3", 1}, Case{"dsac_rnd", 100}, Case{"dsac_rnd", 1}, Case{"novd", 100},
+        Case{"novd", 1}, Case{"novd", 100, CriticHead::iqn}, Case{"tqc", 100}, Case{"tqc", 1},
+        Case{"top", 64}, Case{"scout", 100}, Case{"scout", 1}, Case{"scout", 64, CriticHead::iqn},
+        Case{"dsac", 100, CriticHead::iqn}, Case{"td3", 20, CriticHead::iqn},
+        Case{"dsac", 100, CriticHead::embedded}, Case{"dsac", 100, CriticHead::qr, true},
+        Case{"sac", 37, CriticHead::qr, true}, Case{"ids", 64}, Case{"ids", 100}, Case{"ids", 1},
+        Case{"dsac", 100, CriticHead::qr, false, true}, Case{"dsac", 1, CriticHead::qr, true, true},
+        Case{"dsac", 100, CriticHead::iqn, true, true},
+        Case{"td3", 20, CriticHead::iqn, true, true},
+        Case{"dsac", 37, CriticHead::embedded, true, true},
+        Case{"ids", 64, CriticHead::qr, false, true}));
 
 void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head,
                                      bool published = false) {

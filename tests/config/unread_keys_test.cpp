@@ -36,6 +36,14 @@ TEST(UnreadKeys, OfABonusThatThereIsNotAreRefused) {
   EXPECT_EQ(resolve({"rnd.bonus=plain", "rnd.scale=3"}, "ovde_g").rnd.scale, 3);
 }
 
+TEST(UnreadKeys, OptimismIsABanditsOrAKeys) {
+  expect_words(refusal("critic.optimism=0", "top"), {"critic.optimism", "top does not read"});
+  expect_words(refusal("critic.optimism=0", "ids"), {"critic.optimism", "ids does not read"});
+  expect_words(refusal("top.rate=1", "dsac"), {"top.rate", "only top"});
+  EXPECT_EQ(resolve({"top.arms=[-1,0,1]"}, "top").top.arms.size(), 3u);
+  EXPECT_NE(refusal("top.arms=[]", "top").find("top.arms"), std::string::npos);
+}
+
 TEST(UnreadKeys, OfAScoutThatThereIsNotAreRefused) {
   expect_words(refusal("scout.hidden=[32]", "dsac"), {"scout.hidden", "scout.share > 0"});
   expect_words(refusal("scout.share=0.5", "ids"), {"scout.share", "ids does not read"});

@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "td3", "ovde_td3", "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published",
                       "dsac_rnd", "dsac_rnd_iqn", "novd", "novd_norm", "novd_iqn",
                       "novd_iqn_published", "novd_absolute", "scout", "scout_norm", "tqc",
-                      "tqc_norm", "dsac_optimistic", "dsac_published_optimistic",
+                      "tqc_norm", "top", "dsac_optimistic", "dsac_published_optimistic",
                       "dsac_iqn_optimistic", "dsac_iqn_published_optimistic", "td3_optimistic",
                       "scout_optimistic", "ids", "ids_published"),
     [](const auto& test) { return test.param; });
@@ -279,6 +279,32 @@ TEST(Update, BetweenTheActorsStepsTheTargetsStay) {
     expect_moved(false);
     update_on_gpu(pairs, 1, Precision::tf32);
     expect_moved(true);
+  }
+}
+
+// What a bandit has chosen, in a population whose order of updates is another.
+TEST(Update, OptimismThatIsSetLaterAgreesWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (const char* name : {"ids", "top", "dsac"})
+    pairs.push_back(std::make_unique<Pair>(options_of(name, pairs.size())));
+  std::vector<AgentOptions> options;
+  for (const auto& pair : pairs) options.push_back(pair->options);
+  const auto population = make_gpu_population(options, Precision::fp32);
+  for (std::size_t i = 0; i < pairs.size(); ++i) population->upload(i, pairs[i]->gpu);
+  Team team(2);
+  for (const float optimism : {-1.0f, 0.5f}) {
+    pairs[1]->cpu.set_optimism(optimism);
+    population->set_optimism(1, optimism);
+    for (auto& pair : pairs) pair->cpu.update(team);
+    population->update(1);
+    population->finish();
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    population->download(i, pairs[i]->gpu);
+    pairs[i]->gpu.set_optimism(pairs[i]->cpu.optimism());
+    std::string where;
+    EXPECT_LT(largest_difference(pairs[i]->gpu, pairs[i]->cpu, false, where), 1e-3) << where;
   }
 }
 

@@ -85,6 +85,8 @@ class StandInPopulation final : public GpuPopulation {
     copy.set_added(replay.added());
   }
 
+  void set_optimism(int index, float optimism) override { copies_[index]->set_optimism(optimism); }
+
   const PopulationActing& acting() const override { return acting_; }
 
   void act() override {

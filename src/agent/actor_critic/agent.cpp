@@ -98,6 +98,7 @@ const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observat
 }
 
 UpdateReport ActorCriticAgent::update(Team& team) {
+  learner_.set_optimism(optimism());
   const UpdateReport report = learner_.update(replay(), team);
   if (scout_) scout_->update(replay(), team);
   return report;

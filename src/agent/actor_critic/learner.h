@@ -30,6 +30,9 @@ class Learner {
 
   UpdateReport update(const Replay& replay, Team& team);
 
+  // Of the critics, in the updates to come (LearnerOptions).
+  void set_optimism(float optimism) { blend_ = blend_of(optimism); }
+
   // Of the last update's batch.
   ValueReport value_report() const;
 
