@@ -311,7 +311,7 @@ std::vector<Field<TrainConfig>> train_keys() {
       field(&Keys::precision,
             {.name = "precision",
              .help = "products of matrices on a GPU: `tf32`, of numbers rounded to 11 significant "
-                     "bits and summed in fp32, or `fp32`; the CPU always has fp32"},
+                     "bits (in fp16) and summed in fp32, or `fp32`; the CPU always has fp32"},
             {Precision::tf32, Precision::fp32}),
   };
 }

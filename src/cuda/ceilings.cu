@@ -5,7 +5,7 @@
 
 #include "cuda/check.h"
 #include "cuda/device_population.h"
-#include "cuda/tile.cuh"
+#include "cuda/half_tile.cuh"
 
 namespace ovde::cuda {
 
@@ -19,7 +19,7 @@ __global__ void products_only(float* out) {
   const std::uint32_t a[4] = {threadIdx.x, threadIdx.x + 1, threadIdx.x + 2, threadIdx.x + 3};
   for (int i = 0; i < kSteps; ++i) {
 #pragma unroll
-    for (int j = 0; j < kChains; ++j) multiply(c[j], a, threadIdx.x, threadIdx.x + 5);
+    for (int j = 0; j < kChains; ++j) multiply_half(c[j], a, threadIdx.x, threadIdx.x + 5);
   }
   float sum = 0;
   for (int j = 0; j < kChains; ++j) sum += c[j][0];
@@ -60,7 +60,7 @@ Ceilings measure_ceilings() {
   check(cudaGetLastError(), "measuring the GPU");
   cudaFree(from);
   cudaFree(to);
-  const double flop = 2.0 * 16 * 8 * 8 * kChains * kSteps * (kBlockThreads / 32) * kBlocks;
+  const double flop = 2.0 * 16 * 8 * 16 * kChains * kSteps * (kBlockThreads / 32) * kBlocks;
   return {flop / multiplying, 2.0 * kBytes / copying};
 }
 

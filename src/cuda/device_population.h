@@ -97,7 +97,7 @@ class DevicePopulation {
   std::unique_ptr<Impl> impl_;
 };
 
-// What this GPU can do at most, measured now: TF32 (or split) tensor-core operations per second
+// What this GPU can do at most, measured now: fp16 tensor-core operations per second
 // with the instructions the kernels use, and bytes copied per second, read and written counted.
 struct Ceilings {
   double flops, bytes;

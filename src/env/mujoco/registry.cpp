@@ -28,9 +28,8 @@ Task noisy(const MujocoTask& task) {
   entry.horizon = 100;
   entry.steps_per_epoch = 100;
   entry.brings = {{"noise.transition", true},
-                  {"noise.scales", std::vector<double>{0, 0.03, 0.06}},
-                  {"noise.part", "velocities"},
-                  {"noise.relative", true}};
+                  {"noise.scales", std::vector<double>{0, 0.01, 0.02}},
+                  {"noise.part", "velocities"}};
   return entry;
 }
 
