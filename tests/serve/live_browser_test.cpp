@@ -119,7 +119,7 @@ TEST(LiveRun, ThePageFollowsARunAsItTrains) {
   Probed page(folder.path(), until(R"js(
 const line = document.querySelector("#runs .run"), seen = window.seen ??= [];
 const what = line ? line.querySelector(".what").textContent : text("summary");
-const epoch = Number((what.match(/epoch (\d+)/) ?? [])[1] ?? -1);
+const epoch = Number((what.match(/epoch (\d+)/) ?? what.match(/(\d+) epochs/) ?? [])[1] ?? -1);
 if (!line) { if (what === "no run yet") seen.empty = true; return; }
 if (what.includes("training")) { seen.training = true; if (seen.at(-1) !== epoch) seen.push(epoch); }
 if (!what.includes("finished")) return;
