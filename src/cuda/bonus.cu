@@ -40,7 +40,7 @@ __device__ double aleatoric(const Agent& agent, int s) {
 // One block an agent.
 __global__ void __launch_bounds__(kThreads) bonus_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
-  if (!agent.has_rnd || !(agent.discounts_bonus || agent.relative_bonus)) return;
+  if (!agent.has_batch_bonus()) return;
   __shared__ double sums[kThreads];
   const float* error = agent.rnd.error;
   const float scale =

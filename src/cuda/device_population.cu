@@ -125,6 +125,8 @@ template <typename Tile>
 bool has_room() {
   return static_cast<int>(sizeof(Tile)) <= shared_memory();
 }
+// Of a tile in fp32 (tile.cuh).
+int exact_size() { return has_room<NetworkTile<2>>() ? 2 : 0; }
 
 template <typename Value, typename Get>
 int largest(std::span<const Value> values, Get&& get) {
@@ -139,7 +141,7 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   plan.agents = static_cast<int>(specs.size());
   plan.batch = largest(specs, [](const AgentSpec& s) { return s.batch; });
   plan.size = agents <= 24 || !has_room<HalfNetworkTile<2>>() ? 0 : 2;
-  plan.exact_size = has_room<NetworkTile<2>>() ? 2 : 0;
+  plan.exact_size = exact_size();
   plan.iqn_size = has_room<IqnTile<false, 2>>() ? 2 : 3;
   plan.exact = exact;
   plan.split = agents <= 4;
@@ -157,9 +159,7 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   for (const AgentSpec& spec : specs) {
     if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
   }
-  plan.batch_bonus = std::ranges::any_of(specs, [](const AgentSpec& s) {
-    return s.has_rnd && (s.discounts_bonus || s.relative_bonus);
-  });
+  plan.batch_bonus = std::ranges::any_of(specs, &AgentSpec::has_batch_bonus);
   return plan;
 }
 
@@ -169,7 +169,7 @@ GridPlan make_grid_plan(std::span<const AgentSpec> specs) {
           .choices = largest(specs, [](const AgentSpec& s) { return s.choices; }),
           .trunk_tiles =
               largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.trunk_shape); }),
-          .size = has_room<NetworkTile<2>>() ? 2 : 0};
+          .size = exact_size()};
 }
 
 // Of the agents in the order of their updates: first those with an actor.
@@ -262,7 +262,8 @@ struct DevicePopulation::Impl {
 
   bool written = true;  // networks, since their fp16 copies were made
   bool iqn_explorers = false;
-  int choices = 0;  // of the largest grid of actions
+  int choices = 0;    // of the largest grid of actions
+  int tile_size = 0;  // of a tile in fp32
   std::unique_ptr<Shared<float>> observation, fraction;
   std::unique_ptr<Shared<double>> noise, mean, std, moved, m;
   std::unique_ptr<Shared<bool>> plain;
@@ -303,6 +304,7 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
     check(cudaMemcpyAsync(to, from->data(), count * sizeof(Agent), cudaMemcpyHostToDevice, stream),
           "cudaMemcpy of the agents");
 
+  tile_size = exact_size();
   groups = make_groups(std::vector<AgentSpec>(in_order.begin(), in_order.end()), exact);
   check(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming), "cudaEventCreate");
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -501,8 +503,8 @@ void DevicePopulation::observe(int batches) {
   const int batch =
       largest(std::span<const Agent>(impl_->agents), [](const Agent& a) { return a.batch; });
   for (; batches > 0; --batches)
-    observe_unseen(static_cast<int>(impl_->agents.size()), batch,
-                   has_room<NetworkTile<2>>() ? 2 : 0, impl_->device_agents, impl_->stream);
+    observe_unseen(static_cast<int>(impl_->agents.size()), batch, impl_->tile_size,
+                   impl_->device_agents, impl_->stream);
 }
 
 void DevicePopulation::update(int n) {

@@ -198,17 +198,7 @@ __device__ void back_through_norm(HalfNetworkTile<kSize>& tile, const NormTrace&
     });
   });
   norm.finish(tile, layer.outputs, tile.scale[l], true);
-  for_each_group<kSize>([&](const auto& group) {
-    group.each([&](const auto& at, int m, int half) {
-      float n[8];
-      load_normal(n, at);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        float& d = at(out[m], i);
-        d = at.column + i < layer.outputs ? norm.dx(m, half, d, n[i]) : 0.0f;
-      }
-    });
-  });
+  norm.apply(layer.outputs, load_normal, out);
 }
 
 template <bool kNorm, int kSize>

@@ -196,6 +196,9 @@ struct AgentSpec {
   DeviceRule explorer;
   std::int64_t replay_rows;
   int replay_owner = -1;  // the agent whose replay buffer it reads; -1: its own
+
+  // The bonus of a sample depends on the rest of the batch: bonus.cu adds it, otherwise rnd.cu.
+  OVDE_BOTH bool has_batch_bonus() const { return has_rnd && (relative_bonus || discounts_bonus); }
 };
 
 struct Agent : AgentSpec {

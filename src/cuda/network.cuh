@@ -263,17 +263,7 @@ __device__ void back_through_norm(NetworkTile<kSize>& tile, const float* paramet
     }
   }
   norm.finish(tile, layer.outputs, trace.scale[l] + first_sample, true);
-  for_each_group<kSize>([&](const auto& group) {
-    group.each([&](const auto& at, int m, int half) {
-      float n[8];
-      load_normal(n, at);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        float& d = at(out[m], i);
-        d = at.column + i < layer.outputs ? norm.dx(m, half, d, n[i]) : 0.0f;
-      }
-    });
-  });
+  norm.apply(layer.outputs, load_normal, out);
 }
 
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first

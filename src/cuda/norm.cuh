@@ -204,7 +204,7 @@ __device__ void normalise_by_moments(T& tile, int units, float (&out)[Tile<kSize
 }
 
 // The backward pass through a normalisation n = (x - mean) * scale: dx = scale * (dn - mean(dn) - n
-// * mean(dn * n)). First add() of every dn, then finish(), then dx() of each.
+// * mean(dn * n)). First add() of every dn, then finish(), then dx() of each, or apply() to all.
 template <int kSize>
 class NormGradient {
  public:
@@ -225,6 +225,22 @@ class NormGradient {
   }
   __device__ float dx(int m, int half, float dn, float n) const {
     return __fmaf_rn(dn, scale_[m][half], __fmaf_rn(n, sums_[1][m][half], sums_[0][m][half]));
+  }
+  // From every dn in `out` to its dx, zero beyond the layer's units; load(n, octet) gives eight n.
+  template <typename Load>
+  __device__ void apply(int units, const Load& load,
+                        float (&out)[Tile<kSize>::kTiles][8][4]) const {
+    for_each_group<kSize>([&](const auto& group) {
+      group.each([&](const auto& at, int m, int half) {
+        float n[8];
+        load(n, at);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          float& d = at(out[m], i);
+          d = at.column + i < units ? dx(m, half, d, n[i]) : 0.0f;
+        }
+      });
+    });
   }
 
  private:

@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) bonus_kernel(const A
       tile, agent, first_sample, agent.batch,
       [&](int r) { return replay_row(tile, agent, r) + next; },
       [&](int s, float error) {
-        if (agent.discounts_bonus || agent.relative_bonus) {  // bonus.cu adds it
+        if (agent.has_batch_bonus()) {
           agent.rnd.error[s] = error;
         } else {
           agent.reward[s] += scale * error;
