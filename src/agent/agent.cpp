@@ -23,10 +23,12 @@ AgentOptions options_for(const Algorithm& algorithm) {
     options.learner.optimism = 0;
   }
   if (algorithm.bonus != Bonus::none)
-    options.learner.rnd = RndOptions{.relative = algorithm.bonus == Bonus::discounted,
+    options.learner.rnd = RndOptions{.scale = algorithm.bonus_scale,
+                                     .relative = algorithm.bonus == Bonus::discounted,
                                      .discounted = algorithm.bonus == Bonus::discounted};
   if (algorithm.bandit) options.bandit = BanditOptions{};
   if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
+  options.n_step = algorithm.n_step;
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;
 }

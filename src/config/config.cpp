@@ -105,6 +105,7 @@ class Resolver {
       for (const ConfigKey& key : table.keys) key.set(config_, key.option.default_value);
     }
     config_.rnd.bonus = algorithm.bonus;
+    config_.rnd.scale = algorithm.bonus_scale;
     config_.rnd.relative = algorithm.bonus == Bonus::discounted;
     if (algorithm.truncated) {
       config_.critic.quantiles = kTqcQuantiles;
@@ -112,6 +113,7 @@ class Resolver {
       config_.critic.optimism = 0;
     }
     config_.scout.share = algorithm.scout ? ScoutOptions{}.share : 0;
+    config_.train.n_step = algorithm.n_step;
   }
 
   void apply(const Setting& setting) {
