@@ -25,6 +25,7 @@ enum class Stream : std::uint32_t {
   bootstrap = 10,        // statistics
   fractions = 11,        // at which an update asks implicit quantile networks
   scaling = 12,          // random actions under which observations are measured
+  optimist_noise = 13,   // as actor_noise, of a second actor that explores
   user = 1000,           // first number free for a user's own streams
 };
 

@@ -27,6 +27,7 @@ AgentOptions options_for(const Algorithm& algorithm) {
                                      .relative = algorithm.bonus == Bonus::discounted,
                                      .discounted = algorithm.bonus == Bonus::discounted};
   if (algorithm.bandit) options.bandit = BanditOptions{};
+  if (algorithm.optimist) options.learner.optimist = OptimistOptions{};
   if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
   options.n_step = algorithm.n_step;
   options.explore = OptionValues(explorer_options(algorithm.explorer));

@@ -59,6 +59,9 @@ struct List {
       {.name = "top",
        .summary = "DSAC whose critics' optimism a bandit chooses for each episode",
        .bandit = true},
+      {.name = "dac",
+       .summary = "DSAC beside a second, optimistic actor on its critics, which explores",
+       .optimist = true},
       {.name = "td3", .summary = "TD3 with quantile critics", .policy = PolicyKind::deterministic},
       {.name = "ovde_td3",
        .summary = "OVD-Explorer on TD3, Gaussian current return",
@@ -93,6 +96,7 @@ const Algorithm& find_algorithm(const std::string& name) {
 }
 
 bool runs_on_gpu(const Algorithm& algorithm) {
+  if (algorithm.optimist) return false;
   return algorithm.policy == PolicyKind::greedy || algorithm.explorer.empty() ||
          find_explorer(algorithm.explorer).device;
 }

@@ -28,6 +28,7 @@ struct Algorithm {
   bool truncated = false;     // the critics' targets leave out the largest values (TQC)
   bool bandit = false;        // the critics' optimism is chosen for each episode (TOP)
   bool scout = false;         // a second learner that acts in a share of the episodes
+  bool optimist = false;      // a second actor on the same critics that explores (DAC)
   float bonus_scale = 1;      // of the bonus, unless its key says otherwise
   int n_step = 1;             // rewards in a return, unless its key says otherwise
 };

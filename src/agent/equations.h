@@ -68,6 +68,10 @@ OVDE_BOTH inline T clamp_to_one(T x) {
 #endif
 }
 
+// Of an optimist (actor_critic/optimist.h): its divergence from the policy counts at most this much
+// in its loss.
+inline constexpr float kLargestDivergenceWeight = 20;
+
 // y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4), with
 // another blend of the critics than their minimum where `share` says so.
 // continues: gamma (1 - terminal); entropy: alpha log pi.

@@ -63,6 +63,15 @@ struct RndOptions {
   int outputs = 64;
 };
 
+// A second actor for exploring, on the same critics (actor_critic/optimist.h).
+struct OptimistOptions {
+  float spread = 1.25f;      // what its standard deviation is multiplied by where it acts
+  float divergence = 0.25f;  // aimed at, from the policy, for each dimension of the action
+  float optimism = 1;        // beta, before the first update; above -1
+  float weight = 1;          // tau, of the divergence in its loss, likewise
+  int copy_updates = 25000;  // after so many updates it starts again from the policy; 0: never
+};
+
 // Of the weights and biases of a critic's last layer, by Initialisation::base.
 inline constexpr float kCriticOutputRange = 3e-3f;
 
@@ -87,8 +96,9 @@ struct LearnerOptions {
   // quantile loss and a target policy; otherwise squared loss and the online policy
   bool distributional = true;
   PolicyKind policy = PolicyKind::gaussian;
-  Td3Options td3;                 // for the deterministic policy
-  std::optional<RndOptions> rnd;  // with it: the rewards of an update have the bonus
+  Td3Options td3;                           // for the deterministic policy
+  std::optional<RndOptions> rnd;            // with it: the rewards of an update have the bonus
+  std::optional<OptimistOptions> optimist;  // with it: a second actor explores
   int batch = 256;
   float discount = 0.99f;
   float polyak = 5e-3f;

@@ -69,6 +69,12 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
                                  .hidden = config.scout.hidden,
                                  .rnd = std::exchange(learner.rnd, {}),
                                  .optimism = static_cast<float>(config.scout.optimism)};
+  if (learner.optimist)
+    learner.optimist = OptimistOptions{.spread = static_cast<float>(config.dac.spread),
+                                       .divergence = static_cast<float>(config.dac.divergence),
+                                       .optimism = static_cast<float>(config.dac.optimism),
+                                       .weight = static_cast<float>(config.dac.weight),
+                                       .copy_updates = config.dac.copy_updates};
   if (options.bandit) options.bandit = BanditOptions{config.top.arms, config.top.rate};
   learner.batch = config.train.batch;
   learner.discount = static_cast<float>(config.train.discount);

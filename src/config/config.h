@@ -58,6 +58,14 @@ struct TopConfig {
   double rate = 0.1;
 };
 
+struct DacConfig {
+  double spread = 1.25;
+  double divergence = 0.25;
+  double optimism = 1;
+  double weight = 1;
+  int copy_updates = 25000;
+};
+
 struct IdsConfig {
   int bins = 5;
   int max_actions = 1000;
@@ -112,6 +120,7 @@ struct Config {
   RndConfig rnd;
   ScoutConfig scout;
   TopConfig top;
+  DacConfig dac;
   IdsConfig ids;
   TrainConfig train;
   CheckpointConfig checkpoint;

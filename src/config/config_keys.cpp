@@ -230,6 +230,37 @@ std::vector<Field<TopConfig>> top_keys() {
   };
 }
 
+std::vector<Field<DacConfig>> dac_keys() {
+  using Keys = DacConfig;
+  return {
+      field(&Keys::spread,
+            number("spread",
+                   "what the standard deviation of the second actor of dac is multiplied by where "
+                   "it acts",
+                   0, 100)),
+      field(&Keys::divergence,
+            number("divergence",
+                   "its Kullback-Leibler divergence from the policy that is aimed at, for each "
+                   "dimension of the action",
+                   0, 1e6)),
+      field(&Keys::optimism,
+            number("optimism",
+                   "how many times half the distance of the two critics it adds to their mean, "
+                   "before the first update; learnt from there on",
+                   -0.999, 1e6)),
+      field(&Keys::weight,
+            number("weight",
+                   "weight of that divergence in its loss, at most 20, before the first update; "
+                   "learnt from there on",
+                   1e-6, 1e6)),
+      field(&Keys::copy_updates,
+            number("copy_updates",
+                   "updates after which it starts again as a copy of the policy, with optimism and "
+                   "weight as at the start; 0: never",
+                   0, 1e9)),
+  };
+}
+
 std::vector<Field<IdsConfig>> ids_keys() {
   using Keys = IdsConfig;
   return {
@@ -365,6 +396,7 @@ std::vector<ConfigTable> make_tables() {
       table("scout", "a second learner, on the same replay buffer, for exploring", &Config::scout,
             scout_keys()),
       table("top", "the bandit over the critics' optimism", &Config::top, top_keys()),
+      table("dac", "the second actor of dac, which explores", &Config::dac, dac_keys()),
       table("ids", "information-directed sampling, whose actions are a grid", &Config::ids,
             ids_keys()),
       table("train",

@@ -31,6 +31,7 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key.starts_with("td3.")) return algorithm.policy == PolicyKind::deterministic;
   if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
   if (key.starts_with("top.")) return algorithm.bandit;
+  if (key.starts_with("dac.")) return algorithm.optimist;
   if (key == "critic.optimism") return algorithm.policy != PolicyKind::greedy && !algorithm.bandit;
   if (key.starts_with("rnd.") || key.starts_with("scout."))
     return algorithm.policy != PolicyKind::greedy;

@@ -34,6 +34,7 @@ class BatchNetwork {
   const MlpShape& shape() const { return shape_; }
   // After writing into it call restored().
   Trained& trained() { return net_; }
+  const Trained& trained() const { return net_; }
   void restored();
 
   // Multiply-adds, counted as two, of the matrix products of one forward(), and of one backward().

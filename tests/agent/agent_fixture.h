@@ -33,7 +33,7 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
   for (auto& [name, values] : learner.state().arrays) {
     if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
     if (name.starts_with("rnd")) continue;  // these begin with values of order one
-    const bool actor = name.starts_with("actor");
+    const bool actor = name.starts_with("actor") || name.starts_with("optimist");
     if (!actor && is_implicit(learner.options().head)) {
       const IqnShape shape = iqn_critic_shape(learner.options());
       initialise(shape, seed, network, values);

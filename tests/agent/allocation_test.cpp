@@ -106,8 +106,8 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllocationTest,
                          testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m",
-                                         "dsac_rnd", "novd", "scout", "tqc", "top", "ovde_td3",
-                                         "dsac_iqn", "ovde_g_iqn", "ids"),
+                                         "dsac_rnd", "novd", "scout", "tqc", "top", "dac",
+                                         "ovde_td3", "dsac_iqn", "ovde_g_iqn", "ids"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

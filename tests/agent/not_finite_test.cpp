@@ -98,6 +98,13 @@ TEST(NotFinite, AnActorsShowsInItsActions) {
   }
 }
 
+TEST(NotFinite, AnOptimistsShowsInItsActions) {
+  const auto agent = agent_with_nan({"dac"}, "optimist.parameters");
+  std::vector<double> action(3);
+  agent->explore(kObservation, false, action);
+  EXPECT_TRUE(all_nan(action));
+}
+
 TEST(NotFinite, AGreedyPolicysShowsInItsActions) {
   for (const char* place : {"critic_1.parameters", "critic_2.parameters"}) {
     std::vector<double> action(3);

@@ -48,6 +48,13 @@ TEST(UnreadKeys, OptimismIsABanditsOrAKeys) {
   EXPECT_NE(refusal("top.arms=[]", "top").find("top.arms"), std::string::npos);
 }
 
+TEST(UnreadKeys, OfASecondActorThatThereIsNotAreRefused) {
+  expect_words(refusal("dac.spread=2", "dsac"), {"dac.spread", "only dac"});
+  EXPECT_EQ(resolve({"dac.spread=2"}, "dac").dac.spread, 2);
+  EXPECT_EQ(resolve({"dac.copy_updates=0"}, "dac").dac.copy_updates, 0);
+  EXPECT_NE(refusal("dac.optimism=-1", "dac").find("dac.optimism"), std::string::npos);
+}
+
 TEST(UnreadKeys, OfAScoutThatThereIsNotAreRefused) {
   expect_words(refusal("scout.hidden=[32]", "dsac"), {"scout.hidden", "scout.share > 0"});
   expect_words(refusal("scout.share=0.5", "ids"), {"scout.share", "ids does not read"});

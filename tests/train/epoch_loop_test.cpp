@@ -110,13 +110,14 @@ TEST(EpochLoop, StoppedAnywhereAndRestoredItEndsTheSame) {
 }
 
 TEST(EpochLoop, SoItDoesWithEveryKeyOfTheProtocol) {
-  for (const std::string algorithm : {"ovde_g", "td3", "ids"}) {
+  for (const std::string algorithm : {"ovde_g", "dac", "td3", "ids"}) {
     std::vector<Setting> keys = {{"train.steps_per_epoch", 250.0, ""},
                                  {"train.updates_per_step", 0.5, ""},
                                  {"train.n_step", 5.0, ""},
                                  {"train.clip_gradient", 0.5, ""},
                                  {"train.normalise_observations", true, ""}};
     if (algorithm == "ovde_g") keys.push_back({"train.tune_temperature", false, ""});
+    if (algorithm == "dac") keys.push_back({"dac.copy_updates", 90.0, ""});
     const Config config = small_config("GridChaos-v0:s", algorithm, keys);
     const Result expected = whole(config);
     const Result result = in_pieces(config, std::max(2e-3, expected.seconds));

@@ -31,7 +31,11 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options)),
       scout_(options.scout ? std::make_unique<Scout>(options) : nullptr),
+      optimist_(options.learner.optimist ? std::make_unique<PolicyPass>(learner_.actor_shape(),
+                                                                        options.learner.action_size)
+                                         : nullptr),
       head_(options.learner.action_size),
+      optimist_head_(options.learner.action_size),
       mean_(options.learner.action_size),
       noise_(options.learner.action_size),
       acted_on_(options.learner.observation_size),
@@ -43,6 +47,7 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
 void ActorCriticAgent::load_networks() {
   if (loaded_ == learner_.updates()) return;
   policy_.load(learner_.actor());
+  if (optimist_) optimist_->load(learner_.optimist());
   critics_->load(learner_.critic(0), learner_.critic(1));
   loaded_ = learner_.updates();
 }
@@ -58,6 +63,12 @@ Proposal ActorCriticAgent::propose(std::span<const double> input, bool plain) {
   load_networks();
   scouts ? scout_->head(input, head_) : policy_.head(input, head_);
   mean_ = head_.mean;
+  if (optimist_ && !plain && !scouts) {
+    optimist_->head(input, optimist_head_);
+    mean_ = optimist_head_.mean;
+    std::ranges::transform(optimist_head_.std, head_.std.begin(),
+                           [&](double std) { return std * options().learner.optimist->spread; });
+  }
   Proposal proposal{.mean = head_.mean, .std = head_.std, .moved = mean_};
   if (explorer_ && !plain && !scouts) {
     to_float(input, observation_);

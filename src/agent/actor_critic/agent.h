@@ -23,8 +23,8 @@ class ActorCriticAgent final : public Agent {
   void act(std::span<const double> observation, std::span<double> action) override;
 
   // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std); in the scout's episodes that
-  // of its policy. A deterministic policy has
-  // noise of a given size after the squash instead, and any action at all with `plain`.
+  // of its policy, and otherwise that of the optimist where there is one, wider. A deterministic
+  // policy has noise of a given size after the squash instead, and any action at all with `plain`.
   Proposal propose(std::span<const double> input, bool plain) override;
   Decision decide(const Proposal& proposal, bool plain, std::span<double> action) override;
 
@@ -51,9 +51,10 @@ class ActorCriticAgent final : public Agent {
   std::unique_ptr<CriticPair> critics_;
   std::unique_ptr<Explorer> explorer_;
   std::unique_ptr<Scout> scout_;              // null: there is none
+  std::unique_ptr<PolicyPass> optimist_;      // likewise
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what policy_ and critics_ hold
 
-  ActorHead head_;
+  ActorHead head_, optimist_head_;
   std::vector<double> mean_;
   std::vector<double> noise_;     // a deterministic policy's, of the last step; of variance 1
   std::vector<double> acted_on_;  // scaled, of act()

@@ -24,6 +24,10 @@ ConstRowMap row(const Batch& batch, int b, int feature) {
 }
 RowMap row(Batch& batch, int b, int feature) { return RowMap(batch.row(b, feature)); }
 
+Row clamped_log_std(const Batch& head, int b, int feature) {
+  return row(head, b, feature).min(kMaxLogStd).max(kMinLogStd);
+}
+
 }  // namespace
 
 void squash(const Batch& u, Batch& action, Blocks blocks) {
@@ -38,7 +42,7 @@ void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks) {
   for (int b = blocks.first; b < blocks.last; ++b) {
     Row log_probability = Row::Zero();
     for (int d = 0; d < actions; ++d) {
-      const Row log_std = row(head, b, actions + d).min(kMaxLogStd).max(kMinLogStd);
+      const Row log_std = clamped_log_std(head, b, actions + d);
       const auto noise = row(std::as_const(sampled.noise), b, d);
       const Row spread = log_std.exp() * noise;
       const Row action = (row(head, b, d) + spread).tanh();
@@ -74,6 +78,31 @@ void head_gradient(const Batch& head, const SampledActions& sampled, const Batch
       row(head_delta, b, actions + d) = inside.select(d_log_std, Row::Zero());
     }
   }
+}
+
+double add_divergence(const Batch& head, const Batch& policy_head, float scale, const Batch& weight,
+                      Batch& head_delta, Blocks blocks) {
+  const int actions = head.features() / 2;
+  double sum = 0;
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    const auto w = row(weight, b, 0);
+    Row divergence = Row::Zero();
+    for (int d = 0; d < actions; ++d) {
+      const Row policy_log_std = clamped_log_std(policy_head, b, actions + d);
+      const Row log_ratio = clamped_log_std(head, b, actions + d) - policy_log_std;
+      const Row ratio = (2 * log_ratio).exp();            // std^2 / std_p^2
+      const Row precision = (-2 * policy_log_std).exp();  // 1 / std_p^2
+      const Row apart = row(head, b, d) - row(policy_head, b, d);
+      divergence += 0.5f * (ratio + apart.square() * precision - 1) - log_ratio;
+
+      const auto raw_log_std = row(head, b, actions + d);
+      const auto inside = raw_log_std >= kMinLogStd && raw_log_std <= kMaxLogStd;
+      row(head_delta, b, d) += scale * w * apart * precision;
+      row(head_delta, b, actions + d) += inside.select(scale * w * (ratio - 1), Row::Zero());
+    }
+    sum += (w * divergence).sum();
+  }
+  return sum;
 }
 
 // ---- the actor of SAC and its kin: its entropy is rewarded, by a temperature that is learnt too

@@ -33,4 +33,11 @@ void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks);
 void head_gradient(const Batch& head, const SampledActions& sampled, const Batch& q_action_gradient,
                    float alpha, const Batch& weight, Batch& head_delta, Blocks blocks);
 
+// The divergence KL(N(mean, std) || N(policy's mean, policy's std)) of each sample, which the
+// squash does not change:  sum_d [ log(std_p / std) + (std^2 + (mean - mean_p)^2) / (2 std_p^2) -
+// 1/2 ]. Returns the sum over samples of weight * divergence, and adds `scale` times its gradient
+// by `head` to head_delta.
+double add_divergence(const Batch& head, const Batch& policy_head, float scale, const Batch& weight,
+                      Batch& head_delta, Blocks blocks);
+
 }  // namespace ovde

@@ -22,6 +22,8 @@ Learner::Learner(const LearnerOptions& options)
       blend_(blend_of(options.optimism)),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
+      optimist_(options.optimist ? std::make_unique<Optimist>(options, actor_->network())
+                                 : nullptr),
       rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
       discount_(options.rnd && options.rnd->discounted ? std::make_unique<NoiseDiscount>(options)
                                                        : nullptr),
@@ -35,6 +37,7 @@ Learner::Learner(const LearnerOptions& options)
       share_{Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch),
              Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
       q_gradient_(options.action_size, options.batch) {
+  if (optimist_) state_optimist_action_ = state_new_action_;
   if (options.dropped == 0) return;
   kept_ = Batch(targets_.features(), options.batch);
   for (auto& all : all_values_) all.resize(2 * options.quantiles);
@@ -58,12 +61,19 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   });
   if (rnd_) add_bonus(team);
   team.run(2, [&](int half) { fill_targets(half); });
+  const auto evaluate_new_actions = [&](int k) {
+    critics_[k]->evaluate(state_new_action_, moves && options_.minimum != Minimum::quantiles,
+                          updates_);
+  };
   team.run(2, [&](int k) {
     critic_loss_[k] = critics_[k]->learn(state_action_, targets_, batch_.weight,
                                          moves ? options_.polyak : 0, updates_);
-    critics_[k]->evaluate(state_new_action_, moves && options_.minimum != Minimum::quantiles,
-                          updates_);
+    if (!optimist_) evaluate_new_actions(k);
   });
+  if (optimist_) {
+    improve_optimist(team);
+    team.run(2, evaluate_new_actions);
+  }
   if (options_.minimum == Minimum::quantiles) {
     team.run(2, [&](int half) { evaluate_actor(half); });
     if (moves) {
@@ -79,6 +89,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
     });
   }
   if (moves) actor_->step((updates_ + 1) / delay, team);
+  if (optimist_) optimist_->end_update(updates_, actor_->network());
 
   ++updates_;
   return {(critic_loss_[0] + critic_loss_[1]) / 2, actor_loss_[0] + actor_loss_[1],
@@ -92,6 +103,7 @@ void Learner::load_batch(const Replay& replay, Blocks blocks) {
   });
   copy_rows(batch_.observation, state_action_, 0, blocks);
   copy_rows(batch_.observation, state_new_action_, 0, blocks);
+  if (optimist_) copy_rows(batch_.observation, state_optimist_action_, 0, blocks);
   copy_rows(batch_.next_observation, next_state_action_, 0, blocks);
 }
 
@@ -103,6 +115,9 @@ void Learner::choose_actions(int half) {
   copy_rows(actor_->actions().action, state_new_action_, options_.observation_size, blocks);
   actor_->act_next(batch_.next_observation, updates_, half);
   copy_rows(actor_->next_actions().action, next_state_action_, options_.observation_size, blocks);
+  if (!optimist_) return;
+  optimist_->act(batch_.observation, updates_, half);
+  copy_rows(optimist_->action(), state_optimist_action_, options_.observation_size, blocks);
 }
 
 // By the values of the target networks at (s', a'), which are there anyway: the bonus is for s'.
@@ -128,19 +143,38 @@ void Learner::fill_targets(int half) {
                       &actor_->next_actions().log_probability, targets_, blocks, blend_);
 }
 
+// By the critics just updated, and the policy as it is before its own step.
+void Learner::improve_optimist(Team& team) {
+  team.run(2, [&](int k) { critics_[k]->evaluate(state_optimist_action_, true, updates_); });
+  const Blend blend = optimist_->blend();
+  team.run(2, [&](int half) {
+    const Blocks blocks = half_blocks(batch_.weight, half);
+    double unused = 0;
+    choose_means(blend, blocks, unused);
+    add_gradients(false, blocks);
+    optimist_->differentiate(batch_.observation, actor_->network().output(), q_gradient_,
+                             batch_.weight, half);
+  });
+  optimist_->step(updates_, team);
+}
+
 // The loss mean(alpha log pi - min_k Q_k) (Eq. 5) over one half of the batch, Q_k being the mean of
 // the values of critic k at the policy's own actions (Eq. 6); notes what counts of each critic.
 void Learner::evaluate_actor(int half) {
   const Blocks blocks = half_blocks(batch_.weight, half);
   actor_loss_[half] = actor_->own_loss(half);
-  if (options_.minimum == Minimum::quantiles) return choose_values(blocks, actor_loss_[half]);
+  options_.minimum == Minimum::quantiles ? choose_values(blocks, actor_loss_[half])
+                                         : choose_means(blend_, blocks, actor_loss_[half]);
+}
+
+// Subtracts what both critics' means come to.
+void Learner::choose_means(const Blend& blend, Blocks blocks, double& loss) {
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       const Vector first = load(critics_[0]->mean().row(b, 0) + v);
       const Vector second = load(critics_[1]->mean().row(b, 0) + v);
-      note_shares(first <= second, b, 0, v);
-      actor_loss_[half] -=
-          sum_lanes(load(batch_.weight.row(b, 0) + v) * blended(blend_, first, second));
+      note_shares(blend, first <= second, b, 0, v);
+      loss -= sum_lanes(load(batch_.weight.row(b, 0) + v) * blended(blend, first, second));
     }
   }
 }
@@ -155,7 +189,7 @@ void Learner::choose_values(Blocks blocks, double& loss) {
       Vector sum{};
       for (int i = 0; i < options_.quantiles; ++i) {
         const Vector z1 = load(first.row(b, i) + v), z2 = load(second.row(b, i) + v);
-        note_shares(z1 <= z2, b, i, v);
+        note_shares(blend_, z1 <= z2, b, i, v);
         const Vector weight = weights ? load(weights->row(b, i) + v) : splat(1);
         sum += weight * share * blended(blend_, z1, z2);
       }
@@ -166,18 +200,22 @@ void Learner::choose_values(Blocks blocks, double& loss) {
 
 // What counts of each critic where the first is the smaller, and where it is not.
 template <typename Mask>
-void Learner::note_shares(Mask first_is_smaller, int block, int row, int lane) {
-  const Vector low = splat(blend_.smaller), high = splat(blend_.larger);
+void Learner::note_shares(const Blend& blend, Mask first_is_smaller, int block, int row, int lane) {
+  const Vector low = splat(blend.smaller), high = splat(blend.larger);
   store(share_[0].row(block, row) + lane, first_is_smaller ? low : high);
   store(share_[1].row(block, row) + lane, first_is_smaller ? high : low);
 }
 
 // Its gradient: of each sample through what counts of either critic, then through the actor.
 void Learner::differentiate_actor(int half) {
-  const Blocks blocks = half_blocks(batch_.weight, half);
+  add_gradients(options_.minimum == Minimum::quantiles, half_blocks(batch_.weight, half));
+  actor_->differentiate(batch_.observation, q_gradient_, batch_.weight, half);
+}
+
+// Of both critics, by the action.
+void Learner::add_gradients(bool by_value, Blocks blocks) {
   const auto gradient = [&](int k) -> const Batch& {
-    return options_.minimum == Minimum::quantiles ? *action_gradient_[k]
-                                                  : critics_[k]->action_gradient(share_[k], blocks);
+    return by_value ? *action_gradient_[k] : critics_[k]->action_gradient(share_[k], blocks);
   };
   const Batch &first = gradient(0), &second = gradient(1);
   for (int b = blocks.first; b < blocks.last; ++b) {
@@ -186,7 +224,11 @@ void Learner::differentiate_actor(int half) {
         store(q_gradient_.row(b, d) + v, load(first.row(b, d) + v) + load(second.row(b, d) + v));
     }
   }
-  actor_->differentiate(batch_.observation, q_gradient_, batch_.weight, half);
+}
+
+std::span<const float> Learner::optimist() const {
+  if (!optimist_) return {};
+  return optimist_->network().trained().parameters;
 }
 
 ValueReport Learner::value_report() const {
@@ -200,6 +242,7 @@ LearnerState Learner::state() {
   add_network("critic_1", critics_[0]->network(), state.arrays);
   add_network("critic_2", critics_[1]->network(), state.arrays);
   std::ranges::move(actor_->more_state(), std::back_inserter(state.arrays));
+  if (optimist_) optimist_->add_state(state);
   if (rnd_) rnd_->add_state(state);
   state.updates = &updates_;
   return state;
@@ -208,6 +251,7 @@ LearnerState Learner::state() {
 void Learner::restored() {
   actor_->restored();
   for (auto& critic : critics_) critic->restored();
+  if (optimist_) optimist_->restored();
   if (rnd_) rnd_->restored();
 }
 
@@ -217,6 +261,11 @@ double Learner::flop_per_update() const {
   for (const auto& critic : critics_) {
     always += critic->learning_flop() + critic->evaluation_flop();
     moving += critic->action_gradient_flop(options_.minimum == Minimum::quantiles);
+  }
+  if (optimist_) {
+    always += optimist_->network().forward_flop() + optimist_->network().backward_flop();
+    for (const auto& critic : critics_)
+      always += critic->evaluation_flop() + critic->action_gradient_flop(false);
   }
   if (rnd_) always += rnd_->flop_per_update();
   return always + moving / actor_->delay();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/actor_critic/actor.h"
+#include "agent/actor_critic/optimist.h"
 #include "agent/critic/critic.h"
 #include "agent/equations.h"
 #include "agent/learning.h"
@@ -39,6 +40,8 @@ class Learner {
   const LearnerOptions& options() const { return options_; }
   const MlpShape& actor_shape() const { return actor_->network().shape(); }
   std::span<const float> actor() const { return actor_->network().trained().parameters; }
+  // Of the actor that explores; empty: the policy itself does.
+  std::span<const float> optimist() const;
   std::span<const float> critic(int k) const { return critics_[k]->network().parameters; }
   std::uint64_t updates() const { return updates_; }
 
@@ -54,16 +57,20 @@ class Learner {
   void choose_actions(int half);
   void add_bonus(Team& team);
   void fill_targets(int half);
+  void improve_optimist(Team& team);
   void evaluate_actor(int half);
+  void choose_means(const Blend& blend, Blocks blocks, double& loss);
   void choose_values(Blocks blocks, double& loss);
   template <typename Mask>
-  void note_shares(Mask first_is_smaller, int block, int row, int lane);
+  void note_shares(const Blend& blend, Mask first_is_smaller, int block, int row, int lane);
   void differentiate_actor(int half);
+  void add_gradients(bool by_value, Blocks blocks);
 
   LearnerOptions options_;
   Blend blend_;
   std::unique_ptr<Actor> actor_;
   std::array<std::unique_ptr<Critic>, 2> critics_;
+  std::unique_ptr<Optimist> optimist_;       // null: the policy itself explores
   std::unique_ptr<Rnd> rnd_;                 // null: no bonus
   std::unique_ptr<NoiseDiscount> discount_;  // of the bonus; null: it is not discounted
   std::uint64_t updates_ = 0;
@@ -71,6 +78,7 @@ class Learner {
   // the batch and what is computed on it (features x batch)
   ReplayBatch batch_;
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
+  Batch state_optimist_action_;                                // likewise, where there is one
   std::array<const Batch*, 2> target_values_{};                // each critic's (N x batch)
   Batch targets_;  // (N x batch), or what truncation keeps
   Batch kept_;     // the values they are made of, where they are truncated

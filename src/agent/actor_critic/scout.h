@@ -12,7 +12,7 @@
 namespace ovde {
 
 // What its learner is made of: the agent's, but for networks of its own size, random numbers of its
-// own, and the bonus.
+// own, and the bonus. Its policy explores itself.
 LearnerOptions scout_learner(const AgentOptions& options);
 
 // In front of the names of what it saves.

@@ -127,6 +127,61 @@ TEST(SquashedGaussian, HeadGradientMatchesCentralDifferences) {
   }
 }
 
+// Of two Gaussians of one dimension: the mean of log N(u) - log N'(u) under the first, numerically.
+double integrated_divergence(double mean, double log_std, double other_mean, double other_log_std) {
+  const auto log_density = [](double u, double m, double l) {
+    return -std::pow((u - m) / std::exp(l), 2) / 2 - l - 0.5 * std::log(2 * std::numbers::pi);
+  };
+  const int points = 4000;
+  const double width = 20.0 * std::exp(log_std) / points;
+  double sum = 0;
+  for (int i = 0; i < points; ++i) {
+    const double u = mean + (i + 0.5 - points / 2.0) * width, own = log_density(u, mean, log_std);
+    sum += width * std::exp(own) * (own - log_density(u, other_mean, other_log_std));
+  }
+  return sum;
+}
+
+// The loss is scale * weight * KL, on top of a gradient that is there.
+TEST(SquashedGaussian, DivergenceAndItsGradientMatchIntegrals) {
+  const float scale = 0.7f;
+  for (const int samples : {1, 37}) {
+    const Sampled x(2, samples);
+    Sampled policy(2, samples);
+    Batch weight(1, samples), delta(4, samples);
+    Random random(9, Stream::user);
+    for (int s = 0; s < samples; ++s) {
+      weight.at(0, s) = static_cast<float>(random.uniform(0.5, 1));
+      for (int d = 0; d < 2; ++d) {
+        policy.head.at(d, s) += static_cast<float>(0.3 * random.normal());
+        policy.head.at(2 + d, s) = static_cast<float>(random.uniform(-1.5, 0.5));
+        delta.at(d, s) = delta.at(2 + d, s) = 1;
+      }
+      if (s % 5 == 0) policy.head.at(2, s) = 3;  // beyond the clamp
+    }
+    const double found =
+        add_divergence(x.head, policy.head, scale, weight, delta, all_blocks(x.head));
+    double sum = 0;
+    for (int s = 0; s < samples; ++s) {
+      for (int d = 0; d < 2; ++d) {
+        const auto divergence = [&](const Vec& head) {
+          const auto log_std = [](double raw) { return std::min(std::max(raw, -20.0), 2.0); };
+          return weight.at(0, s) * integrated_divergence(head[0], log_std(head[1]),
+                                                         policy.head.at(d, s),
+                                                         log_std(policy.head.at(2 + d, s)));
+        };
+        const Vec at = {x.head.at(d, s), x.head.at(2 + d, s)};
+        sum += divergence(at);
+        const Vec expected = reference::gradient(divergence, at);
+        EXPECT_NEAR(delta.at(d, s), 1 + scale * expected[0], 1e-4 * (1 + std::abs(expected[0])));
+        EXPECT_NEAR(delta.at(2 + d, s), 1 + scale * expected[1],
+                    1e-4 * (1 + std::abs(expected[1])));
+      }
+    }
+    EXPECT_NEAR(found, sum, 1e-5 * std::abs(sum));
+  }
+}
+
 TEST(SquashedGaussian, StaysFiniteWhereItSaturates) {
   const int actions = 1;
   const float means[] = {-1e4f, -20, 0, 20, 1e4f}, log_stds[] = {-1e4f, -20, 2, 1e4f};

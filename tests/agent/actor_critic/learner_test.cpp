@@ -1,4 +1,5 @@
-// Whole updates of SAC, DSAC, TD3 and DSAC+RND against their re-implementation in double precision.
+// Whole updates of SAC, DSAC, TD3, DSAC+RND and DAC against their re-implementation in double
+// precision.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,6 +24,7 @@ struct Case {
   Minimum minimum = Minimum::means;
   int dropped = 0;
   float optimism = -1;
+  bool optimist = false;
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -46,6 +48,11 @@ LearnerOptions options_of(const Case& c) {
                              .hidden = {16, 12},
                              .outputs = 6};
   }
+  if (c.optimist)
+    options.optimist = OptimistOptions{.divergence = 0.1f,
+                                       .optimism = c.actions == 3 ? 0.7f : 1.6f,
+                                       .weight = 0.3f,
+                                       .copy_updates = c.actions == 3 ? 3 : 0};
   options.td3.clip = 0.25f;  // not far from the noise that it clips
   options.td3.penalty = 0.3f;
   options.batch = c.batch;
@@ -107,12 +114,19 @@ TEST_P(UpdateTest, GradientsOfTheReferenceMatchCentralDifferences) {
       which.push_back(static_cast<int>(layer.bias + random.below(layer.outputs)));
     }
   }
-  const Vec found = reference.actor_gradient(batch);
-  const Vec expected =
-      reference::gradient([&](const Vec& p) { return reference.actor_loss(p, batch); },
-                          reference.actor.parameters, which);
-  for (std::size_t i = 0; i < which.size(); ++i)
-    EXPECT_NEAR(found[which[i]], expected[i], 1e-5 * (1 + std::abs(expected[i])));
+  const auto compare = [&](const Vec& found, const auto& loss, const Vec& at) {
+    const Vec expected = reference::gradient([&](const Vec& p) { return loss(p); }, at, which);
+    for (std::size_t i = 0; i < which.size(); ++i)
+      EXPECT_NEAR(found[which[i]], expected[i], 1e-5 * (1 + std::abs(expected[i])));
+  };
+  compare(
+      reference.actor_gradient(batch), [&](const Vec& p) { return reference.actor_loss(p, batch); },
+      reference.actor.parameters);
+  if (c.optimist)
+    compare(
+        reference.optimist_gradient(batch),
+        [&](const Vec& p) { return reference.optimist_loss(p, batch); },
+        reference.optimist.parameters);
 
   // of the critic's loss in the prediction
   const Vec y = reference.targets(batch[0]);
@@ -186,7 +200,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{false, 37, 3, 1, 1, "SacByQuantile", PolicyKind::gaussian, Bonus::none, false,
              Minimum::quantiles},
         Case{true, 37, 2, 2, 20, "Td3ByQuantile", PolicyKind::deterministic, Bonus::none, false,
-             Minimum::quantiles}),
+             Minimum::quantiles},
+        Case{true, 48, 5, 3, 5, "Dac", PolicyKind::gaussian, Bonus::none, false, Minimum::means, 0,
+             -1, true},
+        Case{true, 37, 2, 2, 20, "DacNormByQuantileOddBatch", PolicyKind::gaussian, Bonus::none,
+             true, Minimum::quantiles, 0, -1, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Update, TargetNetworksStartAsCopiesOrOnTheirOwn) {

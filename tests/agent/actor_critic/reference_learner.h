@@ -1,5 +1,5 @@
-// One update of SAC, DSAC or TD3 in double precision, a sample at a time: what DESIGN calls the
-// critic, actor and temperature losses, their gradients by textbook back-propagation, Adam and
+// One update of SAC, DSAC, TD3 or DAC in double precision, a sample at a time: what DESIGN calls
+// the critic, actor and temperature losses, their gradients by textbook back-propagation, Adam and
 // Polyak averaging. Shares with the learner the layout of parameters and the numbering of random
 // numbers, nothing else.
 #pragma once
@@ -49,9 +49,12 @@ struct LearnerReference {
   // The array of that name in the learner's state.
   Vec* array(const std::string& name) {
     if (name == "log_alpha") return &log_alpha;
-    Net& net = name.starts_with("actor") ? actor
-               : name.starts_with("rnd") ? predictor
-                                         : critic[name.starts_with("critic_2") ? 1 : 0];
+    if (name == "optimist.log_optimism") return &log_optimism;
+    if (name == "optimist.log_weight") return &log_weight;
+    Net& net = name.starts_with("actor")      ? actor
+               : name.starts_with("optimist") ? optimist
+               : name.starts_with("rnd")      ? predictor
+                                              : critic[name.starts_with("critic_2") ? 1 : 0];
     const std::string part = name.substr(name.find('.') + 1);
     if (part == "parameters") return &net.parameters;
     if (part == "first_moment") return &net.first_moment;
@@ -60,7 +63,7 @@ struct LearnerReference {
   }
 
   struct Sample {
-    Vec observation, action, next_observation, noise, next_noise;
+    Vec observation, action, next_observation, noise, next_noise, optimist_noise;
     double reward = 0, terminal = 0;
   };
 
@@ -87,6 +90,8 @@ struct LearnerReference {
       for (std::size_t s = 0; s < batch.size(); ++s) batch[s].noise.push_back(noise[s]);
       fill_normal(options.seed, Stream::target_noise, 0, first, noise);
       for (std::size_t s = 0; s < batch.size(); ++s) batch[s].next_noise.push_back(noise[s]);
+      fill_normal(options.seed, Stream::optimist_noise, 0, first, noise);
+      for (std::size_t s = 0; s < batch.size(); ++s) batch[s].optimist_noise.push_back(noise[s]);
     }
     return batch;
   }
@@ -128,8 +133,9 @@ struct LearnerReference {
   }
 
   // Two critics as one: their mean, and so many times half their distance.
-  double blended(double a, double b) const {
-    return (a + b) / 2 + options.optimism * std::abs(a - b) / 2;
+  double blended(double a, double b) const { return blended(a, b, options.optimism); }
+  static double blended(double a, double b, double optimism) {
+    return (a + b) / 2 + optimism * std::abs(a - b) / 2;
   }
 
   // What the actor's loss takes for the value: min_k mean_i z_ki, or mean_i min_k z_ki, or another
@@ -149,6 +155,9 @@ struct LearnerReference {
 
   // Its gradient by (s, a).
   Vec smaller_value_gradient(const Vec& input) const {
+    return value_gradient(input, options.minimum, options.optimism);
+  }
+  Vec value_gradient(const Vec& input, Minimum minimum, double optimism) const {
     std::array<std::vector<Vec>, 2> layers;
     for (int k = 0; k < 2; ++k) layers[k] = mlp_layers(critic_shape, critic[k].parameters, input);
     const Vec &z1 = layers[0].back(), &z2 = layers[1].back();
@@ -158,9 +167,9 @@ struct LearnerReference {
     for (int k = 0; k < 2; ++k) {
       Vec slope, unused(critic_shape.size());
       for (int i = 0; i < options.quantiles; ++i) {
-        const double apart = options.minimum == Minimum::means ? difference : z1[i] - z2[i];
+        const double apart = minimum == Minimum::means ? difference : z1[i] - z2[i];
         const double sign = (apart <= 0) == (k == 0) ? -1 : 1;
-        slope.push_back((1 + sign * options.optimism) / 2 / options.quantiles);
+        slope.push_back((1 + sign * optimism) / 2 / options.quantiles);
       }
       const Vec part = mlp_backward(critic_shape, critic[k].parameters, layers[k], slope, unused);
       for (std::size_t f = 0; f < input.size(); ++f) total[f] += part[f];
@@ -269,6 +278,101 @@ struct LearnerReference {
       mlp_backward(actor_shape, actor.parameters, layers, delta, gradient);
     }
     return gradient;
+  }
+
+  // The second actor of DAC, by its two multipliers.
+  double beta() const { return std::exp(log_optimism[0]) - 1; }
+  double tau() const { return std::min(std::exp(log_weight[0]), 20.0); }
+
+  static double clamped(double raw_log_std) { return std::min(std::max(raw_log_std, -20.0), 2.0); }
+
+  Vec optimist_action(const Vec& head, const Vec& noise) const {
+    Vec action;
+    for (int d = 0; d < options.action_size; ++d)
+      action.push_back(std::tanh(head[d] + options.optimist->spread *
+                                               std::exp(clamped(head[options.action_size + d])) *
+                                               noise[d]));
+    return action;
+  }
+
+  // KL(N of head || N of policy), the sum over dimensions.
+  double divergence(const Vec& head, const Vec& policy) const {
+    double sum = 0;
+    for (int d = 0; d < options.action_size; ++d) {
+      const double s = std::exp(clamped(head[options.action_size + d])),
+                   p = std::exp(clamped(policy[options.action_size + d]));
+      sum += std::log(p / s) + (s * s + std::pow(head[d] - policy[d], 2)) / (2 * p * p) - 0.5;
+    }
+    return sum;
+  }
+
+  double mean_divergence(const Vec& parameters, const std::vector<Sample>& batch) const {
+    double sum = 0;
+    for (const Sample& s : batch)
+      sum += divergence(mlp(actor_shape, parameters, s.observation),
+                        mlp(actor_shape, actor.parameters, s.observation)) /
+             options.batch;
+    return sum;
+  }
+
+  double optimist_loss(const Vec& parameters, const std::vector<Sample>& batch) const {
+    double loss = tau() * mean_divergence(parameters, batch);
+    for (const Sample& s : batch) {
+      const Vec action =
+          optimist_action(mlp(actor_shape, parameters, s.observation), s.optimist_noise);
+      loss -= blended(value(critic[0].parameters, s.observation, action),
+                      value(critic[1].parameters, s.observation, action), beta()) /
+              options.batch;
+    }
+    return loss;
+  }
+
+  Vec optimist_gradient(const std::vector<Sample>& batch) const {
+    Vec gradient(optimist.parameters.size());
+    const int n = options.action_size;
+    for (const Sample& s : batch) {
+      const auto layers = mlp_layers(actor_shape, optimist.parameters, s.observation);
+      const Vec &head = layers.back(), policy = mlp(actor_shape, actor.parameters, s.observation),
+                action = optimist_action(head, s.optimist_noise),
+                by_input = value_gradient(join(s.observation, action), Minimum::means, beta());
+      Vec delta(actor_shape.outputs());
+      for (int d = 0; d < n; ++d) {
+        const double by_u = -by_input[options.observation_size + d] * (1 - action[d] * action[d]);
+        const double std = std::exp(clamped(head[n + d])), p = std::exp(clamped(policy[n + d]));
+        delta[d] = (by_u + tau() * (head[d] - policy[d]) / (p * p)) / options.batch;
+        if (head[n + d] > -20 && head[n + d] < 2)
+          delta[n + d] = (by_u * options.optimist->spread * std * s.optimist_noise[d] +
+                          tau() * (std * std / (p * p) - 1)) /
+                         options.batch;
+      }
+      mlp_backward(actor_shape, optimist.parameters, layers, delta, gradient);
+    }
+    return gradient;
+  }
+
+  void update_optimist(const std::vector<Sample>& batch) {
+    const std::uint64_t period = options.optimist->copy_updates;
+    const double t = 1.0 + static_cast<double>(period > 0 ? updates % period : updates);
+    const double excess = mean_divergence(optimist.parameters, batch) / options.action_size -
+                          options.optimist->divergence;
+    optimist.step(options.adam, t, optimist_gradient(batch), 0);
+    for (Vec* x : {&log_optimism, &log_weight}) {
+      Net scalar{{(*x)[0]}, {(*x)[1]}, {(*x)[2]}, {0}};
+      const double sign = x == &log_optimism ? 1 : -1;
+      scalar.step({.learning_rate = 3e-5f, .beta1 = 0.5f}, t, {sign * std::exp((*x)[0]) * excess},
+                  0);
+      *x = {scalar.parameters[0], scalar.first_moment[0], scalar.second_moment[0]};
+    }
+  }
+
+  // Every so many updates all of it starts again.
+  void copy_policy() {
+    const std::uint64_t period = options.optimist->copy_updates;
+    if (period == 0 || updates % period != 0) return;
+    const Vec zero(actor.parameters.size());
+    optimist = {actor.parameters, zero, zero, actor.parameters};
+    log_optimism = {std::log(options.optimist->optimism + 1.0), 0, 0};
+    log_weight = {std::log(double{options.optimist->weight}), 0, 0};
   }
 
   // Random network distillation. All transitions so far, in their order: next observations, and the
@@ -415,10 +519,12 @@ struct LearnerReference {
       net.step(options.adam, t, gradient, moves ? options.polyak : 0);
     }
 
-    // the actor, by the critics just updated
+    // the actors, by the critics just updated
+    if (options.optimist) update_optimist(batch);
     report.actor_loss = actor_loss(actor.parameters, batch);
     if (moves) actor.step(options.adam, t / delay, actor_gradient(batch), options.polyak);
     ++updates;
+    if (options.optimist) copy_policy();
     return report;
   }
 
@@ -443,6 +549,8 @@ struct LearnerReference {
   Net actor;
   std::array<Net, 2> critic;
   Vec log_alpha;  // value and its two moments
+  Net optimist;
+  Vec log_optimism, log_weight;  // likewise
   MlpShape rnd_shape;
   Net predictor;  // its target is the random network
   Series series;

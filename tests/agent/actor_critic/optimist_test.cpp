@@ -1,0 +1,211 @@
+// The second actor of DAC: what it leaves alone, how far it goes, and when it acts.
+#include "agent/actor_critic/optimist.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/actor_critic/agent.h"
+#include "agent/agent_fixture.h"
+
+namespace ovde {
+namespace {
+
+AgentOptions options_of(const std::string& algorithm) {
+  AgentOptions options = options_for(find_algorithm(algorithm));
+  options.learner.observation_size = 3;
+  options.learner.action_size = 2;
+  options.learner.hidden = {24, 16};
+  options.learner.quantiles = 5;
+  options.learner.batch = 32;
+  options.replay = 300;
+  options.learner.seed = 4;
+  return options;
+}
+
+std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options) {
+  auto agent = make_agent(options);
+  const Replay rows = filled_replay(3, 2, 300);
+  agent->replay().restore(0, rows.raw(0, rows.size()));
+  agent->replay().set_added(rows.added());
+  return agent;
+}
+
+std::vector<float> array(Agent& agent, const std::string& name) {
+  for (const auto& [key, values] : agent.state().arrays) {
+    if (key == name) return {values.begin(), values.end()};
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+void update(Agent& agent, int times) {
+  Team team(1);
+  for (int i = 0; i < times; ++i) agent.update(team);
+}
+
+const std::vector<double> kObservation = {0.3, -1, 0.5};
+
+// Mean KL(optimist || policy) over some observations, for each dimension of the action.
+double divergence(Agent& agent) {
+  const double spread = agent.options().learner.optimist->spread;
+  Random random(7, Stream::user);
+  double sum = 0;
+  constexpr int kCount = 200;
+  for (int i = 0; i < kCount; ++i) {
+    std::vector<double> observation(3);
+    for (double& x : observation) x = random.normal();
+    const auto policy = agent.propose(observation, true);
+    const std::vector<double> policy_std(policy.std.begin(), policy.std.end());
+    const auto optimist = agent.propose(observation, false);
+    for (int d = 0; d < 2; ++d) {
+      const double std = optimist.std[d] / spread, p = policy_std[d],
+                   apart = optimist.moved[d] - optimist.mean[d];
+      sum += std::log(p / std) + (std * std + apart * apart) / (2 * p * p) - 0.5;
+    }
+  }
+  return sum / (2 * kCount);
+}
+
+TEST(Optimist, LeavesPolicyAndCriticsAlone) {
+  for (const CriticHead head : {CriticHead::qr, CriticHead::iqn}) {
+    AgentOptions dac = options_of("dac"), dsac = options_of("dsac");
+    dac.learner.head = dsac.learner.head = head;
+    const auto with = agent_with_rows(dac), without = agent_with_rows(dsac);
+    Team team(2);
+    for (int i = 0; i < 20; ++i) {
+      const UpdateReport a = with->update(team), b = without->update(team);
+      EXPECT_EQ(a.critic_loss, b.critic_loss);
+      EXPECT_EQ(a.actor_loss, b.actor_loss);
+    }
+    EXPECT_EQ(with->value_report().mean, without->value_report().mean);
+    EXPECT_EQ(with->value_report().epistemic, without->value_report().epistemic);
+    const LearnerState expected = without->state(), found = with->state();
+    for (std::size_t i = 0; i < expected.arrays.size(); ++i) {
+      EXPECT_EQ(found.arrays[i].first, expected.arrays[i].first);
+      EXPECT_TRUE(std::ranges::equal(found.arrays[i].second, expected.arrays[i].second));
+    }
+    EXPECT_TRUE(std::ranges::equal(with->policy().networks[0].parameters,
+                                   without->policy().networks[0].parameters));
+    EXPECT_EQ(with->policy().networks.size(), 1u);
+  }
+}
+
+TEST(Optimist, StartsAsThePolicyAndActsMoreWidely) {
+  const auto with = make_agent(options_of("dac")), without = make_agent(options_of("dsac"));
+  const Proposal found = with->propose(kObservation, false);
+  const Proposal expected = without->propose(kObservation, false);
+  EXPECT_TRUE(std::ranges::equal(found.mean, expected.mean));
+  EXPECT_TRUE(std::ranges::equal(found.moved, expected.mean));
+  for (int d = 0; d < 2; ++d) EXPECT_DOUBLE_EQ(found.std[d], 1.25 * expected.std[d]);
+}
+
+TEST(Optimist, ActsWhereverItExploresAndNowhereElse) {
+  const auto with = agent_with_rows(options_of("dac")),
+             without = agent_with_rows(options_of("dsac"));
+  update(*with, 30);
+  update(*without, 30);
+  const Proposal found = with->propose(kObservation, false);
+  EXPECT_FALSE(std::ranges::equal(found.moved, found.mean));
+  EXPECT_TRUE(std::ranges::equal(found.mean, without->propose(kObservation, false).mean));
+  std::vector<double> a(2), b(2);
+  EXPECT_GT(with->explore(kObservation, false, a).shift, 0);
+
+  // the warm-up and the evaluation are the policy's
+  const Proposal plain = with->propose(kObservation, true);
+  EXPECT_TRUE(std::ranges::equal(plain.moved, plain.mean));
+  EXPECT_TRUE(std::ranges::equal(plain.std, without->propose(kObservation, true).std));
+  with->act(kObservation, a);
+  without->act(kObservation, b);
+  EXPECT_EQ(a, b);
+}
+
+TEST(Optimist, AHeavyDivergenceKeepsItAtThePolicy) {
+  AgentOptions light = options_of("dac"), heavy = light;
+  for (AgentOptions* options : {&light, &heavy}) options->learner.adam.learning_rate = 3e-3f;
+  light.learner.optimist->weight = 1e-6f;
+  heavy.learner.optimist->weight = 20;
+  const auto free = agent_with_rows(light), held = agent_with_rows(heavy);
+  update(*free, 300);
+  update(*held, 300);
+  EXPECT_LT(divergence(*held), 0.02);
+  EXPECT_GT(divergence(*free), 10 * divergence(*held));
+}
+
+// Without a weight on the divergence it prefers what the critics disagree about if it is
+// optimistic, and avoids it if not.
+TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
+  const auto disagreement = [](float optimism) {
+    AgentOptions options = options_of("dac");
+    options.learner.optimist->weight = 1e-6f;
+    options.learner.optimist->optimism = optimism;
+    options.learner.adam.learning_rate = 3e-3f;
+    const auto agent = agent_with_rows(options);
+    spread_parameters(dynamic_cast<ActorCriticAgent&>(*agent).learner(), 5);
+    update(*agent, 100);
+    Random random(8, Stream::user);
+    double sum = 0;
+    for (int i = 0; i < 200; ++i) {
+      std::vector<double> observation(3), action(2);
+      for (double& x : observation) x = random.normal();
+      const Proposal proposal = agent->propose(observation, false);
+      for (int d = 0; d < 2; ++d) action[d] = std::tanh(proposal.moved[d]);
+      const QuantilePair& z = *agent->quantiles(observation, action);
+      double difference = 0;
+      for (int q = 0; q < 5; ++q) difference += (z.critic[0][q] - z.critic[1][q]) / 5;
+      sum += std::abs(difference);
+    }
+    return sum;
+  };
+  EXPECT_GT(disagreement(30), 1.2 * disagreement(-0.9f));
+}
+
+// Beyond its divergence it is held more firmly and hopes for less, below it the other way round.
+TEST(Optimist, ItsMultipliersHoldTheDivergence) {
+  for (const float aim : {0.0f, 1e3f}) {
+    AgentOptions options = options_of("dac");
+    options.learner.optimist->divergence = aim;
+    options.learner.optimist->optimism = 0.5f;
+    options.learner.optimist->weight = 0.01f;
+    const auto agent = agent_with_rows(options);
+    update(*agent, 50);
+    const float optimism = array(*agent, "optimist.log_optimism")[0] - std::log(1.5f);
+    const float weight = array(*agent, "optimist.log_weight")[0] - std::log(0.01f);
+    EXPECT_TRUE(aim == 0 ? optimism < 0 : optimism > 0) << optimism;
+    EXPECT_TRUE(aim == 0 ? weight > 0 : weight < 0) << weight;
+    // Adam's steps of 3e-5 each, in full where the gradient stays the same
+    if (aim > 0) {
+      EXPECT_NEAR(optimism, 50 * 3e-5, 1e-4);
+    }
+  }
+}
+
+TEST(Optimist, StartsAgainFromThePolicy) {
+  AgentOptions options = options_of("dac");
+  options.learner.optimist->copy_updates = 7;
+  const auto agent = agent_with_rows(options);
+  update(*agent, 6);
+  EXPECT_NE(array(*agent, "optimist.parameters"), array(*agent, "actor.parameters"));
+  update(*agent, 1);
+  EXPECT_EQ(array(*agent, "optimist.parameters"), array(*agent, "actor.parameters"));
+  EXPECT_EQ(array(*agent, "optimist.log_optimism"),
+            (std::vector<float>{std::log(options.learner.optimist->optimism + 1), 0, 0}));
+  EXPECT_NEAR(divergence(*agent), 0, 1e-12);
+
+  // steps are as long as the first ones again: Adam counts anew
+  update(*agent, 1);
+  const auto before = array(*agent, "actor.parameters"),
+             after = array(*agent, "optimist.parameters");
+  double longest = 0;
+  for (std::size_t i = 0; i < after.size(); ++i)
+    longest = std::max<double>(longest, std::abs(after[i] - before[i]));
+  EXPECT_GT(longest, 0);
+  EXPECT_LT(longest, 2.1 * options.learner.adam.learning_rate);
+}
+
+}  // namespace
+}  // namespace ovde
