@@ -35,6 +35,7 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key == "critic.optimism") return algorithm.policy != PolicyKind::greedy && !algorithm.bandit;
   if (key.starts_with("rnd.") || key.starts_with("scout."))
     return algorithm.policy != PolicyKind::greedy;
+  if (key == "explore.divergence" && algorithm.policy == PolicyKind::deterministic) return false;
   if (key.starts_with("explore."))
     return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
   if (key == "train.temperature" || key == "train.tune_temperature")

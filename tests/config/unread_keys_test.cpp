@@ -20,6 +20,7 @@ TEST(UnreadKeys, OfAnotherAlgorithmAreRefused) {
   expect_words(refusal("explore.alpha=0.1", "sac"), {"explore.alpha", "ovde_g"});
   expect_words(refusal("explore.oac_beta=1", "ovde_g"), {"explore.oac_beta", "oac"});
   expect_words(refusal("train.temperature=0.2", "td3"), {"train.temperature", "sac"});
+  expect_words(refusal("explore.divergence=1", "ovde_td3"), {"explore.divergence", "ovde_g"});
   EXPECT_EQ(resolve({"ids.bins=3"}, "ids").ids.bins, 3);
   EXPECT_EQ(resolve({"explore.oac_beta=1"}, "oac").explore.number("oac_beta"), 1);
 }

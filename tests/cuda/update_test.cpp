@@ -504,6 +504,8 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
         options.push_back(options_of(name, options.size()));
         options.back().explore.set("gradient", std::string(form));
         options.back().explore.set("samples", samples);
+        if (samples > 0 && form == std::string("full"))
+          options.back().explore.set("divergence", 0.5);
       }
     }
   }

@@ -15,6 +15,7 @@ enum class GradientForm {
 struct OvdRule {
   CurrentReturn current_return = CurrentReturn::gaussian;
   double alpha = 0.05;      // step size
+  double divergence = 0;    // > 0: the step is as long as this bound allows, instead of alpha
   double beta = 3.2;        // weight of the epistemic uncertainty
   double normaliser = 0.5;  // C
   GradientForm gradient = GradientForm::unit;
@@ -89,7 +90,7 @@ struct OvdRule {
   // One step before the squash (Eq. 15): of the samples each does its part. g: the gradient by the
   // action, then before the squash.
   template <typename Lanes>
-  OVDE_BOTH void move(const Lanes& lanes, int actions, const float* action, const double* /*std*/,
+  OVDE_BOTH void move(const Lanes& lanes, int actions, const float* action, const double* std,
                       double m, double* g, double* mean) const {
     const double squares = lanes.sum(actions, [&](int d) {
       g[d] *= squash_slope(action[d]);
@@ -97,7 +98,23 @@ struct OvdRule {
     });
     const double length = gradient == GradientForm::raw ? 1 : std::sqrt(squares) + 1e-8;
     const int steps = samples > 0 ? samples : 1;
+    if (divergence > 0) return move_bounded(lanes, actions, std, m, steps, g, mean);
     lanes.each(actions, [&](int d) { mean[d] += alpha / steps * m * (g[d] / length); });
+  }
+
+ private:
+  // The same in the policy's own metric, as OAC's step, mu + sqrt(2 divergence) Sigma g / sqrt(g'
+  // Sigma g), times m relative to what it is where nothing is noisy: that is the whole bound.
+  template <typename Lanes>
+  OVDE_BOTH void move_bounded(const Lanes& lanes, int actions, const double* std, double m,
+                              int steps, const double* g, double* mean) const {
+    const double squares = lanes.sum(actions, [&](int d) {
+      const double scaled = std[d] * g[d];
+      return scaled * scaled;
+    });
+    const double share = std::fmin(std::fmax(m / std::fabs(weight(1)), -1), 1);
+    const double step = std::sqrt(2 * divergence) / steps * share / (std::sqrt(squares) + 1e-8);
+    lanes.each(actions, [&](int d) { mean[d] += step * (std[d] * std[d]) * g[d]; });
   }
 };
 
