@@ -25,7 +25,8 @@ auto LockstepGroup::on_gpu(Call&& call) {
 
 template <typename Work>
 void LockstepGroup::for_piece(int piece, Work&& work) {
-  for (int i = size() * piece / pieces_; i < size() * (piece + 1) / pieces_; ++i)
+  // the agents of one task stand together: a slow one's are to be in different pieces
+  for (int i = piece; i < size(); i += pieces_)
     guarded(*slots_[i], [&] { work(i); });
 }
 
