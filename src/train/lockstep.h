@@ -23,6 +23,9 @@ struct GpuDevice {
   // InputError if agents such as these cannot learn there together. Builds nothing.
   std::function<void(std::span<const AgentOptions>, Precision)> check;
   std::function<std::unique_ptr<GpuPopulation>(std::span<const AgentOptions>, Precision)> make;
+  // Agents whose updates occupy it: with twice as many, one half can learn while the other half's
+  // environments step.
+  int full = 50;
 
   explicit operator bool() const { return make != nullptr; }
 };

@@ -318,7 +318,7 @@ CellGroup take_group(const StudyRequest& request, Board& board, bool wait) {
   return group;
 }
 
-void train_group(const CellGroup& group, const StudyRequest& request, Board& board) {
+void train_group(const CellGroup& group, const StudyRequest& request, int threads, Board& board) {
   const std::atomic<bool> never{false};
   std::list<CellSink> sinks;
   std::list<PopulationRun> open;
@@ -337,7 +337,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, Board& boa
   }
   std::vector<std::exception_ptr> failures;
   try {
-    failures = train_in_lockstep(runs, request.gpu, request.threads,
+    failures = train_in_lockstep(runs, request.gpu, threads,
                                  request.stop != nullptr ? *request.stop : never);
   } catch (const std::exception&) {
     failures.assign(runs.size(), std::current_exception());
@@ -350,6 +350,28 @@ void train_group(const CellGroup& group, const StudyRequest& request, Board& boa
       board.failed(*jobs[i], error.what());
     }
   }
+}
+
+// In two halves where there are enough agents, each with its share of the threads: while the
+// environments of one step, the GPU has the updates of the other.
+void train_side_by_side(const CellGroup& group, const StudyRequest& request, Board& board) {
+  const int full = request.gpu.full, threads = request.threads;
+  CellGroup half[2];
+  std::size_t agents[2] = {0, 0};
+  for (const PlannedCell& cell : group) {
+    const int which = agents[0] <= agents[1] ? 0 : 1;
+    agents[which] += cell.agents.size();
+    half[which].push_back(cell);
+  }
+  if (threads < 2 || std::cmp_less(std::min(agents[0], agents[1]), full))
+    return train_group(group, request, threads, board);
+  std::jthread other;
+  try {
+    other = std::jthread([&] { train_group(half[1], request, threads / 2, board); });
+  } catch (const std::system_error&) {  // one after the other, then
+    train_group(half[1], request, threads, board);
+  }
+  train_group(half[0], request, threads - threads / 2, board);
 }
 
 // What does not fit on the GPU together is halved; a cell that does not fit alone fails.
@@ -368,7 +390,7 @@ void train_what_fits(const CellGroup& group, const StudyRequest& request, Board&
     for (const PlannedCell& cell : group) board.failed(*cell.job, error.what());
     return;
   }
-  train_group(group, request, board);
+  train_side_by_side(group, request, board);
 }
 
 void work_on_gpu(const StudyRequest& request, Board& board, bool wait) {

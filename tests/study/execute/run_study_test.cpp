@@ -6,6 +6,8 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <list>
+#include <mutex>
 #include <thread>
 
 #include <fcntl.h>
@@ -119,6 +121,27 @@ TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
   EXPECT_EQ(run_study(request, sink).finished, 4);
   EXPECT_EQ(sink.epochs, 4 * 2 * 4);
   EXPECT_EQ(faults.populations, 1);
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+TEST(StudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  std::list<StandInFaults> faults;  // of each half
+  std::mutex mutex;
+  std::vector<std::size_t> agents;
+  request.gpu = {.check = [](auto...) {},
+                 .make =
+                     [&](std::span<const AgentOptions> options, Precision precision) {
+                       const std::lock_guard lock(mutex);
+                       agents.push_back(options.size());
+                       return stand_in(faults.emplace_back()).make(options, precision);
+                     },
+                 .full = 4};
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(agents, (std::vector<std::size_t>{4, 4}));
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
