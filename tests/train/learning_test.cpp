@@ -40,7 +40,7 @@ TEST_P(Learning, ReacherImproves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Learning,
-                         testing::Values("sac", "dsac", "ovde_g", "dsac_rnd"));
+                         testing::Values("sac", "dsac", "ovde_g", "dsac_rnd", "dac"));
 
 }  // namespace
 }  // namespace ovde
