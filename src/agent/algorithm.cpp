@@ -96,7 +96,6 @@ const Algorithm& find_algorithm(const std::string& name) {
 }
 
 bool runs_on_gpu(const Algorithm& algorithm) {
-  if (algorithm.optimist) return false;
   return algorithm.policy == PolicyKind::greedy || algorithm.explorer.empty() ||
          find_explorer(algorithm.explorer).device;
 }

@@ -74,9 +74,24 @@ __global__ void value_means_kernel(const Agent* agents, ValueMeans* out) {
   out[blockIdx.x] = {sums[0][0] / agent.batch, sums[1][0] / agent.batch, sums[2][0] / agent.batch};
 }
 
+// Critics at the actions of actors.
+void evaluate_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  if (plan.fixed_agents > 0) evaluate_new_actions(plan, agents, stream);
+  if (plan.random_agents > 0) evaluate_iqn_new_actions(plan, agents, stream);
+}
+
+// The optimists' part of an update, once the critics have been updated and before the actors are.
+void enqueue_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream) {
+  choose_optimist_actions(plan, optimists, stream);
+  evaluate_actions(plan, optimists, stream);
+  differentiate_optimists(plan, optimists, stream);
+  step_actor(plan, optimists, stream);
+}
+
 // One update of all agents (Algorithm 2): critics first, then the actor by the critics just
 // updated.
-void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+void enqueue_update(const UpdatePlan& plan, const Agent* agents, const UpdatePlan& optimist_plan,
+                    const Agent* optimists, cudaStream_t stream) {
   evaluate_policies(plan, agents, stream);
   if (plan.random_agents > 0) evaluate_iqn_targets(plan, agents, stream);
   if (plan.rnd_tiles > 0) distil(plan, agents, stream);
@@ -84,29 +99,32 @@ void enqueue_update(const UpdatePlan& plan, const Agent* agents, cudaStream_t st
   if (plan.fixed_agents > 0) {
     differentiate_critics(plan, agents, stream);
     step_critics(plan, agents, stream);
-    evaluate_new_actions(plan, agents, stream);
   }
   if (plan.random_agents > 0) {
     differentiate_iqn_critics(plan, agents, stream);
     step_iqn_critics(plan, agents, stream);
-    evaluate_iqn_new_actions(plan, agents, stream);
   }
+  if (optimist_plan.agents > 0) enqueue_optimists(optimist_plan, optimists, stream);
+  evaluate_actions(plan, agents, stream);
   differentiate_actor(plan, agents, stream);
   step_actor(plan, agents, stream);
+  if (optimist_plan.agents > 0) end_optimists(optimist_plan, optimists, stream);
 }
 
 // Agents that are updated together, side by side with other groups.
 struct Group {
   bool is_grid;
-  UpdatePlan plan;  // of agents with an actor
-  GridPlan grid;    // of agents over a grid of actions
-  int first;        // agent, in the order of updates
+  UpdatePlan plan;                // of agents with an actor
+  GridPlan grid;                  // of agents over a grid of actions
+  int first;                      // agent, in the order of updates
+  UpdatePlan optimist_plan = {};  // of its agents' optimists, if they have any
+  int first_optimist = 0;
 
   void enqueue(const Agent* agents, cudaStream_t stream) const {
     if (is_grid) {
       update_grid_agents(grid, agents + first, stream);
     } else {
-      enqueue_update(plan, agents + first, stream);
+      enqueue_update(plan, agents + first, optimist_plan, agents + first_optimist, stream);
     }
   }
 };
@@ -172,9 +190,22 @@ GridPlan make_grid_plan(std::span<const AgentSpec> specs) {
           .size = exact_size()};
 }
 
-// Of the agents in the order of their updates: first those with an actor.
-std::vector<Group> make_groups(std::span<const AgentSpec> specs, bool exact) {
-  const auto count = static_cast<int>(specs.size());
+// The order of updates: first agents with an actor, then those over a grid of actions, then
+// optimists in the order of the agents that they belong to.
+std::vector<int> order_of_updates(std::span<const Agent> agents) {
+  std::vector<int> order(agents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) {
+    return agents[i].policy_owner >= 0 ? 2 : agents[i].is_grid ? 1 : 0;
+  });
+  return order;
+}
+
+// Of the agents in that order; owners: where the agents of the optimists are in it.
+std::vector<Group> make_groups(std::span<const AgentSpec> all_specs, std::span<const int> owners,
+                               bool exact) {
+  const auto count = static_cast<int>(all_specs.size() - owners.size());
+  const auto specs = all_specs.first(count), optimists = all_specs.subspan(count);
   const auto actors = static_cast<int>(std::ranges::count(specs, false, &AgentSpec::is_grid));
   std::vector<Group> all;
   const int groups = std::clamp(actors / kSmallestGroup, std::min(actors, 1), 4);
@@ -184,6 +215,12 @@ std::vector<Group> make_groups(std::span<const AgentSpec> specs, bool exact) {
                    .plan = make_plan(specs.subspan(first, last - first), count, exact),
                    .grid = {},
                    .first = first});
+    const auto of_first = std::ranges::lower_bound(owners, first) - owners.begin(),
+               of_last = std::ranges::lower_bound(owners, last) - owners.begin();
+    if (of_first == of_last) continue;
+    all.back().optimist_plan =
+        make_plan(optimists.subspan(of_first, of_last - of_first), count, exact);
+    all.back().first_optimist = count + static_cast<int>(of_first);
   }
   if (actors < count)
     all.push_back({.is_grid = true,
@@ -290,10 +327,9 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
   for (int i = 0; i < count; ++i) agents.push_back(lay_out(specs[i], arena, progress + i));
   for (Agent& agent : agents) {
     if (agent.replay_owner >= 0) agent.replay = agents[agent.replay_owner].replay;
+    if (agent.policy_owner >= 0) share_with_optimist(agents[agent.policy_owner], agent);
   }
-  std::vector<int> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_partition(order.begin(), order.end(), [&](int i) { return !agents[i].is_grid; });
+  const std::vector<int> order = order_of_updates(agents);
   std::vector<Agent> in_order;
   in_updates.resize(count);
   for (const int i : order) {
@@ -305,7 +341,11 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact) : Imp
           "cudaMemcpy of the agents");
 
   tile_size = exact_size();
-  groups = make_groups(std::vector<AgentSpec>(in_order.begin(), in_order.end()), exact);
+  std::vector<int> owners;
+  for (const Agent& agent : in_order) {
+    if (agent.policy_owner >= 0) owners.push_back(in_updates[agent.policy_owner]);
+  }
+  groups = make_groups(std::vector<AgentSpec>(in_order.begin(), in_order.end()), owners, exact);
   check(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming), "cudaEventCreate");
   for (std::size_t g = 0; g < groups.size(); ++g) {
     check(cudaStreamCreateWithFlags(&branches.emplace_back(), cudaStreamNonBlocking),
@@ -403,6 +443,10 @@ cudaGraphExec_t DevicePopulation::Impl::capture(int updates) const {
 
 const float* DevicePopulation::Impl::array(ArrayId id, std::size_t size) const {
   const Agent& agent = agents[id.agent];
+  if (id.network == 4) {
+    if (size != 3) throw Error("CUDA: an array of the wrong length");
+    return id.array == 0 ? agent.optimist.log_optimism : agent.optimist.log_weight;
+  }
   const Network& net = id.network == 0   ? agent.actor
                        : id.network == 3 ? agent.rnd.net
                                          : agent.critic[id.network - 1];
@@ -512,6 +556,9 @@ void DevicePopulation::update(int n) {
     for (const Group& group : impl_->groups) {
       if (!group.is_grid)
         copy_networks(group.plan, impl_->update_agents + group.first, impl_->stream);
+      if (group.optimist_plan.agents > 0)
+        copy_networks(group.optimist_plan, impl_->update_agents + group.first_optimist,
+                      impl_->stream);
     }
   }
   for (; n >= kUpdatesPerGraph; n -= kUpdatesPerGraph)

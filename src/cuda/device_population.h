@@ -29,10 +29,11 @@ DeviceMemory device_memory();
 // Bytes that one agent takes.
 std::size_t bytes_of(const AgentSpec& spec);
 
-// Which network, and which of its four arrays (parameters, two moments, target).
+// Which network, and which of its four arrays (parameters, two moments, target); or which of an
+// optimist's two multipliers.
 struct ArrayId {
   int agent;
-  int network;  // 0 actor, 1 and 2 critics, 3 predictor of the bonus
+  int network;  // 0 actor, 1 and 2 critics, 3 predictor of the bonus; 4: no network, a multiplier
   int array;
 };
 

@@ -151,6 +151,23 @@ struct CopyLayer {
   bool narrow;
 };
 
+// The copies of some layers, by all blocks of a row of the grid; the last of them is an output
+// layer or not.
+__device__ inline void copy_layers(const Network& net, const HalfCopies& copies,
+                                   const LayerShape* layers, int count, bool has_output) {
+  for (int l = 0; l < count; ++l) {
+    const LayerShape layer = layers[l];
+    const int parts = layer.stride / 4;
+    for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < layer.outputs * parts;
+         e += gridDim.x * blockDim.x) {
+      const int o = e / parts, i = e % parts * 4, from = layer.weights + o * layer.stride + i;
+      copy_weights(copies, l, has_output && l == count - 1, o, i,
+                   *reinterpret_cast<const float4*>(net.parameters + from),
+                   *reinterpret_cast<const float4*>(net.target + from));
+    }
+  }
+}
+
 template <int kSlab>
 __device__ void step_half_tile(const Agent& agent, const Network& net, const LayerShape& layer,
                                const HalfSummands& from, const Corner& corner, float* memory,

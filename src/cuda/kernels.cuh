@@ -53,6 +53,12 @@ void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStrea
 void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The actor's gradient (actor.cu).
 void differentiate_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// Of agents that are optimists (optimist.cu): their actions, by the batch of the agents that they
+// explore for; their gradient, by the critics at these actions; and the end of their update, after
+// the steps of both actors.
+void choose_optimist_actions(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream);
+void differentiate_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream);
+void end_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream);
 // Adam and Polyak on the actor; losses and counters (steps.cu).
 void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 

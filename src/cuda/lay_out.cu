@@ -169,6 +169,31 @@ void lay_out_grid(Agent& agent, Arena& arena, std::size_t rows) {
   }
 }
 
+// Of an actor, what an update leaves of it, and the critics at its actions.
+void lay_out_actor(Agent& agent, Arena& arena, std::size_t rows) {
+  agent.actor_half = take_half_copies(arena, agent.actor_shape);
+  for (float** p : {&agent.log_probability, &agent.actor_loss}) *p = arena.take(rows);
+  for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std})
+    *p = arena.take(rows * agent.actions);
+  agent.actor_trace = take_trace(arena, agent.actor_shape, rows, agent.state_action,
+                                 agent.state_action_stride, agent.half_state_action);
+  agent.actor_active =
+      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
+  for (int k = 0; k < 2; ++k) {
+    agent.quantiles_at_new[k] = arena.take(rows * agent.quantiles);
+    agent.value[k] = arena.take(rows);
+    agent.action_gradient[k] = arena.take(rows * agent.actions);
+  }
+}
+
+void lay_out_optimist(Agent& agent, Arena& arena, std::size_t rows) {
+  Optimist& optimist = agent.optimist;
+  for (float** p : {&optimist.head, &optimist.policy_head})
+    *p = arena.take(rows * 2 * agent.actions);
+  optimist.divergence = arena.take(rows);
+  for (float** p : {&optimist.log_optimism, &optimist.log_weight}) *p = arena.take(3);
+}
+
 }  // namespace
 
 int rnd_statistics_count(int observations) { return 2 + (1 + 2 * observations) + 3; }
@@ -181,13 +206,18 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   const auto step = [&](NetworkStep Progress::*of) {
     return progress != nullptr ? &(progress->*of) : nullptr;
   };
+  const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
   agent.actor = take_network(arena, spec.actor_shape.size, step(&Progress::actor_step));
+  if (spec.policy_owner >= 0) {
+    lay_out_actor(agent, arena, rows);
+    lay_out_optimist(agent, arena, rows);
+    return agent;
+  }
   for (Network& critic : agent.critic)
     critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
   if (spec.replay_owner < 0)  // another's is set once all are laid out
     agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
-  const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
   if (spec.is_grid) {
     lay_out_grid(agent, arena, rows);
     return agent;
@@ -195,22 +225,13 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   const int stride = spec.state_action_stride;
   agent.state_action = arena.take(rows * stride);
   agent.half_state_action = take_half(arena, rows * stride);
-  agent.actor_half = take_half_copies(arena, spec.actor_shape);
-  for (float** p : {&agent.reward, &agent.continues, &agent.log_probability,
-                    &agent.next_log_probability, &agent.actor_loss})
+  lay_out_actor(agent, arena, rows);
+  for (float** p : {&agent.reward, &agent.continues, &agent.next_log_probability})
     *p = arena.take(rows);
-  for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std, &agent.next_action})
-    *p = arena.take(rows * spec.actions);
-  agent.actor_trace = take_trace(arena, spec.actor_shape, rows, agent.state_action, stride,
-                                 agent.half_state_action);
-  agent.actor_active =
-      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
+  agent.next_action = arena.take(rows * spec.actions);
   for (int k = 0; k < 2; ++k) {
     agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
-    agent.quantiles_at_new[k] = arena.take(rows * spec.quantiles);
-    agent.value[k] = arena.take(rows);
     agent.critic_loss[k] = arena.take(rows);
-    agent.action_gradient[k] = arena.take(rows * spec.actions);
     if (spec.iqn) continue;
     agent.critic_half[k] = take_half_copies(arena, spec.critic_shape);
     agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride,
@@ -221,6 +242,24 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   if (spec.has_rnd) lay_out_rnd(agent, arena, rows, step(&Progress::rnd_step));
   if (spec.deterministic) agent.before_squash = arena.take(rows * spec.actions);
   return agent;
+}
+
+void share_with_optimist(const Agent& owner, Agent& optimist) {
+  optimist.optimist.policy = owner.actor;
+  optimist.optimist.policy_half = owner.actor_half;
+  optimist.state_action = owner.state_action;
+  optimist.half_state_action = owner.half_state_action;
+  optimist.actor_trace.input = owner.state_action;
+  optimist.actor_trace.half_input = owner.half_state_action;
+  for (int k = 0; k < 2; ++k) {
+    optimist.critic[k] = owner.critic[k];
+    optimist.critic_half[k] = owner.critic_half[k];
+    optimist.critic_loss[k] = owner.critic_loss[k];
+    // where the two evaluate these critics, one after the other
+    optimist.norm_trace[k] = owner.norm_trace[k];
+    optimist.iqn_trace[k] = owner.iqn_trace[k];
+  }
+  optimist.weights_at_new = owner.weights_at_new;
 }
 
 }  // namespace ovde::cuda

@@ -30,4 +30,7 @@ int rnd_statistics_count(int observations);
 // Takes all that an agent needs from the arena.
 Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress);
 
+// The rest of an optimist, once both are laid out.
+void share_with_optimist(const Agent& owner, Agent& optimist);
+
 }  // namespace ovde::cuda

@@ -161,6 +161,23 @@ struct Grid {
   IdsArm* arms;
 };
 
+// OptimistOptions of agent/learning.h, the two multipliers as logarithms, and how these step.
+struct OptimistSpec {
+  float spread, divergence, log_optimism, log_weight;
+  int copy_updates;
+  AdamOptions adam;
+};
+
+// What an optimist works with: the actor of the agent that it explores for, what both put out at s,
+// and what holds it near that (agent/actor_critic/optimist.h).
+struct Optimist {
+  Network policy;
+  HalfCopies policy_half;
+  float *head, *policy_head;         // (rows x 2 actions)
+  float* divergence;                 // of each row
+  float *log_optimism, *log_weight;  // value and its two moments
+};
+
 // What an agent is made of and what never changes of it.
 struct AgentSpec {
   NetworkShape actor_shape;
@@ -196,6 +213,9 @@ struct AgentSpec {
   DeviceRule explorer;
   std::int64_t replay_rows;
   int replay_owner = -1;  // the agent whose replay buffer it reads; -1: its own
+  // the agent that it is the optimist of: all but an actor of its own is that one's; -1: it is none
+  int policy_owner = -1;
+  OptimistSpec optimist_spec;  // then
 
   // The bonus of a sample depends on the rest of the batch: bonus.cu adds it, otherwise rnd.cu.
   OVDE_BOTH bool has_batch_bonus() const { return has_rnd && (relative_bonus || discounts_bonus); }
@@ -233,6 +253,7 @@ struct Agent : AgentSpec {
 
   Rnd rnd;    // where there is a bonus
   Grid grid;  // where it acts on one
+  Optimist optimist;
 
   std::uint32_t* actor_active;  // the actor's hidden units above zero, as the tiles note them
 };

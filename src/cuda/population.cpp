@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "agent/actor_critic/optimist.h"
 #include "agent/actor_critic/scout.h"
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
@@ -23,6 +24,8 @@ using cuda::DevicePopulation;
 
 constexpr std::string_view kNetworks[] = {"actor", "critic_1", "critic_2", "rnd"};
 constexpr const char* kArrays[] = {"parameters", "first_moment", "second_moment", "target"};
+constexpr const char* kMultipliers[] = {"log_optimism", "log_weight"};
+constexpr int kMultiplier = std::size(kNetworks);  // in the place of a network
 
 // Empty: this learner has no such array.
 std::span<float> array(const LearnerState& state, const std::string& name) {
@@ -33,9 +36,17 @@ std::span<float> array(const LearnerState& state, const std::string& name) {
 }
 
 // Calls visit(network, array, values) for each array of the networks that the learner has whose
-// names begin so: "" for the agent's, kScout for its scout's.
+// names begin so: "" for the agent's, kScout for its scout's, kOptimist for its optimist's, which
+// has multipliers beside its network.
 template <typename Visit>
 void for_each_array(const LearnerState& state, const std::string& prefix, Visit&& visit) {
+  if (prefix == kOptimist) {
+    for (int a = 0; a < static_cast<int>(std::size(kArrays)); ++a)
+      visit(0, a, array(state, std::string(kOptimist) + kArrays[a]));
+    for (int a = 0; a < static_cast<int>(std::size(kMultipliers)); ++a)
+      visit(kMultiplier, a, array(state, std::string(kOptimist) + kMultipliers[a]));
+    return;
+  }
   for (int network = 0; network < static_cast<int>(std::size(kNetworks)); ++network) {
     for (int a = 0; a < static_cast<int>(std::size(kArrays)); ++a) {
       const auto values =
@@ -193,7 +204,21 @@ AgentSpec scout_spec(const AgentOptions& options, int owner) {
   return spec;
 }
 
-// First the agents, then the scouts of those that have one.
+// An optimist as an agent of its own, but for the replay buffer, the critics and the batch.
+AgentSpec optimist_spec(const AgentOptions& options, int owner) {
+  const OptimistOptions& optimist = options.learner.optimist.value();
+  AgentSpec spec = agent_spec(options);
+  spec.replay_owner = spec.policy_owner = owner;
+  spec.smaller_by_quantile = false;  // its value is of the critics' means
+  spec.has_rnd = false;
+  spec.explorer = {};
+  spec.optimist_spec = {
+      optimist.spread,           optimist.divergence,   std::log(optimist.optimism + 1),
+      std::log(optimist.weight), optimist.copy_updates, kMultiplierAdam};
+  return spec;
+}
+
+// First the agents, then the scouts of those that have one, then the optimists.
 std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Precision precision) {
   check_algorithms(agents);
   if (const std::string why = why_no_gpu(); !why.empty())
@@ -202,6 +227,9 @@ std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Preci
   for (const AgentOptions& options : agents) specs.push_back(agent_spec(options));
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (agents[i].scout) specs.push_back(scout_spec(agents[i], static_cast<int>(i)));
+  }
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (agents[i].learner.optimist) specs.push_back(optimist_spec(agents[i], static_cast<int>(i)));
   }
   for (const AgentSpec& spec : specs) {
     if (const std::string why = cuda::why_not(spec, precision == Precision::fp32); !why.empty())
@@ -216,13 +244,15 @@ class Population final : public GpuPopulation {
   Population(std::vector<AgentSpec> specs, Precision precision)
       : specs_(std::move(specs)),
         scout_(std::ranges::count(specs_, -1, &AgentSpec::replay_owner), -1),
+        optimist_(scout_.size(), -1),
         scouts_act_(std::make_unique<bool[]>(scout_.size())),
         device_(specs_, precision == Precision::fp32),
         counters_(specs_.size()),
         uploaded_(scout_.size()),
         observed_(specs_.size()) {
     for (std::size_t i = scout_.size(); i < specs_.size(); ++i)
-      scout_[specs_[i].replay_owner] = static_cast<int>(i);
+      (specs_[i].policy_owner >= 0 ? optimist_ : scout_)[specs_[i].replay_owner] =
+          static_cast<int>(i);
     const DevicePopulation::Exchange& e = device_.exchange();
     acting_ = {e.observations,
                e.actions,
@@ -312,10 +342,12 @@ class Population final : public GpuPopulation {
   const PopulationActing& acting() const override { return acting_; }
 
   void act() override {
-    for_each_acting_scout([&](int agent, int scout) {
+    const auto show_observation = [&](int agent, int other) {
       const auto row = [&](int i) { return acting_.observation.subspan(i * acting_.observations); };
-      std::ranges::copy(row(agent).first(acting_.observations), row(scout).begin());
-    });
+      std::ranges::copy(row(agent).first(acting_.observations), row(other).begin());
+    };
+    for_each_acting_scout(show_observation);
+    for_each_acting_optimist(show_observation);
     device_.act();
     for_each_acting_scout([&](int agent, int scout) {
       const DevicePopulation::Exchange& e = device_.exchange();
@@ -323,6 +355,14 @@ class Population final : public GpuPopulation {
         std::ranges::copy(answers.subspan(scout * e.actions, e.actions),
                           answers.begin() + agent * e.actions);
       e.m[agent] = e.m[scout];
+    });
+    for_each_acting_optimist([&](int agent, int optimist) {
+      const DevicePopulation::Exchange& e = device_.exchange();
+      const double spread = specs_[optimist].optimist_spec.spread;
+      for (int d = 0; d < e.actions; ++d) {
+        e.moved[agent * e.actions + d] = e.mean[optimist * e.actions + d];
+        e.std[agent * e.actions + d] = spread * e.std[optimist * e.actions + d];
+      }
     });
   }
 
@@ -347,7 +387,10 @@ class Population final : public GpuPopulation {
       if (gaussian) update.temperature = std::exp(c.log_alpha[0]);
       reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
       reports[i].first_bad = c.first_bad;
-      if (c.first_bad == 0 && scout_[i] >= 0) reports[i].first_bad = counters_[scout_[i]].first_bad;
+      for (const int other : {scout_[i], optimist_[i]}) {
+        if (reports[i].first_bad == 0 && other >= 0)
+          reports[i].first_bad = counters_[other].first_bad;
+      }
     }
     return reports;
   }
@@ -355,7 +398,9 @@ class Population final : public GpuPopulation {
   double bytes_per_update() const override {
     double floats = 0;
     for (const AgentSpec& spec : specs_) {
-      floats += 8.0 * (spec.actor_shape.size + 2 * spec.critic_size);
+      floats += 8.0 * spec.actor_shape.size;
+      if (spec.policy_owner >= 0) continue;
+      floats += 8.0 * 2 * spec.critic_size;
       if (spec.has_rnd) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
       floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
     }
@@ -369,6 +414,7 @@ class Population final : public GpuPopulation {
   void for_each_learner(int index, Visit&& visit) {
     visit(index, std::string());
     if (scout_[index] >= 0) visit(scout_[index], std::string(kScout));
+    if (optimist_[index] >= 0) visit(optimist_[index], std::string(kOptimist));
   }
 
   // Calls visit(agent, scout) where the scout acts in its agent's place.
@@ -376,6 +422,15 @@ class Population final : public GpuPopulation {
   void for_each_acting_scout(Visit&& visit) {
     for (int i = 0; i < static_cast<int>(scout_.size()); ++i) {
       if (scout_[i] >= 0 && scouts_act_[i] && !acting_.plain[i]) visit(i, scout_[i]);
+    }
+  }
+
+  // Calls visit(agent, optimist) where the optimist does.
+  template <typename Visit>
+  void for_each_acting_optimist(Visit&& visit) {
+    for (int i = 0; i < static_cast<int>(optimist_.size()); ++i) {
+      const bool scouts = scout_[i] >= 0 && scouts_act_[i];
+      if (optimist_[i] >= 0 && !scouts && !acting_.plain[i]) visit(i, optimist_[i]);
     }
   }
 
@@ -394,8 +449,8 @@ class Population final : public GpuPopulation {
     return static_cast<int>(most);
   }
 
-  std::vector<AgentSpec> specs_;        // of the agents, then of the scouts
-  std::vector<int> scout_;              // where each agent's scout is; -1: it has none
+  std::vector<AgentSpec> specs_;        // of the agents, then of the scouts, then of the optimists
+  std::vector<int> scout_, optimist_;   // where those of each agent are; -1: it has none
   std::unique_ptr<bool[]> scouts_act_;  // of each agent
   DevicePopulation device_;
   std::vector<DevicePopulation::Counters>

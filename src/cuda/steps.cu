@@ -79,22 +79,6 @@ __global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
   }
 }
 
-// The copies of some layers; the last of them is an output layer or not.
-__device__ void copy_layers(const Network& net, const HalfCopies& copies, const LayerShape* layers,
-                            int count, bool has_output) {
-  for (int l = 0; l < count; ++l) {
-    const LayerShape layer = layers[l];
-    const int parts = layer.stride / 4;
-    for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < layer.outputs * parts;
-         e += gridDim.x * blockDim.x) {
-      const int o = e / parts, i = e % parts * 4, from = layer.weights + o * layer.stride + i;
-      copy_weights(copies, l, has_output && l == count - 1, o, i,
-                   *reinterpret_cast<const float4*>(net.parameters + from),
-                   *reinterpret_cast<const float4*>(net.target + from));
-    }
-  }
-}
-
 // blockIdx: (part of the weights; critic, or 2: the actor; agent)
 __global__ void __launch_bounds__(256) copies_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];

@@ -56,6 +56,7 @@ AgentOptions options_of(std::string name, std::uint64_t seed) {
   if (absolute) options.learner.rnd->relative = false;
   if (optimistic) options.learner.optimism = 0.4f;
   if (optimistic && options.scout) options.scout->optimism = 0.7f;
+  if (optimistic && options.learner.optimist) options.learner.optimist->optimism = 3;
   options.learner.tunes_temperature = !fixed;
   options.discrete.bins = 3;  // 729 actions
   options.learner.td3.penalty = penalty ? 0.05f : 0;
@@ -258,9 +259,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "td3", "ovde_td3", "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published",
                       "dsac_rnd", "dsac_rnd_iqn", "novd", "novd_norm", "novd_iqn",
                       "novd_iqn_published", "novd_absolute", "scout", "scout_norm", "tqc",
-                      "tqc_norm", "top", "dsac_optimistic", "dsac_published_optimistic",
-                      "dsac_iqn_optimistic", "dsac_iqn_published_optimistic", "td3_optimistic",
-                      "scout_optimistic", "ids", "ids_published"),
+                      "tqc_norm", "top", "dac", "dac_norm", "dac_iqn", "dac_published",
+                      "dac_iqn_published", "dac_optimistic", "dsac_optimistic",
+                      "dsac_published_optimistic", "dsac_iqn_optimistic",
+                      "dsac_iqn_published_optimistic", "td3_optimistic", "scout_optimistic", "ids",
+                      "ids_published"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.
@@ -308,6 +311,38 @@ TEST(Update, OptimismThatIsSetLaterAgreesWithTheCpu) {
   }
 }
 
+// Updates in which it starts again and again from the policy; beside scouts and grids, whose
+// places are others in the order of updates.
+TEST(Update, OptimistsThatStartAgainAgreeWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (const char* name : {"ids", "scout", "dac", "dsac", "dac_norm", "dac"}) {
+    AgentOptions options = options_of(name, 20 + pairs.size());
+    if (options.learner.optimist) options.learner.optimist->copy_updates = 7;
+    if (pairs.size() == 5) options.scout = options_of("scout", 0).scout;
+    pairs.push_back(std::make_unique<Pair>(options));
+  }
+  Team team(2);
+  for (auto& pair : pairs) {
+    for (int i = 0; i < 23; ++i) pair->cpu.update(team);
+  }
+  update_on_gpu(pairs, 21, Precision::fp32);  // it has just started again
+  for (const int i : {2, 4, 5}) {
+    const LearnerState state = pairs[i]->gpu.state();
+    const auto array = [&](const std::string& name) {
+      return std::ranges::find(state.arrays, name, [](const auto& a) { return a.first; })->second;
+    };
+    EXPECT_TRUE(std::ranges::equal(array("optimist.parameters"), array("actor.parameters")));
+    EXPECT_TRUE(
+        std::ranges::all_of(array("optimist.first_moment"), [](float x) { return x == 0; }));
+  }
+  update_on_gpu(pairs, 2, Precision::fp32);
+  for (auto& pair : pairs) {
+    std::string where;
+    EXPECT_LT(largest_difference(pair->gpu, pair->cpu, false, where), 1e-2) << where;
+  }
+}
+
 // Odd sizes: a batch that fills no tile, narrow layers, one hidden layer, more quantiles.
 TEST(Update, OddSizesAgreeWithTheCpu) {
   NEEDS_GPU();
@@ -329,6 +364,9 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
                                                             {"novd", {40, 24}},
                                                             {"scout", {40, 24}},
                                                             {"tqc", {40, 24}},
+                                                            {"dac", {40, 24}},
+                                                            {"dac_iqn", {17, 33}},
+                                                            {"dac_norm", {256, 100, 17}},
                                                             {"ids", {40, 24}},
                                                             {"ids", {33}},
                                                             {"ids", {256, 100, 17}}};
@@ -388,6 +426,8 @@ TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
                                           "novd",
                                           "scout",
                                           "tqc",
+                                          "dac",
+                                          "dac_iqn",
                                           "ids"};
   std::vector<std::unique_ptr<Pair>> together;
   for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
@@ -427,6 +467,9 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
     pairs->push_back(std::make_unique<Pair>(options_of("dsac_rnd", 8)));
     pairs->push_back(std::make_unique<Pair>(options_of("ids", 9)));
     pairs->push_back(std::make_unique<Pair>(options_of("scout", 10)));
+    AgentOptions dac = options_of("dac", 11);
+    dac.learner.optimist->copy_updates = 11;
+    pairs->push_back(std::make_unique<Pair>(dac));
   }
   update_on_gpu(whole, 30, Precision::tf32);
   update_on_gpu(cut, 13, Precision::tf32);
@@ -441,11 +484,12 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));
   std::vector<std::string> places;
   for (const char* algorithm : {"dsac", "dsac_iqn", "dsac_norm", "dsac_published",
-                                "dsac_iqn_published", "td3", "dsac_rnd", "ids"}) {
+                                "dsac_iqn_published", "td3", "dsac_rnd", "dac", "ids"}) {
     std::vector<std::string> of_it = {"critic_1.parameters", "critic_1.target", "critic_2.target"};
     if (algorithm != std::string("ids")) of_it.push_back("actor.parameters");
     if (std::string(algorithm).starts_with("dsac")) of_it.push_back("log_alpha");
     if (algorithm == std::string("dsac_rnd")) of_it.push_back("rnd.parameters");
+    if (algorithm == std::string("dac")) of_it.push_back("optimist.parameters");
     for (const std::string& place : of_it) {
       pairs.push_back(std::make_unique<Pair>(options_of(algorithm, 2)));
       places.push_back(std::string(algorithm) + ": " + place);
@@ -498,6 +542,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                            "ovde_td3",
                            "ovde_td3_iqn",
                            "scout",
+                           "dac",
                            "ids"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {

@@ -92,7 +92,8 @@ TEST_P(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, GpuTraining,
                          ::testing::Values(Learns{"ovde_g"}, Learns{"ovde_g", "iqn"},
                                            Learns{"ovde_td3"}, Learns{"dsac_rnd"}, Learns{"novd"},
-                                           Learns{"scout"}, Learns{"tqc"}, Learns{"ids"}),
+                                           Learns{"scout"}, Learns{"tqc"}, Learns{"dac"},
+                                           Learns{"ids"}),
                          [](const auto& test) {
                            return test.param.algorithm + "_" + test.param.head;
                          });

@@ -1,6 +1,7 @@
 #include "agent/actor_critic/optimist.h"
 
 #include <algorithm>
+#include <string>
 
 #include "agent/replay_batch.h"
 
@@ -75,8 +76,8 @@ std::uint64_t Optimist::step_number(std::uint64_t update) const {
 
 void Optimist::add_state(LearnerState& state) {
   add_network("optimist", network_.trained(), state.arrays);
-  state.arrays.emplace_back("optimist.log_optimism", log_optimism_);
-  state.arrays.emplace_back("optimist.log_weight", log_weight_);
+  state.arrays.emplace_back(std::string(kOptimist) + "log_optimism", log_optimism_);
+  state.arrays.emplace_back(std::string(kOptimist) + "log_weight", log_weight_);
 }
 
 }  // namespace ovde

@@ -17,6 +17,9 @@
 
 namespace ovde {
 
+// In front of the names of what it saves.
+inline constexpr const char* kOptimist = "optimist.";
+
 // Of its two multipliers, which follow slowly and with little memory.
 inline constexpr AdamOptions kMultiplierAdam = {.learning_rate = 3e-5f, .beta1 = 0.5f};
 

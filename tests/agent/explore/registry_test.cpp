@@ -63,7 +63,6 @@ TEST(ExplorerRegistry, AnExplorerIsAnAlgorithmOfItsOwn) {
 
 TEST(ExplorerRegistry, WithoutADeviceFormItDoesNotRunOnAGpu) {
   EXPECT_FALSE(runs_on_gpu(pushing()));
-  EXPECT_FALSE(runs_on_gpu(find_algorithm("dac")));
   for (const char* name : {"sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "td3",
                            "ovde_td3", "dsac_rnd", "ids"})
     EXPECT_TRUE(runs_on_gpu(find_algorithm(name))) << name;
