@@ -8,6 +8,7 @@
 #include "agent/actor_critic/agent.h"
 #include "agent/discrete/agent.h"
 #include "agent/explore/explorer.h"
+#include "agent/n_step.h"
 
 namespace ovde {
 
@@ -29,7 +30,7 @@ AgentOptions options_for(const Algorithm& algorithm) {
   if (algorithm.bandit) options.bandit = BanditOptions{};
   if (algorithm.optimist) options.learner.optimist = OptimistOptions{};
   if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
-  options.n_step = algorithm.n_step;
+  options.learner.n_step = algorithm.n_step;
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;
 }
@@ -37,8 +38,6 @@ AgentOptions options_for(const Algorithm& algorithm) {
 Agent::Agent(const AgentOptions& options)
     : options_(options),
       replay_(options.learner.observation_size, options.learner.action_size, options.replay),
-      returns_(options.n_step, options.learner.discount, options.learner.observation_size,
-               options.learner.action_size),
       optimism_(options.learner.optimism),
       behaviour_noise_(options.learner.seed, Stream::behaviour_noise),
       explorer_noise_(options.learner.seed, Stream::explorer),
@@ -61,8 +60,10 @@ void Agent::remember(std::span<const double> observation, std::span<const double
   to_float(scaled(observation), observation_);
   to_float(action, action_);
   to_float(scaled(next_observation), next_observation_);
-  returns_.add(observation_, action_, static_cast<float>(reward), next_observation_, terminal, last,
-               replay_);
+  replay_.add(observation_, action_, static_cast<float>(reward), next_observation_,
+              terminal ? 1
+              : last   ? kCutOff
+                       : 0);
   if (bandit_) bandit_->add(reward);
   if (!last) return;
   if (bandit_) bandit_->end_episode(behaviour_noise_);
@@ -70,7 +71,7 @@ void Agent::remember(std::span<const double> observation, std::span<const double
 }
 
 void Agent::give_up_episode() {
-  returns_.forget();
+  replay_.cut_off();
   if (bandit_) bandit_->give_up_episode();
   begin_next_episode();
 }
@@ -99,7 +100,6 @@ std::span<const double> Agent::scaled(std::span<const double> observation,
 
 void Agent::add_state(LearnerState& state) {
   if (!scaling_.empty()) state.arrays.emplace_back("observation.parameters", scaling_);
-  returns_.add_state(state);
   if (bandit_) {
     state.statistics.emplace_back("bandit.state", bandit_->state());
     state.statistics.emplace_back("bandit.gains", bandit_->gains());

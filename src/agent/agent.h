@@ -16,7 +16,6 @@
 #include "agent/algorithm.h"
 #include "agent/bandit.h"
 #include "agent/learning.h"
-#include "agent/n_step.h"
 #include "agent/replay.h"
 #include "base/team.h"
 #include "nn/mlp.h"
@@ -47,6 +46,7 @@ struct ScoutOptions {
   std::vector<int> hidden = {128, 128};  // of its networks
   std::optional<RndOptions> rnd = {};    // the bonus in its rewards
   float optimism = -1;                   // of its critics
+  int n_step = 0;                        // rewards in a return of theirs; 0: as the agent's
 };
 
 struct AgentOptions {
@@ -56,7 +56,6 @@ struct AgentOptions {
   std::optional<BanditOptions> bandit = {};  // with it, learner.optimism is chosen by it
   OptionValues explore = {};                 // of the algorithm's explorer
   std::int64_t replay = 100000;
-  int n_step = 1;          // rewards in a return, before the critics say the rest
   bool normalise = false;  // observations are shifted and scaled; see Agent::set_scaling()
   ActionNoise action_noise = {};
   DiscreteOptions discrete = {};
@@ -179,7 +178,6 @@ class Agent {
 
   AgentOptions options_;
   Replay replay_;
-  NStepReturns returns_;
   double scout_acts_ = 0;  // 0 or 1
   std::optional<Bandit> bandit_;
   double optimism_;

@@ -100,6 +100,7 @@ struct LearnerOptions {
   std::optional<RndOptions> rnd;            // with it: the rewards of an update have the bonus
   std::optional<OptimistOptions> optimist;  // with it: a second actor explores
   int batch = 256;
+  int n_step = 1;  // rewards in a return, before the critics say the rest (n_step.h)
   float discount = 0.99f;
   float polyak = 5e-3f;
   float temperature = 1;  // of a Gaussian policy, before the first update

@@ -1,36 +1,41 @@
-// Returns over several steps: a transition waits here until n rewards have come or its episode has
-// ended, and then goes into the replay buffer as (s_t, a_t, sum of the discounted rewards, s_t+k),
-// k <= n. With n = 1 none waits. The entropies between are not counted.
+// Returns over several steps, made of the rows of a replay buffer when they are drawn, for CPU and
+// GPU: from one row on, the rewards until n have come, the episode has ended or no newer row is
+// there. The entropies between are not counted.
 #pragma once
 
-#include <span>
-#include <vector>
+#include <cmath>
+#include <cstdint>
 
-#include "agent/learning.h"
-#include "agent/replay.h"
+#include "base/lanes.h"
 
 namespace ovde {
 
-class NStepReturns {
- public:
-  NStepReturns(int n, float discount, int observation_size, int action_size);
+// In the place of a row's `terminal` (replay.h): the episode ends here, but not its return. Counts
+// as zero.
+inline constexpr float kCutOff = -0.0f;
+OVDE_BOTH inline bool ends_episode(float terminal) {
+  return terminal != 0 || std::signbit(terminal);
+}
 
-  // `last`: the episode ends here, for whatever reason.
-  void add(std::span<const float> observation, std::span<const float> action, float reward,
-           std::span<const float> next_observation, bool terminal, bool last, Replay& replay);
-
-  // Gives up what waits: the rest of its episode will not be seen.
-  void forget() { waiting_ = 0; }
-
-  void add_state(LearnerState& state);
-
- private:
-  float* row(int index) { return rows_.data() + static_cast<std::size_t>(index) * row_floats_; }
-
-  int n_, observation_size_, action_size_, row_floats_;
-  std::vector<float> powers_;  // of the discount, from the 0th
-  std::vector<float> rows_;    // observation, action, return so far; the oldest first
-  double waiting_ = 0;         // how many; a whole number, saved as the statistics are
+struct NStepReturn {
+  float reward;       // the discounted sum
+  float discount;     // of the last of them
+  std::int64_t last;  // its row
 };
+
+// From row `first` of a ring of `capacity`, whose newest is `newest`. reward(row), terminal(row):
+// what a row has.
+template <typename Reward, typename Terminal>
+OVDE_BOTH NStepReturn n_step_return(std::int64_t first, int n, float discount, std::int64_t newest,
+                                    std::int64_t capacity, const Reward& reward,
+                                    const Terminal& terminal) {
+  NStepReturn sum{reward(first), 1, first};
+  for (int k = 1; k < n && sum.last != newest && !ends_episode(terminal(sum.last)); ++k) {
+    sum.last = sum.last + 1 == capacity ? 0 : sum.last + 1;
+    sum.discount *= discount;
+    sum.reward = std::fma(sum.discount, reward(sum.last), sum.reward);
+  }
+  return sum;
+}
 
 }  // namespace ovde

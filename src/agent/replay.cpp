@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/n_step.h"
+
 namespace ovde {
 
 Replay::Replay(int observation_size, int action_size, std::int64_t capacity)
@@ -19,6 +21,12 @@ void Replay::add(std::span<const float> observation, std::span<const float> acti
   out = std::ranges::copy(next_observation, out).out;
   *out = terminal;
   ++added_;
+}
+
+void Replay::cut_off() {
+  if (added_ == 0) return;
+  float& terminal = rows_[(newest() + 1) * row_floats() - 1];
+  if (terminal == 0) terminal = kCutOff;
 }
 
 Replay::Row Replay::row(std::int64_t index) const {

@@ -18,9 +18,13 @@ class Replay {
   std::int64_t size() const { return added_ < capacity_ ? added_ : capacity_; }
   std::int64_t capacity() const { return capacity_; }
   std::int64_t added() const { return added_; }  // ever; the newest row is number added() - 1
+  std::int64_t newest() const { return (added_ - 1) % capacity_; }  // its index
+
+  // The episode of the newest row ends with it: its rest will not be seen.
+  void cut_off();
 
   // One transition: observation, action, reward, next observation, terminal: 1, or 0 where the
-  // return goes on (n_step.h: what is lost of it by then). `index` < size().
+  // return goes on, kCutOff (n_step.h) where its episode does not. `index` < size().
   struct Row {
     const float* observation;
     const float* action;

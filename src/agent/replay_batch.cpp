@@ -40,7 +40,8 @@ ReplayBatch::ReplayBatch(const LearnerOptions& options)
       continues(1, options.batch),
       weight(1, options.batch),
       seed_(options.seed),
-      discount_(options.discount) {
+      discount_(options.discount),
+      n_step_(options.n_step) {
   for (int s = 0; s < options.batch; ++s)
     weight.at(0, s) = 1.0f / static_cast<float>(options.batch);
 }

@@ -9,6 +9,7 @@
 #include <ovde/random.h>
 #include "agent/equations.h"
 #include "agent/learning.h"
+#include "agent/n_step.h"
 #include "agent/replay.h"
 #include "nn/batch.h"
 
@@ -35,14 +36,18 @@ class ReplayBatch {
     std::array<std::uint32_t, 4> words{};
     for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
       if (s % 4 == 0) words = Random::block(seed_, Stream::replay_batch, 0, first_block + s / 4);
-      const auto row =
-          replay.row(static_cast<std::int64_t>(replay_index(words[s % 4], replay.size())));
+      const auto first = static_cast<std::int64_t>(replay_index(words[s % 4], replay.size()));
+      const NStepReturn sum = n_step_return(
+          first, n_step_, discount_, replay.newest(), replay.capacity(),
+          [&](std::int64_t i) { return replay.row(i).reward; },
+          [&](std::int64_t i) { return replay.row(i).terminal; });
+      const auto row = replay.row(first), last = replay.row(sum.last);
       for (int f = 0; f < observation.features(); ++f) {
         observation.at(f, s) = row.observation[f];
-        next_observation.at(f, s) = row.next_observation[f];
+        next_observation.at(f, s) = last.next_observation[f];
       }
-      reward.at(0, s) = row.reward;
-      continues.at(0, s) = discount_ * (1 - row.terminal);
+      reward.at(0, s) = sum.reward;
+      continues.at(0, s) = discount_ * sum.discount * (1 - last.terminal);
       use_action(s, row.action);
     }
   }
@@ -61,6 +66,7 @@ class ReplayBatch {
  private:
   std::uint64_t seed_;
   float discount_;
+  int n_step_;
 };
 
 }  // namespace ovde

@@ -35,7 +35,7 @@ Box task_action_space(const Config& config) {
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed) {
   AgentOptions options = options_for(find_algorithm(config.algorithm));
   options.replay = config.train.replay;
-  options.n_step = config.train.n_step;
+  options.learner.n_step = config.train.n_step;
   options.normalise = config.train.normalise_observations;
 
   LearnerOptions& learner = options.learner;
@@ -68,7 +68,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
     options.scout = ScoutOptions{.share = config.scout.share,
                                  .hidden = config.scout.hidden,
                                  .rnd = std::exchange(learner.rnd, {}),
-                                 .optimism = static_cast<float>(config.scout.optimism)};
+                                 .optimism = static_cast<float>(config.scout.optimism),
+                                 .n_step = config.scout.n_step};
   if (learner.optimist)
     learner.optimist = OptimistOptions{.spread = static_cast<float>(config.dac.spread),
                                        .divergence = static_cast<float>(config.dac.divergence),

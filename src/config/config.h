@@ -51,6 +51,7 @@ struct ScoutConfig {
   double share = 0;  // of the episodes; 0: there is none
   std::vector<int> hidden = {128, 128};
   double optimism = -1;
+  int n_step = 0;  // 0: as train.n_step
 };
 
 struct TopConfig {

@@ -213,6 +213,9 @@ std::vector<Field<ScoutConfig>> scout_keys() {
       field(
           &Keys::optimism,
           number("optimism", "of the scout's critics, as critic.optimism is of the others", -1, 1)),
+      field(
+          &Keys::n_step,
+          number("n_step", "rewards in a return of the scout's critics; 0: train.n_step", 0, 1000)),
   };
 }
 

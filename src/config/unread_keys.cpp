@@ -55,7 +55,7 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     return "it is read with a bonus only (rnd.bonus), as dsac_rnd and novd have it";
   if (key == "rnd.tolerance" && config.rnd.bonus != Bonus::discounted)
     return "it is read with rnd.bonus = \"discounted\" only, as novd has it";
-  if ((key == "scout.hidden" || key == "scout.optimism") && config.scout.share == 0)
+  if (key.starts_with("scout.") && key != "scout.share" && config.scout.share == 0)
     return "it is read with scout.share > 0 only, as scout has it";
   if (kTransitionKeys.contains(key) && !config.noise.transition)
     return "it is read with noise.transition = true only";

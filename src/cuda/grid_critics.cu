@@ -50,8 +50,7 @@ __device__ int nearest_action(const Agent& agent, const float* action) {
 // What the rest of the update reads of the batch.
 template <int kSize>
 __device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int first_sample) {
-  const int observations = agent.observations, width = observations + agent.actions,
-            stride = agent.state_action_stride;
+  const int observations = agent.observations, stride = agent.state_action_stride;
   for (int i = threadIdx.x % 32; i < stride; i += 32) {
     for_each_row<kSize>([&](int r, int) {
       const bool there = i < observations && first_sample + r < agent.batch;
@@ -61,10 +60,8 @@ __device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int fir
   }
   if (threadIdx.x >= Tile<kSize>::kRows) return;
   const int s = first_sample + threadIdx.x;
-  const float* row = replay_row(tile, agent, threadIdx.x);
-  agent.reward[s] = row[width];
-  agent.continues[s] = agent.discount * (1 - row[width + 1 + observations]);
-  agent.grid.action[s] = nearest_action(agent, row + observations);
+  save_return(tile, agent, threadIdx.x, s);
+  agent.grid.action[s] = nearest_action(agent, replay_row(tile, agent, threadIdx.x) + observations);
 }
 
 // The mean of each action from the last hidden layer in x, kMostWidth actions at a time.
@@ -110,6 +107,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Ag
   begin_forward(tile, {parameters}, trunk);
   choose_rows(tile, agent, first_sample);
   if (blockIdx.y == 0) load_batch(tile, agent, first_sample);
+  go_to_last_rows(tile, agent);
   const int observations = agent.observations, next = observations + agent.actions + 1;
   fill(tile, multiple_of_32(observations), [&](int r, int i) {
     const bool there = i < observations && first_sample + r < agent.batch;

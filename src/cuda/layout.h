@@ -211,6 +211,7 @@ struct AgentSpec {
   AdamOptions adam;
   std::uint64_t seed;
   DeviceRule explorer;
+  int n_step;  // rewards in a return (agent/n_step.h)
   std::int64_t replay_rows;
   int replay_owner = -1;  // the agent whose replay buffer it reads; -1: its own
   // the agent that it is the optimist of: all but an actor of its own is that one's; -1: it is none

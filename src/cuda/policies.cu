@@ -86,13 +86,8 @@ __device__ void current_policy(TileFor<kExact, kSize>& tile, const Agent& agent,
     }
     return i < observations ? x : 0.0f;
   });
-  if (threadIdx.x < Tile<kSize>::kRows) {
-    const int s = first_sample + threadIdx.x;
-    const float* row = replay_row(tile, agent, threadIdx.x);
-    const float reward = __ldg(row + width), terminal = __ldg(row + width + 1 + observations);
-    agent.reward[s] = reward;
-    agent.continues[s] = agent.discount * (1 - terminal);
-  }
+  if (threadIdx.x < Tile<kSize>::kRows)
+    save_return(tile, agent, threadIdx.x, first_sample + threadIdx.x);
 
   forward(tile, net, agent.actor_shape, first_sample, agent.actor_trace.hidden);
   save_active(tile, agent.actor_shape.layers - 1,
@@ -131,6 +126,7 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
   };
   begin_forward(tile, policy, agent.actor_shape);
   choose_rows(tile, agent, first_sample);
+  go_to_last_rows(tile, agent);
   fill(tile, multiple_of_32(observations),
        [&](int r, int i) { return i < observations ? next_observation(r, i) : 0.0f; });
   forward(tile, policy, agent.actor_shape, first_sample, nullptr);

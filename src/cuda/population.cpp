@@ -171,6 +171,7 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.adam = learner.adam;
   spec.seed = learner.seed;
   spec.explorer = device_rule(options);
+  spec.n_step = learner.n_step;
   spec.replay_rows = options.replay;
   return spec;
 }

@@ -166,6 +166,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) bonus_kernel(const A
   if (!agent.has_rnd || first_sample >= agent.batch) return;
   auto& tile = shared_as<NetworkTile<kSize>>();
   choose_rows(tile, agent, first_sample);
+  go_to_last_rows(tile, agent);
   const int next = agent.observations + agent.actions + 1;  // where s' begins in a row
   const float scale = *agent.rnd.bonus_scale;
   predict(

@@ -195,8 +195,8 @@ std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& sto
 void AgentRun::begin_epoch() {
   if (!epoch_began_) epoch_began_ = elapsed();
   const Replay& replay = loop_->agent().replay();
-  const std::int64_t most_steps =  // and what waits for its return
-      config_.train.steps_per_epoch + config_.train.n_step - 1 +
+  const std::int64_t most_steps =
+      config_.train.steps_per_epoch +
       (loop_->env_steps() < config_.train.warmup_steps ? config_.train.warmup_steps : 0);
   store_.before_overwriting(replay.added() + most_steps - 1 - replay.capacity());
   unsaved_ = true;

@@ -58,6 +58,8 @@ TEST(UnreadKeys, OfASecondActorThatThereIsNotAreRefused) {
 
 TEST(UnreadKeys, OfAScoutThatThereIsNotAreRefused) {
   expect_words(refusal("scout.hidden=[32]", "dsac"), {"scout.hidden", "scout.share > 0"});
+  expect_words(refusal("scout.n_step=3", "dsac"), {"scout.n_step", "scout.share > 0"});
+  EXPECT_EQ(resolve({"scout.n_step=3"}, "scout").scout.n_step, 3);
   expect_words(refusal("scout.share=0.5", "ids"), {"scout.share", "ids does not read"});
   EXPECT_EQ(resolve({"scout.hidden=[32]"}, "scout").scout.hidden, std::vector{32});
   EXPECT_EQ(resolve({"scout.share=0.2"}, "td3").scout.share, 0.2);

@@ -10,6 +10,7 @@ LearnerOptions scout_learner(const AgentOptions& options) {
   learner.hidden = options.scout.value().hidden;
   learner.rnd = options.scout->rnd;
   learner.optimism = options.scout->optimism;
+  if (options.scout->n_step > 0) learner.n_step = options.scout->n_step;
   learner.optimist.reset();
   learner.seed ^= kOwnSeed;
   return learner;

@@ -22,7 +22,7 @@ AgentOptions options_of(const std::string& algorithm, double share = 0.5) {
   options.learner.quantiles = 5;
   options.learner.batch = 32;
   options.replay = 300;
-  options.n_step = 1;
+  options.learner.n_step = 1;
   options.learner.seed = 4;
   if (options.scout) {
     options.scout->share = share;
