@@ -112,7 +112,7 @@ struct OvdRule {
       const double scaled = std[d] * g[d];
       return scaled * scaled;
     });
-    const double share = std::fmin(std::fmax(m / std::fabs(weight(1)), -1), 1);
+    const double share = std::fmin(std::fmax(m / std::fabs(weight(1)), -1.0), 1.0);
     const double step = std::sqrt(2 * divergence) / steps * share / (std::sqrt(squares) + 1e-8);
     lanes.each(actions, [&](int d) { mean[d] += step * (std[d] * std[d]) * g[d]; });
   }
