@@ -33,12 +33,13 @@ class ReplayBatch {
   template <typename UseAction>
   void draw(const Replay& replay, std::uint64_t update, Blocks blocks, UseAction&& use_action) {
     const std::uint64_t first_block = update * noise_row(weight.samples()) / 4;
+    const std::int64_t newest = replay.newest();
     std::array<std::uint32_t, 4> words{};
     for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
       if (s % 4 == 0) words = Random::block(seed_, Stream::replay_batch, 0, first_block + s / 4);
       const auto first = static_cast<std::int64_t>(replay_index(words[s % 4], replay.size()));
       const NStepReturn sum = n_step_return(
-          first, n_step_, discount_, replay.newest(), replay.capacity(),
+          first, n_step_, discount_, newest, replay.capacity(),
           [&](std::int64_t i) { return replay.row(i).reward; },
           [&](std::int64_t i) { return replay.row(i).terminal; });
       const auto row = replay.row(first), last = replay.row(sum.last);

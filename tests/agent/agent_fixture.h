@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include <ovde/random.h>
 #include "agent/actor_critic/learner.h"
+#include "agent/agent.h"
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
 #include "agent/replay.h"
@@ -23,6 +26,34 @@ inline Replay filled_replay(int observations, int actions, int count, std::uint6
     replay.add(s, a, static_cast<float>(2 * random.normal()), next, n % 7 == 0);
   }
   return replay;
+}
+
+// As many rows as it holds.
+inline void fill_replay(Agent& agent, std::uint64_t seed = 3) {
+  const LearnerOptions& learner = agent.options().learner;
+  const Replay rows = filled_replay(learner.observation_size, learner.action_size,
+                                    static_cast<int>(agent.replay().capacity()), seed);
+  agent.replay().restore(0, rows.raw(0, rows.size()));
+  agent.replay().set_added(rows.added());
+}
+
+// Of an agent that is updated in no time.
+inline AgentOptions small_agent(const std::string& algorithm) {
+  AgentOptions options = options_for(find_algorithm(algorithm));
+  options.learner.observation_size = 3;
+  options.learner.action_size = 2;
+  options.learner.hidden = {24, 16};
+  options.learner.quantiles = 5;
+  options.learner.batch = 32;
+  options.replay = 300;
+  options.learner.seed = 4;
+  return options;
+}
+
+inline std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options, std::uint64_t seed = 3) {
+  auto agent = make_agent(options);
+  fill_replay(*agent, seed);
+  return agent;
 }
 
 // A fresh learner's values are all near zero and its targets equal its networks: errors would hide.

@@ -64,14 +64,8 @@ TEST(Bandit, AnEpisodeThatIsGivenUpCountsForNothing) {
 }
 
 AgentOptions options_of(const std::string& algorithm) {
-  AgentOptions options = options_for(find_algorithm(algorithm));
-  options.learner.observation_size = 3;
-  options.learner.action_size = 2;
+  AgentOptions options = small_agent(algorithm);
   options.learner.hidden = {16};
-  options.learner.quantiles = 5;
-  options.learner.batch = 32;
-  options.replay = 300;
-  options.learner.seed = 4;
   return options;
 }
 
@@ -81,12 +75,9 @@ TEST(Top, LearnsWithTheOptimismThatItsBanditChose) {
     AgentOptions top = options_of("top"), dsac = options_of("dsac");
     top.bandit->arms = {optimism};
     dsac.learner.optimism = optimism;
-    const auto one = make_agent(top), other = make_agent(dsac);
-    const Replay rows = filled_replay(3, 2, 300);
+    const auto one = agent_with_rows(top), other = agent_with_rows(dsac);
     Team team(1);
     for (Agent* agent : {one.get(), other.get()}) {
-      agent->replay().restore(0, rows.raw(0, rows.size()));
-      agent->replay().set_added(rows.added());
       for (int i = 0; i < 10; ++i) agent->update(team);
     }
     const LearnerState a = one->state(), b = other->state();

@@ -49,14 +49,6 @@ AgentOptions options_of(const Case& c, std::uint64_t seed) {
 }
 
 // An agent with something to learn from.
-std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options, std::uint64_t seed = 3) {
-  auto agent = make_agent(options);
-  const Replay rows = filled_replay(5, 3, 500, seed);
-  agent->replay().restore(0, rows.raw(0, rows.size()));
-  agent->replay().set_added(rows.added());
-  return agent;
-}
-
 // All that an update reads and changes.
 std::vector<float> snapshot(Agent& agent) {
   std::vector<float> all;

@@ -42,10 +42,7 @@ AgentOptions options_of(const Case& c) {
 // An agent with something to learn from and a NaN among the numbers of this name: a weight of the
 // first layer.
 std::unique_ptr<Agent> agent_with_nan(const Case& c, const std::string& place) {
-  auto agent = make_agent(options_of(c));
-  const Replay rows = filled_replay(5, 3, 500);
-  agent->replay().restore(0, rows.raw(0, rows.size()));
-  agent->replay().set_added(rows.added());
+  auto agent = agent_with_rows(options_of(c));
   bool found = false;
   for (auto& [name, values] : agent->state().arrays) {
     if (name != place) continue;

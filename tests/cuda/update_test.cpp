@@ -67,20 +67,12 @@ AgentOptions options_of(std::string name, std::uint64_t seed) {
   return options;
 }
 
-void fill_replay(Agent& agent) {
-  const LearnerOptions& learner = agent.options().learner;
-  const Replay rows = filled_replay(learner.observation_size, learner.action_size,
-                                    static_cast<int>(agent.replay().capacity()), learner.seed + 1);
-  agent.replay().restore(0, rows.raw(0, rows.size()));
-  agent.replay().set_added(rows.added());
-}
-
 // An agent, twice: what happens to one happens on the GPU.
 struct Pair {
   explicit Pair(const AgentOptions& o)
       : options(o), agents{make_agent(o), make_agent(o)}, cpu(*agents[0]), gpu(*agents[1]) {
-    fill_replay(cpu);
-    fill_replay(gpu);
+    fill_replay(cpu, o.learner.seed + 1);
+    fill_replay(gpu, o.learner.seed + 1);
   }
   AgentOptions options;
   std::unique_ptr<Agent> agents[2];
@@ -231,7 +223,7 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
 TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
   NEEDS_GPU();
   const auto cpu = make_agent(options(6));
-  fill_replay(*cpu);
+  fill_replay(*cpu, cpu->options().learner.seed + 1);
   Team team(2);
   for (int i = 0; i < 100; ++i) cpu->update(team);
   for (const Precision precision : {Precision::fp32, Precision::tf32}) {

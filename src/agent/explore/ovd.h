@@ -98,23 +98,13 @@ struct OvdRule {
     });
     const double length = gradient == GradientForm::raw ? 1 : std::sqrt(squares) + 1e-8;
     const int steps = samples > 0 ? samples : 1;
-    if (divergence > 0) return move_bounded(lanes, actions, std, m, steps, g, mean);
+    if (divergence > 0) {
+      // OAC's step, times m relative to what it is where nothing is noisy: that is the whole bound
+      const double share = std::fmin(std::fmax(m / std::fabs(weight(1)), -1.0), 1.0);
+      return move_in_policys_metric(lanes, actions, std::sqrt(2 * divergence) / steps * share, std,
+                                    g, mean);
+    }
     lanes.each(actions, [&](int d) { mean[d] += alpha / steps * m * (g[d] / length); });
-  }
-
- private:
-  // The same in the policy's own metric, as OAC's step, mu + sqrt(2 divergence) Sigma g / sqrt(g'
-  // Sigma g), times m relative to what it is where nothing is noisy: that is the whole bound.
-  template <typename Lanes>
-  OVDE_BOTH void move_bounded(const Lanes& lanes, int actions, const double* std, double m,
-                              int steps, const double* g, double* mean) const {
-    const double squares = lanes.sum(actions, [&](int d) {
-      const double scaled = std[d] * g[d];
-      return scaled * scaled;
-    });
-    const double share = std::fmin(std::fmax(m / std::fabs(weight(1)), -1.0), 1.0);
-    const double step = std::sqrt(2 * divergence) / steps * share / (std::sqrt(squares) + 1e-8);
-    lanes.each(actions, [&](int d) { mean[d] += step * (std[d] * std[d]) * g[d]; });
   }
 };
 

@@ -15,26 +15,6 @@
 namespace ovde {
 namespace {
 
-AgentOptions options_of(const std::string& algorithm) {
-  AgentOptions options = options_for(find_algorithm(algorithm));
-  options.learner.observation_size = 3;
-  options.learner.action_size = 2;
-  options.learner.hidden = {24, 16};
-  options.learner.quantiles = 5;
-  options.learner.batch = 32;
-  options.replay = 300;
-  options.learner.seed = 4;
-  return options;
-}
-
-std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options) {
-  auto agent = make_agent(options);
-  const Replay rows = filled_replay(3, 2, 300);
-  agent->replay().restore(0, rows.raw(0, rows.size()));
-  agent->replay().set_added(rows.added());
-  return agent;
-}
-
 std::vector<float> array(Agent& agent, const std::string& name) {
   for (const auto& [key, values] : agent.state().arrays) {
     if (key == name) return {values.begin(), values.end()};
@@ -73,7 +53,7 @@ double divergence(Agent& agent) {
 
 TEST(Optimist, LeavesPolicyAndCriticsAlone) {
   for (const CriticHead head : {CriticHead::qr, CriticHead::iqn}) {
-    AgentOptions dac = options_of("dac"), dsac = options_of("dsac");
+    AgentOptions dac = small_agent("dac"), dsac = small_agent("dsac");
     dac.learner.head = dsac.learner.head = head;
     const auto with = agent_with_rows(dac), without = agent_with_rows(dsac);
     Team team(2);
@@ -96,7 +76,7 @@ TEST(Optimist, LeavesPolicyAndCriticsAlone) {
 }
 
 TEST(Optimist, StartsAsThePolicyAndActsMoreWidely) {
-  const auto with = make_agent(options_of("dac")), without = make_agent(options_of("dsac"));
+  const auto with = make_agent(small_agent("dac")), without = make_agent(small_agent("dsac"));
   const Proposal found = with->propose(kObservation, false);
   const Proposal expected = without->propose(kObservation, false);
   EXPECT_TRUE(std::ranges::equal(found.mean, expected.mean));
@@ -105,8 +85,8 @@ TEST(Optimist, StartsAsThePolicyAndActsMoreWidely) {
 }
 
 TEST(Optimist, ActsWhereverItExploresAndNowhereElse) {
-  const auto with = agent_with_rows(options_of("dac")),
-             without = agent_with_rows(options_of("dsac"));
+  const auto with = agent_with_rows(small_agent("dac")),
+             without = agent_with_rows(small_agent("dsac"));
   update(*with, 30);
   update(*without, 30);
   const Proposal found = with->propose(kObservation, false);
@@ -125,7 +105,7 @@ TEST(Optimist, ActsWhereverItExploresAndNowhereElse) {
 }
 
 TEST(Optimist, AHeavyDivergenceKeepsItAtThePolicy) {
-  AgentOptions light = options_of("dac"), heavy = light;
+  AgentOptions light = small_agent("dac"), heavy = light;
   for (AgentOptions* options : {&light, &heavy}) options->learner.adam.learning_rate = 3e-3f;
   light.learner.optimist->weight = 1e-6f;
   heavy.learner.optimist->weight = 20;
@@ -140,7 +120,7 @@ TEST(Optimist, AHeavyDivergenceKeepsItAtThePolicy) {
 // optimistic, and avoids it if not.
 TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
   const auto disagreement = [](float optimism) {
-    AgentOptions options = options_of("dac");
+    AgentOptions options = small_agent("dac");
     options.learner.optimist->weight = 1e-6f;
     options.learner.optimist->optimism = optimism;
     options.learner.adam.learning_rate = 3e-3f;
@@ -167,7 +147,7 @@ TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
 // Beyond its divergence it is held more firmly and hopes for less, below it the other way round.
 TEST(Optimist, ItsMultipliersHoldTheDivergence) {
   for (const float aim : {0.0f, 1e3f}) {
-    AgentOptions options = options_of("dac");
+    AgentOptions options = small_agent("dac");
     options.learner.optimist->divergence = aim;
     options.learner.optimist->optimism = 0.5f;
     options.learner.optimist->weight = 0.01f;
@@ -185,7 +165,7 @@ TEST(Optimist, ItsMultipliersHoldTheDivergence) {
 }
 
 TEST(Optimist, StartsAgainFromThePolicy) {
-  AgentOptions options = options_of("dac");
+  AgentOptions options = small_agent("dac");
   options.learner.optimist->copy_updates = 7;
   const auto agent = agent_with_rows(options);
   update(*agent, 6);

@@ -15,28 +15,13 @@ namespace ovde {
 namespace {
 
 AgentOptions options_of(const std::string& algorithm, double share = 0.5) {
-  AgentOptions options = options_for(find_algorithm(algorithm));
-  options.learner.observation_size = 3;
-  options.learner.action_size = 2;
-  options.learner.hidden = {24, 16};
-  options.learner.quantiles = 5;
-  options.learner.batch = 32;
-  options.replay = 300;
+  AgentOptions options = small_agent(algorithm);
   options.learner.n_step = 1;
-  options.learner.seed = 4;
   if (options.scout) {
     options.scout->share = share;
     options.scout->hidden = {16};
   }
   return options;
-}
-
-std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options) {
-  auto agent = make_agent(options);
-  const Replay rows = filled_replay(3, 2, 300);
-  agent->replay().restore(0, rows.raw(0, rows.size()));
-  agent->replay().set_added(rows.added());
-  return agent;
 }
 
 const std::vector<double> kObservation = {0.3, -1, 0.5};
