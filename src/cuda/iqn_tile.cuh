@@ -43,7 +43,7 @@ struct IqnRows {
 
 template <bool kExact>
 __device__ float sigmoid(float x) {
-  if constexpr (kExact) return __fdividef(1.0f, 1.0f + __expf(-x));
+  if constexpr (kExact) return 1.0f / (1.0f + expf(-x));
   float t;  // to the precision of fp16
   asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(0.5f * x));
   return __fmaf_rn(t, 0.5f, 0.5f);
