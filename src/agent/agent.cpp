@@ -48,6 +48,7 @@ Agent::Agent(const AgentOptions& options)
     bandit_.emplace(*options.bandit);
     optimism_ = bandit_->arm();
   }
+  if (options.scout) turns_.emplace(TurnOptions{options.scout->share, options.scout->least});
   if (!options.normalise) return;
   scaling_.resize(2 * options.learner.observation_size);
   std::fill(scaling_.begin() + options.learner.observation_size, scaling_.end(), 1.0f);
@@ -65,20 +66,23 @@ void Agent::remember(std::span<const double> observation, std::span<const double
               : last   ? kCutOff
                        : 0);
   if (bandit_) bandit_->add(reward);
+  if (turns_) turns_->add(reward);
   if (!last) return;
   if (bandit_) bandit_->end_episode(behaviour_noise_);
+  if (turns_) turns_->end_episode(scout_acts());
   begin_next_episode();
 }
 
 void Agent::give_up_episode() {
   replay_.cut_off();
   if (bandit_) bandit_->give_up_episode();
+  if (turns_) turns_->give_up_episode();
   begin_next_episode();
 }
 
 void Agent::begin_next_episode() {
   if (bandit_) optimism_ = bandit_->arm();
-  if (options_.scout) let_scout_act(behaviour_noise_.uniform() < options_.scout->share);
+  if (turns_) let_scout_act(turns_->draw(behaviour_noise_));
 }
 
 void Agent::set_scaling(std::span<const double> mean, std::span<const double> deviation) {
@@ -105,7 +109,10 @@ void Agent::add_state(LearnerState& state) {
     state.statistics.emplace_back("bandit.gains", bandit_->gains());
     state.statistics.emplace_back("bandit.optimism", std::span(&optimism_, 1));
   }
-  if (options_.scout) state.statistics.emplace_back("scout.acts", std::span(&scout_acts_, 1));
+  if (turns_) {
+    state.statistics.emplace_back("scout.acts", std::span(&scout_acts_, 1));
+    if (turns_->adapts()) state.statistics.emplace_back("scout.returns", turns_->state());
+  }
 }
 
 void to_float(std::span<const double> from, std::span<float> to) {

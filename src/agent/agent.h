@@ -17,6 +17,7 @@
 #include "agent/bandit.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
+#include "agent/turns.h"
 #include "base/team.h"
 #include "nn/mlp.h"
 
@@ -43,6 +44,7 @@ struct ActionNoise {
 // (actor_critic/scout.h).
 struct ScoutOptions {
   double share = 0.5;                    // of the episodes
+  double least = 1;                      // of that share, where it returns less (turns.h)
   std::vector<int> hidden = {128, 128};  // of its networks
   std::optional<RndOptions> rnd = {};    // the bonus in its rewards
   float optimism = -1;                   // of its critics
@@ -178,7 +180,8 @@ class Agent {
 
   AgentOptions options_;
   Replay replay_;
-  double scout_acts_ = 0;  // 0 or 1
+  double scout_acts_ = 0;       // 0 or 1
+  std::optional<Turns> turns_;  // of the scout
   std::optional<Bandit> bandit_;
   double optimism_;
   std::vector<float> scaling_;  // all means, then all scales; empty: observations stay as they are

@@ -66,6 +66,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   options.scout.reset();
   if (config.scout.share > 0)  // the bonus is the scout's alone
     options.scout = ScoutOptions{.share = config.scout.share,
+                                 .least = config.scout.least,
                                  .hidden = config.scout.hidden,
                                  .rnd = std::exchange(learner.rnd, {}),
                                  .optimism = static_cast<float>(config.scout.optimism),

@@ -1,0 +1,108 @@
+// Who acts in the next episode, on numbers worked out by hand, and what an agent does with it.
+#include "agent/turns.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "agent/agent_fixture.h"
+
+namespace ovde {
+namespace {
+
+void play(Turns& turns, bool scout, std::vector<double> returns) {
+  for (const double r : returns) {
+    turns.add(r);
+    turns.end_episode(scout);
+  }
+}
+
+TEST(Turns, TheShareStaysWhereNothingSaysOtherwise) {
+  Turns turns({.share = 0.4, .least = 0.2});
+  EXPECT_EQ(turns.probability(), 0.4);
+  play(turns, false, {10, 12, 14});
+  play(turns, true, {1});  // one return has no error
+  EXPECT_EQ(turns.probability(), 0.4);
+
+  Turns none({.share = 0.4, .least = 0.2});  // no reward has been found
+  play(none, false, {0, 0, 0});
+  play(none, true, {0, 0});
+  EXPECT_EQ(none.probability(), 0.4);
+  play(none, true, {100});  // by the scout
+  EXPECT_EQ(none.probability(), 0.4);
+}
+
+TEST(Turns, LessIsLeftTheSurerTheScoutReturnsLess) {
+  Turns turns({.share = 0.5, .least = 0.2});
+  play(turns, false, {3, 5});  // mean 4, squared error 1 / 1
+  play(turns, true, {1, 3});   // mean 2, the same
+  const double f = std::erfc(2 / std::sqrt(2.0) / std::sqrt(2.0));
+  EXPECT_NEAR(turns.probability(), 0.5 * (0.2 + 0.8 * f), 1e-12);
+  // 4 and 2 from three each: squared errors of (2/3) / 2
+  play(turns, false, {4});
+  play(turns, true, {2});
+  const double surer = std::erfc(2 / std::sqrt(2.0 / 3) / std::sqrt(2.0));
+  EXPECT_LT(surer, f);
+  EXPECT_NEAR(turns.probability(), 0.5 * (0.2 + 0.8 * surer), 1e-12);
+
+  Turns sure({.share = 0.5, .least = 0.2});
+  play(sure, false, {100, 100});
+  play(sure, true, {0, 0});
+  EXPECT_DOUBLE_EQ(sure.probability(), 0.1);
+}
+
+TEST(Turns, OldReturnsFade) {
+  Turns turns({.share = 0.5, .least = 0});
+  play(turns, false, std::vector<double>(30, 100));
+  play(turns, true, std::vector<double>(30, 0));
+  EXPECT_LT(turns.probability(), 1e-6);
+  play(turns, true, std::vector<double>(400, 100));  // means 1e-7 apart, and the error still less
+  play(turns, true, {101});
+  EXPECT_EQ(turns.probability(), 0.5);
+}
+
+TEST(Turns, AnEpisodeThatIsGivenUpCountsForNothing) {
+  Turns turns({.share = 0.5, .least = 0}), other({.share = 0.5, .least = 0});
+  turns.add(1000);
+  turns.give_up_episode();
+  for (Turns* t : {&turns, &other}) {
+    play(*t, true, {1, 2});
+    play(*t, false, {2, 3});
+  }
+  EXPECT_EQ(turns.probability(), other.probability());
+}
+
+// The scout's episodes return 0, the agent's 1.
+TEST(Turns, AScoutThatReturnsLessActsLess) {
+  AgentOptions options = small_agent("scout");
+  options.scout->share = 0.5;
+  options.scout->least = 0.1;
+  const auto agent = make_agent(options);
+  const std::vector<double> observation(options.learner.observation_size, 0.1),
+      action(options.learner.action_size, 0.0);
+  int scouted = 0;
+  constexpr int kEpisodes = 1000;
+  for (int episode = -20; episode < kEpisodes; ++episode) {
+    if (episode >= 0) scouted += agent->scout_acts();
+    agent->remember(observation, action, agent->scout_acts() ? 0 : 1, observation, false, true);
+  }
+  EXPECT_NEAR(scouted, 0.05 * kEpisodes, 4 * std::sqrt(0.05 * 0.95 * kEpisodes));
+
+  // another goes on where it stopped, from what it saves
+  const auto saved = agent->state();
+  const auto other = make_agent(options);
+  const auto state = other->state();
+  for (std::size_t i = 0; i < state.statistics.size(); ++i)
+    std::ranges::copy(saved.statistics[i].second, state.statistics[i].second.begin());
+  other->behaviour_noise() = agent->behaviour_noise();
+  for (int episode = 0; episode < 100; ++episode) {
+    EXPECT_EQ(other->scout_acts(), agent->scout_acts());
+    for (Agent* one : {agent.get(), other.get()})
+      one->remember(observation, action, one->scout_acts() ? 0 : 1, observation, false, true);
+  }
+}
+
+}  // namespace
+}  // namespace ovde
