@@ -64,11 +64,13 @@ void Rnd::observe(const Replay& replay, std::int64_t first, int count) {
   for (int s = 0; s < count; ++s)
     observations_.add(std::span<const float>(row(s).next_observation, size));
   follow_moments();
+  if (options_.relative) return;
 
   for (int s = 0; s < count; ++s) {
     for (int f = 0; f < input_.features(); ++f) input_.at(f, s) = row(s).next_observation[f];
   }
-  for (const int half : {0, 1}) compare(input_, half);
+  compare(input_, 0);
+  if (count > half_blocks(input_, 0).last * kLanes) compare(input_, 1);
   for (int s = 0; s < count; ++s) {
     return_ = discount_ * return_ + error_.at(0, s);
     returns_.add(std::span<const double>(&return_, 1));

@@ -18,8 +18,8 @@ class Rnd {
   explicit Rnd(const LearnerOptions& options);
 
   // Follows the transitions that were added since the last call, in their order: the moments of the
-  // next observations, and those of the intrinsic return, which is the discounted sum of the
-  // prediction errors so far, across episodes.
+  // next observations, and, where the bonus is not relative, those of the intrinsic return, which
+  // is the discounted sum of the prediction errors so far, across episodes.
   void observe(const Replay& replay);
 
   // The prediction errors of one half of the batch: the mean of squares over the random network's

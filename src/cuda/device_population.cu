@@ -546,8 +546,10 @@ void DevicePopulation::read_rnd(int agent, int from, std::span<double> statistic
 void DevicePopulation::observe(int batches) {
   const int batch =
       largest(std::span<const Agent>(impl_->agents), [](const Agent& a) { return a.batch; });
+  const bool errors = std::ranges::any_of(
+      impl_->agents, [](const Agent& a) { return a.has_rnd && !a.relative_bonus; });
   for (; batches > 0; --batches)
-    observe_unseen(static_cast<int>(impl_->agents.size()), batch, impl_->tile_size,
+    observe_unseen(static_cast<int>(impl_->agents.size()), batch, impl_->tile_size, errors,
                    impl_->device_agents, impl_->stream);
 }
 

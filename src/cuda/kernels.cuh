@@ -71,8 +71,10 @@ struct GridPlan {
 void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream);
 
 // Before the updates: follows a batch of the transitions that were added since (rnd.cu); `batch` is
-// the largest of any agent, `size` that of a tile in fp32, 0 or 2.
-void observe_unseen(int agent_count, int batch, int size, const Agent* agents, cudaStream_t stream);
+// the largest of any agent, `size` that of a tile in fp32, 0 or 2; `errors`: where an agent's bonus
+// is scaled by them.
+void observe_unseen(int agent_count, int batch, int size, bool errors, const Agent* agents,
+                    cudaStream_t stream);
 
 // Tiles of parameters of one network, as the steps cut it.
 int parameter_tiles(const NetworkShape& shape);

@@ -24,6 +24,10 @@ struct Unseen {
     return agent.replay + (first + s) % agent.replay_rows * agent.replay_stride +
            agent.observations + agent.actions + 1;
   }
+  // They have been followed.
+  __device__ void end() const {
+    *agent.rnd.statistics.next_row = static_cast<double>(first + max(count, 0));
+  }
   const Agent& agent;
   std::int64_t first;
   int count;
@@ -104,8 +108,9 @@ __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_
   });
 }
 
-// ---- the statistics: as agent/rnd.h follows the transitions, a batch at a time. blockIdx: agent
-// in the first and the last kernel, (tile of samples, 0, agent) in the one between them.
+// ---- the statistics: as agent/rnd.h follows the transitions, a batch at a time; errors and their
+// returns where the bonus is scaled by them. blockIdx: agent in the first and the last kernel,
+// (tile of samples, 0, agent) in the one between them.
 
 __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
@@ -119,7 +124,10 @@ __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* 
       add_to_moments(moments[1 + i], moments[1 + agent.observations + i], before + s + 1,
                      unseen.next_observation(s)[i]);
   }
-  if (threadIdx.x == 0) moments[0] = before + max(unseen.count, 0);
+  if (threadIdx.x == 0) {
+    moments[0] = before + max(unseen.count, 0);
+    if (agent.relative_bonus) unseen.end();  // it asks for nothing else
+  }
   __syncthreads();
   follow_moments(agent);
 }
@@ -127,7 +135,7 @@ __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* 
 template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) errors_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.has_rnd) return;
+  if (!agent.has_rnd || agent.relative_bonus) return;
   const Unseen unseen(agent);
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= unseen.count) return;
@@ -139,7 +147,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) errors_kernel(const 
 
 __global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
-  if (!agent.has_rnd) return;
+  if (!agent.has_rnd || agent.relative_bonus) return;
   const Unseen unseen(agent);
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -150,7 +158,7 @@ __global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agent
       const double count = ++statistics.returns[0];
       add_to_moments(statistics.returns[1], statistics.returns[2], count, so_far);
     }
-    *statistics.next_row = static_cast<double>(unseen.first + max(unseen.count, 0));
+    unseen.end();
   }
   __syncthreads();
   follow_moments(agent);
@@ -206,9 +214,10 @@ void launch_tiled(Kernel* kernel, int batch, int agent_count, const Agent* agent
 
 }  // namespace
 
-void observe_unseen(int agent_count, int batch, int size, const Agent* agents,
+void observe_unseen(int agent_count, int batch, int size, bool errors, const Agent* agents,
                     cudaStream_t stream) {
   launch(observations_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
+  if (!errors) return;
   if (size == 0) {
     launch_tiled<0>(errors_kernel<0>, batch, agent_count, agents, stream);
   } else {
