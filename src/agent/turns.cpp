@@ -2,30 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ovde {
 
 double Turns::probability() const {
-  const double *agent = state_.data(), *scout = agent + kOne;
-  if (!adapts() || agent[kCount] < 2 || scout[kCount] < 2) return options_.share;
-  // n equal weights, or those that fade by 1 - 1 / kMemory, which are worth 2 kMemory - 1
-  const auto squared_error = [](const double* moments) {
-    const double n = std::min<double>(moments[kCount], 2 * kMemory - 1);
-    return moments[kVariance] / (n - 1);
-  };
-  const double less = agent[kMean] - scout[kMean];
-  const double error = std::sqrt(squared_error(agent) + squared_error(scout));
-  const double f = less > 0 ? std::erfc(less / error / std::sqrt(2.0)) : 1;
+  if (!adapts()) return options_.share;
+  const Estimate agent = estimate(false), scout = estimate(true);
+  if (agent.count < 2 || scout.count < 2) return options_.share;
+  const double more = scout.mean - agent.mean;
+  const double error = std::sqrt(agent.squared_error + scout.squared_error);
+  const double f = more == 0 && error == 0 ? 1
+                   : more > 0              ? std::erf(more / error / std::sqrt(2.0))
+                                           : 0;
   return options_.share * (options_.least + (1 - options_.least) * f);
 }
 
 void Turns::end_episode(bool scout) {
-  double* moments = state_.data() + (scout ? kOne : 0);
-  const double weight = 1 / std::min<double>(++moments[kCount], kMemory);
-  const double deviation = state_[kReturn] - moments[kMean];
-  moments[kMean] += weight * deviation;
-  moments[kVariance] = (1 - weight) * (moments[kVariance] + weight * deviation * deviation);
-  state_[kReturn] = 0;
+  double* own = state_.data() + (scout ? kOne : 0);
+  own[kLatest + static_cast<int>(own[kCount]++) % kMemory] = std::exchange(state_[kReturn], 0);
+}
+
+Turns::Estimate Turns::estimate(bool scout) const {
+  const double* own = state_.data() + (scout ? kOne : 0);
+  const int n = static_cast<int>(std::min<double>(own[kCount], kMemory));
+  double sum = 0, squares = 0;
+  for (int i = 0; i < n; ++i) sum += own[kLatest + i];
+  for (int i = 0; i < n; ++i) squares += std::pow(own[kLatest + i] - sum / n, 2);
+  return {n, sum / n, squares / (n - 1) / n};
 }
 
 }  // namespace ovde

@@ -1,6 +1,6 @@
-// Who acts in the next episode, an agent or its scout: as often as asked while the scout's episodes
-// return no less than the agent's, and less often the surer it is that they do. Knows nothing of
-// how either acts.
+// Who acts in the next episode, an agent or its scout: the scout as often as asked while no reward
+// tells their episodes apart, and then the more often the surer it is that its own return more.
+// Knows nothing of how either acts.
 #pragma once
 
 #include <array>
@@ -12,16 +12,17 @@ namespace ovde {
 
 struct TurnOptions {
   double share = 0.5;  // of the episodes that the scout acts in
-  double least = 1;    // of that share: what is left where its returns are surely lower
+  double least = 1;    // of that share: what is left where its returns are not higher
 };
 
 class Turns {
  public:
   explicit Turns(const TurnOptions& options) : options_(options) {}
 
-  // How likely the scout is to act in the next episode: the share times least + (1 - least) f. f is
-  // 1 where its mean return is no lower than the agent's; otherwise how likely two means of the
-  // latest kMemory episodes or so would be to lie as far apart if there were no difference.
+  // How likely the scout is to act in the next episode: the share times least + (1 - least) f, with
+  // f = max(0, 2 Phi(t) - 1), t the difference of the scout's mean return and the agent's in
+  // standard errors, over the latest kMemory episodes of each. f is 1 where there are not two of
+  // each, and where all of them returned the same.
   double probability() const;
 
   void add(double reward) { state_[kReturn] += reward; }
@@ -32,17 +33,23 @@ class Turns {
 
   bool draw(Random& random) const { return random.uniform() < probability(); }
 
-  // Nothing of it is asked for when the share is fixed.
+  // Whether it depends on returns, which are then to be saved.
   bool adapts() const { return options_.least < 1; }
   std::span<double> state() { return state_; }
 
  private:
   static constexpr int kMemory = 20;
-  // of the agent's episodes, then the scout's: count, mean and variance; then the episode's return
-  enum { kCount, kMean, kVariance, kOne, kReturn = 2 * kOne, kSize };
+  // of the agent's episodes, then of the scout's: their number, and the latest returns
+  enum { kCount, kLatest, kOne = kLatest + kMemory, kReturn = 2 * kOne, kSize };
+
+  struct Estimate {
+    int count;
+    double mean, squared_error;
+  };
+  Estimate estimate(bool scout) const;
 
   TurnOptions options_;
-  std::array<double, kSize> state_ = {};
+  std::array<double, kSize> state_ = {};  // kReturn: of the episode so far
 };
 
 }  // namespace ovde

@@ -210,8 +210,8 @@ std::vector<Field<ScoutConfig>> scout_keys() {
             "0; 0.5 for scout"),
       field(&Keys::least,
             number("least",
-                   "of scout.share: what is left of it where the scout's episodes surely return "
-                   "less than the agent's; 1: the share is the same throughout",
+                   "of scout.share: what is left of it where episodes' rewards differ and the "
+                   "scout's are not the higher ones; 1: the share is the same throughout",
                    0, 1)),
       field(&Keys::hidden,
             number("hidden", "widths of the hidden layers of the scout's networks", 1, 4096)),

@@ -19,7 +19,7 @@ void play(Turns& turns, bool scout, std::vector<double> returns) {
   }
 }
 
-TEST(Turns, TheShareStaysWhereNothingSaysOtherwise) {
+TEST(Turns, TheShareStaysWhereNothingTellsThemApart) {
   Turns turns({.share = 0.4, .least = 0.2});
   EXPECT_EQ(turns.probability(), 0.4);
   play(turns, false, {10, 12, 14});
@@ -30,36 +30,43 @@ TEST(Turns, TheShareStaysWhereNothingSaysOtherwise) {
   play(none, false, {0, 0, 0});
   play(none, true, {0, 0});
   EXPECT_EQ(none.probability(), 0.4);
-  play(none, true, {100});  // by the scout
-  EXPECT_EQ(none.probability(), 0.4);
 }
 
-TEST(Turns, LessIsLeftTheSurerTheScoutReturnsLess) {
+TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {
   Turns turns({.share = 0.5, .least = 0.2});
-  play(turns, false, {3, 5});  // mean 4, squared error 1 / 1
-  play(turns, true, {1, 3});   // mean 2, the same
-  const double f = std::erfc(2 / std::sqrt(2.0) / std::sqrt(2.0));
+  play(turns, false, {1, 3});  // mean 2, squared error 2 / 2
+  play(turns, true, {3, 5});   // mean 4, the same
+  const double f = std::erf(2 / std::sqrt(2.0) / std::sqrt(2.0));
   EXPECT_NEAR(turns.probability(), 0.5 * (0.2 + 0.8 * f), 1e-12);
-  // 4 and 2 from three each: squared errors of (2/3) / 2
-  play(turns, false, {4});
-  play(turns, true, {2});
-  const double surer = std::erfc(2 / std::sqrt(2.0 / 3) / std::sqrt(2.0));
-  EXPECT_LT(surer, f);
+  // 2 and 4 from three each: squared errors of 1 / 3
+  play(turns, false, {2});
+  play(turns, true, {4});
+  const double surer = std::erf(2 / std::sqrt(2.0 / 3) / std::sqrt(2.0));
+  EXPECT_GT(surer, f);
   EXPECT_NEAR(turns.probability(), 0.5 * (0.2 + 0.8 * surer), 1e-12);
+
+  Turns equal({.share = 0.5, .least = 0.2});  // on average, and there are rewards
+  play(equal, false, {1, 3});
+  play(equal, true, {3, 1});
+  EXPECT_DOUBLE_EQ(equal.probability(), 0.1);
 
   Turns sure({.share = 0.5, .least = 0.2});
   play(sure, false, {100, 100});
   play(sure, true, {0, 0});
   EXPECT_DOUBLE_EQ(sure.probability(), 0.1);
+  play(sure, false, std::vector<double>(20, -100.0));
+  EXPECT_DOUBLE_EQ(sure.probability(), 0.5);
 }
 
-TEST(Turns, OldReturnsFade) {
+// Long after a lucky find neither has found anything: the scout has its share again.
+TEST(Turns, OldReturnsAreForgotten) {
   Turns turns({.share = 0.5, .least = 0});
-  play(turns, false, std::vector<double>(30, 100));
-  play(turns, true, std::vector<double>(30, 0));
-  EXPECT_LT(turns.probability(), 1e-6);
-  play(turns, true, std::vector<double>(400, 100));  // means 1e-7 apart, and the error still less
-  play(turns, true, {101});
+  play(turns, true, {0, 100});
+  play(turns, false, {0, 0});
+  EXPECT_NEAR(turns.probability(), 0.5 * std::erf(std::sqrt(0.5)), 1e-12);
+  play(turns, true, std::vector<double>(19, 0.0));
+  EXPECT_LT(turns.probability(), 0.5);
+  play(turns, true, {0});
   EXPECT_EQ(turns.probability(), 0.5);
 }
 
@@ -68,8 +75,8 @@ TEST(Turns, AnEpisodeThatIsGivenUpCountsForNothing) {
   turns.add(1000);
   turns.give_up_episode();
   for (Turns* t : {&turns, &other}) {
-    play(*t, true, {1, 2});
-    play(*t, false, {2, 3});
+    play(*t, true, {2, 3});
+    play(*t, false, {1, 2});
   }
   EXPECT_EQ(turns.probability(), other.probability());
 }
