@@ -15,7 +15,7 @@ namespace ovde {
 
 namespace {
 
-constexpr int kPoints = 250;  // of a curve: more cannot be seen
+constexpr int kPoints = 125;  // of a curve, at most: with what is smoothed, more cannot be seen
 constexpr BootstrapOptions kProfileBootstrap = {.resamples = 2000};
 
 const std::map<std::string, std::string> kAlgorithmColours = {
@@ -96,7 +96,7 @@ std::string curve_block(const std::string& name, const CellResult& result, const
     if (std::ranges::none_of(curves, [e](const auto& curve) { return std::isnan(curve[e]); }))
       points.push_back(e);
   }
-  const std::size_t step = std::max<std::size_t>(1, points.size() / kPoints);
+  const std::size_t step = (points.size() + kPoints - 1) / kPoints;
   for (std::size_t p = 0; p < points.size(); p += step) {
     const std::size_t e = points[p];
     std::vector<double> values;
