@@ -130,10 +130,16 @@ template <bool kExact, int kCount>
 __device__ inline void multiply(float (&c)[4], const Fragment<kExact, 4>& a,
                                 const Fragment<kExact, kCount>& b, int b0, int b1) {
   if constexpr (kExact) {
-    multiply(c, a.low, b.high[b0], b.high[b1]);
-    multiply(c, a.high, b.low[b0], b.low[b1]);
+    // summed outside of the tensor cores, which cut off what an addition does not keep
+    float sum[4] = {};
+    multiply(sum, a.low, b.high[b0], b.high[b1]);
+    multiply(sum, a.high, b.low[b0], b.low[b1]);
+    multiply(sum, a.high, b.high[b0], b.high[b1]);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] += sum[i];
+  } else {
+    multiply(c, a.high, b.high[b0], b.high[b1]);
   }
-  multiply(c, a.high, b.high[b0], b.high[b1]);
 }
 
 // ---- weights

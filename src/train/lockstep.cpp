@@ -62,7 +62,7 @@ class LockstepDriver {
   }
 
   // Trains the agents that are furthest behind until they have caught up with the next ones, or to
-  // the end. False: none is left.
+  // the end of the first of them. False: none is left.
   bool advance() {
     int epoch = std::numeric_limits<int>::max(), next = epoch;
     for (const Slot& slot : slots_) {
@@ -83,7 +83,8 @@ class LockstepDriver {
     const auto any_left = [&] {
       return std::ranges::any_of(behind, [&](const Slot* slot) { return is_left(*slot); });
     };
-    const int last = std::min(next, behind.front()->run->config().train.epochs);
+    int last = next;
+    for (const Slot* slot : behind) last = std::min(last, slot->run->config().train.epochs);
     for (; epoch < last && !stop_ && any_left(); ++epoch) {
       group.epoch(runs_);
       leave_failed_runs();
@@ -146,9 +147,8 @@ GpuDevice device_of(const std::string& name, const std::string& asked_by) {
 
 bool in_step(const Config& a, const Config& b) {
   const auto together = [](const TrainConfig& train) {
-    return std::tuple(train.epochs, train.steps_per_epoch, train.updates_per_step,
-                      train.warmup_steps, train.eval_steps, train.eval_epochs, train.batch,
-                      train.precision);
+    return std::tuple(train.steps_per_epoch, train.updates_per_step, train.warmup_steps,
+                      train.batch, train.precision);
   };
   return together(a.train) == together(b.train);
 }

@@ -35,7 +35,8 @@ struct GpuDevice {
 GpuDevice device_of(const std::string& name, const std::string& asked_by);
 
 // Whether runs so configured can be trained together: epochs of the same length, batches of the
-// same size. Tasks, algorithms and networks may differ.
+// same size. Tasks, algorithms, networks, the number of epochs and how they are evaluated may
+// differ.
 bool in_step(const Config& a, const Config& b);
 
 // Trains what is left of the runs, which are in step with each other, until all have finished or

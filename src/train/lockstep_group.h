@@ -82,7 +82,7 @@ class LockstepGroup {
   // Whether there is an evaluation to be done of the epoch before.
   bool is_evaluated(int i) const { return loop(i).awaits_evaluation() && loop(i).evaluation_due(); }
   int size() const { return static_cast<int>(slots_.size()); }
-  // What all share.
+  // What all share of it (in_step()).
   const TrainConfig& protocol() const { return slots_.front()->run->config().train; }
   void fetch(int i);
 

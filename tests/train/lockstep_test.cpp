@@ -116,6 +116,35 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
   EXPECT_EQ(faults_.acts, 20 + 25 * kEpochs);
 }
 
+TEST_F(LockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
+  const auto with = [](const char* key, double value) {
+    return small_config("ovde_g", {{key, value, ""}});
+  };
+  const std::vector<std::pair<std::string, Config>> configs = {
+      {"plain", small_config("ovde_g")},
+      {"longer", with("train.epochs", kEpochs + 2)},
+      {"shorter", with("train.epochs", 1)},
+      {"more", with("train.eval_steps", 90)},
+      {"rarely", with("train.eval_epochs", 2)}};
+  std::vector<std::unique_ptr<PopulationRun>> open;
+  std::vector<PopulationRun*> runs;
+  Watcher watcher;
+  for (const auto& [name, config] : configs) {
+    EXPECT_TRUE(train_run(name, config, {}, {3, 9}));
+    open.push_back(std::make_unique<PopulationRun>(
+        plan_new_run(config, {3, 9}, path(name + "_together"), "test"), watcher));
+    runs.push_back(open.back().get());
+  }
+  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    EXPECT_FALSE(failures[r]);
+    EXPECT_TRUE(runs[r]->close());
+    expect_same_population(configs[r].first + "_together", configs[r].first, {3, 9});
+  }
+  EXPECT_EQ(faults_.populations, 3);  // of all, of those that go on, of the longest
+  EXPECT_EQ(faults_.acts, 20 + 25 * (kEpochs + 2));
+}
+
 TEST_F(LockstepTraining, TheNumberOfThreadsChangesNothing) {
   const Config config = small_config("ovde_q");
   train_run("whole", config, {}, {3, 4, 5});
@@ -300,8 +329,9 @@ TEST_F(LockstepTraining, ADeviceThatIsNotThereIsRefused) {
 TEST(InStep, EpochsOfAnotherLengthAreNot) {
   const Config config = small_config("dsac");
   EXPECT_TRUE(in_step(config, small_config("sac", {}, "GridChaos-v0:i")));
-  for (const char* key : {"train.epochs", "train.steps_per_epoch", "train.warmup_steps",
-                          "train.eval_steps", "train.eval_epochs", "train.batch"})
+  for (const char* key : {"train.epochs", "train.eval_steps", "train.eval_epochs"})
+    EXPECT_TRUE(in_step(config, small_config("dsac", {{key, 44.0, ""}}))) << key;
+  for (const char* key : {"train.steps_per_epoch", "train.warmup_steps", "train.batch"})
     EXPECT_FALSE(in_step(config, small_config("dsac", {{key, 44.0, ""}}))) << key;
   EXPECT_FALSE(
       in_step(config, small_config("dsac", {{"train.precision", std::string("fp32"), ""}})));
