@@ -8,64 +8,16 @@
 #include <string>
 #include <vector>
 
-#include <ovde/error.h>
-#include "agent/actor_critic/agent.h"
-#include "agent/agent_fixture.h"
-#include "agent/discrete/grid_critic.h"
-#include "cuda/population.h"
-#include "on_cpu_explorer.h"
+#include "cuda/gpu_fixture.h"
 
 namespace ovde {
 namespace {
-
-#define NEEDS_GPU() \
-  if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why
 
 // While it lives, this GPU's blocks have no more shared memory than any card's since Ampere.
 struct LittleMemory {
   LittleMemory() { setenv("OVDE_GPU_SHARED_MEMORY", "101376", 1); }
   ~LittleMemory() { unsetenv("OVDE_GPU_SHARED_MEMORY"); }
 };
-
-// "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
-// "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
-// any of them: every other key as the published code has it; "_fixed": the temperature stays;
-// "_penalty": TD3's actor pays for large outputs; "_optimistic": more of the larger critic counts;
-// "_absolute": the bonus is not relative to the errors of the batch.
-AgentOptions options_of(std::string name, std::uint64_t seed) {
-  const auto ends = [&](const std::string& with) {
-    const bool so = name.ends_with(with);
-    if (so) name.resize(name.size() - with.size());
-    return so;
-  };
-  const bool absolute = ends("_absolute"), optimistic = ends("_optimistic"),
-             published = ends("_published"), fixed = ends("_fixed"), penalty = ends("_penalty");
-  const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
-             bare = ends("_bare");
-  AgentOptions options = options_for(find_algorithm(name));
-  options.learner.head = embedded      ? CriticHead::embedded
-                         : iqn || bare ? CriticHead::iqn
-                                       : CriticHead::qr;
-  options.learner.norm = norm || iqn || embedded;
-  if (published) {
-    options.learner.targets = TargetStart::own;
-    options.learner.weights = QuantileWeights::equal;
-    options.learner.minimum = Minimum::quantiles;
-    options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
-  }
-  if (absolute) options.learner.rnd->relative = false;
-  if (optimistic) options.learner.optimism = 0.4f;
-  if (optimistic && options.scout) options.scout->optimism = 0.7f;
-  if (optimistic && options.learner.optimist) options.learner.optimist->optimism = 3;
-  options.learner.tunes_temperature = !fixed;
-  options.discrete.bins = 3;  // 729 actions
-  options.learner.td3.penalty = penalty ? 0.05f : 0;
-  options.replay = 2000;
-  options.learner.observation_size = 17;
-  options.learner.action_size = 6;
-  options.learner.seed = seed;
-  return options;
-}
 
 // An agent, twice: what happens to one happens on the GPU.
 struct Pair {
@@ -78,20 +30,6 @@ struct Pair {
   std::unique_ptr<Agent> agents[2];
   Agent &cpu, &gpu;
 };
-
-void spread_parameters(Agent& agent, std::uint64_t seed) {
-  if (auto* actor_critic = dynamic_cast<ActorCriticAgent*>(&agent))
-    return ovde::spread_parameters(actor_critic->learner(), seed);
-  const AgentOptions& options = agent.options();
-  const MlpShape shape = grid_critic_shape(
-      options.learner, ActionGrid::count(options.learner.action_size, options.discrete.bins));
-  std::uint32_t network = 0;
-  for (auto& [name, values] : agent.state().arrays) {
-    if (name.ends_with(".parameters") || name.ends_with(".target"))
-      initialise(shape, seed, network++, 0.5f, values);
-  }
-  agent.restored();
-}
 
 // To the bit.
 void expect_same(Agent& one, Agent& other) {
@@ -499,140 +437,6 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
   EXPECT_EQ(reports[0].first_bad, 0u);
   for (std::size_t i = 0; i < places.size(); ++i)
     EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];
-}
-
-// ---- acting
-
-TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
-  NEEDS_GPU();
-  std::vector<AgentOptions> options;
-  for (const char* name : {"sac",
-                           "dsac",
-                           "oac",
-                           "doac",
-                           "ovde_g",
-                           "ovde_q",
-                           "ovde_m",
-                           "dsac_iqn",
-                           "doac_iqn",
-                           "ovde_g_iqn",
-                           "ovde_q_iqn",
-                           "ovde_m_iqn",
-                           "oac_norm",
-                           "doac_norm",
-                           "ovde_g_norm",
-                           "ovde_q_norm",
-                           "ovde_m_norm",
-                           "ovde_q_embedded",
-                           "ovde_g_bare",
-                           "ovde_g_published",
-                           "ovde_q_published",
-                           "doac_iqn_published",
-                           "ovde_g_iqn_published",
-                           "ovde_q_iqn_published",
-                           "td3",
-                           "ovde_td3",
-                           "ovde_td3_iqn",
-                           "scout",
-                           "dac",
-                           "ids"}) {
-    for (const char* form : {"unit", "raw", "full"}) {
-      for (const double samples : {0, 3}) {
-        options.push_back(options_of(name, options.size()));
-        options.back().explore.set("gradient", std::string(form));
-        options.back().explore.set("samples", samples);
-        if (samples > 0 && form == std::string("full"))
-          options.back().explore.set("divergence", 0.5);
-      }
-    }
-  }
-  const auto population = make_gpu_population(options, Precision::tf32);
-  const PopulationActing& acting = population->acting();
-  std::vector<std::unique_ptr<Agent>> agents;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    agents.push_back(make_agent(options[i]));
-    spread_parameters(*agents[i], 7 + i);
-    population->upload(i, *agents[i]);
-  }
-  Random random(1, Stream::user);
-  for (int step = 0; step < 5; ++step) {
-    std::vector<std::vector<double>> observations;
-    for (std::size_t i = 0; i < agents.size(); ++i) {
-      std::vector<double> observation(17);
-      for (double& x : observation) x = random.normal();
-      std::ranges::copy(observation, acting.observation.begin() + i * acting.observations);
-      observations.push_back(observation);
-      acting.plain[i] = step == 4;
-      acting.scouts[i] = step % 2 == 1;
-      agents[i]->let_scout_act(acting.scouts[i]);
-      Random ahead = agents[i]->explorer_noise();
-      if (step != 4)
-        draw_for_explorer(explorer_draws(options[i]), static_cast<int>(i), ahead, acting);
-    }
-    population->act();
-    for (std::size_t i = 0; i < agents.size(); ++i) {
-      const std::string what = options[i].algorithm.name + " " + std::to_string(i);
-      const bool plain = step == 4;
-      const Random noise = agents[i]->behaviour_noise();
-      std::vector<double> action(6), on_gpu(6);
-      const Decision decision = agents[i]->explore(observations[i], plain, action);
-      agents[i]->behaviour_noise() = noise;
-      const auto row = [&](auto all) { return all.subspan(i * acting.actions, 6); };
-      const Decision there = agents[i]->decide({.mean = row(acting.mean),
-                                                .std = row(acting.std),
-                                                .moved = row(acting.moved),
-                                                .m = acting.m[i],
-                                                .choice = acting.choice[i]},
-                                               plain, on_gpu);
-      for (int d = 0; d < 6; ++d) EXPECT_NEAR(on_gpu[d], action[d], 1e-4) << what;
-      if (std::isnan(decision.shift)) {
-        EXPECT_TRUE(std::isnan(there.shift)) << what;
-      } else {
-        EXPECT_NEAR(there.shift, decision.shift, 1e-4 * (1 + decision.shift)) << what;
-      }
-      if (std::isnan(decision.m)) {
-        EXPECT_TRUE(std::isnan(there.m)) << what;
-      } else {
-        EXPECT_NEAR(there.m, decision.m, 1e-4 * (1 + std::abs(decision.m))) << what;
-      }
-    }
-  }
-}
-
-TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
-  NEEDS_GPU();
-  std::vector<AgentOptions> options(3, options_of("dsac", 1));
-  for (AgentOptions& o : options) o.replay = 400'000'000;
-  try {
-    check_gpu_population(options, Precision::tf32);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
-  }
-  for (const char* name : {"dsac", "dsac_iqn"}) {
-    AgentOptions wide = options_of(name, 1);
-    wide.learner.hidden = {512, 512};
-    EXPECT_THROW(check_gpu_population(std::vector{wide}, Precision::tf32), InputError);
-    EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
-  }
-}
-
-// Whether or not there is a GPU.
-TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
-  register_on_cpu_explorer();
-  try {
-    check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::tf32);
-    FAIL() << "accepted";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("on_cpu runs on the CPU only"), std::string::npos)
-        << error.what();
-  }
-}
-
-TEST(Population, WithoutAGpuTheReasonIsGiven) {
-  if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
-  EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::tf32),
-               InputError);
 }
 
 }  // namespace

@@ -1,0 +1,148 @@
+// The behaviour policies on a GPU against those on the CPU, and what cannot run there.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ovde/error.h>
+#include "cuda/gpu_fixture.h"
+#include "on_cpu_explorer.h"
+
+namespace ovde {
+namespace {
+
+TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<AgentOptions> options;
+  for (const char* name : {"sac",
+                           "dsac",
+                           "oac",
+                           "doac",
+                           "ovde_g",
+                           "ovde_q",
+                           "ovde_m",
+                           "dsac_iqn",
+                           "doac_iqn",
+                           "ovde_g_iqn",
+                           "ovde_q_iqn",
+                           "ovde_m_iqn",
+                           "oac_norm",
+                           "doac_norm",
+                           "ovde_g_norm",
+                           "ovde_q_norm",
+                           "ovde_m_norm",
+                           "ovde_q_embedded",
+                           "ovde_g_bare",
+                           "ovde_g_published",
+                           "ovde_q_published",
+                           "doac_iqn_published",
+                           "ovde_g_iqn_published",
+                           "ovde_q_iqn_published",
+                           "td3",
+                           "ovde_td3",
+                           "ovde_td3_iqn",
+                           "scout",
+                           "dac",
+                           "ids"}) {
+    for (const char* form : {"unit", "raw", "full"}) {
+      for (const double samples : {0, 3}) {
+        options.push_back(options_of(name, options.size()));
+        options.back().explore.set("gradient", std::string(form));
+        options.back().explore.set("samples", samples);
+        if (samples > 0 && form == std::string("full"))
+          options.back().explore.set("divergence", 0.5);
+      }
+    }
+  }
+  const auto population = make_gpu_population(options, Precision::tf32);
+  const PopulationActing& acting = population->acting();
+  std::vector<std::unique_ptr<Agent>> agents;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    agents.push_back(make_agent(options[i]));
+    spread_parameters(*agents[i], 7 + i);
+    population->upload(i, *agents[i]);
+  }
+  Random random(1, Stream::user);
+  for (int step = 0; step < 5; ++step) {
+    std::vector<std::vector<double>> observations;
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      std::vector<double> observation(17);
+      for (double& x : observation) x = random.normal();
+      std::ranges::copy(observation, acting.observation.begin() + i * acting.observations);
+      observations.push_back(observation);
+      acting.plain[i] = step == 4;
+      acting.scouts[i] = step % 2 == 1;
+      agents[i]->let_scout_act(acting.scouts[i]);
+      Random ahead = agents[i]->explorer_noise();
+      if (step != 4)
+        draw_for_explorer(explorer_draws(options[i]), static_cast<int>(i), ahead, acting);
+    }
+    population->act();
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      const std::string what = options[i].algorithm.name + " " + std::to_string(i);
+      const bool plain = step == 4;
+      const Random noise = agents[i]->behaviour_noise();
+      std::vector<double> action(6), on_gpu(6);
+      const Decision decision = agents[i]->explore(observations[i], plain, action);
+      agents[i]->behaviour_noise() = noise;
+      const auto row = [&](auto all) { return all.subspan(i * acting.actions, 6); };
+      const Decision there = agents[i]->decide({.mean = row(acting.mean),
+                                                .std = row(acting.std),
+                                                .moved = row(acting.moved),
+                                                .m = acting.m[i],
+                                                .choice = acting.choice[i]},
+                                               plain, on_gpu);
+      for (int d = 0; d < 6; ++d) EXPECT_NEAR(on_gpu[d], action[d], 1e-4) << what;
+      if (std::isnan(decision.shift)) {
+        EXPECT_TRUE(std::isnan(there.shift)) << what;
+      } else {
+        EXPECT_NEAR(there.shift, decision.shift, 1e-4 * (1 + decision.shift)) << what;
+      }
+      if (std::isnan(decision.m)) {
+        EXPECT_TRUE(std::isnan(there.m)) << what;
+      } else {
+        EXPECT_NEAR(there.m, decision.m, 1e-4 * (1 + std::abs(decision.m))) << what;
+      }
+    }
+  }
+}
+
+TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
+  NEEDS_GPU();
+  std::vector<AgentOptions> options(3, options_of("dsac", 1));
+  for (AgentOptions& o : options) o.replay = 400'000'000;
+  try {
+    check_gpu_population(options, Precision::tf32);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
+  }
+  for (const char* name : {"dsac", "dsac_iqn"}) {
+    AgentOptions wide = options_of(name, 1);
+    wide.learner.hidden = {512, 512};
+    EXPECT_THROW(check_gpu_population(std::vector{wide}, Precision::tf32), InputError);
+    EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
+  }
+}
+
+// Whether or not there is a GPU.
+TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
+  register_on_cpu_explorer();
+  try {
+    check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::tf32);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("on_cpu runs on the CPU only"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Population, WithoutAGpuTheReasonIsGiven) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
+  EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::tf32),
+               InputError);
+}
+
+}  // namespace
+}  // namespace ovde

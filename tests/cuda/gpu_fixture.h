@@ -1,0 +1,73 @@
+// Agents for the tests on a GPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "agent/actor_critic/agent.h"
+#include "agent/agent_fixture.h"
+#include "agent/discrete/grid_critic.h"
+#include "cuda/population.h"
+
+#define NEEDS_GPU() \
+  if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why
+
+namespace ovde {
+
+// "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
+// "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
+// any of them: every other key as the published code has it; "_fixed": the temperature stays;
+// "_penalty": TD3's actor pays for large outputs; "_optimistic": more of the larger critic counts;
+// "_absolute": the bonus is not relative to the errors of the batch.
+inline AgentOptions options_of(std::string name, std::uint64_t seed) {
+  const auto ends = [&](const std::string& with) {
+    const bool so = name.ends_with(with);
+    if (so) name.resize(name.size() - with.size());
+    return so;
+  };
+  const bool absolute = ends("_absolute"), optimistic = ends("_optimistic"),
+             published = ends("_published"), fixed = ends("_fixed"), penalty = ends("_penalty");
+  const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
+             bare = ends("_bare");
+  AgentOptions options = options_for(find_algorithm(name));
+  options.learner.head = embedded      ? CriticHead::embedded
+                         : iqn || bare ? CriticHead::iqn
+                                       : CriticHead::qr;
+  options.learner.norm = norm || iqn || embedded;
+  if (published) {
+    options.learner.targets = TargetStart::own;
+    options.learner.weights = QuantileWeights::equal;
+    options.learner.minimum = Minimum::quantiles;
+    options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
+  }
+  if (absolute) options.learner.rnd->relative = false;
+  if (optimistic) options.learner.optimism = 0.4f;
+  if (optimistic && options.scout) options.scout->optimism = 0.7f;
+  if (optimistic && options.learner.optimist) options.learner.optimist->optimism = 3;
+  options.learner.tunes_temperature = !fixed;
+  options.discrete.bins = 3;  // 729 actions
+  options.learner.td3.penalty = penalty ? 0.05f : 0;
+  options.replay = 2000;
+  options.learner.observation_size = 17;
+  options.learner.action_size = 6;
+  options.learner.seed = seed;
+  return options;
+}
+
+inline void spread_parameters(Agent& agent, std::uint64_t seed) {
+  if (auto* actor_critic = dynamic_cast<ActorCriticAgent*>(&agent))
+    return ovde::spread_parameters(actor_critic->learner(), seed);
+  const AgentOptions& options = agent.options();
+  const MlpShape shape = grid_critic_shape(
+      options.learner, ActionGrid::count(options.learner.action_size, options.discrete.bins));
+  std::uint32_t network = 0;
+  for (auto& [name, values] : agent.state().arrays) {
+    if (name.ends_with(".parameters") || name.ends_with(".target"))
+      initialise(shape, seed, network++, 0.5f, values);
+  }
+  agent.restored();
+}
+
+}  // namespace ovde

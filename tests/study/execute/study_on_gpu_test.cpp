@@ -1,0 +1,186 @@
+// Cells of a study as one population on a GPU, with a stand-in for it that computes as the CPU
+// does.
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <span>
+
+#include <gtest/gtest.h>
+
+#include <ovde/error.h>
+#include "on_cpu_explorer.h"
+#include "study/execute/small_study.h"
+#include "temporary_folder.h"
+#include "train/stand_in_population.h"
+
+namespace ovde {
+namespace {
+
+TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StandInFaults faults;
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  CountingSink sink;
+  EXPECT_EQ(run_study(request, sink).finished, 4);
+  EXPECT_EQ(sink.epochs, 4 * 2 * 4);
+  EXPECT_EQ(faults.populations, 1);
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+TEST(StudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  std::list<StandInFaults> faults;  // of each half
+  std::mutex mutex;
+  std::vector<std::size_t> agents;
+  request.gpu = {.check = [](auto...) {},
+                 .make =
+                     [&](std::span<const AgentOptions> options, Precision precision) {
+                       const std::lock_guard lock(mutex);
+                       agents.push_back(options.size());
+                       return stand_in(faults.emplace_back()).make(options, precision);
+                     },
+                 .full = 4};
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(agents, (std::vector<std::size_t>{4, 4}));
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+// Nothing is left to the CPU.
+TEST(StudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.rows.resize(1);
+  const auto column = plan.columns[0];
+  plan.columns.clear();
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == "on_cpu") continue;  // of another test
+    plan.columns.push_back(column);
+    plan.columns.back().name = plan.columns.back().algorithm = algorithm.name;
+  }
+  run(plan, folder.path() / "cpu");
+  StandInFaults faults;
+  std::size_t agents = 0;
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  request.gpu.make = [&](std::span<const AgentOptions> options, Precision precision) {
+    agents = options.size();
+    return stand_in(faults).make(options, precision);
+  };
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).failures.size(), 0u);
+  EXPECT_EQ(agents, 2 * plan.columns.size());
+  EXPECT_EQ(faults.populations, 1);
+  EXPECT_EQ(all_returns(folder.path() / "gpu", plan), all_returns(folder.path() / "cpu", plan));
+}
+
+TEST(StudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StandInFaults faults;
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  request.gpu.check = [](std::span<const AgentOptions> agents, Precision) {
+    if (agents.size() > 4) throw InputError("4 of them would fit");
+  };
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(faults.populations, 2);
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+TEST(StudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
+  const TemporaryFolder folder;
+  StandInFaults faults;
+  Plan plan = small_plan();
+  plan.columns[1].settings.push_back({"network.hidden", std::vector<double>{128}, "test"});
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  StudySink silent;
+  const StudyOutcome outcome = run_study(request, silent);
+  EXPECT_EQ(outcome.finished, 2);
+  ASSERT_EQ(outcome.failures.size(), 2u);
+  for (const CellFailure& failure : outcome.failures) {
+    EXPECT_EQ(failure.column, "OVDE");
+    EXPECT_NE(failure.why.find("too wide"), std::string::npos) << failure.why;
+  }
+}
+
+TEST(StudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
+  const TemporaryFolder folder;
+  register_on_cpu_explorer();
+  Plan plan = small_plan();
+  plan.columns[0].algorithm = "on_cpu";
+  StandInFaults faults;
+  const auto fail = [](std::span<const AgentOptions>, Precision) -> std::unique_ptr<GpuPopulation> {
+    throw Error("CUDA: cudaMalloc: out of memory");
+  };
+  for (const bool when_checked : {true, false}) {
+    StudyRequest request{
+        .plan = plan, .out = folder.path() / (when_checked ? "checked" : "made"), .threads = 2};
+    request.gpu = stand_in(faults);
+    if (when_checked) request.gpu.check = fail;
+    request.gpu.make = fail;
+    StudySink silent;
+    const StudyOutcome outcome = run_study(request, silent);
+    EXPECT_EQ(outcome.finished, 2);  // those on the CPU
+    ASSERT_EQ(outcome.failures.size(), 2u);
+    EXPECT_NE(outcome.failures[0].why.find("out of memory"), std::string::npos);
+  }
+}
+
+TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
+  const TemporaryFolder folder;
+  register_on_cpu_explorer();
+  Plan plan = small_plan();
+  plan.columns[0].algorithm = "on_cpu";
+  run(plan, folder.path() / "cpu");
+  StandInFaults faults;
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  request.gpu.make = [&](std::span<const AgentOptions> agents, Precision precision) {
+    for (const AgentOptions& agent : agents) EXPECT_EQ(agent.algorithm.name, "ovde_g");
+    return stand_in(faults).make(agents, precision);
+  };
+  CountingSink sink;
+  const StudyOutcome outcome = run_study(request, sink);
+  EXPECT_EQ(outcome.finished, 4);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(sink.started, 4);
+  EXPECT_GT(faults.acts, 0);
+  const auto returns = all_returns(folder.path() / "gpu", plan);
+  EXPECT_EQ(returns.size(), 8u);
+  EXPECT_EQ(returns, all_returns(folder.path() / "cpu", plan));
+}
+
+TEST(StudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "cpu");
+  StandInFaults faults;
+  class Stopper final : public StudySink {
+   public:
+    void epoch_done(const Cell&, double) override {
+      if (++epochs == 7) stop = true;
+    }
+    std::atomic<bool> stop{false};
+    int epochs = 0;
+  };
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+  for (int part = 0; part < 3; ++part) {
+    Stopper stopper;
+    request.stop = &stopper.stop;
+    request.gpu = part == 1 ? GpuDevice() : stand_in(faults);
+    EXPECT_TRUE(run_study(request, stopper).stopped) << part;
+  }
+  request.stop = nullptr;
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+}  // namespace
+}  // namespace ovde

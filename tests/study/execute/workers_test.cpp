@@ -1,0 +1,193 @@
+// Several processes, or threads in their place, on one study's folder.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/version.h"
+#include "io/files.h"
+#include "run/run_lock.h"
+#include "study/execute/claims.h"
+#include "study/execute/small_study.h"
+#include "temporary_folder.h"
+#include "train/stand_in_population.h"
+
+namespace ovde {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Workers, OfOneStudyRunEveryCellOnce) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "alone");
+  for (const bool on_gpu : {false, true}) {
+    const fs::path out = folder.path() / (on_gpu ? "gpu" : "cpu");
+    constexpr int kWorkers = 3;
+    CountingSink sinks[kWorkers];
+    StandInFaults faults[kWorkers];
+    int finished[kWorkers] = {};
+    {
+      std::vector<std::jthread> workers;
+      for (int i = 0; i < kWorkers; ++i) {
+        workers.emplace_back([&, i] {
+          StudyRequest request{.plan = small_plan(), .out = out};
+          if (on_gpu) request.gpu = stand_in(faults[i]);
+          finished[i] = run_study(request, sinks[i]).finished;
+        });
+      }
+    }
+    int started = 0, epochs = 0;
+    for (int i = 0; i < kWorkers; ++i) {
+      EXPECT_EQ(finished[i], 4);  // each has waited for the others
+      started += sinks[i].started;
+      epochs += sinks[i].epochs;
+    }
+    EXPECT_EQ(started, 4);
+    EXPECT_EQ(epochs, 4 * 2 * 4);
+    EXPECT_EQ(all_returns(out), all_returns(folder.path() / "alone"));
+    EXPECT_FALSE(fs::exists(out / "claims"));
+  }
+}
+
+TEST(Workers, ManyOnTinyCellsRunEachOnce) {
+  std::string text = kStudy.substr(0, kStudy.find("[[row]]"));
+  for (int i = 0; i < 40; ++i) {
+    const std::string number = std::to_string(i);
+    text += "[[row]]\nname = \"r" + number + "\"\ntask = \"GridChaos-v0:a\"\nseeds = [" + number +
+            "]\n";
+  }
+  text += "[[column]]\nalgorithm = \"sac\"\n";
+  Plan plan = parse_plan(text, "tiny.toml");
+  plan.epochs = 1;
+  ASSERT_EQ(distinct_cells(plan).size(), 40u);
+
+  const TemporaryFolder folder;
+  constexpr int kWorkers = 16;
+  CountingSink sinks[kWorkers];
+  {
+    std::vector<std::jthread> workers;
+    for (CountingSink& sink : sinks) {
+      workers.emplace_back(
+          [&] { EXPECT_EQ(run_study({.plan = plan, .out = folder.path()}, sink).finished, 40); });
+    }
+  }
+  int started = 0;
+  for (const CountingSink& sink : sinks) started += sink.started;
+  EXPECT_EQ(started, 40);
+}
+
+TEST(Workers, OnAnotherKindOfProcessorAreWarned) {
+  struct Listener : StudySink {
+    void warning(const std::string& text) override { warnings.push_back(text); }
+    std::vector<std::string> warnings;
+  } sink;
+  const TemporaryFolder folder;
+  run_study({.plan = small_plan(), .out = folder.path(), .cells = "0"}, sink);
+  run_study({.plan = small_plan(), .out = folder.path(), .cells = "0"}, sink);
+  EXPECT_TRUE(sink.warnings.empty());
+  write_file_atomically(folder.path() / "processor.txt", std::string("Z80\n"));
+  run_study({.plan = small_plan(), .out = folder.path(), .cells = "0"}, sink);
+  EXPECT_EQ(sink.warnings.size(), is_native_build() ? 1u : 0u);
+}
+
+TEST(Workers, DoNotWaitWhereTheyAreAskedNotTo) {
+  const TemporaryFolder folder;
+  Claims other(folder.path(), 60, [](const std::string&) {});
+  ASSERT_TRUE(other.take("a/DSAC"));
+  StudySink silent;
+  const StudyOutcome outcome =
+      run_study({.plan = small_plan(), .out = folder.path(), .wait = false}, silent);
+  EXPECT_EQ(outcome.finished, 3);
+  EXPECT_EQ(outcome.elsewhere, 1);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_FALSE(fs::exists(folder.path() / "a/DSAC"));
+}
+
+// The run itself is locked too, for whoever knows nothing of claims.
+TEST(Workers, LeaveARunAloneThatIsWrittenByWhateverWay) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "a/DSAC");
+  const RunLock lock(folder.path() / "a/DSAC");
+  StudySink silent;
+  const StudyOutcome outcome =
+      run_study({.plan = small_plan(), .out = folder.path(), .wait = false}, silent);
+  EXPECT_EQ(outcome.finished, 3);
+  EXPECT_EQ(outcome.elsewhere, 1);
+  EXPECT_TRUE(outcome.failures.empty());
+}
+
+// Of a process that is killed, the claim can go a moment before the lock of the run.
+TEST(Workers, DoNotWaitLongForARunThatIsLetGo) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "a/DSAC");
+  std::optional<RunLock> lock(folder.path() / "a/DSAC");
+  const std::jthread holder([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    lock.reset();
+  });
+  StudySink silent;
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_study({.plan = small_plan(), .out = folder.path()}, silent).finished, 4);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
+// What a worker says goes to `log`.
+pid_t start_worker(const std::string& file, const std::string& out, const std::string& log) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(STDOUT_FILENO);
+    ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    ::execl(OVDE_PROGRAM, "ovde", "study", "work", file.c_str(), "--out", out.c_str(), "--threads",
+            "1", nullptr);
+    ::_exit(127);
+  }
+  return child;
+}
+
+int count(const std::string& text, const std::string& words) {
+  int found = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+  return found;
+}
+
+// Two at once, one of which is killed at an instant that wanders through the study: the other one
+// takes over what it had, and nothing is done to its end twice.
+TEST(Workers, AKilledOnesCellsAreFinishedByTheOther) {
+  const TemporaryFolder folder;
+  run(small_plan(), folder.path() / "whole");
+  const auto whole = all_returns(folder.path() / "whole");
+  const std::string file = folder.path() / "small.toml";
+  write_file_atomically(file, kStudy);
+
+  int kills = 0;
+  for (int round = 0; round < 60 && kills < 25; ++round) {
+    const fs::path out = folder.path() / std::to_string(round);
+    const std::string log = out.string() + ".log";
+    const pid_t killed = start_worker(file, out, log), survivor = start_worker(file, out, log);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + 7 * (round * 11 % 25)));
+    ::kill(killed, SIGKILL);
+    int status = 0;
+    ::waitpid(killed, &status, 0);
+    kills += WIFSIGNALED(status);
+    ::waitpid(survivor, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(all_returns(out), whole);
+    // one that was killed between the last byte of a cell and its own word about it is silent
+    const std::string said = read_file(log);
+    const int ended = count(said, ": finished in "), told = count(said, ": finished by another");
+    EXPECT_LE(ended, 4) << said;
+    EXPECT_GE(ended + told, 4) << said;
+    // where the survivor was gone before the other was killed, the next one removes what is left
+    if (fs::exists(out / "claims")) ::waitpid(start_worker(file, out, log), &status, 0);
+    EXPECT_FALSE(fs::exists(out / "claims"));
+  }
+  EXPECT_GE(kills, 25);
+}
+
+}  // namespace
+}  // namespace ovde
