@@ -93,6 +93,8 @@ struct LearnerOptions {
   int dropped = 0;
   TargetStart targets = TargetStart::copies;
   UncertaintyForm uncertainty;
+  int critics = 2;   // those beyond two say how little is known (actor_critic/ensemble.h)
+  float prior = 10;  // of each of them, in units of a network as it starts
   // quantile loss and a target policy; otherwise squared loss and the online policy
   bool distributional = true;
   PolicyKind policy = PolicyKind::gaussian;

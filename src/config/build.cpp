@@ -52,6 +52,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.optimism = static_cast<float>(config.critic.optimism);
   learner.dropped = config.critic.dropped;
   learner.uncertainty = {config.critic.epistemic, config.critic.variance};
+  learner.critics = config.critic.count;
+  learner.prior = static_cast<float>(config.critic.prior);
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
   learner.td3.clip = static_cast<float>(config.td3.clip);
   learner.td3.delay = config.td3.delay;

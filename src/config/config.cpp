@@ -192,6 +192,8 @@ class Resolver {
                                         algorithm_.name));
     if (config_.scout.share > 0) check_scout();
     if (config_.critic.dropped > 0) check_truncation();
+    if (config_.critic.count > 2 && is_implicit(config_.critic.head))
+      conflict("critic.count", config_.critic.count, "needs critic.head = \"qr\"; must be 2");
     if (config_.top.arms.empty()) refuse("top.arms", "top.arms is empty; must have a number");
     if (layers > 8) {
       refuse("network.hidden",

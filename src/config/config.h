@@ -31,6 +31,8 @@ struct CriticConfig {
   int dropped = 0;
   EpistemicForm epistemic = EpistemicForm::quantiles;
   VarianceForm variance = VarianceForm::biased;
+  int count = 2;
+  double prior = 10;
 };
 
 struct Td3Config {

@@ -131,6 +131,16 @@ std::vector<Field<CriticConfig>> critic_keys() {
             {.name = "variance",
              .help = "of the aleatoric uncertainty: divided by N (`biased`) or N - 1 (`unbiased`)"},
             {VarianceForm::biased, VarianceForm::unbiased}),
+      field(&Keys::count,
+            number("count",
+                   "critics that the uncertainties are taken from; those beyond two learn the same "
+                   "targets, each around a random prior; on a CPU only",
+                   2, 10)),
+      field(&Keys::prior,
+            number("prior",
+                   "of each critic beyond two: what its random network counts in its values, in "
+                   "units of a network as it starts",
+                   0, 1e6)),
   };
 }
 

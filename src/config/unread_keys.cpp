@@ -32,6 +32,7 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
   if (key.starts_with("top.")) return algorithm.bandit;
   if (key.starts_with("dac.")) return algorithm.optimist;
+  if (key == "critic.count" || key == "critic.prior") return !algorithm.explorer.empty() && algorithm.policy != PolicyKind::greedy;
   if (key == "critic.optimism") return algorithm.policy != PolicyKind::greedy && !algorithm.bandit;
   if (key.starts_with("rnd.") || key.starts_with("scout."))
     return algorithm.policy != PolicyKind::greedy;
@@ -57,6 +58,8 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     return "it is read with rnd.bonus = \"discounted\" only, as novd has it";
   if (key.starts_with("scout.") && key != "scout.share" && config.scout.share == 0)
     return "it is read with scout.share > 0 only, as scout has it";
+  if (key == "critic.prior" && config.critic.count == 2)
+    return "it is read with critic.count > 2 only";
   if (kTransitionKeys.contains(key) && !config.noise.transition)
     return "it is read with noise.transition = true only";
   if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())

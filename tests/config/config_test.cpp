@@ -145,6 +145,14 @@ TEST(Config, TruncationIsOfFixedFractionsAndLeavesSomething) {
   EXPECT_NE(refusal("critic.head=iqn", "tqc").find("critic.head = \"qr\""), std::string::npos);
 }
 
+TEST(Config, MoreCriticsAreOfFixedFractions) {
+  EXPECT_EQ(resolve({}, "ovde_g").critic.count, 2);
+  EXPECT_EQ(complaint([] {
+              resolve({"critic.head=iqn", "critic.count=3"});
+            }),
+            "--set: critic.count = 3: needs critic.head = \"qr\"; must be 2");
+}
+
 TEST(Config, RandomFractionsBelongToQuantileCritics) {
   EXPECT_EQ(resolve({"critic.head=iqn"}, "dsac").critic.head, CriticHead::iqn);
   for (const std::string algorithm : {"sac", "oac"}) {

@@ -49,6 +49,13 @@ TEST(UnreadKeys, OptimismIsABanditsOrAKeys) {
   EXPECT_NE(refusal("top.arms=[]", "top").find("top.arms"), std::string::npos);
 }
 
+TEST(UnreadKeys, OfCriticsThatNobodyAsksAreRefused) {
+  expect_words(refusal("critic.count=4", "dsac"), {"critic.count", "dsac does not read", "ovde_g"});
+  expect_words(refusal("critic.count=4", "ids"), {"critic.count", "ids does not read"});
+  expect_words(refusal("critic.prior=4", "ovde_g"), {"critic.prior", "critic.count > 2"});
+  EXPECT_EQ(resolve({"critic.count=4", "critic.prior=1"}, "doac").critic.count, 4);
+}
+
 TEST(UnreadKeys, OfASecondActorThatThereIsNotAreRefused) {
   expect_words(refusal("dac.spread=2", "dsac"), {"dac.spread", "only dac"});
   EXPECT_EQ(resolve({"dac.spread=2"}, "dac").dac.spread, 2);
@@ -59,6 +66,7 @@ TEST(UnreadKeys, OfASecondActorThatThereIsNotAreRefused) {
 TEST(UnreadKeys, OfAScoutThatThereIsNotAreRefused) {
   expect_words(refusal("scout.hidden=[32]", "dsac"), {"scout.hidden", "scout.share > 0"});
   expect_words(refusal("scout.n_step=3", "dsac"), {"scout.n_step", "scout.share > 0"});
+  expect_words(refusal("scout.least=0.2", "dsac"), {"scout.least", "scout.share > 0"});
   EXPECT_EQ(resolve({"scout.n_step=3"}, "scout").scout.n_step, 3);
   expect_words(refusal("scout.share=0.5", "ids"), {"scout.share", "ids does not read"});
   EXPECT_EQ(resolve({"scout.hidden=[32]"}, "scout").scout.hidden, std::vector{32});

@@ -22,6 +22,7 @@ Learner::Learner(const LearnerOptions& options)
       blend_(blend_of(options.optimism)),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
+      ensemble_(options),
       optimist_(options.optimist ? std::make_unique<Optimist>(options, actor_->network())
                                  : nullptr),
       rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
@@ -73,6 +74,10 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   if (optimist_) {
     improve_optimist(team);
     team.run(2, evaluate_new_actions);
+  }
+  if (ensemble_.size() > 0) {
+    team.run(ensemble_.size(),
+             [&](int j) { ensemble_.learn(j, state_action_, targets_, batch_.weight, updates_); });
   }
   if (options_.minimum == Minimum::quantiles) {
     team.run(2, [&](int half) { evaluate_actor(half); });
@@ -242,6 +247,7 @@ LearnerState Learner::state() {
   add_network("critic_1", critics_[0]->network(), state.arrays);
   add_network("critic_2", critics_[1]->network(), state.arrays);
   std::ranges::move(actor_->more_state(), std::back_inserter(state.arrays));
+  ensemble_.add_state(state);
   if (optimist_) optimist_->add_state(state);
   if (rnd_) rnd_->add_state(state);
   state.updates = &updates_;
@@ -251,6 +257,7 @@ LearnerState Learner::state() {
 void Learner::restored() {
   actor_->restored();
   for (auto& critic : critics_) critic->restored();
+  ensemble_.restored();
   if (optimist_) optimist_->restored();
   if (rnd_) rnd_->restored();
 }
@@ -267,6 +274,7 @@ double Learner::flop_per_update() const {
     for (const auto& critic : critics_)
       always += critic->evaluation_flop() + critic->action_gradient_flop(false);
   }
+  always += ensemble_.flop_per_update();
   if (rnd_) always += rnd_->flop_per_update();
   return always + moving / actor_->delay();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/actor_critic/actor.h"
+#include "agent/actor_critic/ensemble.h"
 #include "agent/actor_critic/optimist.h"
 #include "agent/critic/critic.h"
 #include "agent/equations.h"
@@ -43,6 +44,7 @@ class Learner {
   // Of the actor that explores; empty: the policy itself does.
   std::span<const float> optimist() const;
   std::span<const float> critic(int k) const { return critics_[k]->network().parameters; }
+  const Ensemble& ensemble() const { return ensemble_; }  // of the critics beyond two
   std::uint64_t updates() const { return updates_; }
 
   LearnerState state();
@@ -70,6 +72,7 @@ class Learner {
   Blend blend_;
   std::unique_ptr<Actor> actor_;
   std::array<std::unique_ptr<Critic>, 2> critics_;
+  Ensemble ensemble_;
   std::unique_ptr<Optimist> optimist_;       // null: the policy itself explores
   std::unique_ptr<Rnd> rnd_;                 // null: no bonus
   std::unique_ptr<NoiseDiscount> discount_;  // of the bonus; null: it is not discounted

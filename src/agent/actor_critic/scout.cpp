@@ -12,6 +12,7 @@ LearnerOptions scout_learner(const AgentOptions& options) {
   learner.optimism = options.scout->optimism;
   if (options.scout->n_step > 0) learner.n_step = options.scout->n_step;
   learner.optimist.reset();
+  learner.critics = 2;  // its policy itself explores
   learner.seed ^= kOwnSeed;
   return learner;
 }
