@@ -59,6 +59,7 @@ struct RndOptions {
   bool relative = false;
   bool discounted = false;  // where the return is noisy (noise_discount.h)
   float tolerance = 1;      // to noise: at this many times the usual one half of the bonus is left
+  bool step_noise = false;  // noise is what the step adds to it, not all that lies beyond
   std::vector<int> hidden = {128, 128};
   int outputs = 64;
 };

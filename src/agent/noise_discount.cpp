@@ -1,6 +1,7 @@
 #include "agent/noise_discount.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "agent/equations.h"
 
@@ -14,8 +15,9 @@ NoiseDiscount::NoiseDiscount(const LearnerOptions& options)
   for (QuantilePair& z : quantiles_) z.form = options.uncertainty;
 }
 
-void NoiseDiscount::measure(const Batch& first, const Batch& second, const Batch* weights,
-                            int half) {
+template <typename Take>
+void NoiseDiscount::for_each_sample(const Batch& first, const Batch& second, const Batch* weights,
+                                    int half, Take&& take) {
   QuantilePair& z = quantiles_[half];
   const Blocks blocks = half_blocks(share_, half);
   const int last = std::min(blocks.last * kLanes, share_.samples());
@@ -25,8 +27,23 @@ void NoiseDiscount::measure(const Batch& first, const Batch& second, const Batch
       z.critic[1][i] = second.at(i, s);
       if (weights) z.weight[i] = weights->at(i, s);
     }
-    aleatoric_[s] = uncertainty(z).aleatoric;
+    take(s, uncertainty(z).aleatoric);
   }
+}
+
+void NoiseDiscount::measure(const Batch& first, const Batch& second, const Batch* weights,
+                            int half) {
+  for_each_sample(first, second, weights, half,
+                  [this](int s, double sigma) { aleatoric_[s] = sigma; });
+}
+
+void NoiseDiscount::subtract_from(const Batch& first, const Batch& second, const Batch* weights,
+                                  const Batch& continues, int half) {
+  for_each_sample(first, second, weights, half, [&](int s, double sigma) {
+    const double beyond = continues.at(0, s) * aleatoric_[s];
+    const double added = sigma * sigma - beyond * beyond;
+    aleatoric_[s] = added > 0 || added != added ? std::sqrt(added) : 0;
+  });
 }
 
 // Sums in the order of the samples: the same on any number of threads.

@@ -64,7 +64,8 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
     learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.scale),
                              .relative = config.rnd.relative,
                              .discounted = config.rnd.bonus == Bonus::discounted,
-                             .tolerance = static_cast<float>(config.rnd.tolerance)};
+                             .tolerance = static_cast<float>(config.rnd.tolerance),
+                             .step_noise = config.rnd.step_noise};
   options.scout.reset();
   if (config.scout.share > 0)  // the bonus is the scout's alone
     options.scout = ScoutOptions{.share = config.scout.share,

@@ -47,6 +47,7 @@ struct RndConfig {
   double scale = 1;
   bool relative = false;
   double tolerance = 1;  // to noise
+  bool step_noise = false;
 };
 
 struct ScoutConfig {

@@ -206,6 +206,10 @@ std::vector<Field<RndConfig>> rnd_keys() {
                    "of a discounted bonus to noise: where the aleatoric uncertainty is this many "
                    "times its mean over the batch, half of the bonus is left",
                    1e-3, 1e6)),
+      field(&Keys::step_noise,
+            {.name = "step_noise",
+             .help = "a discounted bonus counts what the step into the new observation adds to the "
+                     "return's variance, not what lies beyond it; on a CPU only"}),
   };
 }
 

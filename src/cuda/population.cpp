@@ -82,6 +82,8 @@ void check_fits(const AgentOptions& options) {
   check("the number of actions", cuda::kMostActions, learner.action_size);
   check("the number of observations and actions", cuda::kMostInputs,
         learner.observation_size + learner.action_size);
+  if (learner.rnd && learner.rnd->step_noise)
+    throw InputError("rnd.step_noise must be false on a GPU: it is on the CPU only");
   if (learner.critics > 2)
     throw InputError("critic.count must be 2 on a GPU: further critics are on the CPU only");
   if (learner.adam.clip > 0)

@@ -39,6 +39,8 @@ Learner::Learner(const LearnerOptions& options)
              Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
       q_gradient_(options.action_size, options.batch) {
   if (optimist_) state_optimist_action_ = state_new_action_;
+  if (asks_at_state())
+    at_state_ = {Batch(options.quantiles, options.batch), Batch(options.quantiles, options.batch)};
   if (options.dropped == 0) return;
   kept_ = Batch(targets_.features(), options.batch);
   for (auto& all : all_values_) all.resize(2 * options.quantiles);
@@ -58,6 +60,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   const int delay = actor_->delay();
   const bool moves = (updates_ + 1) % delay == 0;
   team.run(2, [&](int k) {
+    if (asks_at_state()) at_state_[k] = critics_[k]->target_values(state_action_, updates_);
     target_values_[k] = &critics_[k]->target_values(next_state_action_, updates_);
   });
   if (rnd_) add_bonus(team);
@@ -131,6 +134,9 @@ void Learner::add_bonus(Team& team) {
     team.run(2, [&](int half) {
       discount_->measure(*target_values_[0], *target_values_[1], critics_[0]->target_weights(),
                          half);
+      if (asks_at_state())
+        discount_->subtract_from(at_state_[0], at_state_[1], critics_[0]->target_weights(),
+                                 batch_.continues, half);
     });
     discount_->compare();
   }
@@ -276,6 +282,9 @@ double Learner::flop_per_update() const {
   }
   always += ensemble_.flop_per_update();
   if (rnd_) always += rnd_->flop_per_update();
+  if (asks_at_state()) {
+    for (const auto& critic : critics_) always += critic->evaluation_flop();
+  }
   return always + moving / actor_->delay();
 }
 
