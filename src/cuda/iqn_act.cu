@@ -104,6 +104,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     for_each_row<kSize>([&](int row, int d) {
       if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
     });
+    __syncthreads();  // the next sample fills x
   }
 }
 
