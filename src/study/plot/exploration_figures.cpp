@@ -127,7 +127,8 @@ class StudyMaps {
       first = static_cast<std::int64_t>(maps->steps[0]);
       last = static_cast<std::int64_t>(maps->steps[1]);
     }
-    const std::string name = fmt::format("{}, {}", row.name, column.name);
+    const std::string name =
+        results_.plan.rows.size() == 1 ? column.name : fmt::format("{}, {}", row.name, column.name);
     if (last > run.steps())
       throw InputError(fmt::format("it has recorded steps 0-{}", run.steps()));
     if (visits.maps.empty()) visits.maps.push_back(noise_map(run.map()));
