@@ -30,6 +30,11 @@ TEST(Turns, TheShareStaysWhereNothingTellsThemApart) {
   play(none, false, {0, 0, 0});
   play(none, true, {0, 0});
   EXPECT_EQ(none.probability(), 0.4);
+
+  Turns alike({.share = 0.4, .least = 0.2});  // whose mean may not be 0.7 to the last bit
+  play(alike, false, std::vector<double>(17, 0.7));
+  play(alike, true, std::vector<double>(19, 0.7));
+  EXPECT_EQ(alike.probability(), 0.4);
 }
 
 TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {

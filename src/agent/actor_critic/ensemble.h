@@ -17,17 +17,18 @@ namespace ovde {
 
 class Ensemble {
  public:
-  // Of the options.critics - 2 critics that the two do not count.
+  // Of options.critics - 2 critics.
   explicit Ensemble(const LearnerOptions& options);
 
   int size() const { return static_cast<int>(members_.size()); }
 
-  // Critic j's step of update number `update`, as Critic::learn(): of its own network, which is
-  // what the targets leave of its prior.
+  // Critic j's step of update number `update`, as Critic::learn(): its network learns the targets
+  // less its prior.
   void learn(int j, const Batch& state_action, const Batch& targets, const Batch& weight,
              std::uint64_t update);
 
-  // Its network, and the one that its prior is the mean of, times options.prior sqrt(N).
+  // Its network, and that of its prior, which is the sum of the outputs times options.prior /
+  // sqrt(N).
   std::span<const float> network(int j) const { return members_[j].critic->network().parameters; }
   std::span<const float> prior(int j) const { return members_[j].critic->network().target; }
 
