@@ -44,7 +44,7 @@ class Turns {
 
   struct Estimate {
     int count;
-    double mean, squared_error, low, high;
+    double mean, error;
   };
   Estimate estimate(bool scout) const;
 

@@ -66,6 +66,26 @@ class LockstepTraining : public testing::Test {
     }
   }
 
+  // Runs that are trained together are what each is when a CPU trains it by itself.
+  void expect_together_as_alone(const std::vector<std::pair<std::string, Config>>& configs) {
+    std::vector<std::unique_ptr<PopulationRun>> open;
+    std::vector<PopulationRun*> runs;
+    Watcher watcher;
+    for (const auto& [name, config] : configs) {
+      EXPECT_TRUE(train_run(name, config, {}, {3, 9}));
+      EXPECT_TRUE(in_step(config, configs[0].second));
+      open.push_back(std::make_unique<PopulationRun>(
+          plan_new_run(config, {3, 9}, path(name + "_together"), "test"), watcher));
+      runs.push_back(open.back().get());
+    }
+    const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      EXPECT_FALSE(failures[r]);
+      EXPECT_TRUE(runs[r]->close());
+      expect_same_population(configs[r].first + "_together", configs[r].first, {3, 9});
+    }
+  }
+
   TemporaryFolder folder_;
   StandInFaults faults_;
 };
@@ -95,23 +115,7 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
                                              {"explore.samples", 2.0, ""}})},
       {"ids", small_config("ids", {{"ids.bins", 3.0, ""}})},
       {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
-  std::vector<std::unique_ptr<PopulationRun>> open;
-  std::vector<PopulationRun*> runs;
-  Watcher watcher;
-  for (const auto& [name, config] : configs) {
-    EXPECT_TRUE(train_run(name, config, {}, {3, 9}));
-    EXPECT_TRUE(in_step(config, configs[0].second));
-    open.push_back(std::make_unique<PopulationRun>(
-        plan_new_run(config, {3, 9}, path(name + "_together"), "test"), watcher));
-    runs.push_back(open.back().get());
-  }
-
-  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    EXPECT_FALSE(failures[r]);
-    EXPECT_TRUE(runs[r]->close());
-    expect_same_population(configs[r].first + "_together", configs[r].first, {3, 9});
-  }
+  expect_together_as_alone(configs);
   EXPECT_EQ(faults_.populations, 1);
   EXPECT_EQ(faults_.acts, 20 + 25 * kEpochs);
 }
@@ -126,21 +130,7 @@ TEST_F(LockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
       {"shorter", with("train.epochs", 1)},
       {"more", with("train.eval_steps", 90)},
       {"rarely", with("train.eval_epochs", 2)}};
-  std::vector<std::unique_ptr<PopulationRun>> open;
-  std::vector<PopulationRun*> runs;
-  Watcher watcher;
-  for (const auto& [name, config] : configs) {
-    EXPECT_TRUE(train_run(name, config, {}, {3, 9}));
-    open.push_back(std::make_unique<PopulationRun>(
-        plan_new_run(config, {3, 9}, path(name + "_together"), "test"), watcher));
-    runs.push_back(open.back().get());
-  }
-  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    EXPECT_FALSE(failures[r]);
-    EXPECT_TRUE(runs[r]->close());
-    expect_same_population(configs[r].first + "_together", configs[r].first, {3, 9});
-  }
+  expect_together_as_alone(configs);
   EXPECT_EQ(faults_.populations, 3);  // of all, of those that go on, of the longest
   EXPECT_EQ(faults_.acts, 20 + 25 * (kEpochs + 2));
 }

@@ -28,9 +28,7 @@ Ensemble::Ensemble(const LearnerOptions& options) : scale_(prior_scale(options))
   own.targets = TargetStart::own;
   for (int j = 0; j < options.critics - 2; ++j) {
     members_.push_back({std::make_unique<QuantileCritic>(own, kFirst + j),
-                        Batch(options.dropped > 0 ? kept_values(options.quantiles, options.dropped)
-                                                  : options.quantiles,
-                              options.batch)});
+                        Batch(target_count(options.quantiles, options.dropped), options.batch)});
   }
 }
 

@@ -32,9 +32,7 @@ Learner::Learner(const LearnerOptions& options)
       state_action_(options.observation_size + options.action_size, options.batch),
       next_state_action_(options.observation_size + options.action_size, options.batch),
       state_new_action_(options.observation_size + options.action_size, options.batch),
-      targets_(
-          options.dropped > 0 ? kept_values(options.quantiles, options.dropped) : options.quantiles,
-          options.batch),
+      targets_(target_count(options.quantiles, options.dropped), options.batch),
       share_{Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch),
              Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
       q_gradient_(options.action_size, options.batch) {

@@ -14,7 +14,7 @@
 #include "run/run_folder.h"
 #include "study/analyse/imported_run.h"
 #include "study/analyse/results.h"
-#include "study/execute/run_study.h"
+#include "study/execute/small_study.h"
 #include "study/plot/gnuplot.h"
 #include "study/report/report.h"
 #include "temporary_folder.h"
@@ -46,11 +46,6 @@ set = { explore.alpha = 0.2 }
 }
 
 const std::string kOtherProgram = "[[column]]\nname = \"other's SAC\"\nimported = true\n";
-
-void run(const Plan& plan, const fs::path& out) {
-  StudySink silent;
-  run_study({.plan = plan, .out = out, .jobs = 1, .threads = 2}, silent);
-}
 
 // Every file below, by its path, with its bytes and when it was written.
 auto snapshot(const fs::path& folder) {
