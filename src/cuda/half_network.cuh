@@ -97,16 +97,15 @@ __device__ void forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
         for (int i = 0; i < 8; ++i) at(out[m], i) = b[i];
       });
     });
-    add_product<Pass::forward, T::kTiles>(tile, half_weights(net, shape, l), out, T::kRows);
+    add_product<Pass::forward>(tile, half_weights(net, shape, l), out, T::kRows);
     if (l + 1 < last) {
       fetch_first<Pass::forward>(tile, half_weights(net, shape, l + 1));
     } else {
       fetch_narrow(tile, net, shape);
     }
     if constexpr (kNorm) {
-      normalise_by_moments<kSize, T::kTiles>(
-          tile, shape.layer[l].outputs, out,
-          [&](int row, float scale) { tile.scale[l][row] = scale; });
+      normalise_by_moments<kSize>(tile, shape.layer[l].outputs, out,
+                                  [&](int row, float scale) { tile.scale[l][row] = scale; });
     }
 
     __half* keep = kept != nullptr ? numbers<false>(kept[l]) : nullptr;
@@ -172,7 +171,7 @@ __device__ void back_through_norm(HalfNetworkTile<kSize>& tile, const NormTrace&
                                   const LayerShape& layer, int stride, int first_sample,
                                   float (&out)[HalfTile<kSize>::kTiles][8][4]) {
   const auto load_normal = [&](float(&n)[8], const Octet<kSize>& at) {
-    unpack8(n, *reinterpret_cast<const uint4*>(&tile.x[at.row][at.column]));
+    load8(n, &tile.x[at.row][at.column]);
   };
   NormGradient<kSize> norm;
   for_each_group<kSize>([&](const auto& group) {
@@ -215,7 +214,7 @@ __device__ void backward(HalfNetworkTile<kSize>& tile, const PassParameters& net
       for (auto& quad : out[m])
 #pragma unroll
         for (float& x : quad) x = 0;
-    add_product<Pass::backward, T::kTiles>(tile, half_weights(net, shape, l), out, T::kRows);
+    add_product<Pass::backward>(tile, half_weights(net, shape, l), out, T::kRows);
     if constexpr (kNorm) fetch_normal(tile, *norm, l - 1, stride, first_sample);
     if (l > 1) fetch_first<Pass::backward>(tile, half_weights(net, shape, l - 1));
     if constexpr (kNorm) {

@@ -71,16 +71,14 @@ __device__ inline void unpack8(float (&v)[8], const uint4& from) {
 __device__ inline void store8(__half* to, const float (&v)[8]) {
   *reinterpret_cast<uint4*>(to) = pack8(v);
 }
+__device__ inline void load8(float (&v)[8], const __half* from) {
+  unpack8(v, *reinterpret_cast<const uint4*>(from));
+}
 
 // ---- instructions
 
 __device__ inline void copy_async(__half* to, const __half* from, bool valid) {
   copy_async(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(from), valid);
-}
-
-__device__ inline void copy_one_async(float* to, const float* from) {
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from));
 }
 
 // Four 8 x 8 blocks; this lane gives the address of row lane % 8 of block lane / 8.
@@ -180,8 +178,8 @@ __device__ inline void copy_weights(const HalfCopies& copies, int l, bool narrow
 
 // ---- products
 
-// As product() of tile.cuh, on top of what is in `out`; of each warp's rows the first kMost tiles.
-template <Pass kPass, int kMost, int kSize>
+// As product() of tile.cuh, on top of what is in `out`.
+template <Pass kPass, int kSize>
 __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
                             float (&out)[HalfTile<kSize>::kTiles][8][4], int rows) {
   using T = HalfTile<kSize>;
@@ -208,9 +206,9 @@ __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
       const __half* at = weights + stage * S::kPadded;
 #pragma unroll
       for (int step = 0; step < S::kTerms; step += 16) {
-        std::uint32_t a[kMost][4];
+        std::uint32_t a[T::kTiles][4];
 #pragma unroll
-        for (int m = 0; m < kMost; ++m) load_blocks(a[m], x + m * 16 * T::kStride + step);
+        for (int m = 0; m < T::kTiles; ++m) load_blocks(a[m], x + m * 16 * T::kStride + step);
 #pragma unroll
         for (int pair = 0; pair < 4; ++pair) {  // 16 columns: two tiles
           std::uint32_t b[4];
@@ -220,7 +218,7 @@ __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
             load_transposed(b, at + step * S::kBackwardStride + pair * 16);
           }
 #pragma unroll
-          for (int m = 0; m < kMost; ++m) {
+          for (int m = 0; m < T::kTiles; ++m) {
             multiply_half(out[m][2 * pair], a[m], b[0], b[1]);
             multiply_half(out[m][2 * pair + 1], a[m], b[2], b[3]);
           }

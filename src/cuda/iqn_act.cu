@@ -12,22 +12,38 @@ namespace {
 
 // A tile of size 0 or 1 holds the fractions of one sample.
 template <int kSize>
-using Critic = IqnPass<true, kSize>;
+using Features = FeaturePass<true, kSize>;
+template <int kSize>
+using Critic = FractionPass<true, kSize>;
 
 __device__ bool explores(const Agent& agent) {
   return agent.iqn && agent.explorer.explores() && *agent.acting.explores;
 }
 
-// At the fractions that the host has drawn.
+__device__ float* last_features(const Agent& agent, int k) {
+  return agent.iqn_trace[k].features[agent.iqn_shape.feature_layers - 1];
+}
+
+// Critic blockIdx.x at the fractions that the host has drawn.
 template <Way kWay, int kSize>
 __device__ void evaluate(IqnTile<true, kSize>& tile, const Agent& agent,
-                         const ActExchange& exchange, const IqnRows& rows, Critic<kSize>& critic,
+                         const ActExchange& exchange, const IqnRows& rows,
+                         Features<kSize>& features, Critic<kSize>& critic,
                          typename Critic<kSize>::Product& out) {
-  critic.begin();
+  features.begin();
   const float* numbers = exchange.fraction + blockIdx.z * exchange.fractions;
-  begin_rows(
-      tile, rows, agent.state_action_stride, [=](int r) { return numbers[r]; },
-      [&](int, int i) { return agent.acting.input[i]; });
+  draw_fractions(
+      tile.value, rows.fractions, rows.fractions, [=](int r) { return numbers[r]; },
+      [&](int r, float fraction, float weight) {
+        tile.tau[r] = fraction;
+        tile.weight[r] = weight;
+      });
+  set_rows(tile, rows, [&](int r) { return tile.tau[r]; });
+  const int stride = agent.state_action_stride;
+  fill(tile, multiple_of_32(stride),
+       [&](int r, int i) { return r == 0 && i < stride ? agent.acting.input[i] : 0.0f; });
+  features.forward(last_features(agent, blockIdx.x), kWay != Way::none);
+  critic.begin();
   critic.template forward<kWay>(out, nullptr);
 }
 
@@ -40,11 +56,13 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   if (!explores(agent)) return;
   const int k = blockIdx.x, r = threadIdx.x;
   auto& tile = shared_as<IqnTile<true, kSize>>();
-  const IqnRows rows = {agent.quantiles, 0, 1};
-  Critic<kSize> critic(tile, {agent.critic[k].parameters}, agent.iqn_shape, agent.iqn_trace[k],
-                       rows);
+  const IqnRows rows = {agent.quantiles, 0, 1}, sample = {1, 0, 1};
+  const PassParameters network = {agent.critic[k].parameters};
+  Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], sample);
+  Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
+                       last_features(agent, k));
   typename Critic<kSize>::Product out;
-  evaluate<Way::none>(tile, agent, exchange, rows, critic, out);
+  evaluate<Way::none>(tile, agent, exchange, rows, features, critic, out);
   if (!rows.has(r)) return;
   agent.acting.values[k][r] = tile.value[r];
   if (k == 0) agent.acting.weights[r] = agent.equal_weights ? 1 : tile.weight[r];
@@ -90,17 +108,21 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const int k = blockIdx.x, r = threadIdx.x, n = agent.quantiles, actions = agent.actions;
   auto& tile = shared_as<IqnTile<true, kSize>>();
   const int place = blockIdx.y;  // in the trace, which has room for a batch
-  const IqnRows rows = {n, place, 1};
-  const float* parameters = agent.critic[k].parameters;
-  Critic<kSize> critic(tile, {parameters}, agent.iqn_shape, agent.iqn_trace[k], rows);
+  const IqnRows rows = {n, place, 1}, one = {1, place, 1};
+  const PassParameters network = {agent.critic[k].parameters};
+  Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], one);
+  Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
+                       last_features(agent, k));
   for (int sample = place; sample < max(agent.explorer.samples(), 1); sample += gridDim.y) {
     typename Critic<kSize>::Product out;
-    evaluate<Way::to_inputs>(tile, agent, exchange, rows, critic, out);
+    evaluate<Way::to_inputs>(tile, agent, exchange, rows, features, critic, out);
     if (r < Tile<kSize>::kRows)
       tile.slope[r] = r < n ? acting.by_quantile[(2 * sample + k) * n + r] : 0.0f;
     __syncthreads();
-    critic.template backward<Way::to_inputs>(out, [] {});
-    to_actions(tile, parameters, agent.iqn_shape.layer[0], agent.observations, actions);
+    critic.template backward<Way::to_inputs>(out);
+    features.begin_backward();
+    features.template backward<Way::to_inputs>();
+    to_actions(tile, network.values, agent.iqn_shape.layer[0], agent.observations, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
     });

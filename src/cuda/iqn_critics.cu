@@ -1,5 +1,6 @@
 // The critics with random fractions: the targets' values, the loss with its gradient, and the
-// values at new actions.
+// values at new actions. A block has the features of many samples, or all fractions of a few: the
+// features come from a kernel before those of the fractions, and their gradient goes to one after.
 #include "cuda/critics.cuh"
 #include "cuda/iqn.cuh"
 #include "cuda/kernels.cuh"
@@ -9,48 +10,157 @@ namespace ovde::cuda {
 
 namespace {
 
-// The rows of this block: as many samples as fit, none where `count` is not positive.
+// The rows of this block: as many samples as fit with so many fractions each, none where `count` is
+// not positive.
 template <int kSize>
-__device__ IqnRows block_rows(const Agent& agent) {
-  const int samples = IqnRows::samples<kSize>(agent.quantiles), first = blockIdx.x * samples;
-  return {agent.quantiles, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
+__device__ IqnRows block_rows(const Agent& agent, int fractions) {
+  const int samples = IqnRows::samples<kSize>(fractions), first = blockIdx.x * samples;
+  return {fractions, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
 }
 
-// begin_rows() with the fractions of this update.
-template <bool kExact, int kSize, typename Value>
-__device__ void begin_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
-                           FractionsFor purpose, Value&& value) {
-  const auto number = [&](int r) {
-    if (!agent.random_fractions) return kEqualWidths;
-    return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch,
-                           rows.fractions, r % rows.fractions, rows.sample(r));
-  };
-  begin_rows(tile, rows, agent.state_action_stride, number, value);
+__device__ float* last_features(const Agent& agent, int k) {
+  return agent.iqn_trace[k].features[agent.iqn_shape.feature_layers - 1];
 }
 
-// blockIdx, here and below: (tile of samples, critic, agent)
+template <bool kExact, int kSize>
+__device__ void set_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
+                         FractionsFor purpose) {
+  const float* fractions = agent.fractions[static_cast<int>(purpose)];
+  set_rows(tile, rows, [&](int r) { return __ldg(fractions + rows.row(r)); });
+}
+
+// ---- features
+
+// The fractions of this update for a tile of samples, and what they count where it matters.
+template <bool kExact, int kSize>
+__device__ void write_fractions(IqnTile<kExact, kSize>& tile, const Agent& agent,
+                                const IqnRows& samples, FractionsFor purpose) {
+  const int n = agent.quantiles, first = samples.first * n;
+  float *to = agent.fractions[static_cast<int>(purpose)],
+        *weights = purpose == FractionsFor::target   ? agent.next_weights
+                   : purpose == FractionsFor::policy ? agent.weights_at_new
+                                                     : nullptr;
+  draw_fractions(
+      reinterpret_cast<float*>(&tile.x[0][0]), samples.count * n, n,
+      [&](int r) {
+        if (!agent.random_fractions) return kEqualWidths;
+        return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch, n, r % n,
+                               samples.first + r / n);
+      },
+      [&](int r, float fraction, float weight) {
+        to[first + r] = fraction;
+        if (weights != nullptr) weights[first + r] = weight;
+      });
+}
+
+// Of both critics at the batch, and of their target networks at s'; the temperature's step; and all
+// fractions of the update. blockIdx: (tile of samples; critic, 2 + critic: its target network, or 4
+// + what the fractions are for; agent)
+constexpr int kFeatureParts = 4 + 3;
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    features_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, 1);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  if (blockIdx.y >= 4)
+    return write_fractions(tile, agent, rows, static_cast<FractionsFor>(blockIdx.y - 4));
+  const int k = blockIdx.y % 2, stride = agent.state_action_stride;
+  const bool next = blockIdx.y >= 2;
+  const Network& net = agent.critic[k];
+  const HalfCopies& copies = agent.critic_half[k];
+  FeaturePass<kExact, kSize> pass(tile, next ? target(net, copies) : online(net, copies),
+                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+  pass.begin();
+  if (blockIdx.x == 0 && blockIdx.y == 0) next_temperature(tile, agent, true);
+  const float* input = (next ? agent.next_state_action : agent.state_action) + rows.first * stride;
+  fill(tile, multiple_of_32(stride),
+       [=](int r, int i) { return i < stride ? __ldg(input + r * stride + i) : 0.0f; });
+  pass.forward(next ? agent.next_features[k] : last_features(agent, k), !next);
+}
+
+// Of both critics at the actor's new actions. blockIdx, here and below: (tile of samples, critic,
+// agent)
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    new_features_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, 1);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
+            actions = agent.actions;
+  FeaturePass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+  pass.begin();
+  const float *state_action = agent.state_action + rows.first * stride,
+              *action = agent.action + rows.first * actions;
+  fill(tile, multiple_of_32(stride), [=](int r, int i) {
+    return i < observations             ? __ldg(state_action + r * stride + i)
+           : i < observations + actions ? __ldg(action + r * actions + i - observations)
+                                        : 0.0f;
+  });
+  pass.forward(last_features(agent, k), true);
+}
+
+// From the gradient of the features to that of their first layer: what the steps of the parameters
+// need, or the gradient by the actions.
+template <bool kExact, int kSize, Way kWay>
+__device__ void back_through_features(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, 1);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y, actions = agent.actions;
+  FeaturePass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+  pass.begin_backward();
+  pass.template backward<kWay>();
+  if constexpr (kWay == Way::to_inputs) {
+    to_actions(tile, agent.critic[k].parameters, agent.iqn_shape.layer[0], agent.observations,
+               actions);
+    float* gradient = agent.action_gradient[k] + rows.first * actions;
+    for_each_row<kSize>([&](int r, int d) {
+      if (d < actions) gradient[r * actions + d] = tile.result(r, d);
+    });
+  }
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    features_gradient_kernel(const Agent* agents) {
+  back_through_features<kExact, kSize, Way::to_parameters>(agents);
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    action_gradient_kernel(const Agent* agents) {
+  back_through_features<kExact, kSize, Way::to_inputs>(agents);
+}
+
+// ---- fractions
+
 template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     targets_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent);
+  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  const int k = blockIdx.y, stride = agent.state_action_stride;
-  IqnPass<kExact, kSize> pass(tile, target(agent.critic[k], agent.critic_half[k]), agent.iqn_shape,
-                              agent.iqn_trace[k], rows);
+  const int k = blockIdx.y;
+  FractionPass<kExact, kSize> pass(tile, target(agent.critic[k], agent.critic_half[k]),
+                                   agent.iqn_shape, agent.iqn_trace[k], rows,
+                                   agent.next_features[k]);
   pass.begin();
-  if (blockIdx.x == 0 && k == 0) next_temperature(tile, agent, true);
-  const float* input = agent.next_state_action;
-  begin_rows(tile, agent, rows, FractionsFor::target,
-             [=](int s, int i) { return __ldg(input + s * stride + i); });
-  typename IqnPass<kExact, kSize>::Product out;
+  set_rows(tile, agent, rows, FractionsFor::target);
+  typename FractionPass<kExact, kSize>::Product out;
   pass.template forward<Way::none>(out, nullptr);
-  if (const int r = threadIdx.x; rows.has(r)) {
-    agent.next_quantiles[k][rows.row(r)] = tile.value[r];
-    if (k == 0) agent.next_weights[rows.row(r)] = tile.weight[r];
-  }
+  if (const int r = threadIdx.x; rows.has(r)) agent.next_quantiles[k][rows.row(r)] = tile.value[r];
 }
 
 // From the values to the gradient of the quantile Huber loss (agent/critic/quantile_loss.h), summed
@@ -62,7 +172,7 @@ __device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, co
   static_assert(Tile<kSize>::kThreads == 4 * Tile<kSize>::kRows);
   float *targets = &tile.part[0][0][0], *weights = &tile.part[1][0][0];  // not in use
   if (const int r = threadIdx.x; rows.has(r)) {
-    const int s = tile.sample[r], at = tile.row[r];
+    const int s = tile.sample[r], at = rows.row(r);
     targets[r] = td_target(agent.reward[s], agent.continues[s], agent.next_quantiles[0][at],
                            agent.next_quantiles[1][at],
                            agent.progress->alpha * agent.next_log_probability[s], agent.blend);
@@ -102,97 +212,46 @@ __device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, co
   }
 }
 
-// The weights of the first layer at the actions on their way into the memory of the weights, which
-// nobody may be using.
-template <int kSize>
-__device__ void fetch_action_weights(HalfTile<kSize>& tile, const Agent& agent,
-                                     const float* parameters) {
-  const LayerShape& layer = agent.iqn_shape.layer[0];
-  if (const int o = threadIdx.x; o < layer.outputs) {
-    const float* from = parameters + layer.weights + o * layer.stride + agent.observations;
-    float* to = reinterpret_cast<float*>(tile.weights) + o;
-    for (int d = 0; d < agent.actions; ++d) copy_one_async(to + d * kMostWidth, from + d);
-  }
-  commit_copies();
-}
-
-// The gradient by the actions from that of the first layer's sums in x, with these weights.
-template <bool kExact, int kSize>
-__device__ void write_action_gradient(IqnTile<kExact, kSize>& tile, const Agent& agent,
-                                      const IqnRows& rows, int k) {
-  const int actions = agent.actions;
-  const LayerShape& layer = agent.iqn_shape.layer[0];
-  float* gradient = agent.action_gradient[k];
-  if constexpr (kExact) {
-    to_actions(tile, agent.critic[k].parameters, layer, agent.observations, actions);
-    for_each_row<kSize>([&](int row, int d) {
-      if (row < rows.count && d < actions)
-        gradient[(rows.first + row) * actions + d] = tile.x[row][d];
-    });
-  } else {
-    wait_for_copies<0>();
-    __syncthreads();
-    const float* weights = reinterpret_cast<const float*>(tile.weights);
-    for (int task = threadIdx.x / 32; task < rows.count * actions; task += Tile<kSize>::kWarps) {
-      const int row = task / actions, d = task % actions;
-      float sum = 0;
-      for (int o = threadIdx.x % 32; o < layer.outputs; o += 32)
-        sum += __half2float(tile.x[row][o]) * weights[d * kMostWidth + o];
-      sum = sum_of_warp(sum);
-      if (threadIdx.x % 32 == 0) gradient[(rows.first + row) * actions + d] = sum;
-    }
-  }
-}
-
 template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent);
+  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  const int k = blockIdx.y, stride = agent.state_action_stride;
-  IqnPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]), agent.iqn_shape,
-                              agent.iqn_trace[k], rows);
+  const int k = blockIdx.y;
+  FractionPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                   agent.iqn_shape, agent.iqn_trace[k], rows,
+                                   last_features(agent, k));
   pass.begin();
-  const float* input = agent.state_action;
-  begin_rows(tile, agent, rows, FractionsFor::prediction,
-             [=](int s, int i) { return __ldg(input + s * stride + i); });
-  typename IqnPass<kExact, kSize>::Product out;
+  set_rows(tile, agent, rows, FractionsFor::prediction);
+  typename FractionPass<kExact, kSize>::Product out;
   pass.template forward<Way::to_parameters>(out, k == 0 ? agent.cosines : nullptr);
   critic_loss(tile, agent, rows, k);
-  pass.template backward<Way::to_parameters>(out, [] {});
+  pass.template backward<Way::to_parameters>(out);
 }
 
 // Q_k(s, a) = sum_i w_i z_ki at the actor's new actions, and its gradient with respect to the
-// action. Where the smaller critic is chosen quantile by quantile, both critics' values come first,
-// by a kernel of their own.
+// features. Where the smaller critic is chosen quantile by quantile, both critics' values come
+// first, by a kernel of their own.
 template <bool kExact, int kSize, bool kValues>
 __device__ void evaluate_at_new_actions(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const bool by_quantile = agent.smaller_by_quantile;
   if (!agent.iqn || (kValues && !by_quantile)) return;
-  const IqnRows rows = block_rows<kSize>(agent);
+  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
-            actions = agent.actions, n = rows.fractions, r = threadIdx.x;
-  IqnPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]), agent.iqn_shape,
-                              agent.iqn_trace[k], rows);
+  const int k = blockIdx.y, n = rows.fractions, r = threadIdx.x;
+  FractionPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                   agent.iqn_shape, agent.iqn_trace[k], rows,
+                                   last_features(agent, k));
   pass.begin();
-  const float *state_action = agent.state_action, *action = agent.action;
-  begin_rows(tile, agent, rows, FractionsFor::policy, [=](int s, int i) {
-    return i < observations             ? __ldg(state_action + s * stride + i)
-           : i < observations + actions ? __ldg(action + s * actions + i - observations)
-                                        : 0.0f;
-  });
-  typename IqnPass<kExact, kSize>::Product out;
+  set_rows(tile, agent, rows, FractionsFor::policy);
+  typename FractionPass<kExact, kSize>::Product out;
   pass.template forward<kValues ? Way::none : Way::to_inputs>(out, nullptr);
-  if (rows.has(r) && kValues == by_quantile) {
-    agent.quantiles_at_new[k][rows.row(r)] = tile.value[r];
-    if (k == 0) agent.weights_at_new[rows.row(r)] = tile.weight[r];
-  }
+  if (rows.has(r) && kValues == by_quantile) agent.quantiles_at_new[k][rows.row(r)] = tile.value[r];
   if (kValues) return;
   float counts = rows.has(r) ? 1.0f : 0.0f;
   if (rows.has(r) && by_quantile) {
@@ -203,7 +262,9 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
   }
   const float share = 1.0f / n;
   if (r < Tile<kSize>::kRows) {
-    const float weight = rows.has(r) ? (agent.equal_weights ? share : tile.weight[r] * share) : 0;
+    const float weight = !rows.has(r)          ? 0
+                         : agent.equal_weights ? share
+                                               : agent.weights_at_new[rows.row(r)] * share;
     tile.weight[r] = weight;
     tile.slope[r] = counts * weight;
   }
@@ -213,10 +274,7 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
     for (int i = r * n; i < (r + 1) * n; ++i) mean += tile.weight[i] * tile.value[i];
     agent.value[k][rows.first + r] = mean;
   }
-  pass.template backward<Way::to_inputs>(out, [&] {
-    if constexpr (!kExact) fetch_action_weights(tile, agent, agent.critic[k].parameters);
-  });
-  write_action_gradient(tile, agent, rows, k);
+  pass.template backward<Way::to_inputs>(out);
 }
 
 template <bool kExact, int kSize>
@@ -231,13 +289,14 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   evaluate_at_new_actions<kExact, kSize, false>(agents);
 }
 
-// The instance of a plan, all with 64 rows to a tile.
-#define OVDE_LAUNCH_IQN(kernel, plan, agents, stream)                                \
+// The instance of a plan, all with 64 rows to a tile: OVDE_LAUNCH_IQN(kernel, plan, fractions,
+// parts, ...) launches it with blocks (tiles of samples with so many fractions, parts, agents).
+#define OVDE_LAUNCH_IQN(kernel, plan, fractions, parts, agents, stream)              \
   do {                                                                               \
     const auto launch_size = [&]<bool kExact, int kSize>() {                         \
-      const int samples = IqnRows::samples<kSize>((plan).fractions);                 \
+      const int samples = IqnRows::samples<kSize>(fractions);                        \
       launch(kernel<kExact, kSize>,                                                  \
-             dim3(((plan).batch + samples - 1) / samples, 2, (plan).agents),         \
+             dim3(((plan).batch + samples - 1) / samples, (parts), (plan).agents),   \
              Tile<kSize>::kThreads, sizeof(IqnTile<kExact, kSize>), agents, stream); \
     };                                                                               \
     if ((plan).exact) {                                                              \
@@ -252,16 +311,20 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 }  // namespace
 
 void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  OVDE_LAUNCH_IQN(targets_kernel, plan, agents, stream);
+  OVDE_LAUNCH_IQN(features_kernel, plan, 1, kFeatureParts, agents, stream);
+  OVDE_LAUNCH_IQN(targets_kernel, plan, plan.fractions, 2, agents, stream);
 }
 
 void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  OVDE_LAUNCH_IQN(loss_kernel, plan, agents, stream);
+  OVDE_LAUNCH_IQN(loss_kernel, plan, plan.fractions, 2, agents, stream);
+  OVDE_LAUNCH_IQN(features_gradient_kernel, plan, 1, 2, agents, stream);
 }
 
 void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  if (plan.by_quantile) OVDE_LAUNCH_IQN(values_kernel, plan, agents, stream);
-  OVDE_LAUNCH_IQN(new_actions_kernel, plan, agents, stream);
+  OVDE_LAUNCH_IQN(new_features_kernel, plan, 1, 2, agents, stream);
+  if (plan.by_quantile) OVDE_LAUNCH_IQN(values_kernel, plan, plan.fractions, 2, agents, stream);
+  OVDE_LAUNCH_IQN(new_actions_kernel, plan, plan.fractions, 2, agents, stream);
+  OVDE_LAUNCH_IQN(action_gradient_kernel, plan, 1, 2, agents, stream);
 }
 
 }  // namespace ovde::cuda

@@ -7,9 +7,9 @@ namespace ovde::cuda {
 
 namespace {
 
-// Rows of the sums over the rows of a warp that gate and merge have.
-__device__ int summed_rows(const Agent& agent) {
-  const int samples = IqnRows::samples<2>(agent.quantiles);
+// Rows of the sums over the rows of a warp of a layer with so many fractions.
+__device__ int summed_rows(const Agent& agent, int fractions) {
+  const int samples = IqnRows::samples<2>(fractions);
   return (agent.batch + samples - 1) / samples * Tile<2>::kWarpRows;
 }
 
@@ -25,7 +25,7 @@ __device__ void step_units(const Agent& agent, const Network& net, const IqnTrac
   const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
   const bool merge = l == shape.feature_layers + 1;
   if (f < layer.outputs) {
-    const int rows = l < shape.feature_layers ? agent.batch : summed_rows(agent);
+    const int rows = summed_rows(agent, l < shape.feature_layers ? 1 : agent.quantiles);
     float by_gain = sum_column(trace.by_gain[l], stride, f, rows);
     float by_shift = sum_column(trace.by_shift[l], stride, f, rows);
     if (merge) {

@@ -54,6 +54,7 @@ IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples
     if (l < gate) {
       trace.features[l] = arena.take(samples * width);
       trace.feature_normal[l] = arena.take(samples * width);
+      trace.feature_scale[l] = arena.take(samples);
     } else if (l == gate) {
       trace.gated = arena.take(rows * width);
     }
@@ -103,8 +104,12 @@ HalfCopies take_half_copies(Arena& arena, const IqnShape& shape) {
 void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   const auto rows = static_cast<std::size_t>(rounded_up(agent.batch * agent.quantiles, kRowsAlign));
   agent.next_state_action = arena.take(samples * agent.state_action_stride);
+  const int last = agent.iqn_shape.layer[agent.iqn_shape.feature_layers - 1].outputs;
+  for (float*& features : agent.next_features)
+    features = arena.take(samples * rounded_up(last, 16));
   agent.next_weights = arena.take(rows);
   agent.weights_at_new = arena.take(rows);
+  for (float*& fractions : agent.fractions) fractions = arena.take(rows);
   agent.cosines = arena.take(rows * kCosines);
   for (IqnTrace& trace : agent.iqn_trace)
     trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
@@ -260,6 +265,7 @@ void share_with_optimist(const Agent& owner, Agent& optimist) {
     optimist.iqn_trace[k] = owner.iqn_trace[k];
   }
   optimist.weights_at_new = owner.weights_at_new;
+  std::ranges::copy(owner.fractions, optimist.fractions);
 }
 
 }  // namespace ovde::cuda

@@ -94,12 +94,11 @@ struct NormTrace {
 // gradients are those of the sum over the batch: its mean would be lost in fp16.
 struct IqnTrace {
   float* features[kMostFeatureLayers];  // after the ReLU
-  float* feature_normal[kMostFeatureLayers];
+  float *feature_normal[kMostFeatureLayers], *feature_scale[kMostFeatureLayers];
   float* gated;                   // features * gate
   float* gate;                    // the gate's normalised sums, then their gradients
   float* delta[kMostNormalised];  // gradient of each layer's sums; the gate's is `gate`
-  // what the gradients of gain and shift are made of: rows of the features are samples, those of
-  // gate and merge sums over the rows of a warp
+  // what the gradients of gain and shift are made of: sums over the rows of a warp
   float *by_gain[kMostNormalised], *by_shift[kMostNormalised];
   float* by_value;  // of the output's bias, for each sample
 };
@@ -246,9 +245,10 @@ struct Agent : AgentSpec {
   NormTrace norm_trace[2];  // of the critics
 
   // of given fractions alone
-  float* next_state_action;
-  float *next_weights, *weights_at_new;  // what each of the quantiles counts
-  float* cosines;                        // of the fractions of the predictions
+  float *next_state_action, *next_features[2];  // the latter: the last ones of the target critics
+  float *next_weights, *weights_at_new;         // what each of the quantiles counts
+  float* fractions[3];                          // of this update, for each FractionsFor
+  float* cosines;                               // of those of the predictions
   IqnTrace iqn_trace[2];
   IqnActing acting;
 

@@ -45,14 +45,6 @@ struct OctetGroup {
 #pragma unroll
       for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, number), m, half);
   }
-  // The same for the first kMost of the tiles of 16 rows.
-  template <int kMost, typename Visit>
-  __device__ void each_of(Visit&& visit) const {
-#pragma unroll
-    for (int m = 0; m < kMost; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) visit(Octet<kSize>(m, half, number), m, half);
-  }
   // The same, leaving out what lies beyond the first `rows` rows.
   template <typename Visit>
   __device__ void each_below(int rows, Visit&& visit) const {
@@ -168,16 +160,16 @@ __device__ void normalise(T& tile, const float* bias, int units, int rows,
   });
 }
 
-// The same of the first kMost tiles of rows of a product that has its bias, from the sums of the
-// numbers and of their squares: one round of sums, for numbers whose mean is not large beside their
-// deviation. What lies beyond the layer's units is not zero.
-template <int kSize, int kMost, typename T, typename Keep>
+// The same of a product that has its bias, from the sums of the numbers and of their squares: one
+// round of sums, for numbers whose mean is not large beside their deviation. What lies beyond the
+// layer's units is not zero.
+template <int kSize, typename T, typename Keep>
 __device__ void normalise_by_moments(T& tile, int units, float (&out)[Tile<kSize>::kTiles][8][4],
                                      Keep&& keep) {
   const float share = 1.0f / units;
   float sums[2][Tile<kSize>::kTiles][2] = {};
   for_each_group<kSize>([&](const auto& group) {
-    group.template each_of<kMost>([&](const auto& at, int m, int half) {
+    group.each([&](const auto& at, int m, int half) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const float x = at(out[m], i);
@@ -195,7 +187,7 @@ __device__ void normalise_by_moments(T& tile, int units, float (&out)[Tile<kSize
     mean *= -scale;
   });
   for_each_group<kSize>([&](const auto& group) {
-    group.template each_of<kMost>([&](const auto& at, int m, int half) {
+    group.each([&](const auto& at, int m, int half) {
 #pragma unroll
       for (int i = 0; i < 8; ++i)
         at(out[m], i) = __fmaf_rn(at(out[m], i), sums[1][m][half], sums[0][m][half]);
@@ -223,8 +215,9 @@ class NormGradient {
       sums_[1][m][half] *= -share * scale_[m][half];
     });
   }
-  __device__ float dx(int m, int half, float dn, float n) const {
-    return __fmaf_rn(dn, scale_[m][half], __fmaf_rn(n, sums_[1][m][half], sums_[0][m][half]));
+  __device__ float dx(int m, int half, float dn, float n, bool on = true) const {
+    const float rest = __fmaf_rn(n, sums_[1][m][half], sums_[0][m][half]);
+    return on ? __fmaf_rn(dn, scale_[m][half], rest) : rest;  // otherwise dn is zero
   }
   // From every dn in `out` to its dx, zero beyond the layer's units; load(n, octet) gives eight n.
   template <typename Load>
