@@ -30,7 +30,6 @@ AgentOptions options_for(const Algorithm& algorithm) {
   if (algorithm.bandit) options.bandit = BanditOptions{};
   if (algorithm.optimist) options.learner.optimist = OptimistOptions{};
   if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
-  options.learner.n_step = algorithm.n_step;
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;
 }

@@ -44,7 +44,7 @@ struct ActionNoise {
 // (actor_critic/scout.h).
 struct ScoutOptions {
   double share = 0.5;                    // of the episodes
-  double least = 1;                      // of that share, where it returns no more (turns.h)
+  double least = 0.2;                    // of that share, where it returns no more (turns.h)
   std::vector<int> hidden = {128, 128};  // of its networks
   std::optional<RndOptions> rnd = {};    // the bonus in its rewards
   float optimism = -1;                   // of its critics

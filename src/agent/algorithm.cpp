@@ -47,12 +47,11 @@ struct List {
        .bonus = Bonus::discounted,
        .bonus_scale = 10},
       {.name = "scout",
-       .summary = "DSAC beside a second learner that seeks what is new and acts in half of the "
-                  "episodes",
+       .summary = "DSAC beside a second learner that seeks what is new and acts in up to half of "
+                  "the episodes",
        .bonus = Bonus::discounted,
        .scout = true,
-       .bonus_scale = 50,
-       .n_step = 5},
+       .bonus_scale = 10},
       {.name = "tqc",
        .summary = "truncated quantile critics: targets without the largest of both critics' values",
        .truncated = true},

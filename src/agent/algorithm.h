@@ -30,7 +30,6 @@ struct Algorithm {
   bool scout = false;         // a second learner that acts in a share of the episodes
   bool optimist = false;      // a second actor on the same critics that explores (DAC)
   float bonus_scale = 1;      // of the bonus, unless its key says otherwise
-  int n_step = 1;             // rewards in a return, unless its key says otherwise
 };
 
 // The table of the program, then DSAC with each registered explorer that it does not name.

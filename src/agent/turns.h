@@ -12,7 +12,7 @@ namespace ovde {
 
 struct TurnOptions {
   double share = 0.5;  // of the episodes that the scout acts in
-  double least = 1;    // of that share: what is left where its returns are not higher
+  double least = 0.2;  // of that share: what is left where its returns are not higher
 };
 
 class Turns {

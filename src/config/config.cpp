@@ -113,7 +113,6 @@ class Resolver {
       config_.critic.optimism = 0;
     }
     config_.scout.share = algorithm.scout ? ScoutOptions{}.share : 0;
-    config_.train.n_step = algorithm.n_step;
   }
 
   void apply(const Setting& setting) {

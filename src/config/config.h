@@ -51,8 +51,8 @@ struct RndConfig {
 };
 
 struct ScoutConfig {
-  double share = 0;  // of the episodes; 0: there is none
-  double least = 1;  // of the share, where the scout returns no more
+  double share = 0;    // of the episodes; 0: there is none
+  double least = 0.2;  // of the share, where the scout returns no more
   std::vector<int> hidden = {128, 128};
   double optimism = -1;
   int n_step = 0;  // 0: as train.n_step

@@ -193,7 +193,7 @@ std::vector<Field<RndConfig>> rnd_keys() {
                    "the bonus where the prediction is wrong by the intrinsic return's "
                    "standard deviation; of a relative one, the return of usual ones for ever",
                    0, 1e6),
-            "1; 10 for novd, 50 for scout"),
+            "1; 10 for novd and scout"),
       field(
           &Keys::relative,
           {.name = "relative",
@@ -337,8 +337,7 @@ std::vector<Field<TrainConfig>> train_keys() {
           number("n_step",
                  "rewards in a return before the critics say the rest; the entropies of the steps "
                  "between are not counted",
-                 1, 1000),
-          "1; 5 for scout"),
+                 1, 1000)),
       field(&Keys::learning_rate,
             number("learning_rate", "Adam's step, for actor, critics and temperature", 1e-9, 1)),
       field(&Keys::polyak,

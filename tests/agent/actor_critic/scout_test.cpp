@@ -16,7 +16,6 @@ namespace {
 
 AgentOptions options_of(const std::string& algorithm, double share = 0.5) {
   AgentOptions options = small_agent(algorithm);
-  options.learner.n_step = 1;
   if (options.scout) {
     options.scout->share = share;
     options.scout->hidden = {16};
