@@ -374,6 +374,21 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
   return resolver.take();
 }
 
+// The keys whose values are not the same, with both as they would be written.
+std::map<std::string, std::pair<std::string, std::string>> differing_keys(const Config& a,
+                                                                          const Config& b) {
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  for (const auto& [table, own] : values_of(a)) {
+    for (const auto& [name, value] : own) values[table + "." + name].first = to_string(value);
+  }
+  for (const auto& [table, own] : values_of(b)) {
+    for (const auto& [name, value] : own) values[table + "." + name].second = to_string(value);
+  }
+  std::erase_if(values,
+                [](const auto& entry) { return entry.second.first == entry.second.second; });
+  return values;
+}
+
 }  // namespace
 
 int updates_per_epoch(const TrainConfig& train) {
@@ -474,22 +489,16 @@ const char* name(Precision precision) {
   throw Error("a precision without a name");
 }
 
-bool operator==(const Config& a, const Config& b) { return differences(a, b).empty(); }
+bool operator==(const Config& a, const Config& b) { return differing_keys(a, b).empty(); }
 
 std::vector<std::string> differences(const Config& now, const Config& before) {
-  // every key of either, as it would be written
-  std::map<std::string, std::pair<std::string, std::string>> values;
-  for (const auto& [table, own] : values_of(now)) {
-    for (const auto& [name, value] : own) values[table + "." + name].first = to_string(value);
-  }
-  for (const auto& [table, own] : values_of(before)) {
-    for (const auto& [name, value] : own) values[table + "." + name].second = to_string(value);
-  }
-
+  const auto reads = [](const Config& config, const std::string& key) {
+    return why_unread(config, find_algorithm(config.algorithm), key).empty();
+  };
   std::vector<std::string> found;
-  for (const auto& [key, pair] : values) {
-    const auto& [after, was] = pair;
-    if (after != was) found.push_back(fmt::format("{} = {}, was {}", key, after, was));
+  for (const auto& [key, values] : differing_keys(now, before)) {
+    if (reads(now, key) || reads(before, key))
+      found.push_back(fmt::format("{} = {}, was {}", key, values.first, values.second));
   }
   return found;
 }

@@ -145,7 +145,8 @@ const char* name(Bonus bonus);
 
 bool operator==(const Config& a, const Config& b);
 
-// Every key that differs, as "train.batch = 64, was 256".
+// Every key that differs and that either of them reads (unread_keys.h), as "train.batch = 64, was
+// 256": a default may change without harm to the runs that it does not concern.
 std::vector<std::string> differences(const Config& now, const Config& before);
 
 // Defaults < algorithm and task presets < `settings`, of which a later one wins over an earlier
