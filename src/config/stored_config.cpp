@@ -4,6 +4,7 @@
 #include <map>
 
 #include <ovde/error.h>
+#include "config/unread_keys.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -50,6 +51,10 @@ std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
   for (const Setting& setting : stored)
     (setting.key.starts_with("run.") ? named : others).push_back(setting);
   try {
+    const Config config = restore_config(stored);
+    std::erase_if(others, [&](const Setting& setting) {
+      return !why_unread(config, find_algorithm(config.algorithm), setting.key).empty();
+    });
     const auto brought = resolved(named);
     std::erase_if(others, [&](const Setting& setting) { return comes_anyway(brought, setting); });
     // what follows from another key that was asked for: the warm-up from the steps of an epoch

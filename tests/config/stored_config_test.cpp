@@ -70,6 +70,13 @@ TEST(StoredConfig, WhatFollowsFromAnotherKeyIsNotAskedFor) {
                                             "train.steps_per_epoch"}));
 }
 
+// Its default was another one when the run was made.
+TEST(StoredConfig, AKeyThatTheRunDoesNotReadIsNotAskedFor) {
+  Config dsac = resolve({}, "dsac");
+  dsac.scout.least = 1;
+  EXPECT_EQ(with(asked_for(stored(dsac)), "GridChaos-v0", "scout"), resolve({}, "scout"));
+}
+
 TEST(StoredConfig, WhatWasAskedForStays) {
   const Config own = resolve({"task.noise=[1,2,3,4]", "train.warmup_steps=777"}, "dsac");
   const Config next = with(asked_for(stored(own)), "GridChaos-v0:s", "sac");

@@ -11,6 +11,7 @@
 #include <ovde/error.h>
 #include "config/stored_config.h"
 #include "io/files.h"
+#include "io/shell.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "study/analyse/csv.h"
@@ -65,16 +66,17 @@ std::vector<RunResult> read_cell_runs(const fs::path& study, const Cell& cell) {
 // What the cell's runs were asked for, as the first of them has it.
 void describe_cell(const fs::path& run, CellResult& cell) {
   if (!cell.command.empty()) return;
-  const std::string text = read_file(run / "config.toml");
-  // "# ovde VERSION", then the command
-  const auto second = text.find("\n# ");
-  if (second != std::string::npos && second < text.find("\n["))
-    cell.command = text.substr(second + 3, text.find('\n', second + 1) - second - 3);
+  const Config config = read_config(run);
+  cell.command = fmt::format("ovde train --task {} --algo {}", shell_word(config.task),
+                             shell_word(config.algorithm));
   for (const Setting& setting : asked_for(read_settings(run / "config.toml"))) {
     const bool shown = !setting.is_table && !setting.key.starts_with("run.") &&
                        !setting.key.starts_with("checkpoint.") &&
                        !setting.key.starts_with("record.");
-    if (shown) cell.asked.push_back(fmt::format("{} = {}", setting.key, to_string(setting.value)));
+    if (!shown) continue;
+    const std::string value = to_string(setting.value);
+    cell.asked.push_back(fmt::format("{} = {}", setting.key, value));
+    cell.command += " --set " + shell_word(fmt::format("{}={}", setting.key, value));
   }
 }
 

@@ -76,7 +76,7 @@ std::string seeds_text(const std::vector<RunResult>& runs) {
   for (std::size_t first = 0; first < runs.size();) {
     std::size_t last = first;
     while (last + 1 < runs.size() && runs[last + 1].seed == runs[last].seed + 1) ++last;
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", runs[first].seed);
+    out += fmt::format("{}{}", out.empty() ? "" : ",", runs[first].seed);
     if (last > first) out += fmt::format("-{}", runs[last].seed);
     first = last + 1;
   }
@@ -267,14 +267,15 @@ std::string settings_html(const StudyResults& results) {
       asked += fmt::format("{}<code>{}</code>", asked.empty() ? "" : ", ", escape_html(text));
     lines += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">{}</td></tr>\n"
-        "<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
+        "<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{} --seeds {}</code></td></tr>\n",
         escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
-        result.cell.epochs, asked.empty() ? "defaults" : asked, escape_html(result.command));
+        result.cell.epochs, asked.empty() ? "defaults" : asked, escape_html(result.command),
+        seeds_text(result.runs));
   }
   if (lines.empty()) return "";
   return "<h2>Settings</h2>\n<table class=\"settings\">\n<tr><th></th><th></th><th>seeds</th>"
-         "<th>epochs</th><th>set beyond the defaults; below: the command of the first "
-         "run</th></tr>\n" +
+         "<th>epochs</th><th>set beyond the defaults; below: the command that trains "
+         "them</th></tr>\n" +
          lines + "</table>\n";
 }
 

@@ -267,7 +267,6 @@ TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
   EXPECT_TRUE(has(page_of(results_of_run(population), population), "reported here: 2 of 2"));
 }
 
-// In Chromium: no message in the console, and every figure has a size.
 TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "population";
@@ -282,6 +281,17 @@ TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   for (const char* text :
        {"4-5", "network.hidden = [8, 8]", "train.batch = 8", "train --task GridChaos-v0:s"})
     EXPECT_TRUE(has(page, text)) << text;
+  EXPECT_FALSE(has(page, folder.path().string()));
+
+  // and its command trains them again
+  const std::string command = results.cells[0].command + " --seeds 4-5";
+  EXPECT_TRUE(has(page, escape_html(command))) << command;
+  const fs::path again = folder.path() / "again";
+  ASSERT_EQ(quiet_shell(fmt::format("'{}' {} --out '{}'", OVDE_PROGRAM,
+                                    command.substr(command.find("train ")), again.string())),
+            0);
+  const std::string policy = "seed_5/policy.safetensors";
+  EXPECT_EQ(read_file(again / policy), read_file(run / policy));
   EXPECT_FALSE(has(page, "train.gamma"));  // as it is by default
   EXPECT_EQ(results.cells[0].runs[0].env_steps, (std::vector<double>{45, 70, 95}));
   const Figure curves = curves_figure(results).value();
