@@ -11,7 +11,6 @@
 #include <ovde/error.h>
 #include "config/stored_config.h"
 #include "io/files.h"
-#include "io/shell.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "study/analyse/csv.h"
@@ -63,21 +62,14 @@ std::vector<RunResult> read_cell_runs(const fs::path& study, const Cell& cell) {
   return out;
 }
 
-// What the cell's runs were asked for, as the first of them has it.
-void describe_cell(const fs::path& run, CellResult& cell) {
-  if (!cell.command.empty()) return;
-  const Config config = read_config(run);
-  cell.command = fmt::format("ovde train --task {} --algo {}", shell_word(config.task),
-                             shell_word(config.algorithm));
-  for (const Setting& setting : asked_for(read_settings(run / "config.toml"))) {
-    const bool shown = !setting.is_table && !setting.key.starts_with("run.") &&
-                       !setting.key.starts_with("checkpoint.") &&
-                       !setting.key.starts_with("record.");
-    if (!shown) continue;
-    const std::string value = to_string(setting.value);
-    cell.asked.push_back(fmt::format("{} = {}", setting.key, value));
-    cell.command += " --set " + shell_word(fmt::format("{}={}", setting.key, value));
-  }
+// What was set beyond the defaults of a run, as far as its results depend on it.
+std::vector<Setting> asked_of(const fs::path& run) {
+  std::vector<Setting> asked = asked_for(read_settings(run / "config.toml"));
+  std::erase_if(asked, [](const Setting& setting) {
+    return setting.is_table || setting.key.starts_with("run.") ||
+           setting.key.starts_with("checkpoint.") || setting.key.starts_with("record.");
+  });
+  return asked;
 }
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
@@ -103,7 +95,7 @@ RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
 }
 
 void add_run(const fs::path& folder, const Config& config, CellResult& cell, StudyResults& out) {
-  describe_cell(folder, cell);
+  if (cell.runs.empty()) cell.asked = asked_of(folder);
   const int epochs = config.train.epochs;
   if (is_finished(folder)) return cell.runs.push_back(read_run(folder, config.seed, epochs));
   std::vector<EpochRow> rows;
@@ -206,7 +198,7 @@ StudyResults read_results(Plan plan, const fs::path& study) {
     CellResult result{std::move(cell), found->second};
     if (!result.runs.empty()) {
       const auto run = find_agent(study / result.cell.folder, result.runs.front().seed);
-      if (run) describe_cell(*run, result);
+      if (run) result.asked = asked_of(*run);
     }
     out.cells.push_back(std::move(result));
   }

@@ -31,11 +31,8 @@ struct RunResult {
 
 struct CellResult {
   Cell cell;
-  std::vector<RunResult> runs;  // in the order of the seeds; those that finished
-  // Of the first of them: what was set beyond the defaults ("explore.alpha = 0.1"), and the command
-  // that trains such a run, which lacks its seed.
-  std::vector<std::string> asked = {};
-  std::string command = {};
+  std::vector<RunResult> runs;      // in the order of the seeds; those that finished
+  std::vector<Setting> asked = {};  // beyond the defaults, of the first of them
 
   std::vector<double> scores() const;
   int reached_goal() const;  // runs that did

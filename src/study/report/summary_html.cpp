@@ -7,6 +7,7 @@
 
 #include "stats/statistics.h"
 #include "study/report/tables.h"
+#include "study/report/train_command.h"
 
 namespace ovde {
 
@@ -71,17 +72,6 @@ std::string format_interval(const Interval& interval) {
 }
 
 // "0-4, 7"
-std::string seeds_text(const std::vector<RunResult>& runs) {
-  std::string out;
-  for (std::size_t first = 0; first < runs.size();) {
-    std::size_t last = first;
-    while (last + 1 < runs.size() && runs[last + 1].seed == runs[last].seed + 1) ++last;
-    out += fmt::format("{}{}", out.empty() ? "" : ",", runs[first].seed);
-    if (last > first) out += fmt::format("-{}", runs[last].seed);
-    first = last + 1;
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -263,14 +253,14 @@ std::string settings_html(const StudyResults& results) {
       continue;
     }
     std::string asked;
-    for (const std::string& text : result.asked)
-      asked += fmt::format("{}<code>{}</code>", asked.empty() ? "" : ", ", escape_html(text));
+    for (const Setting& setting : result.asked)
+      asked += fmt::format("{}<code>{} = {}</code>", asked.empty() ? "" : ", ", setting.key,
+                           escape_html(to_string(setting.value)));
     lines += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">{}</td></tr>\n"
-        "<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{} --seeds {}</code></td></tr>\n",
+        "<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
         escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
-        result.cell.epochs, asked.empty() ? "defaults" : asked, escape_html(result.command),
-        seeds_text(result.runs));
+        result.cell.epochs, asked.empty() ? "defaults" : asked, escape_html(train_command(result)));
   }
   if (lines.empty()) return "";
   return "<h2>Settings</h2>\n<table class=\"settings\">\n<tr><th></th><th></th><th>seeds</th>"

@@ -18,6 +18,7 @@
 #include "study/report/browser.h"
 #include "study/report/summary_html.h"
 #include "study/report/tables.h"
+#include "study/report/train_command.h"
 #include "temporary_folder.h"
 
 namespace ovde {
@@ -284,7 +285,7 @@ TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   EXPECT_FALSE(has(page, folder.path().string()));
 
   // and its command trains them again
-  const std::string command = results.cells[0].command + " --seeds 4-5";
+  const std::string command = train_command(results.cells[0]);
   EXPECT_TRUE(has(page, escape_html(command))) << command;
   const fs::path again = folder.path() / "again";
   ASSERT_EQ(quiet_shell(fmt::format("'{}' {} --out '{}'", OVDE_PROGRAM,
