@@ -43,7 +43,6 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
 std::vector<Setting> settings_of_file(const TrainCommand& command) {
   std::vector<Setting> settings = read_settings(*command.config);
   const bool stored = is_stored_config(*command.config);
-  if (stored) settings = in_full(std::move(settings));
   const auto changes = [&](const std::optional<std::string>& flag, const char* key) {
     const auto named = std::ranges::find(settings, key, &Setting::key);
     return flag && named != settings.end() && named->value != OptionValue(*flag);
@@ -51,7 +50,8 @@ std::vector<Setting> settings_of_file(const TrainCommand& command) {
   const bool another =
       changes(command.task, "run.task") || changes(command.algorithm, "run.algorithm");
   const bool derive_again = another || command.epochs || command.steps;
-  return derive_again && stored ? asked_for(settings) : settings;
+  if (!stored) return settings;
+  return derive_again ? asked_for(settings) : in_full(std::move(settings));
 }
 
 // In order of precedence: the file, the flags that stand for keys, then --set.

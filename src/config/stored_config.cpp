@@ -48,9 +48,9 @@ std::vector<Setting> in_full(std::vector<Setting> stored) {
 
 std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
   std::vector<Setting> named, others;
-  for (const Setting& setting : stored)
-    (setting.key.starts_with("run.") ? named : others).push_back(setting);
   try {
+    for (const Setting& setting : in_full(stored))
+      (setting.key.starts_with("run.") ? named : others).push_back(setting);
     const Config config = restore_config(stored);
     std::erase_if(others, [&](const Setting& setting) {
       return !why_unread(config, find_algorithm(config.algorithm), setting.key).empty();

@@ -17,9 +17,9 @@ bool is_stored_config(const std::filesystem::path& file);
 // that there were before them, not those that a new run would get.
 std::vector<Setting> in_full(std::vector<Setting> stored);
 
-// Of the settings of such a file those that it reads and that its task and its algorithm would not
-// bring by themselves: what a person asked for. Tasks and algorithms that this program does not
-// know leave everything as it is.
+// Of the settings of such a file, in full, those that it reads and that its task and its algorithm
+// would not bring by themselves: what a person asked for. Tasks and algorithms that this program
+// does not know leave everything as it is.
 std::vector<Setting> asked_for(const std::vector<Setting>& stored);
 
 // The configuration of a run that is to have more epochs than it was begun with. Networks that are

@@ -57,6 +57,7 @@ TEST(StoredConfig, AFileOlderThanAKeyKeepsWhatThereWasBefore) {
   EXPECT_FALSE(again.noise.relative);
   EXPECT_FALSE(again.critic.norm);
   EXPECT_EQ(again.noise.scales, (std::vector<double>{0.3}));
+  EXPECT_FALSE(with(asked_for(settings), "Hopper-v4", "dsac").critic.norm);
 }
 #endif
 

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "config/stored_config.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
 
@@ -37,10 +36,8 @@ FoundRun describe(const fs::path& folder) {
   FoundRun run{folder, read_config(folder), {}, {}};
   run.row.base = run.config.task;
   run.column.base = run.config.algorithm;
-  for (const Setting& setting : asked_for(read_settings(folder / "config.toml"))) {
-    const auto in = [&](const char* table) { return setting.key.starts_with(table); };
-    if (setting.is_table || in("run.") || in("record.") || in("checkpoint.")) continue;
-    const bool of_task = in("task.") || in("noise.");
+  for (const Setting& setting : asked_of(folder)) {
+    const bool of_task = setting.key.starts_with("task.") || setting.key.starts_with("noise.");
     (of_task ? run.row : run.column).asked[setting.key] = to_string(setting.value);
   }
   return run;

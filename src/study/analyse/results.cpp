@@ -62,7 +62,12 @@ std::vector<RunResult> read_cell_runs(const fs::path& study, const Cell& cell) {
   return out;
 }
 
-// What was set beyond the defaults of a run, as far as its results depend on it.
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+}  // namespace
+
 std::vector<Setting> asked_of(const fs::path& run) {
   std::vector<Setting> asked = asked_for(read_settings(run / "config.toml"));
   std::erase_if(asked, [](const Setting& setting) {
@@ -71,12 +76,6 @@ std::vector<Setting> asked_of(const fs::path& run) {
   });
   return asked;
 }
-
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
-}  // namespace
 
 std::vector<std::string> foreign_settings(Config asked, const Config& there) {
   asked.seed = there.seed;

@@ -68,6 +68,10 @@ std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 // changes nothing.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
+// What was set beyond the defaults of a run, as far as its results depend on it and its seed does
+// not say it.
+std::vector<Setting> asked_of(const std::filesystem::path& run);
+
 // Of one finished run; InputError unless it has so many epochs.
 RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int epochs);
 
