@@ -375,9 +375,10 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
 }
 
 // The keys whose values are not the same, with both as they would be written.
-std::map<std::string, std::pair<std::string, std::string>> differing_keys(const Config& a,
-                                                                          const Config& b) {
-  std::map<std::string, std::pair<std::string, std::string>> values;
+using Differences = std::map<std::string, std::pair<std::string, std::string>>;
+
+Differences differing_keys(const Config& a, const Config& b) {
+  Differences values;
   for (const auto& [table, own] : values_of(a)) {
     for (const auto& [name, value] : own) values[table + "." + name].first = to_string(value);
   }
@@ -387,6 +388,13 @@ std::map<std::string, std::pair<std::string, std::string>> differing_keys(const 
   std::erase_if(values,
                 [](const auto& entry) { return entry.second.first == entry.second.second; });
   return values;
+}
+
+std::vector<std::string> described(const Differences& differences) {
+  std::vector<std::string> out;
+  for (const auto& [key, values] : differences)
+    out.push_back(fmt::format("{} = {}, was {}", key, values.first, values.second));
+  return out;
 }
 
 }  // namespace
@@ -492,15 +500,18 @@ const char* name(Precision precision) {
 bool operator==(const Config& a, const Config& b) { return differing_keys(a, b).empty(); }
 
 std::vector<std::string> differences(const Config& now, const Config& before) {
+  return described(differing_keys(now, before));
+}
+
+std::vector<std::string> differences_read(const Config& now, const Config& before) {
   const auto reads = [](const Config& config, const std::string& key) {
     return why_unread(config, find_algorithm(config.algorithm), key).empty();
   };
-  std::vector<std::string> found;
-  for (const auto& [key, values] : differing_keys(now, before)) {
-    if (reads(now, key) || reads(before, key))
-      found.push_back(fmt::format("{} = {}, was {}", key, values.first, values.second));
-  }
-  return found;
+  Differences found = differing_keys(now, before);
+  std::erase_if(found, [&](const auto& entry) {
+    return !reads(now, entry.first) && !reads(before, entry.first);
+  });
+  return described(found);
 }
 
 Config resolve_config(const std::vector<Setting>& settings) {

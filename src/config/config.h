@@ -145,9 +145,11 @@ const char* name(Bonus bonus);
 
 bool operator==(const Config& a, const Config& b);
 
-// Every key that differs and that either of them reads (unread_keys.h), as "train.batch = 64, was
-// 256": a default may change without harm to the runs that it does not concern.
+// Every key that differs, as "train.batch = 64, was 256".
 std::vector<std::string> differences(const Config& now, const Config& before);
+// Of these, those in keys that either of them reads (unread_keys.h): the default of another may
+// change without harm to a run.
+std::vector<std::string> differences_read(const Config& now, const Config& before);
 
 // Defaults < algorithm and task presets < `settings`, of which a later one wins over an earlier
 // one. The settings must name a task and an algorithm (run.task, run.algorithm). Throws InputError

@@ -81,7 +81,7 @@ std::vector<std::string> foreign_settings(Config asked, const Config& there) {
   asked.seed = there.seed;
   asked.checkpoint = there.checkpoint;
   asked.record = there.record;
-  return differences(asked, there);
+  return differences_read(asked, there);
 }
 
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {

@@ -64,7 +64,7 @@ struct StudyResults {
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
 // The settings that the results of a run depend on and that are not what the plan asks for, as
-// differences() names them. Seeds are the cell's business; when a run is saved and what it records
+// differences_read() names them. Seeds are the cell's business; when a run is saved and what it records
 // changes nothing.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
