@@ -504,9 +504,6 @@ std::vector<std::string> differences(const Config& now, const Config& before) {
 }
 
 std::vector<std::string> differences_read(const Config& now, const Config& before) {
-  const auto reads = [](const Config& config, const std::string& key) {
-    return why_unread(config, find_algorithm(config.algorithm), key).empty();
-  };
   Differences found = differing_keys(now, before);
   std::erase_if(found, [&](const auto& entry) {
     return !reads(now, entry.first) && !reads(before, entry.first);

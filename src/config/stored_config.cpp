@@ -52,9 +52,7 @@ std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
     for (const Setting& setting : in_full(stored))
       (setting.key.starts_with("run.") ? named : others).push_back(setting);
     const Config config = restore_config(stored);
-    std::erase_if(others, [&](const Setting& setting) {
-      return !why_unread(config, find_algorithm(config.algorithm), setting.key).empty();
-    });
+    std::erase_if(others, [&](const Setting& setting) { return !reads(config, setting.key); });
     const auto brought = resolved(named);
     std::erase_if(others, [&](const Setting& setting) { return comes_anyway(brought, setting); });
     // what follows from another key that was asked for: the warm-up from the steps of an epoch

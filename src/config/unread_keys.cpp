@@ -68,4 +68,8 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
   return "";
 }
 
+bool reads(const Config& config, const std::string& key) {
+  return why_unread(config, find_algorithm(config.algorithm), key).empty();
+}
+
 }  // namespace ovde

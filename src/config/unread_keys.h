@@ -14,5 +14,6 @@ bool concerns(const Algorithm& algorithm, const std::string& key);
 
 // What would have to be otherwise for the key to be read; "": it is.
 std::string why_unread(const Config& config, const Algorithm& algorithm, const std::string& key);
+bool reads(const Config& config, const std::string& key);
 
 }  // namespace ovde

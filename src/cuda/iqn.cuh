@@ -11,6 +11,11 @@ namespace ovde::cuda {
 // How far a pass goes back from the values.
 enum class Way { none, to_inputs, to_parameters };
 
+// Where the last features of critic k are.
+__device__ inline float* last_features(const Agent& agent, int k) {
+  return agent.iqn_trace[k].features[agent.iqn_shape.feature_layers - 1];
+}
+
 // What both passes do with a layer.
 template <bool kExact, int kSize>
 class IqnLayers {

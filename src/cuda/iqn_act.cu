@@ -20,10 +20,6 @@ __device__ bool explores(const Agent& agent) {
   return agent.iqn && agent.explorer.explores() && *agent.acting.explores;
 }
 
-__device__ float* last_features(const Agent& agent, int k) {
-  return agent.iqn_trace[k].features[agent.iqn_shape.feature_layers - 1];
-}
-
 // Critic blockIdx.x at the fractions that the host has drawn.
 template <Way kWay, int kSize>
 __device__ void evaluate(IqnTile<true, kSize>& tile, const Agent& agent,

@@ -18,10 +18,6 @@ __device__ IqnRows block_rows(const Agent& agent, int fractions) {
   return {fractions, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
 }
 
-__device__ float* last_features(const Agent& agent, int k) {
-  return agent.iqn_trace[k].features[agent.iqn_shape.feature_layers - 1];
-}
-
 template <bool kExact, int kSize>
 __device__ void set_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
                          FractionsFor purpose) {

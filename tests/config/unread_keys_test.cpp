@@ -35,6 +35,9 @@ TEST(UnreadKeys, OfABonusThatThereIsNotAreRefused) {
   EXPECT_FALSE(resolve({}, "dsac_rnd").rnd.relative);
   EXPECT_TRUE(resolve({}, "scout").rnd.relative);
   EXPECT_EQ(resolve({}, "scout").rnd.scale, 10);
+  EXPECT_EQ(resolve({}, "scout").train.n_step, 1);
+  EXPECT_EQ(resolve({"train.n_step=3"}, "scout").train.n_step, 3);
+  EXPECT_EQ(resolve({}, "dsac").train.n_step, 1);
   EXPECT_EQ(resolve({"rnd.bonus=plain", "rnd.scale=3"}, "ovde_g").rnd.scale, 3);
 }
 

@@ -64,8 +64,8 @@ struct StudyResults {
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
 // The settings that the results of a run depend on and that are not what the plan asks for, as
-// differences_read() names them. Seeds are the cell's business; when a run is saved and what it records
-// changes nothing.
+// differences_read() names them. Seeds are the cell's business; when a run is saved and what it
+// records changes nothing.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
 // What was set beyond the defaults of a run, as far as its results depend on it and its seed does

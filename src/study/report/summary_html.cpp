@@ -71,8 +71,6 @@ std::string format_interval(const Interval& interval) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", interval.estimate, interval.low, interval.high);
 }
 
-// "0-4, 7"
-
 }  // namespace
 
 std::string format_p(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
