@@ -400,7 +400,9 @@ class Grammar {
             ->needs(as);
     as->needs(its_seed);
     add_action("status", "Show how a study is getting on");
-    add_action("report", "Write the page of a study: report.html in its folder");
+    CLI::App* report = add_action("report", "Write the page of a study: report.html in its folder");
+    add(report, "--runs", study_.table, "CSV",
+        "of the runs in this table, a tables/runs.csv, instead of those in the folder");
     add_action("cancel", "Take what is left of a study out of the queue of Slurm");
     command->footer(
         "Examples:\n"

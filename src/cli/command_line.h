@@ -118,6 +118,7 @@ struct StudyCommand {
   std::vector<std::string> from;       // of import
   std::optional<std::string> as;       // the cell of another program's run, and its seed
   std::optional<std::uint64_t> seed;
+  std::optional<std::string> table;  // of report: a runs.csv
   std::string typed;
 };
 

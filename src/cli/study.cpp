@@ -338,6 +338,7 @@ void run(const StudyCommand& command) {
   if (!command.on.empty()) return submit_plan(command, plan, out);
   if (runs) return run_plan(command, plan, out);
   if (command.what == "import") return import_plan(command, plan, out, smoke);
+  if (command.table) return print(write_report(results_of_table(plan, *command.table), out));
   check_study_folder(plan, out);
   if (command.what == "report") return report(plan, out);
   if (command.what == "cancel") return cancel(out);

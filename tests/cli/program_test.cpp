@@ -53,7 +53,7 @@ TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
        {"--out", "--jobs", "--threads", "--device", "--smoke", "--cells", "--no-wait",
         "--patience"}},
       {"study status", {"--out", "--smoke"}},
-      {"study report", {"--out", "--smoke"}},
+      {"study report", {"--out", "--smoke", "--runs"}},
       {"study cancel", {"--out", "--smoke"}}};
   const std::map<std::string, Names> arguments = {
       {"list", {"WHAT"}},       {"eval", {"DIR"}},          {"status", {"DIR"}},
@@ -238,6 +238,47 @@ TEST(Program, AReportIsNotOverwrittenByOneOfAPlanThatNoLongerFits) {
   EXPECT_NE(refused.err.find("report.html stays as it is"), std::string::npos) << refused.err;
   EXPECT_NE(refused.out.find("train.discount = 0.5, was 0.99"), std::string::npos) << refused.out;
   EXPECT_EQ(read_file(program.folder() / "study/report.html"), good);
+}
+
+// What a repository keeps of a study, its plan and its table of runs, is enough for its tables and
+// tests.
+TEST(Program, AReportCanBeMadeFromItsTableOfRuns) {
+#ifdef OVDE_MUJOCO
+  const std::string other = "Reacher-v4";  // without a goal
+#else
+  const std::string other = "NoisyBridge-v0";
+#endif
+  const Program program;
+  write_file_atomically(
+      program.folder() / "plan.toml",
+      "epochs = 2\nseeds = \"0-1\"\nmeasures = [\"score\", \"frg\"]\nshow = [\"table\", "
+      "\"curves\"]\n"
+      "[set]\nnetwork.hidden = [8, 8]\n"
+      "train = { batch = 8, warmup_steps = 20, steps_per_epoch = 25, eval_steps = 100 }\n"
+      "[[row]]\ntask = \"GridChaos-v0:s\"\n[[row]]\ntask = \"" +
+          other +
+          "\"\n"
+          "[[column]]\nalgorithm = \"sac\"\n"
+          "[[column]]\nalgorithm = \"ovde_g\"\nrole = \"ours\"\nset.explore.alpha = 0.2\n");
+  ASSERT_EQ(program.run("study run plan.toml --out study").code, 0);
+  ASSERT_EQ(program.run("study report plan.toml --out study").code, 0);
+  const Outcome again =
+      program.run("study report plan.toml --runs study/tables/runs.csv --out again");
+  EXPECT_EQ(again.code, 0) << again.err;
+  const auto read = [&](const char* study, const char* file) {
+    return read_file(program.folder() / study / file);
+  };
+  for (const char* file : {"tables/runs.csv", "tables/cells.csv", "tables/tests.csv",
+                           "tables/score.md", "tables/frg.md"})
+    EXPECT_EQ(read("again", file), read("study", file)) << file;
+  const auto settings = [&](const char* study) {
+    const std::string page = read(study, "report.html");
+    const std::size_t from = page.find("<h2>Settings");
+    return page.substr(from, page.find("</table>", from) - from);
+  };
+  EXPECT_NE(settings("again").find("explore.alpha=0.2"), std::string::npos);
+  EXPECT_EQ(settings("again"), settings("study"));
+  EXPECT_EQ(program.run("study report plan.toml --runs nowhere.csv --out again").code, 2);
 }
 
 TEST(Program, OneSeedIsARangeToo) {

@@ -11,6 +11,7 @@
 #include <ovde/error.h>
 #include "config/stored_config.h"
 #include "io/files.h"
+#include "io/settings.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "study/analyse/csv.h"
@@ -66,15 +67,26 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-}  // namespace
-
-std::vector<Setting> asked_of(const fs::path& run) {
-  std::vector<Setting> asked = asked_for(read_settings(run / "config.toml"));
+// Of a configuration as it is stored.
+std::vector<Setting> asked_of_settings(const std::vector<Setting>& stored) {
+  std::vector<Setting> asked = asked_for(stored);
   std::erase_if(asked, [](const Setting& setting) {
     return setting.is_table || setting.key.starts_with("run.") ||
            setting.key.starts_with("checkpoint.") || setting.key.starts_with("record.");
   });
   return asked;
+}
+
+std::vector<Setting> asked_of_plan(const Cell& cell) {
+  if (cell.imported) return {};
+  return asked_of_settings(
+      parse_toml(to_toml(resolve_config(cell.settings), "", ""), "the plan's settings"));
+}
+
+}  // namespace
+
+std::vector<Setting> asked_of(const fs::path& run) {
+  return asked_of_settings(read_settings(run / "config.toml"));
 }
 
 std::vector<std::string> foreign_settings(Config asked, const Config& there) {
@@ -207,9 +219,10 @@ StudyResults read_results(Plan plan, const fs::path& study) {
 
 StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
   StudyResults out;
-  for (Cell& cell : expand(plan)) out.cells.push_back({std::move(cell), {}});
-  const bool has_goal = contains(plan.measures, "frg");
+  for (const Cell& cell : expand(plan)) out.cells.push_back({cell, {}, asked_of_plan(cell)});
   out.plan = std::move(plan);
+  std::erase_if(out.plan.show,
+                [](const std::string& what) { return what == "curves" || what == "maps"; });
 
   std::istringstream lines(read_file(runs_csv));
   std::string line;
@@ -234,7 +247,8 @@ StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
     if (!score || !std::isfinite(*score)) refuse(fmt::format("'{}' is no score", fields[6]));
     run.score = *score;
     run.first_goal_epoch = parse_field<int>(fields[7]);
-    run.has_goal = has_goal;
+    run.has_goal = cell->cell.imported ? run.first_goal_epoch.has_value()
+                                       : find_task(cell->cell.task).has_goal;
     run.wall_seconds = parse_field<double>(fields[8]).value_or(0);
     cell->runs.push_back(run);
   }
