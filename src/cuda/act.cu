@@ -3,9 +3,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "cuda/check.h"
 #include "cuda/dense.cuh"
 #include "cuda/explorers.cuh"
+#include "cuda/launch.cuh"
 
 namespace ovde::cuda {
 
@@ -206,8 +206,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
 }  // namespace
 
 void enqueue_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
-  act<<<exchange.agents, kThreads, 0, stream>>>(agents, exchange);
-  check(cudaGetLastError(), "launching the behaviour policies");
+  launch_kernel(act, dim3(exchange.agents), kThreads, 0, stream, agents, exchange);
 }
 
 }  // namespace ovde::cuda

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "cuda/check.h"
 #include "cuda/device_population.h"
 #include "cuda/half_tile.cuh"
+#include "cuda/launch.cuh"
 
 namespace ovde::cuda {
 
@@ -56,8 +56,8 @@ Ceilings measure_ceilings() {
   check(cudaMalloc(&to, kBytes), "cudaMalloc");
   const double copying = fastest(
       [&] { check(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice), "cudaMemcpy"); });
-  const double multiplying = fastest([&] { products_only<<<kBlocks, kBlockThreads>>>(to); });
-  check(cudaGetLastError(), "measuring the GPU");
+  const double multiplying =
+      fastest([&] { launch_kernel(products_only, dim3(kBlocks), kBlockThreads, 0, nullptr, to); });
   cudaFree(from);
   cudaFree(to);
   const double flop = 2.0 * 16 * 8 * 16 * kChains * kSteps * (kBlockThreads / 32) * kBlocks;

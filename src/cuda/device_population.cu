@@ -575,8 +575,8 @@ void DevicePopulation::wait() {
 
 std::vector<ValueMeans> DevicePopulation::value_means() {
   std::vector<ValueMeans> means(impl_->agents.size());
-  value_means_kernel<<<means.size(), 128, 0, impl_->stream>>>(impl_->device_agents, impl_->means);
-  check(cudaGetLastError(), "launching the report of values");
+  launch_kernel(value_means_kernel, dim3(static_cast<unsigned>(means.size())), 128, 0,
+                impl_->stream, impl_->device_agents, impl_->means);
   check(cudaMemcpyAsync(means.data(), impl_->means, means.size() * sizeof(ValueMeans),
                         cudaMemcpyDeviceToHost, impl_->stream),
         "cudaMemcpy of values");

@@ -2,6 +2,7 @@
 // one warp. Knows nothing of the critics' networks.
 #pragma once
 
+#include "cuda/device.cuh"
 #include "cuda/layout.h"
 
 namespace ovde::cuda {
@@ -11,7 +12,7 @@ namespace ovde::cuda {
 struct Warp {
   template <typename Work>
   OVDE_BOTH void each([[maybe_unused]] int n, [[maybe_unused]] const Work& work) const {
-#ifdef __CUDA_ARCH__
+#ifdef OVDE_ON_DEVICE
     for (int i = threadIdx.x % 32; i < n; i += 32) work(i);
     __syncwarp();
 #endif
@@ -20,7 +21,7 @@ struct Warp {
   template <typename Term>
   OVDE_BOTH double sum([[maybe_unused]] int n, [[maybe_unused]] const Term& term) const {
     double sum = 0;
-#ifdef __CUDA_ARCH__
+#ifdef OVDE_ON_DEVICE
     for (int i = threadIdx.x % 32; i < n; i += 32) sum += term(i);
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
 #endif

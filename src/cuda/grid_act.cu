@@ -1,10 +1,10 @@
 // Information-directed sampling (agent/discrete/ids.cpp) for every agent over a grid of actions. In
 // fp32, whatever the precision of updates; the rule itself in double precision.
 #include "cuda/act.cuh"
-#include "cuda/check.h"
 #include "cuda/dense.cuh"
 #include "cuda/explorers.cuh"
 #include "cuda/grid.cuh"
+#include "cuda/launch.cuh"
 
 namespace ovde::cuda {
 
@@ -95,11 +95,10 @@ __global__ void __launch_bounds__(32) choice_kernel(const Agent* agents, ActExch
 
 void enqueue_grid_act(const Agent* agents, int choices, const ActExchange& exchange,
                       cudaStream_t stream) {
-  hidden_kernel<<<dim3(2, exchange.agents), 32 * kWarps, 0, stream>>>(agents, exchange);
-  arms_kernel<<<dim3((choices + kWarps - 1) / kWarps, exchange.agents), 32 * kWarps, 0, stream>>>(
-      agents, exchange);
-  choice_kernel<<<exchange.agents, 32, 0, stream>>>(agents, exchange);
-  check(cudaGetLastError(), "launching the choice of actions");
+  launch_kernel(hidden_kernel, dim3(2, exchange.agents), 32 * kWarps, 0, stream, agents, exchange);
+  launch_kernel(arms_kernel, dim3((choices + kWarps - 1) / kWarps, exchange.agents), 32 * kWarps, 0,
+                stream, agents, exchange);
+  launch_kernel(choice_kernel, dim3(exchange.agents), 32, 0, stream, agents, exchange);
 }
 
 }  // namespace ovde::cuda

@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Ag
 // The hidden layers; the end of the update. blockIdx: (tile of parameters, then one for the end;
 // critic; agent)
 __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(const Agent* agents) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  OVDE_BLOCK_MEMORY(memory);
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
   if (blockIdx.x == gridDim.x - 1) {
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
   const Agent& agent = agents[blockIdx.z];
   const int a = blockIdx.x, k = blockIdx.y;
   if (a >= agent.choices) return;
-  extern __shared__ __align__(128) unsigned char memory[];
+  OVDE_BLOCK_MEMORY(memory);
   int* samples = reinterpret_cast<int*>(memory);  // those of this action
   __shared__ int count;
   if (threadIdx.x < 32) {

@@ -43,12 +43,6 @@ struct HalfTile {
 
 // ---- numbers
 
-// Two numbers, the first in the lower half; NaN stays NaN.
-__device__ inline std::uint32_t pack(float first, float second) {
-  std::uint32_t both;
-  asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-  return both;
-}
 __device__ inline __half to_half(float x) {
   return __ushort_as_half(static_cast<unsigned short>(pack(x, 0.0f)));
 }
@@ -84,22 +78,6 @@ __device__ inline void copy_async(__half* to, const __half* from, bool valid) {
 // Four 8 x 8 blocks; this lane gives the address of row lane % 8 of block lane / 8.
 __device__ inline void load_blocks(std::uint32_t (&r)[4], const __half* from) {
   load_blocks(r, reinterpret_cast<const float*>(from));
-}
-// The same, each block transposed.
-__device__ inline void load_transposed(std::uint32_t (&r)[4], const __half* from) {
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(from));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(address));
-}
-
-__device__ inline void multiply_half(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                     std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 // ---- weights

@@ -269,7 +269,7 @@ class FractionPass : IqnLayers<kExact, kSize> {
                           const IqnShape& shape, const IqnTrace& trace, const IqnRows& rows,
                           const float* features)
       : Base(tile, network, shape, trace, rows), features_(features) {
-    __builtin_assume(__isGlobal(features));
+    assume_global(features);
   }
 
   // As that of the features.

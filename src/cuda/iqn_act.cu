@@ -156,16 +156,14 @@ void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStrea
   const int bytes = is_small ? sizeof(IqnTile<true, 0>) : sizeof(IqnTile<true, 1>);
   const auto values = is_small ? values_kernel<0> : values_kernel<1>;
   const auto gradients = is_small ? gradients_kernel<0> : gradients_kernel<1>;
-  for (const auto kernel : {values, gradients}) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-          "cudaFuncSetAttribute");
-  }
-  const int agent_count = exchange.agents;
-  values<<<dim3(2, 1, agent_count), kThreads, bytes, stream>>>(agents, exchange);
-  directions_kernel<<<dim3(1, 1, agent_count), 32, 0, stream>>>(agents, exchange);
-  gradients<<<dim3(2, exchange.together, agent_count), kThreads, bytes, stream>>>(agents, exchange);
-  move_kernel<<<dim3(1, 1, agent_count), 32, 0, stream>>>(agents, exchange);
-  check(cudaGetLastError(), "launching the explorers");
+  const auto launch = [&](auto kernel, int parts, int samples, int threads, int bytes) {
+    launch_kernel(kernel, dim3(parts, samples, exchange.agents), threads, bytes, stream, agents,
+                  exchange);
+  };
+  launch(values, 2, 1, kThreads, bytes);
+  launch(directions_kernel, 1, 1, 32, 0);
+  launch(gradients, 2, exchange.together, kThreads, bytes);
+  launch(move_kernel, 1, 1, 32, 0);
 }
 
 }  // namespace ovde::cuda

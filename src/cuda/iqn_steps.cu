@@ -48,7 +48,7 @@ __device__ void step_units(const Agent& agent, const Network& net, const IqnTrac
 template <bool kExact>
 __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
     critics_kernel(const Agent* agents) {
-  extern __shared__ __align__(128) unsigned char bytes[];
+  OVDE_BLOCK_MEMORY(bytes);
   auto* memory = reinterpret_cast<float*>(bytes);
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;

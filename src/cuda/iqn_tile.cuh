@@ -43,9 +43,7 @@ struct IqnRows {
 template <bool kExact>
 __device__ float sigmoid(float x) {
   if constexpr (kExact) return 1.0f / (1.0f + expf(-x));
-  float t;  // to the precision of fp16
-  asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(0.5f * x));
-  return __fmaf_rn(t, 0.5f, 0.5f);
+  return __fmaf_rn(fast_tanh(0.5f * x), 0.5f, 0.5f);
 }
 
 // cos(pi j tau), j from 1 on

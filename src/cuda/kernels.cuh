@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/check.h"
+#include "cuda/launch.cuh"
 #include "cuda/layout.h"
 
 namespace ovde::cuda {
@@ -80,16 +80,11 @@ void observe_unseen(int agent_count, int batch, int size, bool errors, const Age
 int parameter_tiles(const NetworkShape& shape);
 int parameter_tiles(const IqnShape& shape);
 
-// Launches a kernel that takes `bytes` of shared memory.
+// Launches a kernel of an update.
 template <typename Kernel>
 void launch(Kernel* kernel, dim3 blocks, int threads, int bytes, const Agent* agents,
             cudaStream_t stream) {
-  const auto* function = reinterpret_cast<const void*>(kernel);
-  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "cudaFuncSetAttribute");
-  void* arguments[] = {&agents};
-  check(cudaLaunchKernel(function, blocks, dim3(threads), arguments, bytes, stream),
-        "cudaLaunchKernel of an update");
+  launch_kernel(kernel, blocks, threads, bytes, stream, agents);
 }
 
 // work.operator()<exact, size>() with constants.

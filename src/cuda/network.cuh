@@ -24,7 +24,7 @@ struct NetworkTile : Tile<kSize> {
 // The block's shared memory.
 template <typename T>
 __device__ T& shared_as() {
-  extern __shared__ __align__(128) unsigned char memory[];
+  OVDE_BLOCK_MEMORY(memory);
   return *reinterpret_cast<T*>(memory);
 }
 

@@ -1,6 +1,7 @@
 // How an update begins and ends, whatever the agent: what it moves, losses and counters.
 #pragma once
 
+#include "cuda/device.cuh"
 #include "cuda/layout.h"
 
 namespace ovde::cuda {
@@ -28,7 +29,7 @@ __device__ inline void finish_update(const Agent& agent, float* sums) {
   sums[threadIdx.x] = critic;
   sums[kSummands + threadIdx.x] = actor;
   for (int half = kSummands / 2; half > 0; half /= 2) {
-    asm volatile("bar.sync 1, 128;");  // these threads alone
+    sync_first_128();
     if (threadIdx.x >= half) continue;
     sums[threadIdx.x] += sums[threadIdx.x + half];
     sums[kSummands + threadIdx.x] += sums[kSummands + threadIdx.x + half];

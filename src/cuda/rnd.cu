@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) bonus_kernel(const A
 
 // blockIdx: (tile of parameters, 0, agent)
 __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(const Agent* agents) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  OVDE_BLOCK_MEMORY(memory);
   const Agent& agent = agents[blockIdx.z];
   if (!agent.has_rnd) return;
   int index = blockIdx.x;

@@ -19,11 +19,7 @@ struct Step {
 
 // To one or two units in the last place, in few instructions.
 struct FastMath {
-  __device__ float square_root(float x) const {
-    float root;
-    asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
-    return root;
-  }
+  __device__ float square_root(float x) const { return fast_square_root(x); }
   __device__ float divide(float a, float b) const { return __fdividef(a, b); }
 };
 
@@ -43,10 +39,6 @@ struct AdamStep {
   AdamCorrection correction;
   float polyak;
 };
-
-__device__ inline void prefetch(const float* from) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
-}
 
 // Rows b0 .. of one slab: kSide columns of the deltas and of the layer's input.
 __device__ inline void fetch_batch(float* to, const float* delta, int delta_stride,

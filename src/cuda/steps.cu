@@ -40,7 +40,7 @@ template <bool kExact>
 __device__ void step_network(const Agent& agent, const Network& net, const HalfCopies& copies,
                              const Trace& trace, const NetworkShape& shape,
                              const NormTrace* norm = nullptr) {
-  extern __shared__ __align__(128) unsigned char bytes[];
+  OVDE_BLOCK_MEMORY(bytes);
   auto* memory = reinterpret_cast<float*>(bytes);
   const float scale = 1.0f / agent.batch;
   int index = blockIdx.x;
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
     actor_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (blockIdx.x == gridDim.x - 1) {
-    extern __shared__ __align__(128) unsigned char memory[];
+    OVDE_BLOCK_MEMORY(memory);
     finish_update(agent, reinterpret_cast<float*>(memory));
   } else if (agent.progress->moves) {
     step_network<kExact>(agent, agent.actor, agent.actor_half, agent.actor_trace,

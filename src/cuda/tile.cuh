@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "cuda/device.cuh"
 #include "cuda/layout.h"
 
 namespace ovde::cuda {
@@ -63,36 +64,7 @@ __device__ inline PassParameters target(const Network& net, const HalfCopies& co
 // How far apart the rows of a layer's deltas lie in memory.
 __device__ inline int stride_of_deltas(int outputs) { return (outputs + 15) & ~15; }
 
-// ---- instructions
-
-__device__ inline void copy_async(float* to, const float* from, bool valid) {
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
-               "r"(valid ? 16 : 0));
-}
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;"); }
-template <int kLeft>
-__device__ inline void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft));
-}
-
-// Four 8 x 4 blocks of floats; this lane gives the address of row lane % 8 of block lane / 8.
-__device__ inline void load_blocks(std::uint32_t (&r)[4], const float* from) {
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(from));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(address));
-}
-
-__device__ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
-      "%9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
+// ---- numbers
 
 // To the nearest number of TF32's 11 significant bits, by two cancellations; NaN stays NaN, which
 // rounding the bits as an integer would lose.

@@ -16,6 +16,12 @@
 
 namespace ovde {
 
+#ifdef OVDE_KERNELS_ON_CPU  // a thread at a time: less of everything
+inline constexpr bool kKernelsOnCpu = true;
+#else
+inline constexpr bool kKernelsOnCpu = false;
+#endif
+
 // "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
 // "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
 // any of them: every other key as the published code has it; "_fixed": the temperature stays;
@@ -53,6 +59,7 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
   options.learner.seed = seed;
+  if (kKernelsOnCpu) options.learner.batch = 64;
   return options;
 }
 

@@ -1,0 +1,101 @@
+// What the kernels ask of the GPU beyond C++ and CUDA's own functions: instructions in assembly, a
+// block's shared memory. Nothing else in this folder has assembly, so that the kernels can be
+// compiled for a CPU as well (tests/cuda/on_cpu), where this file is another.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDA_ARCH__
+#define OVDE_ON_DEVICE  // what is compiled is for the device
+#endif
+
+// Declares the block's shared memory, as much of it as the launch asks for.
+#define OVDE_BLOCK_MEMORY(name) extern __shared__ __align__(128) unsigned char name[]
+
+namespace ovde::cuda {
+
+__device__ inline void assume_global(const void* pointer) { __builtin_assume(__isGlobal(pointer)); }
+
+// A barrier of threads 0 .. 127 alone.
+__device__ inline void sync_first_128() { asm volatile("bar.sync 1, 128;"); }
+
+// ---- memory
+
+// 16 bytes into shared memory, on their way until wait_for_copies(); zeros unless valid.
+__device__ inline void copy_async(float* to, const float* from, bool valid) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
+               "r"(valid ? 16 : 0));
+}
+// Ends a group of copies.
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;"); }
+// Until no more than the newest kLeft groups of this thread are on their way.
+template <int kLeft>
+__device__ inline void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft));
+}
+
+__device__ inline void prefetch(const float* from) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
+// ---- operands of the tensor cores, by a whole warp
+
+// Four 8 x 4 blocks of floats; this lane gives the address of row lane % 8 of block lane / 8.
+__device__ inline void load_blocks(std::uint32_t (&r)[4], const float* from) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(from));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address));
+}
+// Four 8 x 8 blocks of numbers of 16 bits, each transposed; the addresses likewise.
+__device__ inline void load_transposed(std::uint32_t (&r)[4], const void* from) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(from));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address));
+}
+
+// c += a b, 16 x 8 with 8 terms, of which the first 11 significant bits are read.
+__device__ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+      "%9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+// The same with 16 terms in fp16.
+__device__ inline void multiply_half(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                     std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// ---- numbers
+
+// Two numbers in fp16, the first in the lower half, cut to its range; NaN stays NaN.
+__device__ inline std::uint32_t pack(float first, float second) {
+  std::uint32_t both;
+  asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  return both;
+}
+
+// To one or two units in the last place.
+__device__ inline float fast_square_root(float x) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+}
+// To the precision of fp16.
+__device__ inline float fast_tanh(float x) {
+  float t;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x));
+  return t;
+}
+
+}  // namespace ovde::cuda

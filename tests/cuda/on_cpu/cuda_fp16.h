@@ -1,0 +1,43 @@
+// CUDA's numbers of 16 bits, on a CPU.
+#pragma once
+
+#include "cuda_runtime.h"
+
+struct __half {
+  std::uint16_t bits;
+};
+struct __half2 {
+  __half x, y;
+};
+
+namespace on_cpu {
+
+inline float to_float(std::uint16_t half) {
+  const std::uint32_t sign = half & 0x8000u, exponent = half >> 10 & 31, mantissa = half & 1023u;
+  if (exponent == 0) {
+    const float small = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign != 0 ? -small : small;
+  }
+  const std::uint32_t high = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign << 16 | high << 23 | mantissa << 13);
+}
+
+// To the nearest, ties to even; what is too large becomes the largest, NaN stays NaN.
+inline std::uint16_t to_half(float x) {
+  const auto sign = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16 & 0x8000u);
+  if (x != x) return static_cast<std::uint16_t>(sign | 0x7fffu);
+  const float size = std::abs(x);
+  if (size >= 65504) return static_cast<std::uint16_t>(sign | 0x7bffu);
+  if (size < 0x1p-14f)
+    return static_cast<std::uint16_t>(sign | static_cast<int>(std::nearbyint(size * 0x1p24f)));
+  const auto bits = std::bit_cast<std::uint32_t>(size);
+  const std::uint32_t rounded = bits + 0xfffu + (bits >> 13 & 1);
+  return static_cast<std::uint16_t>(sign | std::min((rounded >> 13) - (112u << 10), 0x7bffu));
+}
+
+}  // namespace on_cpu
+
+inline __half __ushort_as_half(unsigned short bits) { return {bits}; }
+inline float2 __half22float2(__half2 x) {
+  return {on_cpu::to_float(x.x.bits), on_cpu::to_float(x.y.bits)};
+}

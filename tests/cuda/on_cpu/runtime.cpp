@@ -1,0 +1,154 @@
+// The host's side of cuda_runtime.h.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda_runtime.h"
+
+namespace on_cpu {
+
+struct Launch {
+  dim3 blocks, threads;
+  std::function<void()> thread;
+};
+struct Graph {
+  std::vector<Launch> launches;
+  std::vector<Stream*> branches;  // that are being recorded into it
+};
+
+namespace {
+
+void run(const Launch& launch) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const dim3& n = launch.blocks;
+  for (unsigned z = 0; z < n.z; ++z) {
+    for (unsigned y = 0; y < n.y; ++y) {
+      for (unsigned x = 0; x < n.x; ++x)
+        run_block({{x, y, z}, {n.x, n.y, n.z}, launch.threads.x}, launch.thread);
+    }
+  }
+}
+
+}  // namespace
+
+void launch(Stream* stream, dim3 blocks, dim3 threads, std::size_t, std::function<void()> thread) {
+  Launch one{blocks, threads, std::move(thread)};
+  if (stream == nullptr || stream->recording == nullptr) return run(one);
+  stream->recording->launches.push_back(std::move(one));
+}
+
+}  // namespace on_cpu
+
+using namespace on_cpu;
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {9, 0, "a CPU"};
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, int, int) {
+  *value = kBlockMemory;
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *free = *total = std::size_t{8} << 30;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** to, std::size_t bytes) {
+  *to = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (*to == nullptr) return cudaErrorMemory;
+  std::memset(*to, 0xff, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** to, std::size_t bytes, unsigned) { return cudaMalloc(to, bytes); }
+cudaError_t cudaHostGetDevicePointer(void** to, void* host, unsigned) {
+  *to = host;
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new Stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new Event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return cudaEventCreate(event);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
+  std::memset(to, value, bytes);
+  return cudaSuccess;
+}
+
+// A stream that waits for what was recorded is recorded with it.
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  event->recorded = stream != nullptr ? stream->recording : nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
+  Graph* graph = event->recorded;
+  if (graph == nullptr || stream->recording == graph) return cudaSuccess;
+  stream->recording = graph;
+  graph->branches.push_back(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, unsigned) {
+  stream->recording = new Graph{{}, {stream}};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = stream->recording;
+  for (Stream* branch : (*graph)->branches) branch->recording = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned) {
+  *executable = new Graph{graph->launches, {}};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) { return cudaGraphDestroy(executable); }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t) {
+  for (const Launch& one : executable->launches) run(one);
+  return cudaSuccess;
+}
