@@ -104,6 +104,7 @@ class EveryAlgorithm : public ::testing::TestWithParam<std::string> {
   static AgentOptions options(std::uint64_t seed) {
     AgentOptions options = options_of(GetParam(), seed);
     if (is_implicit(options.learner.head) && GetParam() != "dsac_iqn") options.learner.batch = 64;
+    if (is_implicit(options.learner.head) && kKernelsOnCpu) options.learner.batch = 12;
     return options;
   }
 };
@@ -172,8 +173,9 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
     std::string where;
     const double difference = largest_difference(pairs[0]->gpu, *cpu, false, where);
     std::printf("%s: %d updates, %s: largest relative difference %.2e (%s)\n", GetParam().c_str(),
-                kUpdates, precision == Precision::fp32 ? "fp32" : "tf32", difference, where.c_str());
-    if (precision == Precision::fp32) {
+                kUpdates, precision == Precision::fp32 ? "fp32" : "tf32", difference,
+                where.c_str());
+    if (precision == Precision::fp32 || kKernelsOnCpu) {
       EXPECT_LT(difference, 1e-2) << where;
     }
     EXPECT_EQ(pairs[0]->gpu.updates(), kUpdates);
@@ -306,7 +308,7 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
     options.learner.observation_size = 2;
     options.learner.action_size = 2;
     options.learner.hidden = hidden;
-    options.learner.batch = 100;
+    options.learner.batch = kKernelsOnCpu ? 37 : 100;
     options.learner.quantiles = 29;
     options.learner.td3.delay = 1;
     for (auto* list : {&pairs, &rounded}) {

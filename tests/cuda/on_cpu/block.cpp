@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -34,7 +36,8 @@ on_cpu_switch:
   popq %rbp
   ret
 )");
-constexpr int kReturn = 6, kFrame = 8;  // words on a stack; which of them is the address to go on at
+constexpr int kReturn = 6,
+              kFrame = 8;  // words on a stack; which of them is the address to go on at
 #elif defined(__aarch64__)
 asm(R"(
 .text

@@ -1,7 +1,7 @@
 // The threads of one block, each on a stack of its own: one runs until it has to wait for others,
-// then the next. What a block may not do is found here and not on a GPU: to wait where others do not
-// come, to meet in different instructions, to read what nobody has written (shared memory begins
-// full of NaNs) or what is still on its way.
+// then the next. What a block may not do is found here and not on a GPU: to wait where others do
+// not come, to meet in different instructions, to read what nobody has written (shared memory
+// begins full of NaNs) or what is still on its way.
 #pragma once
 
 #include <cstddef>

@@ -80,7 +80,7 @@ template <typename T>
 T max(T a, T b) {
   return a < b ? b : a;
 }
-using std::isfinite;
+using std::abs, std::isfinite;
 
 // ---- functions of a block or a warp
 
@@ -218,7 +218,8 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 blocks, dim3 th
                              void** arguments, std::size_t bytes, cudaStream_t stream) {
   const auto values = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::tuple<Parameters...>(*static_cast<Parameters*>(arguments[kIndex])...);
-  }(std::index_sequence_for<Parameters...>());
+  }
+  (std::index_sequence_for<Parameters...>());
   on_cpu::launch(stream, blocks, threads, bytes, [=] { std::apply(kernel, values); });
   return cudaSuccess;
 }

@@ -147,7 +147,9 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   delete graph;
   return cudaSuccess;
 }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) { return cudaGraphDestroy(executable); }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  return cudaGraphDestroy(executable);
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t) {
   for (const Launch& one : executable->launches) run(one);
   return cudaSuccess;
