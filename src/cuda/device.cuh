@@ -1,6 +1,6 @@
 // What the kernels ask of the GPU beyond C++ and CUDA's own functions: instructions in assembly, a
 // block's shared memory. Nothing else in this folder has assembly, so that the kernels can be
-// compiled for a CPU as well (tests/cuda/on_cpu), where this file is another.
+// compiled for a CPU as well (tests/on_cpu), where this file is another.
 #pragma once
 
 #include <cstdint>
