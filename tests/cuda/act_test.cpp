@@ -47,8 +47,6 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                            "ids"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {
-        const bool is_costly = std::string(name).find("iqn") != std::string::npos && samples > 0;
-        if (kKernelsOnCpu && is_costly && form != std::string("full")) continue;
         options.push_back(options_of(name, options.size()));
         options.back().explore.set("gradient", std::string(form));
         options.back().explore.set("samples", samples);
