@@ -1,6 +1,7 @@
 #include "block.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,8 +37,8 @@ on_cpu_switch:
   popq %rbp
   ret
 )");
-constexpr int kReturn = 6,
-              kFrame = 8;  // words on a stack; which of them is the address to go on at
+// words that are kept on a stack, and which of them is the address to go on at
+constexpr int kFrame = 8, kReturn = 6;
 #elif defined(__aarch64__)
 asm(R"(
 .text
@@ -70,7 +71,7 @@ on_cpu_switch:
   add sp, sp, #160
   ret
 )");
-constexpr int kReturn = 11, kFrame = 20;
+constexpr int kFrame = 20, kReturn = 11;
 #else
 #error "the kernels run on a CPU where on_cpu_switch() is written for it"
 #endif
@@ -102,8 +103,10 @@ struct Thread {
 struct Warp {
   Work work = nullptr;
   void* given[kLanes];
-  int present = 0, alive = 0;
-  unsigned active = 0;
+  int present = 0;
+  unsigned active = 0;  // lanes that have not ended
+
+  bool is_whole() const { return present == std::popcount(active); }
 };
 
 // One at a time: kernels of different populations take turns (runtime.cpp).
@@ -157,7 +160,7 @@ void do_work(Warp& warp, int first_lane) {
   const int lane = b.current % kLanes;
   Warp& warp = b.warps[b.current / kLanes];
   warp.active &= ~(1u << lane);
-  if (--warp.alive > 0 && warp.present == warp.alive) do_work(warp, b.current - lane);
+  if (warp.present > 0 && warp.is_whole()) do_work(warp, b.current - lane);
   leave();
   std::terminate();
 }
@@ -205,7 +208,8 @@ bool open_barriers() {
     const int at = b.threads[i].barrier_threads, threads = at == 0 ? b.count : at;
     if (count(threads, State::waits, at) + count(threads, State::ended, at) < threads) continue;
     for (int j = i; j < threads; ++j) {
-      if (b.threads[j].state == State::waits) b.threads[j].state = State::ready;
+      Thread& thread = b.threads[j];
+      if (thread.state == State::waits && thread.barrier_threads == at) thread.state = State::ready;
     }
     any = true;
   }
@@ -241,7 +245,6 @@ void run_block(const Place& place, const std::function<void()>& thread) {
     const int lanes = std::min(kLanes, b.count - first);
     Warp& warp = b.warps[first / kLanes];
     warp.present = 0;
-    warp.alive = lanes;
     warp.active = lanes == kLanes ? ~0u : (1u << lanes) - 1;
   }
   const bool backwards = (place.block[0] + place.block[1] + place.block[2]) % 2 != 0;
@@ -274,7 +277,8 @@ void meet(void* given, Work work) {
   warp.work = work;
   warp.given[lane] = given;
   b.threads[b.current].state = State::meets;
-  if (++warp.present == warp.alive) return do_work(warp, b.current - lane);
+  ++warp.present;
+  if (warp.is_whole()) return do_work(warp, b.current - lane);
   leave();
 }
 

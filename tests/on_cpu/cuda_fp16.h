@@ -1,6 +1,8 @@
 // CUDA's numbers of 16 bits, on a CPU.
 #pragma once
 
+#include <algorithm>
+
 #include "cuda_runtime.h"
 
 struct __half {

@@ -1,8 +1,6 @@
 // The host's side of cuda_runtime.h.
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -35,7 +33,7 @@ void run(const Launch& launch) {
 
 }  // namespace
 
-void launch(Stream* stream, dim3 blocks, dim3 threads, std::size_t, std::function<void()> thread) {
+void launch(Stream* stream, dim3 blocks, dim3 threads, std::function<void()> thread) {
   Launch one{blocks, threads, std::move(thread)};
   if (stream == nullptr || stream->recording == nullptr) return run(one);
   stream->recording->launches.push_back(std::move(one));

@@ -3,8 +3,6 @@
 
 #include <cuda_fp16.h>
 
-#include <cstring>
-
 #define OVDE_ON_DEVICE
 #define OVDE_BLOCK_MEMORY(name) unsigned char* const name = on_cpu::block_memory
 
