@@ -319,6 +319,12 @@ void report(const Plan& plan, const fs::path& out) {
   print(write_report(results, out));
 }
 
+void report_on_table(const Plan& plan, const fs::path& runs_csv, const fs::path& out) {
+  StudyResults results = results_of_table(plan, runs_csv);
+  add_asked_by_plan(results);
+  print(write_report(results, out));
+}
+
 }  // namespace
 
 void run(const ReportCommand& command) {
@@ -338,7 +344,7 @@ void run(const StudyCommand& command) {
   if (!command.on.empty()) return submit_plan(command, plan, out);
   if (runs) return run_plan(command, plan, out);
   if (command.what == "import") return import_plan(command, plan, out, smoke);
-  if (command.table) return print(write_report(results_of_table(plan, *command.table), out));
+  if (command.table) return report_on_table(plan, *command.table, out);
   check_study_folder(plan, out);
   if (command.what == "report") return report(plan, out);
   if (command.what == "cancel") return cancel(out);

@@ -77,12 +77,6 @@ std::vector<Setting> asked_of_settings(const std::vector<Setting>& stored) {
   return asked;
 }
 
-std::vector<Setting> asked_of_plan(const Cell& cell) {
-  if (cell.imported) return {};
-  return asked_of_settings(
-      parse_toml(to_toml(resolve_config(cell.settings), "", ""), "the plan's settings"));
-}
-
 }  // namespace
 
 std::vector<Setting> asked_of(const fs::path& run) {
@@ -219,7 +213,7 @@ StudyResults read_results(Plan plan, const fs::path& study) {
 
 StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
   StudyResults out;
-  for (const Cell& cell : expand(plan)) out.cells.push_back({cell, {}, asked_of_plan(cell)});
+  for (Cell& cell : expand(plan)) out.cells.push_back({std::move(cell), {}});
   out.plan = std::move(plan);
   std::erase_if(out.plan.show,
                 [](const std::string& what) { return what == "curves" || what == "maps"; });
@@ -253,6 +247,14 @@ StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
     cell->runs.push_back(run);
   }
   return out;
+}
+
+void add_asked_by_plan(StudyResults& results) {
+  for (CellResult& each : results.cells) {
+    if (each.runs.empty() || each.cell.imported) continue;
+    const Config config = resolve_config(each.cell.settings);
+    each.asked = asked_of_settings(parse_toml(to_toml(config, "", ""), "the plan's settings"));
+  }
 }
 
 StudyResults results_of_run(const fs::path& folder) {

@@ -81,10 +81,11 @@ void add_run(const std::filesystem::path& folder, const Config& config, CellResu
 
 StudyResults read_results(Plan plan, const std::filesystem::path& study);
 
-// The same from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves and
-// no maps; the settings are the plan's. InputError, with the line, where it names a cell that the
-// plan does not have.
+// The same from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves
+// and no maps. InputError, with the line, where it names a cell that the plan does not have.
 StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv);
+// The settings of its runs, which the table does not have: those of the plan.
+void add_asked_by_plan(StudyResults& results);
 
 // A single run, or a population, as a study of one cell, so that it can be reported on like any
 // other. Runs that have not ended count with what they have. InputError if the folder holds no run,
