@@ -290,32 +290,35 @@ std::vector<AgentOptions> agents_of(const CellGroup& group) {
   return all;
 }
 
-// Adds the cell with what is left of it, if that can be said.
-void add_cell(Job& job, const StudyRequest& request, Board& board, CellGroup& group) {
-  try {
-    RunPlan plan = plan_cell(job, request);
-    auto agents = agents_left(plan);
-    group.push_back({&job, std::move(plan), std::move(agents)});
-  } catch (const std::exception& error) {
-    board.failed(job, error.what());
-  }
-}
-
-// The next cells in step with each other, in the order of the plan; empty: there are none.
-CellGroup take_group(const StudyRequest& request, Board& board, bool wait) {
-  CellGroup group;
-  Job* first = nullptr;
-  while (group.empty()) {
-    first = board.take(wait);
-    if (first == nullptr) return group;
-    add_cell(*first, request, board, group);
-  }
-  const auto fits = [&](const Job& job) {
-    return in_step(first->config, job.config) &&
-           agents_of(group).size() + job.cell.seeds.size() <= kMostAgentsTogether;
+// The next cells, in the order of the plan, as many as are trained at a time; those that are in
+// step with each other are one group. Empty: there are none.
+std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bool wait) {
+  std::vector<CellGroup> groups;
+  std::size_t agents = 0;
+  const auto group_of = [&](const Job& job) {
+    return std::ranges::find_if(groups, [&](const CellGroup& group) {
+      return in_step(group.front().job->config, job.config);
+    });
   };
-  while (Job* next = board.take_if(fits, false)) add_cell(*next, request, board, group);
-  return group;
+  const auto fits = [&](const Job& job) {
+    if (agents + job.cell.seeds.size() > kMostAgentsTogether) return false;
+    if (group_of(job) != groups.end()) return true;
+    return std::cmp_less(groups.size(), request.threads) &&
+           job.config.train.precision == groups.front().front().job->config.train.precision;
+  };
+  while (Job* job = groups.empty() ? board.take(wait) : board.take_if(fits, false)) {
+    try {
+      PlannedCell cell{job, plan_cell(*job, request), {}};
+      cell.agents = agents_left(cell.plan);
+      agents += cell.agents.size();
+      auto group = group_of(*job);
+      if (group == groups.end()) group = groups.emplace(group);
+      group->push_back(std::move(cell));
+    } catch (const std::exception& error) {
+      board.failed(*job, error.what());
+    }
+  }
+  return groups;
 }
 
 void train_group(const CellGroup& group, const StudyRequest& request, int threads, Board& board) {
@@ -352,52 +355,82 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
   }
 }
 
-// In two halves where there are enough agents, each with its share of the threads: while the
-// environments of one step, the GPU has the updates of the other.
-void train_side_by_side(const CellGroup& group, const StudyRequest& request, Board& board) {
-  const int full = request.gpu.full, threads = request.threads;
-  CellGroup half[2];
-  std::size_t agents[2] = {0, 0};
-  for (const PlannedCell& cell : group) {
-    const int which = agents[0] <= agents[1] ? 0 : 1;
-    agents[which] += cell.agents.size();
-    half[which].push_back(cell);
+// The groups, those with enough agents in two halves.
+std::vector<CellGroup> populations_of(std::span<const CellGroup> groups, int full, int threads) {
+  std::vector<CellGroup> out;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    CellGroup half[2];
+    std::size_t agents[2] = {0, 0};
+    for (const PlannedCell& cell : groups[g]) {
+      const int which = agents[0] <= agents[1] ? 0 : 1;
+      agents[which] += cell.agents.size();
+      half[which].push_back(cell);
+    }
+    const bool is_large = std::cmp_greater_equal(std::min(agents[0], agents[1]), full);
+    const std::size_t others = out.size() + groups.size() - g - 1;
+    if (is_large && std::cmp_less(others + 1, threads)) {
+      std::ranges::move(half, std::back_inserter(out));
+    } else {
+      out.push_back(groups[g]);
+    }
   }
-  if (threads < 2 || std::cmp_less(std::min(agents[0], agents[1]), full))
-    return train_group(group, request, threads, board);
-  std::jthread other;
-  try {
-    other = std::jthread([&] { train_group(half[1], request, threads / 2, board); });
-  } catch (const std::system_error&) {  // one after the other, then
-    train_group(half[1], request, threads, board);
-  }
-  train_group(half[0], request, threads - threads / 2, board);
+  return out;
 }
 
-// What does not fit on the GPU together is halved; a cell that does not fit alone fails.
-void train_what_fits(const CellGroup& group, const StudyRequest& request, Board& board) {
+// Populations of their own, each at its pace and with its share of the threads: while the
+// environments of one step, the GPU has the updates of another.
+void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& request,
+                        Board& board) {
+  const auto populations = populations_of(groups, request.gpu.full, request.threads);
+  const int count = static_cast<int>(populations.size());
+  const auto train_one = [&](int i) {
+    const int share = request.threads / count + (i < request.threads % count ? 1 : 0);
+    train_group(populations[i], request, share, board);
+  };
+  std::vector<std::jthread> others;
+  int next = 1;
+  try {
+    for (; next < count; ++next) others.emplace_back(train_one, next);
+  } catch (const std::system_error&) {  // those that are left come after the first, then
+  }
+  train_one(0);
+  for (; next < count; ++next) train_one(next);
+}
+
+// What does not fit on the GPU together is trained in turn: the groups one by one, then halves of a
+// group. A cell that does not fit alone fails.
+void train_what_fits(std::span<const CellGroup> groups, const StudyRequest& request, Board& board) {
   if (board.stopped()) return;
   try {
-    if (const auto agents = agents_of(group); !agents.empty())
-      request.gpu.check(agents, group.front().job->config.train.precision);
+    std::vector<AgentOptions> all;
+    for (const CellGroup& group : groups)
+      std::ranges::move(agents_of(group), std::back_inserter(all));
+    if (!all.empty()) request.gpu.check(all, groups.front().front().job->config.train.precision);
   } catch (const InputError& error) {
-    if (group.size() == 1) return board.failed(*group.front().job, error.what());
-    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-    train_what_fits(CellGroup(group.begin(), middle), request, board);
-    train_what_fits(CellGroup(middle, group.end()), request, board);
+    const CellGroup& first = groups.front();
+    if (groups.size() == 1 && first.size() == 1)
+      return board.failed(*first.front().job, error.what());
+    std::vector<CellGroup> parts(groups.begin(), groups.end());
+    if (groups.size() == 1) {
+      const auto middle = first.begin() + static_cast<std::ptrdiff_t>(first.size() / 2);
+      parts = {{first.begin(), middle}, {middle, first.end()}};
+    }
+    for (const CellGroup& part : parts) train_what_fits({&part, 1}, request, board);
     return;
   } catch (const std::exception& error) {
-    for (const PlannedCell& cell : group) board.failed(*cell.job, error.what());
+    for (const CellGroup& group : groups) {
+      for (const PlannedCell& cell : group) board.failed(*cell.job, error.what());
+    }
     return;
   }
-  train_side_by_side(group, request, board);
+  train_side_by_side(groups, request, board);
 }
 
 void work_on_gpu(const StudyRequest& request, Board& board, bool wait) {
   while (true) {
-    const CellGroup group = take_group(request, board, wait);
-    if (group.empty()) return;
-    train_what_fits(group, request, board);
+    const std::vector<CellGroup> groups = take_groups(request, board, wait);
+    if (groups.empty()) return;
+    train_what_fits(groups, request, board);
   }
 }
 

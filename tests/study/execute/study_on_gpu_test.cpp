@@ -1,6 +1,8 @@
 // Cells of a study as one population on a GPU, with a stand-in for it that computes as the CPU
 // does.
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <list>
 #include <mutex>
 #include <span>
@@ -48,6 +50,42 @@ TEST(StudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
   EXPECT_EQ(run_study(request, silent).finished, 4);
   EXPECT_EQ(agents, (std::vector<std::size_t>{4, 4}));
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+
+// Epochs of other lengths are populations of their own: each waits here until the other is made.
+TEST(StudyOnAGpu, CellsOutOfStepGoSideBySide) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.rows[1].settings.push_back({"train.steps_per_epoch", 10.0, "test"});
+  run(plan, folder.path() / "cpu");
+  for (const bool fits : {true, false}) {
+    StudyRequest request{
+        .plan = plan, .out = folder.path() / (fits ? "gpu" : "in_turn"), .threads = 2};
+    std::list<StandInFaults> faults;
+    std::mutex mutex;
+    std::condition_variable another;
+    bool met = true;
+    request.gpu = {.check =
+                       [&](std::span<const AgentOptions> agents, Precision) {
+                         if (!fits && agents.size() > 4) throw InputError("4 of them would fit");
+                       },
+                   .make =
+                       [&](std::span<const AgentOptions> options, Precision precision) {
+                         std::unique_lock lock(mutex);
+                         EXPECT_EQ(options.size(), 4u);
+                         auto population = stand_in(faults.emplace_back()).make(options, precision);
+                         another.notify_all();
+                         if (fits)
+                           met &= another.wait_for(lock, std::chrono::seconds(20),
+                                                   [&] { return faults.size() == 2; });
+                         return population;
+                       }};
+    StudySink silent;
+    EXPECT_EQ(run_study(request, silent).finished, 4);
+    EXPECT_EQ(faults.size(), 2u);
+    EXPECT_TRUE(met);
+    EXPECT_EQ(all_returns(request.out, plan), all_returns(folder.path() / "cpu", plan));
+  }
 }
 
 // Nothing is left to the CPU.
