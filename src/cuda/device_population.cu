@@ -569,6 +569,13 @@ void DevicePopulation::update(int n) {
     check(cudaGraphLaunch(impl_->one, impl_->stream), "cudaGraphLaunch of an update");
 }
 
+bool DevicePopulation::is_done() {
+  const cudaError_t state = cudaStreamQuery(impl_->stream);
+  if (state == cudaErrorNotReady) return false;
+  check(state, "waiting for the GPU");
+  return true;
+}
+
 void DevicePopulation::wait() {
   check(cudaStreamSynchronize(impl_->stream), "waiting for the GPU");
 }

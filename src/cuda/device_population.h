@@ -75,7 +75,8 @@ class DevicePopulation {
 
   // Puts n updates of every agent on their way and returns; later calls wait for them.
   void update(int n);
-  // Until everything is done that was put on its way.
+  // Whether everything is done that was put on its way; until it is.
+  bool is_done();
   void wait();
 
   std::vector<ValueMeans> value_means();

@@ -379,6 +379,8 @@ class Population final : public GpuPopulation {
     device_.update(n);
   }
 
+  bool is_done() override { return device_.is_done(); }
+
   std::vector<PopulationReport> finish() override {
     counters_ = device_.read_counters();
     const auto means = device_.value_means();

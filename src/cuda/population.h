@@ -81,8 +81,9 @@ class GpuPopulation {
   virtual const PopulationActing& acting() const = 0;
   virtual void act() = 0;
 
-  // Puts n updates of every agent on their way; finish() waits for them.
+  // Puts n updates of every agent on their way; finish() waits for them, unless they are done.
   virtual void update(int n) = 0;
+  virtual bool is_done() = 0;
   virtual std::vector<PopulationReport> finish() = 0;
 
   // Bytes that an update must move at least: every parameter, moment and target read and written

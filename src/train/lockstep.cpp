@@ -17,8 +17,13 @@ namespace {
 class LockstepDriver {
  public:
   LockstepDriver(std::span<PopulationRun* const> runs, const GpuDevice& gpu, int threads,
-                 const std::atomic<bool>& stop)
-      : runs_(runs), gpu_(gpu), stop_(stop), team_(threads), failures_(runs.size()) {
+                 const std::atomic<bool>& stop, const Neighbour& neighbour)
+      : runs_(runs),
+        gpu_(gpu),
+        stop_(stop),
+        neighbour_(neighbour),
+        team_(threads),
+        failures_(runs.size()) {
     for (std::size_t r = 0; r < runs.size(); ++r) {
       auto& places = runs[r]->places();
       for (int i = 0; i < static_cast<int>(places.size()); ++i) {
@@ -79,7 +84,7 @@ class LockstepDriver {
     }
     if (behind.empty()) return false;
 
-    LockstepGroup group(behind, gpu_, team_);
+    LockstepGroup group(behind, gpu_, team_, neighbour_);
     const auto any_left = [&] {
       return std::ranges::any_of(behind, [&](const Slot* slot) { return is_left(*slot); });
     };
@@ -130,6 +135,7 @@ class LockstepDriver {
   std::span<PopulationRun* const> runs_;
   const GpuDevice& gpu_;
   const std::atomic<bool>& stop_;
+  Neighbour neighbour_;
   Team team_;
   std::vector<Slot> slots_;
   std::vector<std::exception_ptr> failures_;
@@ -155,9 +161,10 @@ bool in_step(const Config& a, const Config& b) {
 
 std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,
                                                   const GpuDevice& gpu, int threads,
-                                                  const std::atomic<bool>& stop) {
+                                                  const std::atomic<bool>& stop,
+                                                  const Neighbour& neighbour) {
   for (PopulationRun* run : runs) run->start();
-  return LockstepDriver(runs, gpu, threads, stop).run();
+  return LockstepDriver(runs, gpu, threads, stop, neighbour).run();
 }
 
 }  // namespace ovde

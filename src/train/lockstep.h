@@ -14,6 +14,7 @@
 
 #include "config/config.h"
 #include "cuda/population.h"
+#include "train/neighbours.h"
 #include "train/population_run.h"
 
 namespace ovde {
@@ -43,9 +44,10 @@ bool in_step(const Config& a, const Config& b);
 // `stop` becomes true, which is looked at between two epochs. For every run, what went wrong with
 // it, or null: a run in which an agent fails is saved without that agent and left, the others go
 // on; a failure of the GPU is one of them all, and each keeps its last checkpoints. Runs that did
-// not fail are to be closed.
+// not fail are to be closed. `neighbour`: where threads without work may help.
 std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,
                                                   const GpuDevice& gpu, int threads,
-                                                  const std::atomic<bool>& stop);
+                                                  const std::atomic<bool>& stop,
+                                                  const Neighbour& neighbour = {});
 
 }  // namespace ovde

@@ -26,8 +26,7 @@ auto LockstepGroup::on_gpu(Call&& call) {
 template <typename Work>
 void LockstepGroup::for_piece(int piece, Work&& work) {
   // the agents of one task stand together: a slow one's are to be in different pieces
-  for (int i = piece; i < size(); i += pieces_)
-    guarded(*slots_[i], [&] { work(i); });
+  for (int i = piece; i < size(); i += pieces_) guarded(*slots_[i], [&] { work(i); });
 }
 
 template <typename Work>
@@ -35,9 +34,11 @@ void LockstepGroup::for_each(Work&& work) {
   team_.run(pieces_, [&](int piece) { for_piece(piece, work); });
 }
 
-LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team)
+LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team,
+                             const Neighbour& neighbour)
     : slots_(std::move(slots)),
       team_(team),
+      neighbour_(neighbour),
       // a few pieces for each thread: enough to even out, few enough to hand out quickly
       pieces_(std::min(size(), 4 * team.threads())),
       stretch_(std::max(100, protocol().eval_steps / 32)),
@@ -86,15 +87,21 @@ void LockstepGroup::epoch(std::span<PopulationRun* const> runs) {
   LongestFirstQueue evaluations(left);
 
   collecting_ = true;
-  team_.run(team_.threads(), [&](int piece) {
-    try {
-      if (piece == 0) begin_collecting(epoch_ == 0);
-      work(evaluations);
-    } catch (...) {
-      given_up_ = true;
-      throw;
-    }
-  });
+  learnt_ = false;
+  {
+    const OpenDoor open(neighbour_, *this);
+    team_.run(team_.threads(), [&](int piece) {
+      try {
+        if (piece == 0) begin_collecting(epoch_ == 0);
+        work(evaluations);
+        wait_for_updates(piece == 0);
+      } catch (...) {
+        given_up_ = true;
+        throw;
+      }
+    });
+  }
+  if (failed_helping_) std::rethrow_exception(failed_helping_);
   finish_epoch(runs);
   ++epoch_;
 }
@@ -102,15 +109,44 @@ void LockstepGroup::epoch(std::span<PopulationRun* const> runs) {
 void LockstepGroup::work(LongestFirstQueue& evaluations) {
   int evaluating = -1;  // the agent whose evaluation is in hand
   while (!given_up_) {
-    if (const int piece = rounds_.take(); piece >= 0) {
-      step_agents(piece);
-      if (rounds_.done()) end_round();
-    } else if (evaluating >= 0 || (evaluating = evaluations.take()) >= 0) {
+    if (take_piece()) continue;
+    if (evaluating >= 0 || (evaluating = evaluations.take()) >= 0) {
       if (!evaluate(evaluating, evaluations)) evaluating = -1;
-    } else if (collecting_) {
-      std::this_thread::yield();
-    } else {
+    } else if (!collecting_) {
       return;
+    } else if (!neighbour_.help_others()) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+bool LockstepGroup::take_piece() {
+  const int piece = rounds_.take();
+  if (piece < 0) return false;
+  step_agents(piece);
+  if (rounds_.done()) end_round();
+  return true;
+}
+
+bool LockstepGroup::help() {
+  try {
+    return take_piece();
+  } catch (...) {  // of end_round(), in which there is one thread at a time
+    failed_helping_ = std::current_exception();
+    given_up_ = true;
+    return true;
+  }
+}
+
+// Helps others until the updates are done, which one thread asks for. Without others there is
+// nothing to do but to wait, which finish_epoch() does.
+void LockstepGroup::wait_for_updates(bool asks) {
+  if (neighbour_.neighbours == nullptr) return;
+  while (!learnt_ && !given_up_) {
+    if (asks && on_gpu([this] { return population_->is_done(); })) {
+      learnt_ = true;
+    } else if (!neighbour_.help_others()) {
+      std::this_thread::yield();
     }
   }
 }

@@ -46,10 +46,12 @@ void guarded(Slot& slot, Work&& work) {
 // host has until those of the next epoch are done. So an epoch is evaluated in the course of the
 // next one: the threads step the environments whenever there is an action to be taken, and evaluate
 // at all other times: while the GPU acts, while the last ones of a round are being stepped, and
-// beside the updates. Its row is written then.
-class LockstepGroup {
+// beside the updates. Its row is written then. Threads for which that leaves nothing help other
+// populations (neighbours.h).
+class LockstepGroup final : private Helped {
  public:
-  LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team);
+  LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team,
+                const Neighbour& neighbour);
   ~LockstepGroup();
 
   void epoch(std::span<PopulationRun* const> runs);
@@ -64,6 +66,9 @@ class LockstepGroup {
   // What each thread does in an epoch.
   void work(LongestFirstQueue& evaluations);
   void step_agents(int piece);
+  bool take_piece();     // of a round, if one waits
+  bool help() override;  // the same, by another population's thread
+  void wait_for_updates(bool asks);
   bool evaluate(int i, LongestFirstQueue& evaluations);
 
   // One thread at a time: the first, and then whoever has ended a round.
@@ -98,6 +103,7 @@ class LockstepGroup {
 
   std::vector<Slot*> slots_;
   Team& team_;
+  Neighbour neighbour_;
   int pieces_;   // that the agents are divided in for the threads
   int stretch_;  // steps of an evaluation at a time
   std::unique_ptr<GpuPopulation> population_;
@@ -114,7 +120,9 @@ class LockstepGroup {
   std::int64_t step_ = -1, steps_ = 0;  // step -1: that has no steps
   Rounds rounds_;                       // one for every step
   std::atomic<bool> collecting_{false};
+  std::atomic<bool> learnt_{false};    // the epoch's updates are done
   std::atomic<bool> given_up_{false};  // the GPU has failed
+  std::exception_ptr failed_helping_;  // how, where it was another population's thread that saw it
 };
 
 }  // namespace ovde

@@ -142,7 +142,13 @@ inline bool __any_sync(unsigned, bool yes) { return on_cpu::vote(yes) != 0; }
 
 // ---- the host's side
 
-enum cudaError_t { cudaSuccess, cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorMemory };
+enum cudaError_t {
+  cudaSuccess,
+  cudaErrorNoDevice,
+  cudaErrorInsufficientDriver,
+  cudaErrorMemory,
+  cudaErrorNotReady
+};
 inline const char* cudaGetErrorString(cudaError_t) { return "out of memory"; }
 inline const char* cudaGetErrorName(cudaError_t) { return "cudaErrorMemory"; }
 
@@ -190,6 +196,7 @@ enum { cudaStreamNonBlocking, cudaEventDisableTiming, cudaStreamCaptureModeThrea
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned);
 cudaError_t cudaEventDestroy(cudaEvent_t event);

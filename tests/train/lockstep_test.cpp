@@ -288,6 +288,56 @@ TEST_F(LockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
   expect_same_population("together", "good", {3, 4});
 }
 
+// While the updates are on their way there is nothing else to do.
+TEST_F(LockstepTraining, ThreadsHelpANeighbour) {
+  class Other final : public Helped {
+   public:
+    bool help() override { return ++pieces > 0; }
+    std::atomic<int> pieces{0};
+  } other;
+  Neighbours neighbours(2);
+  neighbours.open(1, other);
+  const Config config = small_config("dsac");
+  train_run("alone", config, {}, {3, 4});
+  Watcher watcher;
+  PopulationRun run(plan_new_run(config, {3, 4}, path("helping"), "test"), watcher);
+  PopulationRun* const runs[] = {&run};
+  const auto failures =
+      train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop, {&neighbours, 0});
+  EXPECT_FALSE(failures[0]);
+  EXPECT_TRUE(run.close());
+  EXPECT_GT(other.pieces, 0);
+  expect_same_population("helping", "alone", {3, 4});
+}
+
+// Whichever thread it is that sees the GPU fail.
+TEST_F(LockstepTraining, ANeighbourHelps) {
+  const Config config = small_config("dsac");
+  train_run("alone", config, {}, {3, 4});
+  for (const int fails_at : {-1, 1, 30, 31, 32, 33}) {
+    Neighbours neighbours(2);
+    std::jthread neighbour([&](const std::stop_token& end) {
+      while (!end.stop_requested()) neighbours.help(1);
+    });
+    const std::string name = fmt::format("helped_{}", fails_at);
+    Watcher watcher;
+    StandInFaults faults;
+    faults.act_fails_at = fails_at;
+    PopulationRun run(plan_new_run(config, {3, 4}, path(name), "test"), watcher);
+    PopulationRun* const runs[] = {&run};
+    const auto failures =
+        train_in_lockstep(runs, stand_in(faults), 1, watcher.stop, {&neighbours, 0});
+    if (fails_at >= 0) {
+      ASSERT_TRUE(failures[0]) << fails_at;
+      EXPECT_THROW(std::rethrow_exception(failures[0]), Error);
+    } else {
+      EXPECT_FALSE(failures[0]);
+      EXPECT_TRUE(run.close());
+      expect_same_population(name, "alone", {3, 4});
+    }
+  }
+}
+
 TEST_F(LockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   const Config wide = small_config("dsac", {{"network.hidden", std::vector<double>{128}, ""}});
   EXPECT_THROW(train_run("wide", wide, stand_in(faults_), {3}), InputError);

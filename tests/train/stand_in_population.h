@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <future>
@@ -102,6 +103,9 @@ class StandInPopulation final : public GpuPopulation {
       for (const auto& copy : copies_) reports.push_back(learn(*copy, n));
       return reports;
     });
+  }
+  bool is_done() override {
+    return running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
   std::vector<PopulationReport> finish() override {
     auto reports = running_.get();

@@ -321,7 +321,8 @@ std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bo
   return groups;
 }
 
-void train_group(const CellGroup& group, const StudyRequest& request, int threads, Board& board) {
+void train_group(const CellGroup& group, const StudyRequest& request, int threads,
+                 const Neighbour& neighbour, Board& board) {
   const std::atomic<bool> never{false};
   std::list<CellSink> sinks;
   std::list<PopulationRun> open;
@@ -341,7 +342,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
   std::vector<std::exception_ptr> failures;
   try {
     failures = train_in_lockstep(runs, request.gpu, threads,
-                                 request.stop != nullptr ? *request.stop : never);
+                                 request.stop != nullptr ? *request.stop : never, neighbour);
   } catch (const std::exception&) {
     failures.assign(runs.size(), std::current_exception());
   }
@@ -377,24 +378,35 @@ std::vector<CellGroup> populations_of(std::span<const CellGroup> groups, int ful
   return out;
 }
 
-// Populations of their own, each at its pace and with its share of the threads: while the
-// environments of one step, the GPU has the updates of another.
+// Populations of their own, each at its pace and with its share of the threads, which help each
+// other out: while the environments of one step, the GPU has the updates of another.
 void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& request,
                         Board& board) {
   const auto populations = populations_of(groups, request.gpu.full, request.threads);
   const int count = static_cast<int>(populations.size());
+  Neighbours neighbours(count);
+  const auto share = [&](int i) {
+    return request.threads / count + (i < request.threads % count ? 1 : 0);
+  };
   const auto train_one = [&](int i) {
-    const int share = request.threads / count + (i < request.threads % count ? 1 : 0);
-    train_group(populations[i], request, share, board);
+    const Neighbour neighbour = count > 1 ? Neighbour{&neighbours, i} : Neighbour{};
+    train_group(populations[i], request, share(i), neighbour, board);
+    neighbours.finished();
   };
   std::vector<std::jthread> others;
   int next = 1;
   try {
-    for (; next < count; ++next) others.emplace_back(train_one, next);
+    for (; next < count; ++next) {
+      others.emplace_back([&, next] {
+        train_one(next);
+        neighbours.help_to_the_end(next, share(next));
+      });
+    }
   } catch (const std::system_error&) {  // those that are left come after the first, then
   }
   train_one(0);
   for (; next < count; ++next) train_one(next);
+  neighbours.help_to_the_end(0, share(0));
 }
 
 // What does not fit on the GPU together is trained in turn: the groups one by one, then halves of a
