@@ -96,8 +96,21 @@ class LockstepDriver {
     }
     if (!stop_) group.evaluate_last(runs_, stop_);
     leave_failed_runs();
+    if (!stop_) report_finished_runs();
     group.fetch_all();
     return true;
+  }
+
+  // Others may go on for long.
+  void report_finished_runs() {
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      if (failures_[r]) continue;
+      try {
+        runs_[r]->report_if_finished();
+      } catch (const std::exception&) {  // of what is told
+        failures_[r] = std::current_exception();
+      }
+    }
   }
 
   // What the other agents of a run have learnt need not be lost, if the fault lets it be saved.

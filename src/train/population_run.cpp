@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -196,15 +197,19 @@ void PopulationRun::save_all(const std::string& why) {
   if (first) std::rethrow_exception(first);
 }
 
-bool PopulationRun::close() {
-  if (std::ranges::any_of(places_, &Place::is_left)) {
-    save_all("interrupted");
-    return false;
-  }
+bool PopulationRun::report_if_finished() {
+  if (std::ranges::any_of(places_, &Place::is_left)) return false;
+  if (std::exchange(reported_, true)) return true;
   std::vector<RunSummary> summaries;
   for (const Place& place : places_) summaries.push_back(place.summary);
   progress_.run_finished(summaries);
   return true;
+}
+
+bool PopulationRun::close() {
+  if (report_if_finished()) return true;
+  save_all("interrupted");
+  return false;
 }
 
 }  // namespace ovde

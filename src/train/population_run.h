@@ -63,7 +63,10 @@ class PopulationRun {
   // What is not being worked on and not finished is saved.
   void save_all(const std::string& why);
 
-  // The end of the work: true if every agent has come to its own; otherwise all is saved.
+  // Whether every agent has come to its end; the first time, tells the sink.
+  bool report_if_finished();
+
+  // The end of the work: whether it has finished; otherwise all is saved.
   bool close();
 
  private:
@@ -74,6 +77,7 @@ class PopulationRun {
   ProgressSink& progress_;
   RunStart start_;
   std::vector<Place> places_;
+  bool reported_ = false;  // that it has finished
 };
 
 }  // namespace ovde

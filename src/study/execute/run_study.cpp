@@ -223,6 +223,7 @@ class CellSink final : public ProgressSink {
   CellSink(const Job& job, Board& board) : job_(job), board_(board) {}
   void epoch_done(int, const EpochRow&) override { board_.epoch_done(job_); }
   void warning(const std::string& text) override { board_.warning(job_, text); }
+  void run_finished(std::span<const RunSummary>) override { board_.finished(job_); }
 
  private:
   const Job& job_;
@@ -265,7 +266,7 @@ void work(const StudyRequest& request, int threads, Board& board) {
     try {
       CellSink sink(*job, board);
       const Workers workers{.threads = threads, .stop = request.stop};
-      if (train(plan_cell(*job, request), workers, sink)) board.finished(*job);
+      train(plan_cell(*job, request), workers, sink);
     } catch (const RunIsHeld& error) {
       board.give_back(*job, error);
     } catch (const std::exception& error) {
@@ -349,7 +350,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
   for (std::size_t i = 0; i < runs.size(); ++i) {
     try {
       if (failures[i]) std::rethrow_exception(failures[i]);
-      if (runs[i]->close()) board.finished(*jobs[i]);
+      runs[i]->close();
     } catch (const std::exception& error) {
       board.failed(*jobs[i], error.what());
     }

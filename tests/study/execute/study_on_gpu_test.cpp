@@ -88,6 +88,25 @@ TEST(StudyOnAGpu, CellsOutOfStepGoSideBySide) {
   }
 }
 
+// A cell counts as finished when its own runs have ended, though others of its population go on.
+TEST(StudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.rows[0].epochs = 2;
+  class Order final : public StudySink {
+   public:
+    void epoch_done(const Cell& cell, double) override { last += cell.row; }
+    void cell_finished(const Cell& cell) override { last += " " + cell.row + "! "; }
+    std::string last;
+  } sink;
+  StandInFaults faults;
+  StudyRequest request{.plan = plan, .out = folder.path(), .threads = 2};
+  request.gpu = stand_in(faults);
+  EXPECT_EQ(run_study(request, sink).finished, 4);
+  EXPECT_LT(sink.last.find("a! "), sink.last.rfind("bb"));
+  EXPECT_EQ(std::ranges::count(sink.last, '!'), 4);
+}
+
 // Nothing is left to the CPU.
 TEST(StudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
   const TemporaryFolder folder;
