@@ -401,8 +401,13 @@ class Grammar {
     as->needs(its_seed);
     add_action("status", "Show how a study is getting on");
     CLI::App* report = add_action("report", "Write the page of a study: report.html in its folder");
-    add(report, "--runs", study_.table, "CSV",
-        "of the runs in this table, a tables/runs.csv, instead of those in the folder");
+    CLI::Option* table =
+        add(report, "--runs", study_.table, "CSV",
+            "of the runs in this table, a tables/runs.csv, instead of those in the folder");
+    add(report, "--epochs", study_.first_epochs, "E",
+        "of the first E epochs of every run that has them, finished or not")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->excludes(table);
     add_action("cancel", "Take what is left of a study out of the queue of Slurm");
     command->footer(
         "Examples:\n"

@@ -119,6 +119,7 @@ struct StudyCommand {
   std::optional<std::string> as;       // the cell of another program's run, and its seed
   std::optional<std::uint64_t> seed;
   std::optional<std::string> table;  // of report: a runs.csv
+  std::optional<int> first_epochs;   // of report: that count
   std::string typed;
 };
 

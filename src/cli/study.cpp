@@ -307,8 +307,9 @@ void check_study_folder(const Plan& plan, const fs::path& out) {
   throw InputError(fmt::format("{} is not a folder; ovde study run makes it", out.string()));
 }
 
-void report(const Plan& plan, const fs::path& out) {
-  const StudyResults results = read_results(plan, out);
+void report(const Plan& plan, const fs::path& out, std::optional<int> first_epochs) {
+  const StudyResults results = read_results(plan, out, first_epochs);
+  for (const std::string& text : results.unfinished) fmt::print("not finished: {}\n", text);
   for (const std::string& note : results.notes) fmt::print("not counted: {}\n", note);
   if (!results.notes.empty() && fs::exists(out / "report.html")) {
     throw InputError(fmt::format(
@@ -346,7 +347,7 @@ void run(const StudyCommand& command) {
   if (command.what == "import") return import_plan(command, plan, out, smoke);
   if (command.table) return report_on_table(plan, *command.table, out);
   check_study_folder(plan, out);
-  if (command.what == "report") return report(plan, out);
+  if (command.what == "report") return report(plan, out, command.first_epochs);
   if (command.what == "cancel") return cancel(out);
   show_status(plan, out);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-RunResult result_of(const std::vector<EpochRow>& rows, std::uint64_t seed) {
+RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed) {
   RunResult out;
   out.seed = seed;
   const RunSummary summary = summarise(rows);
@@ -39,26 +40,50 @@ RunResult result_of(const std::vector<EpochRow>& rows, std::uint64_t seed) {
   return out;
 }
 
-// InputError if a run is not what the cell asks for.
-std::vector<RunResult> read_cell_runs(const fs::path& study, const Cell& cell) {
+std::vector<EpochRow> progress_so_far(const fs::path& run) {
+  std::error_code ignored;
+  return fs::exists(run / "progress.csv", ignored) ? read_progress(run) : std::vector<EpochRow>();
+}
+
+// The runs of a cell that count, and how many of them have not ended, with the fewest epochs.
+struct CellRuns {
+  std::vector<RunResult> runs = {};
+  int unfinished = 0, fewest = 0;
+};
+
+// Of the first `epochs` of each. InputError if a run is not what the cell asks for.
+CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
   std::optional<Config> asked;
-  std::vector<RunResult> out;
+  CellRuns out;
   for (const std::uint64_t seed : cell.seeds) {
     if (cell.imported) {
       const fs::path file = imported_file(study / cell.folder, seed);
       if (std::error_code ignored; !fs::exists(file, ignored)) continue;
       if (!asked) asked = resolve_config(cell.settings);
-      out.push_back(result_of(read_imported(file, asked->train), seed));
+      const auto rows = read_imported(file, asked->train);
+      const auto count = std::min(rows.size(), static_cast<std::size_t>(epochs));
+      out.runs.push_back(result_of(std::span(rows).first(count), seed));
       continue;
     }
     const auto folder = find_agent(study / cell.folder, seed);
-    if (!folder || !is_finished(*folder)) continue;
+    if (!folder) continue;
+    const bool has_ended = is_finished(*folder);
+    if (!has_ended && epochs == cell.epochs) continue;
     if (!asked) asked = resolve_config(cell.settings);
     if (const auto foreign = foreign_settings(*asked, read_config(*folder)); !foreign.empty()) {
       throw InputError(
           fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
     }
-    out.push_back(read_run(*folder, seed, cell.epochs));
+    if (epochs == cell.epochs) {
+      out.runs.push_back(read_run(*folder, seed, epochs));
+      continue;
+    }
+    const auto rows = progress_so_far(*folder);
+    const int count = static_cast<int>(rows.size());
+    if (count < epochs) continue;
+    out.runs.push_back(result_of(std::span(rows).first(epochs), seed));
+    if (has_ended) continue;
+    out.fewest = out.unfinished++ == 0 ? count : std::min(out.fewest, count);
   }
   return out;
 }
@@ -103,9 +128,7 @@ void add_run(const fs::path& folder, const Config& config, CellResult& cell, Stu
   if (cell.runs.empty()) cell.asked = asked_of(folder);
   const int epochs = config.train.epochs;
   if (is_finished(folder)) return cell.runs.push_back(read_run(folder, config.seed, epochs));
-  std::vector<EpochRow> rows;
-  if (std::error_code ignored; fs::exists(folder / "progress.csv", ignored))
-    rows = read_progress(folder);
+  const std::vector<EpochRow> rows = progress_so_far(folder);
   const RunResult result = result_of(rows, config.seed);
   const bool counts = std::isfinite(result.score);
   if (counts) cell.runs.push_back(result);
@@ -185,21 +208,29 @@ std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
   return out;
 }
 
-StudyResults read_results(Plan plan, const fs::path& study) {
+StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> first_epochs) {
   StudyResults out;
   out.smoke = is_smoke(study);
+  out.first_epochs = first_epochs;
   std::map<std::string, std::vector<RunResult>> by_folder;  // cells may share one
   for (Cell& cell : expand(plan)) {
+    const int planned = cell.epochs, epochs = std::min(planned, first_epochs.value_or(planned));
     auto found = by_folder.find(cell.folder);
     if (found == by_folder.end()) {
-      std::vector<RunResult> runs;
+      CellRuns of_cell;
       try {
-        runs = read_cell_runs(study, cell);
+        of_cell = read_cell_runs(study, cell, epochs);
       } catch (const Error& error) {
         out.notes.push_back(fmt::format("{} / {}: {}", cell.row, cell.column, error.what()));
       }
-      found = by_folder.emplace(cell.folder, std::move(runs)).first;
+      if (of_cell.unfinished > 0) {
+        out.unfinished.push_back(fmt::format("{} of the runs of {} / {}: at least epoch {} of {}",
+                                             of_cell.unfinished, cell.row, cell.column,
+                                             of_cell.fewest, planned));
+      }
+      found = by_folder.emplace(cell.folder, std::move(of_cell.runs)).first;
     }
+    cell.epochs = epochs;
     CellResult result{std::move(cell), found->second};
     if (!result.runs.empty()) {
       const auto run = find_agent(study / result.cell.folder, result.runs.front().seed);

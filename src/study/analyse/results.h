@@ -1,5 +1,6 @@
-// What the runs of a study came to, read from its folder. Only runs that have finished count; a
-// cell whose runs are not there, or were made with other settings, is empty.
+// What the runs of a study came to, read from its folder. Only runs that have finished count, or
+// that have as many epochs as are asked for; a cell whose runs are not there, or were made with
+// other settings, is empty.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,9 @@ struct StudyResults {
   bool smoke = false;
   std::vector<CellResult> cells;   // in the order of expand()
   std::vector<std::string> notes;  // why a cell that has files is empty
-  // Runs that count although they have not ended, each as "seed 3 of runs/a: epoch 40 of 100".
+  // Runs that count although they have not ended, as "seed 3 of runs/a: epoch 40 of 100".
   std::vector<std::string> unfinished = {};
+  std::optional<int> first_epochs = {};  // of each run no more than these count
 
   // Of a row and a column that the plan has; nullptr: its algorithm does not exist.
   const CellResult* find(const std::string& row, const std::string& column) const;
@@ -79,7 +81,10 @@ RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int 
 void add_run(const std::filesystem::path& folder, const Config& config, CellResult& cell,
              StudyResults& out);
 
-StudyResults read_results(Plan plan, const std::filesystem::path& study);
+// With `first_epochs`, of the first so many epochs of every run that has them, finished or not;
+// cells that have fewer epochs count as they are.
+StudyResults read_results(Plan plan, const std::filesystem::path& study,
+                          std::optional<int> first_epochs = {});
 
 // The same from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves
 // and no maps. InputError, with the line, where it names a cell that the plan does not have.

@@ -99,6 +99,8 @@ std::string completeness_html(const StudyResults& results) {
   } else if (!missing.empty()) {
     out += fmt::format(" Not run: {}.", fmt::join(missing, ", "));
   }
+  if (results.first_epochs)
+    out += fmt::format(" Of each run its first {} epochs count.", *results.first_epochs);
   out += "</p>\n";
   if (!results.unfinished.empty()) {
     std::vector<std::string> each;

@@ -27,6 +27,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What can be said of a study that goes on: all runs after the same number of epochs.
+TEST(RunStudy, TheFirstEpochsOfRunsThatHaveNotEndedCanBeRead) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.rows[0].epochs = 2;
+  run(plan, folder.path() / "whole");
+  class Stopper final : public StudySink {
+   public:
+    void epoch_done(const Cell& cell, double) override {
+      if (cell.row == "b" && ++epochs == 6) stop = true;  // of both seeds, in turns
+    }
+    std::atomic<bool> stop{false};
+    int epochs = 0;
+  } stopper;
+  StudyRequest request{.plan = plan, .out = folder.path() / "cut", .stop = &stopper.stop};
+  EXPECT_TRUE(run_study(request, stopper).stopped);
+
+  const StudyResults whole = read_results(plan, folder.path() / "whole"),
+                     cut = read_results(plan, folder.path() / "cut", 3),
+                     first = read_results(plan, folder.path() / "whole", 3);
+  EXPECT_TRUE(read_results(plan, folder.path() / "cut").find("b", "DSAC")->runs.empty());
+  EXPECT_EQ(cut.find("a", "OVDE")->runs.size(), 2u);  // has two epochs in the plan
+  const CellResult* b = cut.find("b", "DSAC");
+  ASSERT_EQ(b->runs.size(), 2u);
+  EXPECT_EQ(b->cell.epochs, 3);
+  auto expected = whole.find("b", "DSAC")->runs[0].returns;
+  expected.resize(3);
+  EXPECT_EQ(b->runs[0].returns, expected);
+  EXPECT_EQ(b->runs[0].score, first.find("b", "DSAC")->runs[0].score);
+  EXPECT_EQ(cut.unfinished,
+            std::vector<std::string>{"2 of the runs of b / DSAC: at least epoch 3 of 4"});
+  EXPECT_TRUE(first.unfinished.empty());
+}
+
 TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
   const TemporaryFolder folder;
   CountingSink first, second;
