@@ -53,7 +53,7 @@ TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
        {"--out", "--jobs", "--threads", "--device", "--smoke", "--cells", "--no-wait",
         "--patience"}},
       {"study status", {"--out", "--smoke"}},
-      {"study report", {"--out", "--smoke", "--runs"}},
+      {"study report", {"--out", "--smoke", "--runs", "--epochs"}},
       {"study cancel", {"--out", "--smoke"}}};
   const std::map<std::string, Names> arguments = {
       {"list", {"WHAT"}},       {"eval", {"DIR"}},          {"status", {"DIR"}},
