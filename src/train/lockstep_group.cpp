@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/clock.h"
 
 namespace ovde {
 
@@ -138,13 +139,17 @@ bool LockstepGroup::help() {
   }
 }
 
-// Helps others until the updates are done, which one thread asks for. Without others there is
-// nothing to do but to wait, which finish_epoch() does.
+// Helps others until the updates are done. One thread asks the GPU for that, now and then: who asks
+// all the time keeps others from launching what is theirs. Without others there is nothing to do
+// but to wait, which finish_epoch() does.
 void LockstepGroup::wait_for_updates(bool asks) {
+  constexpr double kPause = 50e-6;  // seconds
   if (neighbour_.neighbours == nullptr) return;
+  auto asked = Clock::now();
   while (!learnt_ && !given_up_) {
-    if (asks && on_gpu([this] { return population_->is_done(); })) {
-      learnt_ = true;
+    if (asks && seconds_since(asked) > kPause) {
+      asked = Clock::now();
+      learnt_ = on_gpu([this] { return population_->is_done(); });
     } else if (!neighbour_.help_others()) {
       std::this_thread::yield();
     }
