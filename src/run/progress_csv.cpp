@@ -121,6 +121,11 @@ std::vector<EpochRow> read_progress(const std::filesystem::path& run) {
   return parse_progress(read_file(run / kProgressFile), (run / kProgressFile).string());
 }
 
+std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run) {
+  std::error_code ignored;
+  return fs::exists(run / kProgressFile, ignored) ? read_progress(run) : std::vector<EpochRow>();
+}
+
 bool ProgressReader::look() {
   const fs::path path = run_ / kProgressFile;
   const Descriptor file(path, O_RDONLY);

@@ -23,6 +23,8 @@ std::string csv_row(const EpochRow& row);
 // a run, or its rows are not its epochs, each once and in their order.
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name);
 std::vector<EpochRow> read_progress(const std::filesystem::path& run);
+// The same; none where a run has not ended its first epoch.
+std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run);
 
 // The rows of a run that is being written: what was read is not read again.
 class ProgressReader {

@@ -40,11 +40,6 @@ RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed) {
   return out;
 }
 
-std::vector<EpochRow> progress_so_far(const fs::path& run) {
-  std::error_code ignored;
-  return fs::exists(run / "progress.csv", ignored) ? read_progress(run) : std::vector<EpochRow>();
-}
-
 // The runs of a cell that count, and how many of them have not ended, with the fewest epochs.
 struct CellRuns {
   std::vector<RunResult> runs = {};
@@ -78,7 +73,7 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
       out.runs.push_back(read_run(*folder, seed, epochs));
       continue;
     }
-    const auto rows = progress_so_far(*folder);
+    const auto rows = read_progress_so_far(*folder);
     const int count = static_cast<int>(rows.size());
     if (count < epochs) continue;
     out.runs.push_back(result_of(std::span(rows).first(epochs), seed));
@@ -128,7 +123,7 @@ void add_run(const fs::path& folder, const Config& config, CellResult& cell, Stu
   if (cell.runs.empty()) cell.asked = asked_of(folder);
   const int epochs = config.train.epochs;
   if (is_finished(folder)) return cell.runs.push_back(read_run(folder, config.seed, epochs));
-  const std::vector<EpochRow> rows = progress_so_far(folder);
+  const std::vector<EpochRow> rows = read_progress_so_far(folder);
   const RunResult result = result_of(rows, config.seed);
   const bool counts = std::isfinite(result.score);
   if (counts) cell.runs.push_back(result);

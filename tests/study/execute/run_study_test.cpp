@@ -33,14 +33,7 @@ TEST(RunStudy, TheFirstEpochsOfRunsThatHaveNotEndedCanBeRead) {
   Plan plan = small_plan();
   plan.rows[0].epochs = 2;
   run(plan, folder.path() / "whole");
-  class Stopper final : public StudySink {
-   public:
-    void epoch_done(const Cell& cell, double) override {
-      if (cell.row == "b" && ++epochs == 6) stop = true;  // of both seeds, in turns
-    }
-    std::atomic<bool> stop{false};
-    int epochs = 0;
-  } stopper;
+  StoppingSink stopper(8 + 6);  // all of a, then three of both seeds of b, in turns
   StudyRequest request{.plan = plan, .out = folder.path() / "cut", .stop = &stopper.stop};
   EXPECT_TRUE(run_study(request, stopper).stopped);
 
@@ -248,13 +241,7 @@ TEST(RunStudy, StopsWhenAskedAndGoesOnToTheSameResult) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "whole");
 
-  struct StopAfterThree : StudySink {
-    void epoch_done(const Cell&, double) override {
-      if (++epochs == 3) stop = true;
-    }
-    int epochs = 0;
-    std::atomic<bool> stop{false};
-  } sink;
+  StoppingSink sink(3);
   const StudyRequest request{
       .plan = small_plan(), .out = folder.path() / "cut", .stop = &sink.stop};
   EXPECT_TRUE(run_study(request, sink).stopped);

@@ -1,6 +1,7 @@
 // A study of four small cells, run and read back.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -51,6 +52,19 @@ class CountingSink : public StudySink {
   void cell_started(const Cell&) override { ++started; }
   void epoch_done(const Cell&, double) override { ++epochs; }
   int started = 0, epochs = 0;
+};
+
+// Wishes to stop after so many epochs of all runs together.
+class StoppingSink final : public StudySink {
+ public:
+  explicit StoppingSink(int epochs) : left_(epochs) {}
+  void epoch_done(const Cell&, double) override {
+    if (--left_ == 0) stop = true;
+  }
+  std::atomic<bool> stop{false};
+
+ private:
+  int left_;
 };
 
 }  // namespace ovde

@@ -218,17 +218,9 @@ TEST(StudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;
-  class Stopper final : public StudySink {
-   public:
-    void epoch_done(const Cell&, double) override {
-      if (++epochs == 7) stop = true;
-    }
-    std::atomic<bool> stop{false};
-    int epochs = 0;
-  };
   StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
   for (int part = 0; part < 3; ++part) {
-    Stopper stopper;
+    StoppingSink stopper(7);
     request.stop = &stopper.stop;
     request.gpu = part == 1 ? GpuDevice() : stand_in(faults);
     EXPECT_TRUE(run_study(request, stopper).stopped) << part;

@@ -1,0 +1,195 @@
+#include "study/execute/on_gpu.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <iterator>
+#include <list>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <ovde/error.h>
+#include "run/run_lock.h"
+#include "train/lockstep.h"
+#include "train/population_run.h"
+
+namespace ovde {
+
+namespace {
+
+// A cell with the agents of it that are left.
+struct PlannedCell {
+  Job* job;
+  RunPlan plan;
+  std::vector<AgentOptions> agents;
+};
+using CellGroup = std::vector<PlannedCell>;  // cells that are trained together
+
+std::vector<AgentOptions> agents_of(const CellGroup& group) {
+  std::vector<AgentOptions> all;
+  for (const PlannedCell& cell : group) std::ranges::copy(cell.agents, std::back_inserter(all));
+  return all;
+}
+
+// The next cells, in the order of the plan, as many as are trained at a time; those that are in
+// step with each other are one group. Empty: there are none.
+std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bool wait) {
+  std::vector<CellGroup> groups;
+  std::size_t agents = 0;
+  const auto group_of = [&](const Job& job) {
+    return std::ranges::find_if(groups, [&](const CellGroup& group) {
+      return in_step(group.front().job->config, job.config);
+    });
+  };
+  const auto fits = [&](const Job& job) {
+    if (agents + job.cell.seeds.size() > kMostAgentsTogether) return false;
+    if (group_of(job) != groups.end()) return true;
+    return std::cmp_less(groups.size(), request.threads) &&
+           job.config.train.precision == groups.front().front().job->config.train.precision;
+  };
+  while (Job* job = groups.empty() ? board.take(wait) : board.take_if(fits, false)) {
+    try {
+      PlannedCell cell{job, plan_cell(*job, request), {}};
+      cell.agents = agents_left(cell.plan);
+      agents += cell.agents.size();
+      auto group = group_of(*job);
+      if (group == groups.end()) group = groups.emplace(group);
+      group->push_back(std::move(cell));
+    } catch (const std::exception& error) {
+      board.failed(*job, error.what());
+    }
+  }
+  return groups;
+}
+
+void train_group(const CellGroup& group, const StudyRequest& request, int threads,
+                 const Neighbour& neighbour, Board& board) {
+  const std::atomic<bool> never{false};
+  std::list<CellSink> sinks;
+  std::list<PopulationRun> open;
+  std::vector<PopulationRun*> runs;
+  std::vector<const Job*> jobs;
+  for (const PlannedCell& cell : group) {
+    try {
+      open.emplace_back(cell.plan, sinks.emplace_back(*cell.job, board));
+      runs.push_back(&open.back());
+      jobs.push_back(cell.job);
+    } catch (const RunIsHeld& error) {
+      board.give_back(*cell.job, error);
+    } catch (const std::exception& error) {
+      board.failed(*cell.job, error.what());
+    }
+  }
+  std::vector<std::exception_ptr> failures;
+  try {
+    failures = train_in_lockstep(runs, request.gpu, threads,
+                                 request.stop != nullptr ? *request.stop : never, neighbour);
+  } catch (const std::exception&) {
+    failures.assign(runs.size(), std::current_exception());
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    try {
+      if (failures[i]) std::rethrow_exception(failures[i]);
+      runs[i]->close();
+    } catch (const std::exception& error) {
+      board.failed(*jobs[i], error.what());
+    }
+  }
+}
+
+// The groups, those with enough agents in two halves.
+std::vector<CellGroup> populations_of(std::span<const CellGroup> groups, int full, int threads) {
+  std::vector<CellGroup> out;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    CellGroup half[2];
+    std::size_t agents[2] = {0, 0};
+    for (const PlannedCell& cell : groups[g]) {
+      const int which = agents[0] <= agents[1] ? 0 : 1;
+      agents[which] += cell.agents.size();
+      half[which].push_back(cell);
+    }
+    const bool is_large = std::cmp_greater_equal(std::min(agents[0], agents[1]), full);
+    const std::size_t others = out.size() + groups.size() - g - 1;
+    if (is_large && std::cmp_less(others + 1, threads)) {
+      std::ranges::move(half, std::back_inserter(out));
+    } else {
+      out.push_back(groups[g]);
+    }
+  }
+  return out;
+}
+
+// Populations of their own, each at its pace and with its share of the threads, which help each
+// other out: while the environments of one step, the GPU has the updates of another.
+void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& request,
+                        Board& board) {
+  const auto populations = populations_of(groups, request.gpu.full, request.threads);
+  const int count = static_cast<int>(populations.size());
+  Neighbours neighbours(count);
+  const auto share = [&](int i) {
+    return request.threads / count + (i < request.threads % count ? 1 : 0);
+  };
+  const auto train_one = [&](int i) {
+    const Neighbour neighbour = count > 1 ? Neighbour{&neighbours, i} : Neighbour{};
+    train_group(populations[i], request, share(i), neighbour, board);
+    neighbours.finished();
+  };
+  std::vector<std::jthread> others;
+  int next = 1;
+  try {
+    for (; next < count; ++next) {
+      others.emplace_back([&, next] {
+        train_one(next);
+        neighbours.help_to_the_end(next, share(next));
+      });
+    }
+  } catch (const std::system_error&) {  // those that are left come after the first, then
+  }
+  train_one(0);
+  for (; next < count; ++next) train_one(next);
+  neighbours.help_to_the_end(0, share(0));
+}
+
+// What does not fit on the GPU together is trained in turn: the groups one by one, then halves of a
+// group. A cell that does not fit alone fails.
+void train_what_fits(std::span<const CellGroup> groups, const StudyRequest& request, Board& board) {
+  if (board.stopped()) return;
+  try {
+    std::vector<AgentOptions> all;
+    for (const CellGroup& group : groups)
+      std::ranges::move(agents_of(group), std::back_inserter(all));
+    if (!all.empty()) request.gpu.check(all, groups.front().front().job->config.train.precision);
+  } catch (const InputError& error) {
+    const CellGroup& first = groups.front();
+    if (groups.size() == 1 && first.size() == 1)
+      return board.failed(*first.front().job, error.what());
+    std::vector<CellGroup> parts(groups.begin(), groups.end());
+    if (groups.size() == 1) {
+      const auto middle = first.begin() + static_cast<std::ptrdiff_t>(first.size() / 2);
+      parts = {{first.begin(), middle}, {middle, first.end()}};
+    }
+    for (const CellGroup& part : parts) train_what_fits({&part, 1}, request, board);
+    return;
+  } catch (const std::exception& error) {
+    for (const CellGroup& group : groups) {
+      for (const PlannedCell& cell : group) board.failed(*cell.job, error.what());
+    }
+    return;
+  }
+  train_side_by_side(groups, request, board);
+}
+
+}  // namespace
+
+void work_on_gpu(const StudyRequest& request, Board& board, bool wait) {
+  while (true) {
+    const std::vector<CellGroup> groups = take_groups(request, board, wait);
+    if (groups.empty()) return;
+    train_what_fits(groups, request, board);
+  }
+}
+
+}  // namespace ovde
