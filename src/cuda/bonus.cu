@@ -1,5 +1,5 @@
-// The bonus of random network distillation in the rewards of agents in which it depends on the rest
-// of the batch: relative to the mean error (agent/rnd.h), discounted where the return is noisy
+// The bonus of random network distillation in the rewards: by the errors of rnd.cu, absolute or
+// relative to their mean over the batch (agent/rnd.h), discounted where the return is noisy
 // (agent/noise_discount.h), by the target critics at (s', a').
 #include "agent/equations.h"
 #include "cuda/kernels.cuh"
@@ -40,7 +40,7 @@ __device__ double aleatoric(const Agent& agent, int s) {
 // One block an agent.
 __global__ void __launch_bounds__(kThreads) bonus_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
-  if (!agent.has_batch_bonus()) return;
+  if (!agent.has_rnd) return;
   __shared__ double sums[kThreads];
   const float* error = agent.rnd.error;
   const float scale =
@@ -50,22 +50,22 @@ __global__ void __launch_bounds__(kThreads) bonus_kernel(const Agent* agents) {
                 sum_over_batch(agent.batch, sums, [&](int s) { return double{error[s]}; }),
                 agent.batch))
           : *agent.rnd.bonus_scale;
-  const double usual =
-      agent.discounts_bonus
-          ? sum_over_batch(agent.batch, sums, [&](int s) { return aleatoric(agent, s); }) /
-                agent.batch
-          : 0;
+  double* noise = agent.rnd.noise;
+  const double usual = agent.discounts_bonus
+                           ? sum_over_batch(agent.batch, sums,
+                                            [&](int s) { return noise[s] = aleatoric(agent, s); }) /
+                                 agent.batch
+                           : 0;
   for (int s = threadIdx.x; s < agent.batch; s += kThreads) {
-    const double share = agent.discounts_bonus
-                             ? noise_discount(aleatoric(agent, s), usual, agent.noise_tolerance)
-                             : 1;
+    const double share =
+        agent.discounts_bonus ? noise_discount(noise[s], usual, agent.noise_tolerance) : 1;
     agent.reward[s] += scale * static_cast<float>(share) * error[s];
   }
 }
 
 }  // namespace
 
-void add_batch_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+void add_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(bonus_kernel, dim3(plan.agents), kThreads, 0, agents, stream);
 }
 

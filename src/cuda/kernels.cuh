@@ -26,7 +26,6 @@ struct UpdatePlan {
   bool by_quantile;  // some agent's actor takes the smaller critic quantile by quantile
   int iqn_tiles;     // as critic_tiles
   int rnd_tiles;     // likewise; zero where no agent has a bonus
-  bool batch_bonus;  // some agent's bonus depends on the rest of the batch
 };
 
 // The current policy at s and the target policy and critics at s' (policies.cu).
@@ -34,11 +33,12 @@ void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t
 // The target critics with random fractions there (iqn_critics.cu); the other three steps of the
 // critics come in two kinds as well.
 void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-// The bonus in the rewards of those that have one, and the predictor's step (rnd.cu).
-void distil(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-// The bonus of those in which it depends on the rest of the batch, or on the target critics
-// (bonus.cu).
-void add_batch_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// Where there is a bonus, the predictors' errors at s' and their gradients, and the predictors'
+// steps (rnd.cu): neither needs anything of the rest of the update.
+void find_errors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+void step_predictors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+// The bonus in the rewards, by the errors and the target critics (bonus.cu).
+void add_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The temperature's step, the critics' loss and its gradient (critics.cu).
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);

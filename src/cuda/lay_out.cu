@@ -139,6 +139,7 @@ void lay_out_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep
   rnd.input = arena.take(rows * stride);
   rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
   rnd.error = arena.take(rows);
+  rnd.noise = doubles(static_cast<int>(rows));
   rnd.center = arena.take(n);
   rnd.scale = arena.take(n);
   rnd.bonus_scale = arena.take(1);

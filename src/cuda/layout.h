@@ -142,6 +142,7 @@ struct Rnd {
   Network net;  // the predictor; its target network is the random one
   Trace trace;
   float *input, *error;  // of each row: the observation, normalised; the prediction error
+  double* noise;         // of each row, where the bonus is discounted
   RndStatistics statistics;
   float *center, *scale, *bonus_scale;  // follow from them: of observations, of an error
 };
@@ -216,9 +217,6 @@ struct AgentSpec {
   // the agent that it is the optimist of: all but an actor of its own is that one's; -1: it is none
   int policy_owner = -1;
   OptimistSpec optimist_spec;  // then
-
-  // The bonus of a sample depends on the rest of the batch: bonus.cu adds it, otherwise rnd.cu.
-  OVDE_BOTH bool has_batch_bonus() const { return has_rnd && (relative_bonus || discounts_bonus); }
 };
 
 struct Agent : AgentSpec {

@@ -13,7 +13,6 @@ __device__ inline void begin_update(const Agent& agent) {
   progress.moves = update % agent.td3.delay == 0;
   progress.critic_step = {AdamCorrection(agent.adam, update), progress.moves ? agent.polyak : 0.0f};
   progress.actor_step = {AdamCorrection(agent.adam, update / agent.td3.delay), agent.polyak};
-  progress.rnd_step = {progress.critic_step.adam, 0};
 }
 
 // Temperature, losses, counter. A block of at least 128 threads; `sums` has room for 256 floats.

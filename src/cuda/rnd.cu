@@ -1,6 +1,6 @@
-// Random network distillation (agent/rnd.h) of the agents that have it: the bonus in the rewards of
-// an update with the predictor's step, and the statistics that scale it. In fp32, whatever the
-// precision of updates: the bonus is the small difference of two networks.
+// Random network distillation (agent/rnd.h) of the agents that have it: the errors of an update's
+// batch with the predictor's step, and the statistics that scale them. In fp32, whatever the
+// precision of updates: an error is the small difference of two networks.
 #include "agent/running_moments.h"
 #include "cuda/kernels.cuh"
 #include "cuda/rows.cuh"
@@ -168,25 +168,20 @@ __global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agent
 
 // blockIdx: (tile of samples, 0, agent)
 template <int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) bonus_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) predict_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (!agent.has_rnd || first_sample >= agent.batch) return;
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    agent.progress->rnd_step = {AdamCorrection(agent.adam, agent.progress->updates + 1), 0};
   auto& tile = shared_as<NetworkTile<kSize>>();
   choose_rows(tile, agent, first_sample);
   go_to_last_rows(tile, agent);
   const int next = agent.observations + agent.actions + 1;  // where s' begins in a row
-  const float scale = *agent.rnd.bonus_scale;
   predict(
       tile, agent, first_sample, agent.batch,
       [&](int r) { return replay_row(tile, agent, r) + next; },
-      [&](int s, float error) {
-        if (agent.has_batch_bonus()) {
-          agent.rnd.error[s] = error;
-        } else {
-          agent.reward[s] += scale * error;
-        }
-      });
+      [&](int s, float error) { agent.rnd.error[s] = error; });
   __syncthreads();
   const float* parameters = agent.rnd.net.parameters;
   begin_backward(tile, {parameters}, agent.rnd_shape);
@@ -226,14 +221,17 @@ void observe_unseen(int agent_count, int batch, int size, bool errors, const Age
   launch(returns_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
 }
 
-void distil(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+void find_errors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   if (plan.exact_size == 0) {
-    launch_tiled<0>(bonus_kernel<0>, plan.batch, plan.agents, agents, stream);
+    launch_tiled<0>(predict_kernel<0>, plan.batch, plan.agents, agents, stream);
   } else if (plan.size == 0) {
-    launch_tiled<1>(bonus_kernel<1>, plan.batch, plan.agents, agents, stream);
+    launch_tiled<1>(predict_kernel<1>, plan.batch, plan.agents, agents, stream);
   } else {
-    launch_tiled<2>(bonus_kernel<2>, plan.batch, plan.agents, agents, stream);
+    launch_tiled<2>(predict_kernel<2>, plan.batch, plan.agents, agents, stream);
   }
+}
+
+void step_predictors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(step_kernel, dim3(plan.rnd_tiles, 1, plan.agents), Step::kThreads, Step::kBytes, agents,
          stream);
 }

@@ -17,6 +17,16 @@ namespace {
 constexpr int kUpdatesPerGraph = 20;
 constexpr int kSmallestGroup = 12;  // agents that are worth a branch of their own
 
+// Where the work of a group is enqueued, and beside it what the rest of its update does not wait
+// for.
+struct Branch {
+  // Nothing more will be enqueued.
+  void join() const { wait_for(stream.get(), side.get(), event); }
+
+  Own<cudaStream_t> stream = make_stream(), side = make_stream();
+  Own<cudaEvent_t> event = make_event(), errors_found = make_event();
+};
+
 // Critics at the actions of actors.
 void evaluate_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   if (plan.fixed_agents > 0) evaluate_new_actions(plan, agents, stream);
@@ -34,11 +44,21 @@ void enqueue_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStrea
 // One update of all agents (Algorithm 2): critics first, then the actor by the critics just
 // updated.
 void enqueue_update(const UpdatePlan& plan, const Agent* agents, const UpdatePlan& optimist_plan,
-                    const Agent* optimists, cudaStream_t stream) {
+                    const Agent* optimists, const Branch& branch) {
+  const cudaStream_t stream = branch.stream.get(), side = branch.side.get();
+  const bool bonus = plan.rnd_tiles > 0;
+  if (bonus) {
+    wait_for(side, stream, branch.event);
+    find_errors(plan, agents, side);
+    check(cudaEventRecord(branch.errors_found.get(), side), "cudaEventRecord");
+    step_predictors(plan, agents, side);
+  }
   evaluate_policies(plan, agents, stream);
   if (plan.random_agents > 0) evaluate_iqn_targets(plan, agents, stream);
-  if (plan.rnd_tiles > 0) distil(plan, agents, stream);
-  if (plan.batch_bonus) add_batch_bonus(plan, agents, stream);
+  if (bonus) {
+    check(cudaStreamWaitEvent(stream, branch.errors_found.get()), "cudaStreamWaitEvent");
+    add_bonus(plan, agents, stream);
+  }
   if (plan.fixed_agents > 0) {
     differentiate_critics(plan, agents, stream);
     step_critics(plan, agents, stream);
@@ -63,12 +83,15 @@ struct Group {
   UpdatePlan optimist_plan = {};  // of its agents' optimists, if they have any
   int first_optimist = 0;
 
-  void enqueue(const Agent* agents, cudaStream_t stream) const {
-    if (is_grid) {
-      update_grid_agents(grid, agents + first, stream);
-    } else {
-      enqueue_update(plan, agents + first, optimist_plan, agents + first_optimist, stream);
+  void enqueue(const Agent* agents, int updates, const Branch& branch) const {
+    for (int i = 0; i < updates; ++i) {
+      if (is_grid) {
+        update_grid_agents(grid, agents + first, branch.stream.get());
+      } else {
+        enqueue_update(plan, agents + first, optimist_plan, agents + first_optimist, branch);
+      }
     }
+    if (!is_grid && plan.rnd_tiles > 0) branch.join();
   }
 };
 
@@ -96,7 +119,6 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   for (const AgentSpec& spec : specs) {
     if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
   }
-  plan.batch_bonus = std::ranges::any_of(specs, &AgentSpec::has_batch_bonus);
   return plan;
 }
 
@@ -153,15 +175,14 @@ struct UpdateGraph::Impl {
 Own<cudaGraphExec_t> UpdateGraph::Impl::capture(int updates) const {
   const Own<cudaStream_t> trunk = make_stream();
   const Own<cudaEvent_t> event = make_event();
-  std::vector<Own<cudaStream_t>> branches;
+  std::vector<Branch> branches(groups.size());
   check(cudaStreamBeginCapture(trunk.get(), cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCapture");
-  for (const Group& group : groups) {
-    const cudaStream_t branch = branches.emplace_back(make_stream()).get();
-    wait_for(branch, trunk.get(), event);
-    for (int i = 0; i < updates; ++i) group.enqueue(agents, branch);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    wait_for(branches[g].stream.get(), trunk.get(), event);
+    groups[g].enqueue(agents, updates, branches[g]);
   }
-  for (const auto& branch : branches) wait_for(trunk.get(), branch.get(), event);
+  for (const Branch& branch : branches) wait_for(trunk.get(), branch.stream.get(), event);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   check(cudaStreamEndCapture(trunk.get(), &graph), "cudaStreamEndCapture");

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -147,6 +148,7 @@ enum cudaError_t {
   cudaErrorNoDevice,
   cudaErrorInsufficientDriver,
   cudaErrorMemory,
+  cudaErrorUnjoined,
   cudaErrorNotReady
 };
 inline const char* cudaGetErrorString(cudaError_t) { return "out of memory"; }
@@ -176,14 +178,18 @@ cudaError_t cudaHostAlloc(void** to, std::size_t bytes, unsigned);
 cudaError_t cudaHostGetDevicePointer(void** to, void* host, unsigned);
 cudaError_t cudaFreeHost(void* memory);
 
-// A graph is the launches that were recorded, in their order.
+// A graph is the launches that were recorded, each with those that it waits for.
 namespace on_cpu {
 struct Graph;
+// Launches of a graph, by their number, that what comes next has to wait for.
+using Before = std::set<std::size_t>;
 struct Stream {
   Graph* recording = nullptr;
+  Before before;
 };
 struct Event {
   Graph* recorded = nullptr;
+  Before before;
 };
 void launch(Stream* stream, dim3 blocks, dim3 threads, std::function<void()> thread);
 }  // namespace on_cpu

@@ -1,7 +1,10 @@
 // The host's side of cuda_runtime.h.
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "cuda_runtime.h"
@@ -11,6 +14,7 @@ namespace on_cpu {
 struct Launch {
   dim3 blocks, threads;
   std::function<void()> thread;
+  Before before;
 };
 struct Graph {
   std::vector<Launch> launches;
@@ -31,12 +35,44 @@ void run(const Launch& launch) {
   }
 }
 
+// In the order in which they were recorded, and every second time, of those that wait for nothing
+// any more, always the last: branches that do not wait for each other may run in any order.
+void run(const Graph& graph) {
+  static std::atomic<bool> last_first = false;
+  if (!last_first.exchange(!last_first)) {
+    for (const Launch& launch : graph.launches) run(launch);
+    return;
+  }
+  std::vector<bool> is_done(graph.launches.size());
+  for (std::size_t left = is_done.size(); left > 0; --left) {
+    std::size_t next = is_done.size();
+    const auto waits = [&](const Launch& launch) {
+      return std::ranges::any_of(launch.before, [&](std::size_t i) { return !is_done[i]; });
+    };
+    do --next;
+    while (is_done[next] || waits(graph.launches[next]));
+    run(graph.launches[next]);
+    is_done[next] = true;
+  }
+}
+
+// Whether everything in a graph comes before something that is to be waited for.
+bool is_joined(const Graph& graph, Before before) {
+  for (std::size_t i = graph.launches.size(); i-- > 0;) {
+    if (!before.contains(i)) return false;
+    before.insert(graph.launches[i].before.begin(), graph.launches[i].before.end());
+  }
+  return true;
+}
+
 }  // namespace
 
 void launch(Stream* stream, dim3 blocks, dim3 threads, std::function<void()> thread) {
-  Launch one{blocks, threads, std::move(thread)};
+  Launch one{blocks, threads, std::move(thread), {}};
   if (stream == nullptr || stream->recording == nullptr) return run(one);
-  stream->recording->launches.push_back(std::move(one));
+  auto& launches = stream->recording->launches;
+  one.before = std::exchange(stream->before, {launches.size()});
+  launches.push_back(std::move(one));
 }
 
 }  // namespace on_cpu
@@ -120,23 +156,27 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 // A stream that waits for what was recorded is recorded with it.
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->recorded = stream != nullptr ? stream->recording : nullptr;
+  if (event->recorded != nullptr) event->before = stream->before;
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
   Graph* graph = event->recorded;
-  if (graph == nullptr || stream->recording == graph) return cudaSuccess;
+  if (graph == nullptr) return cudaSuccess;
+  stream->before.insert(event->before.begin(), event->before.end());
+  if (stream->recording == graph) return cudaSuccess;
   stream->recording = graph;
   graph->branches.push_back(stream);
   return cudaSuccess;
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, unsigned) {
-  stream->recording = new Graph{{}, {stream}};
+  *stream = {new Graph{{}, {stream}}, {}};
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = stream->recording;
-  for (Stream* branch : (*graph)->branches) branch->recording = nullptr;
-  return cudaSuccess;
+  const bool joined = is_joined(**graph, stream->before);
+  for (Stream* branch : (*graph)->branches) *branch = {};
+  return joined ? cudaSuccess : cudaErrorUnjoined;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned) {
   *executable = new Graph{graph->launches, {}};
@@ -150,6 +190,6 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   return cudaGraphDestroy(executable);
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t) {
-  for (const Launch& one : executable->launches) run(one);
+  run(*executable);
   return cudaSuccess;
 }
