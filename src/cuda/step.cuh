@@ -168,7 +168,8 @@ struct NoCopy {
 };
 
 // Adam and Polyak on a tile; copy(o, i, p, t) of W[o][i .. i + 3] and what the target network has
-// there. kTogether: rows of four numbers in flight. Nobody may be using `memory`.
+// there. kTogether: rows of four numbers in flight. They are not needed again before the next
+// update, so that the cache had better keep what is. Nobody may be using `memory`.
 template <int kTogether, typename Copy>
 __device__ void apply_gradient(const Agent& agent, const Network& net, const LayerShape& layer,
                                const TileGradient& sum, const Corner& corner, float* memory,
@@ -203,7 +204,7 @@ __device__ void apply_gradient(const Agent& agent, const Network& net, const Lay
       if (at[j] < 0) continue;
 #pragma unroll
       for (int a = 0; a < 4; ++a)
-        values[j][a] = *reinterpret_cast<const float4*>(arrays[a] + at[j]);
+        values[j][a] = __ldcs(reinterpret_cast<const float4*>(arrays[a] + at[j]));
     }
 #pragma unroll
     for (int j = 0; j < kTogether; ++j) {
@@ -216,7 +217,8 @@ __device__ void apply_gradient(const Agent& agent, const Network& net, const Lay
       adam(i + 2 < layer.inputs ? g.z : 0.0f, p.z, m.z, v.z, t.z);
       adam(i + 3 < layer.inputs ? g.w : 0.0f, p.w, m.w, v.w, t.w);
 #pragma unroll
-      for (int a = 0; a < 4; ++a) *reinterpret_cast<float4*>(arrays[a] + at[j]) = values[j][a];
+      for (int a = 0; a < 4; ++a)
+        __stcs(reinterpret_cast<float4*>(arrays[a] + at[j]), values[j][a]);
       copy(corner.output + row + j * (S::kThreads / kParts), i, p, t);
     }
   }

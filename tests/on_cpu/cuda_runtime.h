@@ -54,6 +54,14 @@ T __ldg(const T* from) {
   return *from;
 }
 template <typename T>
+T __ldcs(const T* from) {
+  return *from;
+}
+template <typename T>
+void __stcs(T* to, T value) {
+  *to = value;
+}
+template <typename T>
 void __stcg(T* to, T value) {
   *to = value;
 }
