@@ -20,9 +20,8 @@ struct HalfNetworkTile : HalfTile<kSize> {
   static constexpr int kActiveWords = kMostHidden * T::kTiles * T::kThreads;
 };
 
-inline constexpr int kLeastShared = 99 * 1024;            // of a block, on any GPU
-static_assert(sizeof(HalfNetworkTile<2>) <= 113 * 1024);  // two blocks to a multiprocessor
-static_assert(sizeof(HalfNetworkTile<0>) <= kLeastShared && sizeof(NetworkTile<0>) <= kLeastShared);
+inline constexpr int kLeastShared = 99 * 1024;  // of a block, on any GPU
+static_assert(sizeof(HalfNetworkTile<2>) <= kLeastShared && sizeof(NetworkTile<0>) <= kLeastShared);
 
 // The tile of a precision, and the numbers of its traces.
 template <bool kExact, int kSize>

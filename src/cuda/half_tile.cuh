@@ -11,27 +11,33 @@
 
 namespace ovde::cuda {
 
-// Weights arrive in slabs of kTerms terms of the sum. In memory a slab is one piece, forward as
+// Weights arrive in slabs of kTerms terms of the sum. A slab is one piece of memory, forward as
 // [output][term] with the outputs in the order of slab_row(), backward as [term][input] with the
-// inputs in that order; in shared memory its rows are padded so that no two lanes meet in a bank.
+// inputs in that order. A row's pieces of eight numbers change places with each other, so that of
+// eight rows' pieces with the same numbers no two lie in the same banks of shared memory.
 struct HalfSlab {
   static constexpr int kTerms = 32, kNumbers = kTerms * kMostWidth;
-  static constexpr int kForwardStride = kTerms + 8, kBackwardStride = kMostWidth + 8;
-  static constexpr int kPadded = kMostWidth * kForwardStride;
-  static_assert(kTerms * kBackwardStride <= kPadded);
+  // where a number is
+  __device__ static int forward(int row, int term) {
+    return row * kTerms + (term ^ row / 2 % 4 * 8);
+  }
+  __device__ static int backward(int term, int column) {
+    return term * kMostWidth + (column ^ term % 8 * 8);
+  }
 };
 
 template <int kSize>
 struct HalfTile {
   static constexpr int kRows = Tile<kSize>::kRows, kTiles = Tile<kSize>::kTiles;
   static constexpr int kWarps = Tile<kSize>::kWarps, kThreads = Tile<kSize>::kThreads;
-  static constexpr int kStages = kSize == 3 ? 2 : 3;  // slabs in flight or in use
-  static constexpr int kStride = kMostWidth + 8;      // no two lanes meet in a bank
-
+  static constexpr int kStages = 3;               // slabs in flight or in use
+  static constexpr int kStride = kMostWidth + 8;  // no two lanes meet in a bank
   static constexpr int kEach = Tile<kSize>::kEach;
 
   __half x[kRows][kStride];
-  __half weights[kStages * HalfSlab::kPadded];
+  // the slabs, or something else with as many rows as x
+  __half weights[kStages * HalfSlab::kNumbers];
+  static_assert(kStages * HalfSlab::kNumbers >= kRows * kStride);
 
   // as in Tile; results are fp32 and lie over the operands of their row
   __device__ void put(int row, int column, float value);
@@ -104,7 +110,7 @@ class SlabStream {
   __device__ SlabStream(T& tile, const HalfWeights& w, int first)
       : from_((kPass == Pass::forward ? w.forward : w.backward) + first * S::kNumbers +
               threadIdx.x * 8),
-        to_(tile.weights + threadIdx.x / kParts * kStride + threadIdx.x % kParts * 8),
+        to_(tile.weights + threadIdx.x * 8),
         left_(w.slabs<kPass>() - first) {}
 
   // The next slab, if there is one, into stage `stage`.
@@ -112,8 +118,8 @@ class SlabStream {
     if (left_ > 0) {
 #pragma unroll
       for (int j = 0; j < S::kNumbers / 8 / T::kThreads; ++j)
-        copy_async(to_ + stage * S::kPadded + j * (T::kThreads / kParts) * kStride,
-                   from_ + j * T::kThreads * 8, true);
+        copy_async(to_ + stage * S::kNumbers + j * T::kThreads * 8, from_ + j * T::kThreads * 8,
+                   true);
       from_ += S::kNumbers;
       --left_;
     }
@@ -121,8 +127,6 @@ class SlabStream {
   }
 
  private:
-  static constexpr int kParts = (kPass == Pass::forward ? S::kTerms : kMostWidth) / 8;
-  static constexpr int kStride = kPass == Pass::forward ? S::kForwardStride : S::kBackwardStride;
   const __half* from_;
   __half* to_;
   int left_;
@@ -141,17 +145,17 @@ __device__ inline void copy_weights(const HalfCopies& copies, int l, bool narrow
                                     const float4& online, const float4& target) {
   using S = HalfSlab;
   const int to = narrow ? o * kMostWidth + i
-                        : i / S::kTerms * S::kNumbers + slab_row(o) * S::kTerms + i % S::kTerms;
+                        : i / S::kTerms * S::kNumbers + S::forward(slab_row(o), i % S::kTerms);
   const auto store4 = [to](__half* copy, const float4& v) {
     *reinterpret_cast<uint2*>(copy + to) = make_uint2(pack(v.x, v.y), pack(v.z, v.w));
   };
   store4(copies.forward[l], online);
   store4(copies.target[l], target);
   if (copies.backward[l] == nullptr) return;
-  __half* row = copies.backward[l] + o / S::kTerms * S::kNumbers + o % S::kTerms * kMostWidth;
+  __half* slab = copies.backward[l] + o / S::kTerms * S::kNumbers;
   const float v[4] = {online.x, online.y, online.z, online.w};
 #pragma unroll
-  for (int c = 0; c < 4; ++c) row[slab_row(i + c)] = to_half(v[c]);
+  for (int c = 0; c < 4; ++c) slab[S::backward(o % S::kTerms, slab_row(i + c))] = to_half(v[c]);
 }
 
 // ---- products
@@ -167,12 +171,10 @@ __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
   const bool has_work =
       first_column < (kPass == Pass::forward ? w.outputs : w.stride) && first_row < rows;
   const __half* x = &tile.x[first_row + lane % 16][lane / 16 * 8];
-  const __half* weights = kPass == Pass::forward
-                              ? tile.weights +
-                                    (first_column + lane % 8 + lane / 16 * 8) * S::kForwardStride +
-                                    lane / 8 % 2 * 8
-                              : tile.weights + (lane % 8 + lane / 8 % 2 * 8) * S::kBackwardStride +
-                                    first_column + lane / 16 * 8;
+  // where this lane's rows of the first blocks begin
+  const int first = kPass == Pass::forward
+                        ? S::forward(first_column + lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8)
+                        : S::backward(lane % 8 + lane / 8 % 2 * 8, first_column + lane / 16 * 8);
   SlabStream<kPass, kSize> stream(tile, w, T::kStages - 1);
   int stage = 0;  // of this slab
 #pragma unroll 1
@@ -181,7 +183,7 @@ __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
     __syncthreads();
     stream.fetch(stage == 0 ? T::kStages - 1 : stage - 1);
     if (has_work) {
-      const __half* at = weights + stage * S::kPadded;
+      const __half* slab_weights = tile.weights + stage * S::kNumbers;
 #pragma unroll
       for (int step = 0; step < S::kTerms; step += 16) {
         std::uint32_t a[T::kTiles][4];
@@ -191,9 +193,9 @@ __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
         for (int pair = 0; pair < 4; ++pair) {  // 16 columns: two tiles
           std::uint32_t b[4];
           if constexpr (kPass == Pass::forward) {
-            load_blocks(b, at + pair * 16 * S::kForwardStride + step);
+            load_blocks(b, slab_weights + pair * 16 * S::kTerms + (first ^ step));
           } else {
-            load_transposed(b, at + step * S::kBackwardStride + pair * 16);
+            load_transposed(b, slab_weights + step * kMostWidth + (first ^ pair * 16));
           }
 #pragma unroll
           for (int m = 0; m < T::kTiles; ++m) {

@@ -297,10 +297,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     };                                                                               \
     if ((plan).exact) {                                                              \
       launch_size.template operator()<true, 2>();                                    \
-    } else if ((plan).iqn_size == 2) {                                               \
-      launch_size.template operator()<false, 2>();                                   \
     } else {                                                                         \
-      launch_size.template operator()<false, 3>();                                   \
+      launch_size.template operator()<false, 2>();                                   \
     }                                                                                \
   } while (false)
 

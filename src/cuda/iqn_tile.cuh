@@ -21,6 +21,7 @@ struct IqnTile : std::conditional_t<kExact, Tile<kSize>, HalfTile<kSize>> {
   float bias[kMostNormalised][kMostWidth], gain[kMostNormalised][kMostWidth],
       shift[kMostNormalised][kMostWidth], output[kMostWidth];
 };
+static_assert(sizeof(IqnTile<false, 2>) <= kLeastShared);
 
 // Which samples and fractions the rows of a tile are: `count` samples from `first` on.
 struct IqnRows {

@@ -16,7 +16,6 @@ struct UpdatePlan {
   int batch;                      // the largest
   int size;                       // of a tile in fp16: 0 or 2 (tile.cuh)
   int exact_size;                 // of a tile in fp32: 0 or 2
-  int iqn_size;                   // where rows are fractions, in fp16: 2 or 3
   bool exact;                     // fp32 instead of fp16
   bool split;                     // the two target critics of a tile on two blocks
   int actor_tiles, critic_tiles;  // of parameters, of the largest network

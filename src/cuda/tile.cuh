@@ -15,7 +15,7 @@
 namespace ovde::cuda {
 
 // Sizes: 0 takes less than 99 KB of shared memory, which a block has on every GPU; 1 and 2 have
-// more in flight; 3 is 2 in fp16 with less in flight, where 2 does not fit.
+// more rows or more in flight, and in fp16 take no more than that either.
 template <int kSize>
 struct Tile {
   static constexpr int kRows = kSize >= 2 ? 64 : 32;

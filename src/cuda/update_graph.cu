@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "cuda/half_network.cuh"
-#include "cuda/iqn_tile.cuh"
 #include "cuda/kernels.cuh"
 #include "cuda/largest.h"
 #include "cuda/own.h"
@@ -100,9 +98,8 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   UpdatePlan plan{};
   plan.agents = static_cast<int>(specs.size());
   plan.batch = largest(specs, [](const AgentSpec& s) { return s.batch; });
-  plan.size = agents <= 24 || !has_room<HalfNetworkTile<2>>() ? 0 : 2;
+  plan.size = agents <= 24 ? 0 : 2;
   plan.exact_size = exact_size();
-  plan.iqn_size = has_room<IqnTile<false, 2>>() ? 2 : 3;
   plan.exact = exact;
   plan.split = agents <= 4;
   plan.actor_tiles =
