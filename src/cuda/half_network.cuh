@@ -88,20 +88,13 @@ __device__ void forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
   __syncthreads();
   for (int l = 0; l < last; ++l) {
     const int stride = shape.layer[l + 1].stride;
-    for_each_group<kSize>([&](const auto& group) {
-      float b[8];
-      load8(b, tile.bias[l] + group.column);
-      group.each([&](const auto& at, int m, int) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) at(out[m], i) = b[i];
-      });
-    });
-    add_product<Pass::forward>(tile, half_weights(net, shape, l), out, T::kRows);
+    product<Pass::forward>(tile, half_weights(net, shape, l), out);
     if (l + 1 < last) {
       fetch_first<Pass::forward>(tile, half_weights(net, shape, l + 1));
     } else {
       fetch_narrow(tile, net, shape);
     }
+    add_bias<kSize>(tile.bias[l], out);
     if constexpr (kNorm) {
       normalise_by_moments<kSize>(tile, shape.layer[l].outputs, out,
                                   [&](int row, float scale) { tile.scale[l][row] = scale; });
@@ -207,13 +200,7 @@ __device__ void backward(HalfNetworkTile<kSize>& tile, const PassParameters& net
   float out[T::kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
     const int stride = shape.layer[l].stride;
-#pragma unroll
-    for (int m = 0; m < T::kTiles; ++m)
-#pragma unroll
-      for (auto& quad : out[m])
-#pragma unroll
-        for (float& x : quad) x = 0;
-    add_product<Pass::backward>(tile, half_weights(net, shape, l), out, T::kRows);
+    product<Pass::backward>(tile, half_weights(net, shape, l), out);
     if constexpr (kNorm) fetch_normal(tile, *norm, l - 1, stride, first_sample);
     if (l > 1) fetch_first<Pass::backward>(tile, half_weights(net, shape, l - 1));
     if constexpr (kNorm) {

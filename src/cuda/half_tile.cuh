@@ -132,7 +132,7 @@ class SlabStream {
   int left_;
 };
 
-// The first slabs of a layer, ahead of add_product(); nobody may be reading the weights' memory.
+// The first slabs of a layer, ahead of product(); nobody may be reading the weights' memory.
 template <Pass kPass, int kSize>
 __device__ void fetch_first(HalfTile<kSize>& tile, const HalfWeights& w) {
   SlabStream<kPass, kSize> stream(tile, w, 0);
@@ -160,10 +160,11 @@ __device__ inline void copy_weights(const HalfCopies& copies, int l, bool narrow
 
 // ---- products
 
-// As product() of tile.cuh, on top of what is in `out`.
+// As product() of tile.cuh.
 template <Pass kPass, int kSize>
-__device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
-                            float (&out)[HalfTile<kSize>::kTiles][8][4], int rows) {
+__device__ void product(HalfTile<kSize>& tile, const HalfWeights& w,
+                        float (&out)[HalfTile<kSize>::kTiles][8][4],
+                        int rows = HalfTile<kSize>::kRows) {
   using T = HalfTile<kSize>;
   using S = HalfSlab;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -175,6 +176,13 @@ __device__ void add_product(HalfTile<kSize>& tile, const HalfWeights& w,
   const int first = kPass == Pass::forward
                         ? S::forward(first_column + lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8)
                         : S::backward(lane % 8 + lane / 8 % 2 * 8, first_column + lane / 16 * 8);
+#pragma unroll
+  for (auto& tiles : out)
+#pragma unroll
+    for (auto& quad : tiles)
+#pragma unroll
+      for (float& x : quad) x = 0;
+
   SlabStream<kPass, kSize> stream(tile, w, T::kStages - 1);
   int stage = 0;  // of this slab
 #pragma unroll 1

@@ -69,25 +69,16 @@ class IqnLayers {
   __device__ void apply(int l, int rows, Product& out, Keep&& keep, Next&& next) {
     const LayerShape layer = shape_.layer[l];
     const float* bias = tile_.bias[l];
+    product<Pass::forward>(tile_, weights(l), out, rows);
+    next();
     if constexpr (kExact) {
-      product<Pass::forward>(tile_, weights(l), out, rows);
-      next();
       if (shape_.norm) {
         normalise<kSize>(tile_, bias, layer.outputs, rows, out, keep);
         return;
       }
     }
-    for_each_group<kSize>([&](const auto& group) {
-      float b[8];
-      load8(b, bias + group.column);
-      group.each([&](const auto& at, int m, int) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) at(out[m], i) = kExact ? at(out[m], i) + b[i] : b[i];
-      });
-    });
+    add_bias<kSize>(bias, out);
     if constexpr (!kExact) {
-      add_product<Pass::forward>(tile_, weights(l), out, rows);
-      next();
       if (shape_.norm) {
         normalise_by_moments<kSize>(tile_, layer.outputs, out, keep);
         return;
@@ -96,21 +87,6 @@ class IqnLayers {
     for_each_product_row<kSize>([&](int row, int, int, bool first) {
       if (first) keep(row, 1.0f);
     });
-  }
-
-  // `out` = the gradient of layer l's input from that of its sums in x.
-  __device__ void multiply_back(int l, int rows, Product& out) {
-    if constexpr (kExact) {
-      product<Pass::backward>(tile_, weights(l), out, rows);
-    } else {
-#pragma unroll
-      for (auto& tile : out)
-#pragma unroll
-        for (auto& quad : tile)
-#pragma unroll
-          for (float& x : quad) x = 0;
-      add_product<Pass::backward>(tile_, weights(l), out, rows);
-    }
   }
 
   // Where this warp's sums of layer l go.
@@ -249,7 +225,7 @@ class FeaturePass : IqnLayers<kExact, kSize> {
           store8(&tile_.x[at.row][at.column], delta);
         });
       });
-      if (l > 0) this->multiply_back(l, rows_.count, out);
+      if (l > 0) product<Pass::backward>(tile_, this->weights(l), out, rows_.count);
     }
   }
 };
@@ -298,7 +274,7 @@ class FractionPass : IqnLayers<kExact, kSize> {
   template <Way kWay>
   __device__ void backward(Product& merged) {
     back_through_merge<kWay>(merged);
-    this->multiply_back(merge_index(), T::kRows, merged);
+    product<Pass::backward>(tile_, this->weights(merge_index()), merged);
     back_through_gate<kWay>(merged);
   }
 

@@ -75,6 +75,19 @@ __device__ void for_each_group(Visit&& visit) {
   for (int group = 0; group < 2; ++group) visit(OctetGroup<kSize>(group));
 }
 
+// Adds a number to each column of a product, from a vector that is long enough.
+template <int kSize>
+__device__ void add_bias(const float* bias, float (&out)[Tile<kSize>::kTiles][8][4]) {
+  for_each_group<kSize>([&](const auto& group) {
+    float b[8];
+    load8(b, bias + group.column);
+    group.each([&](const auto& at, int m, int) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) at(out[m], i) += b[i];
+    });
+  });
+}
+
 // visit(row, m, half) for each row of a product of which this lane has a part; `first` is true of
 // one lane of those that share the row.
 template <int kSize, typename Visit>
