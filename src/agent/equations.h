@@ -2,6 +2,7 @@
 // a vector of them, and how the random numbers of an update are addressed.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "base/lanes.h"
@@ -105,6 +106,13 @@ OVDE_BOTH inline double relative_bonus(double scale, double discount, double sum
 OVDE_BOTH inline double noise_discount(double aleatoric, double usual, double tolerance) {
   const double ratio = usual > 0 ? aleatoric / (tolerance * usual) : aleatoric;
   return 1 / (1 + ratio * ratio);
+}
+
+// The noise that a step adds to a return: sqrt(sigma(s, a)^2 - continues^2 sigma(s', a')^2),
+// `continues` being the discount. Where the estimates say that it takes away, it adds nothing.
+OVDE_BOTH inline double added_noise(double here, double beyond, double continues) {
+  const double added = here * here - continues * beyond * (continues * beyond);
+  return added > 0 || added != added ? std::sqrt(added) : 0;
 }
 
 // Random numbers of an update are addressed by its number. Each feature has a row of numbers, one

@@ -1,7 +1,6 @@
 #include "agent/noise_discount.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "agent/equations.h"
 
@@ -40,9 +39,7 @@ void NoiseDiscount::measure(const Batch& first, const Batch& second, const Batch
 void NoiseDiscount::subtract_from(const Batch& first, const Batch& second, const Batch* weights,
                                   const Batch& continues, int half) {
   for_each_sample(first, second, weights, half, [&](int s, double sigma) {
-    const double beyond = continues.at(0, s) * aleatoric_[s];
-    const double added = sigma * sigma - beyond * beyond;
-    aleatoric_[s] = added > 0 || added != added ? std::sqrt(added) : 0;
+    aleatoric_[s] = added_noise(sigma, aleatoric_[s], continues.at(0, s));
   });
 }
 

@@ -18,9 +18,8 @@ class NoiseDiscount {
   // The aleatoric uncertainty of one half of the batch, by both critics' quantiles (N x batch) and
   // what each counts (likewise; null: all alike). The halves may be measured side by side.
   void measure(const Batch& first, const Batch& second, const Batch* weights, int half);
-  // Leaves of it what the step before adds: sqrt(sigma(s, a)^2 - continues^2 sigma(s', a')^2), with
-  // what was measured at (s', a'), the same at (s, a), and `continues` (1 x batch), the discount.
-  // Where an estimate says that it takes away, it adds nothing.
+  // Leaves of it what the step before adds (added_noise() of equations.h), with what was measured
+  // at (s', a'), the same at (s, a), and `continues` (1 x batch), the discount.
   void subtract_from(const Batch& first, const Batch& second, const Batch* weights,
                      const Batch& continues, int half);
   // The shares, once both halves have been measured.

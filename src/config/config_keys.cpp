@@ -209,7 +209,8 @@ std::vector<Field<RndConfig>> rnd_keys() {
       field(&Keys::step_noise,
             {.name = "step_noise",
              .help = "a discounted bonus counts what the step into the new observation adds to the "
-                     "return's variance, not what lies beyond it; on a CPU only"}),
+                     "return's variance, not what lies beyond it; with random or embedded "
+                     "fractions on a CPU only"}),
   };
 }
 

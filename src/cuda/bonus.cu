@@ -27,14 +27,21 @@ __device__ double sum_over_batch(int batch, double* sums, const Term& term) {
   return sum;
 }
 
-__device__ double aleatoric(const Agent& agent, int s) {
+// Of sample s, by both target critics' quantiles.
+__device__ double aleatoric(const Agent& agent, float* const (&quantiles)[2], int s) {
   const int n = agent.quantiles;
-  const float *first = agent.next_quantiles[0] + s * n, *second = agent.next_quantiles[1] + s * n;
-  return uncertainty(
-             OneThread{},
-             RowQuantiles{
-                 {first, second}, row_weights(agent, agent.next_weights, s), n, agent.uncertainty})
+  return uncertainty(OneThread{}, RowQuantiles{{quantiles[0] + s * n, quantiles[1] + s * n},
+                                               row_weights(agent, agent.next_weights, s),
+                                               n,
+                                               agent.uncertainty})
       .aleatoric;
+}
+
+// The noise that a sample's bonus is discounted by.
+__device__ double noise_of(const Agent& agent, int s) {
+  const double beyond = aleatoric(agent, agent.next_quantiles, s);
+  if (!agent.step_noise) return beyond;
+  return added_noise(aleatoric(agent, agent.rnd.quantiles, s), beyond, agent.continues[s]);
 }
 
 // One block an agent.
@@ -53,7 +60,7 @@ __global__ void __launch_bounds__(kThreads) bonus_kernel(const Agent* agents) {
   double* noise = agent.rnd.noise;
   const double usual = agent.discounts_bonus
                            ? sum_over_batch(agent.batch, sums,
-                                            [&](int s) { return noise[s] = aleatoric(agent, s); }) /
+                                            [&](int s) { return noise[s] = noise_of(agent, s); }) /
                                  agent.batch
                            : 0;
   for (int s = threadIdx.x; s < agent.batch; s += kThreads) {

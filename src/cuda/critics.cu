@@ -19,6 +19,36 @@ __device__ void truncated_targets(const Agent& agent, int s, float alpha, float*
                 });
 }
 
+// The samples' (s, a), zero beyond them.
+template <typename T>
+__device__ void fill_state_action(T& tile, const Agent& agent, int first_sample) {
+  const int stride = agent.critic_shape.layer[0].stride;
+  const float* state_action = agent.state_action;
+  fill(tile, multiple_of_32(stride), [=](int r, int i) {
+    return i < stride ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
+  });
+}
+
+// blockIdx: (tile of samples, critic, agent)
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    at_state_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows, n = agent.quantiles;
+  if (!agent.step_noise || first_sample >= agent.batch) return;
+  auto& tile = shared_as<TileFor<kExact, kSize>>();
+  const PassParameters net = target(agent.critic[k], agent.critic_half[k]);
+  begin_forward(tile, net, agent.critic_shape);
+  fill_state_action(tile, agent, first_sample);
+  with_norm(agent.critic_shape, [&](auto norm) {
+    forward<norm>(tile, net, agent.critic_shape, first_sample, nullptr, nullptr);
+  });
+  float* quantiles = agent.rnd.quantiles[k];
+  for_each_row<kSize>([&](int r, int i) {
+    if (i < n) quantiles[(first_sample + r) * n + i] = tile.result(r, i);
+  });
+}
+
 // Results: z in columns 0 .. N - 1. Leaves the gradient of the loss, summed over the batch, in x,
 // zero up to column 32, and the loss of each row. A warp has whole rows: nobody else reads or
 // writes them.
@@ -104,11 +134,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   begin_forward(tile, net, shape);
   const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
 
-  const int stride = shape.layer[0].stride;
-  const float* state_action = agent.state_action;
-  fill(tile, multiple_of_32(stride), [=](int r, int i) {
-    return i < stride ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
-  });
+  fill_state_action(tile, agent, first_sample);
   const Trace& trace = agent.critic_trace[k];
   with_norm(shape, [&](auto norm) {
     forward<norm>(tile, net, shape, first_sample, trace.hidden, &agent.norm_trace[k]);
@@ -190,6 +216,10 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 }
 
 }  // namespace
+
+void evaluate_targets_at_state(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  OVDE_LAUNCH_TILED(at_state_kernel, plan, 2, agents, stream);
+}
 
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   OVDE_LAUNCH_TILED(loss_kernel, plan, 2, agents, stream);

@@ -140,6 +140,9 @@ void lay_out_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep
   rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
   rnd.error = arena.take(rows);
   rnd.noise = doubles(static_cast<int>(rows));
+  if (agent.step_noise) {
+    for (float*& quantiles : rnd.quantiles) quantiles = arena.take(rows * agent.quantiles);
+  }
   rnd.center = arena.take(n);
   rnd.scale = arena.take(n);
   rnd.bonus_scale = arena.take(1);

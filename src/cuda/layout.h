@@ -143,6 +143,7 @@ struct Rnd {
   Trace trace;
   float *input, *error;  // of each row: the observation, normalised; the prediction error
   double* noise;         // of each row, where the bonus is discounted
+  float* quantiles[2];   // of the target critics at (s, a), where the step's noise counts
   RndStatistics statistics;
   float *center, *scale, *bonus_scale;  // follow from them: of observations, of an error
 };
@@ -207,6 +208,7 @@ struct AgentSpec {
   float rnd_scale;        // of the bonus
   bool relative_bonus;    // to the mean error of the batch
   bool discounts_bonus;   // where the return is noisy (agent/noise_discount.h)
+  bool step_noise;        // then: by what the step adds to the noise alone
   float noise_tolerance;  // then
   AdamOptions adam;
   std::uint64_t seed;

@@ -82,8 +82,10 @@ void check_fits(const AgentOptions& options) {
   check("the number of actions", cuda::kMostActions, learner.action_size);
   check("the number of observations and actions", cuda::kMostInputs,
         learner.observation_size + learner.action_size);
-  if (learner.rnd && learner.rnd->step_noise)
-    throw InputError("rnd.step_noise must be false on a GPU: it is on the CPU only");
+  if (learner.rnd && learner.rnd->step_noise && is_implicit(learner.head))
+    throw InputError(
+        "rnd.step_noise must be false on a GPU where fractions are random or embedded "
+        "(critic.head): that is on the CPU only");
   if (learner.critics > 2)
     throw InputError("critic.count must be 2 on a GPU: further critics are on the CPU only");
   if (learner.adam.clip > 0)
@@ -170,6 +172,7 @@ AgentSpec agent_spec(const AgentOptions& options) {
     spec.rnd_scale = learner.rnd->scale;
     spec.relative_bonus = learner.rnd->relative;
     spec.discounts_bonus = learner.rnd->discounted;
+    spec.step_noise = learner.rnd->discounted && learner.rnd->step_noise;
     spec.noise_tolerance = learner.rnd->tolerance;
   }
   spec.adam = learner.adam;
@@ -215,7 +218,7 @@ AgentSpec optimist_spec(const AgentOptions& options, int owner) {
   AgentSpec spec = agent_spec(options);
   spec.replay_owner = spec.policy_owner = owner;
   spec.smaller_by_quantile = false;  // its value is of the critics' means
-  spec.has_rnd = false;
+  spec.has_rnd = spec.step_noise = false;
   spec.explorer = {};
   spec.optimist_spec = {
       optimist.spread,           optimist.divergence,   std::log(optimist.optimism + 1),
