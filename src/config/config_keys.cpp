@@ -134,7 +134,7 @@ std::vector<Field<CriticConfig>> critic_keys() {
       field(&Keys::count,
             number("count",
                    "critics that the uncertainties are taken from; those beyond two learn the same "
-                   "targets, each around a random prior; on a CPU only",
+                   "targets, each around a random prior",
                    2, 10)),
       field(&Keys::prior,
             number("prior",

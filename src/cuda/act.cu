@@ -22,6 +22,10 @@ struct Shared : Exploration {
   float normal[2][kMostHidden][kMostWidth];  // of each critic's normalised layers, before the ReLU
   float scale[2][kMostHidden];
   double m;
+  // of more than two critics: what each says, how far it is from the mean of all in their standard
+  // deviations, and what the explorer's step asks of the pair that they are to it
+  double said[kMostCritics][kMostOutputs], place[kMostCritics][kMostOutputs];
+  float by_pair[2][kMostOutputs], total[2][kMostActions];
 };
 
 // Normalises a hidden layer's sums, then gain, shift and ReLU; by one warp.
@@ -77,12 +81,21 @@ __device__ void run_network(const float* parameters, const NetworkShape& shape, 
   }
 }
 
-// From shared.by_quantile to shared.by_action, both critics side by side; ends with every thread
-// done.
-__device__ void action_gradient(const Agent& agent, Shared& shared) {
+// Two critics side by side, each by half of the threads: this thread's.
+__device__ int side() { return threadIdx.x / 512; }
+
+// A critic's network, of this thread's side, at shared.input; leaves in shared.by_quantile what it
+// puts out. Ends with every thread done.
+__device__ void run_critic(const Agent& agent, const float* parameters, Shared& shared) {
+  const int warp = threadIdx.x / 32;
+  run_network(parameters, agent.critic_shape, shared, side(), warp % 16, 16,
+              shared.by_quantile[side()]);
+}
+
+// From shared.by_quantile to shared.by_action, after run_critic(); ends with every thread done.
+__device__ void action_gradient(const Agent& agent, const float* parameters, Shared& shared) {
   const NetworkShape& shape = agent.critic_shape;
-  const int k = threadIdx.x / 512, t = threadIdx.x % 512, column = t % 64 * 4, part = t / 64;
-  const float* parameters = agent.critic[k].parameters;
+  const int k = side(), t = threadIdx.x % 512, column = t % 64 * 4, part = t / 64;
   const float* delta = shared.by_quantile[k];
   for (int l = shape.layers - 1; l > 0; --l) {
     const LayerShape layer = shape.layer[l];
@@ -126,6 +139,84 @@ __device__ void action_gradient(const Agent& agent, Shared& shared) {
   __syncthreads();
 }
 
+// ---- more than two critics (agent/actor_critic/ensemble.h), two at a time: the second of the last
+// two may be the first again. All end with every thread done.
+
+// Calls work(critic, parameters, is_prior) of this thread's side for each critic's network, and for
+// each prior's.
+template <typename Work>
+__device__ void for_each_network(const Agent& agent, const Work& work) {
+  for (int first = 0; first < agent.critics; first += 2) {
+    const int critic = min(first + side(), agent.critics - 1);
+    work(critic, agent.critic[critic].parameters, false);
+    if (first > 0) work(critic, agent.critic[critic].target, true);
+  }
+}
+
+// What all say at shared.input, and as a pair of quantile functions: their mean less and plus their
+// standard deviation.
+__device__ void ask_ensemble(const Agent& agent, Shared& shared) {
+  const int n = agent.quantiles, count = agent.critics, i = threadIdx.x % 512;
+  for_each_network(agent, [&](int critic, const float* parameters, bool is_prior) {
+    run_critic(agent, parameters, shared);
+    const float* out = shared.by_quantile[side()];
+    if (i < n && is_prior) {
+      double sum = 0;
+      for (int j = 0; j < n; ++j) sum += out[j];
+      // where both sides have the same critic, one of them adds
+      if (critic % 2 == side()) shared.said[critic][i] += agent.prior_scale * sum;
+    } else if (i < n) {
+      shared.said[critic][i] = out[i];
+    }
+    __syncthreads();
+  });
+  if (threadIdx.x < n) {
+    double sum = 0, squares = 0;
+    for (int k = 0; k < count; ++k) sum += shared.said[k][i];
+    const double mean = sum / count;
+    for (int k = 0; k < count; ++k)
+      squares += (shared.said[k][i] - mean) * (shared.said[k][i] - mean);
+    const double deviation = sqrt(squares / count);
+    for (int k = 0; k < count; ++k)
+      shared.place[k][i] = deviation > 0 ? (shared.said[k][i] - mean) / deviation : 0;
+    shared.z[0][i] = mean - deviation;
+    shared.z[1][i] = mean + deviation;
+    shared.weight[i] = 1;
+  }
+  __syncthreads();
+}
+
+// From the gradient by that pair in shared.by_quantile to shared.by_action, the sum over all.
+__device__ void ensemble_gradient(const Agent& agent, Shared& shared) {
+  const int n = agent.quantiles, i = threadIdx.x % 512, k = side();
+  if (i < n) shared.by_pair[k][i] = shared.by_quantile[k][i];
+  if (i < agent.actions) shared.total[k][i] = 0;
+  __syncthreads();
+  for_each_network(agent, [&](int critic, const float* parameters, bool is_prior) {
+    const auto by = [&](int j) {  // the derivative by what the critic says at quantile j
+      if (critic % 2 != k) return 0.0;
+      const double lower = shared.by_pair[0][j], upper = shared.by_pair[1][j];
+      return (lower + upper + (upper - lower) * shared.place[critic][j]) / agent.critics;
+    };
+    run_critic(agent, parameters, shared);
+    double mine = 0;
+    if (i < n && is_prior) {
+      for (int j = 0; j < n; ++j) mine += agent.prior_scale * by(j);
+    } else if (i < n) {
+      mine = by(i);
+    }
+    if (i < n) shared.by_quantile[k][i] = static_cast<float>(mine);
+    __syncthreads();
+    action_gradient(agent, parameters, shared);
+    if (i < agent.actions) shared.total[k][i] += shared.by_action[k][i];
+    __syncthreads();
+  });
+  if (i < agent.actions) shared.by_action[k][i] = shared.total[k][i];
+  __syncthreads();
+}
+
+// ---- actions
+
 // What the explorers of critics with random fractions go on from (iqn_act.cu).
 __device__ void hand_over(const Agent& agent, const Shared& shared, bool plain) {
   const IqnActing& acting = agent.acting;
@@ -165,16 +256,20 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
 
   shared.m = nan("");
   if (!plain && !agent.iqn) {
-    // both critics at the policy's own action; the actor's activations are not needed any more
-    const int k = warp / 16;
-    run_network(agent.critic[k].parameters, agent.critic_shape, shared, k, warp % 16, 16,
-                shared.by_quantile[k]);
-    for (int i = threadIdx.x; i < 2 * agent.quantiles; i += kThreads) {
-      const int critic = i / agent.quantiles, at = i % agent.quantiles;
-      shared.z[critic][at] = shared.by_quantile[critic][at];
-      shared.weight[at] = 1;
+    // the critics at the policy's own action; the actor's activations are not needed any more
+    const bool is_ensemble = agent.critics > 2;
+    const float* parameters = agent.critic[side()].parameters;
+    if (is_ensemble) {
+      ask_ensemble(agent, shared);
+    } else {
+      run_critic(agent, parameters, shared);
+      for (int i = threadIdx.x; i < 2 * agent.quantiles; i += kThreads) {
+        const int critic = i / agent.quantiles, at = i % agent.quantiles;
+        shared.z[critic][at] = shared.by_quantile[critic][at];
+        shared.weight[at] = 1;
+      }
+      __syncthreads();
     }
-    __syncthreads();
 
     explorer.visit([&](const auto& rule) {
       typename std::decay_t<decltype(rule)>::Belief belief{};
@@ -190,7 +285,11 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
         }
         m_sum += m;
         __syncthreads();
-        action_gradient(agent, shared);
+        if (is_ensemble) {
+          ensemble_gradient(agent, shared);
+        } else {
+          action_gradient(agent, parameters, shared);
+        }
         if (warp == 0) move(rule, shared, actions, m);
         __syncthreads();
       }

@@ -28,7 +28,7 @@ __device__ double sum_over_batch(int batch, double* sums, const Term& term) {
 }
 
 // Of sample s, by both target critics' quantiles.
-__device__ double aleatoric(const Agent& agent, float* const (&quantiles)[2], int s) {
+__device__ double aleatoric(const Agent& agent, const float* const (&quantiles)[2], int s) {
   const int n = agent.quantiles;
   return uncertainty(OneThread{}, RowQuantiles{{quantiles[0] + s * n, quantiles[1] + s * n},
                                                row_weights(agent, agent.next_weights, s),
@@ -39,9 +39,10 @@ __device__ double aleatoric(const Agent& agent, float* const (&quantiles)[2], in
 
 // The noise that a sample's bonus is discounted by.
 __device__ double noise_of(const Agent& agent, int s) {
-  const double beyond = aleatoric(agent, agent.next_quantiles, s);
+  const double beyond = aleatoric(agent, {agent.next_quantiles[0], agent.next_quantiles[1]}, s);
   if (!agent.step_noise) return beyond;
-  return added_noise(aleatoric(agent, agent.rnd.quantiles, s), beyond, agent.continues[s]);
+  return added_noise(aleatoric(agent, {agent.at_state[0], agent.at_state[1]}, s), beyond,
+                     agent.continues[s]);
 }
 
 // One block an agent.

@@ -8,14 +8,14 @@ namespace ovde::cuda {
 
 namespace {
 
-// The targets of sample s where the largest values are left out.
-__device__ void truncated_targets(const Agent& agent, int s, float alpha, float* out) {
+// The targets of sample s where the largest values are left out, less `prior`.
+__device__ void truncated_targets(const Agent& agent, int s, float alpha, float prior, float* out) {
   const int n = agent.quantiles, at = s * n + min(static_cast<int>(threadIdx.x % 32), n - 1);
   const float reward = __ldg(agent.reward + s), continues = __ldg(agent.continues + s),
               entropy = alpha * __ldg(agent.next_log_probability + s);
   keep_smallest(__ldg(agent.next_quantiles[0] + at), __ldg(agent.next_quantiles[1] + at), n,
                 target_count(agent), [&](int place, float z) {
-                  out[place] = td_target(reward, continues, z, z, entropy);
+                  out[place] = td_target(reward, continues, z, z, entropy) - prior;
                 });
 }
 
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     at_state_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows, n = agent.quantiles;
-  if (!agent.step_noise || first_sample >= agent.batch) return;
+  if (k >= agent.critics || agent.at_state[k] == nullptr || first_sample >= agent.batch) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
   const PassParameters net = target(agent.critic[k], agent.critic_half[k]);
   begin_forward(tile, net, agent.critic_shape);
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   with_norm(agent.critic_shape, [&](auto norm) {
     forward<norm>(tile, net, agent.critic_shape, first_sample, nullptr, nullptr);
   });
-  float* quantiles = agent.rnd.quantiles[k];
+  float* quantiles = agent.at_state[k];
   for_each_row<kSize>([&](int r, int i) {
     if (i < n) quantiles[(first_sample + r) * n + i] = tile.result(r, i);
   });
@@ -71,12 +71,20 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
     y[j] = td_target(__ldg(rewards + s), __ldg(all_continue + s), __ldg(first + at),
                      __ldg(second + at), alpha * __ldg(entropy + s), blend);
   }
+  float prior[kEach] = {};  // what a critic of an ensemble does not learn
+  if (k >= 2) {
+    for (int j = 0; j < kEach; ++j) {
+      const int s = first_sample + warp + kWarps * j;
+      prior[j] = agent.prior_scale * sum_of_warp(lane < n ? agent.at_state[k][s * n + lane] : 0.0f);
+      y[j] -= prior[j];
+    }
+  }
   float z[kEach], slope[kEach], loss[kEach];
   const int targets = target_count(agent);
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
     if (agent.dropped > 0) {
-      truncated_targets(agent, first_sample + warp + kWarps * j, alpha,
+      truncated_targets(agent, first_sample + warp + kWarps * j, alpha, prior[j],
                         &tile.result(warp + kWarps * j, kTargets));
     } else {
       tile.result(warp + kWarps * j, kTargets + lane) = y[j];
@@ -127,7 +135,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (agent.iqn || first_sample >= agent.batch) return;
+  if (agent.iqn || k >= agent.critics || first_sample >= agent.batch) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
   const PassParameters net = online(agent.critic[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
@@ -218,11 +226,11 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 }  // namespace
 
 void evaluate_targets_at_state(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  OVDE_LAUNCH_TILED(at_state_kernel, plan, 2, agents, stream);
+  OVDE_LAUNCH_TILED(at_state_kernel, plan, plan.critics, agents, stream);
 }
 
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  OVDE_LAUNCH_TILED(loss_kernel, plan, 2, agents, stream);
+  OVDE_LAUNCH_TILED(loss_kernel, plan, plan.critics, agents, stream);
 }
 
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {

@@ -33,7 +33,9 @@ std::size_t bytes_of(const AgentSpec& spec);
 // optimist's two multipliers.
 struct ArrayId {
   int agent;
-  int network;  // 0 actor, 1 and 2 critics, 3 predictor of the bonus; 4: no network, a multiplier
+  // 0 actor, 1 and 2 critics, 3 predictor of the bonus; 4: no network, a multiplier; from 5 on
+  // the critics beyond two
+  int network;
   int array;
 };
 

@@ -113,7 +113,7 @@ void lay_out_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   agent.cosines = arena.take(rows * kCosines);
   for (IqnTrace& trace : agent.iqn_trace)
     trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
-  for (HalfCopies& copies : agent.critic_half) copies = take_half_copies(arena, agent.iqn_shape);
+  for (int k = 0; k < 2; ++k) agent.critic_half[k] = take_half_copies(arena, agent.iqn_shape);
 
   IqnActing& acting = agent.acting;
   const int asked = std::max(agent.explorer.samples(), 1);
@@ -140,9 +140,6 @@ void lay_out_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep
   rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
   rnd.error = arena.take(rows);
   rnd.noise = doubles(static_cast<int>(rows));
-  if (agent.step_noise) {
-    for (float*& quantiles : rnd.quantiles) quantiles = arena.take(rows * agent.quantiles);
-  }
   rnd.center = arena.take(n);
   rnd.scale = arena.take(n);
   rnd.bonus_scale = arena.take(1);
@@ -222,8 +219,9 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
     lay_out_optimist(agent, arena, rows);
     return agent;
   }
-  for (Network& critic : agent.critic)
-    critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
+  for (int k = 0; k < spec.critics; ++k)
+    agent.critic[k] = take_network(arena, spec.critic_size,
+                                   step(k < 2 ? &Progress::critic_step : &Progress::ensemble_step));
   if (spec.replay_owner < 0)  // another's is set once all are laid out
     agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
@@ -238,10 +236,11 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   for (float** p : {&agent.reward, &agent.continues, &agent.next_log_probability})
     *p = arena.take(rows);
   agent.next_action = arena.take(rows * spec.actions);
-  for (int k = 0; k < 2; ++k) {
-    agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
+  for (int k = 0; k < spec.critics; ++k) {
+    if (k < 2) agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
     agent.critic_loss[k] = arena.take(rows);
     if (spec.iqn) continue;
+    if (k >= 2 || spec.step_noise) agent.at_state[k] = arena.take(rows * spec.quantiles);
     agent.critic_half[k] = take_half_copies(arena, spec.critic_shape);
     agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride,
                                        agent.half_state_action);

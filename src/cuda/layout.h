@@ -20,6 +20,7 @@ inline constexpr int kMostInputs = 256;  // observation and action together
 inline constexpr int kMostOutputs =
     32;  // quantiles, or twice the actions: a lane of a warp for each
 inline constexpr int kMostActions = kMostOutputs / 2;
+inline constexpr int kMostCritics = 10;
 
 // The same flat buffer as nn/mlp.h: W (outputs x inputs, rows padded to `stride` floats), then the
 // bias, then gain and shift where the layer is normalised.
@@ -121,6 +122,7 @@ struct Progress {
   // of this update: whether the actor and the target networks move in it, and how far what moves
   bool moves;
   NetworkStep critic_step, actor_step, rnd_step;
+  NetworkStep ensemble_step;  // of the critics beyond two
   // sums since they were last cleared, and the first update (from 1) with a number that is not
   // finite
   double critic_loss, actor_loss;
@@ -143,7 +145,6 @@ struct Rnd {
   Trace trace;
   float *input, *error;  // of each row: the observation, normalised; the prediction error
   double* noise;         // of each row, where the bonus is discounted
-  float* quantiles[2];   // of the target critics at (s, a), where the step's noise counts
   RndStatistics statistics;
   float *center, *scale, *bonus_scale;  // follow from them: of observations, of an error
 };
@@ -194,6 +195,8 @@ struct AgentSpec {
   bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
   Blend blend;               // what counts of the smaller and of the larger, there and in targets
   int dropped;               // LearnerOptions of agent/learning.h
+  int critics = 2;           // those beyond two are an ensemble (agent/actor_critic/ensemble.h)
+  float prior_scale;         // of the sum of what a prior puts out
   UncertaintyForm uncertainty;
   float discount, polyak;
   bool tunes_temperature;
@@ -222,8 +225,8 @@ struct AgentSpec {
 };
 
 struct Agent : AgentSpec {
-  Network actor, critic[2];
-  HalfCopies actor_half, critic_half[2];
+  Network actor, critic[kMostCritics];
+  HalfCopies actor_half, critic_half[kMostCritics];
 
   float* replay;  // rows as agent/replay.h keeps them
   int replay_stride;
@@ -240,9 +243,12 @@ struct Agent : AgentSpec {
   float* quantiles_at_new[2];  // of the critics at the current policy's action
   // their mean, and its gradient; by quantile: the mean of the smaller, the gradient of each's part
   float *value[2], *action_gradient[2];
-  float *critic_loss[2], *actor_loss;  // of each row
-  Trace actor_trace, critic_trace[2];
-  NormTrace norm_trace[2];  // of the critics
+  float *critic_loss[kMostCritics], *actor_loss;  // of each row
+  Trace actor_trace, critic_trace[kMostCritics];
+  NormTrace norm_trace[kMostCritics];  // of the critics
+  // the target networks of the critics at (s, a), where they are asked for: the priors of those
+  // beyond two, and the two's where a bonus is discounted by the noise of a step
+  float* at_state[kMostCritics];
 
   // of given fractions alone
   float *next_state_action, *next_features[2];  // the latter: the last ones of the target critics

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "agent/actor_critic/ensemble.h"
 #include "agent/actor_critic/optimist.h"
 #include "agent/actor_critic/scout.h"
 #include "agent/critic/iqn_critic.h"
@@ -54,6 +55,12 @@ void for_each_array(const LearnerState& state, const std::string& prefix, Visit&
       if (!values.empty()) visit(network, a, values);
     }
   }
+  for (int k = 2; k < cuda::kMostCritics; ++k) {
+    for (int a = 0; a < static_cast<int>(std::size(kArrays)); ++a) {
+      const auto values = array(state, fmt::format("{}critic_{}.{}", prefix, k + 1, kArrays[a]));
+      if (!values.empty()) visit(kMultiplier + k - 1, a, values);
+    }
+  }
 }
 
 // Calls visit(values) for each of the statistics of that learner's bonus, in their order.
@@ -86,8 +93,7 @@ void check_fits(const AgentOptions& options) {
     throw InputError(
         "rnd.step_noise must be false on a GPU where fractions are random or embedded "
         "(critic.head): that is on the CPU only");
-  if (learner.critics > 2)
-    throw InputError("critic.count must be 2 on a GPU: further critics are on the CPU only");
+  check("critic.count", cuda::kMostCritics, learner.critics);
   if (learner.adam.clip > 0)
     throw InputError(
         "train.clip_gradient must be 0 on a GPU: gradients are clipped on the CPU only");
@@ -159,6 +165,8 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.smaller_by_quantile = learner.minimum == Minimum::quantiles;
   spec.blend = blend_of(learner.optimism);
   spec.dropped = learner.dropped;
+  if (!spec.is_grid) spec.critics = learner.critics;
+  spec.prior_scale = prior_scale(learner);
   spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
@@ -219,6 +227,7 @@ AgentSpec optimist_spec(const AgentOptions& options, int owner) {
   spec.replay_owner = spec.policy_owner = owner;
   spec.smaller_by_quantile = false;  // its value is of the critics' means
   spec.has_rnd = spec.step_noise = false;
+  spec.critics = 2;
   spec.explorer = {};
   spec.optimist_spec = {
       optimist.spread,           optimist.divergence,   std::log(optimist.optimism + 1),
@@ -410,7 +419,7 @@ class Population final : public GpuPopulation {
     for (const AgentSpec& spec : specs_) {
       floats += 8.0 * spec.actor_shape.size;
       if (spec.policy_owner >= 0) continue;
-      floats += 8.0 * 2 * spec.critic_size;
+      floats += (8.0 * 2 + 7.0 * (spec.critics - 2)) * spec.critic_size;  // the priors stay
       if (spec.has_rnd) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
       floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
     }

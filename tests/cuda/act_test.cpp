@@ -44,6 +44,9 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                            "ovde_td3_iqn",
                            "scout",
                            "dac",
+                           "ovde_g_five",
+                           "ovde_q_norm_five",
+                           "oac_five",
                            "ids"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {

@@ -194,9 +194,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "novd_iqn_published", "novd_absolute", "novd_step", "novd_norm_step", "scout",
                       "scout_norm", "tqc", "tqc_norm", "top", "dac", "dac_norm", "dac_iqn",
                       "dac_published", "dac_iqn_published", "dac_optimistic", "dsac_optimistic",
-                      "dsac_published_optimistic", "dsac_iqn_optimistic",
-                      "dsac_iqn_published_optimistic", "td3_optimistic", "scout_optimistic", "ids",
-                      "ids_published"),
+                      "dsac_norm_five", "tqc_five", "sac_five", "dsac_published_optimistic",
+                      "dsac_iqn_optimistic", "dsac_iqn_published_optimistic", "td3_optimistic",
+                      "scout_optimistic", "ids", "ids_published"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.

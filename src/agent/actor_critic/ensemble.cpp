@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kFirst = 100;  // of their numbers as critics, for what they are drawn from
 
+}  // namespace
+
 float prior_scale(const LearnerOptions& options) {
   return options.prior / std::sqrt(static_cast<float>(options.quantiles));
 }
-
-}  // namespace
 
 // ---- learning
 

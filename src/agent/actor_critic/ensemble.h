@@ -15,6 +15,9 @@
 
 namespace ovde {
 
+// What the sum of a prior's outputs counts: such that a prior has the size of one output.
+float prior_scale(const LearnerOptions& options);
+
 class Ensemble {
  public:
   // Of options.critics - 2 critics.
