@@ -8,11 +8,20 @@ namespace ovde::cuda {
 
 namespace {
 
-// The targets of sample s where the largest values are left out, less `prior`.
-__device__ void truncated_targets(const Agent& agent, int s, float alpha, float prior, float* out) {
+// What critic k of an ensemble says of sample s without having learnt it, by a warp; the two have
+// no prior.
+__device__ float prior_of(const Agent& agent, int k, int s) {
+  if (k < 2) return 0;
+  const int n = agent.quantiles, lane = threadIdx.x % 32;
+  return agent.prior_scale * sum_of_warp(lane < n ? __ldg(agent.at_state[k] + s * n + lane) : 0.0f);
+}
+
+// The targets of critic k for sample s where the largest values are left out.
+__device__ void truncated_targets(const Agent& agent, int k, int s, float alpha, float* out) {
   const int n = agent.quantiles, at = s * n + min(static_cast<int>(threadIdx.x % 32), n - 1);
   const float reward = __ldg(agent.reward + s), continues = __ldg(agent.continues + s),
-              entropy = alpha * __ldg(agent.next_log_probability + s);
+              entropy = alpha * __ldg(agent.next_log_probability + s),
+              prior = prior_of(agent, k, s);
   keep_smallest(__ldg(agent.next_quantiles[0] + at), __ldg(agent.next_quantiles[1] + at), n,
                 target_count(agent), [&](int place, float z) {
                   out[place] = td_target(reward, continues, z, z, entropy) - prior;
@@ -71,20 +80,16 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
     y[j] = td_target(__ldg(rewards + s), __ldg(all_continue + s), __ldg(first + at),
                      __ldg(second + at), alpha * __ldg(entropy + s), blend);
   }
-  float prior[kEach] = {};  // what a critic of an ensemble does not learn
   if (k >= 2) {
-    for (int j = 0; j < kEach; ++j) {
-      const int s = first_sample + warp + kWarps * j;
-      prior[j] = agent.prior_scale * sum_of_warp(lane < n ? agent.at_state[k][s * n + lane] : 0.0f);
-      y[j] -= prior[j];
-    }
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) y[j] -= prior_of(agent, k, first_sample + warp + kWarps * j);
   }
   float z[kEach], slope[kEach], loss[kEach];
   const int targets = target_count(agent);
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
     if (agent.dropped > 0) {
-      truncated_targets(agent, first_sample + warp + kWarps * j, alpha, prior[j],
+      truncated_targets(agent, k, first_sample + warp + kWarps * j, alpha,
                         &tile.result(warp + kWarps * j, kTargets));
     } else {
       tile.result(warp + kWarps * j, kTargets + lane) = y[j];
