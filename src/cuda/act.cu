@@ -3,6 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "agent/equations.h"
 #include "cuda/dense.cuh"
 #include "cuda/explorers.cuh"
 #include "cuda/launch.cuh"
@@ -178,7 +179,7 @@ __device__ void ask_ensemble(const Agent& agent, Shared& shared) {
       squares += (shared.said[k][i] - mean) * (shared.said[k][i] - mean);
     const double deviation = sqrt(squares / count);
     for (int k = 0; k < count; ++k)
-      shared.place[k][i] = deviation > 0 ? (shared.said[k][i] - mean) / deviation : 0;
+      shared.place[k][i] = ensemble_place(shared.said[k][i], mean, deviation);
     shared.z[0][i] = mean - deviation;
     shared.z[1][i] = mean + deviation;
     shared.weight[i] = 1;
@@ -195,8 +196,8 @@ __device__ void ensemble_gradient(const Agent& agent, Shared& shared) {
   for_each_network(agent, [&](int critic, const float* parameters, bool is_prior) {
     const auto by = [&](int j) {  // the derivative by what the critic says at quantile j
       if (critic % 2 != k) return 0.0;
-      const double lower = shared.by_pair[0][j], upper = shared.by_pair[1][j];
-      return (lower + upper + (upper - lower) * shared.place[critic][j]) / agent.critics;
+      return by_member(shared.by_pair[0][j], shared.by_pair[1][j], shared.place[critic][j],
+                       agent.critics);
     };
     run_critic(agent, parameters, shared);
     double mine = 0;

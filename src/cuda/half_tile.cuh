@@ -176,13 +176,7 @@ __device__ void product(HalfTile<kSize>& tile, const HalfWeights& w,
   const int first = kPass == Pass::forward
                         ? S::forward(first_column + lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8)
                         : S::backward(lane % 8 + lane / 8 % 2 * 8, first_column + lane / 16 * 8);
-#pragma unroll
-  for (auto& tiles : out)
-#pragma unroll
-    for (auto& quad : tiles)
-#pragma unroll
-      for (float& x : quad) x = 0;
-
+  clear(out);
   SlabStream<kPass, kSize> stream(tile, w, T::kStages - 1);
   int stage = 0;  // of this slab
 #pragma unroll 1

@@ -48,19 +48,16 @@ void for_each_array(const LearnerState& state, const std::string& prefix, Visit&
       visit(kMultiplier, a, array(state, std::string(kOptimist) + kMultipliers[a]));
     return;
   }
-  for (int network = 0; network < static_cast<int>(std::size(kNetworks)); ++network) {
+  const auto visit_network = [&](int network, std::string_view name) {
     for (int a = 0; a < static_cast<int>(std::size(kArrays)); ++a) {
-      const auto values =
-          array(state, fmt::format("{}{}.{}", prefix, kNetworks[network], kArrays[a]));
+      const auto values = array(state, fmt::format("{}{}.{}", prefix, name, kArrays[a]));
       if (!values.empty()) visit(network, a, values);
     }
-  }
-  for (int k = 2; k < cuda::kMostCritics; ++k) {
-    for (int a = 0; a < static_cast<int>(std::size(kArrays)); ++a) {
-      const auto values = array(state, fmt::format("{}critic_{}.{}", prefix, k + 1, kArrays[a]));
-      if (!values.empty()) visit(kMultiplier + k - 1, a, values);
-    }
-  }
+  };
+  for (int network = 0; network < static_cast<int>(std::size(kNetworks)); ++network)
+    visit_network(network, kNetworks[network]);
+  for (int k = 2; k < cuda::kMostCritics; ++k)
+    visit_network(kMultiplier + k - 1, fmt::format("critic_{}", k + 1));
 }
 
 // Calls visit(values) for each of the statistics of that learner's bonus, in their order.

@@ -171,6 +171,16 @@ __device__ void fetch_first(Tile<kSize>& tile, const Weights& w) {
 
 // ---- products
 
+template <int kTiles>
+__device__ void clear(float (&out)[kTiles][8][4]) {
+#pragma unroll
+  for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+    for (int n = 0; n < 8; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) out[m][n][i] = 0;
+}
+
 // out = x * W' (forward) or x * W (backward), after fetch_first(); x must have zeros up to the end
 // of the last slab. Rows beyond the first `rows` may be left out. Ends with every thread done with
 // x and the weights' memory.
@@ -182,13 +192,7 @@ __device__ void product(Tile<kSize>& tile, const Weights& w,
   const int first_row = warp / 4 * 16 * T::kTiles, first_column = warp % 4 * 64;
   const bool has_work =
       first_column < (kPass == Pass::forward ? w.outputs : w.stride) && first_row < rows;
-#pragma unroll
-  for (int m = 0; m < T::kTiles; ++m)
-#pragma unroll
-    for (int n = 0; n < 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) out[m][n][i] = 0;
-
+  clear(out);
   const int slabs = (w.terms<kPass>() + T::kSlab - 1) / T::kSlab;
   for (int slab = 0; slab < slabs; ++slab) {
     wait_for_copies<T::kStages - 2>();

@@ -90,7 +90,7 @@ struct Group {
         enqueue_update(plan, agents + first, optimist_plan, agents + first_optimist, branch);
       }
     }
-    if (!is_grid && plan.rnd_tiles > 0) branch.join();
+    if (plan.rnd_tiles > 0) branch.join();
   }
 };
 
@@ -131,7 +131,7 @@ GridPlan make_grid_plan(std::span<const AgentSpec> specs) {
           .size = exact_size()};
 }
 
-// Of the agents in that order; owners: where the agents of the optimists are in it.
+// Of agents and owners as UpdateGraph has them.
 std::vector<Group> make_groups(std::span<const AgentSpec> all_specs, std::span<const int> owners,
                                bool exact) {
   const auto count = static_cast<int>(all_specs.size() - owners.size());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "agent/critic/truncation.h"
+#include "agent/equations.h"
 
 namespace ovde {
 
@@ -118,7 +119,7 @@ const QuantilePair& EnsemblePair::quantiles(std::span<const float> observation,
 }
 
 double EnsemblePair::place(int k, int i) const {
-  return deviation_[i] > 0 ? (z_[k][i] - mean_[i]) / deviation_[i] : 0;
+  return ensemble_place(z_[k][i], mean_[i], deviation_[i]);
 }
 
 // d mean_i / d z_ki = 1 / K, d deviation_i / d z_ki = place / K
@@ -135,7 +136,7 @@ void EnsemblePair::action_gradient(const QuantilePair& quantile_gradient,
       double sum = 0;
       for (int i = 0; i < n; ++i) {
         const double lower = quantile_gradient.critic[0][i], upper = quantile_gradient.critic[1][i];
-        const double by = k < count ? (lower + upper + (upper - lower) * place(k, i)) / count : 0;
+        const double by = k < count ? by_member(lower, upper, place(k, i), count) : 0;
         by_two_.critic[k - first][i] = by;
         sum += by;
       }
