@@ -43,8 +43,11 @@ Plan smoke_plan(Plan plan) {
     Override own;
     own.rows = {cell.row};
     own.columns = {cell.column};
-    // one whole episode is the least there is to evaluate
-    own.settings = {{"train.eval_steps", double(config.horizon), "the smoke run"}};
+    // short episodes, still of other lengths where the plan has others; one whole one is the least
+    // there is to evaluate
+    const double horizon = (config.horizon + 4) / 5;
+    own.settings = {{"task.horizon", horizon, "the smoke run"},
+                    {"train.eval_steps", horizon, "the smoke run"}};
     // networks are kept of epochs that there are
     const bool asked =
         std::ranges::find(cell.settings, "record.networks", &Setting::key) != cell.settings.end();
