@@ -49,13 +49,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const PassParameters net = target(agent.critic[k], agent.critic_half[k]);
   begin_forward(tile, net, agent.critic_shape);
   fill_state_action(tile, agent, first_sample);
-  with_norm(agent.critic_shape, [&](auto norm) {
-    forward<norm>(tile, net, agent.critic_shape, first_sample, nullptr, nullptr);
-  });
-  float* quantiles = agent.at_state[k];
-  for_each_row<kSize>([&](int r, int i) {
-    if (i < n) quantiles[(first_sample + r) * n + i] = tile.result(r, i);
-  });
+  with_norm(agent.critic_shape, [&](auto norm) { evaluate<norm>(tile, net, agent.critic_shape); });
+  keep_quantiles<kSize>(tile, n, agent.at_state[k] + first_sample * n);
 }
 
 // Results: z in columns 0 .. N - 1. Leaves the gradient of the loss, summed over the batch, in x,
@@ -65,73 +60,99 @@ template <bool kExact, int kSize>
 __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, int k,
                             int first_sample, float alpha) {
   constexpr int kTargets = kMostOutputs;  // columns of results from here on
-  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
-  const int n = agent.quantiles, batch = agent.batch, lane = threadIdx.x % 32,
-            warp = threadIdx.x / 32;
+  constexpr int kEach = Tile<kSize>::kEach;
+  const int n = agent.quantiles, batch = agent.batch, targets = target_count(agent),
+            first_row = first_row_of_warp<kSize>();
   const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
   const Blend blend = agent.blend;
   const float *rewards = agent.reward, *all_continue = agent.continues,
               *entropy = agent.next_log_probability;
 
-  float y[kEach];  // the targets (Eq. 4)
-#pragma unroll
-  for (int j = 0; j < kEach; ++j) {
-    const int s = first_sample + warp + kWarps * j, at = s * n + (lane < n ? lane : 0);
-    y[j] = td_target(__ldg(rewards + s), __ldg(all_continue + s), __ldg(first + at),
-                     __ldg(second + at), alpha * __ldg(entropy + s), blend);
-  }
-  if (k >= 2) {
-#pragma unroll
-    for (int j = 0; j < kEach; ++j) y[j] -= prior_of(agent, k, first_sample + warp + kWarps * j);
-  }
-  float z[kEach], slope[kEach], loss[kEach];
-  const int targets = target_count(agent);
-#pragma unroll
-  for (int j = 0; j < kEach; ++j) {
-    if (agent.dropped > 0) {
-      truncated_targets(agent, k, first_sample + warp + kWarps * j, alpha,
-                        &tile.result(warp + kWarps * j, kTargets));
-    } else {
-      tile.result(warp + kWarps * j, kTargets + lane) = y[j];
+  // the targets (Eq. 4)
+  if (agent.dropped > 0) {
+#pragma unroll 1
+    for (int row = first_row, j = 0; j < kEach; ++row, ++j)
+      truncated_targets(agent, k, first_sample + row, alpha, &tile.result(row, kTargets));
+  } else {
+    for_each_number<kSize>(n, [&](int row, int i, int) {
+      const int s = first_sample + row, at = s * n + i;
+      tile.result(row, kTargets + i) =
+          td_target(__ldg(rewards + s), __ldg(all_continue + s), __ldg(first + at),
+                    __ldg(second + at), alpha * __ldg(entropy + s), blend);
+    });
+    if (k >= 2) {
+      __syncwarp();
+#pragma unroll 1
+      for (int row = first_row, j = 0; j < kEach; ++row, ++j)
+        tile.result(row, kTargets + threadIdx.x % 32) -= prior_of(agent, k, first_sample + row);
     }
-    z[j] = tile.result(warp + kWarps * j, lane);
-    slope[j] = loss[j] = 0;
   }
   __syncwarp();
 
+  float z[kEach] = {}, above[kEach] = {}, slope[kEach] = {}, loss[kEach] = {};
+  const float* target[kEach];
+#pragma unroll
+  for (int turn = 0; turn < kEach; ++turn) target[turn] = &tile.result(first_row, kTargets);
+  for_each_number<kSize>(n, [&](int row, int i, int turn) {
+    z[turn] = tile.result(row, i);
+    above[turn] = (i + 0.5f) / n;
+    target[turn] = &tile.result(row, kTargets);
+  });
   // quantile Huber loss (Eq. 2), or squared loss where there is one value
   if (agent.distributional) {
-    const float above = (lane + 0.5f) / n, below = 1 - above;
-    for (int i = 0; i < targets; ++i) {
+    const int turns = (kEach * n + 31) / 32;
+    const auto add = [&](int turn, float y) {
+      const auto term = quantile_huber(y - z[turn], above[turn], 1 - above[turn], 1.0f);
+      slope[turn] -= term.slope;
+      loss[turn] += term.value;
+    };
+    int i = 0;
+#pragma unroll 1
+    for (; i + 4 <= targets; i += 4) {
 #pragma unroll
-      for (int j = 0; j < kEach; ++j) {
-        const float u = tile.result(warp + kWarps * j, kTargets + i) - z[j];
-        const auto term = quantile_huber(u, above, below, 1.0f);
-        slope[j] -= term.slope;
-        loss[j] += term.value;
+      for (int turn = 0; turn < kEach; ++turn) {
+        if (turn >= turns) break;
+        const float4 y = *reinterpret_cast<const float4*>(target[turn] + i);
+        add(turn, y.x);
+        add(turn, y.y);
+        add(turn, y.z);
+        add(turn, y.w);
       }
     }
-  } else {
+#pragma unroll 1
+    for (; i < targets; ++i) {
 #pragma unroll
-    for (int j = 0; j < kEach; ++j) {
-      slope[j] = 2 * (z[j] - y[j]);
-      loss[j] = (z[j] - y[j]) * (z[j] - y[j]);
+      for (int turn = 0; turn < kEach; ++turn) {
+        if (turn < turns) add(turn, target[turn][i]);
+      }
     }
+  } else {  // a number a row: one turn
+    const float error = z[0] - *target[0];
+    slope[0] = 2 * error;
+    loss[0] = error * error;
   }
+  __syncwarp();  // quantiles and targets have been read
 
   const int stride = stride_of_deltas(n);
+  const float share = 1.0f / targets;
   auto* delta = numbers<kExact>(agent.critic_trace[k].delta[agent.critic_shape.layers - 1]);
+  for_each_row<kSize>([&](int row, int i) {  // beyond the quantiles
+    if (i < n) return;
+    tile.put(row, i, 0.0f);
+    if (i < stride) store(delta[(first_sample + row) * stride + i], 0.0f);
+  });
+  for_each_number<kSize>(n, [&](int row, int i, int turn) {
+    const int s = first_sample + row;
+    const float gradient = s < batch ? slope[turn] * share : 0.0f;
+    tile.put(row, i, gradient);
+    store(delta[s * stride + i], gradient);
+    tile.result(row, kTargets + i) = s < batch ? loss[turn] * share : 0.0f;
+  });
+  __syncwarp();
   float* losses = agent.critic_loss[k];
-#pragma unroll
-  for (int j = 0; j < kEach; ++j) {
-    const int s = first_sample + warp + kWarps * j;
-    const bool counts = lane < n && s < batch;
-    const float gradient = counts ? slope[j] * (1.0f / targets) : 0.0f;
-    const float sum = sum_of_warp(counts ? loss[j] * (1.0f / targets) : 0.0f);
-    tile.put(warp + kWarps * j, lane, gradient);
-    if (lane < stride) store(delta[s * stride + lane], gradient);
-    if (lane == 0) losses[s] = sum * (1.0f / batch);
-  }
+  sum_each_row<kSize>(
+      n, [&](int row, int i) { return tile.result(row, kTargets + i); },
+      [&](int row, float sum) { losses[first_sample + row] = sum * (1.0f / batch); });
 }
 
 // blockIdx: (tile of samples, critic, agent)
@@ -176,34 +197,36 @@ __device__ void evaluate_at_new_actions(const Agent* agents) {
   const float *state_action = agent.state_action, *action = agent.action;
   fill(tile, multiple_of_32(stride), [=](int r, int i) {
     const int s = first_sample + r;
-    return i < observations             ? __ldg(state_action + s * stride + i)
-           : i < observations + actions ? __ldg(action + s * actions + i - observations)
-                                        : 0.0f;
+    const float* from =
+        i < observations ? state_action + s * stride + i : action + s * actions + i - observations;
+    return i < observations + actions ? __ldg(from) : 0.0f;
   });
-  float *quantiles = agent.quantiles_at_new[k], *values = agent.value[k];
-  const float *first = agent.quantiles_at_new[0], *second = agent.quantiles_at_new[1];
+  float *quantiles = agent.quantiles_at_new[k] + first_sample * n,
+        *values = agent.value[k] + first_sample;
+  const float *first = agent.quantiles_at_new[0] + first_sample * n,
+              *second = agent.quantiles_at_new[1] + first_sample * n;
   with_norm(shape, [&](auto norm) {
     forward<norm>(tile, net, shape, first_sample, nullptr, &agent.norm_trace[k]);
-    if (kValues) {
-      for_each_row<kSize>([&](int r, int i) {
-        if (i < n) quantiles[(first_sample + r) * n + i] = tile.result(r, i);
-      });
-      return;
-    }
+    if (kValues) return keep_quantiles<kSize>(tile, n, quantiles);
     begin_backward(tile, net, shape);
 
+    if (!by_quantile) keep_quantiles<kSize>(tile, n, quantiles);
+    sum_each_row<kSize>(
+        n,
+        [&](int r, int i) {
+          return by_quantile ? blended(blend, first[r * n + i], second[r * n + i])
+                             : tile.result(r, i);
+        },
+        [&](int r, float sum) { values[r] = sum / n; });
+    __syncwarp();
+    const float share = 1.0f / n;
     for_each_row<kSize>([&](int r, int i) {
-      float z = i < n ? tile.result(r, i) : 0.0f, share = i < n ? 1.0f : 0.0f;
-      const int at = (first_sample + r) * n + i;
+      float part = i < n ? share : 0.0f;
       if (by_quantile && i < n) {
-        share = (first[at] <= second[at]) == (k == 0) ? blend.smaller : blend.larger;
-        z = blended(blend, first[at], second[at]);
-      } else if (i < n) {
-        quantiles[at] = z;
+        const bool is_smaller = (first[r * n + i] <= second[r * n + i]) == (k == 0);
+        part *= is_smaller ? blend.smaller : blend.larger;
       }
-      const float sum = sum_of_warp(z);
-      if (i == 0) values[first_sample + r] = sum / n;
-      tile.put(r, i, share / n);
+      tile.put(r, i, part);
     });
     backward<norm>(tile, net, shape, first_sample, nullptr, &agent.norm_trace[k]);
   });

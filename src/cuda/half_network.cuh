@@ -77,7 +77,7 @@ __device__ void begin_forward(HalfNetworkTile<kSize>& tile, const PassParameters
   fetch_first<Pass::forward>(tile, half_weights(net, shape, 0));
 }
 
-template <bool kNorm, int kSize>
+template <bool kNorm, bool kBack = true, int kSize>
 __device__ void forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
                         const NetworkShape& shape, int first_sample, float* const* kept,
                         const NormTrace* norm) {
@@ -116,7 +116,7 @@ __device__ void forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
           n[i] = at(out[m], i);
           const float sum = kNorm ? n[i] * gain[i] + shift[i] : n[i];  // beyond the layer: zero
           value[i] = relu(sum);
-          below[m] = __funnelshift_l(__float_as_uint(sum), below[m], 1);
+          if constexpr (kBack) below[m] = __funnelshift_l(__float_as_uint(sum), below[m], 1);
         }
         store8(&tile.x[at.row][at.column], value);
         if (at.column >= stride) return;
@@ -125,8 +125,10 @@ __device__ void forward(HalfNetworkTile<kSize>& tile, const PassParameters& net,
         if (normal != nullptr) store8(normal + to, n);
       });
     });
+    if constexpr (kBack) {
 #pragma unroll
-    for (int m = 0; m < T::kTiles; ++m) tile.active[l][m][threadIdx.x] = ~below[m];
+      for (int m = 0; m < T::kTiles; ++m) tile.active[l][m][threadIdx.x] = ~below[m];
+    }
   }
 
   const LayerShape& layer = shape.layer[last];
@@ -189,7 +191,7 @@ __device__ void back_through_norm(HalfNetworkTile<kSize>& tile, const NormTrace&
     });
   });
   norm.finish(tile, layer.outputs, tile.scale[l], true);
-  norm.apply(layer.outputs, load_normal, out);
+  norm.apply(load_normal, out);
 }
 
 template <bool kNorm, int kSize>

@@ -39,19 +39,25 @@ __device__ void with_norm(const NetworkShape& shape, Work&& work) {
   }
 }
 
-// ---- filling and reading x: a warp takes whole rows, its lanes their columns
+// ---- filling and reading x: a warp takes whole rows that are neighbours, its lanes their columns
+
+// The first row of this warp's.
+template <int kSize>
+__device__ int first_row_of_warp() {
+  return threadIdx.x / 32 * Tile<kSize>::kEach;
+}
 
 // x[r][i] = value(r, i) for i < width, all of a column's values asked for before the first is used.
 template <typename T, typename Value>
 __device__ void fill(T& tile, int width, Value&& value) {
-  constexpr int kEach = T::kEach, kWarps = T::kWarps;
-  const int warp = threadIdx.x / 32;
+  constexpr int kEach = T::kEach;
+  const int row = threadIdx.x / 32 * kEach;
   for (int i = threadIdx.x % 32; i < width; i += 32) {
     float values[kEach];
 #pragma unroll
-    for (int j = 0; j < kEach; ++j) values[j] = value(warp + kWarps * j, i);
+    for (int j = 0; j < kEach; ++j) values[j] = value(row + j, i);
 #pragma unroll
-    for (int j = 0; j < kEach; ++j) tile.put(warp + kWarps * j, i, values[j]);
+    for (int j = 0; j < kEach; ++j) tile.put(row + j, i, values[j]);
   }
 }
 
@@ -60,7 +66,40 @@ template <int kSize, typename Visit>
 __device__ void for_each_row(Visit&& visit) {
 #pragma unroll
   for (int j = 0; j < Tile<kSize>::kEach; ++j)
-    visit(threadIdx.x / 32 + Tile<kSize>::kWarps * j, threadIdx.x % 32);
+    visit(first_row_of_warp<kSize>() + j, threadIdx.x % 32);
+}
+
+// visit(r, i, turn) for columns i < n of every row, n <= 32: the lanes take them in turns, row
+// after row, so that none is idle where rows are short.
+template <int kSize, typename Visit>
+__device__ void for_each_number(int n, Visit&& visit) {
+  constexpr int kEach = Tile<kSize>::kEach;
+  const float share = 1.0f / n;
+#pragma unroll
+  for (int turn = 0; turn < kEach; ++turn) {
+    const int at = threadIdx.x % 32 + 32 * turn;
+    if (at >= kEach * n) break;
+    const int j = static_cast<int>((at + 0.5f) * share);
+    visit(first_row_of_warp<kSize>() + j, at - j * n, turn);
+  }
+}
+
+// visit(r, sum) by one lane for every row, of value(r, i) for columns i < n, in a fixed order.
+template <int kSize, typename Value, typename Visit>
+__device__ void sum_each_row(int n, Value&& value, Visit&& visit) {
+  constexpr int kLanes = 32 / Tile<kSize>::kEach;  // of a row
+  const int lane = threadIdx.x % 32, row = first_row_of_warp<kSize>() + lane / kLanes;
+  float sum = 0;
+  for (int i = lane % kLanes; i < n; i += kLanes) sum += value(row, i);
+#pragma unroll
+  for (int other = 1; other < kLanes; other *= 2) sum += __shfl_xor_sync(~0u, sum, other);
+  if (lane % kLanes == 0) visit(row, sum);
+}
+
+// The results' first n columns, row after row.
+template <int kSize, typename T>
+__device__ void keep_quantiles(T& tile, int n, float* to) {
+  for_each_number<kSize>(n, [&](int r, int i, int) { to[r * n + i] = tile.result(r, i); });
 }
 
 // ---- weights
@@ -121,12 +160,11 @@ __device__ void gain_and_shift(const float* parameters, const LayerShape& layer,
   });
 }
 
-// From the input in x (zero up to a multiple of 32 columns) to the output in x, columns 0 ..
-// outputs -
-// 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] + (first_sample + r)
-// * stride. kNorm: the hidden layers are normalised, and what backward() will ask of them goes to
-// `norm`, where it is given.
-template <bool kNorm, int kSize>
+// From the input in x (zero up to a multiple of 32 columns) to the output in results, columns 0 ..
+// outputs - 1. With `kept`, row r of what the hidden layers put out goes to kept[layer] +
+// (first_sample + r) * stride. kNorm: the hidden layers are normalised, and what backward() will
+// ask of them goes to `norm`, where it is given. kBack: there will be a backward().
+template <bool kNorm, bool kBack = true, int kSize>
 __device__ void forward(NetworkTile<kSize>& tile, const PassParameters& net,
                         const NetworkShape& shape, int first_sample, float* const* kept,
                         const NormTrace* norm) {
@@ -167,13 +205,13 @@ __device__ void forward(NetworkTile<kSize>& tile, const PassParameters& net,
         for (int i = 0; i < 8; ++i) {
           const float sum = kNorm ? at(out[m], i) : at(out[m], i) + b[i];  // beyond the layer: zero
           value[i] = relu(sum);
-          below = __funnelshift_l(__float_as_uint(sum), below, 1);
+          if constexpr (kBack) below = __funnelshift_l(__float_as_uint(sum), below, 1);
         }
         store8(&tile.x[at.row][at.column], value);
         if (keep != nullptr && at.column < next.stride)
           store8(keep + at.row * next.stride + at.column, value);
       }
-      tile.active[l][m][threadIdx.x] = ~below;
+      if constexpr (kBack) tile.active[l][m][threadIdx.x] = ~below;
     }
   }
 
@@ -187,6 +225,12 @@ template <typename T>
 __device__ void forward(T& tile, const PassParameters& net, const NetworkShape& shape,
                         int first_sample, float* const* kept) {
   forward<false>(tile, net, shape, first_sample, kept, nullptr);
+}
+
+// What a network puts out, and nothing for a way back.
+template <bool kNorm, typename T>
+__device__ void evaluate(T& tile, const PassParameters& net, const NetworkShape& shape) {
+  forward<kNorm, false>(tile, net, shape, 0, nullptr, nullptr);
 }
 
 // The first weights of backward() on their way; nobody may be reading the weights' memory.
@@ -263,7 +307,7 @@ __device__ void back_through_norm(NetworkTile<kSize>& tile, const float* paramet
     }
   }
   norm.finish(tile, layer.outputs, trace.scale[l] + first_sample, true);
-  norm.apply(layer.outputs, load_normal, out);
+  norm.apply(load_normal, out);
 }
 
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first

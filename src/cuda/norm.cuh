@@ -232,19 +232,16 @@ class NormGradient {
     const float rest = __fmaf_rn(n, sums_[1][m][half], sums_[0][m][half]);
     return on ? __fmaf_rn(dn, scale_[m][half], rest) : rest;  // otherwise dn is zero
   }
-  // From every dn in `out` to its dx, zero beyond the layer's units; load(n, octet) gives eight n.
+  // From every dn in `out` to its dx; load(n, octet) gives eight n. What lies beyond the layer's
+  // units is not zero: no parameter of theirs is there to learn from it.
   template <typename Load>
-  __device__ void apply(int units, const Load& load,
-                        float (&out)[Tile<kSize>::kTiles][8][4]) const {
+  __device__ void apply(const Load& load, float (&out)[Tile<kSize>::kTiles][8][4]) const {
     for_each_group<kSize>([&](const auto& group) {
       group.each([&](const auto& at, int m, int half) {
         float n[8];
         load(n, at);
 #pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          float& d = at(out[m], i);
-          d = at.column + i < units ? dx(m, half, d, n[i]) : 0.0f;
-        }
+        for (int i = 0; i < 8; ++i) at(out[m], i) = dx(m, half, at(out[m], i), n[i]);
       });
     });
   }

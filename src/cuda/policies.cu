@@ -129,7 +129,7 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
   go_to_last_rows(tile, agent);
   fill(tile, multiple_of_32(observations),
        [&](int r, int i) { return i < observations ? next_observation(r, i) : 0.0f; });
-  forward(tile, policy, agent.actor_shape, first_sample, nullptr);
+  evaluate<false>(tile, policy, agent.actor_shape);
   if (agent.deterministic) {
     deterministic_actions(
         tile, agent, first_sample, true, agent.next_log_probability,
@@ -154,20 +154,17 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
   }
   for (int k = first; k < last; ++k) {
     const PassParameters critic = target(agent.critic[k], agent.critic_half[k]);
-    float* quantiles = agent.next_quantiles[k];
     begin_forward(tile, critic, agent.critic_shape);
     fill(tile, multiple_of_32(observations + actions), [&](int r, int i) {
-      return i < observations ? next_observation(r, i)
-             : i < observations + actions
-                 ? next_action[(first_sample + r) * actions + i - observations]
-                 : 0.0f;
+      const int s = first_sample + r;
+      const float* from = i < observations ? replay_row(tile, agent, r) + next + i
+                                           : next_action + s * actions + i - observations;
+      const bool valid = i < observations ? s < batch : i < observations + actions;
+      return valid ? *from : 0.0f;
     });
-    with_norm(agent.critic_shape, [&](auto norm) {
-      forward<norm>(tile, critic, agent.critic_shape, first_sample, nullptr, nullptr);
-    });
-    for_each_row<kSize>([&](int r, int i) {
-      if (i < n) quantiles[(first_sample + r) * n + i] = tile.result(r, i);
-    });
+    with_norm(agent.critic_shape,
+              [&](auto norm) { evaluate<norm>(tile, critic, agent.critic_shape); });
+    keep_quantiles<kSize>(tile, n, agent.next_quantiles[k] + first_sample * n);
     __syncthreads();
   }
 }
