@@ -135,6 +135,7 @@ class Resolver {
     const int n = train.steps_per_epoch;
     if (!given("train.warmup_steps")) train.warmup_steps = std::max(10 * n, train.batch);
     if (!given("train.eval_steps")) train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
+    if (!given("train.score_eval_epochs")) train.score_eval_epochs = train.eval_epochs;
     if (!given("train.replay")) train.replay = n <= 500 ? 100'000 : 1'000'000;
 
     const bool published =

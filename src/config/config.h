@@ -84,6 +84,7 @@ struct TrainConfig {
   int warmup_steps = 1000;
   int eval_steps = 1000;
   int eval_epochs = 1;
+  int score_eval_epochs = 1;
   int batch = 256;
   int replay = 100'000;
   double discount = 0.99;

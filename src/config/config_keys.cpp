@@ -325,10 +325,13 @@ std::vector<Field<TrainConfig>> train_keys() {
                    1, 1e7),
             "10 n for n up to 100, 5 n above; at least one whole episode"),
       field(&Keys::eval_epochs,
-            number("eval_epochs",
-                   "evaluate after every so many epochs; the last one always is, and the score is "
-                   "the mean of what was evaluated",
-                   1, 1e7)),
+            number("eval_epochs", "evaluate after every so many epochs; the last one always is", 1,
+                   1e7)),
+      field(
+          &Keys::score_eval_epochs,
+          number("score_eval_epochs",
+                 "the same among the last min(100, 8 %), whose evaluations are the score", 1, 1e7),
+          "eval_epochs"),
       field(&Keys::batch, number("batch", "transitions an update sees", 1, 65536)),
       field(&Keys::replay, number("replay", "transitions kept; the oldest go first", 1, 1e7),
             "100000 for n up to 500, 1000000 above"),

@@ -38,7 +38,10 @@ void add_share(double& mean, double value, std::int64_t count) {
 }  // namespace
 
 bool is_evaluated(int epoch, const TrainConfig& train) {
-  return (epoch + 1) % train.eval_epochs == 0 || epoch + 1 == train.epochs;
+  const int done = epoch + 1;
+  const bool counts = done > train.epochs - score_epochs(train.epochs);  // for the score
+  const int every = counts ? train.score_eval_epochs : train.eval_epochs;
+  return done % every == 0 || done == train.epochs;
 }
 
 EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)

@@ -23,8 +23,9 @@
 
 namespace ovde {
 
-// Whether the policy that this epoch, from 0, ends with is evaluated: after every k-th epoch, and
-// after the last, so that the run's policy has a score.
+// Whether the policy that this epoch, from 0, ends with is evaluated: after every k-th epoch (every
+// j-th of those that the score is the mean of), and after the last, so that the run's policy has a
+// score.
 bool is_evaluated(int epoch, const TrainConfig& train);
 
 class EpochLoop {

@@ -261,6 +261,22 @@ TEST(EpochLoop, EveryKthPolicyIsEvaluatedAndTheLast) {
   for (const int i : {3, 5}) EXPECT_EQ(some[i].eval_return_mean, all[i].eval_return_mean);
 }
 
+TEST(EpochLoop, EvaluationsThatAreTheScoreCanBeMore) {
+  TrainConfig train;
+  train.epochs = 100;
+  train.eval_epochs = 30;
+  const auto evaluated = [&](int score_eval_epochs) {
+    train.score_eval_epochs = score_eval_epochs;
+    std::vector<int> epochs;
+    for (int i = 0; i < train.epochs; ++i) {
+      if (is_evaluated(i, train)) epochs.push_back(i);
+    }
+    return epochs;
+  };
+  EXPECT_EQ(evaluated(30), (std::vector{29, 59, 89, 99}));
+  EXPECT_EQ(evaluated(3), (std::vector{29, 59, 89, 92, 95, 98, 99}));  // of the last eight
+}
+
 TEST(EpochLoop, NumbersThatAreNotFiniteAreNotSaved) {
   EpochLoop run(small_config("GridChaos-v0:s", "dsac"), 5);
   for (auto& [name, values] : run.agent().state().arrays) {

@@ -122,19 +122,40 @@ std::vector<CellGroup> populations_of(std::span<const CellGroup> groups, int ful
   return out;
 }
 
+// How many threads each population has of its own: at least one, and the more steps its
+// environments have to take, the more.
+std::vector<int> shares_of(std::span<const CellGroup> populations, int threads) {
+  std::vector<double> steps;
+  for (const CellGroup& population : populations) {
+    double sum = 0;
+    for (const PlannedCell& cell : population) {
+      const TrainConfig& train = cell.plan.config.train;
+      sum += static_cast<double>(cell.agents.size()) * train.epochs * train.steps_per_epoch;
+    }
+    steps.push_back(sum);
+  }
+  std::vector<int> shares(populations.size(), 1);
+  for (int left = threads - static_cast<int>(shares.size()); left > 0; --left) {
+    std::size_t next = 0;  // has the most to do a thread
+    for (std::size_t i = 1; i < shares.size(); ++i) {
+      if (steps[i] * shares[next] > steps[next] * shares[i]) next = i;
+    }
+    ++shares[next];
+  }
+  return shares;
+}
+
 // Populations of their own, each at its pace and with its share of the threads, which help each
 // other out: while the environments of one step, the GPU has the updates of another.
 void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& request,
                         Board& board) {
   const auto populations = populations_of(groups, request.gpu.full, request.threads);
   const int count = static_cast<int>(populations.size());
+  const std::vector<int> shares = shares_of(populations, request.threads);
   Neighbours neighbours(count);
-  const auto share = [&](int i) {
-    return request.threads / count + (i < request.threads % count ? 1 : 0);
-  };
   const auto train_one = [&](int i) {
     const Neighbour neighbour = count > 1 ? Neighbour{&neighbours, i} : Neighbour{};
-    train_group(populations[i], request, share(i), neighbour, board);
+    train_group(populations[i], request, shares[i], neighbour, board);
     neighbours.finished();
   };
   std::vector<std::jthread> others;
@@ -143,14 +164,14 @@ void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& r
     for (; next < count; ++next) {
       others.emplace_back([&, next] {
         train_one(next);
-        neighbours.help_to_the_end(next, share(next));
+        neighbours.help_to_the_end(next, shares[next]);
       });
     }
   } catch (const std::system_error&) {  // those that are left come after the first, then
   }
   train_one(0);
   for (; next < count; ++next) train_one(next);
-  neighbours.help_to_the_end(0, share(0));
+  neighbours.help_to_the_end(0, shares[0]);
 }
 
 // What does not fit on the GPU together is trained in turn: the groups one by one, then halves of a
