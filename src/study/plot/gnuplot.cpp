@@ -1,6 +1,7 @@
 #include "study/plot/gnuplot.h"
 
 #include <cstdlib>
+#include <string_view>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -39,19 +40,17 @@ int run_gnuplot(const std::string& argument, const fs::path& folder, const std::
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-// The element alone: a page has its own first lines. Not wider than it was drawn, nor than the
-// page.
-std::string svg_element(std::string svg, const Figure& figure) {
-  svg.erase(0, svg.find("<svg"));
-  const std::size_t end = svg.find('>');
-  return fmt::format(
-             "<svg role=\"img\" aria-label=\"{0}\" viewBox=\"0 0 {1} {2}\" style=\"width:{1}px\" "
-             "xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
-             figure.name, figure.width, figure.height) +
-         svg.substr(end);
-}
-
 }  // namespace
+
+std::string svg_element(const std::string& svg, const std::string& label) {
+  constexpr std::string_view kTag = "<svg", kBox = "viewBox=\"0 0 ";
+  const std::size_t tag = svg.find(kTag), box = svg.find(kBox, tag);
+  if (box == std::string::npos) return svg;
+  const std::size_t width = box + kBox.size();
+  return fmt::format("<svg role=\"img\" aria-label=\"{}\" style=\"width:{}px\"", label,
+                     svg.substr(width, svg.find(' ', width) - width)) +
+         svg.substr(tag + kTag.size());
+}
 
 bool has_gnuplot() { return run_gnuplot("--version", "/", "/dev/null") == 0; }
 
@@ -92,7 +91,7 @@ std::string draw(const Figure& figure, const fs::path& folder) {
                             read_file(folder / log)));
   }
   fs::remove(folder / log);
-  return svg_element(read_file(folder / (figure.name + ".svg")), figure);
+  return svg_element(read_file(folder / (figure.name + ".svg")), figure.name);
 }
 
 }  // namespace ovde

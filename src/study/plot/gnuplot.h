@@ -20,6 +20,10 @@ bool has_gnuplot();
 // Error with gnuplot's own words if it fails.
 std::string draw(const Figure& figure, const std::filesystem::path& folder);
 
+// The element of such a file alone: a page has its own first lines. Not wider than it was drawn,
+// nor than the page.
+std::string svg_element(const std::string& svg, const std::string& label);
+
 // Text that is data, inside double quotes of a script.
 std::string gnuplot_text(const std::string& text);
 

@@ -1,7 +1,5 @@
 #include "study/report/page.h"
 
-#include <string_view>
-
 #include <fmt/format.h>
 
 #include "base/version.h"
@@ -20,15 +18,7 @@ std::string html_page(const std::string& title, const std::string& body,
 }
 
 std::string html_figure(const std::string& svg, const std::string& caption) {
-  constexpr std::string_view kBox = "viewBox=\"0 0 ";
-  const auto box = svg.find(kBox);
-  const std::string width =
-      box == std::string::npos
-          ? "100%"
-          : svg.substr(box + kBox.size(), svg.find(' ', box + kBox.size()) - box - kBox.size()) +
-                "px";
-  return fmt::format("<figure style=\"max-width:{}\">{}<figcaption>{}</figcaption></figure>\n",
-                     width, svg, escape_html(caption));
+  return fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, escape_html(caption));
 }
 
 }  // namespace ovde

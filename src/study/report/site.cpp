@@ -9,6 +9,7 @@
 #include "io/files.h"
 #include "io/toml.h"
 #include "stats/significance.h"
+#include "study/plot/gnuplot.h"
 #include "study/report/page.h"
 #include "study/report/summary_html.h"
 #include "study/report/tables.h"
@@ -152,7 +153,7 @@ class SiteWriter {
                          paragraph(entry.text), to_html(score_table(results, tests)));
     body_ += claims_html(claims);
     if (!entry.curves.empty()) {
-      body_ += html_figure(read_file(path(entry.curves)),
+      body_ += html_figure(svg_element(read_file(path(entry.curves)), "curves"),
                            "Learning curves: median over the runs and interquartile range.");
     }
     body_ += fmt::format("<p class=\"lead\"><code>ovde study run {}</code>",
