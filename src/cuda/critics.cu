@@ -62,7 +62,7 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
   constexpr int kTargets = kMostOutputs;  // columns of results from here on
   constexpr int kEach = Tile<kSize>::kEach;
   const int n = agent.quantiles, batch = agent.batch, targets = target_count(agent),
-            first_row = first_row_of_warp<kSize>();
+            first_row = first_row_of_warp<Tile<kSize>>();
   const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
   const Blend blend = agent.blend;
   const float *rewards = agent.reward, *all_continue = agent.continues,
@@ -71,7 +71,7 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
   // the targets (Eq. 4)
   if (agent.dropped > 0) {
 #pragma unroll 1
-    for (int row = first_row, j = 0; j < kEach; ++row, ++j)
+    for (int row = first_row; row < first_row + kEach; ++row)
       truncated_targets(agent, k, first_sample + row, alpha, &tile.result(row, kTargets));
   } else {
     for_each_number<kSize>(n, [&](int row, int i, int) {
@@ -83,7 +83,7 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
     if (k >= 2) {
       __syncwarp();
 #pragma unroll 1
-      for (int row = first_row, j = 0; j < kEach; ++row, ++j)
+      for (int row = first_row; row < first_row + kEach; ++row)
         tile.result(row, kTargets + threadIdx.x % 32) -= prior_of(agent, k, first_sample + row);
     }
   }

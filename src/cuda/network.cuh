@@ -42,16 +42,16 @@ __device__ void with_norm(const NetworkShape& shape, Work&& work) {
 // ---- filling and reading x: a warp takes whole rows that are neighbours, its lanes their columns
 
 // The first row of this warp's.
-template <int kSize>
+template <typename T>
 __device__ int first_row_of_warp() {
-  return threadIdx.x / 32 * Tile<kSize>::kEach;
+  return threadIdx.x / 32 * T::kEach;
 }
 
 // x[r][i] = value(r, i) for i < width, all of a column's values asked for before the first is used.
 template <typename T, typename Value>
 __device__ void fill(T& tile, int width, Value&& value) {
   constexpr int kEach = T::kEach;
-  const int row = threadIdx.x / 32 * kEach;
+  const int row = first_row_of_warp<T>();
   for (int i = threadIdx.x % 32; i < width; i += 32) {
     float values[kEach];
 #pragma unroll
@@ -66,7 +66,7 @@ template <int kSize, typename Visit>
 __device__ void for_each_row(Visit&& visit) {
 #pragma unroll
   for (int j = 0; j < Tile<kSize>::kEach; ++j)
-    visit(first_row_of_warp<kSize>() + j, threadIdx.x % 32);
+    visit(first_row_of_warp<Tile<kSize>>() + j, threadIdx.x % 32);
 }
 
 // visit(r, i, turn) for columns i < n of every row, n <= 32: the lanes take them in turns, row
@@ -80,7 +80,7 @@ __device__ void for_each_number(int n, Visit&& visit) {
     const int at = threadIdx.x % 32 + 32 * turn;
     if (at >= kEach * n) break;
     const int j = static_cast<int>((at + 0.5f) * share);
-    visit(first_row_of_warp<kSize>() + j, at - j * n, turn);
+    visit(first_row_of_warp<Tile<kSize>>() + j, at - j * n, turn);
   }
 }
 
@@ -88,7 +88,7 @@ __device__ void for_each_number(int n, Visit&& visit) {
 template <int kSize, typename Value, typename Visit>
 __device__ void sum_each_row(int n, Value&& value, Visit&& visit) {
   constexpr int kLanes = 32 / Tile<kSize>::kEach;  // of a row
-  const int lane = threadIdx.x % 32, row = first_row_of_warp<kSize>() + lane / kLanes;
+  const int lane = threadIdx.x % 32, row = first_row_of_warp<Tile<kSize>>() + lane / kLanes;
   float sum = 0;
   for (int i = lane % kLanes; i < n; i += kLanes) sum += value(row, i);
 #pragma unroll

@@ -121,8 +121,9 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
                                                      : online(agent.actor, agent.actor_half);
   float* next_action = agent.next_action;
   // a row's number, then the number's row: both may be far away
+  const auto next_state = [&](int r) { return replay_row(tile, agent, r) + next; };
   const auto next_observation = [&](int r, int i) {
-    return first_sample + r < batch ? __ldg(replay_row(tile, agent, r) + next + i) : 0.0f;
+    return first_sample + r < batch ? __ldg(next_state(r) + i) : 0.0f;
   };
   begin_forward(tile, policy, agent.actor_shape);
   choose_rows(tile, agent, first_sample);
@@ -157,8 +158,8 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
     begin_forward(tile, critic, agent.critic_shape);
     fill(tile, multiple_of_32(observations + actions), [&](int r, int i) {
       const int s = first_sample + r;
-      const float* from = i < observations ? replay_row(tile, agent, r) + next + i
-                                           : next_action + s * actions + i - observations;
+      const float* from =
+          i < observations ? next_state(r) + i : next_action + s * actions + i - observations;
       const bool valid = i < observations ? s < batch : i < observations + actions;
       return valid ? *from : 0.0f;
     });
