@@ -105,13 +105,12 @@ std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, dou
 }
 
 std::vector<std::string> whole_rows(const StudyResults& results) {
-  std::vector<std::string> out;
-  for (const PlanRow& row : results.plan.rows) {
-    const bool whole = std::ranges::all_of(results.columns(), [&](const PlanColumn* column) {
-      return !results.find(row.name, column->name)->runs.empty();
+  std::vector<std::string> out = results.distinct_rows();
+  std::erase_if(out, [&](const std::string& row) {
+    return std::ranges::any_of(results.columns(), [&](const PlanColumn* column) {
+      return results.find(row, column->name)->runs.empty();
     });
-    if (whole) out.push_back(row.name);
-  }
+  });
   return out;
 }
 

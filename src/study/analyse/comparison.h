@@ -54,7 +54,7 @@ std::vector<Comparison> compare(const std::vector<Contest>& contests, double lev
 // Fisher's exact test decides.
 std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, double level = kLevel);
 
-// Rows in which every column has runs: only there is a comparison over rows fair.
+// Distinct rows in which every column has runs: only there is a comparison over rows fair.
 std::vector<std::string> whole_rows(const StudyResults& results);
 // The scores of a column in these rows.
 Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,

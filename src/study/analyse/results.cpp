@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -176,6 +177,20 @@ std::vector<std::string> StudyResults::row_names() const {
   return out;
 }
 
+std::vector<std::string> StudyResults::distinct_rows() const {
+  std::map<std::string, std::string> row_of;  // the first that has the runs of a folder
+  std::set<std::string> repeated;
+  for (const CellResult& result : cells) {
+    const auto& row = result.cell.row;
+    const auto& folder = result.cell.folder;
+    if (result.runs.empty() || folder.empty()) continue;  // compared runs are in no study's
+    if (row_of.try_emplace(folder, row).first->second != row) repeated.insert(row);
+  }
+  std::vector<std::string> out = row_names();
+  std::erase_if(out, [&](const std::string& row) { return repeated.contains(row); });
+  return out;
+}
+
 bool StudyResults::any_runs() const {
   return std::ranges::any_of(cells, [](const CellResult& result) { return !result.runs.empty(); });
 }
@@ -185,16 +200,16 @@ bool StudyResults::measures(const std::string& what) const { return contains(pla
 
 std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
   std::map<std::string, Strata> out;
-  for (const PlanRow& row : results.plan.rows) {
+  for (const std::string& row : results.distinct_rows()) {
     std::vector<double> all;
     for (const PlanColumn* column : results.columns()) {
-      const auto scores = results.find(row.name, column->name)->scores();
+      const auto scores = results.find(row, column->name)->scores();
       all.insert(all.end(), scores.begin(), scores.end());
     }
     if (all.empty()) continue;
     const auto [low, high] = std::ranges::minmax(all);
     for (const PlanColumn* column : results.columns()) {
-      auto scores = results.find(row.name, column->name)->scores();
+      auto scores = results.find(row, column->name)->scores();
       if (scores.empty()) continue;
       for (double& score : scores) score = high > low ? (score - low) / (high - low) : 0.5;
       out[column->name].push_back(std::move(scores));

@@ -56,13 +56,15 @@ struct StudyResults {
   // The columns whose algorithm exists.
   std::vector<const PlanColumn*> columns() const;
   std::vector<std::string> row_names() const;
+  // Those whose runs are their own: a run that stands in several rows counts in the first.
+  std::vector<std::string> distinct_rows() const;
   bool any_runs() const;
   bool shows(const std::string& what) const;
   bool measures(const std::string& what) const;
 };
 
 // Each row's scores on one scale, by column: 0 the lowest of any run, 1 the highest (Agarwal et al.
-// 2021). Rows without runs are left out.
+// 2021), of the distinct rows that have runs.
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
 // The settings that the results of a run depend on and that are not what the plan asks for, as

@@ -15,7 +15,7 @@ namespace ovde {
 
 namespace {
 
-constexpr int kPoints = 125;  // of a curve, at most: with what is smoothed, more cannot be seen
+constexpr int kPoints = 80;  // of a curve, at most: smoothed over 2 %, it has no more to show
 constexpr BootstrapOptions kProfileBootstrap = {.resamples = 2000};
 
 const std::map<std::string, std::string> kAlgorithmColours = {
@@ -81,21 +81,30 @@ CurveAxis curve_axis(const StudyResults& results) {
   return {"environment steps", 1};
 }
 
+// The epochs at which all of these have a number.
+std::vector<std::size_t> shared_epochs(const std::vector<std::vector<double>>& series) {
+  std::size_t epochs = series.front().size();
+  for (const auto& each : series) epochs = std::min(epochs, each.size());
+  std::vector<std::size_t> out;
+  for (std::size_t e = 0; e < epochs; ++e) {
+    if (std::ranges::none_of(series, [e](const auto& each) { return std::isnan(each[e]); }))
+      out.push_back(e);
+  }
+  return out;
+}
+
 // Lines "x q25 median q75" of a cell.
 std::string curve_block(const std::string& name, const CellResult& result, const CurveAxis& axis) {
-  std::vector<std::vector<double>> curves;
-  for (const RunResult& run : result.runs)
+  std::vector<std::vector<double>> returns, curves;
+  for (const RunResult& run : result.runs) {
+    returns.push_back(run.returns);
     curves.push_back(smoothed(run.returns, smoothing_window(result.cell.epochs)));
-  std::size_t epochs = curves.front().size();
-  for (const auto& curve : curves) epochs = std::min(epochs, curve.size());
+  }
+  // between evaluations a moving average stands still; runs from elsewhere may share none
+  std::vector<std::size_t> points = shared_epochs(returns);
+  if (points.empty()) points = shared_epochs(curves);
 
   std::string out = fmt::format("${} << END\n", name);
-  // what all runs have a value of
-  std::vector<std::size_t> points;
-  for (std::size_t e = 0; e < epochs; ++e) {
-    if (std::ranges::none_of(curves, [e](const auto& curve) { return std::isnan(curve[e]); }))
-      points.push_back(e);
-  }
   const std::size_t step = (points.size() + kPoints - 1) / kPoints;
   for (std::size_t p = 0; p < points.size(); p += step) {
     const std::size_t e = points[p];

@@ -233,10 +233,10 @@ std::string aggregate_html(const StudyResults& results, const std::vector<Compar
       "<h3>All rows together</h3>\n<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>\n"
       "{}</tbody></table></div>\n<p class=\"caption\">Interquartile mean of the scores, each row's "
       "normalised from 0 (lowest of any run) to 1 (highest), and the probability that a run of "
-      "ours "
-      "scores above one of the baseline on the same row, ties half; both with stratified 95 % "
-      "bootstrap intervals, the second over the {} rows in which every column was run. p: "
-      "permutation test of the ranks within each row, Holm's correction over the table.</p>\n",
+      "ours scores above one of the baseline on the same row, ties half; both with stratified 95 % "
+      "bootstrap intervals, the second over the {} rows in which every column has runs and no run "
+      "is an earlier row's. p: permutation test of the ranks within each row, Holm's correction "
+      "over the table.</p>\n",
       head, body, rows.size());
 }
 

@@ -1,9 +1,12 @@
 // Reports of studies whose answer is known, and the page as a browser sees it.
 #include "study/report/report.h"
 
+#include <cctype>
+#include <limits>
 #include <random>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -228,6 +231,18 @@ TEST(Report, AggregatesOverTheRowsThatWereRun) {
   EXPECT_TRUE(has(html, fmt::format("<td>{:.2f} [", expected))) << html;
 }
 
+// One set of a baseline's runs beside two settings of ours is no more evidence than beside one.
+TEST(Report, ARunThatStandsInTwoRowsCountsOnce) {
+  StudyResults results = known_results();
+  const auto before = normalised_scores(results).at("OVDE").size();
+  ASSERT_EQ(compare_all_rows(results).size(), 1U);
+  for (CellResult& each : results.cells) {
+    if (each.cell.column == "DSAC") each.cell.folder = results.cells.front().cell.folder;
+  }
+  EXPECT_TRUE(compare_all_rows(results).empty());  // a single row is left
+  EXPECT_EQ(normalised_scores(results).at("OVDE").size(), before - 1);
+}
+
 TEST(Report, NothingRunYetIsSaidAndHarmless) {
   const TemporaryFolder folder;
   StudyResults results = known_results();
@@ -266,6 +281,26 @@ TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
   // and the page of one of its populations
   const fs::path population = folder.path() / "s" / "OVDE";
   EXPECT_TRUE(has(page_of(results_of_run(population), population), "reported here: 2 of 2"));
+}
+
+// A curve has a point for each evaluation, and none where the moving average only repeats it.
+TEST(Report, CurvesHaveTheEpochsThatWereEvaluated) {
+  StudyResults results = known_results();
+  for (CellResult& cell : results.cells) {
+    for (RunResult& run : cell.runs) {
+      for (std::size_t e = 0; e < run.returns.size(); ++e)
+        if (e % 10 != 9) run.returns[e] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  std::istringstream lines(curves_figure(results).value().data);
+  std::set<std::string> epochs;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::isdigit(static_cast<unsigned char>(line.front())) != 0)
+      epochs.insert(line.substr(0, line.find(' ')));
+  }
+  const std::set<std::string> evaluated = {"9",  "19", "29", "39", "49",
+                                           "59", "69", "79", "89", "99"};
+  EXPECT_EQ(epochs, evaluated);
 }
 
 TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
