@@ -82,8 +82,7 @@ const Synonym* find_synonym(const std::string& typed) {
 
 Setting translated(Setting setting) {
   if (setting.is_table) return setting;
-  const std::vector<ConfigTable> tables = config_tables();
-  for (const ConfigTable& table : tables) {
+  for (const ConfigTable& table : config_tables()) {
     for (const ConfigKey& key : table.keys) {
       if (setting.key == table.name + "." + key.option.name) return setting;
     }

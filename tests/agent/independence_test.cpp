@@ -35,6 +35,10 @@ AgentOptions options_of(const Case& c, std::uint64_t seed) {
     options.learner.rnd->hidden = {24};
     options.learner.rnd->outputs = 5;
   }
+  if (options.scout) {
+    options.scout->hidden = {24, 16};
+    if (options.scout->rnd) options.scout->rnd->hidden = {24};
+  }
   if (is_implicit(c.head)) options.learner.init = Initialisation::torch;
   if (c.published) {
     options.learner.targets = TargetStart::own;
