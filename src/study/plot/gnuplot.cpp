@@ -1,6 +1,7 @@
 #include "study/plot/gnuplot.h"
 
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 #include <fcntl.h>
@@ -40,6 +41,24 @@ int run_gnuplot(const std::string& argument, const fs::path& folder, const std::
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+// Without the groups that hold nothing, a tenth of a figure or more, and without the names of the
+// others: they show when a pointer rests there, and two figures of a page may have the same.
+std::string without_idle_parts(const std::string& svg) {
+  std::istringstream lines(svg);
+  std::string out, held;  // held: a group that has only begun
+  for (std::string line; std::getline(lines, line);) {
+    const bool was_empty = !held.empty() && line == "</g>";
+    if (!was_empty) out += held;
+    held.clear();
+    if (was_empty) continue;
+    const std::size_t name = line.find("<g id=\"");
+    if (name != std::string::npos) line = line.substr(0, name) + "<g>";
+    const bool only_begins = line.starts_with("<g ") && line.find('>') == line.size() - 1;
+    (only_begins ? held : out) += line + "\n";
+  }
+  return out + held;
+}
+
 }  // namespace
 
 std::string svg_element(const std::string& svg, const std::string& label) {
@@ -49,7 +68,7 @@ std::string svg_element(const std::string& svg, const std::string& label) {
   const std::size_t width = box + kBox.size();
   return fmt::format("<svg role=\"img\" aria-label=\"{}\" style=\"width:{}px\"", label,
                      svg.substr(width, svg.find(' ', width) - width)) +
-         svg.substr(tag + kTag.size());
+         without_idle_parts(svg.substr(tag + kTag.size()));
 }
 
 bool has_gnuplot() { return run_gnuplot("--version", "/", "/dev/null") == 0; }
@@ -74,7 +93,6 @@ std::string draw(const Figure& figure, const fs::path& folder) {
     return fmt::format("reset\nset terminal {}\nset output \"{}.{}\"\n{}\nunset output\n", terminal,
                        figure.name, extension, figure.body);
   };
-  // names in the SVG begin with the figure's, so that several can be in one page
   const std::string svg = fmt::format(
       "svg size {},{} dynamic noenhanced font \"Helvetica,13\" background \"white\" name \"{}\"",
       figure.width, figure.height, figure.name);

@@ -337,6 +337,16 @@ TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   EXPECT_EQ(has(page, "visits of the exploring agent"), has_gnuplot());
 }
 
+TEST(Report, FiguresOfAPageHaveNoEmptyGroupsAndNoNamesInCommon) {
+  EXPECT_EQ(
+      svg_element("<?xml?>\n<svg viewBox=\"0 0 90 50\">\n<g id=\"curves_1\" ><title>x</title>\n"
+                  "<g fill=\"a\">\n</g>\n<g fill=\"b\">\n<path/></g>\n"
+                  "<g fill=\"c\"><path/>\n</g>\n</g>\n</svg>\n",
+                  "curves"),
+      "<svg role=\"img\" aria-label=\"curves\" style=\"width:90px\" viewBox=\"0 0 90 50\">\n<g>\n"
+      "<g fill=\"b\">\n<path/></g>\n<g fill=\"c\"><path/>\n</g>\n</g>\n</svg>\n");
+}
+
 // The last one is centred on the end of the axis.
 TEST(Report, LabelsOfAnAxisAreNotCutOff) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
