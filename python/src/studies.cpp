@@ -35,20 +35,6 @@ py::tuple to_python(const Report& report) {
   return py::make_tuple(report.page.string(), report.remarks);
 }
 
-const char* word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better:
-      return "better";
-    case Verdict::worse:
-      return "worse";
-    case Verdict::not_shown:
-      return "not shown";
-    case Verdict::untestable:
-      return "untestable";
-  }
-  return "";
-}
-
 // NaN: an epoch that was not evaluated; a run that has not ended has its last ones without.
 double score(std::span<const double> curve, const std::string& whose) {
   while (!curve.empty() && std::isnan(curve.back())) curve = curve.first(curve.size() - 1);
@@ -108,7 +94,7 @@ class Contenders {
     py::list all;
     for (const Comparison& test : compare(score_contests(results_))) {
       all.append(py::dict("task"_a = test.row, "ours"_a = test.ours, "baseline"_a = test.baseline,
-                          "verdict"_a = word(test.verdict), "mean_ours"_a = test.x,
+                          "verdict"_a = verdict_name(test.verdict), "mean_ours"_a = test.x,
                           "mean_baseline"_a = test.y, "test"_a = test.test, "p"_a = test.p,
                           "p_holm"_a = test.adjusted, "runs_needed"_a = test.runs_needed));
     }

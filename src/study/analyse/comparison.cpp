@@ -80,6 +80,20 @@ void for_each_pair(
 
 }  // namespace
 
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::better:
+      return "better";
+    case Verdict::worse:
+      return "worse";
+    case Verdict::not_shown:
+      return "not shown";
+    case Verdict::untestable:
+      return "too few runs";
+  }
+  return "";
+}
+
 std::vector<Comparison> compare(const std::vector<Contest>& contests, double level) {
   std::vector<Comparison> family;
   for (const Contest& contest : contests) family.push_back(compare_one(contest));

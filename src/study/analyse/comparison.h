@@ -34,6 +34,9 @@ enum class Verdict {
   untestable,  // a cell has no runs, or a single one on either side
 };
 
+// As reports and tables have it: "not shown".
+const char* verdict_name(Verdict verdict);
+
 struct Comparison {
   std::string row, ours, baseline;
   Verdict verdict = Verdict::untestable;

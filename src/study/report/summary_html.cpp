@@ -15,20 +15,6 @@ namespace {
 
 constexpr std::size_t kMostNotes = 3;
 
-const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better:
-      return "better";
-    case Verdict::worse:
-      return "worse";
-    case Verdict::not_shown:
-      return "not shown";
-    case Verdict::untestable:
-      return "too few runs";
-  }
-  return "";
-}
-
 std::string value(const Comparison& comparison, double x) {
   return comparison.test == "Fisher" ? fmt::format("{:.0f} %", 100 * x) : format_number(x);
 }
