@@ -196,6 +196,8 @@ struct Task {
   std::function<StateMap(const OptionValues&)> map;
   // Values of tables other than "task" that this task brings ("noise.transition" = true).
   std::vector<std::pair<std::string, OptionValue>> brings;
+  // make() may run on several threads at once: many agents then start sooner. The built-in ones do.
+  bool makes_side_by_side = false;
 };
 
 // Registers a task; throws Error if the name is taken. Not thread-safe: register before training

@@ -20,6 +20,7 @@ std::vector<Task> builtin_tasks() {
 #ifdef OVDE_MUJOCO
   for (Task& task : mujoco_tasks()) all.push_back(std::move(task));
 #endif
+  for (Task& task : all) task.makes_side_by_side = true;
   return all;
 }
 

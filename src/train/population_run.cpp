@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/team.h"
 #include "config/build.h"
 #include "config/stored_config.h"
 #include "io/seeds.h"
@@ -69,6 +70,12 @@ bool has_ended(const fs::path& folder, const RunPlan& plan) {
   return is_finished(folder) && read_config(folder).train.epochs >= plan.config.train.epochs;
 }
 
+// Whether agents can be made on several threads. A task that is not there is refused elsewhere.
+bool makes_side_by_side(const std::string& task) {
+  const auto found = std::ranges::find(tasks(), task.substr(0, task.find(':')), &Task::name);
+  return found != tasks().end() && found->makes_side_by_side;
+}
+
 // The folder of a new run is made before it is locked.
 const fs::path& prepared_folder(const RunPlan& plan) {
   if (plan.is_new) ensure_new_run_folder(plan.folder);
@@ -107,7 +114,7 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan) {
   return agents;
 }
 
-PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
+PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads)
     : lock_(prepared_folder(plan)),
       progress_(progress),
       start_{.task = plan.config.task,
@@ -120,18 +127,18 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress)
       places_(plan.seeds.size()) {
   // one agent is joined by others
   if (!plan.is_new && plan.seeds.size() > 1) make_population(plan.folder, plan.command);
-  put_agents(plan);
+  put_agents(plan, threads);
   open_agents(plan);
 }
 
 // Whatever keeps the run from going on is found here, and nothing is written.
-void PopulationRun::put_agents(const RunPlan& plan) {
+void PopulationRun::put_agents(const RunPlan& plan, int threads) {
   if (plan.is_new) {
     check_holds_no_run(plan.folder);  // again, now that nobody else can put one there
   } else {
     check_agents(plan);
   }
-  for (std::size_t i = 0; i < places_.size(); ++i) {
+  const auto put_agent = [&](std::size_t i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     const Config config = with_seed(plan.config, plan.seeds[i]);
     lock_.check_free(folder);
@@ -142,6 +149,19 @@ void PopulationRun::put_agents(const RunPlan& plan) {
     } else {  // new, or killed before this agent's folder was there
       places_[i].run = AgentRun::start(config, folder, plan.command);
     }
+  };
+  const int agents = static_cast<int>(places_.size());
+  Team team(makes_side_by_side(plan.config.task) ? std::min(threads, agents) : 1);
+  std::vector<std::exception_ptr> refusals(places_.size());
+  team.run(agents, [&](int i) {
+    try {
+      put_agent(i);
+    } catch (const std::exception&) {
+      refusals[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& refusal : refusals) {  // the first in order, not in time
+    if (refusal) std::rethrow_exception(refusal);
   }
   if (std::ranges::none_of(places_, [](const Place& place) { return place.run != nullptr; })) {
     throw InputError(

@@ -50,9 +50,10 @@ struct Place {
 
 class PopulationRun {
  public:
-  // Locks the folder and puts every agent into its place: new, or as its last checkpoint has it.
-  // Nothing is written before it is known that all of them can go on.
-  PopulationRun(const RunPlan& plan, ProgressSink& progress);
+  // Locks the folder and puts every agent into its place: new, or as its last checkpoint has it, on
+  // so many threads where the task allows it. Nothing is written before it is known that all of
+  // them can go on.
+  PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads = 1);
 
   std::vector<Place>& places() { return places_; }
   ProgressSink& progress() { return progress_; }
@@ -70,7 +71,7 @@ class PopulationRun {
   bool close();
 
  private:
-  void put_agents(const RunPlan& plan);
+  void put_agents(const RunPlan& plan, int threads);
   void open_agents(const RunPlan& plan);
 
   RunLock lock_;

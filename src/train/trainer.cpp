@@ -74,7 +74,7 @@ bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) 
     if (const auto agents = agents_left(plan); !agents.empty())
       workers.gpu.check(agents, plan.config.train.precision);
   }
-  PopulationRun run(plan, progress);
+  PopulationRun run(plan, progress, workers.threads);
   if (workers.gpu) {
     PopulationRun* const runs[] = {&run};
     const auto failures = train_in_lockstep(runs, workers.gpu, workers.threads, stop);

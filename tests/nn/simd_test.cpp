@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <fstream>
 #include <limits>
 #include <numbers>
 
@@ -12,6 +15,34 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 float one(Vector (*f)(Vector), float x) { return f(splat(x))[kVector - 1]; }
+
+long resident_pages() {
+  long all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident;
+}
+
+TEST(Buffer, IsZeroAndAlignedWhateverWasThere) {
+  for (int round = 0; round < 3; ++round) {
+    for (const std::size_t size : {1, 17, 1000, 100'000}) {
+      Buffer buffer(size);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64, 0u);
+      ASSERT_EQ(std::ranges::count(buffer, 0.0f), static_cast<std::ptrdiff_t>(size));
+      std::ranges::fill(buffer, 1.0f);
+      const Buffer copy = buffer;
+      ASSERT_EQ(copy, buffer);
+    }
+  }
+}
+
+TEST(Buffer, TakesNoMemoryBeforeItIsWritten) {
+  constexpr long kPage = 4096, kPages = 1 << 16;
+  const long before = resident_pages();
+  Buffer buffer(kPages * kPage / sizeof(float));
+  EXPECT_LT(resident_pages() - before, kPages / 4);
+  std::ranges::fill(buffer, 1.0f);
+  EXPECT_GT(resident_pages() - before, kPages / 2);
+}
 
 TEST(VectorMath, ExponentialMatchesDoublePrecision) {
   for (float x = -87; x <= 87; x += 0.0137f) {

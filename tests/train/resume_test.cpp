@@ -1,7 +1,12 @@
 // Whole runs: what resuming promises, and the answer where it cannot be done.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -278,6 +283,51 @@ TEST_F(Resume, EveryAgentsFolderIsLockedWithItsPopulation) {
   const RunLock other(folder_.path() / "copy/seed_4");
   expect_words(failure(folder_.path() / "copy"), {"another process", "copy/seed_4"});
   EXPECT_TRUE(resume_to_end(run()).empty());
+}
+
+TEST_F(Resume, OfAgentsThatCannotGoOnTheFirstIsNamed) {
+  EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4, 5, 6}), 4));
+  const fs::path copy = folder_.path() / "copy";
+  fs::copy(run(), copy, fs::copy_options::recursive);
+  const RunLock one(copy / "seed_6"), other(copy / "seed_4");
+  Watcher watcher;
+  for (int i = 0; i < 20; ++i) {
+    try {
+      PopulationRun open(plan_rest_of_run(copy), watcher, 4);
+      ADD_FAILURE() << "nothing is wrong";
+    } catch (const Error& error) {
+      expect_words(error.what(), {"another process", "copy/seed_4"});
+    }
+  }
+}
+
+// Only where the task says that it may.
+TEST_F(Resume, AgentsAreMadeOnSeveralThreads) {
+  struct Makers {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+  };
+  for (const bool side_by_side : {false, true}) {
+    const auto makers = std::make_shared<Makers>();  // the task stays registered
+    Task task = find_task("GridChaos-v0");
+    task.name = side_by_side ? "SideBySide-v0" : "OneByOne-v0";
+    task.makes_side_by_side = side_by_side;
+    task.make = [makers, make = task.make](const OptionValues& options) {
+      {
+        const std::lock_guard lock(makers->mutex);
+        makers->threads.insert(std::this_thread::get_id());
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      return make(options);
+    };
+    register_task(task);
+    const RunPlan asked = request(folder_.path() / task.name, task.name, {0, 1, 2, 3, 4, 5, 6, 7});
+    Watcher watcher;
+    const PopulationRun open(plan_new_run(asked.config, asked.seeds, asked.folder, asked.command),
+                             watcher, 4);
+    EXPECT_EQ(makers->threads.size() > 1, side_by_side);
+    EXPECT_TRUE(makers->threads.contains(std::this_thread::get_id()));
+  }
 }
 
 TEST_F(Resume, APopulationWithOtherSeedsIsRefused) {

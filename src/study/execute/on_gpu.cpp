@@ -74,7 +74,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
   std::vector<const Job*> jobs;
   for (const PlannedCell& cell : group) {
     try {
-      open.emplace_back(cell.plan, sinks.emplace_back(*cell.job, board));
+      open.emplace_back(cell.plan, sinks.emplace_back(*cell.job, board), threads);
       runs.push_back(&open.back());
       jobs.push_back(cell.job);
     } catch (const RunIsHeld& error) {
