@@ -91,6 +91,7 @@ struct ExplorerType {
   std::string summary = {};  // one line for `ovde list algos`
   // Keys of table "explore"; one that another explorer has must be the same.
   std::vector<Option> options = {};
+  // Called for every agent, and on several threads at once.
   std::function<std::unique_ptr<Explorer>(const OptionValues&, int actions, int quantiles)> make =
       {};
   // Empty: it runs on the CPU only, and a run that asks for a GPU is refused.
