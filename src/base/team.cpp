@@ -82,7 +82,11 @@ bool Team::take_piece() {
     call_(context_, next_of(ticket));
   } catch (...) {
     const std::lock_guard lock(error_mutex_);
-    if (!error_) error_ = std::current_exception();
+    const int piece = next_of(ticket);
+    if (!error_ || piece < failed_piece_) {
+      error_ = std::current_exception();
+      failed_piece_ = piece;
+    }
   }
   done_.fetch_add(1, std::memory_order_release);
   return true;

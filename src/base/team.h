@@ -23,8 +23,8 @@ class Team {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Runs work(0) .. work(pieces - 1) and returns when all are done; rethrows the first exception.
-  // Threads that have gone to sleep are woken, but not waited for.
+  // Runs work(0) .. work(pieces - 1) and returns when all are done; of the exceptions, that of the
+  // lowest piece goes on. Threads that have gone to sleep are woken, but not waited for.
   template <typename Work>
   void run(int pieces, Work&& work) {
     if (workers_.empty() || pieces <= 1) {
@@ -59,6 +59,7 @@ class Team {
   std::atomic<bool> stop_{false};
   std::mutex error_mutex_;
   std::exception_ptr error_;
+  int failed_piece_ = 0;  // where error_ comes from
 };
 
 }  // namespace ovde

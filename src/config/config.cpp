@@ -16,6 +16,7 @@
 #include "config/setting_checks.h"
 #include "config/synonyms.h"
 #include "config/unread_keys.h"
+#include "env/registry.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -60,10 +61,6 @@ std::vector<Setting> presets(const Task& task, const std::string& task_id,
   }
   if (!algorithm.distributional) all.push_back({"critic.quantiles", 1.0, ""});
   return all;
-}
-
-bool knows_task(const std::string& id) {
-  return std::ranges::find(tasks(), id.substr(0, id.find(':')), &Task::name) != tasks().end();
 }
 
 // Ten epochs, or all where there are fewer, the last among them.
@@ -352,7 +349,7 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
   for (const Setting& setting : settings) check_form(setting);
   std::optional<Task> foreign;
   const Task& task = find_named(settings, "task", [&](const std::string& id) -> const Task& {
-    if (is_new || knows_task(id)) return find_task(id);
+    if (is_new || registered_task(id) != nullptr) return find_task(id);
     return foreign.emplace(foreign_task(id, settings));
   });
   const Algorithm& algorithm = find_named(settings, "algorithm", find_algorithm);

@@ -446,6 +446,15 @@ const std::vector<ConfigTable>& config_tables() {
   return found->second;
 }
 
+const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::string& name) {
+  for (const ConfigTable& table : tables) {
+    for (const ConfigKey& key : table.keys) {
+      if (table.name + "." + key.option.name == name) return &key;
+    }
+  }
+  return nullptr;
+}
+
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm) {
   std::vector<ConfigTable> all = config_tables();
   for (ConfigTable& table : all) {

@@ -29,4 +29,7 @@ const std::vector<ConfigTable>& config_tables();
 // table "explore".
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm);
 
+// The key "train.batch" among these tables; nullptr: none.
+const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::string& name);
+
 }  // namespace ovde

@@ -51,15 +51,6 @@ void check_writable(const Setting& setting) {
                                             did_you_mean(setting.key, all), valid));
 }
 
-const ConfigKey& declared(const Setting& setting, const std::vector<ConfigTable>& tables) {
-  for (const ConfigTable& table : tables) {
-    for (const ConfigKey& key : table.keys) {
-      if (table.name + "." + key.option.name == setting.key) return key;
-    }
-  }
-  refuse_unknown(setting, tables);
-}
-
 }  // namespace
 
 void refuse_setting(const std::string& where, const std::string& message) {
@@ -91,14 +82,15 @@ void check_form(const Setting& setting) {
 }
 
 const ConfigKey& check_setting(const Setting& setting, const std::vector<ConfigTable>& tables) {
-  const ConfigKey& key = declared(setting, tables);
+  const ConfigKey* key = find_key(tables, setting.key);
+  if (key == nullptr) refuse_unknown(setting, tables);
   try {
-    check_option(key.option, setting.value, setting.key.substr(0, setting.key.find('.')));
+    check_option(key->option, setting.value, setting.key.substr(0, setting.key.find('.')));
   } catch (const InputError& error) {
     refuse_setting(setting.where, error.what());
   }
   check_writable(setting);
-  return key;
+  return *key;
 }
 
 }  // namespace ovde

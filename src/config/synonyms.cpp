@@ -81,12 +81,7 @@ const Synonym* find_synonym(const std::string& typed) {
 }
 
 Setting translated(Setting setting) {
-  if (setting.is_table) return setting;
-  for (const ConfigTable& table : config_tables()) {
-    for (const ConfigKey& key : table.keys) {
-      if (setting.key == table.name + "." + key.option.name) return setting;
-    }
-  }
+  if (setting.is_table || find_key(config_tables(), setting.key) != nullptr) return setting;
   // a key of a task or an explorer of one's own may have any name
   const bool own_table = setting.key.starts_with("task.") || setting.key.starts_with("explore.");
   const Synonym* found = own_table ? nullptr : find_synonym(setting.key);

@@ -1,9 +1,10 @@
+#include "env/registry.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ovde/env.h>
 #include <ovde/error.h>
 #include "env/builtin.h"
 #include "env/engine_loop.h"
@@ -65,23 +66,25 @@ void register_task(Task task) {
 
 const std::vector<Task>& tasks() { return registry(); }
 
+const Task* registered_task(const std::string& id) {
+  const auto found = std::ranges::find(registry(), id.substr(0, id.find(':')), &Task::name);
+  return found == registry().end() ? nullptr : &*found;
+}
+
 const Task& find_task(const std::string& id) {
   const std::string name = id.substr(0, id.find(':'));
-  std::vector<std::string> names;
-  for (const Task& task : registry()) {
-    if (task.name != name) {
-      names.push_back(task.name);
-      continue;
-    }
-    if (name.size() == id.size()) return task;
+  if (const Task* task = registered_task(id)) {
+    if (name.size() == id.size()) return *task;
     const std::string preset = id.substr(name.size() + 1);
     std::vector<std::string> presets;
-    for (const TaskPreset& p : task.presets) presets.push_back(p.name);
-    if (std::ranges::find(presets, preset) != presets.end()) return task;
+    for (const TaskPreset& p : task->presets) presets.push_back(p.name);
+    if (std::ranges::find(presets, preset) != presets.end()) return *task;
     throw InputError(
         fmt::format("task '{}' has no preset '{}'; valid: {}", name, preset,
                     presets.empty() ? "none" : fmt::format("{}", fmt::join(presets, ", "))));
   }
+  std::vector<std::string> names;
+  for (const Task& task : registry()) names.push_back(task.name);
   const std::string near = nearest_task(name, names);
   throw InputError(fmt::format("unknown task '{}'{}; valid: {}", name,
                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),

@@ -13,6 +13,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/discrete/action_grid.h"
+#include "env/registry.h"
 
 namespace ovde {
 
@@ -200,8 +201,8 @@ std::string self_test_source(const Contract& contract, const std::string& name) 
 
 // Of a task that this program has.
 std::string summary_of(const std::string& task_id) {
-  const auto found = std::ranges::find(tasks(), task_id.substr(0, task_id.find(':')), &Task::name);
-  return found == tasks().end() ? "a task of its own" : found->summary;
+  const Task* task = registered_task(task_id);
+  return task == nullptr ? "a task of its own" : task->summary;
 }
 
 std::string signal_text(const Signal& signal) {

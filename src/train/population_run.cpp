@@ -11,6 +11,7 @@
 #include "base/team.h"
 #include "config/build.h"
 #include "config/stored_config.h"
+#include "env/registry.h"
 #include "io/seeds.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
@@ -68,12 +69,6 @@ void check_agents(const RunPlan& plan) {
 // Whether the agent has as many epochs behind it as the plan asks for.
 bool has_ended(const fs::path& folder, const RunPlan& plan) {
   return is_finished(folder) && read_config(folder).train.epochs >= plan.config.train.epochs;
-}
-
-// Whether agents can be made on several threads. A task that is not there is refused elsewhere.
-bool makes_side_by_side(const std::string& task) {
-  const auto found = std::ranges::find(tasks(), task.substr(0, task.find(':')), &Task::name);
-  return found != tasks().end() && found->makes_side_by_side;
 }
 
 // The folder of a new run is made before it is locked.
@@ -138,7 +133,7 @@ void PopulationRun::put_agents(const RunPlan& plan, int threads) {
   } else {
     check_agents(plan);
   }
-  const auto put_agent = [&](std::size_t i) {
+  const auto put_agent = [&](int i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     const Config config = with_seed(plan.config, plan.seeds[i]);
     lock_.check_free(folder);
@@ -151,18 +146,10 @@ void PopulationRun::put_agents(const RunPlan& plan, int threads) {
     }
   };
   const int agents = static_cast<int>(places_.size());
-  Team team(makes_side_by_side(plan.config.task) ? std::min(threads, agents) : 1);
-  std::vector<std::exception_ptr> refusals(places_.size());
-  team.run(agents, [&](int i) {
-    try {
-      put_agent(i);
-    } catch (const std::exception&) {
-      refusals[i] = std::current_exception();
-    }
-  });
-  for (const std::exception_ptr& refusal : refusals) {  // the first in order, not in time
-    if (refusal) std::rethrow_exception(refusal);
-  }
+  const Task* task =
+      registered_task(plan.config.task);  // one that is not there is refused elsewhere
+  Team team(task != nullptr && task->makes_side_by_side ? std::min(threads, agents) : 1);
+  team.run(agents, put_agent);
   if (std::ranges::none_of(places_, [](const Place& place) { return place.run != nullptr; })) {
     throw InputError(
         fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <sys/resource.h>
@@ -68,6 +71,22 @@ TEST(Team, HandsOnTheFirstException) {
   std::atomic<int> done{0};
   team.run(4, [&](int) { ++done; });
   EXPECT_EQ(done, 4);
+}
+
+// The first in order, not in time.
+TEST(Team, HandsOnTheExceptionOfTheLowestPiece) {
+  Team team(4);
+  for (int round = 0; round < 20; ++round) {
+    try {
+      team.run(4, [](int piece) {
+        if (piece == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        if (piece > 0) throw std::runtime_error(std::to_string(piece));
+      });
+      ADD_FAILURE() << "no exception";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "1");
+    }
+  }
 }
 
 }  // namespace
