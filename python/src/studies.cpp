@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-py::tuple to_python(const Report& report) {
+py::tuple as_tuple(const Report& report) {
   return py::make_tuple(report.page.string(), report.remarks);
 }
 
@@ -119,7 +119,7 @@ class Contenders {
   }
 
   py::tuple report(const std::string& folder) const {
-    return to_python(write_report(results_, folder));
+    return as_tuple(write_report(results_, folder));
   }
 
  private:
@@ -216,7 +216,7 @@ void bind_studies(py::module_& module) {
   module.def(
       "report_of_run",
       [](const std::string& run, const std::string& out) {
-        return to_python(write_report(results_of_run(run), out));
+        return as_tuple(write_report(results_of_run(run), out));
       },
       py::arg("run"), py::arg("out"));
 }

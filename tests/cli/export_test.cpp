@@ -10,7 +10,7 @@
 namespace ovde {
 namespace {
 
-const std::string kTrain =
+const std::string kExportedRun =
     "train --task GridChaos-v0:e --epochs 2 --set network.hidden=[8,5] --set train.batch=16 "
     "--set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100 "
     "--set checkpoint.epochs=1 --threads 1 ";
@@ -18,7 +18,7 @@ const std::string kTrain =
 TEST(Export, ACompilerMakesTheRunsPolicyOfIt) {
   const Program program;
   for (const std::string algorithm : {"ovde_g", "td3", "ids"}) {
-    ASSERT_EQ(program.run(kTrain + "--algo " + algorithm + " --out " + algorithm).code, 0);
+    ASSERT_EQ(program.run(kExportedRun + "--algo " + algorithm + " --out " + algorithm).code, 0);
     const Outcome exported =
         program.run("export " + algorithm + " --name gait --out " + algorithm + ".c");
     ASSERT_EQ(exported.code, 0) << exported.err;
@@ -57,7 +57,7 @@ int main(void) {
 
 TEST(Export, WritesIntoTheRunsFolderUnlessToldOtherwise) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--algo sac --out run").code, 0);
+  ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
   const Outcome exported = program.run("export run");
   EXPECT_EQ(exported.code, 0) << exported.err;
   const std::string text = read_file(program.folder() / "run/policy.c");
@@ -67,8 +67,8 @@ TEST(Export, WritesIntoTheRunsFolderUnlessToldOtherwise) {
 
 TEST(Export, RefusesInOneLineAndWritesNothing) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--algo sac --out run").code, 0);
-  ASSERT_EQ(program.run(kTrain + "--algo sac --seeds 3-4 --out population").code, 0);
+  ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
+  ASSERT_EQ(program.run(kExportedRun + "--algo sac --seeds 3-4 --out population").code, 0);
   ASSERT_EQ(
       program
           .shell(
@@ -127,7 +127,7 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
 TEST(Export, EveryFormatIsVerifiedAgainstItsRun) {
   const Program program;
   for (const std::string algorithm : {"ovde_q", "ovde_td3", "ids"}) {
-    ASSERT_EQ(program.run(kTrain + "--algo " + algorithm + " --out " + algorithm).code, 0);
+    ASSERT_EQ(program.run(kExportedRun + "--algo " + algorithm + " --out " + algorithm).code, 0);
     const std::vector<std::pair<std::string, std::string>> formats = {
         {"c", "policy.c"}, {"onnx", "policy.onnx"}, {"safetensors", "policy_exported.safetensors"}};
     for (const auto& [format, name] : formats) {

@@ -6,16 +6,17 @@
 
 #include "cli/program.h"
 #include "run/run_lock.h"
+#include "words.h"
 
 namespace ovde {
 namespace {
 
 const std::string kOvde = std::string("'") + OVDE_PROGRAM + "' ";
-const std::string kSmall =
+const std::string kSaved =
     "train --task GridChaos-v0:s --algo ovde_g --threads 1 --set network.hidden=[16] "
     "--set train.batch=16 --set train.warmup_steps=50 --set train.steps_per_epoch=20 "
     "--set train.eval_steps=100 --set checkpoint.epochs=5 ";
-const std::string kTrain = kSmall + "--out run ";
+const std::string kSavedRun = kSaved + "--out run ";
 
 // Starts a run, waits until its table has so many lines, the header among them, and sends a signal.
 std::string start_and_signal(const std::string& arguments, const std::string& run, int lines,
@@ -29,16 +30,11 @@ int lines_of(const std::filesystem::path& file) {
   return static_cast<int>(std::ranges::count(read_file(file), '\n'));
 }
 
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
-}
-
 TEST(Faults, SignalsSaveTheRun) {
   for (const std::string signal : {"INT", "TERM"}) {
     const Program program;
     const Outcome stopped =
-        program.shell(start_and_signal(kTrain + "--epochs 100000", "run", 2, signal));
+        program.shell(start_and_signal(kSavedRun + "--epochs 100000", "run", 2, signal));
     EXPECT_EQ(stopped.code, 130) << stopped.err;
     expect_words(stopped.err, {"interrupted", "ovde train --resume run"});
     expect_words(program.run("status run").out, {"interrupted", "/100000"});
@@ -50,14 +46,14 @@ TEST(Faults, SignalsSaveTheRun) {
 TEST(Faults, AClosedTerminalSavesTheRun) {
   const Program program;
   const Outcome stopped =
-      program.shell(start_and_signal(kTrain + "--epochs 100000", "run", 2, "HUP"));
+      program.shell(start_and_signal(kSavedRun + "--epochs 100000", "run", 2, "HUP"));
   EXPECT_EQ(stopped.code, 130) << stopped.err;
   expect_words(program.run("status run").out, {"interrupted", "/100000"});
   EXPECT_FALSE(std::filesystem::is_empty(program.folder() / "run/checkpoints"));
 
   const Program other;
   const Outcome ignoring =
-      other.shell("trap '' HUP; " + kOvde + kTrain + "--epochs 100000 & pid=$!; " +
+      other.shell("trap '' HUP; " + kOvde + kSavedRun + "--epochs 100000 & pid=$!; " +
                   wait_until("[ $(wc -l <run/progress.csv) -ge 2 ]") + "kill -HUP $pid; " +
                   "lines=$(wc -l <run/progress.csv); " +
                   wait_until("[ $(wc -l <run/progress.csv) -ge $((lines + 20)) ]") +
@@ -67,7 +63,7 @@ TEST(Faults, AClosedTerminalSavesTheRun) {
 
 TEST(Faults, APipeThatNobodyReadsSavesTheRun) {
   const Program program;
-  const Outcome stopped = program.shell("{ " + kOvde + kTrain +
+  const Outcome stopped = program.shell("{ " + kOvde + kSavedRun +
                                         "--epochs 100000; echo $? >code; } | head -c 1 >/dev/null");
   EXPECT_EQ(read_file(program.folder() / "code"), "130\n") << stopped.err;
   EXPECT_FALSE(std::filesystem::is_empty(program.folder() / "run/checkpoints"));
@@ -77,7 +73,7 @@ TEST(Faults, APipeThatNobodyReadsSavesTheRun) {
 TEST(Faults, ClosedStandardStreamsDoNotReachTheFiles) {
   for (const std::string closed : {"<&- >&-", "<&- >&- 2>&-", ">&-", "2>&-"}) {
     const Program program;
-    ASSERT_EQ(program.run(kTrain + "--epochs 5 " + closed).code, 0) << closed;
+    ASSERT_EQ(program.run(kSavedRun + "--epochs 5 " + closed).code, 0) << closed;
     const std::string lock = read_file(program.folder() / "run/lock");
     const auto end = lock.find_first_not_of("0123456789");
     EXPECT_EQ(lock.substr(end), "\n" + host_name() + "\n") << lock;
@@ -89,13 +85,13 @@ TEST(Faults, ClosedStandardStreamsDoNotReachTheFiles) {
 TEST(Faults, APopulationNeedsNoOpenFileForEachAgent) {
   const Program program;
   const Outcome many =
-      program.shell("(ulimit -n 24; " + kOvde + kTrain + "--seeds 0-39 --epochs 1)");
+      program.shell("(ulimit -n 24; " + kOvde + kSavedRun + "--seeds 0-39 --epochs 1)");
   EXPECT_EQ(many.code, 0) << many.err;
 }
 
 TEST(Faults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 3").code, 0);
+  ASSERT_EQ(program.run(kSavedRun + "--epochs 3").code, 0);
   const auto before = program.files();
   const Outcome full = program.shell("(ulimit -f 1; " + kOvde + "export run)");
   EXPECT_EQ(full.code, 1);
@@ -105,11 +101,12 @@ TEST(Faults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
 
 TEST(Faults, AnAgentOfARunningPopulationCannotBeResumed) {
   const Program program;
-  const Outcome second = program.shell(
-      "ln -s run/seed_0 link; " + kOvde + kTrain + "--seeds 0-1 --epochs 100000 >out & pid=$!; " +
-      wait_until("[ $(wc -l <run/seed_1/progress.csv) -ge 3 ]") +
-      "for way in run/seed_0/ link link/; do " + kOvde + "train --resume $way; echo $?; done; " +
-      "kill -TERM $pid; wait $pid");
+  const Outcome second =
+      program.shell("ln -s run/seed_0 link; " + kOvde + kSavedRun +
+                    "--seeds 0-1 --epochs 100000 >out & pid=$!; " +
+                    wait_until("[ $(wc -l <run/seed_1/progress.csv) -ge 3 ]") +
+                    "for way in run/seed_0/ link link/; do " + kOvde +
+                    "train --resume $way; echo $?; done; " + "kill -TERM $pid; wait $pid");
   EXPECT_EQ(second.out, "2\n2\n2\n");
   EXPECT_EQ(second.code, 130);
   const Outcome more = program.shell(
@@ -139,7 +136,7 @@ TEST(Faults, TheWayToResumeCanBeTyped) {
   const Program program;
   const std::string folder = "\"it's a run\"";
   const Outcome stopped = program.shell(
-      start_and_signal(kSmall + "--out " + folder + " --epochs 100000", folder, 2, "INT"));
+      start_and_signal(kSaved + "--out " + folder + " --epochs 100000", folder, 2, "INT"));
   EXPECT_EQ(stopped.code, 130) << stopped.err;
   const auto at = stopped.err.find("train --resume ");
   ASSERT_NE(at, std::string::npos) << stopped.err;
@@ -157,7 +154,7 @@ TEST(Faults, TheWayToResumeCanBeTyped) {
 TEST(Faults, ASecondSignalEndsAtOnce) {
   const Program program;
   const Outcome stopped = program.shell(
-      kOvde + kTrain +
+      kOvde + kSavedRun +
       "--set train.batch=6000 --set train.warmup_steps=6000 --set train.steps_per_epoch=1 "
       "--set train.eval_steps=1 --set task.horizon=1 --set network.hidden=[1024,1024] --epochs 9 & "
       "pid=$!; " +
@@ -170,7 +167,7 @@ TEST(Faults, ASecondSignalEndsAtOnce) {
 
 TEST(Faults, AResumedRunEndsLikeOneThatWasNotStopped) {
   const Program stopped, whole;
-  const std::string train = kTrain + "--epochs 600";
+  const std::string train = kSavedRun + "--epochs 600";
   ASSERT_EQ(whole.run(train).code, 0);
   ASSERT_EQ(stopped.shell(start_and_signal(train, "run", 10, "TERM")).code, 130);
   ASSERT_EQ(stopped.run("train --resume run --threads 2").code, 0);
@@ -196,7 +193,7 @@ TEST(Faults, ResumeTakesOnlyWhatTheRunDoesNotSay) {
 TEST(Faults, AFileThatMayNotGrowStopsTheRun) {
   const Program program;
   const Outcome full =
-      program.shell("(ulimit -f 60; " + kOvde + kTrain + "--epochs 100000)");  // blocks of 512
+      program.shell("(ulimit -f 60; " + kOvde + kSavedRun + "--epochs 100000)");  // blocks of 512
   EXPECT_EQ(full.code, 1);
   expect_words(full.err, {"ovde: cannot write run/", "File too large"});
   expect_words(program.run("status run").out, {"failed", "File too large"});
@@ -207,7 +204,7 @@ TEST(Faults, AFullDiskStopsTheRunAndItCanBeResumed) {
   const std::string disk = "mkdir -p disk && mount -t tmpfs -o size=600k none disk";
   if (geteuid() != 0 || program.shell(disk).code != 0)
     GTEST_SKIP() << "needs a file system of its own";
-  const Outcome full = program.run(kSmall + "--out disk/run --epochs 100000");
+  const Outcome full = program.run(kSaved + "--out disk/run --epochs 100000");
   EXPECT_EQ(full.code, 1) << full.err;
   expect_words(full.err, {"ovde: cannot write disk/run/", "No space left on device"});
 
@@ -221,7 +218,7 @@ TEST(Faults, AFullDiskStopsTheRunAndItCanBeResumed) {
 
 TEST(Faults, StatusIsATable) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 3").code, 0);
+  ASSERT_EQ(program.run(kSavedRun + "--epochs 3").code, 0);
   ASSERT_EQ(program
                 .shell("cp -r run other && rm other/summary.json && mkdir bad && "
                        "echo x > bad/config.toml")
@@ -232,7 +229,7 @@ TEST(Faults, StatusIsATable) {
   expect_words(table.out, {"run", "task", "state", "epoch", "return", "steps/s", "time left",
                            "finished", "interrupted", "3/3", "unreadable", "bad/config.toml"});
   const Outcome alive =
-      program.shell(kOvde + kSmall + "--out alive --epochs 100000 >x & pid=$!; " +
+      program.shell(kOvde + kSaved + "--out alive --epochs 100000 >x & pid=$!; " +
                     wait_until("[ -s alive/progress.csv ]") + kOvde + "status alive; kill -9 $pid");
   expect_words(alive.out, {"alive  ", "/100000"});
   EXPECT_EQ(program.run("status nowhere").code, 2);

@@ -7,6 +7,7 @@
 
 #include "cli/program.h"
 #include "run/progress_csv.h"
+#include "words.h"
 
 namespace ovde {
 namespace {
@@ -16,12 +17,7 @@ namespace fs = std::filesystem;
 const std::string kSmall =
     " --set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=20"
     " --set train.steps_per_epoch=25 --set task.horizon=40 --set train.eval_steps=40 --threads 1 ";
-const std::string kTrain = "train --task GridChaos-v0:s --algo dsac" + kSmall;
-
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
-}
+const std::string kFirstRun = "train --task GridChaos-v0:s --algo dsac" + kSmall;
 
 void replace_in(const fs::path& file, const std::string& from, const std::string& to) {
   std::string text = read_file(file);
@@ -33,7 +29,7 @@ TEST(FirstHour, TheSameCommandTwiceGetsTheNextFolder) {
   const Program program;
   for (const char* folder :
        {"GridChaos-v0-s-dsac-0", "GridChaos-v0-s-dsac-0_2", "GridChaos-v0-s-dsac-0_3"}) {
-    const Outcome outcome = program.run(kTrain + "--epochs 1");
+    const Outcome outcome = program.run(kFirstRun + "--epochs 1");
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_TRUE(fs::exists(program.folder() / "runs" / folder / "summary.json")) << folder;
   }
@@ -41,28 +37,28 @@ TEST(FirstHour, TheSameCommandTwiceGetsTheNextFolder) {
 
 TEST(FirstHour, SeedsAreAListToo) {
   const Program program;
-  const Outcome outcome = program.run(kTrain + "--epochs 1 --seeds 0,2-3");
+  const Outcome outcome = program.run(kFirstRun + "--epochs 1 --seeds 0,2-3");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   for (const char* seed : {"seed_0", "seed_2", "seed_3"})
     EXPECT_TRUE(fs::exists(program.folder() / "runs/GridChaos-v0-s-dsac-0_2-3" / seed)) << seed;
   for (const char* bad : {"0,", ",1", "0,0", "1,x", "3-1,4"})
-    EXPECT_EQ(program.run(kTrain + "--seeds " + bad).code, 2) << bad;
+    EXPECT_EQ(program.run(kFirstRun + "--seeds " + bad).code, 2) << bad;
 }
 
 TEST(FirstHour, StepsAreCountedWithTheWarmUp) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--steps 121 --out run").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--steps 121 --out run").code, 0);
   const auto rows = read_progress(program.folder() / "run");
   EXPECT_EQ(rows.size(), 5u);  // 20, and the least number of 25 that reaches 121
   EXPECT_EQ(rows.back().env_steps, 145);
-  expect_words(program.run(kTrain + "--steps 20").err, {"--steps 20", "warm-up alone has 20"});
-  EXPECT_EQ(program.run(kTrain + "--steps 100 --epochs 3").code, 2);
+  expect_words(program.run(kFirstRun + "--steps 20").err, {"--steps 20", "warm-up alone has 20"});
+  EXPECT_EQ(program.run(kFirstRun + "--steps 100 --epochs 3").code, 2);
 }
 
 TEST(FirstHour, AFinishedRunIsTrainedForLonger) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 3 --out run").code, 0);
-  ASSERT_EQ(program.run(kTrain + "--epochs 6 --out whole").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 3 --out run").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 6 --out whole").code, 0);
   const Outcome more = program.run("train --resume run --epochs 6");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") ==
@@ -75,7 +71,7 @@ TEST(FirstHour, AFinishedRunIsTrainedForLonger) {
 
 TEST(FirstHour, AnUnfinishedRunIsReportedOnAndEvaluated) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 5 --set checkpoint.epochs=2 --out run").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 5 --set checkpoint.epochs=2 --out run").code, 0);
   const auto run = program.folder() / "run";
   for (const char* file : {"summary.json", "policy.safetensors"}) fs::remove(run / file);
   fs::remove(run / "checkpoints/checkpoint-3.ovde");  // as if killed in the fifth epoch
@@ -97,7 +93,7 @@ TEST(FirstHour, AnUnfinishedRunIsReportedOnAndEvaluated) {
 // them.
 TEST(FirstHour, ThePolicyOfACheckpointActsAsTheRunsOwn) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 4 --set checkpoint.epochs=2 --out run").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 4 --set checkpoint.epochs=2 --out run").code, 0);
   const auto numbers = [&] {
     auto json = nlohmann::json::parse(program.run("eval run --json").out);
     return std::pair(json.at("return_mean").get<double>(), json.at("length_mean").get<double>());
@@ -110,7 +106,7 @@ TEST(FirstHour, ThePolicyOfACheckpointActsAsTheRunsOwn) {
 
 TEST(FirstHour, APolicyFileIsEvaluatedAndExported) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 3 --out run").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 3 --out run").code, 0);
   for (const char* file : {"policy_best.safetensors", "networks/epoch_1.safetensors"}) {
     const std::string path = std::string("run/") + file;
     const Outcome outcome = program.run("eval " + path + " --episodes 1");
@@ -123,7 +119,7 @@ TEST(FirstHour, APolicyFileIsEvaluatedAndExported) {
 // Registered by a program of its own, which is not at hand when its runs are looked at.
 TEST(FirstHour, RunsOfATaskThatThisProgramDoesNotHave) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 2 --out run").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --out run").code, 0);
   replace_in(program.folder() / "run/config.toml", "task = \"GridChaos-v0:s\"",
              "task = \"MyValve-v0:big\"");
   replace_in(program.folder() / "run/policy.safetensors", "GridChaos-v0:s", "MyValve-v0:big");
@@ -140,8 +136,8 @@ TEST(FirstHour, RunsOfATaskThatThisProgramDoesNotHave) {
 
 TEST(FirstHour, StatusHasALineForThePopulation) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 2 --seeds 0-2 --out run").code, 0);
-  ASSERT_EQ(program.run(kTrain + "--epochs 2 --out alone").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --seeds 0-2 --out run").code, 0);
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --out alone").code, 0);
   fs::remove(program.folder() / "run/seed_1/summary.json");
   const Outcome outcome = program.run("status run alone");
   expect_words(outcome.out, {"run (3 agents)", "2 finished, 1 interrupted", "2/2"});
@@ -175,7 +171,8 @@ TEST(FirstHour, AStudysActionsRefuseOptionsThatTheyDoNotUse) {
                {"unknown option '--threads'", "ovde study report --help"});
   expect_words(program.run("study status plan.toml --device cuda").err,
                {"unknown option '--device'"});
-  expect_words(program.run("study").err, {"no action given", "run, work, import, status, report, cancel"});
+  expect_words(program.run("study").err,
+               {"no action given", "run, work, import, status, report, cancel"});
   expect_words(program.run("study rnu plan.toml").err, {"unknown action", "did you mean run?"});
 }
 

@@ -99,13 +99,13 @@ TEST(Program, ListsTasksAlgorithmsAndKeys) {
 }
 
 // Small enough to train in an instant.
-const std::string kSmall =
+const std::string kQuick =
     "--set network.hidden=[8] --set train.batch=16 --set train.warmup_steps=50 "
     "--set train.steps_per_epoch=20 --set train.eval_steps=100 --threads 1 ";
 
 TEST(Program, BenchmarksPrintOneObjectALine) {
   const Program program;
-  const Outcome json = program.run("bench train --algo dsac --json " + kSmall);
+  const Outcome json = program.run("bench train --algo dsac --json " + kQuick);
   EXPECT_EQ(json.code, 0) << json.err;
   EXPECT_TRUE(json.out.starts_with(
       R"({"what": "train", "task": "GridChaos-v0", "algo": "dsac", "population": 1, )"
@@ -114,7 +114,7 @@ TEST(Program, BenchmarksPrintOneObjectALine) {
   for (const char* key : {R"(, "ms": )", R"(, "relative_to_sac": )"})
     EXPECT_NE(json.out.find(key), std::string::npos) << json.out;
   EXPECT_TRUE(json.out.ends_with("}\n"));
-  const std::string text = program.run("bench train --algo dsac " + kSmall).out;
+  const std::string text = program.run("bench train --algo dsac " + kQuick).out;
   EXPECT_TRUE(text.starts_with("dsac ")) << text;
   EXPECT_NE(text.find(" times SAC\n"), std::string::npos) << text;
 }
@@ -122,7 +122,7 @@ TEST(Program, BenchmarksPrintOneObjectALine) {
 TEST(Program, InspectsARun) {
   const Program program;
   ASSERT_EQ(
-      program.run("train --task GridChaos-v0:e --algo doac --epochs 3 --out run " + kSmall).code,
+      program.run("train --task GridChaos-v0:e --algo doac --epochs 3 --out run " + kQuick).code,
       0);
   const Outcome drawn = program.run("inspect run --epochs 1,2 --steps 10-100 --state -1,2.5");
   EXPECT_EQ(drawn.code, 0) << drawn.err;
@@ -140,11 +140,11 @@ TEST(Program, RefusesToInspectWhatIsNotThere) {
   ASSERT_EQ(program
                 .run("train --task GridChaos-v0:e --algo sac --epochs 1 --out plain "
                      "--set record.visits=false --set record.networks=[] " +
-                     kSmall)
+                     kQuick)
                 .code,
             0);
   ASSERT_EQ(
-      program.run("train --task GridChaos-v0:e --algo sac --epochs 1 --out run " + kSmall).code, 0);
+      program.run("train --task GridChaos-v0:e --algo sac --epochs 1 --out run " + kQuick).code, 0);
   const auto before = program.files();
   for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
            {"plain", "no record of where it went"},
@@ -166,7 +166,7 @@ TEST(Program, RefusesToInspectWhatIsNotThere) {
 TEST(Program, TrainsAndEvaluates) {
   const Program program;
   const Outcome trained =
-      program.run("train --task GridChaos-v0:e --algo ovde_g --epochs 3 --out run " + kSmall);
+      program.run("train --task GridChaos-v0:e --algo ovde_g --epochs 3 --out run " + kQuick);
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(trained.err, "");
   EXPECT_NE(trained.out.find("epoch 3/3"), std::string::npos) << trained.out;
@@ -189,7 +189,7 @@ TEST(Program, TrainsAndEvaluates) {
 TEST(Program, TheConfigOfARunRepeatsIt) {
   const Program program;
   ASSERT_EQ(
-      program.run("train --task GridChaos-v0:s --algo dsac --seeds 3-4 --epochs 2 " + kSmall).code,
+      program.run("train --task GridChaos-v0:s --algo dsac --seeds 3-4 --epochs 2 " + kQuick).code,
       0);
   const auto first = program.folder() / "runs/GridChaos-v0-s-dsac-3-4/seed_4";
   ASSERT_TRUE(std::filesystem::exists(first / "policy.safetensors"));
@@ -204,8 +204,8 @@ TEST(Program, TheConfigOfARunRepeatsIt) {
 TEST(Program, TheConfigOfARunWithAnotherTaskBringsThatTasksValues) {
   const Program program;
   ASSERT_EQ(
-      program.run("train --task GridChaos-v0:s --algo dsac --epochs 2 --out s " + kSmall).code, 0);
-  ASSERT_EQ(program.run("train --task GridChaos-v0:a --algo sac --epochs 1 --out a " + kSmall).code,
+      program.run("train --task GridChaos-v0:s --algo dsac --epochs 2 --out s " + kQuick).code, 0);
+  ASSERT_EQ(program.run("train --task GridChaos-v0:a --algo sac --epochs 1 --out a " + kQuick).code,
             0);
   const Outcome other = program.run(
       "train --config s/config.toml --task GridChaos-v0:a --algo sac --epochs 1 --out other");
@@ -285,7 +285,7 @@ TEST(Program, OneSeedIsARangeToo) {
   const Program program;
   ASSERT_EQ(
       program
-          .run("train --task GridChaos-v0:s --algo dsac --seeds 3 --epochs 1 --out run " + kSmall)
+          .run("train --task GridChaos-v0:s --algo dsac --seeds 3 --epochs 1 --out run " + kQuick)
           .code,
       0);
   EXPECT_NE(read_file(program.folder() / "run/config.toml").find("seed = 3\n"), std::string::npos);

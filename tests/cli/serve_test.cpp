@@ -64,7 +64,7 @@ class Background {
   int pid_ = 0;
 };
 
-const std::string kTrain =
+const std::string kServedRun =
     "train --task GridChaos-v0:s --algo dsac --set network.hidden=[16,16] --set train.batch=16 "
     "--set train.warmup_steps=100 --set train.steps_per_epoch=100 --set train.eval_steps=100 "
     "--threads 1 --out run ";
@@ -77,7 +77,7 @@ std::string state_at(int port) {
 
 TEST(Serve, ShowsWhatIsThereUntilItIsAskedToStop) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 2").code, 0);
+  ASSERT_EQ(program.run(kServedRun + "--epochs 2").code, 0);
   const auto before = program.files();
   const Background server(program, "serve run");
   const int port = server.port();
@@ -94,7 +94,7 @@ TEST(Serve, ShowsWhatIsThereUntilItIsAskedToStop) {
 
 TEST(Serve, BesideARunItEndsWithTheRun) {
   const Program program;
-  const Background run(program, kTrain + "--epochs 100000 --serve");
+  const Background run(program, kServedRun + "--epochs 100000 --serve");
   const int port = run.port();
   ASSERT_NE(port, 0) << run.said();
   std::string state;
@@ -115,7 +115,7 @@ TEST(Serve, BesideARunThatIsKilledItEndsToo) {
   const Program program;
   int page = 0;
   {
-    const Background run(program, kTrain + "--epochs 100000 --serve");
+    const Background run(program, kServedRun + "--epochs 100000 --serve");
     ASSERT_NE(run.port(), 0) << run.said();
     for (int i = 0; i < 200 && page == 0; ++i) {
       page = run.page();
@@ -128,10 +128,10 @@ TEST(Serve, BesideARunThatIsKilledItEndsToo) {
 
 TEST(Serve, ChangesNothingAboutTheRun) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 3 --serve").code, 0);
+  ASSERT_EQ(program.run(kServedRun + "--epochs 3 --serve").code, 0);
   const std::string with = read_file(program.folder() / "run/policy.safetensors");
   fs::rename(program.folder() / "run", program.folder() / "served");
-  ASSERT_EQ(program.run(kTrain + "--epochs 3").code, 0);
+  ASSERT_EQ(program.run(kServedRun + "--epochs 3").code, 0);
   EXPECT_EQ(with, read_file(program.folder() / "run/policy.safetensors"));
 }
 
@@ -154,7 +154,7 @@ TEST(Serve, SaysWhyItCannot) {
 // Many viewers of a run that grows: what the server holds does not.
 TEST(Serve, FiftyViewersDoNotMakeItGrow) {
   const Program program;
-  ASSERT_EQ(program.run(kTrain + "--epochs 2").code, 0);
+  ASSERT_EQ(program.run(kServedRun + "--epochs 2").code, 0);
   fs::remove(program.folder() / "run/summary.json");
   const Background server(program, "serve run");
   const int port = server.port();

@@ -10,7 +10,7 @@
 namespace ovde {
 namespace {
 
-const std::string kSmall =
+const std::string kShort =
     " --set network.hidden=[8,8] --set train.steps_per_epoch=25 --set task.horizon=40"
     " --set train.eval_steps=40 --threads 1 --out run ";
 
@@ -40,7 +40,7 @@ TEST(Words, OfTheSameMeaningAreAccepted) {
            {"--task GridChaos-v0 --algo td3 --epochs 1 --exploration-noise 0.3", "noise = 0.3"},
        }) {
     const Program program;
-    const Outcome outcome = program.run("train " + kSmall + each.command);
+    const Outcome outcome = program.run("train " + kShort + each.command);
     EXPECT_EQ(outcome.code, 0) << each.command << ": " << outcome.err;
     if (outcome.code != 0) continue;
     const std::string config = read_file(program.folder() / "run/config.toml");

@@ -4,14 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "config/resolving.h"
+#include "words.h"
 
 namespace ovde {
 namespace {
-
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
-}
 
 TEST(UnreadKeys, OfAnotherAlgorithmAreRefused) {
   expect_words(refusal("ids.bins=5", "sac"), {"--set: ids.bins = 5", "sac does not read", "ids"});

@@ -11,11 +11,10 @@
 #include "stats/statistics.h"
 #include "train/epoch_loop.h"
 #include "train/odd_task.h"
+#include "train/whole_runs.h"
 
 namespace ovde {
 namespace {
-
-const std::atomic<bool> kNever{false};
 
 Config small_config(const std::string& task, const std::string& algorithm,
                     const std::vector<Setting>& more = {}) {
@@ -200,11 +199,6 @@ std::string failure(const std::string& fault, int at) {
     return error.what();
   }
   return "";
-}
-
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
 }
 
 // The first 40 steps are the warm-up's. An epoch has 25 steps and then, in an environment of its

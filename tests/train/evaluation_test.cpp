@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "train/whole_runs.h"
+
 namespace ovde {
 namespace {
 
 constexpr std::int64_t kAll = 1 << 20;
-const std::atomic<bool> kNever{false};
-
 // Episode n, from 0, has 3 + n steps and pays n + 1 for each; it succeeds in its second step. Even
 // ones terminate, odd ones are truncated.
 class Scripted final : public Env {

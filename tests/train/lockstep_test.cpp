@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kEpochs = 5;
+constexpr int kEpochsInStep = 5;
 
 Config small_config(const std::string& algorithm, const std::vector<Setting>& more = {},
                     const std::string& task = "GridChaos-v0:s") {
@@ -35,7 +35,7 @@ Config small_config(const std::string& algorithm, const std::vector<Setting>& mo
                                    {"train.steps_per_epoch", 25.0, ""},
                                    {"train.eval_steps", 130.0, ""},
                                    {"train.replay", 60.0, ""},
-                                   {"train.epochs", double(kEpochs), ""},
+                                   {"train.epochs", double(kEpochsInStep), ""},
                                    {"task.horizon", 40.0, ""},
                                    {"checkpoint.epochs", 1.0, ""}};
   settings.insert(settings.end(), more.begin(), more.end());
@@ -117,7 +117,7 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
       {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
   expect_together_as_alone(configs);
   EXPECT_EQ(faults_.populations, 1);
-  EXPECT_EQ(faults_.acts, 20 + 25 * kEpochs);
+  EXPECT_EQ(faults_.acts, 20 + 25 * kEpochsInStep);
 }
 
 TEST_F(LockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
@@ -126,13 +126,13 @@ TEST_F(LockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
   };
   const std::vector<std::pair<std::string, Config>> configs = {
       {"plain", small_config("ovde_g")},
-      {"longer", with("train.epochs", kEpochs + 2)},
+      {"longer", with("train.epochs", kEpochsInStep + 2)},
       {"shorter", with("train.epochs", 1)},
       {"more", with("train.eval_steps", 90)},
       {"rarely", with("train.eval_epochs", 2)}};
   expect_together_as_alone(configs);
   EXPECT_EQ(faults_.populations, 3);  // of all, of those that go on, of the longest
-  EXPECT_EQ(faults_.acts, 20 + 25 * (kEpochs + 2));
+  EXPECT_EQ(faults_.acts, 20 + 25 * (kEpochsInStep + 2));
 }
 
 TEST_F(LockstepTraining, TheNumberOfThreadsChangesNothing) {

@@ -17,16 +17,16 @@
 #include "temporary_folder.h"
 #include "train/odd_task.h"
 #include "train/trainer.h"
+#include "train/whole_runs.h"
 
 namespace ovde {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::atomic<bool> kNever{false};
-constexpr int kWarmUp = 20, kSteps = 25, kEpochs = 4;
+constexpr int kWarmUp = 20, kSteps = 25, kRecordedEpochs = 4;
 
-Config small_config(const std::vector<Setting>& more = {}) {
+Config recorded_config(const std::vector<Setting>& more = {}) {
   std::vector<Setting> settings = {{"run.task", std::string("GridChaos-v0:s"), ""},
                                    {"run.algorithm", std::string("ovde_g"), ""},
                                    {"run.seed", 3.0, ""},
@@ -35,7 +35,7 @@ Config small_config(const std::vector<Setting>& more = {}) {
                                    {"train.warmup_steps", double{kWarmUp}, ""},
                                    {"train.steps_per_epoch", double{kSteps}, ""},
                                    {"train.eval_steps", 40.0, ""},
-                                   {"train.epochs", double{kEpochs}, ""},
+                                   {"train.epochs", double{kRecordedEpochs}, ""},
                                    {"task.horizon", 10.0, ""},
                                    {"checkpoint.epochs", 1.0, ""}};
   settings.insert(settings.end(), more.begin(), more.end());
@@ -65,14 +65,14 @@ void train_in(const fs::path& folder, const Config& config, int epochs = -1) {
 
 TEST(Recording, VisitsAreWhereEveryStepLed) {
   Team team(1);
-  EpochLoop run(small_config(), 3);
+  EpochLoop run(recorded_config(), 3);
   std::vector<Position> visits;
-  for (int epoch = 0; epoch < kEpochs; ++epoch) {
+  for (int epoch = 0; epoch < kRecordedEpochs; ++epoch) {
     run.epoch(team, kNever);
     for (const Position& position : run.take_visits()) visits.push_back(position);
   }
   const Replay& replay = run.agent().replay();
-  ASSERT_EQ(visits.size(), static_cast<std::size_t>(kWarmUp + kSteps * kEpochs));
+  ASSERT_EQ(visits.size(), static_cast<std::size_t>(kWarmUp + kSteps * kRecordedEpochs));
   ASSERT_EQ(replay.added(), static_cast<std::int64_t>(visits.size()));
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const float* next = replay.row(static_cast<std::int64_t>(i)).next_observation;
@@ -82,16 +82,16 @@ TEST(Recording, VisitsAreWhereEveryStepLed) {
 
 TEST(Recording, AFinishedRunHasAVisitForEveryStep) {
   const TemporaryFolder folder;
-  train_in(folder.path(), small_config());
+  train_in(folder.path(), recorded_config());
   EXPECT_EQ(read_visits(folder.path()).size(),
             static_cast<std::size_t>(read_progress(folder.path()).back().env_steps));
 }
 
 TEST(Recording, ChangesNothingAboutTheRun) {
   const TemporaryFolder with, without;
-  train_in(with.path(), small_config());
-  train_in(without.path(), small_config({{"record.visits", false, ""},
-                                         {"record.networks", std::vector<double>{}, ""}}));
+  train_in(with.path(), recorded_config());
+  train_in(without.path(), recorded_config({{"record.visits", false, ""},
+                                            {"record.networks", std::vector<double>{}, ""}}));
   EXPECT_EQ(read_file(with.path() / "policy.safetensors"),
             read_file(without.path() / "policy.safetensors"));
   EXPECT_FALSE(fs::exists(without.path() / "visits.f32"));
@@ -102,10 +102,10 @@ TEST(Recording, ChangesNothingAboutTheRun) {
 
 TEST(Recording, TheLastNetworksAreThePolicys) {
   const TemporaryFolder folder;
-  const Config config = small_config();
+  const Config config = recorded_config();
   train_in(folder.path(), config);
   ASSERT_EQ(recorded_epochs(folder.path()), (std::vector<int>{0, 1, 2, 3}));
-  const auto agent = read_networks(folder.path(), kEpochs - 1, config);
+  const auto agent = read_networks(folder.path(), kRecordedEpochs - 1, config);
   const StoredPolicy policy = read_policy(folder.path() / "policy.safetensors");
   EXPECT_TRUE(std::ranges::equal(agent->policy().networks.at(0).parameters,
                                  policy.networks.at(0).parameters));
@@ -113,28 +113,28 @@ TEST(Recording, TheLastNetworksAreThePolicys) {
 
 TEST(Recording, NetworksOfAnotherRunAreRefused) {
   const TemporaryFolder folder;
-  train_in(folder.path(), small_config());
-  const Config other = small_config({{"network.hidden", std::vector<double>{8, 9}, ""}});
+  train_in(folder.path(), recorded_config());
+  const Config other = recorded_config({{"network.hidden", std::vector<double>{8, 9}, ""}});
   // and the file is a policy: the one that the agent had then
-  const StoredPolicy stored =
-      read_policy(folder.path() / fmt::format("networks/epoch_{}.safetensors", kEpochs - 1));
+  const StoredPolicy stored = read_policy(
+      folder.path() / fmt::format("networks/epoch_{}.safetensors", kRecordedEpochs - 1));
   const StoredPolicy last = read_policy(folder.path() / "policy.safetensors");
   EXPECT_TRUE(std::ranges::equal(stored.networks[0].parameters, last.networks[0].parameters));
   EXPECT_THROW(read_networks(folder.path(), 0, other), InputError);
-  EXPECT_THROW(read_networks(folder.path(), 17, small_config()), InputError);
+  EXPECT_THROW(read_networks(folder.path(), 17, recorded_config()), InputError);
 }
 
 TEST(Recording, AskedForEpochsAreKept) {
   const TemporaryFolder folder;
-  train_in(folder.path(), small_config({{"record.networks", std::vector<double>{1, 3}, ""}}));
+  train_in(folder.path(), recorded_config({{"record.networks", std::vector<double>{1, 3}, ""}}));
   EXPECT_EQ(recorded_epochs(folder.path()), (std::vector<int>{1, 3}));
 }
 
 // A side file never costs the run.
 TEST(Recording, DamagedVisitsAreSaidToBeLostAndTheRunGoesOn) {
   const TemporaryFolder whole, folder;
-  train_in(whole.path(), small_config());
-  train_in(folder.path(), small_config(), 2);
+  train_in(whole.path(), recorded_config());
+  train_in(folder.path(), recorded_config(), 2);
   const fs::path file = folder.path() / "visits.f32";
   std::string bytes = read_file(file);
   bytes[5] = static_cast<char>(bytes[5] ^ 1);
@@ -154,7 +154,7 @@ TEST(Recording, DamagedVisitsAreSaidToBeLostAndTheRunGoesOn) {
 }
 
 TEST(Recording, IsOnForTasksThatHaveAMapAndOffForOthers) {
-  const Config grid = small_config({{"train.epochs", 1250.0, ""}});
+  const Config grid = recorded_config({{"train.epochs", 1250.0, ""}});
   EXPECT_TRUE(grid.record.visits);
   EXPECT_EQ(grid.record.networks,
             (std::vector<int>{124, 249, 374, 499, 624, 749, 874, 999, 1124, 1249}));

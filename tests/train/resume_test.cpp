@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kEpochs = 8;
+constexpr int kEpochsOfARun = 8;
 
 RunPlan request(const fs::path& out, const std::string& task = "GridChaos-v0:s",
                 std::vector<std::uint64_t> seeds = {3}, const std::string& algorithm = "ovde_g") {
@@ -42,7 +42,7 @@ RunPlan request(const fs::path& out, const std::string& task = "GridChaos-v0:s",
                                    {"train.steps_per_epoch", 25.0, ""},
                                    {"train.eval_steps", 40.0, ""},
                                    {"train.replay", 60.0, ""},
-                                   {"train.epochs", double(kEpochs), ""},
+                                   {"train.epochs", double(kEpochsOfARun), ""},
                                    {"task.horizon", 40.0, ""},
                                    {"checkpoint.epochs", 1.0, ""}});
   request.seeds = std::move(seeds);
@@ -405,38 +405,38 @@ TEST_F(Resume, AFinishedRunIsTrainedForLonger) {
       plan.config.checkpoint.epochs = saved_every;
       plan.config.train.eval_epochs = static_cast<int>(eval_epochs);
       EXPECT_TRUE(train_until(plan, -1));
-      EXPECT_TRUE(more(plan.folder, kEpochs + 4));
+      EXPECT_TRUE(more(plan.folder, kEpochsOfARun + 4));
 
       RunPlan whole = plan;
       whole.folder = folder_.path() / (name + "_whole");
-      whole.config.train.epochs = kEpochs + 4;
+      whole.config.train.epochs = kEpochsOfARun + 4;
       EXPECT_TRUE(train_until(whole, -1));
       for (const char* agent : {"seed_3", "seed_4"}) {
-        EXPECT_EQ(read_progress(plan.folder / agent).size(), std::size_t{kEpochs + 4});
+        EXPECT_EQ(read_progress(plan.folder / agent).size(), std::size_t{kEpochsOfARun + 4});
         EXPECT_EQ(fingerprint(plan.folder / agent), fingerprint(whole.folder / agent)) << name;
         EXPECT_EQ(read_file(plan.folder / agent / "policy_best.safetensors"),
                   read_file(whole.folder / agent / "policy_best.safetensors"));
       }
-      EXPECT_EQ(run_status(plan.folder)[0].epochs, kEpochs + 4);
+      EXPECT_EQ(run_status(plan.folder)[0].epochs, kEpochsOfARun + 4);
     }
   }
 }
 
 TEST_F(Resume, ARunCannotBeShortened) {
   EXPECT_TRUE(train_until(request(run()), -1));
-  EXPECT_THROW(plan_rest_of_run(run(), "test", kEpochs - 1), InputError);
+  EXPECT_THROW(plan_rest_of_run(run(), "test", kEpochsOfARun - 1), InputError);
 }
 
 // Killed when the population knew of its new length and only some of its agents did.
 TEST_F(Resume, ALongerRunThatWasKilledAtItsStartCanBeResumed) {
   const RunPlan plan = request(run(), "GridChaos-v0:s", {3, 4});
   EXPECT_TRUE(train_until(plan, -1));
-  RunPlan longer = plan_rest_of_run(run(), "test", kEpochs + 2);
+  RunPlan longer = plan_rest_of_run(run(), "test", kEpochsOfARun + 2);
   write_population(run(), {longer.config, longer.seeds}, "test");
   EXPECT_TRUE(resume_to_end(run()).empty());
   for (const RunStatus& agent : run_status(run())) {
     EXPECT_EQ(agent.state, RunState::finished);
-    EXPECT_EQ(agent.epochs_done, kEpochs + 2);
+    EXPECT_EQ(agent.epochs_done, kEpochsOfARun + 2);
   }
 }
 
@@ -516,7 +516,7 @@ TEST_F(Resume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {
   ASSERT_EQ(warnings.size(), 1u);
   expect_words(warnings[0], {"Odd-v0 cannot save an episode"});
   expect_words(log(), {"WARNING task Odd-v0 cannot save an episode"});
-  EXPECT_EQ(read_progress(run()).size(), std::size_t{kEpochs});
+  EXPECT_EQ(read_progress(run()).size(), std::size_t{kEpochsOfARun});
 }
 
 TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {

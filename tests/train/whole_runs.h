@@ -14,8 +14,11 @@
 #include "run/metrics.h"
 #include "run/progress_csv.h"
 #include "train/progress.h"
+#include "words.h"
 
 namespace ovde {
+
+inline const std::atomic<bool> kNever{false};  // asks to stop
 
 // Asks to stop after some epochs, of all agents together; keeps what a person would be told.
 class Watcher final : public ProgressSink {
@@ -44,11 +47,6 @@ inline std::string fingerprint(const std::filesystem::path& folder) {
     text += csv_row(row) + "\n";
   }
   return text + fmt::format("{}", summarise(rows).score);
-}
-
-inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
 }
 
 }  // namespace ovde

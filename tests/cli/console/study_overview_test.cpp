@@ -11,7 +11,7 @@
 namespace ovde {
 namespace {
 
-const std::string kStudy = R"toml(
+const std::string kShownStudy = R"toml(
 epochs = 2
 seeds = "0-1"
 set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
@@ -33,7 +33,7 @@ TEST(Overview, InAPipeIsPlainLines) {
   std::FILE* out = std::fopen(file.c_str(), "w");
   ConsoleStyle style;
   style.line_seconds = 0;
-  run_study({.plan = parse_plan(kStudy, "small.toml"), .out = folder.path() / "study"},
+  run_study({.plan = parse_plan(kShownStudy, "small.toml"), .out = folder.path() / "study"},
             *console_overview(out, style));
   std::fclose(out);
   const std::string text = read_file(file);

@@ -20,6 +20,7 @@
 #include "study/report/inspect.h"
 #include "temporary_folder.h"
 #include "train/trainer.h"
+#include "words.h"
 
 namespace ovde {
 namespace {
@@ -49,10 +50,6 @@ void train_in(const fs::path& folder, const std::string& algorithm,
   settings.insert(settings.end(), more.begin(), more.end());
   Quiet quiet;
   train(plan_new_run(resolve_config(settings), {0}, folder, "test"), {}, quiet);
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 StateMap square(double half_width) {

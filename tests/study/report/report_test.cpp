@@ -23,6 +23,7 @@
 #include "study/report/tables.h"
 #include "study/report/train_command.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace {
@@ -91,10 +92,6 @@ StudyResults known_results() {
 
 std::string page_of(const StudyResults& results, const fs::path& folder) {
   return read_file(write_report(results, folder).page);
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST(Report, SaysWhatIsSignificantAndNothingElse) {
