@@ -1,6 +1,7 @@
 // The TOML form of a plan: what the file may say. docs/studies.md has the same for users.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -8,6 +9,7 @@
 
 #include <ovde/error.h>
 #include "agent/algorithm.h"
+#include "config/config.h"
 #include "io/toml.h"
 #include "study/plan/plan.h"
 
@@ -61,9 +63,10 @@ class PlanFile {
   explicit PlanFile(const std::string& file_name) : in_(file_name) {}
 
   Plan read(const toml::table& root) {
-    in_.check_keys(root, "a study",
-                   {"title", "text", "measures", "show", "x", "relative_to", "epochs", "seeds",
-                    "set", "row", "column", "cell", "group", "paper", "example", "maps", "slurm"});
+    in_.check_keys(
+        root, "a study",
+        {"title", "text", "measures", "show", "x", "relative_to", "epochs", "seeds", "config",
+         "set", "row", "column", "cell", "group", "paper", "example", "maps", "slurm"});
     plan_.name = std::filesystem::path(in_.file_name()).stem().string();
     plan_.title = in_.text(root, "title").value_or(plan_.name);
     plan_.text = in_.text(root, "text").value_or("");
@@ -72,7 +75,8 @@ class PlanFile {
     plan_.show = in_.words(root, "show", "way to show results", kShows);
     plan_.epochs = epochs(root).value_or(0);
     plan_.seeds = in_.seeds(root, "seeds");
-    plan_.settings = settings(root);
+    plan_.settings = configuration(root);
+    for (Setting& own : settings(root)) plan_.settings.push_back(std::move(own));
 
     // the names first, then what refers to them
     in_.for_each(root, "row", [&](const toml::table& entry) { read_row(entry); });
@@ -295,12 +299,30 @@ class PlanFile {
     }
   }
 
+  // The settings of the file that `config` names, but for those that are the plan's own business.
+  std::vector<Setting> configuration(const toml::table& root) const {
+    const auto file = in_.text(root, "config");
+    if (!file) return {};
+    try {
+      auto out = read_settings(std::filesystem::path(in_.file_name()).parent_path() / *file);
+      std::erase_if(out,
+                    [](const Setting& entry) { return entry.is_table || is_the_plans(entry.key); });
+      return out;
+    } catch (const InputError& error) {
+      in_.refuse(*root.get("config"), error.what());
+    }
+  }
+
+  static bool is_the_plans(const std::string& key) {
+    return key.starts_with("run.") || key == "train.epochs";
+  }
+
   std::vector<Setting> settings(const toml::table& entry) const {
     std::vector<Setting> out;
     const toml::table* set = in_.table(entry, "set");
     if (set == nullptr) return out;
     for (const auto& [key, node] : in_.leaves(*set)) {
-      if (key.starts_with("run.") || key == "train.epochs") {
+      if (is_the_plans(key)) {
         in_.refuse(*node, key + " does not go into set: use task, algorithm, seeds and epochs");
       }
       out.push_back({key, in_.option_value(*node, key), in_.where(*node)});

@@ -120,7 +120,8 @@ class SiteWriter {
     for (const Entry& entry : site_.studies) add(entry);
     return html_page(
         site_.title,
-        fmt::format("<h1>{}</h1>\n{}<h2>Overview</h2>\n<div class=\"scroll\"><table><thead><tr>"
+        fmt::format("<h1>{}</h1>\n{}<h2>Overview</h2>\n<div class=\"scroll\"><table "
+                    "class=\"words\"><thead><tr>"
                     "<th></th><th>runs</th><th>claims of the paper</th><th>reproduced</th>"
                     "<th>not reproduced</th><th>the opposite</th><th>not run</th></tr></thead>"
                     "<tbody>\n{}</tbody></table></div>\n{}",
@@ -139,15 +140,19 @@ class SiteWriter {
 
     std::size_t runs = 0;
     for (const CellResult& cell : results.cells) runs += cell.runs.size();
-    const auto count = [&](Claim::Outcome outcome) {
-      return std::ranges::count(claims, outcome, &Claim::outcome);
-    };
-    overview_ += fmt::format(
-        "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td>{}</td><td>{}</td><td>{}</td>"
-        "<td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        id, escape_html(results.plan.title), runs, claims.size(), count(Claim::Outcome::reproduced),
-        count(Claim::Outcome::not_reproduced), count(Claim::Outcome::opposite),
-        count(Claim::Outcome::not_run));
+    overview_ += fmt::format("<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td>{}</td>", id,
+                             escape_html(results.plan.title), runs);
+    if (claims.empty()) {
+      overview_ += "<td colspan=\"5\"></td>";
+    } else {
+      overview_ += fmt::format("<td>{}</td>", claims.size());
+      for (const auto outcome : {Claim::Outcome::reproduced, Claim::Outcome::not_reproduced,
+                                 Claim::Outcome::opposite, Claim::Outcome::not_run}) {
+        overview_ +=
+            fmt::format("<td>{}</td>", std::ranges::count(claims, outcome, &Claim::outcome));
+      }
+    }
+    overview_ += "</tr>\n";
 
     body_ += fmt::format("<h2 id=\"{}\">{}</h2>\n{}{}", id, escape_html(results.plan.title),
                          paragraph(entry.text), to_html(score_table(results, tests)));

@@ -12,7 +12,10 @@
 
 #include <ovde/error.h>
 #include "config/config.h"
+#include "io/files.h"
 #include "study/plan/smoke.h"
+#include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace {
@@ -96,6 +99,40 @@ set = { train.batch = 32 }
   EXPECT_EQ(last.at("train.epochs"), "7");
   EXPECT_EQ(cells[3].seeds, std::vector<std::uint64_t>{9});
   EXPECT_EQ(cells[1].seeds.size(), 3u);
+}
+
+TEST(Plan, AConfigurationIsTheWeakest) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / "mine.toml", R"toml(
+[run]
+task = "NoisyAnt-v4"
+seed = 7
+[train]
+epochs = 3
+batch = 16
+replay = 5000
+[explore]
+gradient = "full"
+)toml");
+  const auto plan_with = [&](const std::string& config) {
+    return parse_plan("config = \"" + config + "\"\n" + kGrid, folder.path() / "my.toml");
+  };
+  const auto cells = expand(plan_with("mine.toml"));
+  const auto dsac = values(cells[0]), ovde = values(cells[1]);
+  EXPECT_EQ(dsac.at("train.replay"), "5000");
+  EXPECT_EQ(dsac.at("train.batch"), "64");    // set
+  EXPECT_EQ(dsac.at("train.epochs"), "100");  // these three are the plan's
+  EXPECT_EQ(dsac.at("run.task"), "\"GridChaos-v0:a\"");
+  EXPECT_FALSE(dsac.contains("run.seed"));
+  EXPECT_FALSE(dsac.contains("explore.gradient"));  // which DSAC does not read
+  EXPECT_EQ(ovde.at("explore.gradient"), "\"full\"");
+
+  try {
+    plan_with("nowhere.toml");
+    FAIL();
+  } catch (const InputError& error) {
+    expect_words(error.what(), {"my.toml:1", "nowhere.toml"});
+  }
 }
 
 TEST(Plan, FoldersDoNotDependOnTheOrderOfRows) {
