@@ -63,7 +63,7 @@ TEST(Bandit, AnEpisodeThatIsGivenUpCountsForNothing) {
   EXPECT_EQ(bandit.arm(), other.arm());
 }
 
-AgentOptions options_of(const std::string& algorithm) {
+AgentOptions top_options(const std::string& algorithm) {
   AgentOptions options = small_agent(algorithm);
   options.learner.hidden = {16};
   return options;
@@ -72,7 +72,7 @@ AgentOptions options_of(const std::string& algorithm) {
 // With a single arm there is nothing to choose: it is DSAC with that optimism.
 TEST(Top, LearnsWithTheOptimismThatItsBanditChose) {
   for (const float optimism : {-1.0f, 0.5f}) {
-    AgentOptions top = options_of("top"), dsac = options_of("dsac");
+    AgentOptions top = top_options("top"), dsac = top_options("dsac");
     top.bandit->arms = {optimism};
     dsac.learner.optimism = optimism;
     const auto one = agent_with_rows(top), other = agent_with_rows(dsac);
@@ -87,7 +87,7 @@ TEST(Top, LearnsWithTheOptimismThatItsBanditChose) {
 }
 
 TEST(Top, ChoosesAnewWithEveryEpisode) {
-  const auto agent = make_agent(options_of("top"));
+  const auto agent = make_agent(top_options("top"));
   const std::vector<double> observation = {0.3, -1, 0.5}, action = {0.1, 0.2};
   int seen[2] = {};
   for (int episode = 0; episode < 100; ++episode) {

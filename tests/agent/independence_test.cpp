@@ -15,7 +15,7 @@
 namespace ovde {
 namespace {
 
-struct Case {
+struct Independent {
   std::string algorithm;
   int batch;
   CriticHead head = CriticHead::qr;
@@ -23,7 +23,7 @@ struct Case {
   bool published = false;  // every key as the published code has it
 };
 
-AgentOptions options_of(const Case& c, std::uint64_t seed) {
+AgentOptions independent_options(const Independent& c, std::uint64_t seed) {
   AgentOptions options = options_for(find_algorithm(c.algorithm));
   options.learner.observation_size = 5;
   options.learner.action_size = 3;
@@ -66,9 +66,9 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
 }
 
-class IndependenceTest : public testing::TestWithParam<Case> {
+class IndependenceTest : public testing::TestWithParam<Independent> {
  protected:
-  AgentOptions options = options_of(GetParam(), 1);
+  AgentOptions options = independent_options(GetParam(), 1);
 
   std::vector<float> after(int updates, int threads) {
     const auto agent = agent_with_rows(options);
@@ -137,26 +137,32 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sizes, IndependenceTest,
-    testing::Values(
-        Case{"dsac", 64}, Case{"dsac", 100}, Case{"dsac", 1}, Case{"sac", 100}, Case{"td3", 100},
-        Case{"td3", 1}, Case{"dsac_rnd", 100}, Case{"dsac_rnd", 1}, Case{"novd", 100},
-        Case{"novd", 1}, Case{"novd", 100, CriticHead::iqn}, Case{"tqc", 100}, Case{"tqc", 1},
-        Case{"top", 64}, Case{"dac", 100}, Case{"dac", 1}, Case{"dac", 64, CriticHead::iqn},
-        Case{"dac", 37, CriticHead::qr, true, true}, Case{"scout", 100}, Case{"scout", 1},
-        Case{"scout", 64, CriticHead::iqn}, Case{"dsac", 100, CriticHead::iqn},
-        Case{"td3", 20, CriticHead::iqn}, Case{"dsac", 100, CriticHead::embedded},
-        Case{"dsac", 100, CriticHead::qr, true}, Case{"sac", 37, CriticHead::qr, true},
-        Case{"ids", 64}, Case{"ids", 100}, Case{"ids", 1},
-        Case{"dsac", 100, CriticHead::qr, false, true}, Case{"dsac", 1, CriticHead::qr, true, true},
-        Case{"dsac", 100, CriticHead::iqn, true, true},
-        Case{"td3", 20, CriticHead::iqn, true, true},
-        Case{"dsac", 37, CriticHead::embedded, true, true},
-        Case{"ids", 64, CriticHead::qr, false, true}));
+    testing::Values(Independent{"dsac", 64}, Independent{"dsac", 100}, Independent{"dsac", 1},
+                    Independent{"sac", 100}, Independent{"td3", 100}, Independent{"td3", 1},
+                    Independent{"dsac_rnd", 100}, Independent{"dsac_rnd", 1},
+                    Independent{"novd", 100}, Independent{"novd", 1},
+                    Independent{"novd", 100, CriticHead::iqn}, Independent{"tqc", 100},
+                    Independent{"tqc", 1}, Independent{"top", 64}, Independent{"dac", 100},
+                    Independent{"dac", 1}, Independent{"dac", 64, CriticHead::iqn},
+                    Independent{"dac", 37, CriticHead::qr, true, true}, Independent{"scout", 100},
+                    Independent{"scout", 1}, Independent{"scout", 64, CriticHead::iqn},
+                    Independent{"dsac", 100, CriticHead::iqn},
+                    Independent{"td3", 20, CriticHead::iqn},
+                    Independent{"dsac", 100, CriticHead::embedded},
+                    Independent{"dsac", 100, CriticHead::qr, true},
+                    Independent{"sac", 37, CriticHead::qr, true}, Independent{"ids", 64},
+                    Independent{"ids", 100}, Independent{"ids", 1},
+                    Independent{"dsac", 100, CriticHead::qr, false, true},
+                    Independent{"dsac", 1, CriticHead::qr, true, true},
+                    Independent{"dsac", 100, CriticHead::iqn, true, true},
+                    Independent{"td3", 20, CriticHead::iqn, true, true},
+                    Independent{"dsac", 37, CriticHead::embedded, true, true},
+                    Independent{"ids", 64, CriticHead::qr, false, true}));
 
 void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head,
                                      bool published = false) {
   const AgentOptions options =
-      options_of({algorithm.name, 32, head, is_implicit(head), published}, 3);
+      independent_options({algorithm.name, 32, head, is_implicit(head), published}, 3);
   const auto alone = make_agent(options), helped = make_agent(options);
   Team team(2);
   helped->use(&team);

@@ -16,16 +16,16 @@
 namespace ovde {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-const std::vector<double> kObservation = {0.3, -1, 0.5, 2, -0.2};
+constexpr float kSpoilt = std::numeric_limits<float>::quiet_NaN();
+const std::vector<double> kFiniteObservation = {0.3, -1, 0.5, 2, -0.2};
 
-struct Case {
+struct Spoilt {
   std::string algorithm;
   CriticHead head = CriticHead::qr;
   bool norm = is_implicit(head);
 };
 
-AgentOptions options_of(const Case& c) {
+AgentOptions spoilt_options(const Spoilt& c) {
   AgentOptions options = options_for(find_algorithm(c.algorithm));
   options.learner.observation_size = 5;
   options.learner.action_size = 3;
@@ -41,12 +41,12 @@ AgentOptions options_of(const Case& c) {
 
 // An agent with something to learn from and a NaN among the numbers of this name: a weight of the
 // first layer.
-std::unique_ptr<Agent> agent_with_nan(const Case& c, const std::string& place) {
-  auto agent = agent_with_rows(options_of(c));
+std::unique_ptr<Agent> agent_with_nan(const Spoilt& c, const std::string& place) {
+  auto agent = agent_with_rows(spoilt_options(c));
   bool found = false;
   for (auto& [name, values] : agent->state().arrays) {
     if (name != place) continue;
-    values[0] = kNaN;
+    values[0] = kSpoilt;
     found = true;
   }
   EXPECT_TRUE(found) << place;
@@ -58,7 +58,7 @@ bool all_nan(const std::vector<double>& action) {
   return std::ranges::all_of(action, [](double a) { return std::isnan(a); });
 }
 
-class NotFiniteTest : public testing::TestWithParam<Case> {};
+class NotFiniteTest : public testing::TestWithParam<Spoilt> {};
 
 TEST_P(NotFiniteTest, TheNextUpdateReportsIt) {
   const Algorithm& algorithm = find_algorithm(GetParam().algorithm);
@@ -79,18 +79,18 @@ TEST_P(NotFiniteTest, TheNextUpdateReportsIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, NotFiniteTest,
-                         testing::Values(Case{"sac"}, Case{"dsac"}, Case{"td3"}, Case{"ids"},
-                                         Case{"dsac", CriticHead::iqn},
-                                         Case{"td3", CriticHead::iqn},
-                                         Case{"dsac", CriticHead::qr, true}));
+                         testing::Values(Spoilt{"sac"}, Spoilt{"dsac"}, Spoilt{"td3"},
+                                         Spoilt{"ids"}, Spoilt{"dsac", CriticHead::iqn},
+                                         Spoilt{"td3", CriticHead::iqn},
+                                         Spoilt{"dsac", CriticHead::qr, true}));
 
 TEST(NotFinite, AnActorsShowsInItsActions) {
   for (const char* name : {"sac", "dsac", "td3"}) {
     const auto agent = agent_with_nan({name}, "actor.parameters");
     std::vector<double> action(3);
-    agent->act(kObservation, action);
+    agent->act(kFiniteObservation, action);
     EXPECT_TRUE(all_nan(action)) << name;
-    agent->explore(kObservation, false, action);
+    agent->explore(kFiniteObservation, false, action);
     EXPECT_TRUE(all_nan(action)) << name;
   }
 }
@@ -98,25 +98,26 @@ TEST(NotFinite, AnActorsShowsInItsActions) {
 TEST(NotFinite, AnOptimistsShowsInItsActions) {
   const auto agent = agent_with_nan({"dac"}, "optimist.parameters");
   std::vector<double> action(3);
-  agent->explore(kObservation, false, action);
+  agent->explore(kFiniteObservation, false, action);
   EXPECT_TRUE(all_nan(action));
 }
 
 TEST(NotFinite, AGreedyPolicysShowsInItsActions) {
   for (const char* place : {"critic_1.parameters", "critic_2.parameters"}) {
     std::vector<double> action(3);
-    agent_with_nan({"ids"}, place)->act(kObservation, action);
+    agent_with_nan({"ids"}, place)->act(kFiniteObservation, action);
     EXPECT_TRUE(all_nan(action)) << place;
   }
 }
 
 TEST(NotFinite, ACriticsStopsABehaviourThatAsksIt) {
-  for (const Case& c :
-       {Case{"oac"}, Case{"ovde_q"}, Case{"ovde_g", CriticHead::iqn}, Case{"ids"}}) {
+  for (const Spoilt& c :
+       {Spoilt{"oac"}, Spoilt{"ovde_q"}, Spoilt{"ovde_g", CriticHead::iqn}, Spoilt{"ids"}}) {
     for (const char* place : {"critic_1.parameters", "critic_2.parameters"}) {
       const auto agent = agent_with_nan(c, place);
       std::vector<double> action(3);
-      EXPECT_THROW(agent->explore(kObservation, false, action), Error) << c.algorithm << place;
+      EXPECT_THROW(agent->explore(kFiniteObservation, false, action), Error)
+          << c.algorithm << place;
     }
   }
 }

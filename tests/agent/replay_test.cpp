@@ -8,19 +8,20 @@
 namespace ovde {
 namespace {
 
-constexpr int kObservation = 3, kAction = 2;
+constexpr int kReplayObservation = 3, kAction = 2;
 
 // Transition number n, every number of it different.
 void add(Replay& replay, int n) {
   const float x = 100.0f * static_cast<float>(n);
-  const std::array<float, kObservation> s = {x, x + 1, x + 2}, next = {x + 10, x + 11, x + 12};
+  const std::array<float, kReplayObservation> s = {x, x + 1, x + 2},
+                                              next = {x + 10, x + 11, x + 12};
   const std::array<float, kAction> a = {x + 20, x + 21};
   replay.add(s, a, x + 30, next, n % 3 == 0);
 }
 
 void expect_transition(const Replay::Row& row, int n) {
   const float x = 100.0f * static_cast<float>(n);
-  for (int i = 0; i < kObservation; ++i) {
+  for (int i = 0; i < kReplayObservation; ++i) {
     EXPECT_EQ(row.observation[i], x + static_cast<float>(i));
     EXPECT_EQ(row.next_observation[i], x + 10 + static_cast<float>(i));
   }
@@ -31,7 +32,7 @@ void expect_transition(const Replay::Row& row, int n) {
 }
 
 TEST(Replay, KeepsTransitionsInOrderUntilItIsFull) {
-  Replay replay(kObservation, kAction, 5);
+  Replay replay(kReplayObservation, kAction, 5);
   EXPECT_EQ(replay.size(), 0);
   for (int n = 0; n < 5; ++n) {
     add(replay, n);
@@ -41,7 +42,7 @@ TEST(Replay, KeepsTransitionsInOrderUntilItIsFull) {
 }
 
 TEST(Replay, OverwritesTheOldestWhenFull) {
-  Replay replay(kObservation, kAction, 5);
+  Replay replay(kReplayObservation, kAction, 5);
   for (int n = 0; n < 13; ++n) add(replay, n);
   EXPECT_EQ(replay.size(), 5);
   EXPECT_EQ(replay.added(), 13);
@@ -49,11 +50,11 @@ TEST(Replay, OverwritesTheOldestWhenFull) {
 }
 
 TEST(Replay, RestoredRowsContinueTheRing) {
-  Replay original(kObservation, kAction, 5);
+  Replay original(kReplayObservation, kAction, 5);
   for (int n = 0; n < 7; ++n) add(original, n);
 
   // in two pieces, as a checkpoint may hold it
-  Replay copy(kObservation, kAction, 5);
+  Replay copy(kReplayObservation, kAction, 5);
   const auto first = original.raw(0, 2), rest = original.raw(2, 3);
   EXPECT_EQ(first.size(), 2u * static_cast<unsigned>(original.row_floats()));
   copy.restore(2, std::vector<float>(rest.begin(), rest.end()));

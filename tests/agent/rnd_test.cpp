@@ -12,11 +12,11 @@
 namespace ovde {
 namespace {
 
-constexpr int kObservations = 3, kBatch = 64;
+constexpr int kRndObservations = 3, kBatch = 64;
 
-LearnerOptions options_of(float scale = 1) {
+LearnerOptions rnd_options(float scale = 1) {
   LearnerOptions options;
-  options.observation_size = kObservations;
+  options.observation_size = kRndObservations;
   options.action_size = 2;
   options.hidden = {16};
   options.quantiles = 4;
@@ -44,10 +44,10 @@ class RndTest : public testing::Test {
 
   // A batch of observations around a center.
   Batch around(float center, std::uint64_t seed) {
-    Batch batch(kObservations, kBatch);
+    Batch batch(kRndObservations, kBatch);
     Random random(seed, Stream::user);
     for (int s = 0; s < kBatch; ++s) {
-      for (int f = 0; f < kObservations; ++f)
+      for (int f = 0; f < kRndObservations; ++f)
         batch.at(f, s) = center + 0.3f * static_cast<float>(random.normal());
     }
     return batch;
@@ -62,8 +62,8 @@ class RndTest : public testing::Test {
     return sum;
   }
 
-  Rnd rnd{options_of()};
-  Replay replay = filled_replay(kObservations, 2, 300);
+  Rnd rnd{rnd_options()};
+  Replay replay = filled_replay(kRndObservations, 2, 300);
   Batch weight{1, kBatch};
   Team team{1};
 };
@@ -71,14 +71,14 @@ class RndTest : public testing::Test {
 TEST_F(RndTest, MomentsAreThoseOfTheTransitions) {
   rnd.observe(replay);
   const auto found = statistic(rnd, "rnd.observations");
-  ASSERT_EQ(found.size(), 1u + 2 * kObservations);
+  ASSERT_EQ(found.size(), 1u + 2 * kRndObservations);
   EXPECT_EQ(found[0], 300);
-  for (int f = 0; f < kObservations; ++f) {
+  for (int f = 0; f < kRndObservations; ++f) {
     double mean = 0, squares = 0;
     for (int i = 0; i < 300; ++i) mean += replay.row(i).next_observation[f] / 300.0;
     for (int i = 0; i < 300; ++i) squares += std::pow(replay.row(i).next_observation[f] - mean, 2);
     EXPECT_NEAR(found[1 + f], mean, 1e-12);
-    EXPECT_NEAR(found[1 + kObservations + f], squares, 1e-9);
+    EXPECT_NEAR(found[1 + kRndObservations + f], squares, 1e-9);
   }
   EXPECT_EQ(statistic(rnd, "rnd.returns")[0], 300);
 }
@@ -89,7 +89,7 @@ TEST_F(RndTest, TakesInEveryTransitionOnce) {
   EXPECT_EQ(statistic(rnd, "rnd.observations")[0], 300);
 
   // of transitions that have been overwritten the newest are left
-  const std::vector<float> observation(kObservations, 0.5f), action(2);
+  const std::vector<float> observation(kRndObservations, 0.5f), action(2);
   for (int i = 0; i < 450; ++i) replay.add(observation, action, 0, observation, false);
   rnd.observe(replay);
   EXPECT_EQ(statistic(rnd, "rnd.observations")[0], 600);
@@ -115,7 +115,7 @@ TEST_F(RndTest, NormalisedObservationsAreClipped) {
 }
 
 TEST_F(RndTest, ScaleIsAFactor) {
-  Rnd tripled(options_of(3));
+  Rnd tripled(rnd_options(3));
   tripled.observe(replay);
   rnd.observe(replay);
   const Batch at = around(0, 1);
@@ -130,7 +130,7 @@ TEST_F(RndTest, ScaleIsAFactor) {
 // However well the predictor has learnt: its mean over the batch is scale (1 - discount), and what
 // is new has most of it.
 TEST_F(RndTest, ARelativeBonusDoesNotFade) {
-  LearnerOptions options = options_of(3);
+  LearnerOptions options = rnd_options(3);
   options.rnd->relative = true;
   Rnd relative(options);
   relative.observe(replay);
@@ -156,14 +156,14 @@ TEST_F(RndTest, ARelativeBonusDoesNotFade) {
   EXPECT_NEAR(mean(bonuses(near)), 3 * (1 - options.discount), 1e-6);
 
   Batch mixed = near;  // one of them is elsewhere
-  for (int f = 0; f < kObservations; ++f) mixed.at(f, 5) = far.at(f, 5);
+  for (int f = 0; f < kRndObservations; ++f) mixed.at(f, 5) = far.at(f, 5);
   const auto found = bonuses(mixed);
   EXPECT_GT(found[5], 0.25 * mean(found) * kBatch);
 }
 
 TEST(Rnd, RandomNetworkStaysAndTheReplayBufferKeepsTheTasksRewards) {
-  Learner learner(options_of());
-  Replay replay = filled_replay(kObservations, 2, 300);
+  Learner learner(rnd_options());
+  Replay replay = filled_replay(kRndObservations, 2, 300);
   const auto random_network = [&] {
     for (const auto& [name, values] : learner.state().arrays) {
       if (name == "rnd.target") return std::vector<float>(values.begin(), values.end());
@@ -182,9 +182,9 @@ TEST(Rnd, RandomNetworkStaysAndTheReplayBufferKeepsTheTasksRewards) {
 
 // The reference's own gradient, by central differences.
 TEST(Rnd, GradientOfTheReferenceMatchesCentralDifferences) {
-  Learner learner(options_of());
+  Learner learner(rnd_options());
   reference::LearnerReference reference(learner);
-  const Replay replay = filled_replay(kObservations, 2, 100);
+  const Replay replay = filled_replay(kRndObservations, 2, 100);
   reference.observe(replay);
   std::vector<reference::Vec> inputs;
   for (int i = 0; i < 5; ++i)

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <ovde/error.h>
+#include "env/standard_env.h"
 
 namespace ovde {
 namespace {
@@ -104,7 +105,7 @@ TEST(Check, ActionSpacesThatCannotBeScaledAreRefused) {
 
 TEST(Check, TheBuiltInTasksPass) {
   for (const Task& task : tasks()) {
-    const auto env = task.make(OptionValues(task.options));
+    const auto env = standard_env(task.name);
     EXPECT_NO_THROW(check(*env)) << task.name;
   }
 }

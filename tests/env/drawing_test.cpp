@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <ovde/env.h>
+#include "env/standard_env.h"
 
 namespace ovde {
 namespace {
@@ -22,7 +23,7 @@ TEST(Drawing, EveryMujocoTaskShowsItsSolids) {
   int tasks_seen = 0;
   for (const Task& task : tasks()) {
     if (!task.name.ends_with("-v4")) continue;
-    const auto env = task.make(OptionValues(task.options));
+    const auto env = standard_env(task.name);
     std::vector<double> observation(env->observation_size());
     env->reset(1, observation);
     const std::vector<Pose> poses = env->poses();

@@ -14,11 +14,10 @@
 #include "env/goodness_of_fit.h"
 #include "env/mujoco/task.h"
 #include "env/noise.h"
+#include "env/standard_env.h"
 
 namespace ovde {
 namespace {
-
-std::unique_ptr<Env> make(const std::string& name) { return find_task(name).make({}); }
 
 using Quaternion = std::array<double, 4>;
 
@@ -39,7 +38,7 @@ TEST(MujocoNoise, IsNormalInEveryPositionVelocityAndRotation) {
   // Ant's observation holds height, orientation, eight joints and all velocities; the free position
   // has names
   const double scale = 0.02;
-  const auto env = make("Ant-v4");
+  const auto env = standard_env("Ant-v4");
   std::vector<double> before(27), after(27);
   std::vector<double> positions, rotations, velocities;
   Random random(5, Stream::disturbance);
@@ -65,7 +64,8 @@ TEST(MujocoNoise, IsNormalInEveryPositionVelocityAndRotation) {
 }
 
 TEST(MujocoNoise, KeepsQuaternionsUnit) {
-  const auto env = with_noise(make("Ant-v4"), NoiseOptions{.transition = true, .scales = {0.5}});
+  const auto env =
+      with_noise(standard_env("Ant-v4"), NoiseOptions{.transition = true, .scales = {0.5}});
   std::vector<double> s(27);
   const std::vector<double> action(8, 0.3);
   for (int episode = 0; episode < 20; ++episode) {
@@ -129,8 +129,8 @@ TEST(MujocoNoise, SpreadsAreThoseOfRandomActions) {
 // What one step of standing still adds to each observed number, from the same state each time.
 // Ant's joint angles are numbers 5 to 12 of its observation, all its velocities 13 to 26.
 std::vector<std::vector<double>> pushes(const NoiseOptions& options, int rounds) {
-  const auto calm = make("Ant-v4");
-  const auto env = with_noise(make("Ant-v4"), options);
+  const auto calm = standard_env("Ant-v4");
+  const auto env = with_noise(standard_env("Ant-v4"), options);
   const std::vector<double> action(8);
   std::vector<double> start(27), to(27), from(27), noisy(27);
   std::vector<std::vector<double>> all(27);
@@ -191,8 +191,8 @@ TEST(MujocoNoise, RelativeToTheSpreadHasEachCoordinatesOwnScale) {
 TEST(MujocoNoise, RelativeToTheSpreadLeavesWhatNeverMovesAtRest) {
   // Pusher's goal has no spread: noise that is relative does not move it, absolute noise does
   for (const bool relative : {false, true}) {
-    const auto env =
-        with_noise(make("Pusher-v4"), {.transition = true, .scales = {0.01}, .relative = relative});
+    const auto env = with_noise(standard_env("Pusher-v4"),
+                                {.transition = true, .scales = {0.01}, .relative = relative});
     std::vector<double> s(23);
     env->reset(1, s);
     const double before = *env->coordinate("goal_x");
@@ -231,8 +231,8 @@ TEST(MujocoNoise, RestoredStateContinuesToTheBitInEveryForm) {
       for (const bool relative : {false, true}) {
         const NoiseOptions options{
             .transition = true, .scale = 0.5, .draw = draw, .part = part, .relative = relative};
-        const auto a = with_noise(make("Hopper-v4"), options);
-        const auto b = with_noise(make("Hopper-v4"), options);
+        const auto a = with_noise(standard_env("Hopper-v4"), options);
+        const auto b = with_noise(standard_env("Hopper-v4"), options);
         std::vector<double> sa(11), sb(11);
         const std::vector<double> action = {0.1, -0.2, 0.3};
         a->reset(3, sa);
@@ -252,8 +252,8 @@ TEST(MujocoNoise, RestoredStateContinuesToTheBitInEveryForm) {
 TEST(MujocoNoise, ReachesTheDynamics) {
   // one small push, then the same actions: the trajectories must part, and stay those of the
   // disturbed state
-  const auto calm = make("HalfCheetah-v4"), pushed = make("HalfCheetah-v4"),
-             twin = make("HalfCheetah-v4");
+  const auto calm = standard_env("HalfCheetah-v4"), pushed = standard_env("HalfCheetah-v4"),
+             twin = standard_env("HalfCheetah-v4");
   std::vector<double> a(17), b(17), c(17);
   calm->reset(1, a);
   pushed->reset(1, b);
@@ -275,7 +275,7 @@ TEST(MujocoNoise, ReachesTheDynamics) {
 
 TEST(MujocoNoise, BringsTheObservationUpToDate) {
   // Reacher observes where its fingertip is, which follows from the disturbed angles
-  const auto env = make("Reacher-v4");
+  const auto env = standard_env("Reacher-v4");
   std::vector<double> s(11);
   env->reset(3, s);
   Random random(1, Stream::disturbance);

@@ -18,6 +18,7 @@
 #include "env/engine_loop.h"
 #include "env/mujoco/guard.h"
 #include "env/noise.h"
+#include "env/standard_env.h"
 #include "env/wrappers.h"
 
 namespace ovde {
@@ -33,10 +34,8 @@ const char* const names[] = {"Ant-v4",
                              "Swimmer-v4",
                              "Walker2d-v4"};
 
-std::unique_ptr<Env> make(const std::string& name) { return find_task(name).make({}); }
-
 std::unique_ptr<Env> make_noisy(const std::string& name) {
-  return with_noise(make(name), NoiseOptions{.transition = true});
+  return with_noise(standard_env(name), NoiseOptions{.transition = true});
 }
 
 struct Trace {
@@ -84,13 +83,13 @@ TEST_P(MujocoTasks, HaveTheEngineAloneAsTheirYardstick) {
   const std::uint64_t seeds[] = {1, 2};
   engine->prepare(seeds);
   engine->next_episode();
-  engine->step(std::vector<double>(make(GetParam())->action_space().size(), 0.1));
+  engine->step(std::vector<double>(standard_env(GetParam())->action_space().size(), 0.1));
   engine->next_episode();
   EXPECT_EQ(make_engine_loop("GridChaos-v0"), nullptr);
 }
 
 TEST_P(MujocoTasks, RestoredStateContinuesToTheBit) {
-  for (auto* maker : {make, make_noisy}) {
+  for (auto* maker : {standard_env, make_noisy}) {
     for (const int steps : {0, 1, 37}) {
       const auto a = maker(GetParam());
       const auto b = maker(GetParam());
@@ -103,27 +102,27 @@ TEST_P(MujocoTasks, RestoredStateContinuesToTheBit) {
 }
 
 TEST_P(MujocoTasks, AnEpisodeFollowsFromItsSeedAlone) {
-  const auto used = make(GetParam());
+  const auto used = standard_env(GetParam());
   run(*used, 100, 1);
-  const auto fresh = make(GetParam());
+  const auto fresh = standard_env(GetParam());
   EXPECT_EQ(run(*used, 50, 2), run(*fresh, 50, 2));
   EXPECT_NE(run(*used, 50, 2), run(*fresh, 50, 3));
 }
 
 TEST_P(MujocoTasks, StepTheSameInManyThreads) {
   std::array<Trace, 4> alone, together;
-  for (int i = 0; i < 4; ++i) alone[i] = run(*make(GetParam()), 50, i);
+  for (int i = 0; i < 4; ++i) alone[i] = run(*standard_env(GetParam()), 50, i);
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
-      threads.emplace_back([&, i] { together[i] = run(*make(GetParam()), 50, i); });
+      threads.emplace_back([&, i] { together[i] = run(*standard_env(GetParam()), 50, i); });
     }
   }
   EXPECT_EQ(alone, together);
 }
 
 TEST_P(MujocoTasks, ClipActionsToTheirBox) {
-  const auto a = make(GetParam()), b = make(GetParam());
+  const auto a = standard_env(GetParam()), b = standard_env(GetParam());
   std::vector<double> oa(a->observation_size()), ob(oa);
   a->reset(1, oa);
   b->reset(1, ob);
@@ -143,7 +142,7 @@ std::string message_of(const std::function<void()>& call) {
 }
 
 TEST_P(MujocoTasks, TroubleIsAnErrorThatSaysWhere) {
-  const auto env = make(GetParam());
+  const auto env = standard_env(GetParam());
   const auto expected = run(*env, 20, 7);
   std::vector<double> observation(env->observation_size());
   std::vector<double> action(env->action_space().size(), 0);
@@ -166,8 +165,8 @@ TEST_P(MujocoTasks, TroubleIsAnErrorThatSaysWhere) {
 TEST_P(MujocoTasks, AreDescribedInTheDocuments) {
   std::ifstream file(OVDE_SOURCE_DIR "/docs/tasks.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  const auto row =
-      text.find(fmt::format("| `{}` | {}: ", GetParam(), make(GetParam())->observation_size()));
+  const auto row = text.find(
+      fmt::format("| `{}` | {}: ", GetParam(), standard_env(GetParam())->observation_size()));
   ASSERT_NE(row, std::string::npos);
   const std::string line = text.substr(row, text.find('\n', row) - row);
   EXPECT_TRUE(line.ends_with(fmt::format("| {} |", find_task(GetParam()).horizon))) << line;
@@ -179,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(All, MujocoTasks, testing::ValuesIn(names), [](const au
 });
 
 TEST(Mujoco, ADivergedStateIsAnErrorNotASilentReset) {
-  const auto env = make("HalfCheetah-v4");
+  const auto env = standard_env("HalfCheetah-v4");
   std::vector<double> observation(env->observation_size());
   const std::vector<double> action(6, 0.0), q(9, 0.0), v(9, 1e9);
   env->set_state(q, v, observation);
@@ -208,7 +207,7 @@ TEST(Mujoco, AnEngineErrorDoesNotEndTheProcess) {
 }
 
 TEST(Mujoco, CoordinatesAreTheJointsByName) {
-  const auto ant = make("Ant-v4");
+  const auto ant = standard_env("Ant-v4");
   std::vector<double> observation(27);
   ant->reset(1, observation);
   EXPECT_EQ(ant->coordinate("torso_z"), observation[0]);
@@ -218,7 +217,7 @@ TEST(Mujoco, CoordinatesAreTheJointsByName) {
 }
 
 TEST(Mujoco, StartStatesAreDrawnFromWhereTheyShould) {
-  const auto reacher = make("Reacher-v4"), pusher = make("Pusher-v4");
+  const auto reacher = standard_env("Reacher-v4"), pusher = standard_env("Pusher-v4");
   std::vector<double> r(11), p(23);
   double farthest = 0, nearest = 1;
   for (int seed = 0; seed < 2000; ++seed) {

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include <ovde/env.h>
+#include "env/standard_env.h"
 
 namespace ovde {
 namespace {
@@ -115,7 +116,7 @@ TEST(SparseTasks, PayForPassingTheLineAlone) {
 TEST(PatchyTasks, HaveTheirNoiseByACoordinateOfTheirOwn) {
   for (const char* name : {"PatchyHalfCheetah-v4", "PatchyHopper-v4", "PatchyAnt-v4"}) {
     const Task& task = find_task(name);
-    const auto env = task.make(OptionValues(task.options));
+    const auto env = standard_env(name);
     std::vector<double> s(env->observation_size());
     env->reset(1, s);
     bool found = false;

@@ -15,7 +15,7 @@ namespace {
 using reference::IqnReference;
 using reference::Vec;
 
-struct Case {
+struct IqnCase {
   int inputs;
   std::vector<int> hidden;
   int fractions, samples;
@@ -37,7 +37,7 @@ Buffer random_parameters(const IqnShape& shape, std::uint64_t seed) {
   return parameters;
 }
 
-class IqnTest : public testing::TestWithParam<Case> {
+class IqnTest : public testing::TestWithParam<IqnCase> {
  protected:
   IqnTest() {
     net.pack(parameters);
@@ -66,7 +66,7 @@ class IqnTest : public testing::TestWithParam<Case> {
     return x;
   }
 
-  Case c = GetParam();
+  IqnCase c = GetParam();
   IqnShape shape{c.inputs, c.hidden, c.norm};
   Buffer parameters = random_parameters(shape, 11);
   Vec exact = reference::to_double(parameters);
@@ -154,10 +154,11 @@ TEST_P(IqnTest, ReferenceGradientsMatchCentralDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, IqnTest,
-                         testing::Values(Case{23, {256, 256}, 3, 20}, Case{5, {40, 24}, 7, 48},
-                                         Case{9, {13, 30, 7}, 2, 37}, Case{2, {3, 5}, 1, 1},
-                                         Case{5, {40, 24}, 7, 48, false},
-                                         Case{9, {13, 30, 7}, 2, 37, false}));
+                         testing::Values(IqnCase{23, {256, 256}, 3, 20},
+                                         IqnCase{5, {40, 24}, 7, 48},
+                                         IqnCase{9, {13, 30, 7}, 2, 37}, IqnCase{2, {3, 5}, 1, 1},
+                                         IqnCase{5, {40, 24}, 7, 48, false},
+                                         IqnCase{9, {13, 30, 7}, 2, 37, false}));
 
 TEST(Iqn, InitialisesAsPyTorchDoes) {
   const IqnShape shape(17, {256, 128});

@@ -39,7 +39,7 @@ Vec column(const Batch& batch, int sample) {
   return x;
 }
 
-struct Case {
+struct MlpCase {
   int inputs;
   std::vector<int> hidden;
   int outputs;
@@ -47,7 +47,7 @@ struct Case {
   bool norm = false;
 };
 
-class MlpTest : public testing::TestWithParam<Case> {
+class MlpTest : public testing::TestWithParam<MlpCase> {
  protected:
   // A forward pass on random inputs, and a random gradient of the outputs to start the way back.
   MlpTest() {
@@ -57,7 +57,7 @@ class MlpTest : public testing::TestWithParam<Case> {
     fill(deltas.output(), 2);
   }
 
-  Case c = GetParam();
+  MlpCase c = GetParam();
   MlpShape shape{c.inputs, c.hidden, c.outputs, c.norm};
   Buffer parameters = random_parameters(shape, 11);
   int first = c.inputs / 3, count = c.inputs - first;  // the inputs whose gradient is asked for
@@ -199,11 +199,12 @@ TEST_P(MlpTest, ANaNInAHiddenUnitReachesEveryOutput) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, MlpTest,
-                         testing::Values(Case{23, {256, 256}, 20, 256}, Case{2, {64, 64}, 4, 48},
-                                         Case{17, {40, 24, 9}, 1, 37}, Case{5, {7}, 3, 5},
-                                         Case{23, {256, 256}, 20, 256, true},
-                                         Case{17, {40, 24, 9}, 1, 37, true},
-                                         Case{5, {7}, 3, 5, true}));
+                         testing::Values(MlpCase{23, {256, 256}, 20, 256},
+                                         MlpCase{2, {64, 64}, 4, 48},
+                                         MlpCase{17, {40, 24, 9}, 1, 37}, MlpCase{5, {7}, 3, 5},
+                                         MlpCase{23, {256, 256}, 20, 256, true},
+                                         MlpCase{17, {40, 24, 9}, 1, 37, true},
+                                         MlpCase{5, {7}, 3, 5, true}));
 
 TEST(Initialise, FollowsTheCodeBaseOfThePaper) {
   const MlpShape shape(17, {256, 256}, 12);

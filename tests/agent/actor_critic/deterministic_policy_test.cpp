@@ -13,9 +13,9 @@
 namespace ovde {
 namespace {
 
-const std::vector<double> kObservation = {0.3, -1, 0.5, 2, -0.2};
+const std::vector<double> kTd3Observation = {0.3, -1, 0.5, 2, -0.2};
 
-AgentOptions options_of(const std::string& name, double noise, double correlation = 0) {
+AgentOptions td3_options(const std::string& name, double noise, double correlation = 0) {
   AgentOptions options = options_for(find_algorithm(name));
   options.learner.observation_size = 5;
   options.learner.action_size = 3;
@@ -62,9 +62,9 @@ void set_mean(ActorCriticAgent& agent, float mean) {
 }
 
 TEST(DeterministicPolicy, ExploresByNoiseAfterTheSquash) {
-  ActorCriticAgent agent(options_of("td3", 0.1));
+  ActorCriticAgent agent(td3_options("td3", 0.1));
   set_mean(agent, 0.5f);
-  const auto m = moments_of([&](auto& action) { agent.explore(kObservation, false, action); });
+  const auto m = moments_of([&](auto& action) { agent.explore(kTd3Observation, false, action); });
   EXPECT_NEAR(m.mean, std::tanh(0.5), 0.004);
   EXPECT_NEAR(std::sqrt(m.variance), 0.1, 0.002);
 }
@@ -72,11 +72,11 @@ TEST(DeterministicPolicy, ExploresByNoiseAfterTheSquash) {
 // Lag by lag the correlation falls by its own factor, and the size of the noise stays what it was.
 TEST(DeterministicPolicy, NoiseMayRememberTheStepBefore) {
   constexpr int kCount = 100000, kLags = 4;
-  ActorCriticAgent agent(options_of("td3", 0.1, 0.8));
+  ActorCriticAgent agent(td3_options("td3", 0.1, 0.8));
   set_mean(agent, 0);
   std::vector<double> noise, action(3);
   for (int i = 0; i < kCount; ++i) {
-    agent.explore(kObservation, false, action);
+    agent.explore(kTd3Observation, false, action);
     noise.push_back(action[0]);
   }
   for (int lag = 0; lag < kLags; ++lag) {
@@ -87,9 +87,9 @@ TEST(DeterministicPolicy, NoiseMayRememberTheStepBefore) {
 }
 
 TEST(DeterministicPolicy, ClipsTheNoisyAction) {
-  ActorCriticAgent agent(options_of("td3", 0.1));
+  ActorCriticAgent agent(td3_options("td3", 0.1));
   set_mean(agent, 2.0f);  // tanh(2) = 0.964
-  const auto m = moments_of([&](auto& action) { agent.explore(kObservation, false, action); });
+  const auto m = moments_of([&](auto& action) { agent.explore(kTd3Observation, false, action); });
   EXPECT_EQ(m.high, 1);
   // E[min(X, 1)] for X ~ N(tanh 2, 0.1)
   const double t = (1 - std::tanh(2.0)) / 0.1, phi = std::exp(-t * t / 2) / std::sqrt(2 * M_PI);
@@ -98,8 +98,8 @@ TEST(DeterministicPolicy, ClipsTheNoisyAction) {
 }
 
 TEST(DeterministicPolicy, WarmsUpWithActionsFromEverywhere) {
-  ActorCriticAgent agent(options_of("ovde_td3", 0.1));
-  const auto m = moments_of([&](auto& action) { agent.explore(kObservation, true, action); });
+  ActorCriticAgent agent(td3_options("ovde_td3", 0.1));
+  const auto m = moments_of([&](auto& action) { agent.explore(kTd3Observation, true, action); });
   EXPECT_NEAR(m.mean, 0, 0.02);
   EXPECT_NEAR(m.variance, 1.0 / 3, 0.01);
   EXPECT_LT(m.low, -0.99);
@@ -107,48 +107,49 @@ TEST(DeterministicPolicy, WarmsUpWithActionsFromEverywhere) {
 }
 
 TEST(DeterministicPolicy, WithoutNoiseExploresAsItActs) {
-  ActorCriticAgent agent(options_of("td3", 0));
+  ActorCriticAgent agent(td3_options("td3", 0));
   std::vector<double> explored(3), acted(3);
-  agent.explore(kObservation, false, explored);
-  agent.act(kObservation, acted);
+  agent.explore(kTd3Observation, false, explored);
+  agent.act(kTd3Observation, acted);
   EXPECT_EQ(explored, acted);
 }
 
 // The size of its noise is the agent's: what a behaviour policy sees is a policy without a spread.
 TEST(DeterministicPolicy, HasNoStandardDeviationBeforeTheSquash) {
-  ActorCriticAgent agent(options_of("td3", 0.1));
+  ActorCriticAgent agent(td3_options("td3", 0.1));
   PolicyPass pass(agent.learner().actor_shape(), 3);
   pass.load(agent.learner().actor());
   ActorHead head(3);
   head.std = {1, 2, 3};
-  pass.head(kObservation, head);
+  pass.head(kTd3Observation, head);
   EXPECT_EQ(head.std, std::vector<double>(3, 0.0));
 }
 
 TEST(GreedyPolicy, HasNoActor) {
-  AgentOptions options = options_of("td3", 0.1);
+  AgentOptions options = td3_options("td3", 0.1);
   options.learner.policy = PolicyKind::greedy;
   EXPECT_THROW(make_actor(options.learner), Error);
 }
 
 // OVD-Explorer moves the mean before the squash, exactly as it does for the Gaussian policy.
 TEST(DeterministicPolicy, IsMovedByOvdExplorerBeforeTheSquash) {
-  const AgentOptions options = options_of("ovde_td3", 0);
+  const AgentOptions options = td3_options("ovde_td3", 0);
   ActorCriticAgent agent(options);
   spread_parameters(agent.learner(), 7);
   const auto pair = make_critic_pair(options.learner);
   pair->load(agent.learner().critic(0), agent.learner().critic(1));
   std::vector<double> acted(3), moved(3), explored(3);
-  agent.act(kObservation, acted);
+  agent.act(kTd3Observation, acted);
   ActorHead head(3);
   for (int d = 0; d < 3; ++d) head.mean[d] = moved[d] = std::atanh(acted[d]);
   Random random;
   const OvdRule rule = ovd_rule("ovde_g", options.explore);
   const auto explorer = make_rule_explorer(rule, 3, 5);
-  const double m = explorer->shift(std::vector<float>(kObservation.begin(), kObservation.end()),
-                                   head, *pair, random, moved);
+  const double m =
+      explorer->shift(std::vector<float>(kTd3Observation.begin(), kTd3Observation.end()), head,
+                      *pair, random, moved);
 
-  const Decision decision = agent.explore(kObservation, false, explored);
+  const Decision decision = agent.explore(kTd3Observation, false, explored);
   EXPECT_NEAR(decision.m, m, 1e-6);
   EXPECT_NEAR(decision.shift, rule.alpha * m, 1e-6);
   for (int d = 0; d < 3; ++d) {

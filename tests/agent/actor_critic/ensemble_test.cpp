@@ -13,7 +13,7 @@
 namespace ovde {
 namespace {
 
-AgentOptions options_of(int critics) {
+AgentOptions ensemble_options(int critics) {
   AgentOptions options = small_agent("ovde_g");
   options.learner.critics = critics;
   options.learner.prior = 5;
@@ -29,7 +29,8 @@ std::vector<float> array_of(Agent& agent, const std::string& name) {
 }
 
 TEST(Ensemble, LeavesTheTwoCriticsAndThePolicyAlone) {
-  const auto two = agent_with_rows(options_of(2)), five = agent_with_rows(options_of(5));
+  const auto two = agent_with_rows(ensemble_options(2)),
+             five = agent_with_rows(ensemble_options(5));
   Team team(2);
   for (int i = 0; i < 20; ++i) {
     const UpdateReport a = two->update(team), b = five->update(team);
@@ -41,7 +42,7 @@ TEST(Ensemble, LeavesTheTwoCriticsAndThePolicyAlone) {
 }
 
 TEST(Ensemble, EachLearnsAroundAPriorThatStays) {
-  const auto agent = agent_with_rows(options_of(5));
+  const auto agent = agent_with_rows(ensemble_options(5));
   std::vector<std::vector<float>> before, prior;
   for (const char* name : {"critic_3", "critic_4", "critic_5"}) {
     before.push_back(array_of(*agent, std::string(name) + ".parameters"));
@@ -60,7 +61,8 @@ TEST(Ensemble, EachLearnsAroundAPriorThatStays) {
 }
 
 TEST(Ensemble, TheNumberOfThreadsChangesNothing) {
-  const auto one = agent_with_rows(options_of(6)), many = agent_with_rows(options_of(6));
+  const auto one = agent_with_rows(ensemble_options(6)),
+             many = agent_with_rows(ensemble_options(6));
   Team alone(1), four(4);
   for (int i = 0; i < 5; ++i) {
     one->update(alone);
@@ -73,7 +75,7 @@ TEST(Ensemble, TheNumberOfThreadsChangesNothing) {
 // A critic's network learns what the targets leave of its prior: on one batch, again and again, all
 // of them come to the same values.
 TEST(Ensemble, CriticsComeToAgreeOnWhatTheyLearn) {
-  LearnerOptions options = options_of(6).learner;
+  LearnerOptions options = ensemble_options(6).learner;
   options.batch = 16;
   options.adam.learning_rate = 3e-3f;
   Ensemble ensemble(options);
@@ -122,7 +124,7 @@ class EnsemblePairTest : public testing::TestWithParam<int> {};
 
 // Against one critic at a time, and central differences.
 TEST_P(EnsemblePairTest, IsTheMeanLessAndPlusTheDeviation) {
-  const AgentOptions options = options_of(GetParam());
+  const AgentOptions options = ensemble_options(GetParam());
   const auto agent = agent_with_rows(options);
   Team team(1);
   for (int i = 0; i < 3; ++i) agent->update(team);

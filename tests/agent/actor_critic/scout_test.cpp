@@ -14,7 +14,7 @@
 namespace ovde {
 namespace {
 
-AgentOptions options_of(const std::string& algorithm, double share = 0.5) {
+AgentOptions scout_options(const std::string& algorithm, double share = 0.5) {
   AgentOptions options = small_agent(algorithm);
   if (options.scout) {
     options.scout->share = share;
@@ -23,11 +23,11 @@ AgentOptions options_of(const std::string& algorithm, double share = 0.5) {
   return options;
 }
 
-const std::vector<double> kObservation = {0.3, -1, 0.5};
+const std::vector<double> kScoutObservation = {0.3, -1, 0.5};
 
 TEST(Scout, LeavesTheAgentsOwnLearnerAlone) {
-  const auto scouted = agent_with_rows(options_of("scout"));
-  const auto alone = agent_with_rows(options_of("dsac"));
+  const auto scouted = agent_with_rows(scout_options("scout"));
+  const auto alone = agent_with_rows(scout_options("dsac"));
   Team team(2);
   for (int i = 0; i < 20; ++i) {
     const UpdateReport a = scouted->update(team), b = alone->update(team);
@@ -44,7 +44,7 @@ TEST(Scout, LeavesTheAgentsOwnLearnerAlone) {
 
 // An agent that is nothing but such a learner learns the same.
 TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
-  const AgentOptions options = options_of("scout");
+  const AgentOptions options = scout_options("scout");
   const auto scouted = agent_with_rows(options);
   Learner own(scout_learner(options));
   EXPECT_EQ(own.options().hidden, options.scout->hidden);
@@ -68,20 +68,21 @@ TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
 
 // Both policies differ from the start: which of the two acts is seen at the proposal.
 TEST(Scout, ActsInWholeEpisodes) {
-  const auto agent = make_agent(options_of("scout"));
-  const auto alone = make_agent(options_of("dsac"));
+  const auto agent = make_agent(scout_options("scout"));
+  const auto alone = make_agent(scout_options("dsac"));
   std::vector<double> action(2);
   int scouted = 0;
   constexpr int kEpisodes = 400, kSteps = 3;
   for (int episode = 0; episode < kEpisodes; ++episode) {
     int by_the_scout = 0;
     for (int step = 0; step < kSteps; ++step) {
-      const Proposal proposal = agent->propose(kObservation, false);
-      const bool own = std::ranges::equal(proposal.mean, alone->propose(kObservation, false).mean);
+      const Proposal proposal = agent->propose(kScoutObservation, false);
+      const bool own =
+          std::ranges::equal(proposal.mean, alone->propose(kScoutObservation, false).mean);
       EXPECT_EQ(own, !agent->scout_acts());
       by_the_scout += !own;
       agent->decide(proposal, false, action);
-      agent->remember(kObservation, action, 0, kObservation, false, step + 1 == kSteps);
+      agent->remember(kScoutObservation, action, 0, kScoutObservation, false, step + 1 == kSteps);
     }
     EXPECT_TRUE(by_the_scout == 0 || by_the_scout == kSteps);
     scouted += by_the_scout > 0;
@@ -90,14 +91,15 @@ TEST(Scout, ActsInWholeEpisodes) {
 }
 
 TEST(Scout, DoesNotActInTheWarmUpNorWhenEvaluated) {
-  const auto agent = make_agent(options_of("scout", 1)), alone = make_agent(options_of("dsac"));
+  const auto agent = make_agent(scout_options("scout", 1)),
+             alone = make_agent(scout_options("dsac"));
   agent->give_up_episode();  // the next one is the scout's
   ASSERT_TRUE(agent->scout_acts());
-  EXPECT_TRUE(std::ranges::equal(agent->propose(kObservation, true).mean,
-                                 alone->propose(kObservation, true).mean));
+  EXPECT_TRUE(std::ranges::equal(agent->propose(kScoutObservation, true).mean,
+                                 alone->propose(kScoutObservation, true).mean));
   std::vector<double> a(2), b(2);
-  agent->act(kObservation, a);
-  alone->act(kObservation, b);
+  agent->act(kScoutObservation, a);
+  alone->act(kScoutObservation, b);
   EXPECT_EQ(a, b);
 }
 

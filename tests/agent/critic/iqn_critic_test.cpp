@@ -49,7 +49,7 @@ Cut cut_of(const LearnerOptions& options, std::uint64_t update, FractionsFor pur
   return Cut(numbers);
 }
 
-LearnerOptions options_of(int batch = 37) {
+LearnerOptions iqn_options(int batch = 37) {
   LearnerOptions options;
   options.observation_size = 4;
   options.action_size = 3;
@@ -80,7 +80,7 @@ Vec column(const Batch& batch, int sample) {
 }
 
 TEST(Fractions, AreMidpointsOfRandomIntervals) {
-  const LearnerOptions options = options_of();
+  const LearnerOptions options = iqn_options();
   std::set<float> seen;
   for (const auto purpose :
        {FractionsFor::target, FractionsFor::prediction, FractionsFor::policy}) {
@@ -114,7 +114,7 @@ double loss_of(const Vec& y, const Vec& widths, const Vec& z, const Vec& fractio
 }
 
 TEST(QuantileLoss, CountsTargetsByTheirWidths) {
-  const LearnerOptions options = options_of();
+  const LearnerOptions options = iqn_options();
   const int n = options.quantiles, samples = options.batch;
   Fractions target(n, samples), prediction(n, samples);
   draw_fractions(1, 0, FractionsFor::target, target);
@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Heads, IqnCriticTest,
                                          std::pair(CriticHead::embedded, true)));
 
 TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
-  LearnerOptions options = options_of();
+  LearnerOptions options = iqn_options();
   options.head = GetParam().first;
   options.norm = GetParam().second;
   const int n = options.quantiles, inputs = options.observation_size + options.action_size;
@@ -264,7 +264,7 @@ TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
 // Quantiles that all count alike, and those of them that count chosen one by one.
 TEST(IqnCritic, GradientByChosenValuesMatchesTheReference) {
   for (const auto weights : {QuantileWeights::widths, QuantileWeights::equal}) {
-    LearnerOptions options = options_of();
+    LearnerOptions options = iqn_options();
     options.weights = weights;
     const bool equal = weights == QuantileWeights::equal;
     const int n = options.quantiles, inputs = options.observation_size + options.action_size;
@@ -321,7 +321,7 @@ struct ActingPair {
   }
 
   static LearnerOptions options_for(int quantiles, CriticHead head) {
-    LearnerOptions options = options_of();
+    LearnerOptions options = iqn_options();
     options.quantiles = quantiles;
     options.head = head;
     return options;

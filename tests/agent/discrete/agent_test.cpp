@@ -169,17 +169,17 @@ void spread_out(const LearnerState& state, const MlpShape& shape) {
   }
 }
 
-struct Case {
+struct DiscreteCase {
   int batch, observations, actions, bins, quantiles;
 };
 
-class DiscreteUpdate : public testing::TestWithParam<Case> {
+class DiscreteUpdate : public testing::TestWithParam<DiscreteCase> {
  protected:
   DiscreteUpdate() {
     spread_out(learner.state(), learner.critic_shape());
     learner.restored();
   }
-  Case c = GetParam();
+  DiscreteCase c = GetParam();
   LearnerOptions options = small_options(c.batch, c.observations, c.actions, c.quantiles);
   ActionGrid grid{c.actions, c.bins};
   DiscreteLearner learner{options, grid};
@@ -264,8 +264,9 @@ TEST_P(DiscreteUpdate, ValueReportIsThatOfTheGreedyNextActions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, DiscreteUpdate,
-                         testing::Values(Case{48, 5, 2, 3, 5}, Case{100, 2, 3, 4, 20},
-                                         Case{37, 17, 1, 7, 2}));
+                         testing::Values(DiscreteCase{48, 5, 2, 3, 5},
+                                         DiscreteCase{100, 2, 3, 4, 20},
+                                         DiscreteCase{37, 17, 1, 7, 2}));
 
 AgentOptions agent_options(double lambda) {
   return {.algorithm = find_algorithm("ids"),

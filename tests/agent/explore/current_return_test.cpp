@@ -19,7 +19,7 @@ using reference::Vec;
 
 constexpr double kBeta = 0.8;
 
-QuantilePair random_pair(int n, std::uint64_t seed) {
+QuantilePair random_returns(int n, std::uint64_t seed) {
   Random random(seed, Stream::user);
   QuantilePair z(n);
   for (auto& critic : z.critic) {
@@ -39,7 +39,7 @@ void direction_of(OvdRule rule, const QuantilePair& z, double noise, QuantilePai
 }
 
 TEST(ReturnDistribution, GaussianMatchesTheNormalDistribution) {
-  const QuantilePair z = random_pair(9, 1);
+  const QuantilePair z = random_returns(9, 1);
   const Uncertainty u = uncertainty(z);
   const GaussianReturn pessimistic(u, kBeta), centred(u, 0);
   const boost::math::normal low(u.mean - kBeta * u.epistemic, u.aleatoric),
@@ -54,7 +54,7 @@ TEST(ReturnDistribution, GaussianMatchesTheNormalDistribution) {
 
 TEST(ReturnDistribution, QuantilesAreJoinedByStraightLines) {
   for (const int n : {1, 2, 5, 20}) {
-    const QuantilePair z = random_pair(n, 10 + n);
+    const QuantilePair z = random_returns(n, 10 + n);
     SortedQuantiles order(n);
     const SortedReturn current = order.sort(z);
     double last = 0;
@@ -120,7 +120,7 @@ class CdfGradientTest : public testing::TestWithParam<CurrentReturn> {};
 TEST_P(CdfGradientTest, IsTheDirectionOfCentralDifferences) {
   const int n = 6;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const QuantilePair z = random_pair(n, 20 + seed);
+    const QuantilePair z = random_returns(n, 20 + seed);
     const OvdRule rule{.current_return = GetParam(), .beta = kBeta};
     // such that the optimistic value is 0.3 below the mean, where no kind is flat
     const Uncertainty u = uncertainty(z);
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, CdfGradientTest,
 
 // There the step follows the optimistic value instead.
 TEST(ReturnDistribution, HasNoDirectionWhereItIsFlat) {
-  const QuantilePair z = random_pair(5, 3);
+  const QuantilePair z = random_returns(5, 3);
   const OvdRule rule{.current_return = CurrentReturn::quantiles, .beta = kBeta};
   for (const double noise : {1e3, -1e3}) {
     SortedQuantiles order(5);

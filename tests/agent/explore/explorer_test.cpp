@@ -10,7 +10,6 @@
 namespace ovde {
 namespace {
 
-using reference::Critics;
 using reference::OvdReference;
 using reference::Vec;
 
@@ -42,7 +41,7 @@ struct Shift {
   double m;
 };
 
-Shift shift(Explorer& explorer, Critics& critics, const ActorHead& head, Random random) {
+Shift shift(Explorer& explorer, reference::Critics& critics, const ActorHead& head, Random random) {
   Shift result{head.mean, 0};
   result.m = explorer.shift(critics.observation, head, critics.pair, random, result.mean);
   return result;
@@ -65,7 +64,8 @@ TEST_P(OvdTest, ShiftMatchesTheReDerivation) {
   for (std::uint64_t seed = 0; seed < 16; ++seed) {
     // the paper's uncertainties, then the published code's
     const UncertaintyForm uncertainties[] = {{}, {EpistemicForm::means, VarianceForm::unbiased}};
-    Critics critics(kObservations, kActions, kQuantiles, seed % 8, 1, uncertainties[seed / 8]);
+    reference::Critics critics(kObservations, kActions, kQuantiles, seed % 8, 1,
+                               uncertainties[seed / 8]);
     const ActorHead head = random_head(seed);
     const OvdReference reference{critics, rule};
 
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, OvdTest,
 TEST(Ovd, FullGradientOutlivesASaturatedCdf) {
   const OvdRule rule{.alpha = 1, .beta = 30, .gradient = GradientForm::full};
   auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
-  Critics critics(kObservations, kActions, kQuantiles, 4);
+  reference::Critics critics(kObservations, kActions, kQuantiles, 4);
   const ActorHead head = random_head(4);
   const auto argument = [&](const Vec& u) {
     const auto z = critics.quantiles(u);
@@ -142,7 +142,7 @@ TEST(Ovd, ADivergenceBoundsTheStep) {
     const OvdRule rule{.alpha = 1, .divergence = 2, .beta = 0.3, .samples = samples};
     auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
-      Critics critics(kObservations, kActions, kQuantiles, seed);
+      reference::Critics critics(kObservations, kActions, kQuantiles, seed);
       const ActorHead head = random_head(seed);
       const OvdReference reference{critics, rule};
       Random random(seed, Stream::explorer);
@@ -178,7 +178,7 @@ TEST(Oac, ShiftMatchesTheReDerivation) {
   for (const int quantiles : {1, kQuantiles}) {  // OAC and DOAC
     auto explorer = make_rule_explorer(OacRule{}, kActions, quantiles);
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
-      Critics critics(kObservations, kActions, quantiles, seed);
+      reference::Critics critics(kObservations, kActions, quantiles, seed);
       const ActorHead head = random_head(seed);
       const auto bound = [&](const Vec& u) {
         const auto z = critics.quantiles(u);
@@ -214,7 +214,7 @@ TEST(Explorers, StayFiniteAtTheEdges) {
     kEdges
   };
   for (int edge = 0; edge < kEdges; ++edge) {
-    Critics critics(kObservations, kActions, kQuantiles, 5);
+    reference::Critics critics(kObservations, kActions, kQuantiles, 5);
     const auto& last = critics.shape.layer(critics.shape.layers() - 1);
     for (Buffer& p : critics.parameters) {
       if (edge == kOneQuantileDominates) p[last.bias + 2] = 1e6f;
@@ -278,7 +278,7 @@ TEST(Explorers, StayFiniteAtTheEdges) {
 
 // Without epistemic uncertainty the upper bound is the mean, where the Gaussian CDFs are 1/2.
 TEST(Ovd, EqualCriticsGiveTheCentreOfTheGaussian) {
-  Critics critics(kObservations, kActions, kQuantiles, 6);
+  reference::Critics critics(kObservations, kActions, kQuantiles, 6);
   critics.parameters[1] = critics.parameters[0];
   critics.load();
   for (const auto kind : {CurrentReturn::gaussian, CurrentReturn::mean}) {
