@@ -4,10 +4,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "stats/significance.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
 
@@ -19,9 +21,9 @@ struct Claim {
   double paper_ours, paper_baseline;  // as printed
   enum class Outcome { reproduced, not_reproduced, opposite, not_run };
   Outcome outcome = Outcome::not_run;
-  double here_ours = 0, here_baseline = 0;  // means
-  double low = 0, high = 0;                 // 95 % interval of their difference
-  double p = 1;                             // Welch's test, Holm's correction over the study
+  double here_ours = 0, here_baseline = 0;   // means
+  std::optional<WelchTest> difference = {};  // none: all runs of both have one score
+  double p = 1;                              // Holm's correction over the study
 };
 
 // One for each of the tests of ours against a baseline whose scores the paper prints, if these
