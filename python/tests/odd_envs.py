@@ -42,16 +42,16 @@ class Line(gymnasium.Env):
 class Forgetful(Line, EzPickle):
     """Pickles as it was built, not as it is."""
 
-    def __init__(self):
-        Line.__init__(self)
-        EzPickle.__init__(self)
+    def __init__(self, fault=None):
+        Line.__init__(self, fault)
+        EzPickle.__init__(self, fault)
 
 
 class Rooted(Line):
     """Cannot be pickled at all."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, fault=None):
+        super().__init__(fault)
         self.lock = threading.Lock()
 
 
