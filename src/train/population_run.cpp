@@ -146,8 +146,8 @@ void PopulationRun::put_agents(const RunPlan& plan, int threads) {
     }
   };
   const int agents = static_cast<int>(places_.size());
-  const Task* task =
-      registered_task(plan.config.task);  // one that is not there is refused elsewhere
+  // one that is not there is refused elsewhere
+  const Task* task = registered_task(plan.config.task);
   Team team(task != nullptr && task->makes_side_by_side ? std::min(threads, agents) : 1);
   team.run(agents, put_agent);
   if (std::ranges::none_of(places_, [](const Place& place) { return place.run != nullptr; })) {

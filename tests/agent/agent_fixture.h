@@ -50,6 +50,8 @@ inline AgentOptions small_agent(const std::string& algorithm) {
   return options;
 }
 
+inline const std::vector<double> kObservation = {0.3, -1, 0.5};  // of such an agent
+
 inline std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options, std::uint64_t seed = 3) {
   auto agent = make_agent(options);
   fill_replay(*agent, seed);

@@ -12,7 +12,7 @@
 namespace ovde {
 namespace {
 
-void play(Turns& turns, bool scout, std::vector<double> returns) {
+void play_returns(Turns& turns, bool scout, std::vector<double> returns) {
   for (const double r : returns) {
     turns.add(r);
     turns.end_episode(scout);
@@ -22,56 +22,56 @@ void play(Turns& turns, bool scout, std::vector<double> returns) {
 TEST(Turns, TheShareStaysWhereNothingTellsThemApart) {
   Turns turns({.share = 0.4, .least = 0.2});
   EXPECT_EQ(turns.probability(), 0.4);
-  play(turns, false, {10, 12, 14});
-  play(turns, true, {1});  // one return has no error
+  play_returns(turns, false, {10, 12, 14});
+  play_returns(turns, true, {1});  // one return has no error
   EXPECT_EQ(turns.probability(), 0.4);
 
   Turns none({.share = 0.4, .least = 0.2});  // no reward has been found
-  play(none, false, {0, 0, 0});
-  play(none, true, {0, 0});
+  play_returns(none, false, {0, 0, 0});
+  play_returns(none, true, {0, 0});
   EXPECT_EQ(none.probability(), 0.4);
 
   Turns alike({.share = 0.4, .least = 0.2});  // whose mean may not be 0.7 to the last bit
-  play(alike, false, std::vector<double>(17, 0.7));
-  play(alike, true, std::vector<double>(19, 0.7));
+  play_returns(alike, false, std::vector<double>(17, 0.7));
+  play_returns(alike, true, std::vector<double>(19, 0.7));
   EXPECT_EQ(alike.probability(), 0.4);
 }
 
 TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {
   Turns turns({.share = 0.5, .least = 0.2});
-  play(turns, false, {1, 3});  // mean 2, squared error 2 / 2
-  play(turns, true, {3, 5});   // mean 4, the same
+  play_returns(turns, false, {1, 3});  // mean 2, squared error 2 / 2
+  play_returns(turns, true, {3, 5});   // mean 4, the same
   const double f = std::erf(2 / std::sqrt(2.0) / std::sqrt(2.0));
   EXPECT_NEAR(turns.probability(), 0.5 * (0.2 + 0.8 * f), 1e-12);
   // 2 and 4 from three each: squared errors of 1 / 3
-  play(turns, false, {2});
-  play(turns, true, {4});
+  play_returns(turns, false, {2});
+  play_returns(turns, true, {4});
   const double surer = std::erf(2 / std::sqrt(2.0 / 3) / std::sqrt(2.0));
   EXPECT_GT(surer, f);
   EXPECT_NEAR(turns.probability(), 0.5 * (0.2 + 0.8 * surer), 1e-12);
 
   Turns equal({.share = 0.5, .least = 0.2});  // on average, and there are rewards
-  play(equal, false, {1, 3});
-  play(equal, true, {3, 1});
+  play_returns(equal, false, {1, 3});
+  play_returns(equal, true, {3, 1});
   EXPECT_DOUBLE_EQ(equal.probability(), 0.1);
 
   Turns sure({.share = 0.5, .least = 0.2});
-  play(sure, false, {100, 100});
-  play(sure, true, {0, 0});
+  play_returns(sure, false, {100, 100});
+  play_returns(sure, true, {0, 0});
   EXPECT_DOUBLE_EQ(sure.probability(), 0.1);
-  play(sure, false, std::vector<double>(20, -100.0));
+  play_returns(sure, false, std::vector<double>(20, -100.0));
   EXPECT_DOUBLE_EQ(sure.probability(), 0.5);
 }
 
 // Long after a lucky find neither has found anything: the scout has its share again.
 TEST(Turns, OldReturnsAreForgotten) {
   Turns turns({.share = 0.5, .least = 0});
-  play(turns, true, {0, 100});
-  play(turns, false, {0, 0});
+  play_returns(turns, true, {0, 100});
+  play_returns(turns, false, {0, 0});
   EXPECT_NEAR(turns.probability(), 0.5 * std::erf(std::sqrt(0.5)), 1e-12);
-  play(turns, true, std::vector<double>(19, 0.0));
+  play_returns(turns, true, std::vector<double>(19, 0.0));
   EXPECT_LT(turns.probability(), 0.5);
-  play(turns, true, {0});
+  play_returns(turns, true, {0});
   EXPECT_EQ(turns.probability(), 0.5);
 }
 
@@ -80,8 +80,8 @@ TEST(Turns, AnEpisodeThatIsGivenUpCountsForNothing) {
   turns.add(1000);
   turns.give_up_episode();
   for (Turns* t : {&turns, &other}) {
-    play(*t, true, {2, 3});
-    play(*t, false, {1, 2});
+    play_returns(*t, true, {2, 3});
+    play_returns(*t, false, {1, 2});
   }
   EXPECT_EQ(turns.probability(), other.probability());
 }

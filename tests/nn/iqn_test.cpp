@@ -23,7 +23,7 @@ struct IqnCase {
 };
 
 // A network in general position: gains and shifts differ from 1 and 0.
-Buffer random_parameters(const IqnShape& shape, std::uint64_t seed) {
+Buffer random_iqn_parameters(const IqnShape& shape, std::uint64_t seed) {
   Buffer parameters(shape.size());
   initialise(shape, seed, 0, parameters);
   Random random(seed, Stream::user);
@@ -68,7 +68,7 @@ class IqnTest : public testing::TestWithParam<IqnCase> {
 
   IqnCase c = GetParam();
   IqnShape shape{c.inputs, c.hidden, c.norm};
-  Buffer parameters = random_parameters(shape, 11);
+  Buffer parameters = random_iqn_parameters(shape, 11);
   Vec exact = reference::to_double(parameters);
   IqnReference reference{shape, exact};
   int first = c.inputs / 3, count = c.inputs - first;  // the inputs whose gradient is asked for

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint8_t kEvaluate = 1, kCollect = 2;
 
-Config small_config() {
+Config saved_config() {
   return resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
                          {"run.algorithm", std::string("ovde_g"), ""},
                          {"network.hidden", std::vector<double>{8, 8}, ""},
@@ -104,18 +104,18 @@ TEST(CheckpointFormat, ARunSavedInFormat1EndsLikeAnyOther) {
     run.finish();
   };
   std::vector<std::string> warnings;
-  const auto whole = AgentRun::start(small_config(), folder.path() / "whole", "test");
+  const auto whole = AgentRun::start(saved_config(), folder.path() / "whole", "test");
   whole->open(warnings);
   const auto began = std::chrono::steady_clock::now();
   complete(*whole);
-  const auto epoch = (std::chrono::steady_clock::now() - began) / small_config().train.epochs;
+  const auto epoch = (std::chrono::steady_clock::now() - began) / saved_config().train.epochs;
 
   // between two epochs, and within one: after a share of what an epoch takes
   int between = 0, within = 0, count = 0;
   const auto save_and_go_on = [&](int epochs, double share) {
     const fs::path path = folder.path() / std::to_string(count++);
     {
-      const auto run = AgentRun::start(small_config(), path, "test");
+      const auto run = AgentRun::start(saved_config(), path, "test");
       run->open(warnings);
       while (run->epochs_done() < epochs) run->epoch(team, never);
       std::atomic<bool> stop{false};

@@ -16,8 +16,8 @@
 namespace ovde {
 namespace {
 
-Config small_config(const std::string& task, const std::string& algorithm,
-                    const std::vector<Setting>& more = {}) {
+Config loop_config(const std::string& task, const std::string& algorithm,
+                   const std::vector<Setting>& more = {}) {
   std::vector<Setting> settings = {{"run.task", task, ""},
                                    {"run.algorithm", algorithm, ""},
                                    {"network.hidden", std::vector<double>{16, 16}, ""},
@@ -98,8 +98,8 @@ TEST(EpochLoop, StoppedAnywhereAndRestoredItEndsTheSame) {
   int interruptions = 0;
   for (const Algorithm& algorithm : algorithms()) {
     const Config config =
-        small_config("GridChaos-v0:s", algorithm.name,
-                     {{"train.steps_per_epoch", 250.0, ""}, {"task.radius", 12.0, ""}});
+        loop_config("GridChaos-v0:s", algorithm.name,
+                    {{"train.steps_per_epoch", 250.0, ""}, {"task.radius", 12.0, ""}});
     const Result expected = whole(config);
     const Result result = in_pieces(config, std::max(2e-3, expected.seconds));
     EXPECT_TRUE(result == expected) << algorithm.name << "\n" << result.rows << expected.rows;
@@ -117,7 +117,7 @@ TEST(EpochLoop, SoItDoesWithEveryKeyOfTheProtocol) {
                                  {"train.normalise_observations", true, ""}};
     if (algorithm == "ovde_g") keys.push_back({"train.tune_temperature", false, ""});
     if (algorithm == "dac") keys.push_back({"dac.copy_updates", 90.0, ""});
-    const Config config = small_config("GridChaos-v0:s", algorithm, keys);
+    const Config config = loop_config("GridChaos-v0:s", algorithm, keys);
     const Result expected = whole(config);
     const Result result = in_pieces(config, std::max(2e-3, expected.seconds));
     EXPECT_TRUE(result == expected) << algorithm << "\n" << result.rows << expected.rows;
@@ -127,7 +127,7 @@ TEST(EpochLoop, SoItDoesWithEveryKeyOfTheProtocol) {
 TEST(EpochLoop, UpdatesFollowTheStepsAsOftenAsAskedFor) {
   for (const auto& [each, updates] : {std::pair{0.5, 13}, {0.001, 1}, {3.0, 75}}) {
     const Config config =
-        small_config("GridChaos-v0:s", "dsac", {{"train.updates_per_step", each, ""}});
+        loop_config("GridChaos-v0:s", "dsac", {{"train.updates_per_step", each, ""}});
     Team team(1);
     EpochLoop run(config, 5);
     EXPECT_EQ(run.epoch(team, kNever)->updates, updates);
@@ -139,8 +139,8 @@ TEST(EpochLoop, UpdatesFollowTheStepsAsOftenAsAskedFor) {
 
 TEST(EpochLoop, ATemperatureThatIsNotTunedStays) {
   const Config config =
-      small_config("GridChaos-v0:s", "sac",
-                   {{"train.temperature", 0.25, ""}, {"train.tune_temperature", false, ""}});
+      loop_config("GridChaos-v0:s", "sac",
+                  {{"train.temperature", 0.25, ""}, {"train.tune_temperature", false, ""}});
   Team team(1);
   EpochLoop run(config, 5);
   for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(run.epoch(team, kNever)->temperature, 0.25);
@@ -148,10 +148,10 @@ TEST(EpochLoop, ATemperatureThatIsNotTunedStays) {
 
 // Of a coordinate far from zero that hardly varies, networks see what varies.
 TEST(EpochLoop, NormalisedObservationsHaveMeanZeroAndDeviationOne) {
-  const Config config = small_config("GridChaos-v0:s", "dsac",
-                                     {{"train.normalise_observations", true, ""},
-                                      {"train.warmup_steps", 2000.0, ""},
-                                      {"train.replay", 5000.0, ""}});
+  const Config config = loop_config("GridChaos-v0:s", "dsac",
+                                    {{"train.normalise_observations", true, ""},
+                                     {"train.warmup_steps", 2000.0, ""},
+                                     {"train.replay", 5000.0, ""}});
   Team team(1);
   EpochLoop run(config, 5);
   run.epoch(team, kNever);
@@ -167,7 +167,7 @@ TEST(EpochLoop, NormalisedObservationsHaveMeanZeroAndDeviationOne) {
 #ifdef OVDE_MUJOCO
 TEST(EpochLoop, MujocoTasksAreRestoredToo) {
   for (const char* task : {"Hopper-v4", "NoisyAnt-v4"}) {
-    const Config config = small_config(task, "ovde_q");
+    const Config config = loop_config(task, "ovde_q");
     const Result expected = whole(config);
     const Result result = in_pieces(config, std::max(2e-2, expected.seconds));
     EXPECT_TRUE(result == expected) << task << "\n" << result.rows << expected.rows;
@@ -178,7 +178,7 @@ TEST(EpochLoop, MujocoTasksAreRestoredToo) {
 
 TEST(EpochLoop, AnEpisodeThatCannotBeSavedIsGivenUp) {
   register_odd_task();
-  const Config config = small_config("Odd-v0", "sac");
+  const Config config = loop_config("Odd-v0", "sac");
   Team team(1);
   EpochLoop run(config, 5);
   while (run.epochs_done() < 2) run.epoch(team, kNever);  // 90 steps: between two episodes
@@ -187,10 +187,10 @@ TEST(EpochLoop, AnEpisodeThatCannotBeSavedIsGivenUp) {
   EXPECT_FALSE(EpochLoop(config, 5).restore(run.save()));
 }
 
-std::string failure(const std::string& fault, int at) {
+std::string fault_message(const std::string& fault, int at) {
   register_odd_task();
   const Config config =
-      small_config("Odd-v0", "sac", {{"task.fault", fault, ""}, {"task.at", double(at), ""}});
+      loop_config("Odd-v0", "sac", {{"task.fault", fault, ""}, {"task.at", double(at), ""}});
   Team team(1);
   EpochLoop run(config, 7);
   try {
@@ -204,22 +204,25 @@ std::string failure(const std::string& fault, int at) {
 // The first 40 steps are the warm-up's. An epoch has 25 steps and then, in an environment of its
 // own, an evaluation of 60: the second evaluation reaches step 100 first.
 TEST(EpochLoop, AnEnvironmentThatThrowsIsNamed) {
-  expect_words(failure("throw", 30), {"the environment failed", "the motor is on fire",
-                                      "task Odd-v0", "seed 7", "epoch 0", "environment step 29"});
-  expect_words(failure("throw", 100), {"the environment of the evaluation failed", "on fire"});
+  expect_words(fault_message("throw", 30),
+               {"the environment failed", "the motor is on fire", "task Odd-v0", "seed 7",
+                "epoch 0", "environment step 29"});
+  expect_words(fault_message("throw", 100),
+               {"the environment of the evaluation failed", "on fire"});
 }
 
 TEST(EpochLoop, NumbersThatAreNotFiniteAreNamed) {
-  expect_words(failure("reward", 30), {"a reward is nan", "task Odd-v0", "seed 7", "step 30"});
-  expect_words(failure("observation", 30), {"an observation is nan", "environment step 30"});
-  expect_words(failure("reward", 100), {"a return of the evaluation is nan", "seed 7"});
-  expect_words(failure("observation", 100), {"an observation of the evaluation", "seed 7"});
-  EXPECT_EQ(failure("none", 30), "");
+  expect_words(fault_message("reward", 30),
+               {"a reward is nan", "task Odd-v0", "seed 7", "step 30"});
+  expect_words(fault_message("observation", 30), {"an observation is nan", "environment step 30"});
+  expect_words(fault_message("reward", 100), {"a return of the evaluation is nan", "seed 7"});
+  expect_words(fault_message("observation", 100), {"an observation of the evaluation", "seed 7"});
+  EXPECT_EQ(fault_message("none", 30), "");
 }
 
 // What a row says of the evaluation is of the very policy that the agent has after its updates.
 TEST(EpochLoop, ARowHasTheEvaluationOfThePolicyThatItsUpdatesLedTo) {
-  const Config config = small_config("GridChaos-v0:s", "dsac", {{"task.radius", 12.0, ""}});
+  const Config config = loop_config("GridChaos-v0:s", "dsac", {{"task.radius", 12.0, ""}});
   Team team(1);
   EpochLoop run(config, 5);
   for (int epoch = 0; epoch < config.train.epochs; ++epoch) {
@@ -238,8 +241,7 @@ TEST(EpochLoop, ARowHasTheEvaluationOfThePolicyThatItsUpdatesLedTo) {
 
 TEST(EpochLoop, EveryKthPolicyIsEvaluatedAndTheLast) {
   const auto rows_of = [](double every) {
-    const Config config =
-        small_config("GridChaos-v0:s", "dsac", {{"train.eval_epochs", every, ""}});
+    const Config config = loop_config("GridChaos-v0:s", "dsac", {{"train.eval_epochs", every, ""}});
     Team team(1);
     EpochLoop run(config, 5);
     std::vector<EpochRow> rows;
@@ -272,7 +274,7 @@ TEST(EpochLoop, EvaluationsThatAreTheScoreCanBeMore) {
 }
 
 TEST(EpochLoop, NumbersThatAreNotFiniteAreNotSaved) {
-  EpochLoop run(small_config("GridChaos-v0:s", "dsac"), 5);
+  EpochLoop run(loop_config("GridChaos-v0:s", "dsac"), 5);
   for (auto& [name, values] : run.agent().state().arrays) {
     EXPECT_NO_THROW(run.save());
     const float before = std::exchange(values[0], std::numeric_limits<float>::infinity());
@@ -282,7 +284,7 @@ TEST(EpochLoop, NumbersThatAreNotFiniteAreNotSaved) {
 }
 
 TEST(EpochLoop, ALossThatIsNotFiniteStopsTheRun) {
-  EpochLoop run(small_config("GridChaos-v0:s", "dsac"), 5);
+  EpochLoop run(loop_config("GridChaos-v0:s", "dsac"), 5);
   Team team(1);
   run.epoch(team, kNever);
   for (auto& [name, values] : run.agent().state().arrays) {
@@ -298,11 +300,11 @@ TEST(EpochLoop, ALossThatIsNotFiniteStopsTheRun) {
 }
 
 TEST(EpochLoop, StateOfAnotherRunIsRefused) {
-  const Config config = small_config("GridChaos-v0:s", "dsac");
+  const Config config = loop_config("GridChaos-v0:s", "dsac");
   EpochLoop run(config, 5);
   const Sections saved = run.save();
   EXPECT_THROW(EpochLoop(config, 6).restore(saved), Error);  // another seed
-  EXPECT_THROW(EpochLoop(small_config("GridChaos-v0:s", "sac"), 5).restore(saved), Error);
+  EXPECT_THROW(EpochLoop(loop_config("GridChaos-v0:s", "sac"), 5).restore(saved), Error);
   EXPECT_THROW(EpochLoop(config, 5).restore({}), Error);
   for (const auto& [name, contents] : saved) {
     for (const std::size_t size : {std::size_t{0}, contents.size() / 2, contents.size() - 1}) {

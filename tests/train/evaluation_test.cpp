@@ -12,6 +12,7 @@ namespace ovde {
 namespace {
 
 constexpr std::int64_t kAll = 1 << 20;
+
 // Episode n, from 0, has 3 + n steps and pays n + 1 for each; it succeeds in its second step. Even
 // ones terminate, odd ones are truncated.
 class Scripted final : public Env {

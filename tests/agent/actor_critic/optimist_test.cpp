@@ -28,8 +28,6 @@ void update(Agent& agent, int times) {
   for (int i = 0; i < times; ++i) agent.update(team);
 }
 
-const std::vector<double> kObservation = {0.3, -1, 0.5};
-
 // Mean KL(optimist || policy) over some observations, for each dimension of the action.
 double divergence(Agent& agent) {
   const double spread = agent.options().learner.optimist->spread;

@@ -23,8 +23,6 @@ AgentOptions scout_options(const std::string& algorithm, double share = 0.5) {
   return options;
 }
 
-const std::vector<double> kScoutObservation = {0.3, -1, 0.5};
-
 TEST(Scout, LeavesTheAgentsOwnLearnerAlone) {
   const auto scouted = agent_with_rows(scout_options("scout"));
   const auto alone = agent_with_rows(scout_options("dsac"));
@@ -76,13 +74,12 @@ TEST(Scout, ActsInWholeEpisodes) {
   for (int episode = 0; episode < kEpisodes; ++episode) {
     int by_the_scout = 0;
     for (int step = 0; step < kSteps; ++step) {
-      const Proposal proposal = agent->propose(kScoutObservation, false);
-      const bool own =
-          std::ranges::equal(proposal.mean, alone->propose(kScoutObservation, false).mean);
+      const Proposal proposal = agent->propose(kObservation, false);
+      const bool own = std::ranges::equal(proposal.mean, alone->propose(kObservation, false).mean);
       EXPECT_EQ(own, !agent->scout_acts());
       by_the_scout += !own;
       agent->decide(proposal, false, action);
-      agent->remember(kScoutObservation, action, 0, kScoutObservation, false, step + 1 == kSteps);
+      agent->remember(kObservation, action, 0, kObservation, false, step + 1 == kSteps);
     }
     EXPECT_TRUE(by_the_scout == 0 || by_the_scout == kSteps);
     scouted += by_the_scout > 0;
@@ -95,11 +92,11 @@ TEST(Scout, DoesNotActInTheWarmUpNorWhenEvaluated) {
              alone = make_agent(scout_options("dsac"));
   agent->give_up_episode();  // the next one is the scout's
   ASSERT_TRUE(agent->scout_acts());
-  EXPECT_TRUE(std::ranges::equal(agent->propose(kScoutObservation, true).mean,
-                                 alone->propose(kScoutObservation, true).mean));
+  EXPECT_TRUE(std::ranges::equal(agent->propose(kObservation, true).mean,
+                                 alone->propose(kObservation, true).mean));
   std::vector<double> a(2), b(2);
-  agent->act(kScoutObservation, a);
-  alone->act(kScoutObservation, b);
+  agent->act(kObservation, a);
+  alone->act(kObservation, b);
   EXPECT_EQ(a, b);
 }
 

@@ -50,7 +50,7 @@ EpisodeRecording all_kinds() {
   return recording;
 }
 
-std::string page_of(const EpisodeRecording& recording) {
+std::string replay_page_of(const EpisodeRecording& recording) {
   return replay_page("Parade", to_json(recording), "run parade");
 }
 
@@ -65,7 +65,7 @@ Opened ask(std::string page, const std::string& script) {
 }
 
 TEST(ReplayPage, IsOneFile) {
-  const std::string page = page_of(all_kinds());
+  const std::string page = replay_page_of(all_kinds());
   for (const char* outside : {"src=", "http:", "https:", "url(", "import "})
     EXPECT_EQ(page.find(outside), std::string::npos) << outside;
 }
@@ -74,7 +74,7 @@ TEST(ReplayPage, IsOneFile) {
 // is another one, and has the solids' blue and the ball's red in it.
 TEST(ReplayPage, ShowsTheSolidsAtEveryStep) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
-  const Opened opened = ask(page_of(all_kinds()), R"js(
+  const Opened opened = ask(replay_page_of(all_kinds()), R"js(
 const gl = viewer.stage.gl, said = [];
 const look = () => {
   viewer.draw();
@@ -104,7 +104,7 @@ document.title = all.every(x => x.blue > 0.01 && x.red > 0.0005 && !x.error) &&
 // The slider, the readout and the mark in the strips are of one step; playing ends at the last.
 TEST(ReplayPage, PlaysAndScrubsInStepWithTheStrips) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
-  const Opened opened = ask(page_of(all_kinds()), R"js(
+  const Opened opened = ask(replay_page_of(all_kinds()), R"js(
 const slider = document.querySelector(".replay input"), said = document.querySelector(".replay output");
 const strips = document.querySelector(".charts"), button = document.querySelector(".replay button");
 slider.value = 13;
@@ -134,8 +134,8 @@ TEST(ReplayPage, ATaskWithoutSolidsHasItsStrips) {
   recording.solids.clear();
   recording.moving = 0;
   recording.episodes[0].poses.clear();
-  const Opened opened =
-      ask(page_of(recording), "document.title = document.querySelector('.stage p').textContent;");
+  const Opened opened = ask(replay_page_of(recording),
+                            "document.title = document.querySelector('.stage p').textContent;");
   EXPECT_NE(opened.title.find("no picture"), std::string::npos) << opened.title;
   EXPECT_EQ(opened.complaints, "");
 }

@@ -66,17 +66,22 @@ std::string runs() {
   return out;
 }
 
-TEST(Site, SaysWhatCameOfEachClaim) {
+std::vector<Claim> claims_in(const std::string& table) {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "runs.csv") << runs();
+  std::ofstream(folder.path() / "runs.csv") << table;
   const StudyResults results =
       results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv");
-  const auto claims = claims_of(results, compare(score_contests(results)));
+  return claims_of(results, compare(score_contests(results)));
+}
+
+TEST(Site, SaysWhatCameOfEachClaim) {
+  const auto claims = claims_in(runs());
   ASSERT_EQ(claims.size(), 4u);
   EXPECT_EQ(claims[0].outcome, Claim::Outcome::reproduced);
   EXPECT_EQ(claims[1].outcome, Claim::Outcome::not_reproduced);
   EXPECT_EQ(claims[2].outcome, Claim::Outcome::opposite);
   EXPECT_EQ(claims[3].outcome, Claim::Outcome::not_run);
+  EXPECT_NEAR(claims[0].here_ours - claims[0].here_baseline, 50, 1e-9);
   EXPECT_NEAR(claims[0].difference->difference, 50, 1e-9);
   EXPECT_LT(claims[0].difference->low, 50);
   EXPECT_GT(claims[0].difference->high, 50);
@@ -86,16 +91,12 @@ TEST(Site, SaysWhatCameOfEachClaim) {
 
 // Five runs at 0 are not sure to the last digit that a sixth would be.
 TEST(Site, RunsThatAllEndAlikeHaveNoInterval) {
-  const TemporaryFolder folder;
   std::string table = std::string(kRunsHeader) + "\n";
   for (const char* column : {"DSAC", "\"OVDE, ours\""}) {
     for (int seed = 0; seed < 5; ++seed)
       table += fmt::format("so,{},t,a,{},100,0,,1\n", column, seed);
   }
-  std::ofstream(folder.path() / "runs.csv") << table;
-  const StudyResults results =
-      results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv");
-  const auto claims = claims_of(results, compare(score_contests(results)));
+  const auto claims = claims_in(table);
   EXPECT_EQ(claims[0].outcome, Claim::Outcome::not_reproduced);
   EXPECT_FALSE(claims[0].difference);
 }
