@@ -132,7 +132,9 @@ class SiteWriter {
 
   void add(const Entry& entry) {
     const StudyResults results = results_of_table(read_plan(path(entry.plan)), path(entry.runs));
-    const std::vector<Comparison> tests = compare(score_contests(results));
+    const bool scores = results.measures("score");
+    const std::vector<Comparison> tests =
+        scores ? compare(score_contests(results)) : std::vector<Comparison>{};
     const std::vector<Claim> claims = claims_of(results, tests);
     const std::string id = fmt::format("study-{}", ++studies_);
 
@@ -152,9 +154,11 @@ class SiteWriter {
     }
     overview_ += "</tr>\n";
 
-    body_ += fmt::format("<h2 id=\"{}\">{}</h2>\n{}{}", id, escape_html(results.plan.title),
-                         paragraph(entry.text), to_html(score_table(results, tests)));
-    body_ += claims_html(claims);
+    body_ += fmt::format("<h2 id=\"{}\">{}</h2>\n{}", id, escape_html(results.plan.title),
+                         paragraph(entry.text));
+    if (scores) body_ += to_html(score_table(results, tests)) + claims_html(claims);
+    if (results.measures("frg")) body_ += to_html(goal_table(results));
+    if (results.measures("runtime")) body_ += to_html(runtime_table(results));
     if (!entry.curves.empty()) {
       body_ += html_figure(svg_element(read_file(path(entry.curves)), "curves"),
                            "Learning curves: median over the runs and interquartile range.");

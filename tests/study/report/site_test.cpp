@@ -11,6 +11,7 @@
 #include "io/files.h"
 #include "study/report/browser.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace {
@@ -99,6 +100,22 @@ TEST(Site, RunsThatAllEndAlikeHaveNoInterval) {
   const auto claims = claims_in(table);
   EXPECT_EQ(claims[0].outcome, Claim::Outcome::not_reproduced);
   EXPECT_FALSE(claims[0].difference);
+}
+
+TEST(Site, ShowsTheMeasuresOfThePlanAlone) {
+  const TemporaryFolder folder;
+  std::string plan = kPlan;
+  plan.replace(plan.find("\"score\""), 7, "\"frg\", \"runtime\"");
+  std::ofstream(folder.path() / "plan.toml") << plan;
+  std::ofstream(folder.path() / "runs.csv")
+      << kRunsHeader << "\nso,DSAC,t,a,0,100,0,,60\nso,\"OVDE, ours\",t,a,0,100,0,25,90\n";
+  std::ofstream(folder.path() / "site.toml")
+      << "title = \"All\"\n[[study]]\nplan = \"plan.toml\"\nruns = \"runs.csv\"\n";
+  const std::string page = site_html(folder.path() / "site.toml");
+  EXPECT_TRUE(has(page, "25 (1/1)"));
+  EXPECT_TRUE(has(page, "90.0 s"));
+  EXPECT_FALSE(has(page, "Score: "));
+  EXPECT_FALSE(has(page, "claims, one by one"));
 }
 
 TEST(Site, RefusesATableThatIsNotOfThePlan) {
