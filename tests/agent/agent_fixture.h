@@ -52,6 +52,21 @@ inline AgentOptions small_agent(const std::string& algorithm) {
 
 inline const std::vector<double> kObservation = {0.3, -1, 0.5};  // of such an agent
 
+// Of an agent whose sizes are those of no kernel, with critics of this head.
+inline AgentOptions odd_agent(const std::string& algorithm, CriticHead head, bool norm, int batch) {
+  AgentOptions options = options_for(find_algorithm(algorithm));
+  options.learner.observation_size = 5;
+  options.learner.action_size = 3;
+  options.learner.hidden = {40, 24};
+  if (options.algorithm.distributional) options.learner.quantiles = 5;
+  options.learner.head = head;
+  options.learner.norm = norm;
+  options.learner.batch = batch;
+  options.learner.seed = 1;
+  options.replay = 500;
+  return options;
+}
+
 inline std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options, std::uint64_t seed = 3) {
   auto agent = make_agent(options);
   fill_replay(*agent, seed);

@@ -24,13 +24,7 @@ struct Independent {
 };
 
 AgentOptions independent_options(const Independent& c, std::uint64_t seed) {
-  AgentOptions options = options_for(find_algorithm(c.algorithm));
-  options.learner.observation_size = 5;
-  options.learner.action_size = 3;
-  options.learner.hidden = {40, 24};
-  if (options.algorithm.distributional) options.learner.quantiles = 5;
-  options.learner.head = c.head;
-  options.learner.norm = c.norm;
+  AgentOptions options = odd_agent(c.algorithm, c.head, c.norm, c.batch);
   if (options.learner.rnd) {
     options.learner.rnd->hidden = {24};
     options.learner.rnd->outputs = 5;
@@ -46,13 +40,10 @@ AgentOptions independent_options(const Independent& c, std::uint64_t seed) {
     options.learner.minimum = Minimum::quantiles;
     options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   }
-  options.learner.batch = c.batch;
   options.learner.seed = seed;
-  options.replay = 500;
   return options;
 }
 
-// An agent with something to learn from.
 // All that an update reads and changes.
 std::vector<float> snapshot(Agent& agent) {
   std::vector<float> all;

@@ -25,24 +25,10 @@ struct Spoilt {
   bool norm = is_implicit(head);
 };
 
-AgentOptions spoilt_options(const Spoilt& c) {
-  AgentOptions options = options_for(find_algorithm(c.algorithm));
-  options.learner.observation_size = 5;
-  options.learner.action_size = 3;
-  options.learner.hidden = {40, 24};
-  if (options.algorithm.distributional) options.learner.quantiles = 5;
-  options.learner.head = c.head;
-  options.learner.norm = c.norm;
-  options.learner.batch = 100;
-  options.learner.seed = 1;
-  options.replay = 500;
-  return options;
-}
-
 // An agent with something to learn from and a NaN among the numbers of this name: a weight of the
 // first layer.
 std::unique_ptr<Agent> agent_with_nan(const Spoilt& c, const std::string& place) {
-  auto agent = agent_with_rows(spoilt_options(c));
+  auto agent = agent_with_rows(odd_agent(c.algorithm, c.head, c.norm, 100));
   bool found = false;
   for (auto& [name, values] : agent->state().arrays) {
     if (name != place) continue;
