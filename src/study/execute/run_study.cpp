@@ -61,8 +61,10 @@ double updates_done(const Job& job, const fs::path& study) {
   return epochs * job.updates_per_epoch();
 }
 
-// As many cells at a time as it takes for their agents to occupy the threads.
-int default_jobs(std::span<const Job> jobs, int threads) {
+// As many cells at a time as it takes for their agents to occupy the threads; one where times are
+// compared.
+int default_jobs(const Plan& plan, std::span<const Job> jobs, int threads) {
+  if (measures_runtime(plan)) return 1;
   std::size_t agents = 1;
   for (const Job& job : jobs) agents = std::max(agents, job.cell.seeds.size());
   return std::max(1, threads / static_cast<int>(agents));
@@ -216,7 +218,8 @@ StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
     return request.gpu && runs_on_gpu(find_algorithm(job.config.algorithm));
   });
   const std::span on_gpu(jobs.begin(), first_on_cpu), on_cpu(first_on_cpu, jobs.end());
-  const int asked = request.jobs > 0 ? request.jobs : default_jobs(on_cpu, request.threads);
+  const int asked =
+      request.jobs > 0 ? request.jobs : default_jobs(request.plan, on_cpu, request.threads);
   start.jobs = std::clamp(asked, 1, std::max(1, static_cast<int>(on_cpu.size())));
   start.threads_per_job = std::max(1, request.threads / start.jobs);
   for (const Job& job : jobs) {

@@ -158,6 +158,10 @@ std::vector<Cell> expand(const Plan& plan) {
   return cells;
 }
 
+bool measures_runtime(const Plan& plan) {
+  return std::ranges::find(plan.measures, "runtime") != plan.measures.end();
+}
+
 const PublishedNumber* find_published(const Plan& plan, const std::string& measure,
                                       const std::string& row, const std::string& column) {
   const auto found = std::ranges::find_if(plan.published, [&](const Published& p) {

@@ -68,6 +68,26 @@ TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
   EXPECT_EQ(second.started, 0);
 }
 
+TEST(RunStudy, CellsRunSideBySideUnlessTimesAreCompared) {
+  class Jobs final : public StudySink {
+   public:
+    void study_started(const StudyStart& start) override { jobs = start.jobs; }
+    int jobs = 0;
+  } sink;
+  const TemporaryFolder folder;
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "score", .threads = 4};
+  run_study(request, sink);
+  EXPECT_EQ(sink.jobs, 2);
+  request.out = folder.path() / "runtime";
+  request.plan.measures.emplace_back("runtime");
+  run_study(request, sink);
+  EXPECT_EQ(sink.jobs, 1);
+  request.out = folder.path() / "asked";
+  request.jobs = 3;
+  run_study(request, sink);
+  EXPECT_EQ(sink.jobs, 3);
+}
+
 // The example that docs/studies.md points at, and the plan of docs/results/cast.
 TEST(RunStudy, TheStudiesOfTheManualAreSome) {
   for (const char* name : {"small_study", "easy_gridchaos"}) {

@@ -31,6 +31,18 @@ TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
+// Together they would all have the time of all.
+TEST(StudyOnAGpu, WhereTimesAreComparedEachCellIsAPopulation) {
+  const TemporaryFolder folder;
+  StandInFaults faults;
+  StudyRequest request{.plan = small_plan(), .out = folder.path(), .threads = 2};
+  request.plan.measures = {"runtime"};
+  request.gpu = stand_in(faults);
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(faults.populations, 4);
+}
+
 TEST(StudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
