@@ -34,8 +34,9 @@ std::vector<AgentOptions> agents_of(const CellGroup& group) {
   return all;
 }
 
-// The next cells, in the order of the plan, as many as are trained at a time, one where times are
-// compared; those that are in step with each other are one group. Empty: there are none.
+// The next cells, in the order of the plan, as many as are trained at a time, one where
+// runtimes are compared; those that are in step with each other are one group. Empty: there are
+// none.
 std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bool wait) {
   std::vector<CellGroup> groups;
   std::size_t agents = 0;
@@ -45,7 +46,7 @@ std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bo
     });
   };
   const auto fits = [&](const Job& job) {
-    if (measures_runtime(request.plan)) return false;
+    if (is_about_runtimes(request.plan)) return false;
     if (agents + job.cell.seeds.size() > kMostAgentsTogether) return false;
     if (group_of(job) != groups.end()) return true;
     return std::cmp_less(groups.size(), request.threads) &&

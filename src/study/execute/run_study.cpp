@@ -61,19 +61,20 @@ double updates_done(const Job& job, const fs::path& study) {
   return epochs * job.updates_per_epoch();
 }
 
-// As many cells at a time as it takes for their agents to occupy the threads; one where times are
-// compared.
+// As many cells at a time as it takes for their agents to occupy the threads; one where
+// runtimes are compared.
 int default_jobs(const Plan& plan, std::span<const Job> jobs, int threads) {
-  if (measures_runtime(plan)) return 1;
+  if (is_about_runtimes(plan)) return 1;
   std::size_t agents = 1;
   for (const Job& job : jobs) agents = std::max(agents, job.cell.seeds.size());
   return std::max(1, threads / static_cast<int>(agents));
 }
 
-// Every setting is checked before the first cell runs.
-std::vector<Job> all_jobs(const StudyRequest& request) {
+// Every setting is checked before the first cell runs. Of each cell the first `seeds`.
+std::vector<Job> all_jobs(const StudyRequest& request, std::size_t seeds = SIZE_MAX) {
   std::vector<Job> jobs;
   for (Cell& cell : chosen_cells(request.plan, request.cells)) {
+    cell.seeds.resize(std::min(seeds, cell.seeds.size()));
     Config config = resolve_config(cell.settings);
     jobs.push_back({std::move(cell), std::move(config)});
   }
@@ -106,6 +107,48 @@ void run_jobs(std::span<Job> on_gpu, std::span<Job> on_cpu, const StudyRequest& 
     outcome.elsewhere += board->elsewhere_count();
     std::ranges::copy(board->failures(), std::back_inserter(outcome.failures));
   }
+}
+
+// What is left of the first seeds of every cell.
+StudyOutcome run_seeds(std::size_t seeds, const StudyRequest& request, StudySink& sink) {
+  std::vector<Job> jobs = all_jobs(request, seeds);
+  prepare_study(request);
+
+  // what is finished counts, if it is what the plan asks for
+  StudyStart start{.name = request.plan.name, .folder = request.out};
+  start.cells = static_cast<int>(jobs.size());
+  for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
+  std::vector<std::string> finished;
+  std::erase_if(jobs, [&](const Job& job) {
+    const bool is_finished = has_finished(job, request.out);
+    if (is_finished) finished.push_back(job.cell.folder);
+    return is_finished;
+  });
+  start.finished = start.cells - static_cast<int>(jobs.size());
+  Claims::forget(request.out, finished);
+
+  const auto first_on_cpu = std::stable_partition(jobs.begin(), jobs.end(), [&](const Job& job) {
+    return request.gpu && runs_on_gpu(find_algorithm(job.config.algorithm));
+  });
+  const std::span on_gpu(jobs.begin(), first_on_cpu), on_cpu(first_on_cpu, jobs.end());
+  const int asked =
+      request.jobs > 0 ? request.jobs : default_jobs(request.plan, on_cpu, request.threads);
+  start.jobs = std::clamp(asked, 1, std::max(1, static_cast<int>(on_cpu.size())));
+  start.threads_per_job = std::max(1, request.threads / start.jobs);
+  for (const Job& job : jobs) {
+    start.updates += job.updates();
+    start.updates_done += updates_done(job, request.out);
+  }
+  sink.study_started(start);
+  if (const auto warning = check_processor(request.out)) sink.warning(*warning);
+
+  StudyOutcome outcome{.cells = start.cells, .finished = start.finished, .failures = {}};
+  if (!jobs.empty()) run_jobs(on_gpu, on_cpu, request, start, sink, outcome);
+  const bool all_settled =
+      outcome.finished + static_cast<int>(outcome.failures.size()) >= outcome.cells;
+  outcome.stopped = request.stop != nullptr && *request.stop && !all_settled;
+  sink.study_finished(outcome);
+  return outcome;
 }
 
 }  // namespace
@@ -198,44 +241,15 @@ std::vector<Cell> cells_left(const StudyRequest& request) {
 }
 
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
-  std::vector<Job> jobs = all_jobs(request);
-  prepare_study(request);
-
-  // what is finished counts, if it is what the plan asks for
-  StudyStart start{.name = request.plan.name, .folder = request.out};
-  start.cells = static_cast<int>(jobs.size());
-  for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
-  std::vector<std::string> finished;
-  std::erase_if(jobs, [&](const Job& job) {
-    const bool is_finished = has_finished(job, request.out);
-    if (is_finished) finished.push_back(job.cell.folder);
-    return is_finished;
-  });
-  start.finished = start.cells - static_cast<int>(jobs.size());
-  Claims::forget(request.out, finished);
-
-  const auto first_on_cpu = std::stable_partition(jobs.begin(), jobs.end(), [&](const Job& job) {
-    return request.gpu && runs_on_gpu(find_algorithm(job.config.algorithm));
-  });
-  const std::span on_gpu(jobs.begin(), first_on_cpu), on_cpu(first_on_cpu, jobs.end());
-  const int asked =
-      request.jobs > 0 ? request.jobs : default_jobs(request.plan, on_cpu, request.threads);
-  start.jobs = std::clamp(asked, 1, std::max(1, static_cast<int>(on_cpu.size())));
-  start.threads_per_job = std::max(1, request.threads / start.jobs);
-  for (const Job& job : jobs) {
-    start.updates += job.updates();
-    start.updates_done += updates_done(job, request.out);
+  if (!is_about_runtimes(request.plan)) return run_seeds(SIZE_MAX, request, sink);
+  // The first run of every cell before the second of any: a machine may become slower.
+  std::size_t most = 1;
+  for (const Cell& cell : chosen_cells(request.plan, request.cells))
+    most = std::max(most, cell.seeds.size());
+  for (std::size_t seeds = 1;; ++seeds) {
+    const StudyOutcome outcome = run_seeds(seeds, request, sink);
+    if (seeds == most || outcome.stopped) return outcome;
   }
-  sink.study_started(start);
-  if (const auto warning = check_processor(request.out)) sink.warning(*warning);
-
-  StudyOutcome outcome{.cells = start.cells, .finished = start.finished, .failures = {}};
-  if (!jobs.empty()) run_jobs(on_gpu, on_cpu, request, start, sink, outcome);
-  const bool all_settled =
-      outcome.finished + static_cast<int>(outcome.failures.size()) >= outcome.cells;
-  outcome.stopped = request.stop != nullptr && *request.stop && !all_settled;
-  sink.study_finished(outcome);
-  return outcome;
 }
 
 }  // namespace ovde

@@ -1,7 +1,7 @@
-// Runs what is left of a plan: cells side by side, each a population of its seeds. What is finished
-// is skipped, what was cut off goes on, and a cell that fails does not stop the others. Any number
-// of processes may do so in one folder, on any machines. How a run is trained and saved is
-// src/train's business.
+// Runs what is left of a plan: cells side by side, each a population of its seeds; where runtimes
+// are compared, runs one at a time and cells in turns. What is finished is skipped, what was cut
+// off goes on, and a cell that fails does not stop the others. Any number of processes may do so in
+// one folder, on any machines. How a run is trained and saved is src/train's business.
 #pragma once
 
 #include <atomic>

@@ -158,8 +158,8 @@ std::vector<Cell> expand(const Plan& plan) {
   return cells;
 }
 
-bool measures_runtime(const Plan& plan) {
-  return std::ranges::find(plan.measures, "runtime") != plan.measures.end();
+bool is_about_runtimes(const Plan& plan) {
+  return plan.measures == std::vector<std::string>{"runtime"};
 }
 
 const PublishedNumber* find_published(const Plan& plan, const std::string& measure,

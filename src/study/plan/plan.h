@@ -141,8 +141,8 @@ std::string folder_name(const std::string& name);
 // The cells in order of rows, then columns.
 std::vector<Cell> expand(const Plan& plan);
 
-// Cells must then not run side by side.
-bool measures_runtime(const Plan& plan);
+// Whether runtimes are all that it measures: runs must then not share the machine.
+bool is_about_runtimes(const Plan& plan);
 
 // The paper's figure for a cell or group; nullptr: it has none.
 const PublishedNumber* find_published(const Plan& plan, const std::string& measure,

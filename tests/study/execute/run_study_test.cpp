@@ -68,24 +68,35 @@ TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
   EXPECT_EQ(second.started, 0);
 }
 
-TEST(RunStudy, CellsRunSideBySideUnlessTimesAreCompared) {
-  class Jobs final : public StudySink {
+// Side by side they would have each other's time, and one after the other those of a machine that
+// becomes slower.
+TEST(RunStudy, WhereRuntimesAreComparedRunsTakeTurns) {
+  class Order final : public StudySink {
    public:
     void study_started(const StudyStart& start) override { jobs = start.jobs; }
+    void cell_started(const Cell& cell) override { cells += cell.row + cell.column[0] + " "; }
     int jobs = 0;
-  } sink;
+    std::string cells;
+  };
   const TemporaryFolder folder;
-  StudyRequest request{.plan = small_plan(), .out = folder.path() / "score", .threads = 4};
-  run_study(request, sink);
-  EXPECT_EQ(sink.jobs, 2);
-  request.out = folder.path() / "runtime";
-  request.plan.measures.emplace_back("runtime");
-  run_study(request, sink);
-  EXPECT_EQ(sink.jobs, 1);
-  request.out = folder.path() / "asked";
-  request.jobs = 3;
-  run_study(request, sink);
-  EXPECT_EQ(sink.jobs, 3);
+  StudyRequest request{.plan = small_plan(), .out = folder.path() / "scores", .threads = 4};
+  Order scores, runtimes;
+  run_study(request, scores);
+  EXPECT_EQ(scores.jobs, 2);
+  request.out = folder.path() / "runtimes";
+  request.plan.measures = {"runtime"};
+  EXPECT_EQ(run_study(request, runtimes).finished, 4);
+  EXPECT_EQ(runtimes.jobs, 1);
+  EXPECT_EQ(runtimes.cells, "aD aO bD bO aD aO bD bO ");
+  EXPECT_EQ(all_returns(folder.path() / "runtimes"), all_returns(folder.path() / "scores"));
+
+  request.out = folder.path() / "cut";
+  StoppingSink stopper(4 * 4 + 5);  // in the second turn
+  request.stop = &stopper.stop;
+  EXPECT_TRUE(run_study(request, stopper).stopped);
+  request.stop = nullptr;
+  EXPECT_EQ(run_study(request, runtimes).finished, 4);
+  EXPECT_EQ(all_returns(folder.path() / "cut"), all_returns(folder.path() / "scores"));
 }
 
 // The example that docs/studies.md points at, and the plan of docs/results/cast.

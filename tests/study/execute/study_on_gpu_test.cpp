@@ -32,7 +32,7 @@ TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
 }
 
 // Together they would all have the time of all.
-TEST(StudyOnAGpu, WhereTimesAreComparedEachCellIsAPopulation) {
+TEST(StudyOnAGpu, WhereRuntimesAreComparedEachRunIsAPopulation) {
   const TemporaryFolder folder;
   StandInFaults faults;
   StudyRequest request{.plan = small_plan(), .out = folder.path(), .threads = 2};
@@ -40,7 +40,7 @@ TEST(StudyOnAGpu, WhereTimesAreComparedEachCellIsAPopulation) {
   request.gpu = stand_in(faults);
   StudySink silent;
   EXPECT_EQ(run_study(request, silent).finished, 4);
-  EXPECT_EQ(faults.populations, 4);
+  EXPECT_EQ(faults.populations, 4 * 2);
 }
 
 TEST(StudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
