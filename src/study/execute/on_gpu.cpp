@@ -34,9 +34,8 @@ std::vector<AgentOptions> agents_of(const CellGroup& group) {
   return all;
 }
 
-// The next cells, in the order of the plan, as many as are trained at a time, one where
-// runtimes are compared; those that are in step with each other are one group. Empty: there are
-// none.
+// The next cells, in the order of the plan, as many as are trained at a time, one where runtimes
+// are compared; those that are in step with each other are one group. Empty: there are none.
 std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bool wait) {
   std::vector<CellGroup> groups;
   std::size_t agents = 0;

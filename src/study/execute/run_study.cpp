@@ -61,10 +61,8 @@ double updates_done(const Job& job, const fs::path& study) {
   return epochs * job.updates_per_epoch();
 }
 
-// As many cells at a time as it takes for their agents to occupy the threads; one where
-// runtimes are compared.
-int default_jobs(const Plan& plan, std::span<const Job> jobs, int threads) {
-  if (is_about_runtimes(plan)) return 1;
+// As many cells at a time as it takes for their agents to occupy the threads.
+int default_jobs(std::span<const Job> jobs, int threads) {
   std::size_t agents = 1;
   for (const Job& job : jobs) agents = std::max(agents, job.cell.seeds.size());
   return std::max(1, threads / static_cast<int>(agents));
@@ -131,8 +129,7 @@ StudyOutcome run_seeds(std::size_t seeds, const StudyRequest& request, StudySink
     return request.gpu && runs_on_gpu(find_algorithm(job.config.algorithm));
   });
   const std::span on_gpu(jobs.begin(), first_on_cpu), on_cpu(first_on_cpu, jobs.end());
-  const int asked =
-      request.jobs > 0 ? request.jobs : default_jobs(request.plan, on_cpu, request.threads);
+  const int asked = request.jobs > 0 ? request.jobs : default_jobs(on_cpu, request.threads);
   start.jobs = std::clamp(asked, 1, std::max(1, static_cast<int>(on_cpu.size())));
   start.threads_per_job = std::max(1, request.threads / start.jobs);
   for (const Job& job : jobs) {
@@ -242,12 +239,15 @@ std::vector<Cell> cells_left(const StudyRequest& request) {
 
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
   if (!is_about_runtimes(request.plan)) return run_seeds(SIZE_MAX, request, sink);
-  // The first run of every cell before the second of any: a machine may become slower.
+  // One run at a time, and the first of every cell before the second of any: a machine may become
+  // slower.
+  StudyRequest alone = request;
+  if (alone.jobs == 0) alone.jobs = 1;
   std::size_t most = 1;
   for (const Cell& cell : chosen_cells(request.plan, request.cells))
     most = std::max(most, cell.seeds.size());
   for (std::size_t seeds = 1;; ++seeds) {
-    const StudyOutcome outcome = run_seeds(seeds, request, sink);
+    const StudyOutcome outcome = run_seeds(seeds, alone, sink);
     if (seeds == most || outcome.stopped) return outcome;
   }
 }
