@@ -52,6 +52,13 @@ inline AgentOptions small_agent(const std::string& algorithm) {
 
 inline const std::vector<double> kObservation = {0.3, -1, 0.5};  // of such an agent
 
+// In names of tests, as in those of the GPU: "dsac", "dsac_norm", "dsac_iqn", "dsac_bare".
+inline std::string with_head(const std::string& algorithm, CriticHead head, bool norm) {
+  if (head == CriticHead::qr) return algorithm + (norm ? "_norm" : "");
+  if (head == CriticHead::embedded) return algorithm + "_embedded";
+  return algorithm + (norm ? "_iqn" : "_bare");
+}
+
 // Of an agent whose sizes are those of no kernel, with critics of this head.
 inline AgentOptions odd_agent(const std::string& algorithm, CriticHead head, bool norm, int batch) {
   AgentOptions options = options_for(find_algorithm(algorithm));

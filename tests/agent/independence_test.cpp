@@ -148,7 +148,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Independent{"dsac", 100, CriticHead::iqn, true, true},
                     Independent{"td3", 20, CriticHead::iqn, true, true},
                     Independent{"dsac", 37, CriticHead::embedded, true, true},
-                    Independent{"ids", 64, CriticHead::qr, false, true}));
+                    Independent{"ids", 64, CriticHead::qr, false, true}),
+    [](const auto& info) {
+      const Independent& c = info.param;
+      return with_head(c.algorithm, c.head, c.norm) + (c.published ? "_published_" : "_") +
+             std::to_string(c.batch);
+    });
 
 void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head,
                                      bool published = false) {

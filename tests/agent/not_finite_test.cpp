@@ -68,7 +68,11 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, NotFiniteTest,
                          testing::Values(Spoilt{"sac"}, Spoilt{"dsac"}, Spoilt{"td3"},
                                          Spoilt{"ids"}, Spoilt{"dsac", CriticHead::iqn},
                                          Spoilt{"td3", CriticHead::iqn},
-                                         Spoilt{"dsac", CriticHead::qr, true}));
+                                         Spoilt{"dsac", CriticHead::qr, true}),
+                         [](const auto& info) {
+                           const Spoilt& c = info.param;
+                           return with_head(c.algorithm, c.head, c.norm);
+                         });
 
 TEST(NotFinite, AnActorsShowsInItsActions) {
   for (const char* name : {"sac", "dsac", "td3"}) {

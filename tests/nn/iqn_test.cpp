@@ -153,12 +153,16 @@ TEST_P(IqnTest, ReferenceGradientsMatchCentralDifferences) {
   for (int f = 0; f < c.inputs; ++f) EXPECT_NEAR(by_input[f], expected_input[f], 1e-7);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, IqnTest,
-                         testing::Values(IqnCase{23, {256, 256}, 3, 20},
-                                         IqnCase{5, {40, 24}, 7, 48},
-                                         IqnCase{9, {13, 30, 7}, 2, 37}, IqnCase{2, {3, 5}, 1, 1},
-                                         IqnCase{5, {40, 24}, 7, 48, false},
-                                         IqnCase{9, {13, 30, 7}, 2, 37, false}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, IqnTest,
+    testing::Values(IqnCase{23, {256, 256}, 3, 20}, IqnCase{5, {40, 24}, 7, 48},
+                    IqnCase{9, {13, 30, 7}, 2, 37}, IqnCase{2, {3, 5}, 1, 1},
+                    IqnCase{5, {40, 24}, 7, 48, false}, IqnCase{9, {13, 30, 7}, 2, 37, false}),
+    [](const auto& info) {
+      const IqnCase& c = info.param;
+      return std::to_string(c.inputs) + "Inputs" + std::to_string(c.fractions) +
+             (c.norm ? "FractionsNorm" : "Fractions") + std::to_string(c.samples) + "Samples";
+    });
 
 TEST(Iqn, InitialisesAsPyTorchDoes) {
   const IqnShape shape(17, {256, 128});

@@ -204,7 +204,12 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MlpTest,
                                          MlpCase{17, {40, 24, 9}, 1, 37}, MlpCase{5, {7}, 3, 5},
                                          MlpCase{23, {256, 256}, 20, 256, true},
                                          MlpCase{17, {40, 24, 9}, 1, 37, true},
-                                         MlpCase{5, {7}, 3, 5, true}));
+                                         MlpCase{5, {7}, 3, 5, true}),
+                         [](const auto& info) {
+                           const MlpCase& c = info.param;
+                           return std::to_string(c.inputs) + "To" + std::to_string(c.outputs) +
+                                  (c.norm ? "NormSamples" : "Samples") + std::to_string(c.samples);
+                         });
 
 TEST(Initialise, FollowsTheCodeBaseOfThePaper) {
   const MlpShape shape(17, {256, 256}, 12);

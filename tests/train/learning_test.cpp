@@ -40,7 +40,8 @@ TEST_P(Learning, ReacherImproves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Learning,
-                         testing::Values("sac", "dsac", "ovde_g", "dsac_rnd", "dac"));
+                         testing::Values("sac", "dsac", "ovde_g", "dsac_rnd", "dac"),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace ovde

@@ -44,7 +44,8 @@ TEST_P(RoundsOf, EveryPieceIsTakenOnceAndInItsRound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pieces, RoundsOf, testing::Values(1, 3, 20));
+INSTANTIATE_TEST_SUITE_P(Pieces, RoundsOf, testing::Values(1, 3, 20),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace ovde

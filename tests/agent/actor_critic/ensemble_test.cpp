@@ -187,7 +187,8 @@ TEST_P(EnsemblePairTest, IsTheMeanLessAndPlusTheDeviation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Counts, EnsemblePairTest, testing::Values(3, 4, 7, 10));
+INSTANTIATE_TEST_SUITE_P(Counts, EnsemblePairTest, testing::Values(3, 4, 7, 10),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace ovde

@@ -10,6 +10,7 @@
 
 #include <ovde/random.h>
 #include "agent/actor_critic/reference_learner.h"
+#include "agent/agent_fixture.h"
 #include "agent/critic/quantile_loss.h"
 #include "agent/explore/explorer.h"
 #include "iqn_reference.h"
@@ -194,7 +195,10 @@ class IqnCriticTest : public testing::TestWithParam<std::pair<CriticHead, bool>>
 INSTANTIATE_TEST_SUITE_P(Heads, IqnCriticTest,
                          testing::Values(std::pair(CriticHead::iqn, true),
                                          std::pair(CriticHead::iqn, false),
-                                         std::pair(CriticHead::embedded, true)));
+                                         std::pair(CriticHead::embedded, true)),
+                         [](const auto& info) {
+                           return with_head("dsac", info.param.first, info.param.second);
+                         });
 
 TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
   LearnerOptions options = iqn_options();

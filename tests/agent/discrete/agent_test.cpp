@@ -266,7 +266,12 @@ TEST_P(DiscreteUpdate, ValueReportIsThatOfTheGreedyNextActions) {
 INSTANTIATE_TEST_SUITE_P(Sizes, DiscreteUpdate,
                          testing::Values(DiscreteCase{48, 5, 2, 3, 5},
                                          DiscreteCase{100, 2, 3, 4, 20},
-                                         DiscreteCase{37, 17, 1, 7, 2}));
+                                         DiscreteCase{37, 17, 1, 7, 2}),
+                         [](const auto& info) {
+                           const DiscreteCase& c = info.param;
+                           return std::to_string(c.actions) + "Actions" + std::to_string(c.bins) +
+                                  "Bins" + std::to_string(c.batch) + "Samples";
+                         });
 
 AgentOptions agent_options(double lambda) {
   return {.algorithm = find_algorithm("ids"),
