@@ -1,6 +1,7 @@
 // A page as a browser sees it.
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -23,14 +24,15 @@ struct Opened {
 };
 
 // The page has `seconds` of its own time, which pass as fast as there is nothing to do in them.
-inline Opened open_address(const std::string& address, int seconds) {
+inline Opened open_address(const std::string& address, int seconds, int width = 800) {
   const TemporaryFolder folder;
   const std::string dom = folder.path() / "dom.html", log = folder.path() / "log.txt";
   const std::string command =
       "timeout 120 chromium --headless --no-sandbox --use-gl=angle --use-angle=swiftshader "
       "--enable-unsafe-swiftshader --enable-logging=stderr --virtual-time-budget=" +
-      std::to_string(1000 * seconds) + " --user-data-dir='" + (folder.path() / "profile").string() +
-      "' --dump-dom '" + address + "' >'" + dom + "' 2>'" + log + "'";
+      std::to_string(1000 * seconds) + " --window-size=" + std::to_string(width) +
+      ",800 --user-data-dir='" + (folder.path() / "profile").string() + "' --dump-dom '" + address +
+      "' >'" + dom + "' 2>'" + log + "'";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("chromium failed");
   Opened opened;
   const std::string text = read_file(dom);
@@ -42,32 +44,27 @@ inline Opened open_address(const std::string& address, int seconds) {
 }
 
 struct Seen {
-  int figures = 0;         // that are visible
+  int figures = 0;  // that are visible
+  int beyond = 0;   // pixels by which the page, or a table of words, is wider than the window
   std::string complaints;  // the browser's log, if it has a message of the console
 };
 
-inline Seen open_in_browser(std::string page) {
+inline Seen open_in_browser(std::string page, int width = 800) {
   const TemporaryFolder folder;
-  // the test's own copy counts what is visible; the page itself has no script
-  page.insert(page.find("</body>"),
-              "<script>const seen = [...document.querySelectorAll('figure svg')].filter(s => "
-              "s.getBBox().width > 100 && s.getBoundingClientRect().height > 100).length;"
-              "document.title = 'figures ' + seen;</script>");
+  // the test's own copy measures itself; the page itself has no script
+  page.insert(
+      page.find("</body>"),
+      "<script>const seen = [...document.querySelectorAll('figure svg')].filter(s => "
+      "s.getBBox().width > 100 && s.getBoundingClientRect().height > 100).length;"
+      "const over = e => e.scrollWidth - e.clientWidth;"
+      "const words = [...document.querySelectorAll('table.words')].map(t => over(t.parentNode));"
+      "document.title = seen + ' ' + Math.max(over(document.documentElement), ...words);"
+      "</script>");
   write_file_atomically(folder.path() / "probe.html", page);
-  const std::string dom = folder.path() / "dom.html", log = folder.path() / "log.txt";
-  const std::string command =
-      "timeout 60 chromium --headless --no-sandbox --disable-gpu "
-      "--enable-logging=stderr --user-data-dir='" +
-      (folder.path() / "profile").string() + "' --dump-dom 'file://" +
-      (folder.path() / "probe.html").string() + "' >'" + dom + "' 2>'" + log + "'";
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("chromium failed");
-
-  Seen seen;
-  const std::string text = read_file(dom), mark = "<title>figures ";
-  if (const auto at = text.find(mark); at != std::string::npos)
-    seen.figures = std::atoi(text.c_str() + at + mark.size());
-  if (const std::string said = read_file(log); said.find("CONSOLE") != std::string::npos)
-    seen.complaints = said;
+  const Opened opened = open_address("file://" + (folder.path() / "probe.html").string(), 1, width);
+  Seen seen{.complaints = opened.complaints};
+  if (std::sscanf(opened.title.c_str(), "%d %d", &seen.figures, &seen.beyond) != 2)
+    throw std::runtime_error("the page did not measure itself: " + opened.title);
   return seen;
 }
 

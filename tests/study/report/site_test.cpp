@@ -158,6 +158,7 @@ TEST(Site, OfThisProjectIsUpToDateAndWhole) {
   const Seen seen = open_in_browser(page);
   EXPECT_GE(seen.figures, 3);
   EXPECT_EQ(seen.complaints, "");
+  EXPECT_EQ(open_in_browser(page, 390).beyond, 0) << "on a phone";
 }
 #endif
 
