@@ -1,5 +1,5 @@
 // ovde study: run a plan, here or on Slurm, import runs into it, show how it is getting on, report
-// on it. ovde report: the same page for one run.
+// on it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/console/study_overview.h"
+#include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/slurm.h"
 #include "io/files.h"
@@ -25,7 +26,6 @@
 #include "study/execute/run_study.h"
 #include "study/plan/plan.h"
 #include "study/plan/smoke.h"
-#include "study/report/report.h"
 
 namespace ovde::cli {
 
@@ -295,11 +295,6 @@ void show_status(const Plan& plan, const fs::path& out) {
   if (!trouble.empty()) fmt::print("what is queued is not known: {}\n", trouble);
 }
 
-void print(const Report& report) {
-  for (const std::string& remark : report.remarks) fmt::print("{}\n", remark);
-  fmt::print("report: {}\n", report.page.string());
-}
-
 // One that only shows an example needs no runs.
 void check_study_folder(const Plan& plan, const fs::path& out) {
   std::error_code ignored;
@@ -309,8 +304,7 @@ void check_study_folder(const Plan& plan, const fs::path& out) {
 
 void report(const Plan& plan, const fs::path& out, std::optional<int> first_epochs) {
   const StudyResults results = read_results(plan, out, first_epochs);
-  for (const std::string& text : results.unfinished) fmt::print("not finished: {}\n", text);
-  for (const std::string& note : results.notes) fmt::print("not counted: {}\n", note);
+  print_left_out(results);
   if (!results.notes.empty() && fs::exists(out / "report.html")) {
     throw InputError(fmt::format(
         "{} stays as it is: the plan no longer is what {} of the cells were run with; change it "
@@ -327,12 +321,6 @@ void report_on_table(const Plan& plan, const fs::path& runs_csv, const fs::path&
 }
 
 }  // namespace
-
-void run(const ReportCommand& command) {
-  const StudyResults results = results_of_run(command.folder);
-  for (const std::string& text : results.unfinished) fmt::print("not finished: {}\n", text);
-  print(write_report(results, command.folder));
-}
 
 void run(const StudyCommand& command) {
   Plan plan = read_plan(command.file);

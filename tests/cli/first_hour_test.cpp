@@ -155,7 +155,8 @@ TEST(FirstHour, RunsAreComparedThatWereNeverPlannedTogether) {
   }
   const Outcome outcome = program.run("compare sac dsac ovde_g");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  expect_words(outcome.out, {"page: runs/compare/report.html"});
+  expect_words(outcome.out, {"sac  ", "ovde_g", "GridChaos-v0:s, dsac against sac: p = ",
+                             "not shown", "page: runs/compare/report.html"});
   const std::string page = read_file(program.folder() / "runs/compare/report.html");
   expect_words(page, {"<h1>sac, dsac, ovde_g</h1>", "GridChaos-v0:s", "tested against sac",
                       "First epoch at the goal"});

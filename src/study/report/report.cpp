@@ -16,6 +16,7 @@
 #include "study/report/page.h"
 #include "study/report/replay_page.h"
 #include "study/report/summary_html.h"
+#include "study/report/summary_text.h"
 #include "study/report/tables.h"
 
 namespace ovde {
@@ -64,7 +65,7 @@ class ReportWriter {
       add_method();
     }
 
-    Report report{.page = study_ / "report.html", .remarks = remarks_};
+    Report report{.page = study_ / "report.html", .text = text_, .remarks = remarks_};
     write_file_atomically(report.page,
                           html_page(results_.plan.title, body_, "study " + results_.plan.name));
     return report;
@@ -75,6 +76,7 @@ class ReportWriter {
     write_file_atomically(study_ / "tables" / (table.name + ".md"), to_markdown(table));
     write_file_atomically(study_ / "tables" / (table.name + ".tex"), to_latex(table));
     body_ += fmt::format("<h3>{}</h3>\n{}", heading, to_html(table));
+    text_ += (text_.empty() ? "" : "\n") + to_text(table);
   }
 
   void add_tables(const std::vector<Comparison>& scores, const std::vector<Comparison>& goals) {
@@ -89,10 +91,12 @@ class ReportWriter {
     if (results_.measures("score")) {
       add_table(score_table(results_, scores), "Score");
       if (!scores.empty()) body_ += tests_html(scores) + aggregate_html(results_, together_);
+      text_ += comparisons_text(scores, together_);
     }
     if (results_.measures("frg")) {
       add_table(goal_table(results_), "First epoch at the goal");
       if (!goals.empty()) body_ += tests_html(goals);
+      text_ += comparisons_text(goals, {});
     }
     if (results_.measures("runtime")) add_table(runtime_table(results_), "Runtime");
   }
@@ -162,7 +166,7 @@ class ReportWriter {
   const StudyResults& results_;
   fs::path study_;
   std::vector<Comparison> together_;  // all rows
-  std::string body_;
+  std::string body_, text_;
   std::vector<std::string> remarks_;
   std::optional<bool> gnuplot_;
 };

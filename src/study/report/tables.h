@@ -1,5 +1,6 @@
-// The tables of a report as data, and as Markdown, CSV, LaTeX and HTML. Like the paper's: a row for
-// each task, a column for each algorithm, the best in bold, the paper's own figure in grey beside.
+// The tables of a report as data, and as Markdown, CSV, LaTeX, HTML and plain text. Like the
+// paper's: a row for each task, a column for each algorithm, the best in bold, the paper's own
+// figure in grey beside.
 #pragma once
 
 #include <string>
@@ -39,6 +40,8 @@ Table runtime_table(const StudyResults& results);
 std::string to_markdown(const Table& table);
 std::string to_latex(const Table& table);
 std::string to_html(const Table& table);
+// As a console shows it, without the paper's figures.
+std::string to_text(const Table& table);
 
 // Every number of every run: what a reader needs to compute all of it again.
 std::string runs_csv(const StudyResults& results);

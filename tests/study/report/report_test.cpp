@@ -194,6 +194,24 @@ TEST(Report, TablesHaveBestPaperMissingAndGroups) {
   EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
 }
 
+TEST(Report, AConsoleShowsTheTableAndWhatCameOfIt) {
+  EXPECT_EQ(
+      to_text({.name = "score",
+               .caption = "Bold: best.",
+               .columns = {"DSAC", "OVDE"},
+               .rows = {{"s", false, {{"0.50 ± 1.12"}, {.text = "59.30 ± 4.10", .best = true}}},
+                        {"hard", false, {{"not run"}, {.text = "1", .mark = true}}}}}),
+      "             DSAC            OVDE\n"
+      "s     0.50 ± 1.12    59.30 ± 4.10*\n"
+      "hard      not run               1 ▲\n"
+      "*: best.\n");
+  const TemporaryFolder folder;
+  const std::string text = write_report(known_results(), folder.path()).text;
+  expect_words(text, {"clear, OVDE against DSAC: p < 0.001, better\n",
+                      "empty, OVDE against DSAC: too few runs for a test\n", "100+ (0/10)",
+                      "OVDE is above DSAC in 0."});
+}
+
 TEST(Report, ThePapersPValuesAreBesideOurs) {
   const TemporaryFolder folder;
   const StudyResults results = known_results();
