@@ -49,7 +49,7 @@ Claim::Outcome outcome_of(const Comparison& test, bool paper_better) {
 
 // [[study]] of the file.
 struct Entry {
-  std::string plan, runs, curves, page, text;
+  std::string plan, runs, curves, sweep, page, text;
 };
 
 struct Site {
@@ -65,10 +65,11 @@ Site read_site(const fs::path& file) {
   site.title = in.required_text(table, "a site", "title");
   site.text = in.text(table, "text").value_or("");
   in.for_each(table, "study", [&](const toml::table& study) {
-    in.check_keys(study, "a study", {"plan", "runs", "curves", "page", "text"});
+    in.check_keys(study, "a study", {"plan", "runs", "curves", "sweep", "page", "text"});
     site.studies.push_back({.plan = in.required_text(study, "a study", "plan"),
                             .runs = in.required_text(study, "a study", "runs"),
                             .curves = in.text(study, "curves").value_or(""),
+                            .sweep = in.text(study, "sweep").value_or(""),
                             .page = in.text(study, "page").value_or(""),
                             .text = in.text(study, "text").value_or("")});
   });
@@ -162,6 +163,11 @@ class SiteWriter {
     if (!entry.curves.empty()) {
       body_ += html_figure(svg_element(read_file(path(entry.curves)), "curves"),
                            "Learning curves: median over the runs and interquartile range.");
+    }
+    if (!entry.sweep.empty()) {
+      body_ += html_figure(svg_element(read_file(path(entry.sweep)), "sweep"),
+                           "Score over the setting that is varied: mean over the runs with its "
+                           "95 % bootstrap interval.");
     }
     body_ += fmt::format("<p class=\"lead\"><code>ovde study run {}</code>",
                          escape_html(path(entry.plan).lexically_normal().string()));
