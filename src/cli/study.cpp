@@ -18,6 +18,7 @@
 #include "cli/signals.h"
 #include "cli/slurm.h"
 #include "io/files.h"
+#include "io/shell.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
 #include "study/analyse/results.h"
@@ -64,6 +65,10 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
   if (!outcome.failures.empty()) {
     throw Error(fmt::format("{} of {} cells failed; the same command tries them again",
                             outcome.failures.size(), outcome.cells));
+  }
+  if (command.what == "run") {
+    fmt::print("to compare them: ovde study report {} --out {}\n", shell_word(command.file),
+               shell_word(out.string()));
   }
 }
 
