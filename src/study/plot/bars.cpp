@@ -26,7 +26,8 @@ class Bars {
     bool has_paper = false;
     for (std::size_t r = 0; r < titles.size(); ++r) {
       std::vector<std::string> plots;
-      if (const std::string bars = bar_lines(titles[r]); !bars.empty()) {
+      Extent y{.empty = false};  // bars are lengths: they start at zero
+      if (const std::string bars = bar_lines(titles[r], y); !bars.empty()) {
         panels.add_data(fmt::format("$b{} << END\n{}END\n", r, bars));
         plots.push_back(
             fmt::format("$b{} using 1:2:(0.62):5 with boxes fillcolor rgb variable "
@@ -38,12 +39,12 @@ class Bars {
                         "0.02,90 linecolor rgb \"#222222\" linewidth 1.4 notitle",
                         r));
       }
-      if (const std::string paper = paper_lines(titles[r]); !paper.empty()) {
+      if (const std::string paper = paper_lines(titles[r], y); !paper.empty()) {
         has_paper = true;
         panels.add_data(fmt::format("$p{} << END\n{}END\n", r, paper));
         plots.push_back(fmt::format("$p{} using 1:2 {} pointsize 1.1 notitle", r, kPaperStyle));
       }
-      panels.add_panel(axes(), plots);
+      panels.add_panel(axes() + y.steps(), plots);
     }
     for (const PlanColumn* column : columns_) {
       panels.add_key(
@@ -61,7 +62,7 @@ class Bars {
       "with points pointtype 12 linewidth 1.5 linecolor rgb \"#777777\"";
 
   // Lines "place mean low high colour".
-  std::string bar_lines(const std::string& row) const {
+  std::string bar_lines(const std::string& row, Extent& y) const {
     std::string out;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const CellResult& result = *results_.find(row, columns_[c]->name);
@@ -70,6 +71,8 @@ class Bars {
       for (const RunResult& run : result.runs)
         values.push_back(runtime_ ? run.wall_seconds : run.score);
       const Interval interval = mean_interval(values);
+      y.take(interval.low);
+      y.take(interval.high);
       out += fmt::format("{} {} {} {} 0x{}\n", c, interval.estimate, interval.low, interval.high,
                          colours_.at(columns_[c]->name).substr(1));
     }
@@ -78,18 +81,19 @@ class Bars {
 
   // Lines "place value". Beside a smoke run the paper's figures would only hide the bars, and its
   // runtimes are ratios.
-  std::string paper_lines(const std::string& row) const {
+  std::string paper_lines(const std::string& row, Extent& y) const {
     std::string out;
     if (runtime_ || results_.smoke) return out;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const PublishedNumber* figure =
           find_published(results_.plan, "score", row, columns_[c]->name);
-      if (figure != nullptr) out += fmt::format("{} {}\n", c, figure->value);
+      if (figure == nullptr) continue;
+      y.take(figure->value);
+      out += fmt::format("{} {}\n", c, figure->value);
     }
     return out;
   }
 
-  // Bars are lengths: they start at zero.
   std::string axes() const {
     std::vector<std::string> tics;
     for (std::size_t c = 0; c < columns_.size(); ++c) {

@@ -57,15 +57,10 @@ struct CurveAxis {
   }
 };
 
-// An axis from 0 to `end` with at most five steps of 1, 2, 2.5 or 5 times a power of ten: more
-// labels than that run into each other in a narrow panel.
+// An axis from 0 to `end` with at most five steps: more labels than that run into each other in a
+// narrow panel.
 std::string axis_up_to(double end) {
-  const double power = std::pow(10.0, std::floor(std::log10(end / 5)));
-  double step = 10 * power;
-  for (const double digit : {5.0, 2.5, 2.0, 1.0}) {
-    if (5 * digit * power >= end) step = digit * power;
-  }
-  return fmt::format("set xrange [0:{}]\nset xtics 0,{}\n", end, step);
+  return fmt::format("set xrange [0:{}]\nset xtics 0,{}\n", end, axis_step(end, 5));
 }
 
 CurveAxis curve_axis(const StudyResults& results) {
@@ -94,7 +89,8 @@ std::vector<std::size_t> shared_epochs(const std::vector<std::vector<double>>& s
 }
 
 // Lines "x q25 median q75" of a cell.
-std::string curve_block(const std::string& name, const CellResult& result, const CurveAxis& axis) {
+std::string curve_block(const std::string& name, const CellResult& result, const CurveAxis& axis,
+                        Extent& y) {
   std::vector<std::vector<double>> returns, curves;
   for (const RunResult& run : result.runs) {
     returns.push_back(run.returns);
@@ -110,8 +106,10 @@ std::string curve_block(const std::string& name, const CellResult& result, const
     const std::size_t e = points[p];
     std::vector<double> values;
     for (const auto& curve : curves) values.push_back(curve[e]);
-    out += fmt::format("{} {} {} {}\n", axis.at(result.runs.front(), e), quantile(values, 0.25),
-                       median(values), quantile(values, 0.75));
+    const double low = quantile(values, 0.25), high = quantile(values, 0.75);
+    y.take(low);
+    y.take(high);
+    out += fmt::format("{} {} {} {}\n", axis.at(result.runs.front(), e), low, median(values), high);
   }
   return out + "END\n";
 }
@@ -154,13 +152,14 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
   for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
     std::vector<std::string> bands, lines;
     double end = 0;
+    Extent y;
     int dash = 0;
     for (const PlanColumn* column : results.columns()) {
       ++dash;
       const CellResult& result = *results.find(results.plan.rows[r].name, column->name);
       if (result.runs.empty()) continue;
       const std::string block = fmt::format("c{}_{}", r, dash);
-      panels.add_data(curve_block(block, result, axis));
+      panels.add_data(curve_block(block, result, axis, y));
       for (const RunResult& run : result.runs) end = std::max(end, axis.end(run));
       bands.push_back(fmt::format(
           "${} using 1:2:4 with filledcurves fillcolor rgb \"{}\" fillstyle transparent solid 0.18 "
@@ -171,8 +170,8 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
           (dash - 1) % 4 + 1, colours.at(column->name)));
     }
     bands.insert(bands.end(), lines.begin(), lines.end());
-    panels.add_panel(fmt::format("{}set xlabel \"{}\"\nset ylabel \"return\"\n",
-                                 end > 0 ? axis_up_to(end) : "", axis.label),
+    panels.add_panel(fmt::format("{}{}set xlabel \"{}\"\nset ylabel \"return\"\n",
+                                 end > 0 ? axis_up_to(end) : "", y.steps(), axis.label),
                      bands);
   }
   int dash = 0;

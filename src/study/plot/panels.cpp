@@ -1,6 +1,7 @@
 #include "study/plot/panels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,9 +11,15 @@ namespace ovde {
 
 namespace {
 
-constexpr int kPanelsWidth = 900, kPanelHeight = 230, kTallPanelHeight = 270, kKeyHeight = 34;
+constexpr int kPanelsWidth = 900, kPanelHeight = 230, kTallPanelHeight = 270;
+constexpr int kKeyHeight = 34, kKeyLineHeight = 22;
 constexpr int kMostInARow = 3;
 constexpr int kLonePanelWidth = 560, kLonePanelHeight = 340;
+// What gnuplot reserves for an entry of the key: its title, and these characters; what does not fit
+// it leaves out.
+constexpr double kKeyCharacter = 8.6;
+constexpr int kKeyRoom = 9;
+constexpr int kMostYSteps = 6;  // of a y axis
 
 // Thin grey axes on two sides, a faint grid behind the data.
 constexpr const char* kLook =
@@ -23,6 +30,24 @@ constexpr const char* kLook =
     "unset key\n";
 
 }  // namespace
+
+double axis_step(double span, int most) {
+  const double power = std::pow(10.0, std::floor(std::log10(span / most)));
+  for (const double digit : {1.0, 2.0, 2.5, 5.0}) {
+    if (most * digit * power >= span) return digit * power;
+  }
+  return 10 * power;
+}
+
+void Extent::take(double value) {
+  low = empty ? value : std::min(low, value);
+  high = empty ? value : std::max(high, value);
+  empty = false;
+}
+
+std::string Extent::steps() const {
+  return high > low ? fmt::format("set ytics {}\n", axis_step(high - low, kMostYSteps)) : "";
+}
 
 PanelFigure::PanelFigure(std::string name, std::vector<std::string> titles)
     : name_(std::move(name)), titles_(std::move(titles)) {}
@@ -43,12 +68,45 @@ void PanelFigure::add_panel(const std::string& settings, const std::vector<std::
   } else {
     text += fmt::format("plot {}\n", fmt::join(plots, ", \\\n     "));
   }
-  panels_.push_back(
-      text + "set xtics autofreq norotate\nset xrange [*:*]\nset yrange [*:*]\nunset logscale\n");
+  panels_.push_back(text +
+                    "set xtics autofreq norotate\nset ytics autofreq\nset xrange [*:*]\n"
+                    "set yrange [*:*]\nunset logscale\n");
 }
 
 void PanelFigure::add_key(const std::string& style, const std::string& title) {
-  keys_.push_back(fmt::format("keyentry {} title \"{}\"", style, gnuplot_text(title)));
+  keys_.push_back({fmt::format("keyentry {} title \"{}\"", style, gnuplot_text(title)),
+                   static_cast<int>(title.size())});
+}
+
+int PanelFigure::longest_title() const {
+  return keys_.empty() ? 0 : std::ranges::max(keys_, {}, &Key::length).length;
+}
+
+int PanelFigure::keys_in_a_line(int width) const {
+  return std::max(1, static_cast<int>(width / (kKeyCharacter * (longest_title() + kKeyRoom))));
+}
+
+std::string PanelFigure::keys(int lines, double strip) const {
+  std::string out =
+      "unset border\nunset tics\nunset xlabel\nunset ylabel\nunset title\nunset arrow\n"
+      "set lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\nset xrange [0:1]\n"
+      "set yrange [0:1]\n";
+  const std::size_t in_each = (keys_.size() + lines - 1) / lines;
+  for (int line = 0; line < lines; ++line) {
+    std::vector<std::string> entries;
+    int longest = 0;
+    for (std::size_t k = line * in_each; k < std::min(keys_.size(), (line + 1) * in_each); ++k) {
+      entries.push_back(keys_[k].entry);
+      longest = std::max(longest, keys_[k].length);
+    }
+    // as wide as the widest line, so that entries stand below each other
+    out += fmt::format(
+        "set key center center horizontal Left reverse maxrows 1 samplen 2.5 width {}\n"
+        "set size 1,{:.4f}\nset origin 0,{:.4f}\nplot -1 notitle, {}\n",
+        2 + longest_title() - longest, strip / lines, strip * (lines - line - 1) / lines,
+        fmt::join(entries, ", "));
+  }
+  return out;
 }
 
 Figure PanelFigure::figure(const std::string& caption) const {
@@ -58,14 +116,17 @@ Figure PanelFigure::figure(const std::string& caption) const {
   const int down = (count + across - 1) / across;
   Figure out{.name = name_, .caption = caption};
   out.width = lone ? kLonePanelWidth : kPanelsWidth;
+  const int in_a_line = keys_in_a_line(out.width);
+  const int lines = (static_cast<int>(keys_.size()) + in_a_line - 1) / in_a_line;
+  const int key_height = kKeyHeight + std::max(0, lines - 1) * kKeyLineHeight;
   out.height = (lone          ? kLonePanelHeight
                 : across == 2 ? down * kTallPanelHeight
                               : down * kPanelHeight) +
-               kKeyHeight;
+               key_height;
   out.data = data_;
 
   // panels are placed by hand: the strip below them belongs to the key
-  const double strip = static_cast<double>(kKeyHeight) / out.height;
+  const double strip = static_cast<double>(key_height) / out.height;
   out.body = "set multiplot\n";
   for (int i = 0; i < count; ++i) {
     const double width = 1.0 / across, height = (1 - strip) / down;
@@ -73,16 +134,7 @@ Figure PanelFigure::figure(const std::string& caption) const {
                             i % across * width, 1 - (i / across + 1) * height,
                             panels_[static_cast<std::size_t>(i)]);
   }
-  if (!keys_.empty()) {
-    out.body += fmt::format(
-        "set size 1,{:.4f}\nset origin 0,0\nunset border\nunset tics\nunset xlabel\nunset ylabel\n"
-        "unset title\nunset arrow\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
-        "set key center center horizontal Left reverse maxrows 1 samplen 2.5 width 1\nset xrange "
-        "[0:1]\nset yrange "
-        "[0:1]\n"
-        "plot -1 notitle, {}\n",
-        strip, fmt::join(keys_, ", "));
-  }
+  if (lines > 0) out.body += keys(lines, strip);
   out.body += "unset multiplot\n";
   return out;
 }

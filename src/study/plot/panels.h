@@ -9,6 +9,19 @@
 
 namespace ovde {
 
+// A round number, 1, 2, 2.5 or 5 times a power of ten, of which so many at most make the span.
+double axis_step(double span, int most);
+
+// What a panel's y axis has to hold.
+struct Extent {
+  double low = 0, high = 0;
+  bool empty = true;
+
+  void take(double value);
+  // gnuplot's setting: as few labels as do not run into each other.
+  std::string steps() const;
+};
+
 class PanelFigure {
  public:
   // One panel for each title.
@@ -18,15 +31,25 @@ class PanelFigure {
   // The next panel: gnuplot's settings, and what follows `plot`, each with its own style. A panel
   // without plots says that nothing was run.
   void add_panel(const std::string& settings, const std::vector<std::string>& plots);
-  void add_key(const std::string& style, const std::string& title);
+  void add_key(const std::string& style, const std::string& title);  // in as many lines as it takes
 
   Figure figure(const std::string& caption) const;
 
  private:
+  struct Key {
+    std::string entry;
+    int length;  // of its title
+  };
+  int longest_title() const;
+  // How many entries fit side by side, and all of them in the strip at the bottom of the figure.
+  int keys_in_a_line(int width) const;
+  std::string keys(int lines, double strip) const;
+
   std::string name_;
   std::vector<std::string> titles_;
   std::string data_;
-  std::vector<std::string> panels_, keys_;
+  std::vector<std::string> panels_;
+  std::vector<Key> keys_;
 };
 
 }  // namespace ovde

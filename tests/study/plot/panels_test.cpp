@@ -1,0 +1,45 @@
+// What all figures of a report share: round steps of an axis, a key that is whole.
+#include "study/plot/panels.h"
+
+#include <gtest/gtest.h>
+
+#include "temporary_folder.h"
+#include "words.h"
+
+namespace ovde {
+namespace {
+
+TEST(Panels, StepsOfAnAxisAreRoundAndFew) {
+  EXPECT_DOUBLE_EQ(axis_step(1250, 5), 250);
+  EXPECT_DOUBLE_EQ(axis_step(1000, 5), 200);
+  EXPECT_DOUBLE_EQ(axis_step(1001, 5), 250);
+  EXPECT_DOUBLE_EQ(axis_step(0.6, 6), 0.1);
+  EXPECT_DOUBLE_EQ(axis_step(7, 6), 2);
+  EXPECT_DOUBLE_EQ(axis_step(31, 6), 10);
+
+  Extent y;
+  EXPECT_EQ(y.steps(), "");
+  y.take(15.7);
+  EXPECT_EQ(y.steps(), "");  // gnuplot's own for a single number
+  y.take(17.8);
+  EXPECT_EQ(y.steps(), "set ytics 0.5\n");
+}
+
+TEST(Panels, TheKeyNamesAllHoweverManyTheyAre) {
+  if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
+  for (const int count : {1, 5, 9, 14}) {
+    PanelFigure panels("p", {"one", "two"});
+    panels.add_panel("", {"sin(x) notitle"});
+    panels.add_panel("", {"sin(x) notitle"});
+    std::vector<std::string> titles;
+    for (int i = 0; i < count; ++i) {
+      titles.push_back("DSAC, embedded " + std::to_string(100 + i));
+      panels.add_key("with lines", titles.back());
+    }
+    const TemporaryFolder folder;
+    expect_words(draw(panels.figure(""), folder.path()), titles);
+  }
+}
+
+}  // namespace
+}  // namespace ovde
