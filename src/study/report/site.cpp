@@ -1,6 +1,7 @@
 #include "study/report/site.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,12 @@ std::string paragraph(const std::string& text) {
   return text.empty() ? "" : fmt::format("<p>{}</p>\n", escape_html(text));
 }
 
+std::string difference_text(const WelchTest& test) {
+  const double largest = std::max(std::abs(test.low), std::abs(test.high));
+  return fmt::format("{} [{}, {}]", format_number(test.difference, largest),
+                     format_number(test.low, largest), format_number(test.high, largest));
+}
+
 std::string claims_html(const std::vector<Claim>& claims) {
   if (claims.empty()) return "";
   std::string out =
@@ -92,14 +99,12 @@ std::string claims_html(const std::vector<Claim>& claims) {
         "<tr><th scope=\"row\">{}: {} against {}</th><td>{} / {}</td><td>{}</td><td>{}</td>"
         "<td>{}</td><td>{}</td></tr>\n",
         escape_html(claim.row), escape_html(claim.ours), escape_html(claim.baseline),
-        format_number(claim.paper_ours), format_number(claim.paper_baseline),
-        ran ? fmt::format("{} / {}", format_number(claim.here_ours),
-                          format_number(claim.here_baseline))
+        format_number(claim.paper_ours, claim.paper_baseline),
+        format_number(claim.paper_baseline, claim.paper_ours),
+        ran ? fmt::format("{} / {}", format_number(claim.here_ours, claim.here_baseline),
+                          format_number(claim.here_baseline, claim.here_ours))
             : "–",
-        claim.difference ? fmt::format("{} [{}, {}]", format_number(claim.difference->difference),
-                                       format_number(claim.difference->low),
-                                       format_number(claim.difference->high))
-                         : "–",
+        claim.difference ? difference_text(*claim.difference) : "–",
         ran ? escape_html(format_p(claim.p)) : "–", outcome_name(claim.outcome));
   }
   return out +

@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::size_t kMostNotes = 3;
 
-std::string value(const Comparison& comparison, double x) {
-  return comparison.test == "Fisher" ? fmt::format("{:.0f} %", 100 * x) : format_number(x);
+std::string value(const Comparison& comparison, double x, double beside) {
+  return comparison.test == "Fisher" ? fmt::format("{:.0f} %", 100 * x) : format_number(x, beside);
 }
 
 // "OVDE against DSAC in s (59.30 against 0.00, p = 0.003)"
 std::string phrase(const Comparison& each) {
   return fmt::format("{} against {} in <i>{}</i> ({} against {}, p&nbsp;{}{})",
                      escape_html(each.ours), escape_html(each.baseline), escape_html(each.row),
-                     value(each, each.x), value(each, each.y),
+                     value(each, each.x, each.y), value(each, each.y, each.x),
                      each.adjusted < 0.001 ? "" : "=&nbsp;", escape_html(format_p(each.adjusted)));
 }
 
@@ -152,7 +152,7 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
         "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         escape_html(each.row), escape_html(each.ours), escape_html(each.baseline),
-        cell(value(each, each.x)), cell(value(each, each.y)), cell(each.test),
+        cell(value(each, each.x, each.y)), cell(value(each, each.y, each.x)), cell(each.test),
         cell(format_p(each.p)) + grey(paper_p_text(each)), cell(format_p(each.adjusted)),
         each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", verdict_name(each.verdict),
         each.verdict == Verdict::not_shown && each.runs_needed ? std::to_string(*each.runs_needed)

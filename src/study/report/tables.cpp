@@ -94,9 +94,15 @@ bool beats_all(const std::vector<Comparison>& comparisons, const std::string& ro
 
 }  // namespace
 
-std::string format_number(double value) {
-  if (std::abs(value) < 0.005) return "0.00";  // and not "-0.00"
-  return std::abs(value) >= 1000 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+std::string format_number(double value, double beside) {
+  const double largest = std::max(std::abs(value), std::abs(beside));
+  const int decimals = largest >= 1000 ? 0 : largest >= 100 ? 1 : 2;
+  const bool rounds_to_zero = std::abs(value) < 0.5 * std::pow(10.0, -decimals);
+  return fmt::format("{:.{}f}", rounds_to_zero ? 0 : value, decimals);  // and not "-0.00"
+}
+
+std::string format_spread(double mean, double deviation) {
+  return format_number(mean, deviation) + " ± " + format_number(deviation, mean);
 }
 
 std::string format_figure(const PublishedNumber& figure) {
@@ -107,14 +113,15 @@ std::string format_figure(const PublishedNumber& figure) {
                                 : format_number(figure.value);
   if (figure.bound == PublishedNumber::Bound::at_least) return value + "+";
   if (figure.bound == PublishedNumber::Bound::below) return "<" + value;
-  return figure.deviation ? fmt::format("{} ± {}", value, format_number(*figure.deviation)) : value;
+  return figure.deviation ? format_spread(figure.value, *figure.deviation) : value;
 }
 
 Table score_table(const StudyResults& results, const std::vector<Comparison>& comparisons) {
   Table table = make_table(results, "score", [&](const CellResult& result) {
     const std::vector<double> scores = result.scores();
-    std::string text = format_number(mean(scores));
-    if (scores.size() > 1) text += " ± " + format_number(standard_deviation(scores));
+    const std::string text = scores.size() > 1
+                                 ? format_spread(mean(scores), standard_deviation(scores))
+                                 : format_number(mean(scores));
     TableCell cell{.text = text + run_count(result)};
     cell.mark = beats_all(comparisons, result.cell.row, result.cell.column);
     return Shown{cell, mean(scores)};

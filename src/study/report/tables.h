@@ -52,8 +52,10 @@ std::string cells_csv(const StudyResults& results);
 std::string escape_html(const std::string& text);
 std::string csv_field(const std::string& text);
 
-// As the tables print it: two decimals, one from 1,000 on.
-std::string format_number(double value);
+// As the tables print it: two decimals, one from 100 on, none from 1,000 on. A number that belongs
+// to a larger one has as many as that.
+std::string format_number(double value, double beside = 0);
+std::string format_spread(double mean, double deviation);  // "59.30 ± 4.10"
 std::string format_figure(const PublishedNumber& figure);
 
 }  // namespace ovde

@@ -194,6 +194,16 @@ TEST(Report, TablesHaveBestPaperMissingAndGroups) {
   EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
 }
 
+TEST(Report, NumbersHaveTheDigitsThatTheirSizeIsWorth) {
+  EXPECT_EQ(format_spread(59.3, 4.1), "59.30 ± 4.10");
+  EXPECT_EQ(format_spread(394.1, 47.73), "394.1 ± 47.7");
+  EXPECT_EQ(format_spread(3763.2, 704.83), "3763 ± 705");
+  EXPECT_EQ(format_spread(0.004, 1250.6), "0 ± 1251");
+  EXPECT_EQ(format_number(-0.0049), "0.00");
+  EXPECT_EQ(format_number(-0.4, 2000), "0");
+  EXPECT_EQ(format_number(-99.876), "-99.88");
+}
+
 TEST(Report, AConsoleShowsTheTableAndWhatCameOfIt) {
   EXPECT_EQ(
       to_text({.name = "score",
