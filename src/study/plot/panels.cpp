@@ -19,14 +19,15 @@ constexpr int kLonePanelWidth = 560, kLonePanelHeight = 340;
 // it leaves out.
 constexpr double kKeyCharacter = 8.6;
 constexpr int kKeyRoom = 9;
-constexpr int kMostYSteps = 6;  // of a y axis
+constexpr int kMostYSteps = 6;
+constexpr std::size_t kLeftMargin = 9;  // characters, of the labels of a y axis and its name
 
 // Thin grey axes on two sides, a faint grid behind the data.
 constexpr const char* kLook =
     "set border 3 linecolor rgb \"#666666\" linewidth 1\n"
     "set tics nomirror scale 0.5 textcolor rgb \"#333333\"\n"
     "set grid ytics linetype 1 linecolor rgb \"#E4E4E4\" linewidth 0.8\n"
-    "set lmargin 9\nset rmargin 3\nset tmargin 2\nset bmargin 3.6\n"
+    "set rmargin 3\nset tmargin 2\nset bmargin 3.6\n"
     "unset key\n";
 
 }  // namespace
@@ -46,7 +47,13 @@ void Extent::take(double value) {
 }
 
 std::string Extent::steps() const {
-  return high > low ? fmt::format("set ytics {}\n", axis_step(high - low, kMostYSteps)) : "";
+  if (!(high > low)) return "";
+  const double step = axis_step(high - low, kMostYSteps);
+  std::size_t longest = 0;
+  for (double label = std::floor(low / step); label <= std::ceil(high / step); ++label)
+    longest = std::max(longest, fmt::formatted_size("{:g}", label * step));
+  return fmt::format("set ytics {}\nset lmargin {}\n", step,
+                     std::max<std::size_t>(kLeftMargin, longest + 5));
 }
 
 PanelFigure::PanelFigure(std::string name, std::vector<std::string> titles)
@@ -56,7 +63,7 @@ void PanelFigure::add_data(const std::string& block) { data_ += block; }
 
 void PanelFigure::add_panel(const std::string& settings, const std::vector<std::string>& plots) {
   const std::string& title = titles_[panels_.size()];
-  std::string text = kLook;
+  std::string text = fmt::format("{}set lmargin {}\n", kLook, kLeftMargin);
   if (titles_.size() > 1)
     text += fmt::format("set title \"{}\" offset 0,-0.5\n", gnuplot_text(title));
   text += settings;

@@ -18,7 +18,7 @@ struct Extent {
   bool empty = true;
 
   void take(double value);
-  // gnuplot's setting: as few labels as do not run into each other.
+  // gnuplot's settings: as few labels as do not run into each other, and room for them.
   std::string steps() const;
 };
 

@@ -22,7 +22,7 @@ TEST(Panels, StepsOfAnAxisAreRoundAndFew) {
   y.take(15.7);
   EXPECT_EQ(y.steps(), "");  // gnuplot's own for a single number
   y.take(17.8);
-  EXPECT_EQ(y.steps(), "set ytics 0.5\n");
+  EXPECT_EQ(y.steps(), "set ytics 0.5\nset lmargin 9\n");
 }
 
 TEST(Panels, TheKeyNamesAllHoweverManyTheyAre) {

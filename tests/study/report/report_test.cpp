@@ -381,6 +381,7 @@ TEST(Report, LabelsOfAnAxisAreNotCutOff) {
   for (CellResult& cell : results.cells) {
     for (RunResult& run : cell.runs) {
       for (std::size_t e = 0; e < run.returns.size(); ++e) run.env_steps.push_back(50.0 * (e + 1));
+      for (double& value : run.returns) value *= 1000;
     }
   }
   const TemporaryFolder folder;
@@ -395,6 +396,9 @@ TEST(Report, LabelsOfAnAxisAreNotCutOff) {
                center = number_after("translate(", label),
                size = number_after("font-size=\"", label);
   EXPECT_LT(center + 0.75 * 4 * size / 2, width);
+  const std::size_t name = svg.find("<text>return<");  // stands upright, its feet to the right
+  ASSERT_NE(name, std::string::npos) << svg;
+  EXPECT_GT(number_after("translate(", name), 0.8 * number_after("font-size=\"", name));
 }
 
 TEST(Report, MapsOfOneKindMayShareTheirScale) {
