@@ -22,6 +22,7 @@ std::string outcome(const Comparison& each) {
 
 std::string comparisons_text(const std::vector<Comparison>& by_row,
                              const std::vector<Comparison>& together) {
+  if (by_row.empty()) return "";
   std::string out;
   for (const Comparison& each : together) {
     out += fmt::format("{} is above {} in {:.2f} of the pairs of runs: {}\n", each.ours,
@@ -32,15 +33,16 @@ std::string comparisons_text(const std::vector<Comparison>& by_row,
       out +=
           fmt::format("{}, {} against {}: {}\n", each.row, each.ours, each.baseline, outcome(each));
     }
-    return out;
+  } else {
+    const auto count = [&](Verdict verdict) {
+      return std::ranges::count(by_row, verdict, &Comparison::verdict);
+    };
+    out += fmt::format("of {} comparisons row by row: {} better, {} worse, {} not shown{}\n",
+                       by_row.size(), count(Verdict::better), count(Verdict::worse),
+                       count(Verdict::not_shown),
+                       count(Verdict::untestable) > 0 ? ", the others with too few runs" : "");
   }
-  const auto count = [&](Verdict verdict) {
-    return std::ranges::count(by_row, verdict, &Comparison::verdict);
-  };
-  return out + fmt::format("of {} comparisons row by row: {} better, {} worse, {} not shown{}\n",
-                           by_row.size(), count(Verdict::better), count(Verdict::worse),
-                           count(Verdict::not_shown),
-                           count(Verdict::untestable) > 0 ? ", the others not run" : "");
+  return out + "p: after Holm's correction for the number of tests\n";
 }
 
 }  // namespace ovde

@@ -9,7 +9,7 @@
 namespace ovde {
 
 // Of one measure: all rows together, and row by row each comparison, or what came of them where
-// they are many. All p-values are corrected (Holm).
+// they are many.
 std::string comparisons_text(const std::vector<Comparison>& by_row,
                              const std::vector<Comparison>& together);
 
