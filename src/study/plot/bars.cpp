@@ -44,7 +44,7 @@ class Bars {
         panels.add_data(fmt::format("$p{} << END\n{}END\n", r, paper));
         plots.push_back(fmt::format("$p{} using 1:2 {} pointsize 1.1 notitle", r, kPaperStyle));
       }
-      panels.add_panel(axes() + y.steps(), plots);
+      panels.add_panel(axes(), plots, y);
     }
     for (const PlanColumn* column : columns_) {
       panels.add_key(

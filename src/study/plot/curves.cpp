@@ -88,9 +88,13 @@ std::vector<std::size_t> shared_epochs(const std::vector<std::vector<double>>& s
   return out;
 }
 
-// Lines "x q25 median q75" of a cell.
-std::string curve_block(const std::string& name, const CellResult& result, const CurveAxis& axis,
-                        Extent& y) {
+struct CurveBlock {
+  std::string text;  // lines "x q25 median q75" of a cell
+  bool lone;         // a single one, of which no line can be drawn
+};
+
+CurveBlock curve_block(const std::string& name, const CellResult& result, const CurveAxis& axis,
+                       Extent& y) {
   std::vector<std::vector<double>> returns, curves;
   for (const RunResult& run : result.runs) {
     returns.push_back(run.returns);
@@ -111,7 +115,7 @@ std::string curve_block(const std::string& name, const CellResult& result, const
     y.take(high);
     out += fmt::format("{} {} {} {}\n", axis.at(result.runs.front(), e), low, median(values), high);
   }
-  return out + "END\n";
+  return {out + "END\n", points.size() == 1};
 }
 
 }  // namespace
@@ -159,20 +163,22 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
       const CellResult& result = *results.find(results.plan.rows[r].name, column->name);
       if (result.runs.empty()) continue;
       const std::string block = fmt::format("c{}_{}", r, dash);
-      panels.add_data(curve_block(block, result, axis, y));
+      const CurveBlock curve = curve_block(block, result, axis, y);
+      panels.add_data(curve.text);
       for (const RunResult& run : result.runs) end = std::max(end, axis.end(run));
       bands.push_back(fmt::format(
           "${} using 1:2:4 with filledcurves fillcolor rgb \"{}\" fillstyle transparent solid 0.18 "
           "noborder notitle",
           block, colours.at(column->name)));
       lines.push_back(fmt::format(
-          "${} using 1:3 with lines linewidth 1.8 dashtype {} linecolor rgb \"{}\" notitle", block,
-          (dash - 1) % 4 + 1, colours.at(column->name)));
+          "${} using 1:3 with {} linewidth 1.8 dashtype {} linecolor rgb \"{}\" notitle", block,
+          curve.lone ? "points pointtype 7 pointsize 0.6" : "lines", (dash - 1) % 4 + 1,
+          colours.at(column->name)));
     }
     bands.insert(bands.end(), lines.begin(), lines.end());
-    panels.add_panel(fmt::format("{}{}set xlabel \"{}\"\nset ylabel \"return\"\n",
-                                 end > 0 ? axis_up_to(end) : "", y.steps(), axis.label),
-                     bands);
+    panels.add_panel(fmt::format("{}set xlabel \"{}\"\nset ylabel \"return\"\n",
+                                 end > 0 ? axis_up_to(end) : "", axis.label),
+                     bands, y);
   }
   int dash = 0;
   for (const PlanColumn* column : results.columns()) {

@@ -20,7 +20,7 @@ constexpr int kLonePanelWidth = 560, kLonePanelHeight = 340;
 constexpr double kKeyCharacter = 8.6;
 constexpr int kKeyRoom = 9;
 constexpr int kMostYSteps = 6;
-constexpr std::size_t kLeftMargin = 9;  // characters, of the labels of a y axis and its name
+constexpr std::size_t kRoomForName = 5;  // of a y axis, in characters
 
 // Thin grey axes on two sides, a faint grid behind the data.
 constexpr const char* kLook =
@@ -46,27 +46,25 @@ void Extent::take(double value) {
   empty = false;
 }
 
-std::string Extent::steps() const {
-  if (!(high > low)) return "";
-  const double step = axis_step(high - low, kMostYSteps);
-  std::size_t longest = 0;
-  for (double label = std::floor(low / step); label <= std::ceil(high / step); ++label)
-    longest = std::max(longest, fmt::formatted_size("{:g}", label * step));
-  return fmt::format("set ytics {}\nset lmargin {}\n", step,
-                     std::max<std::size_t>(kLeftMargin, longest + 5));
-}
-
 PanelFigure::PanelFigure(std::string name, std::vector<std::string> titles)
     : name_(std::move(name)), titles_(std::move(titles)) {}
 
 void PanelFigure::add_data(const std::string& block) { data_ += block; }
 
-void PanelFigure::add_panel(const std::string& settings, const std::vector<std::string>& plots) {
+void PanelFigure::add_panel(const std::string& settings, const std::vector<std::string>& plots,
+                            const Extent& y) {
   const std::string& title = titles_[panels_.size()];
-  std::string text = fmt::format("{}set lmargin {}\n", kLook, kLeftMargin);
+  std::string text = kLook;
   if (titles_.size() > 1)
     text += fmt::format("set title \"{}\" offset 0,-0.5\n", gnuplot_text(title));
   text += settings;
+  if (y.high > y.low) {
+    const double step = axis_step(y.high - y.low, kMostYSteps);
+    text += fmt::format("set ytics {}\n", step);
+    for (double n = std::floor(y.low / step); n <= std::ceil(y.high / step); ++n) {
+      left_margin_ = std::max(left_margin_, fmt::formatted_size("{:g}", n * step) + kRoomForName);
+    }
+  }
   if (plots.empty()) {
     text +=
         "set xrange [0:1]\nset yrange [0:1]\nunset tics\n"
@@ -137,9 +135,9 @@ Figure PanelFigure::figure(const std::string& caption) const {
   out.body = "set multiplot\n";
   for (int i = 0; i < count; ++i) {
     const double width = 1.0 / across, height = (1 - strip) / down;
-    out.body += fmt::format("set size {:.4f},{:.4f}\nset origin {:.4f},{:.4f}\n{}", width, height,
-                            i % across * width, 1 - (i / across + 1) * height,
-                            panels_[static_cast<std::size_t>(i)]);
+    out.body += fmt::format("set size {:.4f},{:.4f}\nset origin {:.4f},{:.4f}\nset lmargin {}\n{}",
+                            width, height, i % across * width, 1 - (i / across + 1) * height,
+                            left_margin_, panels_[static_cast<std::size_t>(i)]);
   }
   if (lines > 0) out.body += keys(lines, strip);
   out.body += "unset multiplot\n";

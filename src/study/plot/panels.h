@@ -18,8 +18,6 @@ struct Extent {
   bool empty = true;
 
   void take(double value);
-  // gnuplot's settings: as few labels as do not run into each other, and room for them.
-  std::string steps() const;
 };
 
 class PanelFigure {
@@ -29,8 +27,10 @@ class PanelFigure {
 
   void add_data(const std::string& block);  // "$name << END ... END"
   // The next panel: gnuplot's settings, and what follows `plot`, each with its own style. A panel
-  // without plots says that nothing was run.
-  void add_panel(const std::string& settings, const std::vector<std::string>& plots);
+  // without plots says that nothing was run. With an extent, the y axis has as few labels as do not
+  // run into each other, and room for them.
+  void add_panel(const std::string& settings, const std::vector<std::string>& plots,
+                 const Extent& y = {});
   void add_key(const std::string& style, const std::string& title);  // in as many lines as it takes
 
   Figure figure(const std::string& caption) const;
@@ -49,6 +49,7 @@ class PanelFigure {
   std::vector<std::string> titles_;
   std::string data_;
   std::vector<std::string> panels_;
+  std::size_t left_margin_ = 9;  // of all panels, in characters: labels of the y axis and its name
   std::vector<Key> keys_;
 };
 

@@ -16,13 +16,18 @@ TEST(Panels, StepsOfAnAxisAreRoundAndFew) {
   EXPECT_DOUBLE_EQ(axis_step(0.6, 6), 0.1);
   EXPECT_DOUBLE_EQ(axis_step(7, 6), 2);
   EXPECT_DOUBLE_EQ(axis_step(31, 6), 10);
+}
 
+TEST(Panels, LabelsHaveRoomAndAreTheSameWidthInAll) {
+  PanelFigure panels("p", {"one", "two"});
   Extent y;
-  EXPECT_EQ(y.steps(), "");
   y.take(15.7);
-  EXPECT_EQ(y.steps(), "");  // gnuplot's own for a single number
-  y.take(17.8);
-  EXPECT_EQ(y.steps(), "set ytics 0.5\nset lmargin 9\n");
+  panels.add_panel("", {"$a"}, y);  // gnuplot's own steps for a single number
+  y.take(-12345);
+  panels.add_panel("", {"$b"}, y);
+  const std::string body = panels.figure("").body;
+  expect_words(body, {"set lmargin 11\n", "set ytics 2500\n"});
+  EXPECT_FALSE(has(body, "set lmargin 9\n"));
 }
 
 TEST(Panels, TheKeyNamesAllHoweverManyTheyAre) {
