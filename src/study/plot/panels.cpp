@@ -61,8 +61,9 @@ void PanelFigure::add_panel(const std::string& settings, const std::vector<std::
   if (y.high > y.low) {
     const double step = axis_step(y.high - y.low, kMostYSteps);
     text += fmt::format("set ytics {}\n", step);
-    for (double n = std::floor(y.low / step); n <= std::ceil(y.high / step); ++n) {
-      left_margin_ = std::max(left_margin_, fmt::formatted_size("{:g}", n * step) + kRoomForName);
+    for (int n = 0; n <= kMostYSteps + 1; ++n) {
+      const double label = (std::floor(y.low / step) + n) * step;
+      left_margin_ = std::max(left_margin_, fmt::formatted_size("{:g}", label) + kRoomForName);
     }
   }
   if (plots.empty()) {
