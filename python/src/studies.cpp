@@ -93,10 +93,14 @@ class Contenders {
   py::list tests() const {
     py::list all;
     for (const Comparison& test : compare(score_contests(results_))) {
+      const auto if_tested = [&](double p) {
+        return test.test.empty() ? std::nullopt : std::optional(p);
+      };
       all.append(py::dict("task"_a = test.row, "ours"_a = test.ours, "baseline"_a = test.baseline,
                           "verdict"_a = verdict_name(test.verdict), "mean_ours"_a = test.x,
-                          "mean_baseline"_a = test.y, "test"_a = test.test, "p"_a = test.p,
-                          "p_holm"_a = test.adjusted, "runs_needed"_a = test.runs_needed));
+                          "mean_baseline"_a = test.y, "test"_a = test.test,
+                          "p"_a = if_tested(test.p), "p_holm"_a = if_tested(test.adjusted),
+                          "runs_needed"_a = test.runs_needed));
     }
     return all;
   }

@@ -34,6 +34,7 @@ void run(const CompareCommand& command) {
   const StudyResults results = compare_runs(folders);
   const std::filesystem::path out =
       command.out ? std::filesystem::path(*command.out) : unused_folder("runs/compare");
+  fmt::print("{}\n", results.plan.text);
   print_left_out(results);
   print(write_report(results, out));
 }

@@ -259,12 +259,17 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
   std::string message, left;
   double longest = 0;
   try {
-    for (const RunStatus& run : run_status(out / cell.folder)) {
-      ended += run.state == RunState::finished;
-      alive |= run.state == RunState::alive;
-      behind = std::min(behind, run.epochs_done);
-      if (run.seconds_left > longest) longest = run.seconds_left;
-      if (!run.message.empty()) message = ": " + run.message;
+    // the folder may have runs too that the plan asked for before
+    for (const std::uint64_t seed : cell.seeds) {
+      const auto folder = find_agent(out / cell.folder, seed);
+      if (!folder) continue;
+      for (const RunStatus& run : run_status(*folder)) {
+        ended += run.state == RunState::finished;
+        alive |= run.state == RunState::alive;
+        behind = std::min(behind, run.epochs_done);
+        if (run.seconds_left > longest) longest = run.seconds_left;
+        if (!run.message.empty()) message = ": " + run.message;
+      }
     }
   } catch (const InputError&) {
     return without_runs;
@@ -312,8 +317,8 @@ void report(const Plan& plan, const fs::path& out, std::optional<int> first_epoc
   print_left_out(results);
   if (!results.notes.empty() && fs::exists(out / "report.html")) {
     throw InputError(fmt::format(
-        "{} stays as it is: the plan no longer is what {} of the cells were run with; change it "
-        "back, or remove the report to have one without them",
+        "{} stays as it is: {} of the cells cannot be counted as the plan is now; mend what is "
+        "named above, or remove the report to have one without them",
         (out / "report.html").string(), results.notes.size()));
   }
   print(write_report(results, out));

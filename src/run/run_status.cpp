@@ -152,7 +152,11 @@ RunStatus status_of_run(const fs::path& folder, const std::function<Config()>& r
 fs::path finished_policy(const fs::path& folder) {
   check_run_folder(folder);
   const fs::path policy = folder / "policy.safetensors";
-  if (std::error_code ignored; fs::exists(policy, ignored)) {
+  std::error_code ignored;
+  // of a run that was resumed for longer, the policy that is there is that of its end before; one
+  // that was kept beside its config.toml alone is whole
+  const bool goes_on = !is_finished(folder) && fs::exists(folder / kProgressFile, ignored);
+  if (fs::exists(policy, ignored) && !goes_on) {
     check_policy_of(policy, read_config(folder));
     return policy;
   }

@@ -99,6 +99,11 @@ void AgentRun::open(std::vector<std::string>& warnings) {
   }
   sync_folder(folder_);  // the files' names, before a checkpoint counts on them
 
+  if (longer_ && !loaded_) {
+    warnings_.push_back(
+        fmt::format("{}: begins again at the first epoch: it left no checkpoint to go on from",
+                    folder_.string()));
+  }
   for (const std::string& text : warnings_) log(LogLevel::warning, text);
   warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
   if (is_new) {

@@ -69,6 +69,22 @@ TEST(FirstHour, AFinishedRunIsTrainedForLonger) {
   expect_words(program.run("train --resume run --epochs 9").err, {"is finished (9 epochs)"});
 }
 
+// Until it has ended anew, its policy is not that of its end before.
+TEST(FirstHour, ARunThatIsTrainedForLongerIsNotFinished) {
+  const Program program;
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 4 --set checkpoint.epochs=2 --out run").code, 0);
+  ASSERT_EQ(program.run("train --resume run --epochs 8").code, 0);
+  fs::remove(program.folder() / "run/summary.json");  // as if killed at the last moment
+  expect_words(program.run("eval run").out, {"not finished", "of 8"});
+  expect_words(program.run("export run").err, {"holds no policy yet"});
+
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --out short").code, 0);
+  fs::remove_all(program.folder() / "short/checkpoints");
+  fs::create_directory(program.folder() / "short/checkpoints");
+  const Outcome again = program.run("train --resume short --epochs 3");
+  expect_words(again.out + again.err, {"short: begins again at the first epoch"});
+}
+
 TEST(FirstHour, AnUnfinishedRunIsReportedOnAndEvaluated) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 5 --set checkpoint.epochs=2 --out run").code, 0);
@@ -162,6 +178,9 @@ TEST(FirstHour, RunsAreComparedThatWereNeverPlannedTogether) {
                       "First epoch at the goal"});
   EXPECT_TRUE(fs::exists(program.folder() / "runs/compare/tables/runs.csv"));
   expect_words(program.run("compare sac dsac").out, {"runs/compare_2/report.html"});
+  ASSERT_EQ(program.run("train --resume dsac --epochs 4").code, 0);
+  expect_words(program.run("compare sac dsac").out,
+               {"tested against sac", "Not all were trained for as many epochs: sac 3, dsac 4."});
   expect_words(program.run("compare nowhere").err, {"nowhere is not a folder"});
   EXPECT_EQ(program.run("compare").code, 2);
 }

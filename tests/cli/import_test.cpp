@@ -54,6 +54,14 @@ TEST_F(ImportCommand, TakesRunsAndSaysWhatItDid) {
   EXPECT_NE(table.find("a,other,GridChaos-v0:a,other,1,2,2,"), std::string::npos) << table;
   EXPECT_NE(program_.run("study status plan.toml --out study").out.find("1 of 1 cells finished"),
             std::string::npos);
+
+  const Outcome merged = program_.run("study import plan.toml --out merged study");
+  EXPECT_EQ(merged.out,
+            "a / DSAC: 2 taken, 0 there already\n"
+            "a / other: 1 taken, 0 there already\n"
+            "3 runs taken, 0 there already, 0 not taken, into merged\n");
+  EXPECT_EQ(program_.run("study report plan.toml --out merged").code, 0);
+  EXPECT_TRUE(read_file(program_.folder() / "merged/tables/runs.csv") == table);
 }
 
 TEST_F(ImportCommand, SaysWhatIsMissing) {

@@ -89,6 +89,25 @@ std::vector<Kind> kinds_of(const std::vector<FoundRun>& runs, Kind FoundRun::*ki
   return all;
 }
 
+// " Not all were trained for as many epochs: dsac 7, ovde_g 3 to 5." Empty: they were.
+std::string different_lengths(const std::vector<FoundRun>& runs, const std::vector<Kind>& columns,
+                              const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  std::set<int> all;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    std::set<int> own;
+    for (const FoundRun& run : runs) {
+      if (run.column == columns[c]) own.insert(run.config.train.epochs);
+    }
+    all.insert(own.begin(), own.end());
+    parts.push_back(own.size() == 1
+                        ? fmt::format("{} {}", names[c], *own.begin())
+                        : fmt::format("{} {} to {}", names[c], *own.begin(), *own.rbegin()));
+  }
+  if (all.size() == 1) return "";
+  return fmt::format(" Not all were trained for as many epochs: {}.", fmt::join(parts, ", "));
+}
+
 }  // namespace
 
 StudyResults compare_runs(std::span<const fs::path> folders) {
@@ -117,8 +136,8 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
   out.plan.title = fmt::format("{}", fmt::join(names, ", "));
   out.plan.text = fmt::format(
       "{} runs, put side by side afterwards. Differences are tested against {}, the first that was "
-      "named.",
-      runs.size(), names.front());
+      "named.{}",
+      runs.size(), names.front(), different_lengths(runs, columns, names));
 
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {

@@ -42,9 +42,9 @@ void decide(std::vector<Comparison>& family, double level) {
 Comparison compare_one(const Contest& contest) {
   Comparison out{.row = contest.row, .ours = contest.ours, .baseline = contest.baseline};
   out.paper_p = contest.paper_p;
+  if (!contest.x.empty()) out.x = mean(contest.x);
+  if (!contest.y.empty()) out.y = mean(contest.y);
   if (contest.x.size() < kFewestRuns || contest.y.size() < kFewestRuns) return out;
-  out.x = mean(contest.x);
-  out.y = mean(contest.y);
   out.rank_p = mann_whitney_test(contest.x, contest.y).p;
   const auto welch = welch_test(contest.x, contest.y);
   out.test = welch ? "Welch" : "Mann-Whitney";
@@ -170,9 +170,10 @@ std::vector<Contest> score_contests(const StudyResults& results) {
 std::vector<SuccessContest> success_contests(const StudyResults& results) {
   std::vector<SuccessContest> out;
   for_each_pair(results, [&](const CellResult& ours, const CellResult& baseline) {
-    // a task without a goal has nothing to test, and must not weigh on the others' correction
+    // where one has no goal, or does not say whether it was reached, there is nothing to test that
+    // might weigh on the others' correction
     const bool ran = !ours.runs.empty() && !baseline.runs.empty();
-    if (ran && !ours.has_goal() && !baseline.has_goal()) return;
+    if (ran && !(ours.has_goal() && baseline.has_goal())) return;
     out.push_back({ours.cell.row, ours.cell.column, baseline.cell.column, ours.reached_goal(),
                    static_cast<int>(ours.runs.size()), baseline.reached_goal(),
                    static_cast<int>(baseline.runs.size())});

@@ -3,6 +3,7 @@
 // nothing is different stays below the stated level (Holm). docs/statistics.md has the tests.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,10 +41,13 @@ const char* verdict_name(Verdict verdict);
 struct Comparison {
   std::string row, ours, baseline;
   Verdict verdict = Verdict::untestable;
-  double x = 0, y = 0;    // means, or shares of runs that succeeded
-  std::string test = {};  // the one that decides: Welch, Mann-Whitney, Fisher, stratified ranks
-  double p = 1;           // of that test
-  double adjusted = 1;    // by Holm, over the family
+  // Means, or shares of runs that succeeded; NaN without runs.
+  double x = std::numeric_limits<double>::quiet_NaN(), y = x;
+  // The one that decides: Welch, Mann-Whitney, Fisher, stratified ranks; empty: untestable, and no
+  // p means anything.
+  std::string test = {};
+  double p = 1;                       // of that test
+  double adjusted = 1;                // by Holm, over the family
   std::optional<double> rank_p = {};  // of the rank test beside it, adjusted in a family of its own
   // Runs of each that would show a difference as large as this one, if it is real, with power 0.8
   // and without correction; a rough guess.

@@ -38,6 +38,24 @@ bool asks_for(const Cell& cell, std::uint64_t seed) {
   return std::ranges::find(cell.seeds, seed) != cell.seeds.end();
 }
 
+// Another program's runs that the folder has as a study's.
+struct ImportedFile {
+  const Cell* cell;
+  std::uint64_t seed;
+  fs::path file;
+};
+
+std::vector<ImportedFile> imported_in(const fs::path& folder, const std::vector<Cell>& cells) {
+  std::vector<ImportedFile> found;
+  for (const Cell& cell : cells) {
+    for (const std::uint64_t seed : cell.imported ? cell.seeds : std::vector<std::uint64_t>{}) {
+      const fs::path file = imported_file(folder / cell.folder, seed);
+      if (std::error_code ignored; fs::exists(file, ignored)) found.push_back({&cell, seed, file});
+    }
+  }
+  return found;
+}
+
 bool is_same_run(const fs::path& a, const fs::path& b) {
   return std::ranges::all_of(kRunFiles, [&](const char* name) {
     std::error_code ignored;
@@ -153,15 +171,31 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
     Config asked = resolve_config(cell.settings);
     targets.push_back({std::move(cell), std::move(asked)});
   }
+  const std::vector<Cell> cells = expand(plan);
   std::vector<fs::path> runs;
+  std::vector<ImportedFile> files;
   for (const fs::path& folder : from) {
     const auto found = run_folders(folder);
-    if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
+    const auto imported = imported_in(folder, cells);
+    if (found.empty() && imported.empty())
+      throw InputError(fmt::format("there is no run in {}", folder.string()));
     runs.insert(runs.end(), found.begin(), found.end());
+    files.insert(files.end(), imported.begin(), imported.end());
   }
 
   const bool with_maps = std::ranges::find(plan.show, "maps") != plan.show.end();
   ImportOutcome outcome;
+  const auto count = [&](const Cell& cell, bool is_new) {
+    ImportOutcome::Count& of_cell = outcome.cells[title(cell)];
+    ++(is_new ? of_cell.taken : of_cell.already_there);
+  };
+  for (const ImportedFile& each : files) {
+    try {
+      count(*each.cell, import_csv(plan, study, each.cell->folder, each.seed, each.file));
+    } catch (const std::exception& error) {
+      outcome.refused.push_back({each.file, error.what()});
+    }
+  }
   for (const fs::path& run : runs) {
     try {
       const Config config = read_config(run);
@@ -176,9 +210,7 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
       }
       check_finished(run, config);
       for (const Target* target : its) {
-        const bool is_new = take_run(run, config, *target, study, with_maps, command);
-        ImportOutcome::Count& count = outcome.cells[title(target->cell)];
-        ++(is_new ? count.taken : count.already_there);
+        count(target->cell, take_run(run, config, *target, study, with_maps, command));
       }
     } catch (const std::exception& error) {
       outcome.refused.push_back({run, error.what()});

@@ -1,6 +1,7 @@
 #include "study/report/summary_html.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -172,11 +173,16 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
 std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons) {
   std::string out;
   for (const Comparison& each : comparisons) {
+    const auto number = [](double value, bool there) {
+      return there ? fmt::format("{}", value) : std::string();
+    };
+    const bool tested = !each.test.empty();
     out +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
-                    csv_field(each.ours), csv_field(each.baseline), each.x, each.y, each.test,
-                    each.p, each.adjusted, each.rank_p ? fmt::format("{}", *each.rank_p) : "",
-                    verdict_name(each.verdict),
+                    csv_field(each.ours), csv_field(each.baseline),
+                    number(each.x, !std::isnan(each.x)), number(each.y, !std::isnan(each.y)),
+                    each.test, number(each.p, tested), number(each.adjusted, tested),
+                    each.rank_p ? fmt::format("{}", *each.rank_p) : "", verdict_name(each.verdict),
                     each.runs_needed ? std::to_string(*each.runs_needed) : "", paper_p_text(each));
   }
   return out;

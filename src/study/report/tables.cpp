@@ -26,6 +26,15 @@ std::string run_count(const CellResult& result) {
   return fmt::format(" ({} of {} runs)", result.runs.size(), result.cell.seeds.size());
 }
 
+// What even the shortest of the runs has; those of a table have what was planned.
+std::size_t epochs_of_all(const CellResult& result) {
+  auto epochs = static_cast<std::size_t>(result.cell.epochs);
+  for (const RunResult& run : result.runs) {
+    if (!run.returns.empty()) epochs = std::min(epochs, run.returns.size());
+  }
+  return epochs;
+}
+
 // Where all are equal, none is best.
 void mark_best(TableRow& row, const std::vector<std::optional<double>>& goodness) {
   std::optional<double> best, worst;
@@ -139,14 +148,14 @@ Table goal_table(const StudyResults& results) {
     if (!result.has_goal()) return Shown{{.text = "no goal", .missing = true}, std::nullopt};
     const auto earliest = result.earliest_goal();
     const std::string epoch =
-        earliest ? std::to_string(*earliest) : fmt::format("{}+", result.cell.epochs);
+        earliest ? std::to_string(*earliest) : fmt::format("{}+", epochs_of_all(result));
     return Shown{{.text = fmt::format("{} ({}/{}){}", epoch, result.reached_goal(),
                                       result.runs.size(), run_count(result))},
                  earliest ? std::optional(-static_cast<double>(*earliest)) : std::nullopt};
   });
   table.caption =
       "First epoch whose evaluation reaches the goal (FRG), earliest of any run, and the number of "
-      "runs that reach it at all. Bold: earliest of the row.";
+      "runs that reach it at all; 100+: none in 100 epochs. Bold: earliest of the row.";
   return table;
 }
 

@@ -13,6 +13,7 @@
 
 #include "io/files.h"
 #include "stats/mann_whitney.h"
+#include "stats/statistics.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
 #include "study/plot/gnuplot.h"
@@ -147,6 +148,28 @@ TEST(Report, TasksWithoutAGoalAreNotTestedForReachingIt) {
   const Table goal = goal_table(results);
   EXPECT_EQ(goal.rows[0].cells[0].text, "100+ (0/10)");
   EXPECT_EQ(goal.rows[1].cells[0].text, "no goal");
+
+  // one that does not say whether it reached the goal has not missed it
+  for (CellResult& cell : results.cells) {
+    if (cell.cell.row != "clear" || cell.cell.column != "DSAC") continue;
+    for (RunResult& run : cell.runs) run.has_goal = false;
+  }
+  EXPECT_FALSE(p_of(results, "clear"));
+}
+
+TEST(Report, AGoalIsNotMissedInEpochsThatWereNotTrained) {
+  StudyResults results = known_results();
+  results.cells[0].runs[3].returns.resize(40);
+  EXPECT_EQ(goal_table(results).rows[0].cells[0].text, "40+ (0/10)");
+}
+
+TEST(Report, WhatIsNotTestedHasNoP) {
+  StudyResults results = known_results();
+  results.cells[0].runs.resize(1);
+  const std::string table = tests_csv("score", compare(score_contests(results)));
+  expect_words(table, {fmt::format("score,clear,OVDE,DSAC,{},{},,,,,too few runs",
+                                   mean(results.cells[1].scores()), results.cells[0].runs[0].score),
+                       "score,empty,OVDE,DSAC,,,,,,,too few runs"});
 }
 
 TEST(Report, SaysThatASmokeRunIsOne) {
