@@ -1,4 +1,4 @@
-"""The command-line program, which knows the runs of Python's environments too: python -m ovde status runs"""
+"""The command-line program, which reads the runs of Python's environments too: python -m ovde status runs"""
 
 import sys
 from pathlib import Path

@@ -20,6 +20,7 @@ __all__ = ["Source", "Adapter", "fold_seed", "make_adapter", "name_of", "registe
 HORIZON = 1000  # steps after which an episode is cut off, where the environment says nothing of a time limit
 
 EnvFactory = Callable[[], Any]  # () -> gymnasium.Env
+EXAMPLE = "lambda: gymnasium.make('Pendulum-v1')"
 
 
 def fold_seed(seed: int) -> int:
@@ -44,6 +45,8 @@ class Source:
     """Where the environments of a task come from."""
 
     def __init__(self, factory: EnvFactory, success: Optional[str] = None):
+        if not callable(factory):
+            raise _core.InputError(f"{factory!r}: must be a function that makes an environment, such as {EXAMPLE}")
         from gymnasium import spaces
 
         self.factory = factory
@@ -51,6 +54,11 @@ class Source:
         self.failure: Optional[BaseException] = None  # the first exception of an environment
         self.pool: Any = None  # worker processes, where there are some
         env = factory()
+        if not (hasattr(env, "action_space") and hasattr(env, "observation_space")):
+            raise _core.InputError(
+                f"the function that makes the environment returned {env!r}: must be a gymnasium.Env, "
+                "with action_space and observation_space"
+            )
         try:
             self.spec_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
             limit = env.spec.max_episode_steps if env.spec is not None else None
@@ -61,8 +69,8 @@ class Source:
             actions = _flat_box(spaces, env.action_space, "actions")
             if not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):
                 raise _core.InputError(
-                    f"the actions of {self.spec_id} have no bounds ({env.action_space}); "
-                    "gymnasium.wrappers.RescaleAction or ClipAction gives them some"
+                    f"the actions of {self.spec_id} have no bounds ({env.action_space}): low and high must be finite; "
+                    "gymnasium.wrappers.TransformAction(env, function, action_space) sets others"
                 )
             self.low = actions.low.astype(float).tolist()
             self.high = actions.high.astype(float).tolist()
@@ -235,6 +243,8 @@ def make_adapter(name: str) -> Any:
     source = sources.get(name)
     if source is None:
         raise _core.InputError(
-            f"{name} is an environment of Python, which must be given again: ovde.resume(folder, env_factory)"
+            f"{name} is an environment of Python, made by a function that is not stored: "
+            "ovde.resume(folder, env_factory) continues the run; "
+            "to evaluate it, step the environment with ovde.Policy.load(folder)"
         )
     return source.pool.adapter() if source.pool is not None else Adapter(source)

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import Any, Callable, Mapping, Optional, TextIO, Union
 
+from . import _core
+
 Event = Mapping[str, Any]
 Progress = Union[None, bool, Callable[[Event], None]]
 
@@ -81,6 +83,8 @@ def bar_for(progress: Progress, title: str) -> Optional[Bar]:
     """None, and progress=False, is silence; None asks whether anyone is looking."""
     if callable(progress) or progress is False:
         return None
+    if progress is not None and progress is not True:
+        raise _core.InputError(f"progress={progress!r}: must be True, False, None or a function of an event")
     if progress is None and not (sys.stderr.isatty() or _in_notebook()):
         return None
     return Bar(title)

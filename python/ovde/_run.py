@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional, Union
 
@@ -112,6 +113,8 @@ class Run:
 
     def policy(self, seed: Optional[int] = None) -> "_core.Policy":
         """The trained policy of a seed; without one, of the first."""
+        if seed is not None and seed not in self.seeds:
+            raise _core.InputError(f"seed {seed!r}: the run has the seeds {self.seeds}")
         index = 0 if seed is None else self.seeds.index(seed)
         return _core.Policy.load(str(self.folders[index]))
 
@@ -128,5 +131,6 @@ def status(folder: PathLike) -> list[dict]:
     """How the runs below a folder get on: state, epochs done, and why one has failed."""
     for directory, _, files in os.walk(folder):
         if "config.toml" in files or "population.toml" in files:
-            _know_task(directory)
+            with suppress(_core.Error):  # one that cannot be read is reported as such
+                _know_task(directory)
     return _core.status(str(folder))

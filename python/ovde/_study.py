@@ -11,6 +11,7 @@ from typing import Any, Iterable, Mapping, Optional, Union
 import numpy as np
 
 from . import _core
+from ._arguments import count
 from ._progress import Event, Progress, bar_for
 from ._run import PathLike, Run
 
@@ -29,6 +30,21 @@ def _curves(method: str, given: Any) -> tuple[np.ndarray, list[int], str]:
     return curves, list(range(len(curves))), ""
 
 
+def _check_whole(method: str, curve: np.ndarray, seed: int) -> None:
+    """NaN is an epoch without an evaluation. Where there are more of them after the last evaluation than between any
+    two, the run has diverged or has not ended."""
+    evaluated = np.flatnonzero(~np.isnan(curve))
+    if len(evaluated) == 0:
+        raise _core.InputError(f"{method}, seed {seed}: the curve is NaN throughout")
+    gap = np.diff(evaluated).max(initial=1) - 1
+    tail = len(curve) - 1 - evaluated[-1]
+    if tail > gap:
+        raise _core.InputError(
+            f"{method}, seed {seed}: the curve is NaN after epoch {evaluated[-1]}, for {tail} of {len(curve)} epochs; "
+            "what has diverged or has not ended cannot be compared"
+        )
+
+
 class Comparison:
     """What a set of curves says: see `compare`."""
 
@@ -42,7 +58,8 @@ class Comparison:
 
     @property
     def tests(self) -> list[dict]:
-        """Ours against each baseline: verdict, test, p-value, and the p-value after Holm's correction."""
+        """Ours against each baseline: verdict, test, p-value, and the p-value after Holm's correction; both
+        None where there are too few runs to test."""
         return self._core.tests()
 
     def to_markdown(self) -> str:
@@ -68,8 +85,8 @@ class Comparison:
             for cell in self.cells
         ]
         lines += [
-            f"{test['task']}: {test['ours']} against {test['baseline']}: {test['verdict']}, "
-            f"p = {test['p_holm']:.3g} (Holm)"
+            f"{test['task']}: {test['ours']} against {test['baseline']}: {test['verdict']}"
+            + (f", p = {test['p_holm']:.3g} (Holm)" if test["p_holm"] is not None else "")
             for test in self.tests
         ]
         return "\n".join(lines)
@@ -85,6 +102,8 @@ def compare(
     """Compares the evaluation returns of methods, each a Run, its curves or an array (seeds, epochs).
 
     For several tasks, `methods` holds such a mapping for each of them: {"Ant": {"sac": ..., "ovde": ...}, ...}.
+    Methods of a task have equally many epochs. NaN is an epoch without an evaluation; a curve that ends in more
+    of them than lie between two evaluations is refused.
     A run is reduced to its score, the mean over its last epochs; `ours` (otherwise the last method) is tested
     against every other one, with Holm's correction over all tests (docs/statistics.md).
 
@@ -97,7 +116,7 @@ def compare(
     if not methods:
         raise _core.InputError("nothing to compare")
     nested = all(isinstance(value, Mapping) and "eval_return_mean" not in value for value in methods.values())
-    tasks: dict[str, Mapping[str, Any]] = dict(methods) if nested else {_task_of(methods): methods}
+    tasks: dict[str, Mapping[str, Any]] = dict(methods) if nested else {_task_of(methods) or "task": methods}
     names = list(next(iter(tasks.values())))
     own = [names[-1]] if ours is None else [ours] if isinstance(ours, str) else list(ours)
     for name in own:
@@ -108,15 +127,29 @@ def compare(
     for task, contenders in tasks.items():
         if list(contenders) != names:
             raise _core.InputError(f"{task} has the methods {list(contenders)}, the first task {names}")
+        _task_of(contenders)  # refuses runs of different ones
+        epochs = 0  # of the first method
         for method, given in contenders.items():
             curves, seeds, algorithm = _curves(method, given)
+            for curve, seed in zip(curves, seeds):
+                _check_whole(method, curve, seed)
+            epochs = epochs or curves.shape[1]
+            if curves.shape[1] != epochs:
+                raise _core.InputError(
+                    f"{task}: {names[0]} has {epochs} epochs, {method} {curves.shape[1]}; "
+                    "they must be as many, such as curves[:, :50] of each"
+                )
             core.add(task, method, method in own, algorithm, curves.tolist(), seeds)
     return Comparison(core)
 
 
-def _task_of(methods: Mapping[str, Any]) -> str:
-    tasks = {given.task for given in methods.values() if isinstance(given, Run)}
-    return tasks.pop() if len(tasks) == 1 else "task"
+def _task_of(methods: Mapping[str, Any]) -> Optional[str]:
+    """The task of those that are runs."""
+    tasks = {method: given.task for method, given in methods.items() if isinstance(given, Run)}
+    if len(set(tasks.values())) > 1:
+        which = ", ".join(f"{method}: {task}" for method, task in tasks.items())
+        raise _core.InputError(f"runs of different tasks ({which}); several tasks are given as {{task: {{method: run}}}}")
+    return next(iter(tasks.values()), None)
 
 
 class Study:
@@ -129,6 +162,7 @@ class Study:
 
     def run(self, jobs: int = 0, *, threads: int = 0, device: str = "cpu", progress: Progress = None) -> "Study":
         """Runs what is left of the plan; what was interrupted goes on. Error if a cell fails, after all others."""
+        jobs, threads = count("jobs", jobs), count("threads", threads)
         bar = bar_for(progress, self._name)
 
         def event(now: Event) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _core, _gym
+from ._arguments import count, seed_list
 from ._progress import Event, Progress, bar_for
 from ._run import PathLike, Run, _know_task
 
@@ -22,13 +23,6 @@ def _settings(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return settings
 
 
-def _seeds(seeds: Union[int, Iterable[int]]) -> list[int]:
-    try:
-        return [int(seeds)]  # type: ignore[arg-type]
-    except TypeError:
-        return [int(seed) for seed in seeds]  # type: ignore[union-attr]
-
-
 def _span(seeds: list[int]) -> str:
     return str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}-{seeds[-1]}"
 
@@ -37,9 +31,8 @@ class _Stage:
     """Everything around a call that trains: the environments' source, worker processes, the bar."""
 
     def __init__(self, task: str, source: Optional[_gym.Source], workers: int, progress: Progress, title: str, agents: int):
-        self._task, self._source, self._workers = task, source, workers
+        self._task, self._source, self._workers = task, source, count("workers", workers)
         self._progress, self._bar, self._agents = progress, bar_for(progress, title), agents
-        self._stack = ExitStack()
 
     def _event(self, event: Event) -> None:
         if self._bar is not None:
@@ -52,16 +45,18 @@ class _Stage:
         return self._event if self._bar is not None or callable(self._progress) else None
 
     def __enter__(self) -> "_Stage":
-        if self._bar is not None:
-            self._stack.callback(self._bar.close)
-        if self._source is not None:
-            self._stack.enter_context(_gym.using(self._task, self._source))
-            if self._workers > 0:
-                from ._workers import Pool
+        with ExitStack() as stack:  # what has been entered is left again if a later part fails
+            if self._bar is not None:
+                stack.callback(self._bar.close)
+            if self._source is not None:
+                stack.enter_context(_gym.using(self._task, self._source))
+                if self._workers > 0:
+                    from ._workers import Pool
 
-                pool = self._source.pool = Pool(self._source, self._workers)
-                self._stack.callback(pool.close)
-                self._stack.callback(setattr, self._source, "pool", None)
+                    pool = self._source.pool = Pool(self._source, self._workers)
+                    stack.callback(pool.close)
+                    stack.callback(setattr, self._source, "pool", None)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -73,6 +68,7 @@ class _Stage:
 
 def train(
     task: Union[str, _gym.EnvFactory],
+    /,
     algorithm: str = "ovde_g",
     *,
     seeds: Union[int, Iterable[int]] = 0,
@@ -89,7 +85,8 @@ def train(
     """Trains one agent for each seed and returns the Run, whose folder is `out`.
 
     `task` is a task of the library ("NoisyAnt-v4") or a function that makes a Gymnasium environment.
-    Further keyword arguments are tables of docs/config.md, each a dict of its keys.
+    Further keyword arguments are tables of docs/config.md, each a dict of its keys; task={...} is one of them,
+    so the task itself has no keyword.
 
     threads   0: all cores
     device    "cpu", or "cuda": a population in lockstep on one GPU
@@ -115,17 +112,18 @@ def train(
         raise _core.InputError("workers, success and name are for environments of Python, not for tasks of the library")
 
     settings = _settings(tables)
-    if epochs is not None:
-        settings.setdefault("train.epochs", epochs)
+    if epochs is not None and settings.setdefault("train.epochs", epochs) != epochs:
+        raise _core.InputError(f"epochs={epochs!r} and train={{'epochs': {settings['train.epochs']!r}}}: give one of them")
     if source is not None:
         # said, since a task that is known already may have been registered with another
         settings.setdefault("task.horizon", source.horizon)
-    seed_list = _seeds(seeds)
+    all_seeds = seed_list(seeds)
+    threads = count("threads", threads)
     if out is None:
         short = task.removeprefix("python/").replace("/", "-")
-        out = f"runs/{short}-{algorithm}-{_span(seed_list)}"
-    with _Stage(task, source, workers, progress, f"{algorithm} on {task}", len(seed_list)) as stage:
-        finished = _core.train(task, algorithm, seed_list, settings, os.fspath(out), threads, device, stage.listener)
+        out = f"runs/{short}-{algorithm}-{_span(all_seeds)}"
+    with _Stage(task, source, workers, progress, f"{algorithm} on {task}", len(all_seeds)) as stage:
+        finished = _core.train(task, algorithm, all_seeds, settings, os.fspath(out), threads, device, stage.listener)
     return _end(finished, out)
 
 
@@ -162,6 +160,7 @@ def resume(
         why = f" ({source.unsaved_because})" if source is not None and source.unsaved_because else ""
         warnings.warn(text + why, RuntimeWarning, stacklevel=3)
 
+    threads = count("threads", threads)
     title = f"{described['algorithm']} on {task}"
     with _Stage(task, source, workers, progress, title, len(described["seeds"])) as stage:
         finished = _core.resume(os.fspath(folder), threads, device, stage.listener, warn)

@@ -12,13 +12,19 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from . import _core, _gym
+from ._arguments import count
 
 __all__ = ["TaskEnv", "TaskVectorEnv", "NoiseWrapper", "make", "make_vec", "wrap_noise", "register_tasks"]
 
+Noise = Union[None, Mapping[str, Any], float, Sequence[float]]  # table noise; or a task's own key of that name
 
-def _task_settings(options: Mapping[str, Any], noise: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+
+def _task_settings(options: Mapping[str, Any], noise: Noise) -> dict[str, Any]:
     settings = {f"task.{key}": value for key, value in options.items()}
-    settings.update({f"noise.{key}": value for key, value in (noise or {}).items()})
+    if isinstance(noise, Mapping):
+        settings.update({f"noise.{key}": value for key, value in noise.items()})
+    elif noise is not None:
+        settings["task.noise"] = noise
     return settings
 
 
@@ -47,7 +53,7 @@ class TaskEnv(gymnasium.Env):
         task: str,
         *,
         preset: Optional[str] = None,
-        noise: Optional[Mapping[str, Any]] = None,
+        noise: Noise = None,
         render_mode: Optional[str] = None,
         **options: Any,
     ):
@@ -102,13 +108,13 @@ class TaskVectorEnv(VectorEnv):
         threads: int = 0,
         copy: bool = True,
         preset: Optional[str] = None,
-        noise: Optional[Mapping[str, Any]] = None,
+        noise: Noise = None,
         **options: Any,
     ):
         self.task = f"{task}:{preset}" if preset is not None else task
         self.num_envs = num_envs
         self.render_mode = None
-        self._core = _core.ManyEnvs(self.task, _task_settings(options, noise), num_envs, threads, copy)
+        self._core = _core.ManyEnvs(self.task, _task_settings(options, noise), num_envs, count("threads", threads), copy)
         self.threads: int = self._core.threads
         self.single_action_space = _action_space(self._core)
         self.single_observation_space = _observation_space(self._core)
@@ -120,7 +126,7 @@ class TaskVectorEnv(VectorEnv):
     def reset(
         self, *, seed: Union[None, int, Sequence[Optional[int]]] = None, options: Optional[dict] = None
     ) -> tuple[np.ndarray, dict]:
-        mask = np.asarray((options or {}).get("reset_mask", self._all), dtype=bool)
+        mask = np.ascontiguousarray((options or {}).get("reset_mask", self._all), dtype=bool)
         super().reset(seed=seed if isinstance(seed, int) else None)
         seeds: list[int] = []
         if isinstance(seed, (int, np.integer)):
@@ -241,8 +247,8 @@ class _Passing:
 def make(task: str, **options: Any) -> TaskEnv:
     """A task of the library as a Gymnasium environment.
 
-    Options are keys of the task (docs/config.md, table task) and `noise`, a dict of table noise. Actions
-    are in the task's own units, and observations are 64-bit.
+    Options are keys of the task (docs/config.md, table task) and `noise`, a dict of table noise; numbers are
+    the key `noise` that some tasks have. Actions are in the task's own units, and observations are 64-bit.
 
     >>> import ovde
     >>> env = ovde.make("GridChaos-v0:s", horizon=250, noise={"action": 0.1})

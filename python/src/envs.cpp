@@ -181,7 +181,7 @@ void ManyEnvs::check_free() const {
 }
 
 py::array_t<double> ManyEnvs::reset(const std::vector<std::uint64_t>& seeds,
-                                    const py::array_t<bool>& mask) {
+                                    const py::array_t<bool, py::array::c_style>& mask) {
   check_free();
   if (copies_) {
     Rows rows = make_rows();

@@ -74,7 +74,7 @@ class ManyEnvs {
   // Of the environments whose mask is true; the others' rows are what they were last. No seeds: the
   // next of each environment's own.
   pybind11::array_t<double> reset(const std::vector<std::uint64_t>& seeds,
-                                  const pybind11::array_t<bool>& mask);
+                                  const pybind11::array_t<bool, pybind11::array::c_style>& mask);
   // What Gymnasium's step returns: observations, rewards, terminated, truncated, a row for each
   // environment, and a dict; with a goal, that has "is_success".
   pybind11::tuple step(const Numbers& actions);

@@ -180,6 +180,11 @@ class Study {
       updates_ = start.updates;
       done_ = start.updates_done;
     }
+    void warning(const std::string& text) override {
+      job_.post([text] {
+        if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw py::error_already_set();
+      });
+    }
     void epoch_done(const Cell& cell, double updates) override {
       done_ += updates;
       if (progress_.is_none()) return;

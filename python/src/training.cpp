@@ -86,14 +86,12 @@ py::dict summary_of(const std::string& folder) {
 }
 
 py::list status_of(const std::string& folder) {
-  static constexpr const char* kNames[] = {"alive", "finished", "interrupted", "failed",
-                                           "unreadable"};
   py::list all;
   for (const RunStatus& run : run_status(folder)) {
-    all.append(py::dict("folder"_a = run.folder.string(),
-                        "state"_a = kNames[static_cast<int>(run.state)], "task"_a = run.task,
-                        "algorithm"_a = run.algorithm, "epochs_done"_a = run.epochs_done,
-                        "epochs"_a = run.epochs, "message"_a = run.message));
+    all.append(py::dict("folder"_a = run.folder.string(), "state"_a = name(run.state),
+                        "task"_a = run.task, "algorithm"_a = run.algorithm,
+                        "epochs_done"_a = run.epochs_done, "epochs"_a = run.epochs,
+                        "message"_a = run.message));
   }
   return all;
 }

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-MODULES = ["ovde", "ovde._gym", "ovde._progress", "ovde._run", "ovde._study", "ovde._train", "ovde._workers", "ovde.envs"]
+MODULES = ["ovde", "ovde._arguments", "ovde._gym", "ovde._progress", "ovde._run", "ovde._study", "ovde._train", "ovde._workers", "ovde.envs"]
 
 
 @pytest.mark.parametrize("name", MODULES)

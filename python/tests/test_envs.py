@@ -130,6 +130,24 @@ def test_many_are_as_one_each(task, threads):
     assert resets > n
 
 
+def test_noise_is_a_table_or_a_key_of_the_task():
+    def after_a_step(noise):
+        env = ovde.make("GridChaos-v0:s", noise=noise)
+        env.reset(seed=0)
+        return env.step([0.0, 0.0])[0]
+
+    np.testing.assert_array_equal(after_a_step([0, 0, 0, 0]), [0.1, 0])
+    assert (after_a_step([0.5, 0.5, 0.5, 0.5]) != [0.1, 0]).all()
+    assert (after_a_step({"observation": 0.1}) != [0.1, 0]).all()
+    with pytest.raises(ovde.InputError, match="task.noise = -1"):
+        ovde.make("NoiseTrap-v0", noise=-1)
+
+
+def test_threads_are_counted():
+    with pytest.raises(ovde.InputError, match="threads=-1: must be a whole number"):
+        ovde.make_vec("GridChaos-v0:s", 2, threads=-1)
+
+
 def test_vector_environment_is_gymnasiums(trained_run):
     from gymnasium.vector import AutoresetMode
     from gymnasium.wrappers.vector import RecordEpisodeStatistics
@@ -151,6 +169,11 @@ def test_vector_environment_is_gymnasiums(trained_run):
     before = observations.copy()
     after, _ = envs.reset(seed=3, options={"reset_mask": mask})
     assert (after[1:3] == before[1:3]).all() and (after[0] == ovde.make("GridChaos-v0:s").reset(seed=3)[0]).all()
+    # a view of a larger array, such as a column of flags
+    before = after.copy()
+    view = np.array([True, True, True, True, False, False, False, False])[::2]
+    after, _ = envs.reset(seed=9, options={"reset_mask": view})
+    assert (after[2:] == before[2:]).all() and (after[1] == ovde.make("GridChaos-v0:s").reset(seed=10)[0]).all()
     with pytest.raises(ovde.InputError):
         envs.reset(seed=[1, 2])
     with pytest.raises(ovde.InputError):

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import threading
 import traceback
 import warnings
 
@@ -174,6 +177,74 @@ def test_actions_that_cannot_be_learnt_are_refused(tmp_path, space, words):
     with pytest.raises(ovde.InputError, match=words):
         ovde.train(Wrong, "sac", epochs=1, out=tmp_path / "x")
     assert not (tmp_path / "x").exists()
+
+
+def test_bounds_as_the_message_says(tmp_path, small):
+    class Unbounded(Line):
+        def __init__(self):
+            super().__init__()
+            self.action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+
+    with pytest.raises(ovde.InputError, match=r"TransformAction\(env, function, action_space\)"):
+        ovde.train(Unbounded, "sac", epochs=1, out=tmp_path / "x", **small)
+    box = spaces.Box(-1, 1, (1,), np.float32)
+    factory = lambda: gym.wrappers.TransformAction(Unbounded(), lambda action: action, box)  # noqa: E731
+    assert ovde.train(factory, "sac", epochs=1, out=tmp_path / "x", **small).finished
+
+
+class Spaceless(gym.Env):
+    action_space = spaces.Box(-1, 1, (1,))
+
+
+@pytest.mark.parametrize(
+    "factory, words",
+    [
+        (lambda: None, "returned None: must be a gymnasium.Env"),
+        (lambda: 3, "returned 3: must be a gymnasium.Env"),
+        (Spaceless, "Spaceless.*with action_space and observation_space"),
+        (Line(), "Line object .*: must be a function that makes an environment"),
+    ],
+)
+def test_what_makes_no_environment_is_refused(tmp_path, small, factory, words):
+    with pytest.raises(ovde.InputError, match=words):
+        ovde.train(factory, "sac", epochs=1, out=tmp_path / "x", **small)
+    assert not (tmp_path / "x").exists()
+    ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small)
+    with pytest.raises(ovde.InputError, match=words):
+        ovde.resume(tmp_path / "x", factory)
+
+
+@pytest.mark.parametrize("workers", [-1, 1.5, True])
+def test_workers_are_counted(tmp_path, small, workers):
+    with pytest.raises(ovde.InputError, match=f"workers={workers}: must be a whole number"):
+        ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", workers=workers, **small)
+
+
+def test_a_factory_that_cannot_reach_the_workers_keeps_no_name(tmp_path, small):
+    lock = threading.Lock()
+    with pytest.raises(TypeError, match="pickle"):
+        ovde.train(lambda: Line(log=None if lock else []), "sac", epochs=1, out=tmp_path / "x", workers=1, **small)
+    assert ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small).finished
+
+
+def test_horizon_is_a_key_of_the_task(tmp_path, small):
+    run = ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", task={"horizon": 15}, **small)
+    np.testing.assert_array_equal(run.curves["eval_length_mean"], 15)
+
+
+def test_the_program_reads_a_run_and_says_how_to_evaluate_it(tmp_path, small):
+    ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small)
+
+    def program(*words):
+        return subprocess.run([sys.executable, "-m", "ovde", *words], cwd=tmp_path, capture_output=True, text=True)
+
+    for words in (["status", "x"], ["report", "x"], ["export", "x"], ["verify", "x/policy.c"]):
+        done = program(*words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    for words in (["eval", "x"], ["train", "--resume", "x", "--epochs", "2"]):
+        done = program(*words)
+        assert done.returncode != 0 and "ovde.resume(folder, env_factory)" in done.stderr
+        assert "ovde.Policy.load(folder)" in done.stderr
 
 
 def test_a_run_can_be_read_without_its_environment(tmp_path, small, script):

@@ -39,6 +39,11 @@ def test_another_shape_is_refused(trained_run, wrong):
         trained_run.policy()(wrong)
 
 
+def test_a_seed_that_the_run_does_not_have_is_refused(trained_run):
+    with pytest.raises(ovde.InputError, match=r"seed 9: the run has the seeds \[0, 1\]"):
+        trained_run.policy(seed=9)
+
+
 def test_what_is_no_policy_is_refused(tmp_path):
     (tmp_path / "x").write_bytes(b"nothing of the kind")
     with pytest.raises(ovde.InputError):

@@ -13,6 +13,17 @@ def curves(mean, seed, shape=(6, 40)):
     return mean + rng.normal(size=(shape[0], 1)) + 0.1 * rng.normal(size=shape)
 
 
+def every(k):
+    some = np.full((6, 40), np.nan)
+    some[:, k - 1 :: k] = curves(3, 0)[:, k - 1 :: k]
+    return some
+
+
+def diverged(given, seed, epoch):
+    given[seed, epoch:] = np.nan
+    return given
+
+
 def test_compare_says_which_difference_is_real(tmp_path):
     result = ovde.compare({"sb3": curves(0, 0), "same": curves(0.1, 1), "mine": curves(6, 2)}, title="Mine & theirs")
     verdicts = {test["baseline"]: test["verdict"] for test in result.tests}
@@ -44,6 +55,32 @@ def test_epochs_that_were_not_evaluated_are_left_out(tmp_path):
     assert result.to_html(tmp_path / "x.html").exists()
 
 
+@pytest.mark.parametrize("k", [3, 7, 18])
+def test_the_last_epoch_need_not_be_evaluated(k):
+    [cell] = ovde.compare({"some": every(k)}).cells
+    assert cell["runs"] == 6
+
+
+def test_runs_of_different_tasks_are_not_compared(tmp_path, small, trained_run):
+    other = ovde.train("GridChaos-v0:a", "sac", seeds=[0, 1], epochs=3, out=tmp_path / "x", **small)
+    for given in ({"a": trained_run, "b": other}, {"T": {"a": trained_run, "b": other}}):
+        with pytest.raises(ovde.InputError, match=r"a: GridChaos-v0:s, b: GridChaos-v0:a.*\{task: \{method: run\}\}"):
+            ovde.compare(given)
+    assert len(ovde.compare({"s": {"x": trained_run}, "a": {"x": other}}).cells) == 2
+
+
+def test_a_run_that_has_not_ended_is_not_compared(tmp_path, trained_run):
+    shutil.copytree(trained_run.folder, tmp_path / "x")
+    file = tmp_path / "x/seed_1/progress.csv"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(ovde.InputError, match="seed 1: the curve is NaN after epoch 1, for 1 of 3"):
+        ovde.compare({"x": ovde.Run(tmp_path / "x")})
+
+
+def test_one_run_each_is_printed():
+    assert "b against a" in str(ovde.compare({"a": curves(0, 0)[:1], "b": curves(1, 1)[:1]}))
+
+
 def test_compare_takes_runs_curves_and_several_tasks(trained_run):
     both = {"a": trained_run.curves, "b": trained_run}
     assert {cell["task"] for cell in ovde.compare(both).cells} == {"GridChaos-v0:s"}
@@ -60,7 +97,10 @@ def test_compare_takes_runs_curves_and_several_tasks(trained_run):
         ({}, "nothing"),
         ({"a": [1.0, 2.0]}, "seeds, epochs"),
         ({"a": np.zeros((2, 0))}, "seeds, epochs"),
-        ({"a": np.full((2, 3), np.nan)}, "a curve of a on task"),
+        ({"a": np.full((2, 3), np.nan)}, "a, seed 0: the curve is NaN throughout"),
+        ({"a": curves(0, 0), "b": diverged(curves(0, 0), 4, 39)}, "b, seed 4: the curve is NaN after epoch 38, for 1 of 40"),
+        ({"a": diverged(every(3), 2, 36)}, "a, seed 2: the curve is NaN after epoch 35, for 4 of 40"),
+        ({"a": curves(0, 0), "b": curves(0, 0, (6, 39))}, "task: a has 40 epochs, b 39"),
         ({"T": {"a": curves(0, 0)}, "U": {"b": curves(0, 0)}}, "methods"),
     ],
 )
@@ -99,6 +139,15 @@ def test_study_runs_and_reports(tmp_path):
     again = []
     ovde.study(plan, out=tmp_path / "out").run(progress=again.append)
     assert again == []  # nothing was left
+
+
+@pytest.mark.parametrize("given", [dict(jobs=-1), dict(threads=-1), dict(jobs=1.5)])
+def test_jobs_and_threads_are_counted(tmp_path, given):
+    (tmp_path / "two.toml").write_text(PLAN)
+    [name] = given
+    with pytest.raises(ovde.InputError, match=f"{name}=.*: must be a whole number, at least 0"):
+        ovde.study(tmp_path / "two.toml", out=tmp_path / "out").run(**given)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_wrong_plan_says_where(tmp_path):

@@ -1,9 +1,11 @@
 import csv
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,6 +77,17 @@ def test_one_seed_is_a_run_of_its_own(tmp_path, small):
         (dict(train=3), "a dict"),
         (dict(seeds=[1, 1]), "given twice"),
         (dict(seeds=[]), "0 seeds"),
+        (dict(seeds=1.7), "seed 1.7: must be a whole number from 0 to 9007199254740991"),
+        (dict(seeds="0-1"), "seed '0-1': must be a whole number.*range"),
+        (dict(seeds=[0, True]), "seed True: must be a whole number"),
+        (dict(seeds=-1), "seed -1: must be a whole number from 0"),
+        (dict(seeds=2**64), "seed 18446744073709551616: must be a whole number"),
+        (dict(seeds=None), "seed None: must be a whole number"),
+        (dict(threads=-1), "threads=-1: must be a whole number, at least 0"),
+        (dict(threads=1.5), "threads=1.5: must be a whole number"),
+        (dict(progress="bar"), "progress='bar': must be True, False, None or a function"),
+        (dict(train={"epochs": 2}), "epochs=1 and train={'epochs': 2}"),
+        (dict(task=3), "3: must be a function that makes an environment"),
         (dict(device="tpu"), "tpu"),
         (dict(workers=2), "environments of Python"),
     ],
@@ -84,6 +97,27 @@ def test_wrong_input_says_what_is_right_and_leaves_nothing(tmp_path, given, word
     with pytest.raises(ovde.InputError, match=words):
         ovde.train(arguments.pop("task"), arguments.pop("algorithm"), out=tmp_path / "x", **arguments)
     assert not (tmp_path / "x").exists()
+
+
+def test_no_seeds_without_a_folder():
+    with pytest.raises(ovde.InputError, match="0 seeds"):
+        ovde.train("GridChaos-v0:s", seeds=[])
+
+
+def test_seeds_and_counts_of_numpy(tmp_path, small):
+    run = ovde.train("GridChaos-v0:s", "sac", seeds=np.arange(2), epochs=1, threads=np.int64(1), out=tmp_path / "x", **small)
+    assert run.seeds == [0, 1]
+
+
+def test_task_is_a_table_too(tmp_path, small):
+    run = ovde.train("GridChaos-v0:s", algorithm="sac", epochs=1, out=tmp_path / "x", task={"horizon": 50}, **small)
+    assert "horizon = 50" in (run.folder / "config.toml").read_text()
+    assert run.curves["eval_length_mean"].max() <= 50
+
+
+def test_epochs_may_be_given_twice_where_they_agree(tmp_path, small):
+    small["train"]["epochs"] = 2
+    assert ovde.train("GridChaos-v0:s", "sac", epochs=2, out=tmp_path / "x", **small).epochs == 2
 
 
 def test_progress_is_called_for_every_epoch_on_this_thread(tmp_path, small):
@@ -141,6 +175,16 @@ def test_resume_of_nothing_and_of_a_finished_run(tmp_path, trained_run):
         ovde.resume(trained_run.folder)
     with pytest.raises(ovde.InputError, match="task of the library"):
         ovde.resume(trained_run.folder, lambda: None)
+    with pytest.raises(ovde.InputError, match="threads=-1"):
+        ovde.resume(trained_run.folder, threads=-1)
+
+
+def test_a_run_that_cannot_be_read_does_not_hide_the_others(tmp_path, trained_run):
+    shutil.copytree(trained_run.folder, tmp_path / "whole")
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn/config.toml").write_text("[run")
+    states = {Path(status["folder"]).name: status["state"] for status in ovde.status(tmp_path)}
+    assert states["torn"] == "unreadable" and "finished" in states.values()
 
 
 def test_the_program_itself(trained_run):
