@@ -73,7 +73,6 @@ void Agent::remember(std::span<const double> observation, std::span<const double
 }
 
 void Agent::give_up_episode() {
-  replay_.cut_off();
   if (bandit_) bandit_->give_up_episode();
   if (turns_) turns_->give_up_episode();
   begin_next_episode();

@@ -128,7 +128,8 @@ class Agent {
   // `last`: the episode ends with this step.
   void remember(std::span<const double> observation, std::span<const double> action, double reward,
                 std::span<const double> next_observation, bool terminal, bool last);
-  // The episode in progress will not be seen to its end.
+  // The episode in progress will not be seen to its end. Its last row is cut off (Replay) by
+  // whoever has the rows.
   void give_up_episode();
 
   // Whether the scout acts in this episode, where there is one. Setting it is for those who act

@@ -23,9 +23,9 @@ void Replay::add(std::span<const float> observation, std::span<const float> acti
   ++added_;
 }
 
-void Replay::cut_off() {
-  if (added_ == 0) return;
-  float& terminal = rows_[(newest() + 1) * row_floats() - 1];
+void Replay::cut_off(std::int64_t number) {
+  if (number < added_ - size() || number >= added_) return;
+  float& terminal = rows_[(number % capacity_ + 1) * row_floats() - 1];
   if (terminal == 0) terminal = kCutOff;
 }
 

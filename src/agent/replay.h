@@ -20,8 +20,9 @@ class Replay {
   std::int64_t added() const { return added_; }  // ever; the newest row is number added() - 1
   std::int64_t newest() const { return (added_ - 1) % capacity_; }  // its index
 
-  // The episode of the newest row ends with it: its rest will not be seen.
-  void cut_off();
+  // The episode of this row ends with it: its rest will not be seen. Nothing where the row is no
+  // longer there.
+  void cut_off(std::int64_t number);
 
   // One transition: observation, action, reward, next observation, terminal: 1, or 0 where the
   // return goes on, kCutOff (n_step.h) where its episode does not. `index` < size().

@@ -253,7 +253,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
     return error.what();
   }
   if (finished) return fmt::format("finished ({} runs)", cell.seeds.size());
-  std::size_t ended = 0;
+  std::size_t found = 0, ended = 0;
   int behind = cell.epochs;
   bool alive = false;
   std::string message, left;
@@ -263,6 +263,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
     for (const std::uint64_t seed : cell.seeds) {
       const auto folder = find_agent(out / cell.folder, seed);
       if (!folder) continue;
+      ++found;
       for (const RunStatus& run : run_status(*folder)) {
         ended += run.state == RunState::finished;
         alive |= run.state == RunState::alive;
@@ -274,6 +275,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
   } catch (const InputError&) {
     return without_runs;
   }
+  if (found == 0) return without_runs;
   if (claim.error && message.empty()) message = ": " + *claim.error;
   if (longest > 0) left = fmt::format(", {} left", format_duration(longest));
   if (state.empty()) state = alive ? "running" : message.empty() ? "interrupted" : "failed";

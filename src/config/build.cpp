@@ -11,7 +11,7 @@
 
 namespace ovde {
 
-std::unique_ptr<Env> make_environment(const Config& config) {
+std::unique_ptr<ScaledActions> make_environment(const Config& config) {
   const Task& task = find_task(config.task);
   auto env = task.make(config.task_options);
   try {
@@ -26,10 +26,6 @@ std::unique_ptr<Env> make_environment(const Config& config) {
   }
   env = std::make_unique<TimeLimit>(std::move(env), config.horizon);
   return std::make_unique<ScaledActions>(std::move(env));
-}
-
-Box task_action_space(const Config& config) {
-  return find_task(config.task).make(config.task_options)->action_space();
 }
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed) {

@@ -6,14 +6,12 @@
 #include <ovde/env.h>
 #include "agent/agent.h"
 #include "config/config.h"
+#include "env/wrappers.h"
 
 namespace ovde {
 
 // The task as an agent sees it: with its noise and time limit, actions in [-1, 1].
-std::unique_ptr<Env> make_environment(const Config& config);
-
-// The box of the task's own actions, to which [-1, 1] is scaled.
-Box task_action_space(const Config& config);
+std::unique_ptr<ScaledActions> make_environment(const Config& config);
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed);
 

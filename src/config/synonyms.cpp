@@ -84,7 +84,12 @@ Setting translated(Setting setting) {
   if (setting.is_table || find_key(config_tables(), setting.key) != nullptr) return setting;
   // a key of a task or an explorer of one's own may have any name
   const bool own_table = setting.key.starts_with("task.") || setting.key.starts_with("explore.");
-  const Synonym* found = own_table ? nullptr : find_synonym(setting.key);
+  // and one of a table that there is not is misspelt in that
+  const auto dot = setting.key.find('.');
+  const bool no_table =
+      dot != std::string::npos && std::ranges::find(config_tables(), setting.key.substr(0, dot),
+                                                    &ConfigTable::name) == config_tables().end();
+  const Synonym* found = own_table || no_table ? nullptr : find_synonym(setting.key);
   if (found == nullptr) return setting;
   if (!found->answer.empty())
     refuse_setting(setting.where, fmt::format("unknown key '{}': {}", setting.key, found->answer));

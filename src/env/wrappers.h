@@ -33,6 +33,7 @@ class ScaledActions final : public EnvWrapper {
   explicit ScaledActions(std::unique_ptr<Env> inner);
 
   const Box& action_space() const override { return unit_; }
+  const Box& own_action_space() const { return EnvWrapper::action_space(); }  // of the inner task
   Step step(std::span<const double> action, std::span<double> observation) override;
 
  private:

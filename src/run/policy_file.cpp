@@ -16,8 +16,6 @@ namespace ovde {
 
 namespace {
 
-constexpr const char* kNetworksFormat = "ovde-networks-1";  // holds a policy, and the critics
-
 // What names the run that a policy is of.
 std::map<std::string, std::string> origin(const Config& config) {
   return {{"task", config.task},

@@ -15,7 +15,9 @@
 
 namespace ovde {
 
-inline constexpr const char* kPolicyFormat = "ovde-policy-1";  // metadata "format"
+// metadata "format"
+inline constexpr const char* kPolicyFormat = "ovde-policy-1";
+inline constexpr const char* kNetworksFormat = "ovde-networks-1";  // has the critics too
 
 // `config` names the task, the algorithm and the seed it was trained with.
 void write_policy(const std::filesystem::path& path, const PolicyContents& policy,

@@ -28,7 +28,7 @@ constexpr std::string_view kInUse = ".parameters";
 
 // What a file of networks says of itself.
 std::map<std::string, std::string> origin_of_epoch(int epoch, const Config& config) {
-  return {{"format", "ovde-networks-1"},
+  return {{"format", kNetworksFormat},
           {"task", config.task},
           {"algorithm", config.algorithm},
           {"seed", std::to_string(config.seed)},
@@ -107,8 +107,9 @@ fs::path network_file(const fs::path& run, int epoch) {
   return run / kNetworkFolder / fmt::format("{}{}{}", kEpochPrefix, epoch, kEpochSuffix);
 }
 
-void write_networks(const fs::path& run, int epoch, Agent& agent, const Config& config) {
-  TensorFile file = policy_tensors(agent.policy(), task_action_space(config), config);
+void write_networks(const fs::path& run, int epoch, Agent& agent, const Box& action_space,
+                    const Config& config) {
+  TensorFile file = policy_tensors(agent.policy(), action_space, config);
   for (const auto& [name, values] : agent.state().arrays) {
     if (!name.ends_with(kInUse)) continue;
     file.tensors[name] = {{static_cast<std::int64_t>(values.size())},

@@ -53,7 +53,7 @@ std::filesystem::path network_file(const std::filesystem::path& run, int epoch);
 // The networks that the agent acts and judges by, after epoch number `epoch`.
 // The file can be read as a policy too (run/policy_file.h).
 void write_networks(const std::filesystem::path& run, int epoch, Agent& agent,
-                    const Config& config);
+                    const Box& action_space, const Config& config);
 
 // The epochs whose networks are there, in their order.
 std::vector<int> recorded_epochs(const std::filesystem::path& run);

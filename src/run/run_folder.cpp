@@ -145,7 +145,8 @@ std::optional<fs::path> find_agent(const fs::path& run, std::uint64_t seed) {
   return read_config(run).seed == seed ? std::optional(run) : std::nullopt;
 }
 
-// What the agent has left moves to its new folder; its config.toml, by which a run is known, last.
+// The folder is a population's from the first; what the agent has left moves to its new one, and
+// its config.toml, by which a run is known, last.
 void make_population(const fs::path& folder, const std::string& command) {
   if (!has_file(folder, kConfigFile)) return;
   const Config config = read_config(folder);
@@ -158,8 +159,8 @@ void make_population(const fs::path& folder, const std::string& command) {
                        is_agent_folder(entry.path());
     if (!stays) files.push_back(name);
   }
-  for (const fs::path& name : files) fs::rename(folder / name, own / name);
   if (!holds_population(folder)) write_population(folder, {config, {config.seed}}, command);
+  for (const fs::path& name : files) fs::rename(folder / name, own / name);
   fs::rename(folder / kConfigFile, own / kConfigFile);
 }
 

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "run/run_lock.h"
 
 namespace ovde {
 
@@ -146,11 +147,6 @@ HttpResponse answer_of(const HttpServer::Handler& handler, const HttpRequest& re
   }
 }
 
-std::string own_name() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 }  // namespace
 
 struct HttpServer::Connection {
@@ -259,7 +255,7 @@ int parse_head(std::string_view head, ParsedHead& out) {
 HttpServer::HttpServer(const std::string& address, int port, const HttpLimits& limits)
     : limits_(limits),
       only_local_(address.starts_with("127.") || address == "::1"),
-      host_name_(own_name()),
+      host_name_(host_name()),
       listener_(listen_at(address, port, port_)) {}
 
 HttpServer::~HttpServer() = default;

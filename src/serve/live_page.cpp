@@ -94,8 +94,9 @@ std::string grid_of(const Plan& plan) {
       .line();
 }
 
-// Columns of the rows from number `from` on; where those are more than a screen has points, every
-// `every`-th of them, counted from the first row of the run, so that the next answer goes on.
+// Columns of the rows from number `from` on; where those are more than a screen has points, the
+// last of each `every`, counted from the first row of the run, so that the next answer goes on, and
+// some of them are evaluated where only every so-manieth is.
 HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t every) {
   const auto& rows = run.progress.rows();
   const auto count = std::ssize(rows);
@@ -104,7 +105,7 @@ HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t ever
   if (const std::int64_t wanted = (count - from) / kMostRows + 1; from == 0 && every < wanted)
     every = wanted;
   std::vector<std::int64_t> chosen;
-  for (std::int64_t i = (from + every - 1) / every * every; i < count; i += every)
+  for (std::int64_t i = (from + every) / every * every - 1; i < count; i += every)
     chosen.push_back(i);
 
   JsonObject columns;

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "run/run_folder.h"
-#include "run/run_lock.h"
 
 namespace ovde {
 
@@ -25,7 +24,6 @@ bool same(const std::vector<std::timespec>& a, const std::vector<std::timespec>&
   });
 }
 
-// A NaN is as before where it was one before.
 bool same(const RunStatus& a, const RunStatus& b) {
   return a.state == b.state && a.epochs_done == b.epochs_done && a.epochs == b.epochs &&
          a.message == b.message;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -103,9 +104,11 @@ class Ffmpeg final : public Film {
         kWidth, kHeight, rate, shell_word(fs::absolute(file).string()));
     pipe_ = ::popen(command.c_str(), "w");
     if (pipe_ == nullptr) throw Error("cannot start ffmpeg");
+    before_ = std::signal(SIGPIPE, SIG_IGN);  // one that has gone away is an error, not our end
   }
   ~Ffmpeg() override {
     if (pipe_ != nullptr) ::pclose(pipe_);
+    std::signal(SIGPIPE, before_);
   }
   Ffmpeg(const Ffmpeg&) = delete;
   Ffmpeg& operator=(const Ffmpeg&) = delete;
@@ -128,6 +131,7 @@ class Ffmpeg final : public Film {
   }
   fs::path file_;
   std::FILE* pipe_;
+  void (*before_)(int) = SIG_DFL;  // what SIGPIPE did
 };
 
 class Pictures final : public Film {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kBestPolicy = "policy_best.safetensors";
-constexpr const char *kConfig = "config", *kVisits = "visits";
+constexpr const char *kConfig = "config", *kVisits = "visits", *kCutOffs = "cut_offs";
 constexpr const char* kCheckpointLogged = "checkpoint at epoch";
 
 // Not damage, and no reason to use an older checkpoint.
@@ -73,6 +73,11 @@ std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder, const Config&
   std::unique_ptr<AgentRun> run(new AgentRun(config, folder));
   if (longer) run->longer_ = command;
   run->loaded_ = run->load_newest();
+  // one that was imported came without them
+  if (!run->loaded_ && is_finished(folder) && !run->store_.has_folder()) {
+    throw Error(
+        fmt::format("{} has no checkpoints, and so cannot be trained for longer", folder.string()));
+  }
   if (!run->loaded_) run->loop_ = std::make_unique<EpochLoop>(run->config_, run->config_.seed);
   return run;
 }
@@ -158,6 +163,13 @@ void AgentRun::load(const fs::path& checkpoint) {
   loop_ = std::make_unique<EpochLoop>(config_, config_.seed);
   const bool continued = loop_->restore(sections);
   store_.load(checkpoint, sections, loop_->agent().replay());
+  Replay& replay = loop_->agent().replay();
+  cut_offs_.clear();
+  if (const auto saved = sections.find(kCutOffs); saved != sections.end()) {
+    for (ByteReader in(saved->second); !in.empty();) cut_offs_.push_back(in.get<std::int64_t>());
+  }
+  if (!continued) cut_offs_.push_back(replay.added() - 1);
+  for (const std::int64_t row : cut_offs_) replay.cut_off(row);
 
   ByteReader in(section(sections, kProgress));
   start_time_ = in.get<double>();
@@ -214,7 +226,7 @@ void AgentRun::record_visits() {
 void AgentRun::record_networks(int epoch) {
   if (std::ranges::find(config_.record.networks, epoch) == config_.record.networks.end()) return;
   fetch();
-  write_networks(folder_, epoch, loop_->agent(), config_);
+  write_networks(folder_, epoch, loop_->agent(), loop_->task_action_space(), config_);
 }
 
 void AgentRun::end_updates() {
@@ -228,7 +240,7 @@ void AgentRun::end_updates() {
 void AgentRun::keep_best(const EpochRow& row) {
   const bool better = !(row.eval_return_mean <= best_return_);
   if (std::isnan(row.eval_return_mean) || !better) return;
-  write_policy(folder_ / kBestPolicy, loop_->agent().policy(), task_action_space(config_), config_,
+  write_policy(folder_ / kBestPolicy, loop_->agent().policy(), loop_->task_action_space(), config_,
                {{"epoch", std::to_string(row.epoch)},
                 {"eval_return_mean", fmt::format("{}", row.eval_return_mean)}});
   best_return_ = row.eval_return_mean;
@@ -275,6 +287,13 @@ void AgentRun::save() {
   for (const EpochRow& row : rows_) put_row(rows, row);
   sections[kProgress] = rows.take();
   if (visits_) sections[kVisits] = visits_->saved();
+  const Replay& replay = loop_->agent().replay();
+  std::erase_if(cut_offs_, [&](std::int64_t row) { return row < replay.added() - replay.size(); });
+  if (!cut_offs_.empty()) {
+    ByteWriter rows_cut;
+    for (const std::int64_t row : cut_offs_) rows_cut.put(row);
+    sections[kCutOffs] = rows_cut.take();
+  }
 
   store_.save(std::move(sections), loop_->agent().replay());
   log(LogLevel::info, fmt::format("{} {}, environment step {}", kCheckpointLogged, epochs_done(),
@@ -291,7 +310,7 @@ void AgentRun::save_now() {
 
 RunSummary AgentRun::finish() {
   store_.wait();
-  write_policy(folder_ / "policy.safetensors", loop_->agent().policy(), task_action_space(config_),
+  write_policy(folder_ / "policy.safetensors", loop_->agent().policy(), loop_->task_action_space(),
                config_);
   progress_->sync();  // the summary says that all rows are there
   events_->sync();

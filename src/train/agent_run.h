@@ -101,6 +101,8 @@ class AgentRun {
   std::optional<ProgressFile> progress_;
   std::optional<EventFile> events_;
   std::optional<VisitFile> visits_;  // empty: not recorded
+  std::vector<std::int64_t>
+      cut_offs_;  // rows in the replay buffer with which an episode was given up
 
   // what open() has to do and to say
   bool loaded_ = false;  // from a checkpoint

@@ -17,6 +17,7 @@
 #include "agent/agent.h"
 #include "base/team.h"
 #include "config/config.h"
+#include "env/wrappers.h"
 #include "io/section_file.h"
 #include "run/metrics.h"
 #include "train/evaluation.h"
@@ -59,6 +60,9 @@ class EpochLoop {
   bool awaits_evaluation() const { return learnt_.has_value(); }
   bool evaluation_due() const { return is_evaluated(epochs_done_, config_.train); }
   EpochRow finish_epoch();
+
+  // Of the task itself, to which the agent's [-1, 1] is scaled.
+  const Box& task_action_space() const { return env_->own_action_space(); }
 
   // Everything that determines the future, except for the rows of the replay buffer. Error, as of
   // epoch(), rather than to save parameters that are not finite.
@@ -127,7 +131,7 @@ class EpochLoop {
   Config config_;
   std::uint64_t seed_;
   bool has_goal_, records_visits_;
-  std::unique_ptr<Env> env_, evaluation_env_;
+  std::unique_ptr<ScaledActions> env_, evaluation_env_;
   std::unique_ptr<Agent> agent_;
 
   // where the run is

@@ -120,8 +120,13 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int th
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {
-  // one agent is joined by others
-  if (!plan.is_new && plan.seeds.size() > 1) make_population(plan.folder, plan.command);
+  // one agent is joined by others, if it can go on; or was, and its move was cut short
+  const bool moved = holds_population(plan.folder);
+  if (!plan.is_new && holds_config(plan.folder) && (moved || plan.seeds.size() > 1)) {
+    if (!moved && !has_ended(plan.folder, plan))
+      AgentRun::resume(plan.folder, plan.config, plan.command);
+    make_population(plan.folder, plan.command);
+  }
   put_agents(plan, threads);
   open_agents(plan);
 }

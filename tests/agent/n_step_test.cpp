@@ -98,11 +98,11 @@ TEST(NStepReturn, GoesAroundTheRingAndStopsAtTheNewestRow) {
 // A return does not go on into an episode that has nothing to do with it.
 TEST(NStepReturn, EndsWhereAnEpisodeWasGivenUp) {
   Replay replay(2, 1, 10);
-  replay.cut_off();  // there is none yet
+  replay.cut_off(0);  // there is none yet
   replay.add(state(0, 0), std::vector{0.5f}, 1, state(0, 1), 0);
-  replay.cut_off();
+  replay.cut_off(replay.added() - 1);
   replay.add(state(1, 0), std::vector{0.5f}, 2, state(1, 1), 1);
-  replay.cut_off();
+  replay.cut_off(replay.added() - 1);
   replay.add(state(2, 0), std::vector{0.5f}, 4, state(2, 1), 0);
   EXPECT_EQ(return_of(replay, 0, 3, 1).reward, 1);
   EXPECT_EQ(replay.row(0).terminal, 0);

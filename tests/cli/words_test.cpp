@@ -67,6 +67,9 @@ TEST(Words, OfAnotherMeaningAreAnswered) {
            {grid + "--set total_timesteps=1e6", {"--steps"}},
            {grid + "--set eval_freq=1000", {"train.eval_epochs"}},
            {grid + "--set train.gradient_steps=2", {"train.gradient_steps", "updates"}},
+           {grid + "--set explor.alpha=1",
+            {"unknown key 'explor.alpha' (did you mean explore.alpha?)"}},
+           {grid + "--set other.batch_size=1", {"unknown key 'other.batch_size'"}},
        }) {
     const Outcome outcome = program.run("train " + each.command);
     EXPECT_EQ(outcome.code, 2) << each.command;

@@ -85,6 +85,15 @@ TEST(Video, IsAFilmOfEveryStep) {
   EXPECT_EQ(read_file(folder.path() / "said"), "960,20/1,13\n");
 }
 
+// ffmpeg has gone away before the first picture is written.
+TEST(Video, AKindOfFileThatFfmpegDoesNotKnowIsRefused) {
+  std::string why;
+  if (!renderer_or(why)) GTEST_SKIP() << why;
+  if (quiet_shell("command -v ffmpeg") != 0) GTEST_SKIP() << "ffmpeg is not installed";
+  const TemporaryFolder folder;
+  EXPECT_THROW(write_video(rolling_ball(200), folder.path() / "film.nosuch"), Error);
+}
+
 TEST(Video, IsPicturesWithoutFfmpeg) {
   std::string why;
   if (!renderer_or(why)) GTEST_SKIP() << why;

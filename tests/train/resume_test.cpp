@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include "run/run_lock.h"
 #include "run/run_status.h"
 #include "temporary_folder.h"
+#include "train/agent_run.h"
 #include "train/odd_task.h"
 #include "train/trainer.h"
 #include "train/whole_runs.h"
@@ -422,6 +424,18 @@ TEST_F(Resume, AFinishedRunIsTrainedForLonger) {
   }
 }
 
+// As one that was imported.
+TEST_F(Resume, AFinishedRunWithoutCheckpointsStaysAsItIs) {
+  EXPECT_TRUE(train_until(request(run()), -1));
+  fs::remove_all(run() / "checkpoints");
+  fs::remove(run() / "log.txt");
+  const std::string rows = read_file(run() / "progress.csv");
+  Watcher watcher;
+  EXPECT_THROW(train(plan_rest_of_run(run(), "test", kEpochsOfARun + 2), {}, watcher), Error);
+  EXPECT_EQ(read_file(run() / "progress.csv"), rows);
+  EXPECT_TRUE(is_finished(run()));
+}
+
 TEST_F(Resume, ARunCannotBeShortened) {
   EXPECT_TRUE(train_until(request(run()), -1));
   EXPECT_THROW(plan_rest_of_run(run(), "test", kEpochsOfARun - 1), InputError);
@@ -496,6 +510,31 @@ TEST_F(Resume, APopulationGoesOnWhereverItsAgentsAre) {
   expect_words(failure(run()), {"is finished"});
 }
 
+// One agent becomes the first of a population, and whatever is in the way of that, or cuts it
+// short, leaves a run that goes on.
+TEST_F(Resume, AnAgentThatIsJoinedByOthersIsMovedWhole) {
+  EXPECT_FALSE(train_until(request(run()), 4));
+  const fs::path checkpoints = run() / "checkpoints", kept = folder_.path() / "kept";
+  fs::copy(checkpoints, kept, fs::copy_options::recursive);
+  for (const auto& entry : fs::directory_iterator(kept)) {
+    if (entry.path().extension() == ".ovde") flip_bit(checkpoints / entry.path().filename());
+  }
+  RunPlan joined = plan_rest_of_run(run());
+  joined.seeds = {3, 4};
+  Watcher watcher;
+  EXPECT_THROW(train(joined, {}, watcher), Error);
+  EXPECT_FALSE(fs::exists(run() / "seed_3"));
+  EXPECT_FALSE(fs::exists(run() / "population.toml"));
+  fs::remove_all(checkpoints);
+  fs::rename(kept, checkpoints);
+
+  write_population(run(), {read_config(run()), {3}}, "test");  // killed while it was moved
+  fs::create_directory(run() / "seed_3");
+  fs::rename(checkpoints, run() / "seed_3/checkpoints");
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run() / "seed_3"), expected_);
+}
+
 // An agent without actor and temperature, too: alone, of a population, and resumed.
 TEST_F(Resume, DiscreteActionsGiveTheSameBitsAsWell) {
   const auto ids = [](const fs::path& out, std::vector<std::uint64_t> seeds) {
@@ -517,6 +556,25 @@ TEST_F(Resume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {
   expect_words(warnings[0], {"Odd-v0 cannot save an episode"});
   expect_words(log(), {"WARNING task Odd-v0 cannot save an episode"});
   EXPECT_EQ(read_progress(run()).size(), std::size_t{kEpochsOfARun});
+}
+
+// A return of several steps must not run on into the next episode, now or after another resume.
+TEST_F(Resume, AnEpisodeThatIsGivenUpEndsInTheReplayBuffer) {
+  register_odd_task();
+  EXPECT_FALSE(train_until(request(run(), "Odd-v0"), 3));
+  const auto ends_at = [&](std::int64_t row) {
+    const auto resumed = AgentRun::resume(run());
+    return std::signbit(resumed->loop().agent().replay().row(row).terminal);
+  };
+  const auto added = [&] { return AgentRun::resume(run())->loop().agent().replay().added(); };
+  const std::int64_t before = added(),
+                     first = AgentRun::resume(run())->loop().agent().replay().newest();
+  EXPECT_TRUE(ends_at(first));
+  EXPECT_FALSE(ends_at(first - 1));
+  Watcher watcher(2);
+  EXPECT_FALSE(train(plan_rest_of_run(run()), {.stop = &watcher.stop}, watcher));
+  EXPECT_TRUE(ends_at(first));
+  EXPECT_GT(added(), before);
 }
 
 TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {

@@ -23,6 +23,9 @@ class ConsoleOverview final : public StudySink {
   void study_started(const StudyStart& start) override {
     start_ = start;
     done_ = start.finished;
+    failed_ = 0;
+    updates_ = 0;
+    running_.clear();
     began_ = Clock::now();
     const std::string before =
         start.finished > 0 ? fmt::format(", {} finished before", start.finished) : "";
@@ -52,6 +55,7 @@ class ConsoleOverview final : public StudySink {
 
   void cell_finished_elsewhere(const Cell& cell, double updates) override {
     ++done_;
+    running_.erase(cell.folder);
     start_.updates -= updates;
     say(fmt::format("{}: finished by another process", name(cell)));
   }

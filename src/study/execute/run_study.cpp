@@ -190,6 +190,7 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
                                         : std::ranges::find(places, i) != places.end();
       if (is_it) chosen[i] = found = true;
     }
+    if (all.empty()) throw InputError("the plan has no cells that are run by this program");
     const bool beyond = !places.empty() && std::ranges::max(places) >= all.size();
     if (!found || beyond) {
       throw InputError(fmt::format("'{}' is no cell of the plan; it has 0 to {}, such as {}", part,
