@@ -76,7 +76,7 @@ class ReportWriter {
     write_file_atomically(study_ / "tables" / (table.name + ".md"), to_markdown(table));
     write_file_atomically(study_ / "tables" / (table.name + ".tex"), to_latex(table));
     body_ += fmt::format("<h3>{}</h3>\n{}", heading, to_html(table));
-    text_ += (text_.empty() ? "" : "\n") + to_text(table);
+    if (results_.cells.size() > 1) text_ += (text_.empty() ? "" : "\n") + to_text(table);
   }
 
   void add_tables(const std::vector<Comparison>& scores, const std::vector<Comparison>& goals) {

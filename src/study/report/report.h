@@ -12,7 +12,7 @@ namespace ovde {
 
 struct Report {
   std::filesystem::path page;
-  std::string text = {};             // its tables and what came of the tests, for a console
+  std::string text = {};  // its tables, if there is more than a cell, and the tests, for a console
   std::vector<std::string> remarks;  // what is left out, and why
 };
 
