@@ -1,15 +1,16 @@
 // ovde status: the table of runs.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "io/columns.h"
 #include "run/run_status.h"
 #include "stats/statistics.h"
 
@@ -17,8 +18,8 @@ namespace ovde::cli {
 
 namespace {
 
-constexpr std::size_t kColumnCount = 8;
-using Line = std::array<std::string, kColumnCount>;
+using Line = std::vector<std::string>;
+constexpr std::size_t kWords = 4;  // columns that are no numbers
 
 std::string formatted(double value, const char* format) {
   return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
@@ -89,23 +90,6 @@ std::vector<Line> lines_of(std::span<const RunStatus> runs) {
   return lines;
 }
 
-void print_table(const std::vector<Line>& lines) {
-  std::array<std::size_t, kColumnCount> width{};
-  for (const Line& line : lines) {
-    for (std::size_t c = 0; c < kColumnCount; ++c) width[c] = std::max(width[c], line[c].size());
-  }
-  for (const Line& line : lines) {
-    std::string text;
-    for (std::size_t c = 0; c < kColumnCount; ++c) {
-      const bool is_word = c < 4;
-      text += is_word ? fmt::format("{:<{}}  ", line[c], width[c])
-                      : fmt::format("{:>{}}  ", line[c], width[c]);
-    }
-    text.resize(text.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", text);
-  }
-}
-
 }  // namespace
 
 void run(const StatusCommand& command) {
@@ -124,7 +108,7 @@ void run(const StatusCommand& command) {
   std::vector<Line> lines = {
       {"run", "task", "algorithm", "state", "epoch", "return", "steps/s", "time left"}};
   for (Line& line : lines_of(runs)) lines.push_back(std::move(line));
-  print_table(lines);
+  fmt::print("{}", in_columns(lines, kWords));
 
   for (const RunStatus& run : runs) {
     if (!run.message.empty()) fmt::print("{}: {}\n", run.folder.string(), run.message);

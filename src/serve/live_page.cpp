@@ -96,7 +96,7 @@ std::string grid_of(const Plan& plan) {
 
 // Columns of the rows from number `from` on; where those are more than a screen has points, the
 // last of each `every`, counted from the first row of the run, so that the next answer goes on, and
-// some of them are evaluated where only every so-manieth is.
+// some of them are evaluated where not all rows are.
 HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t every) {
   const auto& rows = run.progress.rows();
   const auto count = std::ssize(rows);

@@ -48,7 +48,8 @@ struct ImportedFile {
 std::vector<ImportedFile> imported_in(const fs::path& folder, const std::vector<Cell>& cells) {
   std::vector<ImportedFile> found;
   for (const Cell& cell : cells) {
-    for (const std::uint64_t seed : cell.imported ? cell.seeds : std::vector<std::uint64_t>{}) {
+    if (!cell.imported) continue;
+    for (const std::uint64_t seed : cell.seeds) {
       const fs::path file = imported_file(folder / cell.folder, seed);
       if (std::error_code ignored; fs::exists(file, ignored)) found.push_back({&cell, seed, file});
     }

@@ -177,6 +177,7 @@ bool is_cell_finished(const fs::path& study, const Cell& cell, const Config& con
 std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
   std::vector<Cell> all = distinct_cells(plan);
   if (selection.empty()) return all;
+  if (all.empty()) throw InputError("the plan has no cells that are run by this program");
   std::vector<bool> chosen(all.size());
   std::size_t at = 0;
   while (at <= selection.size()) {
@@ -190,7 +191,6 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
                                         : std::ranges::find(places, i) != places.end();
       if (is_it) chosen[i] = found = true;
     }
-    if (all.empty()) throw InputError("the plan has no cells that are run by this program");
     const bool beyond = !places.empty() && std::ranges::max(places) >= all.size();
     if (!found || beyond) {
       throw InputError(fmt::format("'{}' is no cell of the plan; it has 0 to {}, such as {}", part,

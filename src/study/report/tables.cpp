@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "io/columns.h"
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"
 
@@ -210,11 +211,6 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
-// Of text in UTF-8.
-std::size_t characters(const std::string& text) {
-  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
-}
-
 std::string escape_markdown(const std::string& text) {
   return replaced(text, {{'|', "\\|"}, {'*', "\\*"}, {'_', "\\_"}, {'<', "\\<"}});
 }
@@ -319,31 +315,16 @@ std::string to_html(const Table& table) {
 }
 
 std::string to_text(const Table& table) {
-  using Line = std::vector<std::string>;
-  Line head = {""};
-  for (const std::string& column : table.columns) head.push_back(column + "  ");
-  std::vector<Line> lines = {std::move(head)};
+  std::vector<std::vector<std::string>> lines = {{""}};
+  for (const std::string& column : table.columns) lines[0].push_back(column + "  ");
   for (const TableRow& row : table.rows) {
-    Line line = {row.name};
+    std::vector<std::string>& line = lines.emplace_back(1, row.name);
     for (const TableCell& cell : row.cells)
       line.push_back(cell.text + (cell.best ? "*" : " ") + (cell.mark ? "▲" : " "));
-    lines.push_back(std::move(line));
-  }
-  std::vector<std::size_t> width(lines[0].size());
-  for (const Line& line : lines) {
-    for (std::size_t c = 0; c < width.size(); ++c)
-      width[c] = std::max(width[c], characters(line[c]));
-  }
-  std::string out;
-  for (const Line& line : lines) {
-    std::string text = fmt::format("{:<{}}", line[0], width[0]);
-    for (std::size_t c = 1; c < width.size(); ++c)
-      text += fmt::format("  {:>{}}", line[c], width[c]);
-    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
   }
   std::string caption = table.caption;
   replace_all(caption, "Bold:", "*:");
-  return out + caption + "\n";
+  return in_columns(lines, 1) + caption + "\n";
 }
 
 std::string runs_csv(const StudyResults& results) {
