@@ -99,7 +99,7 @@ TEST(RunStudy, WhereRuntimesAreComparedRunsTakeTurns) {
   EXPECT_EQ(all_returns(folder.path() / "cut"), all_returns(folder.path() / "scores"));
 }
 
-// The example that docs/studies.md points at, and the plan of docs/results/cast.
+// The example that docs/studies.md points at, and the plan of docs/results/easy_gridchaos.
 TEST(RunStudy, TheStudiesOfTheManualAreSome) {
   for (const char* name : {"small_study", "easy_gridchaos"}) {
     const Plan plan =
