@@ -23,10 +23,6 @@ struct Shared : Exploration {
   float normal[2][kMostHidden][kMostWidth];  // of each critic's normalised layers, before the ReLU
   float scale[2][kMostHidden];
   double m;
-  // of more than two critics: what each says, how far it is from the mean of all in their standard
-  // deviations, and what the explorer's step asks of the pair that they are to it
-  double said[kMostCritics][kMostOutputs], place[kMostCritics][kMostOutputs];
-  float by_pair[2][kMostOutputs], total[2][kMostActions];
 };
 
 // Normalises a hidden layer's sums, then gain, shift and ReLU; by one warp.
@@ -140,82 +136,6 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
   __syncthreads();
 }
 
-// ---- more than two critics (agent/actor_critic/ensemble.h), two at a time: the second of the last
-// two may be the first again. All end with every thread done.
-
-// Calls work(critic, parameters, is_prior) of this thread's side for each critic's network, and for
-// each prior's.
-template <typename Work>
-__device__ void for_each_network(const Agent& agent, const Work& work) {
-  for (int first = 0; first < agent.critics; first += 2) {
-    const int critic = min(first + side(), agent.critics - 1);
-    work(critic, agent.critic[critic].parameters, false);
-    if (first > 0) work(critic, agent.critic[critic].target, true);
-  }
-}
-
-// What all say at shared.input, and as a pair of quantile functions: their mean less and plus their
-// standard deviation.
-__device__ void ask_ensemble(const Agent& agent, Shared& shared) {
-  const int n = agent.quantiles, count = agent.critics, i = threadIdx.x % 512;
-  for_each_network(agent, [&](int critic, const float* parameters, bool is_prior) {
-    run_critic(agent, parameters, shared);
-    const float* out = shared.by_quantile[side()];
-    if (i < n && is_prior) {
-      double sum = 0;
-      for (int j = 0; j < n; ++j) sum += out[j];
-      // where both sides have the same critic, one of them adds
-      if (critic % 2 == side()) shared.said[critic][i] += agent.prior_scale * sum;
-    } else if (i < n) {
-      shared.said[critic][i] = out[i];
-    }
-    __syncthreads();
-  });
-  if (threadIdx.x < n) {
-    double sum = 0, squares = 0;
-    for (int k = 0; k < count; ++k) sum += shared.said[k][i];
-    const double mean = sum / count;
-    for (int k = 0; k < count; ++k)
-      squares += (shared.said[k][i] - mean) * (shared.said[k][i] - mean);
-    const double deviation = sqrt(squares / count);
-    for (int k = 0; k < count; ++k)
-      shared.place[k][i] = ensemble_place(shared.said[k][i], mean, deviation);
-    shared.z[0][i] = mean - deviation;
-    shared.z[1][i] = mean + deviation;
-    shared.weight[i] = 1;
-  }
-  __syncthreads();
-}
-
-// From the gradient by that pair in shared.by_quantile to shared.by_action, the sum over all.
-__device__ void ensemble_gradient(const Agent& agent, Shared& shared) {
-  const int n = agent.quantiles, i = threadIdx.x % 512, k = side();
-  if (i < n) shared.by_pair[k][i] = shared.by_quantile[k][i];
-  if (i < agent.actions) shared.total[k][i] = 0;
-  __syncthreads();
-  for_each_network(agent, [&](int critic, const float* parameters, bool is_prior) {
-    const auto by = [&](int j) {  // the derivative by what the critic says at quantile j
-      if (critic % 2 != k) return 0.0;
-      return by_member(shared.by_pair[0][j], shared.by_pair[1][j], shared.place[critic][j],
-                       agent.critics);
-    };
-    run_critic(agent, parameters, shared);
-    double mine = 0;
-    if (i < n && is_prior) {
-      for (int j = 0; j < n; ++j) mine += agent.prior_scale * by(j);
-    } else if (i < n) {
-      mine = by(i);
-    }
-    if (i < n) shared.by_quantile[k][i] = static_cast<float>(mine);
-    __syncthreads();
-    action_gradient(agent, parameters, shared);
-    if (i < agent.actions) shared.total[k][i] += shared.by_action[k][i];
-    __syncthreads();
-  });
-  if (i < agent.actions) shared.by_action[k][i] = shared.total[k][i];
-  __syncthreads();
-}
-
 // ---- actions
 
 // What the explorers of critics with random fractions go on from (iqn_act.cu).
@@ -258,19 +178,14 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   shared.m = nan("");
   if (!plain && !agent.iqn) {
     // the critics at the policy's own action; the actor's activations are not needed any more
-    const bool is_ensemble = agent.critics > 2;
     const float* parameters = agent.critic[side()].parameters;
-    if (is_ensemble) {
-      ask_ensemble(agent, shared);
-    } else {
-      run_critic(agent, parameters, shared);
-      for (int i = threadIdx.x; i < 2 * agent.quantiles; i += kThreads) {
-        const int critic = i / agent.quantiles, at = i % agent.quantiles;
-        shared.z[critic][at] = shared.by_quantile[critic][at];
-        shared.weight[at] = 1;
-      }
-      __syncthreads();
+    run_critic(agent, parameters, shared);
+    for (int i = threadIdx.x; i < 2 * agent.quantiles; i += kThreads) {
+      const int critic = i / agent.quantiles, at = i % agent.quantiles;
+      shared.z[critic][at] = shared.by_quantile[critic][at];
+      shared.weight[at] = 1;
     }
+    __syncthreads();
 
     explorer.visit([&](const auto& rule) {
       typename std::decay_t<decltype(rule)>::Belief belief{};
@@ -286,11 +201,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
         }
         m_sum += m;
         __syncthreads();
-        if (is_ensemble) {
-          ensemble_gradient(agent, shared);
-        } else {
-          action_gradient(agent, parameters, shared);
-        }
+        action_gradient(agent, parameters, shared);
         if (warp == 0) move(rule, shared, actions, m);
         __syncthreads();
       }

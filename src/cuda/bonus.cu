@@ -27,22 +27,16 @@ __device__ double sum_over_batch(int batch, double* sums, const Term& term) {
   return sum;
 }
 
-// Of sample s, by both target critics' quantiles.
-__device__ double aleatoric(const Agent& agent, const float* const (&quantiles)[2], int s) {
-  const int n = agent.quantiles;
-  return uncertainty(OneThread{}, RowQuantiles{{quantiles[0] + s * n, quantiles[1] + s * n},
-                                               row_weights(agent, agent.next_weights, s),
-                                               n,
-                                               agent.uncertainty})
-      .aleatoric;
-}
-
-// The noise that a sample's bonus is discounted by.
+// The noise that a sample's bonus is discounted by: the aleatoric uncertainty of the target critics
+// at (s', a').
 __device__ double noise_of(const Agent& agent, int s) {
-  const double beyond = aleatoric(agent, {agent.next_quantiles[0], agent.next_quantiles[1]}, s);
-  if (!agent.step_noise) return beyond;
-  return added_noise(aleatoric(agent, {agent.at_state[0], agent.at_state[1]}, s), beyond,
-                     agent.continues[s]);
+  const int n = agent.quantiles;
+  const RowQuantiles quantiles = {
+      {agent.next_quantiles[0] + s * n, agent.next_quantiles[1] + s * n},
+      row_weights(agent, agent.next_weights, s),
+      n,
+      agent.uncertainty};
+  return uncertainty(OneThread{}, quantiles).aleatoric;
 }
 
 // One block an agent.

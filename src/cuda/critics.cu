@@ -8,23 +8,14 @@ namespace ovde::cuda {
 
 namespace {
 
-// What critic k of an ensemble says of sample s without having learnt it, by a warp; the two have
-// no prior.
-__device__ float prior_of(const Agent& agent, int k, int s) {
-  if (k < 2) return 0;
-  const int n = agent.quantiles, lane = threadIdx.x % 32;
-  return agent.prior_scale * sum_of_warp(lane < n ? __ldg(agent.at_state[k] + s * n + lane) : 0.0f);
-}
-
-// The targets of critic k for sample s where the largest values are left out.
-__device__ void truncated_targets(const Agent& agent, int k, int s, float alpha, float* out) {
+// The targets for sample s where the largest values are left out.
+__device__ void truncated_targets(const Agent& agent, int s, float alpha, float* out) {
   const int n = agent.quantiles, at = s * n + min(static_cast<int>(threadIdx.x % 32), n - 1);
   const float reward = __ldg(agent.reward + s), continues = __ldg(agent.continues + s),
-              entropy = alpha * __ldg(agent.next_log_probability + s),
-              prior = prior_of(agent, k, s);
+              entropy = alpha * __ldg(agent.next_log_probability + s);
   keep_smallest(__ldg(agent.next_quantiles[0] + at), __ldg(agent.next_quantiles[1] + at), n,
                 target_count(agent), [&](int place, float z) {
-                  out[place] = td_target(reward, continues, z, z, entropy) - prior;
+                  out[place] = td_target(reward, continues, z, z, entropy);
                 });
 }
 
@@ -36,21 +27,6 @@ __device__ void fill_state_action(T& tile, const Agent& agent, int first_sample)
   fill(tile, multiple_of_32(stride), [=](int r, int i) {
     return i < stride ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
   });
-}
-
-// blockIdx: (tile of samples, critic, agent)
-template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
-    at_state_kernel(const Agent* agents) {
-  const Agent& agent = agents[blockIdx.z];
-  const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows, n = agent.quantiles;
-  if (k >= agent.critics || agent.at_state[k] == nullptr || first_sample >= agent.batch) return;
-  auto& tile = shared_as<TileFor<kExact, kSize>>();
-  const PassParameters net = target(agent.critic[k], agent.critic_half[k]);
-  begin_forward(tile, net, agent.critic_shape);
-  fill_state_action(tile, agent, first_sample);
-  with_norm(agent.critic_shape, [&](auto norm) { evaluate<norm>(tile, net, agent.critic_shape); });
-  keep_quantiles<kSize>(tile, n, agent.at_state[k] + first_sample * n);
 }
 
 // Results: z in columns 0 .. N - 1. Leaves the gradient of the loss, summed over the batch, in x,
@@ -72,7 +48,7 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
   if (agent.dropped > 0) {
 #pragma unroll 1
     for (int row = first_row; row < first_row + kEach; ++row)
-      truncated_targets(agent, k, first_sample + row, alpha, &tile.result(row, kTargets));
+      truncated_targets(agent, first_sample + row, alpha, &tile.result(row, kTargets));
   } else {
     for_each_number<kSize>(n, [&](int row, int i, int) {
       const int s = first_sample + row, at = s * n + i;
@@ -80,12 +56,6 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
           td_target(__ldg(rewards + s), __ldg(all_continue + s), __ldg(first + at),
                     __ldg(second + at), alpha * __ldg(entropy + s), blend);
     });
-    if (k >= 2) {
-      __syncwarp();
-#pragma unroll 1
-      for (int row = first_row; row < first_row + kEach; ++row)
-        tile.result(row, kTargets + threadIdx.x % 32) -= prior_of(agent, k, first_sample + row);
-    }
   }
   __syncwarp();
 
@@ -161,7 +131,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (agent.iqn || k >= agent.critics || first_sample >= agent.batch) return;
+  if (agent.iqn || first_sample >= agent.batch) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
   const PassParameters net = online(agent.critic[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
@@ -253,12 +223,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 
 }  // namespace
 
-void evaluate_targets_at_state(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  OVDE_LAUNCH_TILED(at_state_kernel, plan, plan.critics, agents, stream);
-}
-
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  OVDE_LAUNCH_TILED(loss_kernel, plan, plan.critics, agents, stream);
+  OVDE_LAUNCH_TILED(loss_kernel, plan, 2, agents, stream);
 }
 
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {

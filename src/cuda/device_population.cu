@@ -270,10 +270,9 @@ const float* DevicePopulation::Impl::array(ArrayId id, std::size_t size) const {
     if (size != 3) throw Error("CUDA: an array of the wrong length");
     return id.array == 0 ? agent.optimist.log_optimism : agent.optimist.log_weight;
   }
-  const Network& net = id.network == 0 ? agent.actor
-                       : id.network == 3
-                           ? agent.rnd.net
-                           : agent.critic[id.network < 3 ? id.network - 1 : id.network - 3];
+  const Network& net = id.network == 0   ? agent.actor
+                       : id.network == 3 ? agent.rnd.net
+                                         : agent.critic[id.network - 1];
   const int length = id.network == 0   ? agent.actor_shape.size
                      : id.network == 3 ? agent.rnd_shape.size
                                        : agent.critic_size;

@@ -33,8 +33,7 @@ std::size_t bytes_of(const AgentSpec& spec);
 // optimist's two multipliers.
 struct ArrayId {
   int agent;
-  // 0 actor, 1 and 2 critics, 3 predictor of the bonus; 4: no network, a multiplier; from 5 on
-  // the critics beyond two
+  // 0 actor, 1 and 2 critics, 3 predictor of the bonus; 4: no network, a multiplier
   int network;
   int array;
 };

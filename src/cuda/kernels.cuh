@@ -25,8 +25,6 @@ struct UpdatePlan {
   bool by_quantile;  // some agent's actor takes the smaller critic quantile by quantile
   int iqn_tiles;     // as critic_tiles
   int rnd_tiles;     // likewise; zero where no agent has a bonus
-  int critics;       // the most
-  bool at_state;     // some agent asks for target networks at (s, a)
 };
 
 // The current policy at s and the target policy and critics at s' (policies.cu).
@@ -38,8 +36,6 @@ void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStrea
 // steps (rnd.cu): neither needs anything of the rest of the update.
 void find_errors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void step_predictors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-// The target networks of the critics at (s, a), where they are asked for (critics.cu).
-void evaluate_targets_at_state(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The bonus in the rewards, by the errors and the target critics (bonus.cu).
 void add_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The temperature's step, the critics' loss and its gradient (critics.cu).

@@ -219,9 +219,8 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
     lay_out_optimist(agent, arena, rows);
     return agent;
   }
-  for (int k = 0; k < spec.critics; ++k)
-    agent.critic[k] = take_network(arena, spec.critic_size,
-                                   step(k < 2 ? &Progress::critic_step : &Progress::ensemble_step));
+  for (Network& critic : agent.critic)
+    critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
   if (spec.replay_owner < 0)  // another's is set once all are laid out
     agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
 
@@ -236,11 +235,10 @@ Agent lay_out(const AgentSpec& spec, Arena& arena, Progress* progress) {
   for (float** p : {&agent.reward, &agent.continues, &agent.next_log_probability})
     *p = arena.take(rows);
   agent.next_action = arena.take(rows * spec.actions);
-  for (int k = 0; k < spec.critics; ++k) {
-    if (k < 2) agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
+  for (int k = 0; k < 2; ++k) {
+    agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
     agent.critic_loss[k] = arena.take(rows);
     if (spec.iqn) continue;
-    if (k >= 2 || spec.step_noise) agent.at_state[k] = arena.take(rows * spec.quantiles);
     agent.critic_half[k] = take_half_copies(arena, spec.critic_shape);
     agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride,
                                        agent.half_state_action);

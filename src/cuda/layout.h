@@ -20,7 +20,6 @@ inline constexpr int kMostInputs = 256;  // observation and action together
 inline constexpr int kMostOutputs =
     32;  // quantiles, or twice the actions: a lane of a warp for each
 inline constexpr int kMostActions = kMostOutputs / 2;
-inline constexpr int kMostCritics = 10;
 
 // The same flat buffer as nn/mlp.h: W (outputs x inputs, rows padded to `stride` floats), then the
 // bias, then gain and shift where the layer is normalised.
@@ -122,7 +121,6 @@ struct Progress {
   // of this update: whether the actor and the target networks move in it, and how far what moves
   bool moves;
   NetworkStep critic_step, actor_step, rnd_step;
-  NetworkStep ensemble_step;  // of the critics beyond two
   // sums since they were last cleared, and the first update (from 1) with a number that is not
   // finite
   double critic_loss, actor_loss;
@@ -195,8 +193,6 @@ struct AgentSpec {
   bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
   Blend blend;               // what counts of the smaller and of the larger, there and in targets
   int dropped;               // LearnerOptions of agent/learning.h
-  int critics = 2;           // those beyond two are an ensemble (agent/actor_critic/ensemble.h)
-  float prior_scale;         // of the sum of what a prior puts out
   UncertaintyForm uncertainty;
   float discount, polyak;
   bool tunes_temperature;
@@ -211,7 +207,6 @@ struct AgentSpec {
   float rnd_scale;        // of the bonus
   bool relative_bonus;    // to the mean error of the batch
   bool discounts_bonus;   // where the return is noisy (agent/noise_discount.h)
-  bool step_noise;        // then: by what the step adds to the noise alone
   float noise_tolerance;  // then
   AdamOptions adam;
   std::uint64_t seed;
@@ -225,8 +220,8 @@ struct AgentSpec {
 };
 
 struct Agent : AgentSpec {
-  Network actor, critic[kMostCritics];
-  HalfCopies actor_half, critic_half[kMostCritics];
+  Network actor, critic[2];
+  HalfCopies actor_half, critic_half[2];
 
   float* replay;  // rows as agent/replay.h keeps them
   int replay_stride;
@@ -243,12 +238,9 @@ struct Agent : AgentSpec {
   float* quantiles_at_new[2];  // of the critics at the current policy's action
   // their mean, and its gradient; by quantile: the mean of the smaller, the gradient of each's part
   float *value[2], *action_gradient[2];
-  float *critic_loss[kMostCritics], *actor_loss;  // of each row
-  Trace actor_trace, critic_trace[kMostCritics];
-  NormTrace norm_trace[kMostCritics];  // of the critics
-  // the target networks of the critics at (s, a), where they are asked for: the priors of those
-  // beyond two, and the two's where a bonus is discounted by the noise of a step
-  float* at_state[kMostCritics];
+  float *critic_loss[2], *actor_loss;  // of each row
+  Trace actor_trace, critic_trace[2];
+  NormTrace norm_trace[2];  // of the critics
 
   // of given fractions alone
   float *next_state_action, *next_features[2];  // the latter: the last ones of the target critics

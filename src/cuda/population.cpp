@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "agent/actor_critic/ensemble.h"
 #include "agent/actor_critic/optimist.h"
 #include "agent/actor_critic/scout.h"
 #include "agent/critic/iqn_critic.h"
@@ -56,8 +55,6 @@ void for_each_array(const LearnerState& state, const std::string& prefix, Visit&
   };
   for (int network = 0; network < static_cast<int>(std::size(kNetworks)); ++network)
     visit_network(network, kNetworks[network]);
-  for (int k = 2; k < cuda::kMostCritics; ++k)
-    visit_network(kMultiplier + k - 1, fmt::format("critic_{}", k + 1));
 }
 
 // Calls visit(values) for each of the statistics of that learner's bonus, in their order.
@@ -86,11 +83,6 @@ void check_fits(const AgentOptions& options) {
   check("the number of actions", cuda::kMostActions, learner.action_size);
   check("the number of observations and actions", cuda::kMostInputs,
         learner.observation_size + learner.action_size);
-  if (learner.rnd && learner.rnd->step_noise && is_implicit(learner.head))
-    throw InputError(
-        "rnd.step_noise must be false on a GPU where fractions are random or embedded "
-        "(critic.head): that is on the CPU only");
-  check("critic.count", cuda::kMostCritics, learner.critics);
   if (learner.adam.clip > 0)
     throw InputError(
         "train.clip_gradient must be 0 on a GPU: gradients are clipped on the CPU only");
@@ -162,8 +154,6 @@ AgentSpec agent_spec(const AgentOptions& options) {
   spec.smaller_by_quantile = learner.minimum == Minimum::quantiles;
   spec.blend = blend_of(learner.optimism);
   spec.dropped = learner.dropped;
-  if (!spec.is_grid) spec.critics = learner.critics;
-  spec.prior_scale = prior_scale(learner);
   spec.uncertainty = learner.uncertainty;
   spec.discount = learner.discount;
   spec.polyak = learner.polyak;
@@ -177,7 +167,6 @@ AgentSpec agent_spec(const AgentOptions& options) {
     spec.rnd_scale = learner.rnd->scale;
     spec.relative_bonus = learner.rnd->relative;
     spec.discounts_bonus = learner.rnd->discounted;
-    spec.step_noise = learner.rnd->discounted && learner.rnd->step_noise;
     spec.noise_tolerance = learner.rnd->tolerance;
   }
   spec.adam = learner.adam;
@@ -223,8 +212,7 @@ AgentSpec optimist_spec(const AgentOptions& options, int owner) {
   AgentSpec spec = agent_spec(options);
   spec.replay_owner = spec.policy_owner = owner;
   spec.smaller_by_quantile = false;  // its value is of the critics' means
-  spec.has_rnd = spec.step_noise = false;
-  spec.critics = 2;
+  spec.has_rnd = false;
   spec.explorer = {};
   spec.optimist_spec = {
       optimist.spread,           optimist.divergence,   std::log(optimist.optimism + 1),
@@ -416,7 +404,7 @@ class Population final : public GpuPopulation {
     for (const AgentSpec& spec : specs_) {
       floats += 8.0 * spec.actor_shape.size;
       if (spec.policy_owner >= 0) continue;
-      floats += (8.0 * 2 + 7.0 * (spec.critics - 2)) * spec.critic_size;  // the priors stay
+      floats += 8.0 * 2 * spec.critic_size;
       if (spec.has_rnd) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
       floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
     }

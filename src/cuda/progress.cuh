@@ -12,7 +12,6 @@ __device__ inline void begin_update(const Agent& agent) {
   const std::uint64_t update = progress.updates + 1;  // from 1
   progress.moves = update % agent.td3.delay == 0;
   progress.critic_step = {AdamCorrection(agent.adam, update), progress.moves ? agent.polyak : 0.0f};
-  progress.ensemble_step = {progress.critic_step.adam, 0};
   progress.actor_step = {AdamCorrection(agent.adam, update / agent.td3.delay), agent.polyak};
 }
 

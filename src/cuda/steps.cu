@@ -61,7 +61,6 @@ __global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
     critics_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
-  if (k >= agent.critics) return;
   step_network<kExact>(agent, agent.critic[k], agent.critic_half[k], agent.critic_trace[k],
                        agent.critic_shape, &agent.norm_trace[k]);
 }
@@ -80,15 +79,13 @@ __global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
   }
 }
 
-// blockIdx: (part of the weights; critic, after the last of which comes the actor; agent)
+// blockIdx: (part of the weights; critic, or 2: the actor; agent)
 __global__ void __launch_bounds__(256) copies_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
-  if (k == gridDim.y - 1) {
+  if (k == 2) {
     copy_layers(agent.actor, agent.actor_half, agent.actor_shape.layer, agent.actor_shape.layers,
                 true);
-  } else if (k >= agent.critics) {
-    return;
   } else if (agent.iqn) {
     copy_layers(agent.critic[k], agent.critic_half[k], agent.iqn_shape.layer,
                 agent.iqn_shape.feature_layers + 2, false);
@@ -102,8 +99,7 @@ __global__ void __launch_bounds__(256) copies_kernel(const Agent* agents) {
 
 void copy_networks(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   constexpr int kParts = 16;
-  if (!plan.exact)
-    launch(copies_kernel, dim3(kParts, plan.critics + 1, plan.agents), 256, 0, agents, stream);
+  if (!plan.exact) launch(copies_kernel, dim3(kParts, 3, plan.agents), 256, 0, agents, stream);
 }
 
 int parameter_tiles(const NetworkShape& shape) {
@@ -114,7 +110,7 @@ int parameter_tiles(const NetworkShape& shape) {
 
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   launch(plan.exact ? critics_kernel<true> : critics_kernel<false>,
-         dim3(plan.critic_tiles, plan.critics, plan.agents), Step::kThreads,
+         dim3(plan.critic_tiles, 2, plan.agents), Step::kThreads,
          plan.exact ? kBytes<true> : kBytes<false>, agents, stream);
 }
 

@@ -53,7 +53,6 @@ void enqueue_update(const UpdatePlan& plan, const Agent* agents, const UpdatePla
   }
   evaluate_policies(plan, agents, stream);
   if (plan.random_agents > 0) evaluate_iqn_targets(plan, agents, stream);
-  if (plan.at_state) evaluate_targets_at_state(plan, agents, stream);
   if (bonus) {
     check(cudaStreamWaitEvent(stream, branch.errors_found.get()), "cudaStreamWaitEvent");
     add_bonus(plan, agents, stream);
@@ -117,8 +116,6 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   for (const AgentSpec& spec : specs) {
     if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
   }
-  plan.critics = largest(specs, [](const AgentSpec& s) { return s.critics; });
-  plan.at_state = plan.critics > 2 || std::ranges::any_of(specs, &AgentSpec::step_noise);
   return plan;
 }
 

@@ -44,17 +44,12 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                            "ovde_td3_iqn",
                            "scout",
                            "dac",
-                           "ovde_g_five",
-                           "ovde_q_norm_five",
-                           "oac_five",
                            "ids"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {
         options.push_back(options_of(name, options.size()));
         options.back().explore.set("gradient", std::string(form));
         options.back().explore.set("samples", samples);
-        if (samples > 0 && form == std::string("full"))
-          options.back().explore.set("divergence", 0.5);
       }
     }
   }

@@ -26,17 +26,15 @@ inline constexpr bool kKernelsOnCpu = false;
 // "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
 // any of them: every other key as the published code has it; "_fixed": the temperature stays;
 // "_penalty": TD3's actor pays for large outputs; "_optimistic": more of the larger critic counts;
-// "_absolute": the bonus is not relative to the errors of the batch; "_step": it is discounted by
-// the noise of a step; "_five": five critics.
+// "_absolute": the bonus is not relative to the errors of the batch.
 inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
     if (so) name.resize(name.size() - with.size());
     return so;
   };
-  const bool five = ends("_five"), step = ends("_step"), absolute = ends("_absolute"),
-             optimistic = ends("_optimistic"), published = ends("_published"),
-             fixed = ends("_fixed"), penalty = ends("_penalty");
+  const bool absolute = ends("_absolute"), optimistic = ends("_optimistic"),
+             published = ends("_published"), fixed = ends("_fixed"), penalty = ends("_penalty");
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
@@ -51,10 +49,7 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
     options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   }
   if (absolute) options.learner.rnd->relative = false;
-  if (step) options.learner.rnd->step_noise = true;
-  if (five) options.learner.critics = 5, options.learner.prior = 2;
   if (optimistic) options.learner.optimism = 0.4f;
-  if (optimistic && options.scout) options.scout->optimism = 0.7f;
   if (optimistic && options.learner.optimist) options.learner.optimist->optimism = 3;
   options.learner.tunes_temperature = !fixed;
   options.discrete.bins = 3;  // 729 actions

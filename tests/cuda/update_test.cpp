@@ -191,12 +191,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "dsac_iqn_published", "ovde_g_iqn_published", "dsac_fixed", "dsac_iqn_fixed",
                       "td3", "ovde_td3", "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published",
                       "dsac_rnd", "dsac_rnd_iqn", "novd", "novd_norm", "novd_iqn",
-                      "novd_iqn_published", "novd_absolute", "novd_step", "novd_norm_step", "scout",
-                      "scout_norm", "tqc", "tqc_norm", "top", "dac", "dac_norm", "dac_iqn",
-                      "dac_published", "dac_iqn_published", "dac_optimistic", "dsac_optimistic",
-                      "dsac_norm_five", "tqc_five", "sac_five", "dsac_published_optimistic",
-                      "dsac_iqn_optimistic", "dsac_iqn_published_optimistic", "td3_optimistic",
-                      "scout_optimistic", "ids", "ids_published"),
+                      "novd_iqn_published", "novd_absolute", "scout", "scout_norm", "tqc",
+                      "tqc_norm", "top", "dac", "dac_norm", "dac_iqn", "dac_published",
+                      "dac_iqn_published", "dac_optimistic", "dsac_optimistic",
+                      "dsac_published_optimistic", "dsac_iqn_optimistic",
+                      "dsac_iqn_published_optimistic", "td3_optimistic", "ids", "ids_published"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.
