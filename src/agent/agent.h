@@ -47,7 +47,6 @@ struct ScoutOptions {
   double least = 0.2;                    // of that share, where it returns no more (turns.h)
   std::vector<int> hidden = {128, 128};  // of its networks
   std::optional<RndOptions> rnd = {};    // the bonus in its rewards
-  float optimism = -1;                   // of its critics
   int n_step = 0;                        // rewards in a return of theirs; 0: as the agent's
 };
 

@@ -108,23 +108,6 @@ OVDE_BOTH inline double noise_discount(double aleatoric, double usual, double to
   return 1 / (1 + ratio * ratio);
 }
 
-// The noise that a step adds to a return: sqrt(sigma(s, a)^2 - continues^2 sigma(s', a')^2),
-// `continues` being the discount. Where the estimates say that it takes away, it adds nothing.
-OVDE_BOTH inline double added_noise(double here, double beyond, double continues) {
-  const double added = here * here - continues * beyond * (continues * beyond);
-  return added > 0 || added != added ? std::sqrt(added) : 0;
-}
-
-// Of K critics as one pair of quantile functions, their mean less and plus their standard deviation
-// (actor_critic/ensemble.h): how far one that says z is from the mean, in standard deviations, and
-// the derivative by it of what has these derivatives by the pair.
-OVDE_BOTH inline double ensemble_place(double z, double mean, double deviation) {
-  return deviation > 0 ? (z - mean) / deviation : 0;
-}
-OVDE_BOTH inline double by_member(double by_lower, double by_upper, double place, int count) {
-  return (by_lower + by_upper + (by_upper - by_lower) * place) / count;
-}
-
 // Random numbers of an update are addressed by its number. Each feature has a row of numbers, one
 // for each sample, rounded up so that the numbering is the same for vectors of every length.
 inline constexpr int kNoiseRow = 64;

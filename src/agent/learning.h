@@ -59,7 +59,6 @@ struct RndOptions {
   bool relative = false;
   bool discounted = false;  // where the return is noisy (noise_discount.h)
   float tolerance = 1;      // to noise: at this many times the usual one half of the bonus is left
-  bool step_noise = false;  // noise is what the step adds to it, not all that lies beyond
   std::vector<int> hidden = {128, 128};
   int outputs = 64;
 };
@@ -94,8 +93,6 @@ struct LearnerOptions {
   int dropped = 0;
   TargetStart targets = TargetStart::copies;
   UncertaintyForm uncertainty;
-  int critics = 2;   // those beyond two say how little is known (actor_critic/ensemble.h)
-  float prior = 10;  // of each of them, in units of a network as it starts
   // quantile loss and a target policy; otherwise squared loss and the online policy
   bool distributional = true;
   PolicyKind policy = PolicyKind::gaussian;

@@ -14,9 +14,8 @@ NoiseDiscount::NoiseDiscount(const LearnerOptions& options)
   for (QuantilePair& z : quantiles_) z.form = options.uncertainty;
 }
 
-template <typename Take>
-void NoiseDiscount::for_each_sample(const Batch& first, const Batch& second, const Batch* weights,
-                                    int half, Take&& take) {
+void NoiseDiscount::measure(const Batch& first, const Batch& second, const Batch* weights,
+                            int half) {
   QuantilePair& z = quantiles_[half];
   const Blocks blocks = half_blocks(share_, half);
   const int last = std::min(blocks.last * kLanes, share_.samples());
@@ -26,21 +25,8 @@ void NoiseDiscount::for_each_sample(const Batch& first, const Batch& second, con
       z.critic[1][i] = second.at(i, s);
       if (weights) z.weight[i] = weights->at(i, s);
     }
-    take(s, uncertainty(z).aleatoric);
+    aleatoric_[s] = uncertainty(z).aleatoric;
   }
-}
-
-void NoiseDiscount::measure(const Batch& first, const Batch& second, const Batch* weights,
-                            int half) {
-  for_each_sample(first, second, weights, half,
-                  [this](int s, double sigma) { aleatoric_[s] = sigma; });
-}
-
-void NoiseDiscount::subtract_from(const Batch& first, const Batch& second, const Batch* weights,
-                                  const Batch& continues, int half) {
-  for_each_sample(first, second, weights, half, [&](int s, double sigma) {
-    aleatoric_[s] = added_noise(sigma, aleatoric_[s], continues.at(0, s));
-  });
 }
 
 // Sums in the order of the samples: the same on any number of threads.

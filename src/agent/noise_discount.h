@@ -18,21 +18,12 @@ class NoiseDiscount {
   // The aleatoric uncertainty of one half of the batch, by both critics' quantiles (N x batch) and
   // what each counts (likewise; null: all alike). The halves may be measured side by side.
   void measure(const Batch& first, const Batch& second, const Batch* weights, int half);
-  // Leaves of it what the step before adds (added_noise() of equations.h), with what was measured
-  // at (s', a'), the same at (s, a), and `continues` (1 x batch), the discount.
-  void subtract_from(const Batch& first, const Batch& second, const Batch* weights,
-                     const Batch& continues, int half);
   // The shares, once both halves have been measured.
   void compare();
   // What is left of each sample's bonus (1 x batch).
   const Batch& share() const { return share_; }
 
  private:
-  // take(s, sigma) for each sample.
-  template <typename Take>
-  void for_each_sample(const Batch& first, const Batch& second, const Batch* weights, int half,
-                       Take&& take);
-
   double tolerance_;
   std::vector<double> aleatoric_;
   Batch share_;

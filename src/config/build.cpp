@@ -48,8 +48,6 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.optimism = static_cast<float>(config.critic.optimism);
   learner.dropped = config.critic.dropped;
   learner.uncertainty = {config.critic.epistemic, config.critic.variance};
-  learner.critics = config.critic.count;
-  learner.prior = static_cast<float>(config.critic.prior);
   learner.td3.smoothing = static_cast<float>(config.td3.smoothing);
   learner.td3.clip = static_cast<float>(config.td3.clip);
   learner.td3.delay = config.td3.delay;
@@ -60,15 +58,13 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
     learner.rnd = RndOptions{.scale = static_cast<float>(config.rnd.scale),
                              .relative = config.rnd.relative,
                              .discounted = config.rnd.bonus == Bonus::discounted,
-                             .tolerance = static_cast<float>(config.rnd.tolerance),
-                             .step_noise = config.rnd.step_noise};
+                             .tolerance = static_cast<float>(config.rnd.tolerance)};
   options.scout.reset();
   if (config.scout.share > 0)  // the bonus is the scout's alone
     options.scout = ScoutOptions{.share = config.scout.share,
                                  .least = config.scout.least,
                                  .hidden = config.scout.hidden,
                                  .rnd = std::exchange(learner.rnd, {}),
-                                 .optimism = static_cast<float>(config.scout.optimism),
                                  .n_step = config.scout.n_step};
   if (learner.optimist)
     learner.optimist = OptimistOptions{.spread = static_cast<float>(config.dac.spread),

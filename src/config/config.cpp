@@ -13,6 +13,7 @@
 #include "agent/agent.h"
 #include "agent/discrete/action_grid.h"
 #include "config/config_keys.h"
+#include "config/removed_keys.h"
 #include "config/setting_checks.h"
 #include "config/synonyms.h"
 #include "config/unread_keys.h"
@@ -117,6 +118,11 @@ class Resolver {
     given_[setting.key] = setting.where;
   }
 
+  // A key that was removed, with the value that all runs have now (removed_keys.h).
+  bool ignores(const Setting& setting) const {
+    return find_key(tables_, setting.key) == nullptr && is_removed_default(setting);
+  }
+
   // What was applied so far is what the task and the algorithm bring.
   void end_of_presets() { brought_ = config_; }
 
@@ -189,8 +195,6 @@ class Resolver {
                                         algorithm_.name));
     if (config_.scout.share > 0) check_scout();
     if (config_.critic.dropped > 0) check_truncation();
-    if (config_.critic.count > 2 && is_implicit(config_.critic.head))
-      conflict("critic.count", config_.critic.count, "needs critic.head = \"qr\"; must be 2");
     if (config_.top.arms.empty()) refuse("top.arms", "top.arms is empty; must have a number");
     if (layers > 8) {
       refuse("network.hidden",
@@ -361,7 +365,7 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
     resolver.end_of_presets();
   }
   for (const Setting& setting : settings) {
-    if (!setting.is_table) resolver.apply(setting);
+    if (!setting.is_table && !resolver.ignores(setting)) resolver.apply(setting);
   }
   if (!foreign) {
     resolver.derive(is_new);

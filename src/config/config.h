@@ -31,8 +31,6 @@ struct CriticConfig {
   int dropped = 0;
   EpistemicForm epistemic = EpistemicForm::quantiles;
   VarianceForm variance = VarianceForm::biased;
-  int count = 2;
-  double prior = 10;
 };
 
 struct Td3Config {
@@ -47,14 +45,12 @@ struct RndConfig {
   double scale = 1;
   bool relative = false;
   double tolerance = 1;  // to noise
-  bool step_noise = false;
 };
 
 struct ScoutConfig {
   double share = 0;    // of the episodes; 0: there is none
   double least = 0.2;  // of the share, where the scout returns no more
   std::vector<int> hidden = {128, 128};
-  double optimism = -1;
   int n_step = 0;  // 0: as train.n_step
 };
 

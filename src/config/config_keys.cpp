@@ -131,16 +131,6 @@ std::vector<Field<CriticConfig>> critic_keys() {
             {.name = "variance",
              .help = "of the aleatoric uncertainty: divided by N (`biased`) or N - 1 (`unbiased`)"},
             {VarianceForm::biased, VarianceForm::unbiased}),
-      field(&Keys::count,
-            number("count",
-                   "critics that the uncertainties are taken from; those beyond two learn the same "
-                   "targets, each around a random prior",
-                   2, 10)),
-      field(&Keys::prior,
-            number("prior",
-                   "of each critic beyond two: what its random network counts in its values, in "
-                   "units of a network as it starts",
-                   0, 1e6)),
   };
 }
 
@@ -206,11 +196,6 @@ std::vector<Field<RndConfig>> rnd_keys() {
                    "of a discounted bonus to noise: where the aleatoric uncertainty is this many "
                    "times its mean over the batch, half of the bonus is left",
                    1e-3, 1e6)),
-      field(&Keys::step_noise,
-            {.name = "step_noise",
-             .help = "a discounted bonus counts what the step into the new observation adds to the "
-                     "return's variance, not what lies beyond it; with random or embedded "
-                     "fractions on a CPU only"}),
   };
 }
 
@@ -230,9 +215,6 @@ std::vector<Field<ScoutConfig>> scout_keys() {
                    0, 1)),
       field(&Keys::hidden,
             number("hidden", "widths of the hidden layers of the scout's networks", 1, 4096)),
-      field(
-          &Keys::optimism,
-          number("optimism", "of the scout's critics, as critic.optimism is of the others", -1, 1)),
       field(
           &Keys::n_step,
           number("n_step", "rewards in a return of the scout's critics; 0: train.n_step", 0, 1000)),

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <ovde/error.h>
+#include "config/removed_keys.h"
 #include "config/unread_keys.h"
 #include "io/files.h"
 
@@ -39,6 +40,7 @@ bool is_stored_config(const std::filesystem::path& file) {
 }
 
 std::vector<Setting> in_full(std::vector<Setting> stored) {
+  std::erase_if(stored, is_removed_default);
   for (Setting& setting : parse_toml(to_toml(restore_config(stored), "", ""), "")) {
     if (std::ranges::find(stored, setting.key, &Setting::key) == stored.end())
       stored.push_back(std::move(setting));

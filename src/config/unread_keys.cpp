@@ -32,12 +32,9 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key.starts_with("ids.")) return algorithm.policy == PolicyKind::greedy;
   if (key.starts_with("top.")) return algorithm.bandit;
   if (key.starts_with("dac.")) return algorithm.optimist;
-  if (key == "critic.count" || key == "critic.prior")
-    return !algorithm.explorer.empty() && algorithm.policy != PolicyKind::greedy;
   if (key == "critic.optimism") return algorithm.policy != PolicyKind::greedy && !algorithm.bandit;
   if (key.starts_with("rnd.") || key.starts_with("scout."))
     return algorithm.policy != PolicyKind::greedy;
-  if (key == "explore.divergence" && algorithm.policy == PolicyKind::deterministic) return false;
   if (key.starts_with("explore."))
     return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
   if (key == "train.temperature" || key == "train.tune_temperature")
@@ -55,12 +52,10 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
   }
   if ((key == "rnd.scale" || key == "rnd.relative") && config.rnd.bonus == Bonus::none)
     return "it is read with a bonus only (rnd.bonus), as dsac_rnd and novd have it";
-  if ((key == "rnd.tolerance" || key == "rnd.step_noise") && config.rnd.bonus != Bonus::discounted)
+  if (key == "rnd.tolerance" && config.rnd.bonus != Bonus::discounted)
     return "it is read with rnd.bonus = \"discounted\" only, as novd has it";
   if (key.starts_with("scout.") && key != "scout.share" && config.scout.share == 0)
     return "it is read with scout.share > 0 only, as scout has it";
-  if (key == "critic.prior" && config.critic.count == 2)
-    return "it is read with critic.count > 2 only";
   if (kTransitionKeys.contains(key) && !config.noise.transition)
     return "it is read with noise.transition = true only";
   if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())

@@ -85,32 +85,6 @@ TEST_F(Discounting, QuantilesCountByTheirWeights) {
   EXPECT_FLOAT_EQ(found.at(0, 2), 0.1f);
 }
 
-// sigma = 0, 6, 6 at (s', a') and at (s, a)
-TEST_F(Discounting, WhatTheStepAddsIsTheRestOfTheVariance) {
-  share(1, 1);
-  for (Batch* values : {&first, &second}) {
-    for (int s = 0; s < kBatch; ++s) {
-      for (int i = 0; i < 2; ++i) values->at(i, s) *= 2;
-    }
-  }
-  Batch continues(1, kBatch);
-  continues.at(0, 1) = 0;  // the end: all of it is the step's
-  continues.at(0, 2) = 3;  // less than nothing
-  for (const int half : {0, 1}) discount->measure(first, second, nullptr, half);
-  for (const int half : {0, 1}) discount->subtract_from(first, second, nullptr, continues, half);
-  discount->compare();  // 0, 6, 0 and their mean 2
-  EXPECT_EQ(discount->share().at(0, 0), 1);
-  EXPECT_FLOAT_EQ(discount->share().at(0, 1), 0.1f);
-  EXPECT_EQ(discount->share().at(0, 2), 1);
-
-  continues.at(0, 2) = 0.5f;
-  for (const int half : {0, 1}) discount->measure(first, second, nullptr, half);
-  for (const int half : {0, 1}) discount->subtract_from(first, second, nullptr, continues, half);
-  discount->compare();
-  const double added = std::sqrt(36 - 9), usual = (6 + added) / 3;
-  EXPECT_NEAR(discount->share().at(0, 2), 1 / (1 + std::pow(added / usual, 2)), 1e-6);
-}
-
 // Two places that an agent can be at: at one of them its reward is a coin's. Once the critics have
 // learnt that, a bonus there is worth a fifth of what it is worth at the other.
 TEST(NoiseDiscount, ANoisyPlaceStopsBeingInteresting) {

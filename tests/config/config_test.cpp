@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "config/config_keys.h"
 #include "config/resolving.h"
+#include "config/stored_config.h"
 
 namespace ovde {
 namespace {
@@ -145,12 +146,26 @@ TEST(Config, TruncationIsOfFixedFractionsAndLeavesSomething) {
   EXPECT_NE(refusal("critic.head=iqn", "tqc").find("critic.head = \"qr\""), std::string::npos);
 }
 
-TEST(Config, MoreCriticsAreOfFixedFractions) {
-  EXPECT_EQ(resolve({}, "ovde_g").critic.count, 2);
-  EXPECT_EQ(complaint([] {
-              resolve({"critic.head=iqn", "critic.count=3"});
-            }),
-            "--set: critic.count = 3: needs critic.head = \"qr\"; must be 2");
+TEST(Config, RemovedKeysAreAnsweredWithWhy) {
+  EXPECT_EQ(refusal("critic.count=3", "ovde_g"),
+            "--set: critic.count was removed: more critics kept no more goals than two; the last "
+            "version that had it is commit 38772dc, see docs/research.md");
+  for (const char* removed :
+       {"critic.prior=1", "rnd.step_noise=true", "explore.divergence=2", "scout.optimism=0"})
+    EXPECT_NE(refusal(removed, "scout").find("was removed: "), std::string::npos) << removed;
+}
+
+TEST(Config, RemovedKeysWithTheirDefaultsAreIgnored) {
+  const std::vector<Setting> stored = {{"run.task", std::string("GridChaos-v0:s"), "config.toml:1"},
+                                       {"run.algorithm", std::string("ovde_g"), "config.toml:2"},
+                                       {"critic.count", 2.0, "config.toml:3"},
+                                       {"critic.prior", 10.0, "config.toml:4"},
+                                       {"rnd.step_noise", false, "config.toml:5"},
+                                       {"explore.divergence", 0.0, "config.toml:6"},
+                                       {"scout.optimism", -1.0, "config.toml:7"}};
+  EXPECT_EQ(restore_config(stored), restore_config({stored[0], stored[1]}));
+  EXPECT_EQ(resolve_config(stored), resolve_config({stored[0], stored[1]}));
+  for (const Setting& setting : in_full(stored)) EXPECT_NE(setting.key, "critic.count");
 }
 
 TEST(Config, RandomFractionsBelongToQuantileCritics) {

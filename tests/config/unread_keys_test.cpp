@@ -16,7 +16,6 @@ TEST(UnreadKeys, OfAnotherAlgorithmAreRefused) {
   expect_words(refusal("explore.alpha=0.1", "sac"), {"explore.alpha", "ovde_g"});
   expect_words(refusal("explore.oac_beta=1", "ovde_g"), {"explore.oac_beta", "oac"});
   expect_words(refusal("train.temperature=0.2", "td3"), {"train.temperature", "sac"});
-  expect_words(refusal("explore.divergence=1", "ovde_td3"), {"explore.divergence", "ovde_g"});
   EXPECT_EQ(resolve({"ids.bins=3"}, "ids").ids.bins, 3);
   EXPECT_EQ(resolve({"explore.oac_beta=1"}, "oac").explore.number("oac_beta"), 1);
 }
@@ -43,13 +42,6 @@ TEST(UnreadKeys, OptimismIsABanditsOrAKeys) {
   expect_words(refusal("top.rate=1", "dsac"), {"top.rate", "only top"});
   EXPECT_EQ(resolve({"top.arms=[-1,0,1]"}, "top").top.arms.size(), 3u);
   EXPECT_NE(refusal("top.arms=[]", "top").find("top.arms"), std::string::npos);
-}
-
-TEST(UnreadKeys, OfCriticsThatNobodyAsksAreRefused) {
-  expect_words(refusal("critic.count=4", "dsac"), {"critic.count", "dsac does not read", "ovde_g"});
-  expect_words(refusal("critic.count=4", "ids"), {"critic.count", "ids does not read"});
-  expect_words(refusal("critic.prior=4", "ovde_g"), {"critic.prior", "critic.count > 2"});
-  EXPECT_EQ(resolve({"critic.count=4", "critic.prior=1"}, "doac").critic.count, 4);
 }
 
 TEST(UnreadKeys, OfASecondActorThatThereIsNotAreRefused) {

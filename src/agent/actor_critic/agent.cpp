@@ -22,19 +22,13 @@ std::unique_ptr<Explorer> make_explorer(const AgentOptions& options) {
       .make(options.explore, options.learner.action_size, options.learner.quantiles);
 }
 
-std::unique_ptr<CriticPair> make_critics(const Learner& learner) {
-  if (learner.ensemble().size() > 0)
-    return std::make_unique<EnsemblePair>(learner.options(), learner.ensemble());
-  return make_critic_pair(learner.options());
-}
-
 }  // namespace
 
 ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
     : Agent(options),
       learner_(options.learner),
       policy_(learner_.actor_shape(), options.learner.action_size),
-      critics_(make_critics(learner_)),
+      critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options)),
       scout_(options.scout ? std::make_unique<Scout>(options) : nullptr),
       optimist_(options.learner.optimist ? std::make_unique<PolicyPass>(learner_.actor_shape(),

@@ -22,7 +22,6 @@ Learner::Learner(const LearnerOptions& options)
       blend_(blend_of(options.optimism)),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
-      ensemble_(options),
       optimist_(options.optimist ? std::make_unique<Optimist>(options, actor_->network())
                                  : nullptr),
       rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
@@ -37,8 +36,6 @@ Learner::Learner(const LearnerOptions& options)
              Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
       q_gradient_(options.action_size, options.batch) {
   if (optimist_) state_optimist_action_ = state_new_action_;
-  if (asks_at_state())
-    at_state_ = {Batch(options.quantiles, options.batch), Batch(options.quantiles, options.batch)};
   if (options.dropped == 0) return;
   kept_ = Batch(targets_.features(), options.batch);
   for (auto& all : all_values_) all.resize(2 * options.quantiles);
@@ -58,7 +55,6 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   const int delay = actor_->delay();
   const bool moves = (updates_ + 1) % delay == 0;
   team.run(2, [&](int k) {
-    if (asks_at_state()) at_state_[k] = critics_[k]->target_values(state_action_, updates_);
     target_values_[k] = &critics_[k]->target_values(next_state_action_, updates_);
   });
   if (rnd_) add_bonus(team);
@@ -75,10 +71,6 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   if (optimist_) {
     improve_optimist(team);
     team.run(2, evaluate_new_actions);
-  }
-  if (ensemble_.size() > 0) {
-    team.run(ensemble_.size(),
-             [&](int j) { ensemble_.learn(j, state_action_, targets_, batch_.weight, updates_); });
   }
   if (options_.minimum == Minimum::quantiles) {
     team.run(2, [&](int half) { evaluate_actor(half); });
@@ -132,9 +124,6 @@ void Learner::add_bonus(Team& team) {
     team.run(2, [&](int half) {
       discount_->measure(*target_values_[0], *target_values_[1], critics_[0]->target_weights(),
                          half);
-      if (asks_at_state())
-        discount_->subtract_from(at_state_[0], at_state_[1], critics_[0]->target_weights(),
-                                 batch_.continues, half);
     });
     discount_->compare();
   }
@@ -251,7 +240,6 @@ LearnerState Learner::state() {
   add_network("critic_1", critics_[0]->network(), state.arrays);
   add_network("critic_2", critics_[1]->network(), state.arrays);
   std::ranges::move(actor_->more_state(), std::back_inserter(state.arrays));
-  ensemble_.add_state(state);
   if (optimist_) optimist_->add_state(state);
   if (rnd_) rnd_->add_state(state);
   state.updates = &updates_;
@@ -261,7 +249,6 @@ LearnerState Learner::state() {
 void Learner::restored() {
   actor_->restored();
   for (auto& critic : critics_) critic->restored();
-  ensemble_.restored();
   if (optimist_) optimist_->restored();
   if (rnd_) rnd_->restored();
 }
@@ -278,11 +265,7 @@ double Learner::flop_per_update() const {
     for (const auto& critic : critics_)
       always += critic->evaluation_flop() + critic->action_gradient_flop(false);
   }
-  always += ensemble_.flop_per_update();
   if (rnd_) always += rnd_->flop_per_update();
-  if (asks_at_state()) {
-    for (const auto& critic : critics_) always += critic->evaluation_flop();
-  }
   return always + moving / actor_->delay();
 }
 

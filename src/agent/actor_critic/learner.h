@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "agent/actor_critic/actor.h"
-#include "agent/actor_critic/ensemble.h"
 #include "agent/actor_critic/optimist.h"
 #include "agent/critic/critic.h"
 #include "agent/equations.h"
@@ -44,7 +43,6 @@ class Learner {
   // Of the actor that explores; empty: the policy itself does.
   std::span<const float> optimist() const;
   std::span<const float> critic(int k) const { return critics_[k]->network().parameters; }
-  const Ensemble& ensemble() const { return ensemble_; }  // of the critics beyond two
   std::uint64_t updates() const { return updates_; }
 
   LearnerState state();
@@ -67,14 +65,11 @@ class Learner {
   void note_shares(const Blend& blend, Mask first_is_smaller, int block, int row, int lane);
   void differentiate_actor(int half);
   void add_gradients(bool by_value, Blocks blocks);
-  // Whether the bonus needs the target networks at (s, a) too.
-  bool asks_at_state() const { return discount_ && options_.rnd->step_noise; }
 
   LearnerOptions options_;
   Blend blend_;
   std::unique_ptr<Actor> actor_;
   std::array<std::unique_ptr<Critic>, 2> critics_;
-  Ensemble ensemble_;
   std::unique_ptr<Optimist> optimist_;       // null: the policy itself explores
   std::unique_ptr<Rnd> rnd_;                 // null: no bonus
   std::unique_ptr<NoiseDiscount> discount_;  // of the bonus; null: it is not discounted
@@ -85,9 +80,8 @@ class Learner {
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
   Batch state_optimist_action_;                                // likewise, where there is one
   std::array<const Batch*, 2> target_values_{};                // each critic's (N x batch)
-  std::array<Batch, 2> at_state_;  // the same at (s, a), where the bonus asks for it
-  Batch targets_;                  // (N x batch), or what truncation keeps
-  Batch kept_;                     // the values they are made of, where they are truncated
+  Batch targets_;  // (N x batch), or what truncation keeps
+  Batch kept_;     // the values they are made of, where they are truncated
   std::array<std::vector<float>, 2> all_values_;  // of one sample, for each half
   // what counts of this critic, 1 where it is the smaller and else 0 unless there is optimism:
   // (1 x batch) by the means, (N x batch) by the values

@@ -9,10 +9,9 @@ LearnerOptions scout_learner(const AgentOptions& options) {
   LearnerOptions learner = options.learner;
   learner.hidden = options.scout.value().hidden;
   learner.rnd = options.scout->rnd;
-  learner.optimism = options.scout->optimism;
+  learner.optimism = -1;
   if (options.scout->n_step > 0) learner.n_step = options.scout->n_step;
   learner.optimist.reset();
-  learner.critics = 2;  // its policy itself explores
   learner.seed ^= kOwnSeed;
   return learner;
 }

@@ -56,16 +56,4 @@ struct SortedReturn {
   }
 };
 
-// mean + step Sigma g / sqrt(g' Sigma g): where the policy's divergence from it is step^2 / 2.
-template <typename Lanes>
-OVDE_BOTH void move_in_policys_metric(const Lanes& lanes, int actions, double step,
-                                      const double* std, const double* g, double* mean) {
-  const double squares = lanes.sum(actions, [&](int d) {
-    const double scaled = std[d] * g[d];
-    return scaled * scaled;
-  });
-  const double length = std::sqrt(squares) + 1e-5;
-  lanes.each(actions, [&](int d) { mean[d] += step * (std[d] * std[d]) * g[d] / length; });
-}
-
 }  // namespace ovde

@@ -39,12 +39,17 @@ struct OacRule {
     return kNoWeight;
   }
 
-  // mu_E = mu + sqrt(2 delta) Sigma g / sqrt(g' Sigma g)
+  // mu_E = mu + sqrt(2 delta) Sigma g / sqrt(g' Sigma g), whose divergence from mu is delta
   template <typename Lanes>
   OVDE_BOTH void move(const Lanes& lanes, int actions, const float* action, const double* std,
                       double, double* g, double* mean) const {
     lanes.each(actions, [&](int d) { g[d] *= squash_slope(action[d]); });
-    move_in_policys_metric(lanes, actions, std::sqrt(2 * delta), std, g, mean);
+    const double squares = lanes.sum(actions, [&](int d) {
+      const double scaled = std[d] * g[d];
+      return scaled * scaled;
+    });
+    const double step = std::sqrt(2 * delta), length = std::sqrt(squares) + 1e-5;
+    lanes.each(actions, [&](int d) { mean[d] += step * (std[d] * std[d]) * g[d] / length; });
   }
 };
 

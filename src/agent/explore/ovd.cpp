@@ -17,10 +17,6 @@ std::vector<Option> ovd_options() {
   return {
       number("alpha", "step from the policy's mean to the behaviour policy's (Eq. 15)", 0, 100,
              rule.alpha),
-      number("divergence",
-             "bound on the divergence between behaviour and policy that sets the length of the "
-             "step, as oac_delta does; 0: alpha sets it",
-             0, 1e4, rule.divergence),
       number("beta", "optimism: epistemic standard deviations above the mean", 0, 1000, rule.beta),
       number("normaliser", "the constant C of Eq. 9", 1e-6, 1000, rule.normaliser),
       {.name = "gradient",
@@ -51,7 +47,6 @@ OvdRule ovd_rule(const std::string& explorer, const OptionValues& options) {
   if (explorer == "ovde_q") rule.current_return = CurrentReturn::quantiles;
   if (explorer == "ovde_m") rule.current_return = CurrentReturn::mean;
   rule.alpha = options.number("alpha");
-  rule.divergence = options.number("divergence");
   rule.beta = options.number("beta");
   rule.normaliser = options.number("normaliser");
   rule.gradient = gradient_form(options.text("gradient"));

@@ -15,7 +15,6 @@ enum class GradientForm {
 struct OvdRule {
   CurrentReturn current_return = CurrentReturn::gaussian;
   double alpha = 0.05;      // step size
-  double divergence = 0;    // > 0: the step is as long as this bound allows, instead of alpha
   double beta = 3.2;        // weight of the epistemic uncertainty
   double normaliser = 0.5;  // C
   GradientForm gradient = GradientForm::unit;
@@ -90,20 +89,14 @@ struct OvdRule {
   // One step before the squash (Eq. 15): of the samples each does its part. g: the gradient by the
   // action, then before the squash.
   template <typename Lanes>
-  OVDE_BOTH void move(const Lanes& lanes, int actions, const float* action, const double* std,
-                      double m, double* g, double* mean) const {
+  OVDE_BOTH void move(const Lanes& lanes, int actions, const float* action, const double*, double m,
+                      double* g, double* mean) const {
     const double squares = lanes.sum(actions, [&](int d) {
       g[d] *= squash_slope(action[d]);
       return g[d] * g[d];
     });
     const double length = gradient == GradientForm::raw ? 1 : std::sqrt(squares) + 1e-8;
     const int steps = samples > 0 ? samples : 1;
-    if (divergence > 0) {
-      // OAC's step, times m relative to what it is where nothing is noisy: that is the whole bound
-      const double share = std::fmin(std::fmax(m / std::fabs(weight(1)), -1.0), 1.0);
-      return move_in_policys_metric(lanes, actions, std::sqrt(2 * divergence) / steps * share, std,
-                                    g, mean);
-    }
     lanes.each(actions, [&](int d) { mean[d] += alpha / steps * m * (g[d] / length); });
   }
 };

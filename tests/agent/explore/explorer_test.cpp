@@ -136,44 +136,6 @@ TEST(Ovd, FullGradientOutlivesASaturatedCdf) {
   }
 }
 
-// OAC's step, in the direction of the upper bound, and less of it where the return is noisy.
-TEST(Ovd, ADivergenceBoundsTheStep) {
-  for (const int samples : {0, 4}) {
-    const OvdRule rule{.alpha = 1, .divergence = 2, .beta = 0.3, .samples = samples};
-    auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
-    for (std::uint64_t seed = 0; seed < 8; ++seed) {
-      reference::Critics critics(kObservations, kActions, kQuantiles, seed);
-      const ActorHead head = random_head(seed);
-      const OvdReference reference{critics, rule};
-      Random random(seed, Stream::explorer);
-      Vec expected = head.mean;
-      const int steps = std::max(samples, 1);
-      for (int k = 0; k < steps; ++k) {
-        const double noise = samples > 0 ? random.normal() : 0;
-        const auto bound = [&](const Vec& u) {
-          const auto z = critics.quantiles(u);
-          return reference::mean(z[0]) / 2 + reference::mean(z[1]) / 2 +
-                 rule.beta * reference::epistemic(z) + noise * reference::aleatoric(z);
-        };
-        const Vec g = reference::gradient(bound, head.mean);
-        double square = 0;
-        for (int d = 0; d < kActions; ++d) square += std::pow(head.std[d] * g[d], 2);
-        const double share = reference.weight(head.mean, noise) / (1 + std::log(2)) / steps;
-        for (int d = 0; d < kActions; ++d)
-          expected[d] += 2 * share * std::pow(head.std[d], 2) * g[d] / std::sqrt(square);
-      }
-      const Shift found = shift(*explorer, critics, head, Random(seed, Stream::explorer));
-      double divergence = 0;
-      for (int d = 0; d < kActions; ++d) {
-        EXPECT_NEAR(found.mean[d], expected[d], 5e-4) << "seed " << seed << ", action " << d;
-        divergence += std::pow((found.mean[d] - head.mean[d]) / head.std[d], 2) / 2;
-      }
-      EXPECT_LE(divergence, rule.divergence * (1 + 1e-6));
-      EXPECT_GT(divergence, 0);
-    }
-  }
-}
-
 TEST(Oac, ShiftMatchesTheReDerivation) {
   for (const int quantiles : {1, kQuantiles}) {  // OAC and DOAC
     auto explorer = make_rule_explorer(OacRule{}, kActions, quantiles);

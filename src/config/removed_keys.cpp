@@ -1,0 +1,40 @@
+#include "config/removed_keys.h"
+
+#include <fmt/format.h>
+
+#include "config/setting_checks.h"
+
+namespace ovde {
+
+namespace {
+
+struct RemovedKey {
+  const char* key;
+  OptionValue value;  // of every run today
+  const char* why;
+};
+
+const RemovedKey kRemovedKeys[] = {
+    {"critic.count", 2.0, "more critics kept no more goals than two"},
+    {"critic.prior", 10.0, "it belonged to critic.count"},
+    {"rnd.step_noise", false, "discounting by the noise of one step kept half as many goals"},
+    {"explore.divergence", 0.0, "steps of a bounded divergence kept no more goals"},
+    {"scout.optimism", -1.0, "an optimistic scout kept no more goals"},
+};
+constexpr const char* kLastVersion = "38772dc";  // the last commit that had them
+
+}  // namespace
+
+bool is_removed_default(const Setting& setting) {
+  for (const RemovedKey& removed : kRemovedKeys) {
+    if (setting.key != removed.key) continue;
+    if (setting.value == removed.value) return true;
+    refuse_setting(setting.where,
+                   fmt::format("{} was removed: {}; the last version that had it is commit {}, see "
+                               "docs/research.md",
+                               removed.key, removed.why, kLastVersion));
+  }
+  return false;
+}
+
+}  // namespace ovde
