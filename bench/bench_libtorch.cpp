@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -129,25 +130,19 @@ int main() {
   }
 
   for (const Timed& timed : all) {
-    JsonObject row;
-    row.add("what", timed.what)
-        .add("task", "HalfCheetah sizes")
-        .add("algo", timed.algorithm)
-        .add("population", 1)
-        .add("threads", timed.threads)
-        .add("device", "cpu")
-        .add("per_second", 1 / timed.best)
-        .add("ms", 1e3 * timed.best)
-        .add("library", timed.library);
-    fmt::print("{}\n", row.line());
+    const Json row = {{"what", timed.what},           {"task", "HalfCheetah sizes"},
+                      {"algo", timed.algorithm},      {"population", 1},
+                      {"threads", timed.threads},     {"device", "cpu"},
+                      {"per_second", 1 / timed.best}, {"ms", 1e3 * timed.best},
+                      {"library", timed.library}};
+    fmt::print("{}\n", to_line(row));
   }
   const auto faster = [&](std::size_t first, std::size_t ours) {
     return std::min(all[first].best, all[first + 1].best) / all[ours].best;
   };
-  JsonObject ratios;
-  ratios.add("what", "ratio")
-      .add("update_2_threads_to_libtorch", faster(0, 3))
-      .add("act_1_thread_to_libtorch", faster(acts, acts + 2))
-      .add("act_2_threads_to_libtorch", faster(acts, acts + 3));
-  fmt::print("{}\n", ratios.line());
+  const Json ratios = {{"what", "ratio"},
+                       {"update_2_threads_to_libtorch", faster(0, 3)},
+                       {"act_1_thread_to_libtorch", faster(acts, acts + 2)},
+                       {"act_2_threads_to_libtorch", faster(acts, acts + 3)}};
+  fmt::print("{}\n", to_line(ratios));
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <ovde/env.h>
 #include <ovde/error.h>
@@ -33,19 +34,18 @@ void check_options(const BenchCommand& command) {
 }
 
 std::string json_line(const BenchRow& row) {
-  JsonObject object;
-  object.add("what", row.what)
-      .add("task", row.task)
-      .add("algo", row.algorithm)  // as it was called at first
-      .add("population", row.population)
-      .add("threads", row.threads)
-      .add("device", row.device)
-      .add("per_second", row.per_second)
-      .add("ms", 1e3 * row.seconds)
-      .add("algorithm", row.algorithm);
+  Json object = {{"what", row.what},
+                 {"task", row.task},
+                 {"algo", row.algorithm},  // the key's first name
+                 {"population", row.population},
+                 {"threads", row.threads},
+                 {"device", row.device},
+                 {"per_second", row.per_second},
+                 {"ms", 1e3 * row.seconds},
+                 {"algorithm", row.algorithm}};
   for (const BenchRow::Metric& metric : row.more)
-    std::visit([&](const auto& value) { object.add(metric.name, value); }, metric.value);
-  return object.line();
+    std::visit([&](const auto& value) { object[metric.name] = value; }, metric.value);
+  return to_line(object);
 }
 
 std::string update_text(const BenchRow& row) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <ovde/env.h>
 #include <ovde/policy.h>
@@ -150,22 +151,19 @@ void run(const EvalCommand& command) {
   const auto episodes = static_cast<int>(result.returns.size());
 
   if (command.json) {
-    JsonObject object;
-    object.add("run", command.folder)
-        .add("task", config.task)
-        .add("algorithm", config.algorithm)
-        .add("seed", command.seed)
-        .add("episodes", episodes)
-        .add("return_mean", return_mean)
-        .add("return_std", return_std)
-        .add("length_mean", length_mean);
-    if (has_goal) object.add("successes", result.successes);
-    if (has_goal) object.add("success_rate", static_cast<double>(result.successes) / episodes);
-    object.add("seconds", result.seconds);
-    if (actor.unfinished_at) object.add("unfinished_at_epoch", *actor.unfinished_at);
-    if (command.record) object.add("replay", *command.record).add("critics", recording->critics);
-    if (video) object.add("video", video->written.string()).add("frames", video->frames);
-    fmt::print("{}\n", object.line());
+    Json object = {{"run", command.folder},         {"task", config.task},
+                   {"algorithm", config.algorithm}, {"seed", command.seed},
+                   {"episodes", episodes},          {"return_mean", return_mean},
+                   {"return_std", return_std},      {"length_mean", length_mean}};
+    if (has_goal) object["successes"] = result.successes;
+    if (has_goal) object["success_rate"] = static_cast<double>(result.successes) / episodes;
+    object["seconds"] = result.seconds;
+    if (actor.unfinished_at) object["unfinished_at_epoch"] = *actor.unfinished_at;
+    if (command.record) object["replay"] = *command.record;
+    if (command.record) object["critics"] = recording->critics;
+    if (video) object["video"] = video->written.string();
+    if (video) object["frames"] = video->frames;
+    fmt::print("{}\n", to_line(object));
     return;
   }
 

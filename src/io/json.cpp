@@ -1,21 +1,23 @@
 #include "io/json.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 namespace ovde {
 
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
+std::string to_line(const Json& value) {
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size());
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    const bool coded = static_cast<unsigned char>(c) < 0x20 || c == '<';
-    out += coded ? fmt::format("\\u{:04x}", static_cast<unsigned>(c)) : std::string(1, c);
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
   }
-  return out + '"';
+  return out;
 }
 
 std::string base64(std::span<const std::byte> bytes) {
@@ -32,23 +34,6 @@ std::string base64(std::span<const std::byte> bytes) {
       out += k <= left ? kDigits[three >> (18 - 6 * k) & 63U] : '=';
   }
   return out;
-}
-
-JsonObject& JsonObject::add(std::string_view name, std::string_view text) {
-  return add_json(name, json_string(text));
-}
-
-JsonObject& JsonObject::add(std::string_view name, double value) {
-  return add_json(name, std::isfinite(value) ? fmt::format("{}", value) : "null");
-}
-
-JsonObject& JsonObject::add_json(std::string_view name, std::string_view value) {
-  members_.push_back(json_string(name) + ": " + std::string(value));
-  return *this;
-}
-
-std::string JsonObject::join(std::string_view separator) const {
-  return fmt::format("{}", fmt::join(members_, separator));
 }
 
 }  // namespace ovde

@@ -1,6 +1,5 @@
 #include "policy/onnx.h"
 
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -12,40 +11,11 @@
 #include <ovde/error.h>
 #include "agent/discrete/action_grid.h"
 #include "base/version.h"
+#include "io/protobuf.h"
 
 namespace ovde {
 
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "data is copied as it lies in memory");
-
-// ---- the wire format: fields of a number and a kind, one after another
-
-enum Kind { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-class Message {
- public:
-  Message& add(int field, std::uint64_t value) {
-    return varint(static_cast<std::uint64_t>(field) << 3 | kVarint).varint(value);
-  }
-  Message& add(int field, std::string_view bytes) {
-    varint(static_cast<std::uint64_t>(field) << 3 | kBytes).varint(bytes.size());
-    bytes_ += bytes;
-    return *this;
-  }
-  Message& add(int field, const Message& message) { return add(field, message.bytes_); }
-
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  Message& varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
-    bytes_ += static_cast<char>(value);
-    return *this;
-  }
-
-  std::string bytes_;
-};
 
 struct WireField {
   int number = 0;
@@ -62,17 +32,17 @@ class WireFields {
     if (rest_.empty()) return false;
     const std::uint64_t key = varint();
     field = {static_cast<int>(key >> 3 & 0x1fffffff), 0, {}};
-    switch (key & 7) {
-      case kVarint:
+    switch (WireType{static_cast<int>(key & 7)}) {
+      case WireType::varint:
         field.value = varint();
         break;
-      case kBytes:
+      case WireType::bytes:
         field.bytes = take(varint());
         break;
-      case kFixed64:
+      case WireType::fixed64:
         take(8);
         break;
-      case kFixed32:
+      case WireType::fixed32:
         take(4);
         break;
       default:
@@ -134,12 +104,12 @@ class Graph {
   // The name of the operator's output: `output`.
   std::string node(const char* op, const std::vector<std::string>& inputs,
                    const std::string& output, const std::vector<Attribute>& attributes = {}) {
-    Message node;
+    ProtobufMessage node;
     for (const std::string& input : inputs) node.add(1, input);
     node.add(2, output).add(3, output).add(4, std::string_view(op));
     for (const auto& [name, value] : attributes) {
       constexpr int kInt = 2;
-      node.add(5, Message()
+      node.add(5, ProtobufMessage()
                       .add(1, std::string_view(name))
                       .add(3, static_cast<std::uint64_t>(value))
                       .add(20, std::uint64_t{kInt}));
@@ -149,7 +119,7 @@ class Graph {
   }
 
   std::string constant(const std::string& name, const Tensor& tensor) {
-    Message message;
+    ProtobufMessage message;
     for (const std::int64_t extent : tensor.shape)
       message.add(kDims, static_cast<std::uint64_t>(extent));
     message.add(kDataType, std::uint64_t{kFloat}).add(kTensorName, name);
@@ -161,20 +131,20 @@ class Graph {
 
   // (batch x size), where the batch is whatever is given.
   void value(int field, const std::string& name, int size) {
-    const Message shape =
-        std::move(Message()
-                      .add(1, Message().add(2, std::string_view("batch")))
-                      .add(1, Message().add(1, static_cast<std::uint64_t>(size))));
-    const Message type =
-        std::move(Message().add(1, Message().add(1, std::uint64_t{kFloat}).add(2, shape)));
-    graph_.add(field, Message().add(1, name).add(2, type));
+    const ProtobufMessage shape =
+        std::move(ProtobufMessage()
+                      .add(1, ProtobufMessage().add(2, std::string_view("batch")))
+                      .add(1, ProtobufMessage().add(1, static_cast<std::uint64_t>(size))));
+    const ProtobufMessage type = std::move(
+        ProtobufMessage().add(1, ProtobufMessage().add(1, std::uint64_t{kFloat}).add(2, shape)));
+    graph_.add(field, ProtobufMessage().add(1, name).add(2, type));
   }
 
   void name(const char* name) { graph_.add(kGraphName, std::string_view(name)); }
-  const Message& message() const { return graph_; }
+  const ProtobufMessage& message() const { return graph_; }
 
  private:
-  Message graph_;
+  ProtobufMessage graph_;
 };
 
 // The network's output at `observation`.
@@ -274,16 +244,16 @@ std::string to_onnx(const StoredPolicy& part, const std::string& contract) {
   graph.value(kInput, "observation", part.observations());
   graph.value(kOutput, "action", part.actions());
 
-  Message model;
+  ProtobufMessage model;
   model.add(kModelIrVersion, std::uint64_t{kIrVersion})
       .add(kProducerName, std::string_view("ovde"))
       .add(kProducerVersion, std::string_view(version()))
-      .add(kOpsetImport, Message().add(1, std::string_view()).add(2, std::uint64_t{kOpset}))
+      .add(kOpsetImport, ProtobufMessage().add(1, std::string_view()).add(2, std::uint64_t{kOpset}))
       .add(kGraph, graph.message());
   auto metadata = file.metadata;
   metadata["contract"] = contract;
   for (const auto& [key, value] : metadata)
-    model.add(kMetadata, Message().add(kKey, key).add(kValue, value));
+    model.add(kMetadata, ProtobufMessage().add(kKey, key).add(kValue, value));
   return model.bytes();
 }
 

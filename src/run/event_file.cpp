@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "io/crc32c.h"
+#include "io/protobuf.h"
 
 namespace ovde {
 
@@ -34,64 +35,30 @@ std::string record(const std::string& data) {
   return out;
 }
 
-// Protocol buffers, as far as events need them.
-class Message {
- public:
-  Message& number(int field, std::uint64_t value) {
-    tag(field, 0);
-    varint(value);
-    return *this;
-  }
-  Message& number(int field, double value) {
-    tag(field, 1);
-    put_fixed(bytes_, &value, sizeof value);
-    return *this;
-  }
-  Message& number(int field, float value) {
-    tag(field, 5);
-    put_fixed(bytes_, &value, sizeof value);
-    return *this;
-  }
-  Message& text(int field, std::string_view value) {
-    tag(field, 2);
-    varint(value.size());
-    bytes_ += value;
-    return *this;
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  void tag(int field, int type) { varint(static_cast<std::uint64_t>(field << 3 | type)); }
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
-    bytes_ += static_cast<char>(value);
-  }
-  std::string bytes_;
-};
-
 // Event: 1 wall_time, 2 step, 3 file_version, 5 summary. Summary: 1 value, repeated.
 // Value: 1 tag, 2 simple_value.
-void add_scalar(Message& summary, const char* tag, double value) {
-  if (std::isnan(value)) return;  // there was nothing to measure
-  summary.text(1, Message().text(1, tag).number(2, static_cast<float>(value)).bytes());
+void add_scalar(ProtobufMessage& summary, std::string_view tag, double value) {
+  if (std::isnan(value)) return;  // nothing was measured
+  summary.add(1, ProtobufMessage().add(1, tag).add(2, static_cast<float>(value)));
 }
 
 std::string event(double start, const EpochRow& row) {
-  Message summary;
+  ProtobufMessage summary;
   for (const Column& column : kColumns) add_scalar(summary, column.tag, row.*column.value);
   add_scalar(summary, "explore/episodes", static_cast<double>(row.explore_episodes));
   add_scalar(summary, "train/updates", static_cast<double>(row.updates));
   add_scalar(summary, "time/epoch", row.epoch);
   add_scalar(summary, "time/env_steps", static_cast<double>(row.env_steps));
-  return record(Message()
-                    .number(1, start + row.seconds)
-                    .number(2, static_cast<std::uint64_t>(row.env_steps))
-                    .text(5, summary.bytes())
+  return record(ProtobufMessage()
+                    .add(1, start + row.seconds)
+                    .add(2, static_cast<std::uint64_t>(row.env_steps))
+                    .add(5, summary)
                     .bytes());
 }
 
 std::string contents(double start, std::span<const EpochRow> rows) {
-  std::string text = record(Message().number(1, start).text(3, "brain.Event:2").bytes());
+  std::string text =
+      record(ProtobufMessage().add(1, start).add(3, std::string_view("brain.Event:2")).bytes());
   for (const EpochRow& row : rows) text += event(start, row);
   return text;
 }

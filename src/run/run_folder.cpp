@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <ovde/error.h>
 #include "base/version.h"
@@ -173,18 +174,18 @@ Config read_config(const fs::path& folder) {
 }
 
 std::string to_json(const RunSummary& summary) {
-  return JsonObject()
-      .add("task", summary.task)
-      .add("algorithm", summary.algorithm)
-      .add("seed", summary.seed)
-      .add("epochs", summary.epochs)
-      .add("score", summary.score)
-      .add("first_goal_epoch_eval", summary.first_goal_epoch_eval)
-      .add("first_goal_epoch_explore", summary.first_goal_epoch_explore)
-      .add("wall_seconds", summary.wall_seconds)
-      .add("steps_per_second", summary.steps_per_second)
-      .add("version", summary.version)
-      .page();
+  const auto epoch = [](const std::optional<int>& value) { return value ? Json(*value) : Json(); };
+  const Json json = {{"task", summary.task},
+                     {"algorithm", summary.algorithm},
+                     {"seed", summary.seed},
+                     {"epochs", summary.epochs},
+                     {"score", summary.score},
+                     {"first_goal_epoch_eval", epoch(summary.first_goal_epoch_eval)},
+                     {"first_goal_epoch_explore", epoch(summary.first_goal_epoch_explore)},
+                     {"wall_seconds", summary.wall_seconds},
+                     {"steps_per_second", summary.steps_per_second},
+                     {"version", summary.version}};
+  return json.dump(2) + "\n";
 }
 
 void write_summary(const fs::path& folder, const RunSummary& summary) {

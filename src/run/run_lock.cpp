@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/host_name.h"
 
 namespace ovde {
 
@@ -53,11 +54,6 @@ std::string holder_of(const fs::path& run) {
 }
 
 }  // namespace
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 RunLock::RunLock(const fs::path& run) : path_(run / kLockFile), file_(path_, O_RDWR) {
   check_writable_folder(run);

@@ -12,8 +12,6 @@ namespace ovde {
 
 inline constexpr const char* kLockFile = "lock";
 
-std::string host_name();
-
 // Another process is writing the run.
 class RunIsHeld : public InputError {
   using InputError::InputError;

@@ -19,7 +19,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "run/run_lock.h"
+#include "base/host_name.h"
 
 namespace ovde {
 

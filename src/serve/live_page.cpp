@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "base/version.h"
 #include "config/config.h"
@@ -30,6 +31,7 @@ constexpr std::size_t kMostText = 1 << 20;
 constexpr std::size_t kMostRecording = 32 << 20;
 constexpr std::int64_t kMostRows = 2000;  // of an answer: a curve has no more points than a screen
 constexpr int kMapCells = 40;
+constexpr const char* kJson = "application/json";
 
 // That this thread has had; on a busy machine much less than what has passed.
 std::chrono::nanoseconds processor_time() {
@@ -41,57 +43,54 @@ std::chrono::nanoseconds processor_time() {
 HttpResponse text(std::string body, const char* type) {
   return {.type = type, .body = std::make_shared<const std::string>(std::move(body))};
 }
-HttpResponse json(std::string body) { return text(std::move(body), "application/json"); }
+HttpResponse json(const Json& value) { return text(to_line(value), kJson); }
 
-std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
+// Six digits, which is more than a screen shows.
+double rounded(double value) {
+  if (!std::isfinite(value) || value == 0) return value;
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 5);
+  return std::round(value / unit) * unit;
 }
 
 std::string summary_of(int id, const WatchedRun& run) {
-  JsonObject object;
-  object.add("id", id);
-  if (!run.there) return object.add("gone", true).line();
+  if (!run.there) return to_line({{"id", id}, {"gone", true}});
   const RunStatus& s = run.status;
   const auto& rows = run.progress.rows();
   const double success = rows.empty() ? EpochRow::kNone : rows.back().eval_success;
-  object.add("root", run.root)
-      .add("name", run.name)
-      .add("population", !s.population.empty())
-      .add("state", name(s.state))
-      .add("task", s.task)
-      .add("algorithm", s.algorithm)
-      .add("epoch", s.epochs_done)
-      .add("epochs", s.epochs)
-      .add_json("return", number(s.last_return))
-      .add_json("success", number(success))
-      .add_json("rate", number(s.steps_per_second))
-      .add_json("left", number(s.seconds_left))
-      .add("rows", rows.size());
-  if (run.config)
-    object.add("seed", std::to_string(run.config->seed)).add("map", run.config->record.visits);
-  if (!s.message.empty()) object.add("message", s.message);
-  return object.line();
+  Json object = {{"id", id},
+                 {"root", run.root},
+                 {"name", run.name},
+                 {"population", !s.population.empty()},
+                 {"state", name(s.state)},
+                 {"task", s.task},
+                 {"algorithm", s.algorithm},
+                 {"epoch", s.epochs_done},
+                 {"epochs", s.epochs},
+                 {"return", rounded(s.last_return)},
+                 {"success", rounded(success)},
+                 {"rate", rounded(s.steps_per_second)},
+                 {"left", rounded(s.seconds_left)},
+                 {"rows", rows.size()}};
+  if (run.config) {
+    object["seed"] = std::to_string(run.config->seed);
+    object["map"] = run.config->record.visits;
+  }
+  if (!s.message.empty()) object["message"] = s.message;
+  return to_line(object);
 }
 
 // The plan's cells with the folders that hold their runs.
-std::string grid_of(const Plan& plan) {
-  std::vector<std::string> rows, columns, cells;
-  for (const PlanRow& row : plan.rows) rows.push_back(json_string(row.name));
-  for (const PlanColumn& column : plan.columns) columns.push_back(json_string(column.name));
+Json grid_of(const Plan& plan) {
+  Json rows = Json::array(), columns = Json::array(), cells = Json::array();
+  for (const PlanRow& row : plan.rows) rows.push_back(row.name);
+  for (const PlanColumn& column : plan.columns) columns.push_back(column.name);
   for (const Cell& cell : expand(plan)) {
-    cells.push_back(JsonObject()
-                        .add("row", cell.row)
-                        .add("column", cell.column)
-                        .add("folder", cell.folder)
-                        .add("runs", cell.seeds.size())
-                        .line());
+    cells.push_back({{"row", cell.row},
+                     {"column", cell.column},
+                     {"folder", cell.folder},
+                     {"runs", cell.seeds.size()}});
   }
-  return JsonObject()
-      .add("title", plan.title)
-      .add_json("rows", fmt::format("[{}]", fmt::join(rows, ", ")))
-      .add_json("columns", fmt::format("[{}]", fmt::join(columns, ", ")))
-      .add_json("cells", fmt::format("[{}]", fmt::join(cells, ", ")))
-      .line();
+  return {{"title", plan.title}, {"rows", rows}, {"columns", columns}, {"cells", cells}};
 }
 
 // Columns of the rows from number `from` on; where those are more than a screen has points, the
@@ -108,25 +107,17 @@ HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t ever
   for (std::int64_t i = (from + every) / every * every - 1; i < count; i += every)
     chosen.push_back(i);
 
-  JsonObject columns;
+  Json columns;
   const auto column = [&](const char* name, auto value) {
-    std::string list;
-    for (const std::int64_t i : chosen) {
-      if (!list.empty()) list += ',';
-      list += value(rows[static_cast<std::size_t>(i)]);
-    }
-    columns.add_json(name, "[" + list + "]");
+    Json list = Json::array();
+    for (const std::int64_t i : chosen) list.push_back(value(rows[static_cast<std::size_t>(i)]));
+    columns[name] = std::move(list);
   };
-  column("epoch", [](const EpochRow& row) { return std::to_string(row.epoch); });
-  column("env_steps", [](const EpochRow& row) { return std::to_string(row.env_steps); });
+  column("epoch", [](const EpochRow& row) { return row.epoch; });
+  column("env_steps", [](const EpochRow& row) { return row.env_steps; });
   for (const Column& each : kColumns)
-    column(each.name, [&](const EpochRow& row) { return number(row.*each.value); });
-  return json(JsonObject()
-                  .add("from", from)
-                  .add("every", every)
-                  .add("count", count)
-                  .add_json("columns", columns.line())
-                  .line());
+    column(each.name, [&](const EpochRow& row) { return rounded(row.*each.value); });
+  return json({{"from", from}, {"every", every}, {"count", count}, {"columns", columns}});
 }
 
 HttpResponse end_of_file(const fs::path& file, std::size_t limit) {
@@ -145,35 +136,28 @@ HttpResponse visits_of(const WatchedRun& run) {
   const Grid visits = count_visits(positions, map, kMapCells);
   Grid noise({map.low}, {map.high}, kMapCells);
   if (map.noise) fill(noise, map.noise);
-  const auto list = [](const auto& values) {
-    std::string out;
-    for (const double value : values) out += (out.empty() ? "" : ",") + number(value);
-    return "[" + out + "]";
-  };
-  return json(JsonObject()
-                  .add("cells", kMapCells)
-                  .add("steps", positions.size())
-                  .add_json("low", list(map.low))
-                  .add_json("high", list(map.high))
-                  .add_json("start", list(map.start))
-                  .add_json("goal", list(map.goal))
-                  .add("goal_radius", map.goal_radius)
-                  .add_json("visits", list(visits.values))
-                  .add_json("noise", list(noise.values))
-                  .line());
+  std::ranges::transform(noise.values, noise.values.begin(), rounded);
+  return json({{"cells", kMapCells},
+               {"steps", positions.size()},
+               {"low", map.low},
+               {"high", map.high},
+               {"start", map.start},
+               {"goal", map.goal},
+               {"goal_radius", map.goal_radius},
+               {"visits", visits.values},
+               {"noise", noise.values}});
 }
 
 HttpResponse recordings_json(const WatchedRun& run) {
-  std::vector<std::string> names;
-  for (const fs::path& file : recordings_of(run.folder))
-    names.push_back(json_string(file.filename().string()));
-  return json(fmt::format("[{}]", fmt::join(names, ", ")));
+  Json names = Json::array();
+  for (const fs::path& file : recordings_of(run.folder)) names.push_back(file.filename().string());
+  return json(names);
 }
 
 HttpResponse recording_of(const WatchedRun& run, std::int64_t number) {
   const auto files = recordings_of(run.folder);
   if (number < 0 || number >= std::ssize(files)) return refusal(404, "there is no such recording");
-  return json(read_file(files[static_cast<std::size_t>(number)], kMostRecording));
+  return text(read_file(files[static_cast<std::size_t>(number)], kMostRecording), kJson);
 }
 
 }  // namespace
@@ -197,16 +181,15 @@ void LivePage::look() {
 }
 
 std::string LivePage::state() const {
-  std::vector<std::string> roots, runs;
-  for (const fs::path& folder : watch_.folders()) roots.push_back(json_string(folder.string()));
+  Json roots = Json::array();
+  for (const fs::path& folder : watch_.folders()) roots.push_back(folder.string());
+  std::vector<std::string> runs;
   for (std::size_t i = 0; i < summaries_.size(); ++i)
     if (watch_.runs()[i].there) runs.push_back(summaries_[i]);
-  return JsonObject()
-      .add("version", version())
-      .add_json("roots", fmt::format("[{}]", fmt::join(roots, ", ")))
-      .add_json("plan", folders_.plan ? grid_of(*folders_.plan) : "null")
-      .add_json("runs", fmt::format("[{}]", fmt::join(runs, ", ")))
-      .line();
+  return fmt::format("{{\"version\":{},\"roots\":{},\"plan\":{},\"runs\":[{}]}}",
+                     to_line(version()), to_line(roots),
+                     to_line(folders_.plan ? grid_of(*folders_.plan) : Json()),
+                     fmt::join(runs, ","));
 }
 
 std::optional<std::string> LivePage::news() {

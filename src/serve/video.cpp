@@ -15,7 +15,7 @@
 #include <ovde/error.h>
 #include "env/renderer.h"
 #include "io/files.h"
-#include "io/png.h"
+#include "env/png.h"
 #include "io/shell.h"
 
 namespace ovde {

@@ -5,8 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "base/version.h"
 #include "config/build.h"
@@ -17,6 +16,7 @@ namespace ovde {
 
 namespace {
 
+constexpr const char* kRecordingFormat = "ovde replay 1";
 constexpr int kTiles = 10;  // of a map, in each direction
 
 Pose at(double x, double y, double z) { return {.position = {x, y, z}}; }
@@ -62,46 +62,32 @@ std::vector<Solid> map_solids(const StateMap& map) {
   return solids;
 }
 
-std::string list(const auto& numbers) { return fmt::format("[{:.6g}]", fmt::join(numbers, ", ")); }
-
-std::string solid_json(const Solid& solid) {
-  JsonObject object;
-  object.add("kind", name(solid.kind))
-      .add_json("size", list(solid.size))
-      .add_json("colour", list(solid.colour));
+Json solid_json(const Solid& solid) {
+  Json object = {{"kind", name(solid.kind)}, {"size", solid.size}, {"colour", solid.colour}};
   if (solid.fixed) {
-    object.add_json("position", list(solid.fixed->position))
-        .add_json("orientation", list(solid.fixed->orientation));
+    object["position"] = solid.fixed->position;
+    object["orientation"] = solid.fixed->orientation;
   }
-  return object.line();
+  return object;
 }
 
-std::string episode_json(const RecordedEpisode& episode) {
+Json episode_json(const RecordedEpisode& episode) {
   const auto numbers = [](const std::vector<float>& values) {
     return base64(std::as_bytes(std::span(values)));
   };
-  JsonObject object;
-  object
-      .add("seed", std::to_string(episode.seed))  // more than a JavaScript number holds
-      .add("steps", episode.steps())
-      .add("return", episode.total_reward())
-      .add("success", episode.success)
-      .add("poses", numbers(episode.poses))
-      .add("actions", numbers(episode.actions))
-      .add("rewards", numbers(episode.rewards));
+  Json object = {{"seed", std::to_string(episode.seed)},  // more than a JavaScript number holds
+                 {"steps", episode.steps()},
+                 {"return", episode.total_reward()},
+                 {"success", episode.success},
+                 {"poses", numbers(episode.poses)},
+                 {"actions", numbers(episode.actions)},
+                 {"rewards", numbers(episode.rewards)}};
   if (!episode.value.empty()) {
-    object.add("value", numbers(episode.value))
-        .add("epistemic", numbers(episode.epistemic))
-        .add("aleatoric", numbers(episode.aleatoric));
+    object["value"] = numbers(episode.value);
+    object["epistemic"] = numbers(episode.epistemic);
+    object["aleatoric"] = numbers(episode.aleatoric);
   }
-  return object.line();
-}
-
-template <typename Items, typename ToJson>
-std::string json_list(const Items& items, ToJson to_json) {
-  std::vector<std::string> texts;
-  for (const auto& item : items) texts.push_back(to_json(item));
-  return fmt::format("[{}]", fmt::join(texts, ", "));
+  return object;
 }
 
 }  // namespace
@@ -170,22 +156,32 @@ void RecordingEnv::keep_poses(std::span<const double> observation) {
 }
 
 std::string to_json(const EpisodeRecording& r) {
-  JsonObject object;
-  object.add("format", "ovde replay 1")
-      .add("version", version())
-      .add("task", r.task)
-      .add("algorithm", r.algorithm)
-      .add("source", r.source)
-      .add("critics", r.critics)
-      .add("has_goal", r.has_goal)
-      .add("distributional", r.distributional)
-      .add("actions", r.actions)
-      .add("seconds_per_step", r.seconds_per_step)
-      .add("moving", r.moving)
-      .add("leaves_path", r.leaves_path)
-      .add_json("solids", json_list(r.solids, solid_json))
-      .add_json("episodes", json_list(r.episodes, episode_json));
-  return object.line() + "\n";
+  Json object = {{"format", kRecordingFormat},
+                 {"version", version()},
+                 {"task", r.task},
+                 {"algorithm", r.algorithm},
+                 {"source", r.source},
+                 {"critics", r.critics},
+                 {"has_goal", r.has_goal},
+                 {"distributional", r.distributional},
+                 {"actions", r.actions},
+                 {"seconds_per_step", r.seconds_per_step},
+                 {"moving", r.moving},
+                 {"leaves_path", r.leaves_path},
+                 {"solids", Json::array()},
+                 {"episodes", Json::array()}};
+  for (const Solid& solid : r.solids) object["solids"].push_back(solid_json(solid));
+  for (const RecordedEpisode& episode : r.episodes)
+    object["episodes"].push_back(episode_json(episode));
+  return to_line(object) + "\n";
+}
+
+bool is_recording(std::string_view text) {
+  // recordings of earlier versions have a space after the colon
+  for (const char* colon : {"{\"format\":\"", "{\"format\": \""}) {
+    if (text.starts_with(std::string(colon) + kRecordingFormat + '"')) return true;
+  }
+  return false;
 }
 
 }  // namespace ovde

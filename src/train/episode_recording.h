@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ovde/env.h>
@@ -77,7 +78,7 @@ class RecordingEnv final : public EnvWrapper {
 // One line; positions and numbers of steps as base64 of little-endian 32-bit floats.
 std::string to_json(const EpisodeRecording& recording);
 
-// What such a text begins with.
-inline constexpr std::string_view kRecordingMark = "{\"format\": \"ovde replay 1\"";
+// Whether a text begins as to_json() writes it.
+bool is_recording(std::string_view text);
 
 }  // namespace ovde

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/host_name.h"
 #include "cli/program.h"
-#include "run/run_lock.h"
 #include "words.h"
 
 namespace ovde {

@@ -85,7 +85,7 @@ TEST(Serve, ShowsWhatIsThereUntilItIsAskedToStop) {
   EXPECT_EQ(status_of(ask(port, get("/"))), 200);
   HttpClient viewer(port);
   viewer.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  EXPECT_NE(viewer.read("]}\n\n").find("\"state\": \"finished\""), std::string::npos);
+  EXPECT_NE(viewer.read("]}\n\n").find("\"state\":\"finished\""), std::string::npos);
   ::kill(server.pid(), SIGINT);
   EXPECT_TRUE(server.ends());
   // it has only read
@@ -98,11 +98,11 @@ TEST(Serve, BesideARunItEndsWithTheRun) {
   const int port = run.port();
   ASSERT_NE(port, 0) << run.said();
   std::string state;
-  for (int i = 0; i < 200 && state.find("\"state\": \"alive\"") == std::string::npos; ++i) {
+  for (int i = 0; i < 200 && state.find("\"state\":\"alive\"") == std::string::npos; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     state = state_at(port);
   }
-  EXPECT_NE(state.find("\"state\": \"alive\""), std::string::npos) << state;
+  EXPECT_NE(state.find("\"state\":\"alive\""), std::string::npos) << state;
   const int page = run.page();
   ASSERT_NE(page, 0);
   ::kill(run.pid(), SIGINT);
@@ -175,7 +175,7 @@ TEST(Serve, FiftyViewersDoNotMakeItGrow) {
   for (int epoch = 2; epoch < 14; ++epoch) {
     std::ofstream(program.folder() / "run/progress.csv", std::ios::app) << epoch << row;
     for (const HttpClient& viewer : viewers)
-      ASSERT_NE(viewer.read(fmt::format("\"epoch\": {},", epoch + 1), 60'000), "") << epoch;
+      ASSERT_NE(viewer.read(fmt::format("\"epoch\":{},", epoch + 1), 60'000), "") << epoch;
     for (int i = 0; i < 20; ++i) ASSERT_EQ(status_of(ask(port, get("/run/rows?id=0"))), 200);
     if (epoch == 4) before = resident();
   }

@@ -1,6 +1,9 @@
 #include "io/json.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace ovde {
 namespace {
@@ -20,7 +23,12 @@ TEST(Json, Base64IsThatOfTheStandard) {
 }
 
 TEST(Json, AStringEndsNeitherItselfNorAScript) {
-  EXPECT_EQ(json_string("a\"b\\c\n</script>"), R"("a\"b\\c\u000a\u003c/script>")");
+  EXPECT_EQ(to_line("a\"b\\c\n</script>"), R"("a\"b\\c\n\u003c/script>")");
+}
+
+TEST(Json, LinesHoldWhateverTheyAreGiven) {
+  const Json object = {{"z", 1}, {"a", std::nan("")}, {"bytes", "\xff"}};
+  EXPECT_EQ(to_line(object), "{\"z\":1,\"a\":null,\"bytes\":\"\xef\xbf\xbd\"}");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/host_name.h"
 #include "io/crc32c.h"
 #include "run/run_lock.h"
 #include "study/plan/plan.h"

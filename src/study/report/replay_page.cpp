@@ -85,7 +85,7 @@ std::string replays_html(const std::vector<fs::path>& files, std::vector<std::st
     }
     try {
       const std::string recording = read_file(file, kLargestRecording);
-      if (!recording.starts_with(kRecordingMark))
+      if (!is_recording(recording))
         throw InputError(file.string() + " is not a recording of ovde eval");
       if (count++ == 0) body = "<h2>Replays</h2>\n" + viewer();
       body += fmt::format("<h3>{}</h3>\n", escape_html(file.string())) + shown(recording);

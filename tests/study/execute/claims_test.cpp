@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/host_name.h"
 #include "io/files.h"
-#include "run/run_lock.h"
 #include "temporary_folder.h"
 
 namespace ovde {

@@ -1,4 +1,4 @@
-// Writes pictures as PNG.
+// Writes pictures as PNG, by lodepng.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ovde {
 
-// Rows of red, green, blue from the top.
+// `pixels`: rows of red, green, blue from the top. Error where ovde was built without lodepng.
 std::string png(std::span<const std::uint8_t> pixels, int width, int height);
 
 }  // namespace ovde
