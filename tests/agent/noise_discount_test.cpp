@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/equations.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -88,6 +89,7 @@ TEST_F(Discounting, QuantilesCountByTheirWeights) {
 // Two places that an agent can be at: at one of them its reward is a coin's. Once the critics have
 // learnt that, a bonus there is worth a fifth of what it is worth at the other.
 TEST(NoiseDiscount, ANoisyPlaceStopsBeingInteresting) {
+  SKIP_UNDER_SANITIZER("trains for a minute");
   AgentOptions options = options_for(find_algorithm("novd"));
   options.learner.observation_size = 1;
   options.learner.action_size = 1;

@@ -8,6 +8,7 @@
 #include "agent/actor_critic/reference_learner.h"
 #include "agent/agent_fixture.h"
 #include "agent/rnd.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -182,6 +183,7 @@ TEST(Rnd, RandomNetworkStaysAndTheReplayBufferKeepsTheTasksRewards) {
 
 // The reference's own gradient, by central differences.
 TEST(Rnd, GradientOfTheReferenceMatchesCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   Learner learner(rnd_options());
   reference::LearnerReference reference(learner);
   const Replay replay = filled_replay(kRndObservations, 2, 100);

@@ -33,7 +33,7 @@ BenchRow only_row(const std::vector<BenchRow>& rows, const std::string& what,
   return row;
 }
 
-TEST(Bench, AnUpdateIsCountedInProducts) {
+TEST(SlowBench, AnUpdateIsCountedInProducts) {
   BenchRequest request = small("dsac");
   request.population = 2;
   request.threads = 2;
@@ -44,13 +44,13 @@ TEST(Bench, AnUpdateIsCountedInProducts) {
   EXPECT_NEAR(row.metric("efficiency"), row.metric("gflops") / row.metric("gemm_gflops"), 1e-9);
 }
 
-TEST(Bench, AnActionIsTimedBesideThePolicysOwn) {
+TEST(SlowBench, AnActionIsTimedBesideThePolicysOwn) {
   const BenchRequest request = small("ovde_g");
   const BenchRow row = only_row(bench_act(request), "act", request);
   EXPECT_NEAR(row.metric("ratio_to_policy"), 1e3 * row.seconds / row.metric("policy_ms"), 1e-9);
 }
 
-TEST(Bench, ATaskWithoutAnEngineIsTimedAlone) {
+TEST(SlowBench, ATaskWithoutAnEngineIsTimedAlone) {
   BenchRequest request;
   request.task = "GridChaos-v0";
   const BenchRow row = only_row(bench_env(request), "env", request);

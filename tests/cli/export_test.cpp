@@ -15,7 +15,7 @@ const std::string kExportedRun =
     "--set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100 "
     "--set checkpoint.epochs=1 --threads 1 ";
 
-TEST(Export, ACompilerMakesTheRunsPolicyOfIt) {
+TEST(SlowExport, ACompilerMakesTheRunsPolicyOfIt) {
   const Program program;
   for (const std::string algorithm : {"ovde_g", "td3", "ids"}) {
     ASSERT_EQ(program.run(kExportedRun + "--algo " + algorithm + " --out " + algorithm).code, 0);
@@ -55,7 +55,7 @@ int main(void) {
   }
 }
 
-TEST(Export, WritesIntoTheRunsFolderUnlessToldOtherwise) {
+TEST(SlowExport, WritesIntoTheRunsFolderUnlessToldOtherwise) {
   const Program program;
   ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
   const Outcome exported = program.run("export run");
@@ -65,7 +65,7 @@ TEST(Export, WritesIntoTheRunsFolderUnlessToldOtherwise) {
   EXPECT_NE(text.find("sac, seed 0, 2 epochs"), std::string::npos);
 }
 
-TEST(Export, RefusesInOneLineAndWritesNothing) {
+TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
   const Program program;
   ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
   ASSERT_EQ(program.run(kExportedRun + "--algo sac --seeds 3-4 --out population").code, 0);
@@ -124,7 +124,7 @@ TEST(Export, RefusesInOneLineAndWritesNothing) {
   EXPECT_NE(agent.err.find("/population goes on"), std::string::npos) << agent.err;
 }
 
-TEST(Export, EveryFormatIsVerifiedAgainstItsRun) {
+TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
   const Program program;
   for (const std::string algorithm : {"ovde_q", "ovde_td3", "ids"}) {
     ASSERT_EQ(program.run(kExportedRun + "--algo " + algorithm + " --out " + algorithm).code, 0);

@@ -6,6 +6,7 @@
 
 #include "base/host_name.h"
 #include "cli/program.h"
+#include "sanitizer.h"
 #include "words.h"
 
 namespace ovde {
@@ -30,7 +31,7 @@ int lines_of(const std::filesystem::path& file) {
   return static_cast<int>(std::ranges::count(read_file(file), '\n'));
 }
 
-TEST(Faults, SignalsSaveTheRun) {
+TEST(SlowFaults, SignalsSaveTheRun) {
   for (const std::string signal : {"INT", "TERM"}) {
     const Program program;
     const Outcome stopped =
@@ -43,7 +44,7 @@ TEST(Faults, SignalsSaveTheRun) {
 }
 
 // A terminal that is closed takes nothing along; whoever does not want to hear of it need not.
-TEST(Faults, AClosedTerminalSavesTheRun) {
+TEST(SlowFaults, AClosedTerminalSavesTheRun) {
   const Program program;
   const Outcome stopped =
       program.shell(start_and_signal(kSavedRun + "--epochs 100000", "run", 2, "HUP"));
@@ -61,7 +62,7 @@ TEST(Faults, AClosedTerminalSavesTheRun) {
   EXPECT_EQ(ignoring.code, 0) << ignoring.err;
 }
 
-TEST(Faults, APipeThatNobodyReadsSavesTheRun) {
+TEST(SlowFaults, APipeThatNobodyReadsSavesTheRun) {
   const Program program;
   const Outcome stopped = program.shell("{ " + kOvde + kSavedRun +
                                         "--epochs 100000; echo $? >code; } | head -c 1 >/dev/null");
@@ -70,7 +71,7 @@ TEST(Faults, APipeThatNobodyReadsSavesTheRun) {
 }
 
 // A file that gets the number of a stream would get what is printed as well.
-TEST(Faults, ClosedStandardStreamsDoNotReachTheFiles) {
+TEST(SlowFaults, ClosedStandardStreamsDoNotReachTheFiles) {
   for (const std::string closed : {"<&- >&-", "<&- >&- 2>&-", ">&-", "2>&-"}) {
     const Program program;
     ASSERT_EQ(program.run(kSavedRun + "--epochs 5 " + closed).code, 0) << closed;
@@ -82,14 +83,14 @@ TEST(Faults, ClosedStandardStreamsDoNotReachTheFiles) {
   }
 }
 
-TEST(Faults, APopulationNeedsNoOpenFileForEachAgent) {
+TEST(SlowFaults, APopulationNeedsNoOpenFileForEachAgent) {
   const Program program;
   const Outcome many =
       program.shell("(ulimit -n 24; " + kOvde + kSavedRun + "--seeds 0-39 --epochs 1)");
   EXPECT_EQ(many.code, 0) << many.err;
 }
 
-TEST(Faults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
+TEST(SlowFaults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
   const Program program;
   ASSERT_EQ(program.run(kSavedRun + "--epochs 3").code, 0);
   const auto before = program.files();
@@ -99,7 +100,7 @@ TEST(Faults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
   EXPECT_EQ(program.files(), before);
 }
 
-TEST(Faults, AnAgentOfARunningPopulationCannotBeResumed) {
+TEST(SlowFaults, AnAgentOfARunningPopulationCannotBeResumed) {
   const Program program;
   const Outcome second =
       program.shell("ln -s run/seed_0 link; " + kOvde + kSavedRun +
@@ -115,7 +116,7 @@ TEST(Faults, AnAgentOfARunningPopulationCannotBeResumed) {
   expect_words(more.err, {"interrupted"});
 }
 
-TEST(Faults, AColumnMayHaveTheNameOfAFile) {
+TEST(SlowFaults, AColumnMayHaveTheNameOfAFile) {
   const Program program;
   std::string study =
       "epochs = 1\nseeds = \"0-1\"\nset = { train.steps_per_epoch = 30, "
@@ -132,7 +133,7 @@ TEST(Faults, AColumnMayHaveTheNameOfAFile) {
   EXPECT_EQ(program.run("study run study.toml --out out").code, 0);
 }
 
-TEST(Faults, TheWayToResumeCanBeTyped) {
+TEST(SlowFaults, TheWayToResumeCanBeTyped) {
   const Program program;
   const std::string folder = "\"it's a run\"";
   const Outcome stopped = program.shell(
@@ -151,7 +152,8 @@ TEST(Faults, TheWayToResumeCanBeTyped) {
 // its end. The row of an epoch says that the next one has begun; a tenth of a second of computing
 // later it is in its update, for before that there is little to do. Signals within 50 ms count as
 // one: they are sent until there is nobody to send them to.
-TEST(Faults, ASecondSignalEndsAtOnce) {
+TEST(SlowFaults, ASecondSignalEndsAtOnce) {
+  if (kSanitizer == "thread") GTEST_SKIP() << "ThreadSanitizer delays signals";
   const Program program;
   const Outcome stopped = program.shell(
       kOvde + kSavedRun +
@@ -165,7 +167,7 @@ TEST(Faults, ASecondSignalEndsAtOnce) {
   EXPECT_EQ(stopped.err, "");
 }
 
-TEST(Faults, AResumedRunEndsLikeOneThatWasNotStopped) {
+TEST(SlowFaults, AResumedRunEndsLikeOneThatWasNotStopped) {
   const Program stopped, whole;
   const std::string train = kSavedRun + "--epochs 600";
   ASSERT_EQ(whole.run(train).code, 0);
@@ -177,7 +179,7 @@ TEST(Faults, AResumedRunEndsLikeOneThatWasNotStopped) {
   EXPECT_TRUE(policy(stopped) == policy(whole));
 }
 
-TEST(Faults, ResumeTakesOnlyWhatTheRunDoesNotSay) {
+TEST(SlowFaults, ResumeTakesOnlyWhatTheRunDoesNotSay) {
   const Program program;
   for (const char* more : {"--task GridChaos-v0", "--set train.batch=3", "--seed 1",
                            "--config x.toml", "--out other", "--algo sac"}) {
@@ -190,7 +192,8 @@ TEST(Faults, ResumeTakesOnlyWhatTheRunDoesNotSay) {
   expect_words(none.err, {"nowhere is not a folder"});
 }
 
-TEST(Faults, AFileThatMayNotGrowStopsTheRun) {
+TEST(SlowFaults, AFileThatMayNotGrowStopsTheRun) {
+  if (kSanitizer == "thread") GTEST_SKIP() << "ThreadSanitizer writes files itself";
   const Program program;
   const Outcome full =
       program.shell("(ulimit -f 60; " + kOvde + kSavedRun + "--epochs 100000)");  // blocks of 512
@@ -199,7 +202,7 @@ TEST(Faults, AFileThatMayNotGrowStopsTheRun) {
   expect_words(program.run("status run").out, {"failed", "File too large"});
 }
 
-TEST(Faults, AFullDiskStopsTheRunAndItCanBeResumed) {
+TEST(SlowFaults, AFullDiskStopsTheRunAndItCanBeResumed) {
   const Program program;
   const std::string disk = "mkdir -p disk && mount -t tmpfs -o size=600k none disk";
   if (geteuid() != 0 || program.shell(disk).code != 0)
@@ -216,7 +219,7 @@ TEST(Faults, AFullDiskStopsTheRunAndItCanBeResumed) {
   program.shell("umount disk");
 }
 
-TEST(Faults, StatusIsATable) {
+TEST(SlowFaults, StatusIsATable) {
   const Program program;
   ASSERT_EQ(program.run(kSavedRun + "--epochs 3").code, 0);
   ASSERT_EQ(program

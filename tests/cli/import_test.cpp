@@ -13,9 +13,9 @@ const std::string kTiny =
     "--set train.steps_per_epoch=20 --set train.warmup_steps=20 --set train.eval_steps=20 --set "
     "train.batch=8 --set train.replay=200";
 
-class ImportCommand : public testing::Test {
+class SlowImportCommand : public testing::Test {
  protected:
-  ImportCommand() {
+  SlowImportCommand() {
     std::ofstream(program_.folder() / "plan.toml") << R"toml(
 epochs = 2
 seeds = "0-1"
@@ -33,7 +33,7 @@ column = [{ name = "DSAC", algorithm = "dsac" }, { name = "other", imported = tr
   Program program_;
 };
 
-TEST_F(ImportCommand, TakesRunsAndSaysWhatItDid) {
+TEST_F(SlowImportCommand, TakesRunsAndSaysWhatItDid) {
   ASSERT_EQ(program_.run("train --seeds 0-1 --out there" + kTiny).code, 0);
   ASSERT_EQ(program_.run("train --seed 5 --out fifth" + kTiny).code, 0);
   const Outcome first = import_from("there fifth");
@@ -64,7 +64,7 @@ TEST_F(ImportCommand, TakesRunsAndSaysWhatItDid) {
   EXPECT_TRUE(read_file(program_.folder() / "merged/tables/runs.csv") == table);
 }
 
-TEST_F(ImportCommand, SaysWhatIsMissing) {
+TEST_F(SlowImportCommand, SaysWhatIsMissing) {
   EXPECT_NE(import_from("run.csv").err.find("--as ROW/COLUMN --seed S"), std::string::npos);
   EXPECT_EQ(import_from("--as a/other run.csv").code, 2);
   EXPECT_EQ(import_from("--seed 0 run.csv").code, 2);

@@ -54,7 +54,7 @@ TEST(ReplayCommand, RefusesWhatIsNoRecording) {
       << other.err;
 }
 
-TEST(BenchCommand, TrainsTheAlgorithmThatIsAskedForOnly) {
+TEST(SlowBenchCommand, TrainsTheAlgorithmThatIsAskedForOnly) {
   const Outcome outcome = Program().run(
       "bench train --algo dsac --threads 1 --json --set network.hidden=[8] --set train.batch=16 "
       "--set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100");
@@ -66,14 +66,14 @@ TEST(BenchCommand, TrainsTheAlgorithmThatIsAskedForOnly) {
 
 // A policy that draws nothing goes through its network, as its behaviour does, and is not a random
 // number.
-TEST(BenchCommand, ComparesActionsWithThePolicysOwn) {
+TEST(SlowBenchCommand, ComparesActionsWithThePolicysOwn) {
   const Outcome outcome = Program().run("bench act --algo td3 --threads 1 --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_LT(nlohmann::json::parse(outcome.out).at("ratio_to_policy").get<double>(), 5)
       << outcome.out;
 }
 
-TEST(BenchCommand, PutsTheEngineBesideTheEnvironment) {
+TEST(SlowBenchCommand, PutsTheEngineBesideTheEnvironment) {
   const Outcome outcome = Program().run("bench env --task Reacher-v4 --threads 1 --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto row = nlohmann::json::parse(outcome.out);

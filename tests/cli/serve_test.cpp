@@ -75,7 +75,7 @@ std::string state_at(int port) {
   return viewer.read("\n\n");
 }
 
-TEST(Serve, ShowsWhatIsThereUntilItIsAskedToStop) {
+TEST(SlowServe, ShowsWhatIsThereUntilItIsAskedToStop) {
   const Program program;
   ASSERT_EQ(program.run(kServedRun + "--epochs 2").code, 0);
   const auto before = program.files();
@@ -92,7 +92,7 @@ TEST(Serve, ShowsWhatIsThereUntilItIsAskedToStop) {
   EXPECT_EQ(program.files(), before);
 }
 
-TEST(Serve, BesideARunItEndsWithTheRun) {
+TEST(SlowServe, BesideARunItEndsWithTheRun) {
   const Program program;
   const Background run(program, kServedRun + "--epochs 100000 --serve");
   const int port = run.port();
@@ -111,7 +111,7 @@ TEST(Serve, BesideARunItEndsWithTheRun) {
 }
 
 // Whatever ends the run, its page does not stay behind.
-TEST(Serve, BesideARunThatIsKilledItEndsToo) {
+TEST(SlowServe, BesideARunThatIsKilledItEndsToo) {
   const Program program;
   int page = 0;
   {
@@ -126,7 +126,7 @@ TEST(Serve, BesideARunThatIsKilledItEndsToo) {
   EXPECT_TRUE(Background::ends(page));
 }
 
-TEST(Serve, ChangesNothingAboutTheRun) {
+TEST(SlowServe, ChangesNothingAboutTheRun) {
   const Program program;
   ASSERT_EQ(program.run(kServedRun + "--epochs 3 --serve").code, 0);
   const std::string with = read_file(program.folder() / "run/policy.safetensors");
@@ -135,7 +135,7 @@ TEST(Serve, ChangesNothingAboutTheRun) {
   EXPECT_EQ(with, read_file(program.folder() / "run/policy.safetensors"));
 }
 
-TEST(Serve, SaysWhyItCannot) {
+TEST(SlowServe, SaysWhyItCannot) {
   const Program program;
   EXPECT_EQ(program.run("serve nowhere").code, 2);
   EXPECT_NE(program.run("serve nowhere").err.find("nowhere is not a folder"), std::string::npos);
@@ -152,7 +152,7 @@ TEST(Serve, SaysWhyItCannot) {
 }
 
 // Many viewers of a run that grows: what the server holds does not.
-TEST(Serve, FiftyViewersDoNotMakeItGrow) {
+TEST(SlowServe, FiftyViewersDoNotMakeItGrow) {
   const Program program;
   ASSERT_EQ(program.run(kServedRun + "--epochs 2").code, 0);
   fs::remove(program.folder() / "run/summary.json");

@@ -8,6 +8,7 @@
 
 #include <ovde/random.h>
 #include "iqn_reference.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -126,6 +127,7 @@ TEST_P(IqnTest, GradientsMatchPlainDoublePrecision) {
 }
 
 TEST_P(IqnTest, ReferenceGradientsMatchCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   const int s = c.samples - 1;
   const double tau = fractions.at(0, s);
   reference(column(s), tau);

@@ -7,6 +7,7 @@
 #include "nn/mlp.h"
 #include "nn/single.h"
 #include "reference.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -79,6 +80,7 @@ TEST_P(MlpTest, ForwardMatchesPlainDoublePrecision) {
 // L = sum of coefficient * output: its gradient by central differences in double precision, for a
 // sample of parameters of every layer, weights and biases.
 TEST_P(MlpTest, ParameterGradientMatchesCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   Buffer gradient(shape.size());
   net.backward(input, activations, deltas, all_blocks(input), gradient, scratch);
 
@@ -143,6 +145,7 @@ TEST_P(MlpTest, HalvesAddUpToTheWhole) {
 }
 
 TEST_P(MlpTest, InputGradientMatchesCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   Batch input_gradient(count, c.samples);
   net.backward_to_input(activations, deltas, shape.layers() - 1, input_gradient, all_blocks(input));
 

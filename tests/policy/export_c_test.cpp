@@ -51,7 +51,7 @@ class Compiled {
   std::unique_ptr<void, int (*)(void*)> library_{nullptr, &dlclose};
 };
 
-class ExportC : public testing::Test {
+class SlowExportC : public testing::Test {
  protected:
   std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
 
@@ -70,7 +70,7 @@ class ExportC : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(ExportC, ActsAsThePolicyDoes) {
+TEST_F(SlowExportC, ActsAsThePolicyDoes) {
   const auto all = examples();
   const auto source = write_source(all, "");
   for (const std::string& language : kLanguages) {
@@ -98,7 +98,7 @@ TEST_F(ExportC, ActsAsThePolicyDoes) {
   }
 }
 
-TEST_F(ExportC, SaysEveryNumberToTheBit) {
+TEST_F(SlowExportC, SaysEveryNumberToTheBit) {
   using Limits = std::numeric_limits<float>;
   const std::vector<float> hard = {Limits::denorm_min(),
                                    -0.0f,
@@ -140,7 +140,7 @@ const float* weights(void) { return hard_actor_weights_0; }
 }
 
 // The contract as a program of its own, in both languages; and that it tells wrong weights.
-TEST_F(ExportC, TestsItself) {
+TEST_F(SlowExportC, TestsItself) {
   for (const Example& example : examples()) {
     example.write_run(path(example.name));
     const auto source = path(example.name + ".c");
@@ -173,7 +173,7 @@ TEST_F(ExportC, TestsItself) {
 }
 
 // The header is enough to call it, and may stand before the source in one file.
-TEST_F(ExportC, HasAHeader) {
+TEST_F(SlowExportC, HasAHeader) {
   const Example example = examples().front();
   example.write_run(path("run"));
   export_policy({.run = path("run"), .out = path("gait.c"), .name = "gait"});
@@ -202,7 +202,7 @@ int sizes(void) { return 10 * gait_observations + gait_actions; }
 }
 
 // The ends of a range are reached and not passed, and what is not a number is not hidden.
-TEST_F(ExportC, StaysInTheTasksRange) {
+TEST_F(SlowExportC, StaysInTheTasksRange) {
   Example example("ends", {1, {2}, 4}, {{0.1, -3}, {0.7, -2.9}});
   auto& [shape, parameters] = example.networks[0];
   std::ranges::fill(parameters, 0.0f);
@@ -232,7 +232,7 @@ TEST_F(ExportC, StaysInTheTasksRange) {
   EXPECT_TRUE(std::isnan(action[0]) && std::isnan(action[1]));
 }
 
-TEST_F(ExportC, SaysWhatItIs) {
+TEST_F(SlowExportC, SaysWhatItIs) {
   const Example example = examples().front();
   const auto policy = example.write_run(path("run"));
   const Contract contract = make_contract(path("run"), policy);
@@ -247,7 +247,7 @@ TEST_F(ExportC, SaysWhatItIs) {
   EXPECT_EQ(text.find("NAME"), std::string::npos);
 }
 
-TEST_F(ExportC, RefusesNumbersThatAreNotFinite) {
+TEST_F(SlowExportC, RefusesNumbersThatAreNotFinite) {
   const auto refusal = [&](const Example& example) {
     example.write_run(path("run"));
     try {

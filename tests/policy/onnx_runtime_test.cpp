@@ -28,7 +28,7 @@ struct Model {
   std::filesystem::path onnx, policy;
 };
 
-class OnnxModels : public testing::Test {
+class SlowOnnxModels : public testing::Test {
  protected:
   // Every algorithm after a little training; policies of other shapes; one as large as the default.
   std::vector<Model> models() const {
@@ -115,7 +115,7 @@ std::vector<float> draw_observations(Policy& policy, bool grid) {
   return all;
 }
 
-TEST_F(OnnxModels, OnnxruntimeActsAsThePolicyDoes) {
+TEST_F(SlowOnnxModels, OnnxruntimeActsAsThePolicyDoes) {
   if (const std::string why = why_not_run(); !why.empty()) GTEST_SKIP() << why;
   const auto all = models();
   std::string files;
@@ -153,7 +153,7 @@ TEST_F(OnnxModels, OnnxruntimeActsAsThePolicyDoes) {
 }
 
 // An observation that is no number gives actions that are none, and not the end of a range.
-TEST_F(OnnxModels, OnnxruntimeLetsNotANumberThrough) {
+TEST_F(SlowOnnxModels, OnnxruntimeLetsNotANumberThrough) {
   if (const std::string why = why_not_run(); !why.empty()) GTEST_SKIP() << why;
   examples().front().write_run(folder_.path() / "run");
   export_policy(
@@ -166,7 +166,7 @@ TEST_F(OnnxModels, OnnxruntimeLetsNotANumberThrough) {
   EXPECT_TRUE(std::isnan(action[0]) && std::isnan(action[1])) << action[0] << ' ' << action[1];
 }
 
-TEST_F(OnnxModels, OnnxsCheckerFindsNothing) {
+TEST_F(SlowOnnxModels, OnnxsCheckerFindsNothing) {
   std::string python;
   for (const std::string name : {"python3", "/usr/bin/python3"})
     if (shell(name + " -c 'import onnx' 2>/dev/null") == 0) python = name;

@@ -112,7 +112,7 @@ const std::string kTrain =
     "network.hidden=[16,16] --set train.batch=16 --set train.warmup_steps=100 --set "
     "train.steps_per_epoch=100 --set train.eval_steps=100 --threads 1 --out ";
 
-TEST(LiveRun, ThePageFollowsARunAsItTrains) {
+TEST(SlowLiveRun, ThePageFollowsARunAsItTrains) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const TemporaryFolder folder;
   // the page is open before the run begins, and sees it begin, grow and end
@@ -140,7 +140,7 @@ return [seen.empty, seen.training, seen.length > 2, grows, pixels.some(x => x > 
 }
 
 // Log, configuration, map and replay of a run, each by its tab.
-TEST(LiveRun, EveryTabShowsWhatItIsFor) {
+TEST(SlowLiveRun, EveryTabShowsWhatItIsFor) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const TemporaryFolder folder;
   const std::string run = (folder.path() / "run").string();

@@ -45,7 +45,7 @@ std::unique_ptr<Renderer> renderer_or(std::string& why) {
   }
 }
 
-TEST(Video, APictureShowsTheSolidsWhereTheyAre) {
+TEST(SlowVideo, APictureShowsTheSolidsWhereTheyAre) {
   std::string why;
   const auto renderer = renderer_or(why);
   if (!renderer) GTEST_SKIP() << why;
@@ -67,7 +67,7 @@ TEST(Video, APictureShowsTheSolidsWhereTheyAre) {
   EXPECT_FALSE(red_at(80, 90));
 }
 
-TEST(Video, IsAFilmOfEveryStep) {
+TEST(SlowVideo, IsAFilmOfEveryStep) {
   std::string why;
   if (!renderer_or(why)) GTEST_SKIP() << why;
   if (quiet_shell("command -v ffmpeg") != 0) GTEST_SKIP() << "ffmpeg is not installed";
@@ -86,7 +86,7 @@ TEST(Video, IsAFilmOfEveryStep) {
 }
 
 // ffmpeg has gone away before the first picture is written.
-TEST(Video, AKindOfFileThatFfmpegDoesNotKnowIsRefused) {
+TEST(SlowVideo, AKindOfFileThatFfmpegDoesNotKnowIsRefused) {
   std::string why;
   if (!renderer_or(why)) GTEST_SKIP() << why;
   if (quiet_shell("command -v ffmpeg") != 0) GTEST_SKIP() << "ffmpeg is not installed";
@@ -94,7 +94,7 @@ TEST(Video, AKindOfFileThatFfmpegDoesNotKnowIsRefused) {
   EXPECT_THROW(write_video(rolling_ball(200), folder.path() / "film.nosuch"), Error);
 }
 
-TEST(Video, IsPicturesWithoutFfmpeg) {
+TEST(SlowVideo, IsPicturesWithoutFfmpeg) {
   std::string why;
   if (!renderer_or(why)) GTEST_SKIP() << why;
   const TemporaryFolder folder;
@@ -107,7 +107,7 @@ TEST(Video, IsPicturesWithoutFfmpeg) {
                                                       "film/000003.png"}));
 }
 
-TEST(Video, ATaskWithoutSolidsIsRefused) {
+TEST(SlowVideo, ATaskWithoutSolidsIsRefused) {
   EpisodeRecording recording = rolling_ball(1);
   recording.moving = 0;
   EXPECT_THROW(write_video(recording, "film.mp4"), InputError);

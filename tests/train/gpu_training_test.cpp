@@ -20,7 +20,7 @@ const std::vector<std::uint64_t> kSeeds = {3, 4, 5};
 struct Learns {
   std::string algorithm, head = "qr";
 };
-class GpuTraining : public testing::TestWithParam<Learns> {
+class SlowGpuTraining : public testing::TestWithParam<Learns> {
  protected:
   void SetUp() override {
     if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
@@ -55,7 +55,7 @@ class GpuTraining : public testing::TestWithParam<Learns> {
   const GpuDevice gpu_{check_gpu_population, make_gpu_population};
 };
 
-TEST_P(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
+TEST_P(SlowGpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   EXPECT_TRUE(train_run("whole", gpu_));
   EXPECT_FALSE(train_run("cut", gpu_, 4));
   EXPECT_FALSE(resume_run("cut", gpu_, 2));
@@ -67,7 +67,7 @@ TEST_P(GpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
     EXPECT_EQ(fingerprint(agent("cut", seed)), fingerprint(agent("whole", seed))) << seed;
 }
 
-TEST_P(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
+TEST_P(SlowGpuTraining, ACheckpointGoesToTheCpuAndBack) {
   EXPECT_FALSE(train_run("moved", gpu_, 4));
   EXPECT_FALSE(resume_run("moved", {}, 2));
   EXPECT_TRUE(resume_run("moved", gpu_));
@@ -89,7 +89,7 @@ TEST_P(GpuTraining, ACheckpointGoesToTheCpuAndBack) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, GpuTraining,
+INSTANTIATE_TEST_SUITE_P(Algorithms, SlowGpuTraining,
                          ::testing::Values(Learns{"ovde_g"}, Learns{"ovde_g", "iqn"},
                                            Learns{"ovde_td3"}, Learns{"dsac_rnd"}, Learns{"novd"},
                                            Learns{"scout"}, Learns{"tqc"}, Learns{"dac"},

@@ -8,14 +8,16 @@
 
 #include "base/team.h"
 #include "config/config.h"
+#include "sanitizer.h"
 #include "train/epoch_loop.h"
 
 namespace ovde {
 namespace {
 
-class Learning : public testing::TestWithParam<const char*> {};
+class SlowLearning : public testing::TestWithParam<const char*> {};
 
-TEST_P(Learning, ReacherImproves) {
+TEST_P(SlowLearning, ReacherImproves) {
+  SKIP_UNDER_SANITIZER("trains for a minute");
   const Config config = resolve_config({{"run.task", "Reacher-v4", "test"},
                                         {"run.algorithm", GetParam(), "test"},
                                         {"network.hidden", std::vector<double>{64, 64}, "test"},
@@ -39,7 +41,7 @@ TEST_P(Learning, ReacherImproves) {
   EXPECT_GT(last, -8.5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, Learning,
+INSTANTIATE_TEST_SUITE_P(Algorithms, SlowLearning,
                          testing::Values("sac", "dsac", "ovde_g", "dsac_rnd", "dac"),
                          [](const auto& info) { return info.param; });
 

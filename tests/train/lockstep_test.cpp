@@ -42,7 +42,7 @@ Config small_config(const std::string& algorithm, const std::vector<Setting>& mo
   return resolve_config(settings);
 }
 
-class LockstepTraining : public testing::Test {
+class SlowLockstepTraining : public testing::Test {
  protected:
   fs::path path(const std::string& name) const { return folder_.path() / name; }
 
@@ -90,7 +90,7 @@ class LockstepTraining : public testing::Test {
   StandInFaults faults_;
 };
 
-TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
+TEST_F(SlowLockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
   register_odd_task();
   const std::vector<std::pair<std::string, Config>> configs = {
       {"sac", small_config("sac")},
@@ -120,7 +120,7 @@ TEST_F(LockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
   EXPECT_EQ(faults_.acts, 20 + 25 * kEpochsInStep);
 }
 
-TEST_F(LockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
+TEST_F(SlowLockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
   const auto with = [](const char* key, double value) {
     return small_config("ovde_g", {{key, value, ""}});
   };
@@ -135,7 +135,7 @@ TEST_F(LockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
   EXPECT_EQ(faults_.acts, 20 + 25 * (kEpochsInStep + 2));
 }
 
-TEST_F(LockstepTraining, TheNumberOfThreadsChangesNothing) {
+TEST_F(SlowLockstepTraining, TheNumberOfThreadsChangesNothing) {
   const Config config = small_config("ovde_q");
   train_run("whole", config, {}, {3, 4, 5});
   for (const int threads : {1, 3, 7}) {
@@ -145,7 +145,7 @@ TEST_F(LockstepTraining, TheNumberOfThreadsChangesNothing) {
   }
 }
 
-TEST_F(LockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
+TEST_F(SlowLockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
   register_odd_task();
   bool evaluated = false;
   faults_.while_acting = [&] {
@@ -161,7 +161,7 @@ TEST_F(LockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
   EXPECT_TRUE(evaluated);
 }
 
-TEST_F(LockstepTraining, AnEvaluationThatFailsEndsItsRun) {
+TEST_F(SlowLockstepTraining, AnEvaluationThatFailsEndsItsRun) {
   register_odd_task();
   Config config = small_config("dsac", {}, "Odd-v0");
   config.task_options.set("fault", std::string("throw"));
@@ -176,7 +176,7 @@ TEST_F(LockstepTraining, AnEvaluationThatFailsEndsItsRun) {
   EXPECT_EQ(faults_.acts, 20 + 25 + 25);
 }
 
-TEST_F(LockstepTraining, EpochsThatAreNotEvaluatedLeaveTheirCellsEmpty) {
+TEST_F(SlowLockstepTraining, EpochsThatAreNotEvaluatedLeaveTheirCellsEmpty) {
   const Config config = small_config("ovde_g", {{"train.eval_epochs", 2.0, ""}});
   train_run("whole", config, {}, {3, 4});
   EXPECT_TRUE(train_run("together", config, stand_in(faults_), {3, 4}));
@@ -189,7 +189,7 @@ TEST_F(LockstepTraining, EpochsThatAreNotEvaluatedLeaveTheirCellsEmpty) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(std::isnan(rows[i].eval_return_mean), i == 0 || i == 2);
 }
 
-TEST_F(LockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
+TEST_F(SlowLockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   const Setting samples = {"explore.samples", 2.0, ""};
   for (const Config& config :
        {small_config("ovde_g", {samples}), small_config("ovde_td3", {samples}),
@@ -209,7 +209,7 @@ TEST_F(LockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   }
 }
 
-TEST_F(LockstepTraining, ACheckpointGoesFromTheCpuToTheGpuAndBack) {
+TEST_F(SlowLockstepTraining, ACheckpointGoesFromTheCpuToTheGpuAndBack) {
   const Config config = small_config("ovde_q");
   train_run("whole", config, {}, {3, 4, 5});
   // the agents of a CPU are at different epochs when it stops, and one of them in its middle
@@ -220,7 +220,7 @@ TEST_F(LockstepTraining, ACheckpointGoesFromTheCpuToTheGpuAndBack) {
   expect_same_population("moved", "whole", {3, 4, 5});
 }
 
-TEST_F(LockstepTraining, AgentsThatAreBehindCatchUpInLockstep) {
+TEST_F(SlowLockstepTraining, AgentsThatAreBehindCatchUpInLockstep) {
   const Config config = small_config("dsac");
   train_run("whole", config, {}, {3, 4, 5});
   EXPECT_FALSE(train_run("behind", config, stand_in(faults_), {3, 4, 5}, 9));
@@ -234,7 +234,7 @@ TEST_F(LockstepTraining, AgentsThatAreBehindCatchUpInLockstep) {
   expect_same_population("behind", "whole", {3, 4, 5});
 }
 
-TEST_F(LockstepTraining, ALossThatIsNotFiniteNamesSeedEpochAndUpdate) {
+TEST_F(SlowLockstepTraining, ALossThatIsNotFiniteNamesSeedEpochAndUpdate) {
   faults_.bad_agent = 1;
   try {
     train_run("bad", small_config("dsac"), stand_in(faults_), {3, 4});
@@ -250,7 +250,7 @@ TEST_F(LockstepTraining, ALossThatIsNotFiniteNamesSeedEpochAndUpdate) {
   EXPECT_FALSE(fs::exists(path("bad/seed_4/checkpoints/checkpoint-1.ovde")));
 }
 
-TEST_F(LockstepTraining, AnErrorOfTheGpuSaysWhereAndLeavesTheCheckpoints) {
+TEST_F(SlowLockstepTraining, AnErrorOfTheGpuSaysWhereAndLeavesTheCheckpoints) {
   const Config config = small_config("dsac");
   train_run("whole", config, {}, {3, 4});
   faults_.act_fails_at = 20 + 25 + 25 + 6;  // the warm-up, two epochs, and some
@@ -268,7 +268,7 @@ TEST_F(LockstepTraining, AnErrorOfTheGpuSaysWhereAndLeavesTheCheckpoints) {
   expect_same_population("broken", "whole", {3, 4});
 }
 
-TEST_F(LockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
+TEST_F(SlowLockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
   register_odd_task();
   const Config good = small_config("dsac");
   Config bad = small_config("dsac", {}, "Odd-v0");
@@ -289,7 +289,7 @@ TEST_F(LockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
 }
 
 // While the updates are on their way there is nothing else to do.
-TEST_F(LockstepTraining, ThreadsHelpANeighbour) {
+TEST_F(SlowLockstepTraining, ThreadsHelpANeighbour) {
   class Other final : public Helped {
    public:
     bool help() override { return ++pieces > 0; }
@@ -311,7 +311,7 @@ TEST_F(LockstepTraining, ThreadsHelpANeighbour) {
 }
 
 // Whichever thread it is that sees the GPU fail.
-TEST_F(LockstepTraining, ANeighbourHelps) {
+TEST_F(SlowLockstepTraining, ANeighbourHelps) {
   const Config config = small_config("dsac");
   train_run("alone", config, {}, {3, 4});
   for (const int fails_at : {-1, 1, 30, 31, 32, 33}) {
@@ -338,7 +338,7 @@ TEST_F(LockstepTraining, ANeighbourHelps) {
   }
 }
 
-TEST_F(LockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
+TEST_F(SlowLockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   const Config wide = small_config("dsac", {{"network.hidden", std::vector<double>{128}, ""}});
   EXPECT_THROW(train_run("wide", wide, stand_in(faults_), {3}), InputError);
   EXPECT_FALSE(fs::exists(path("wide")));
@@ -349,7 +349,7 @@ TEST_F(LockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(read_file(path("cpu/log.txt")), log);
 }
 
-TEST_F(LockstepTraining, ADeviceThatIsNotThereIsRefused) {
+TEST_F(SlowLockstepTraining, ADeviceThatIsNotThereIsRefused) {
   Training training;
   training.task = "GridChaos-v0";
   training.folder = path("run").string();

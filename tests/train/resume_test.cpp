@@ -75,7 +75,7 @@ std::string failure(const fs::path& folder) {
   return "nothing is wrong";
 }
 
-class Resume : public testing::Test {
+class SlowResume : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     const TemporaryFolder folder;
@@ -101,16 +101,16 @@ class Resume : public testing::Test {
   TemporaryFolder folder_;
   static std::string expected_;
 };
-std::string Resume::expected_;
+std::string SlowResume::expected_;
 
-TEST_F(Resume, IsBitIdenticalWithAnotherNumberOfThreads) {
+TEST_F(SlowResume, IsBitIdenticalWithAnotherNumberOfThreads) {
   EXPECT_FALSE(train_until(request(run()), 3));
   EXPECT_TRUE(resume_to_end(run(), 2).empty());
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
 // config.toml and the checkpoint have the list over many lines.
-TEST_F(Resume, IsBitIdenticalWithALongListInTheConfiguration) {
+TEST_F(SlowResume, IsBitIdenticalWithALongListInTheConfiguration) {
   RunPlan with_list = request(run());
   std::vector<int> epochs;
   for (int i = 100; i < 1400; ++i) epochs.push_back(i);
@@ -123,7 +123,7 @@ TEST_F(Resume, IsBitIdenticalWithALongListInTheConfiguration) {
 
 // The fractions of updates are addressed by their number, those of actions by a saved position; an
 // agent of a population draws what it would draw alone.
-TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
+TEST_F(SlowResume, IsBitIdenticalWithRandomFractions) {
   const auto with_iqn = [](RunPlan request) {
     request.config.critic.head = CriticHead::iqn;
     return request;
@@ -136,7 +136,7 @@ TEST_F(Resume, IsBitIdenticalWithRandomFractions) {
 }
 
 // The noise of the step before is part of the state.
-TEST_F(Resume, IsBitIdenticalWithCorrelatedNoise) {
+TEST_F(SlowResume, IsBitIdenticalWithCorrelatedNoise) {
   const auto with_td3 = [](const fs::path& out, double correlation) {
     RunPlan td3 = request(out, "GridChaos-v0:s", {3}, "td3");
     td3.config.td3.correlation = correlation;
@@ -150,7 +150,7 @@ TEST_F(Resume, IsBitIdenticalWithCorrelatedNoise) {
   EXPECT_NE(fingerprint(run()), fingerprint(folder_.path() / "white"));
 }
 
-TEST_F(Resume, TheLastTwoCheckpointsAreKept) {
+TEST_F(SlowResume, TheLastTwoCheckpointsAreKept) {
   EXPECT_FALSE(train_until(request(run()), 5));
   int files = 0;
   for (const auto& entry : fs::directory_iterator(run() / "checkpoints"))
@@ -159,7 +159,7 @@ TEST_F(Resume, TheLastTwoCheckpointsAreKept) {
   EXPECT_TRUE(fs::exists(checkpoint(4)) && fs::exists(checkpoint(5)));
 }
 
-TEST_F(Resume, ADamagedCheckpointIsNamedAndTheOlderOneUsed) {
+TEST_F(SlowResume, ADamagedCheckpointIsNamedAndTheOlderOneUsed) {
   EXPECT_FALSE(train_until(request(run()), 5));
   flip_bit(checkpoint(5));
   const auto warnings = resume_to_end(run());
@@ -169,7 +169,7 @@ TEST_F(Resume, ADamagedCheckpointIsNamedAndTheOlderOneUsed) {
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
-TEST_F(Resume, AForeignOrEmptyFileIsNotACheckpoint) {
+TEST_F(SlowResume, AForeignOrEmptyFileIsNotACheckpoint) {
   EXPECT_FALSE(train_until(request(run()), 5));
   write_file_atomically(checkpoint(6), std::string("hello"));
   write_file_atomically(checkpoint(7), std::string());
@@ -177,7 +177,7 @@ TEST_F(Resume, AForeignOrEmptyFileIsNotACheckpoint) {
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
-TEST_F(Resume, DamagedReplayRowsAreFound) {
+TEST_F(SlowResume, DamagedReplayRowsAreFound) {
   EXPECT_FALSE(train_until(request(run()), 5));
   const fs::path rows = run() / "checkpoints/replay-0.rows";
   std::string text = read_file(rows);
@@ -202,7 +202,7 @@ std::string everything(const fs::path& folder) {
   return fmt::format("{}", fmt::join(files, "\n"));
 }
 
-TEST_F(Resume, WithoutAWholeCheckpointItSaysSoAndTouchesNothing) {
+TEST_F(SlowResume, WithoutAWholeCheckpointItSaysSoAndTouchesNothing) {
   EXPECT_FALSE(train_until(request(run()), 5));
   // what a process that was killed wrote after its checkpoint
   for (const char* file : {"visits.f32", "progress.csv"})
@@ -219,7 +219,7 @@ TEST_F(Resume, WithoutAWholeCheckpointItSaysSoAndTouchesNothing) {
   EXPECT_TRUE(everything(run()) == before);
 }
 
-TEST_F(Resume, BeforeTheFirstCheckpointItStartsFromTheBeginning) {
+TEST_F(SlowResume, BeforeTheFirstCheckpointItStartsFromTheBeginning) {
   EXPECT_FALSE(train_until(request(run()), 2));
   fs::remove_all(run() / "checkpoints");
   fs::create_directory(run() / "checkpoints");
@@ -229,7 +229,7 @@ TEST_F(Resume, BeforeTheFirstCheckpointItStartsFromTheBeginning) {
 }
 
 // Not the same as none: a run that started over would remove them.
-TEST_F(Resume, CheckpointsThatCannotBeListedAreNotTakenForNone) {
+TEST_F(SlowResume, CheckpointsThatCannotBeListedAreNotTakenForNone) {
   EXPECT_FALSE(train_until(request(run()), 3));
   const fs::path folder = run() / "checkpoints", aside = folder_.path() / "aside";
   fs::rename(folder, aside);
@@ -247,7 +247,7 @@ TEST_F(Resume, CheckpointsThatCannotBeListedAreNotTakenForNone) {
 }
 
 // Older versions made the folder with the first checkpoint.
-TEST_F(Resume, ARunThatNeverHadACheckpointNeedsNoFolderForThem) {
+TEST_F(SlowResume, ARunThatNeverHadACheckpointNeedsNoFolderForThem) {
   RunPlan unsaved = request(run());
   unsaved.config.checkpoint.epochs = 0;
   EXPECT_FALSE(train_until(unsaved, 1));
@@ -259,7 +259,7 @@ TEST_F(Resume, ARunThatNeverHadACheckpointNeedsNoFolderForThem) {
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
-TEST_F(Resume, AnAgentOfAPopulationIsRefusedWhicheverWayItsFolderIsCalled) {
+TEST_F(SlowResume, AnAgentOfAPopulationIsRefusedWhicheverWayItsFolderIsCalled) {
   EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
   const fs::path link = folder_.path() / "link", far = folder_.path() / "far";
   fs::create_directory_symlink(run() / "seed_3", link);
@@ -270,7 +270,7 @@ TEST_F(Resume, AnAgentOfAPopulationIsRefusedWhicheverWayItsFolderIsCalled) {
 }
 
 // So that a second way to an agent's folder, such as a mount, is no way to write it twice.
-TEST_F(Resume, EveryAgentsFolderIsLockedWithItsPopulation) {
+TEST_F(SlowResume, EveryAgentsFolderIsLockedWithItsPopulation) {
   EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
   Watcher watcher;
   {
@@ -287,7 +287,7 @@ TEST_F(Resume, EveryAgentsFolderIsLockedWithItsPopulation) {
   EXPECT_TRUE(resume_to_end(run()).empty());
 }
 
-TEST_F(Resume, OfAgentsThatCannotGoOnTheFirstIsNamed) {
+TEST_F(SlowResume, OfAgentsThatCannotGoOnTheFirstIsNamed) {
   EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4, 5, 6}), 4));
   const fs::path copy = folder_.path() / "copy";
   fs::copy(run(), copy, fs::copy_options::recursive);
@@ -304,7 +304,7 @@ TEST_F(Resume, OfAgentsThatCannotGoOnTheFirstIsNamed) {
 }
 
 // Only where the task says that it may.
-TEST_F(Resume, AgentsAreMadeOnSeveralThreads) {
+TEST_F(SlowResume, AgentsAreMadeOnSeveralThreads) {
   struct Makers {
     std::mutex mutex;
     std::set<std::thread::id> threads;
@@ -332,7 +332,7 @@ TEST_F(Resume, AgentsAreMadeOnSeveralThreads) {
   }
 }
 
-TEST_F(Resume, APopulationWithOtherSeedsIsRefused) {
+TEST_F(SlowResume, APopulationWithOtherSeedsIsRefused) {
   EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
   const fs::path file = run() / "population.toml";
   const std::string text = read_file(file);
@@ -352,7 +352,7 @@ TEST_F(Resume, APopulationWithOtherSeedsIsRefused) {
   EXPECT_TRUE(resume_to_end(run()).empty());
 }
 
-TEST_F(Resume, ARefusedResumeHasTouchedNothing) {
+TEST_F(SlowResume, ARefusedResumeHasTouchedNothing) {
   EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 5));
   // what a process that was killed wrote after its checkpoint
   for (const char* file : {"visits.f32", "progress.csv"})
@@ -377,7 +377,7 @@ TEST_F(Resume, ARefusedResumeHasTouchedNothing) {
   EXPECT_TRUE(everything(run()) == before);
 }
 
-TEST_F(Resume, AChangedConfigurationIsRefusedAndNamed) {
+TEST_F(SlowResume, AChangedConfigurationIsRefusedAndNamed) {
   EXPECT_FALSE(train_until(request(run()), 2));
   replace_in(run() / "config.toml", "discount = 0.99", "discount = 0.9");
   expect_words(failure(run()), {"config.toml was changed", "train.discount = 0.9, was 0.99"});
@@ -389,13 +389,13 @@ TEST_F(Resume, AChangedConfigurationIsRefusedAndNamed) {
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
-TEST_F(Resume, AFinishedRunIsRefused) {
+TEST_F(SlowResume, AFinishedRunIsRefused) {
   EXPECT_TRUE(train_until(request(run()), -1));
   expect_words(failure(run()), {"is finished (8 epochs)"});
 }
 
 // From its last checkpoint, which is older than its end, or from its beginning where it has none.
-TEST_F(Resume, AFinishedRunIsTrainedForLonger) {
+TEST_F(SlowResume, AFinishedRunIsTrainedForLonger) {
   const auto more = [&](const fs::path& folder, int epochs) {
     Watcher watcher;
     return train(plan_rest_of_run(folder, "test", epochs), {}, watcher);
@@ -425,7 +425,7 @@ TEST_F(Resume, AFinishedRunIsTrainedForLonger) {
 }
 
 // As one that was imported.
-TEST_F(Resume, AFinishedRunWithoutCheckpointsStaysAsItIs) {
+TEST_F(SlowResume, AFinishedRunWithoutCheckpointsStaysAsItIs) {
   EXPECT_TRUE(train_until(request(run()), -1));
   fs::remove_all(run() / "checkpoints");
   fs::remove(run() / "log.txt");
@@ -436,13 +436,13 @@ TEST_F(Resume, AFinishedRunWithoutCheckpointsStaysAsItIs) {
   EXPECT_TRUE(is_finished(run()));
 }
 
-TEST_F(Resume, ARunCannotBeShortened) {
+TEST_F(SlowResume, ARunCannotBeShortened) {
   EXPECT_TRUE(train_until(request(run()), -1));
   EXPECT_THROW(plan_rest_of_run(run(), "test", kEpochsOfARun - 1), InputError);
 }
 
 // Killed when the population knew of its new length and only some of its agents did.
-TEST_F(Resume, ALongerRunThatWasKilledAtItsStartCanBeResumed) {
+TEST_F(SlowResume, ALongerRunThatWasKilledAtItsStartCanBeResumed) {
   const RunPlan plan = request(run(), "GridChaos-v0:s", {3, 4});
   EXPECT_TRUE(train_until(plan, -1));
   RunPlan longer = plan_rest_of_run(run(), "test", kEpochsOfARun + 2);
@@ -454,7 +454,7 @@ TEST_F(Resume, ALongerRunThatWasKilledAtItsStartCanBeResumed) {
   }
 }
 
-TEST_F(Resume, TheBestPolicyIsKeptAndIsTheSameAfterAKill) {
+TEST_F(SlowResume, TheBestPolicyIsKeptAndIsTheSameAfterAKill) {
   EXPECT_TRUE(train_until(request(folder_.path() / "whole"), -1));
   const std::string best = read_file(folder_.path() / "whole/policy_best.safetensors");
   EXPECT_FALSE(train_until(request(run()), 5));
@@ -468,7 +468,7 @@ TEST_F(Resume, TheBestPolicyIsKeptAndIsTheSameAfterAKill) {
   EXPECT_NE(best.find(fmt::format("\"epoch\":\"{}\"", largest->epoch)), std::string::npos);
 }
 
-TEST_F(Resume, ANewerFormatIsRefusedEvenIfThereIsAnOlderCheckpoint) {
+TEST_F(SlowResume, ANewerFormatIsRefusedEvenIfThereIsAnOlderCheckpoint) {
   EXPECT_FALSE(train_until(request(run()), 3));
   std::string text = read_file(checkpoint(3));
   text[8] = 9;  // the version
@@ -478,7 +478,7 @@ TEST_F(Resume, ANewerFormatIsRefusedEvenIfThereIsAnOlderCheckpoint) {
   expect_words(failure(run()), {"has format 9", "newer ovde"});
 }
 
-TEST_F(Resume, ARunThatIsBeingWrittenIsRefused) {
+TEST_F(SlowResume, ARunThatIsBeingWrittenIsRefused) {
   EXPECT_FALSE(train_until(request(run()), 3));
   EXPECT_EQ(run_status(run()).at(0).state, RunState::interrupted);
   {
@@ -490,12 +490,12 @@ TEST_F(Resume, ARunThatIsBeingWrittenIsRefused) {
   EXPECT_EQ(run_status(run()).at(0).state, RunState::finished);
 }
 
-TEST_F(Resume, WhatIsNotARunIsRefused) {
+TEST_F(SlowResume, WhatIsNotARunIsRefused) {
   expect_words(failure(folder_.path() / "none"), {"is not a folder"});
   expect_words(failure(folder_.path()), {"holds no run"});
 }
 
-TEST_F(Resume, APopulationGoesOnWhereverItsAgentsAre) {
+TEST_F(SlowResume, APopulationGoesOnWhereverItsAgentsAre) {
   train_until(request(folder_.path() / "whole", "GridChaos-v0:s", {3, 4, 5}), -1);
   EXPECT_EQ(fingerprint(folder_.path() / "whole/seed_3"), expected_);  // as if it were alone
 
@@ -512,7 +512,7 @@ TEST_F(Resume, APopulationGoesOnWhereverItsAgentsAre) {
 
 // One agent becomes the first of a population, and whatever is in the way of that, or cuts it
 // short, leaves a run that goes on.
-TEST_F(Resume, AnAgentThatIsJoinedByOthersIsMovedWhole) {
+TEST_F(SlowResume, AnAgentThatIsJoinedByOthersIsMovedWhole) {
   EXPECT_FALSE(train_until(request(run()), 4));
   const fs::path checkpoints = run() / "checkpoints", kept = folder_.path() / "kept";
   fs::copy(checkpoints, kept, fs::copy_options::recursive);
@@ -536,7 +536,7 @@ TEST_F(Resume, AnAgentThatIsJoinedByOthersIsMovedWhole) {
 }
 
 // An agent without actor and temperature, too: alone, of a population, and resumed.
-TEST_F(Resume, DiscreteActionsGiveTheSameBitsAsWell) {
+TEST_F(SlowResume, DiscreteActionsGiveTheSameBitsAsWell) {
   const auto ids = [](const fs::path& out, std::vector<std::uint64_t> seeds) {
     return request(out, "GridChaos-v0:s", std::move(seeds), "ids");
   };
@@ -548,7 +548,7 @@ TEST_F(Resume, DiscreteActionsGiveTheSameBitsAsWell) {
   EXPECT_TRUE(std::isnan(last.actor_loss) && std::isnan(last.temperature) && last.critic_loss > 0);
 }
 
-TEST_F(Resume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {
+TEST_F(SlowResume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {
   register_odd_task();
   EXPECT_FALSE(train_until(request(run(), "Odd-v0"), 3));
   const auto warnings = resume_to_end(run());
@@ -559,7 +559,7 @@ TEST_F(Resume, AnEnvironmentThatCannotBeSavedStartsANewEpisodeAndSaysSo) {
 }
 
 // A return of several steps must not run on into the next episode, now or after another resume.
-TEST_F(Resume, AnEpisodeThatIsGivenUpEndsInTheReplayBuffer) {
+TEST_F(SlowResume, AnEpisodeThatIsGivenUpEndsInTheReplayBuffer) {
   register_odd_task();
   EXPECT_FALSE(train_until(request(run(), "Odd-v0"), 3));
   const auto ends_at = [&](std::int64_t row) {
@@ -577,7 +577,7 @@ TEST_F(Resume, AnEpisodeThatIsGivenUpEndsInTheReplayBuffer) {
   EXPECT_GT(added(), before);
 }
 
-TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {
+TEST_F(SlowResume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {
   register_odd_task();
   RunPlan odd = request(run(), "Odd-v0");
   odd.config.task_options.set("fault", std::string("throw"));
@@ -591,7 +591,7 @@ TEST_F(Resume, AFailedRunKeepsItsLastGoodStateAndItsLogSaysWhy) {
 }
 
 // Whichever of the files was changed, and nothing is written before that is known.
-TEST_F(Resume, APopulationAndItsAgentsMustSayTheSame) {
+TEST_F(SlowResume, APopulationAndItsAgentsMustSayTheSame) {
   EXPECT_FALSE(train_until(request(run(), "GridChaos-v0:s", {3, 4}), 4));
   const std::string log = read_file(run() / "seed_3" / "log.txt");
   for (const fs::path& file : {run() / "population.toml", run() / "seed_4" / "config.toml"}) {
@@ -607,7 +607,7 @@ TEST_F(Resume, APopulationAndItsAgentsMustSayTheSame) {
   EXPECT_TRUE(resume_to_end(run()).empty());
 }
 
-TEST_F(Resume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
+TEST_F(SlowResume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
   RunPlan population = request(run(), "GridChaos-v0:s", {3, 4, 5});
   population.config.checkpoint.epochs = 0;
   class Blocker final : public ProgressSink {
@@ -633,7 +633,7 @@ TEST_F(Resume, AnAgentThatCannotBeSavedDoesNotKeepTheOthersFromIt) {
 }
 
 // The n-th write of a checkpoint finds no space.
-TEST_F(Resume, AFullDiskStopsTrainingAndKeepsTheLastCheckpoint) {
+TEST_F(SlowResume, AFullDiskStopsTrainingAndKeepsTheLastCheckpoint) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   fs::create_directories(run() / "checkpoints");
   const fs::path beside = checkpoint(4).string() + ".tmp";

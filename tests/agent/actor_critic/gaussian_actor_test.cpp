@@ -8,6 +8,7 @@
 #include <ovde/random.h>
 #include "agent/actor_critic/gaussian_actor.h"
 #include "reference.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -100,6 +101,7 @@ TEST(SquashedGaussian, DensityIntegratesToProbabilities) {
 
 // Loss: weight * (alpha log pi - q) with q = c . a, so that dq/da = c.
 TEST(SquashedGaussian, HeadGradientMatchesCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   const double alpha = 0.3;
   for (const int samples : {1, 37}) {
     Sampled x(2, samples);

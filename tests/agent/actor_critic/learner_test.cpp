@@ -7,6 +7,7 @@
 
 #include "agent/actor_critic/reference_learner.h"
 #include "agent/agent_fixture.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -101,6 +102,7 @@ TEST_P(UpdateTest, FollowsTheReferenceStepByStep) {
 
 // The reference's own gradients: of its losses, by central differences, in a sample of parameters.
 TEST_P(UpdateTest, GradientsOfTheReferenceMatchCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   LearnerReference reference(learner);
   const auto batch = reference.draw(replay);
   std::vector<int> which;

@@ -4,6 +4,7 @@
 
 #include "agent/critic/reference_critics.h"
 #include "agent/critic/uncertainty.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -65,6 +66,7 @@ constexpr UncertaintyForm forms[] = {{},
                                      {EpistemicForm::means, VarianceForm::unbiased}};
 
 TEST(Uncertainty, GradientMatchesCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   for (const int at : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}) {
     const int n = std::array{1, 2, 5, 20}[at / 4];
     QuantilePair z = random_pair(n, 7 + n);

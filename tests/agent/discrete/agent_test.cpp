@@ -14,6 +14,7 @@
 #include "agent/agent_fixture.h"
 #include "agent/discrete/agent.h"
 #include "agent/discrete/reference_ids.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -207,6 +208,7 @@ TEST_P(DiscreteUpdate, FollowsTheReferenceStepByStep) {
 // The gradient that Adam was given, read back from its first moment, against central differences of
 // the loss: all biases and a sample of the weights of each layer.
 TEST_P(DiscreteUpdate, GradientMatchesCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   const DiscreteReference reference(learner, options, grid);
   const auto batch = reference.draw(replay);
   std::vector<Vec> y;

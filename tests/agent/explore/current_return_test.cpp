@@ -10,6 +10,7 @@
 
 #include "agent/critic/reference_critics.h"
 #include "agent/explore/explorer.h"
+#include "sanitizer.h"
 
 namespace ovde {
 namespace {
@@ -118,6 +119,7 @@ class CdfGradientTest : public testing::TestWithParam<CurrentReturn> {};
 // The direction is parallel to the gradient of Phi(x; z) at the optimistic value x(z) itself, and
 // points the same way.
 TEST_P(CdfGradientTest, IsTheDirectionOfCentralDifferences) {
+  SKIP_UNDER_SANITIZER("evaluates a plain reference thousands of times");
   const int n = 6;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const QuantilePair z = random_returns(n, 20 + seed);

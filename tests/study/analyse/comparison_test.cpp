@@ -33,7 +33,7 @@ std::vector<Contest> simulated_study(std::mt19937_64& random, double effect) {
 
 constexpr int kStudies = 2000;
 
-TEST(Comparison, WhereNothingDiffersFewStudiesClaimAnything) {
+TEST(SlowComparison, WhereNothingDiffersFewStudiesClaimAnything) {
   std::mt19937_64 random(1);
   int studies_with_a_claim = 0;
   for (int study = 0; study < kStudies; ++study) {
@@ -47,7 +47,7 @@ TEST(Comparison, WhereNothingDiffersFewStudiesClaimAnything) {
   EXPECT_GT(studies_with_a_claim, 0.025 * kStudies);
 }
 
-TEST(Comparison, LargeDifferencesAreSeenAndTheRestIsStillNotClaimed) {
+TEST(SlowComparison, LargeDifferencesAreSeenAndTheRestIsStillNotClaimed) {
   std::mt19937_64 random(2);
   int seen = 0, false_claims = 0, wrong_direction = 0;
   for (int study = 0; study < kStudies; ++study) {
@@ -70,7 +70,7 @@ TEST(Comparison, LargeDifferencesAreSeenAndTheRestIsStillNotClaimed) {
 }
 
 // Runs that reach a goal or do not, with the same chance for both algorithms.
-TEST(Comparison, SuccessCountsKeepTheErrorRateToo) {
+TEST(SlowComparison, SuccessCountsKeepTheErrorRateToo) {
   std::mt19937_64 random(3);
   std::bernoulli_distribution reaches(0.5);
   const auto count = [&] {
@@ -90,7 +90,7 @@ TEST(Comparison, SuccessCountsKeepTheErrorRateToo) {
   EXPECT_LT(claims, 0.065 * kStudies);
 }
 
-TEST(Comparison, NamesTheDirection) {
+TEST(SlowComparison, NamesTheDirection) {
   const std::vector<double> low = {1, 2, 3, 2, 1}, high = {101, 102, 103, 102, 101};
   const auto out =
       compare({{"up", "ours", "baseline", high, low}, {"down", "ours", "baseline", low, high}});
@@ -100,7 +100,7 @@ TEST(Comparison, NamesTheDirection) {
 }
 
 // Constant samples leave Welch's test without an estimate of the noise: the rank test decides.
-TEST(Comparison, ConstantSamplesAreDecidedByRanks) {
+TEST(SlowComparison, ConstantSamplesAreDecidedByRanks) {
   const std::vector<double> zeros(5, 0.0), hundreds(5, 100.0);
   const auto out = compare({{"differ", "ours", "baseline", hundreds, zeros}});
   EXPECT_EQ(out[0].test, "Mann-Whitney");
@@ -111,7 +111,7 @@ TEST(Comparison, ConstantSamplesAreDecidedByRanks) {
   EXPECT_EQ(equal[0].verdict, Verdict::not_shown);
 }
 
-TEST(Comparison, ManyTestsMakeEachHarder) {
+TEST(SlowComparison, ManyTestsMakeEachHarder) {
   const std::vector<double> zeros(5, 0.0), hundreds(5, 100.0);
   std::vector<Contest> contests(7, {"row", "ours", "baseline", hundreds, zeros});
   for (const Comparison& each : compare(contests)) {
@@ -121,7 +121,7 @@ TEST(Comparison, ManyTestsMakeEachHarder) {
 }
 
 // A cell that was not run takes no part in the family and cannot spoil it.
-TEST(Comparison, MissingAndSingleRunsAreNotTested) {
+TEST(SlowComparison, MissingAndSingleRunsAreNotTested) {
   const std::vector<double> zeros(5, 0.0), hundreds(5, 100.0);
   const auto out = compare({{"none", "ours", "baseline", {}, zeros},
                             {"one", "ours", "baseline", {3.0}, zeros},

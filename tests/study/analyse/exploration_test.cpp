@@ -118,7 +118,7 @@ void expect_near(double value, double expected) {
   EXPECT_NEAR(value, expected, 1e-5 + 1e-3 * std::abs(expected));
 }
 
-class InspectedRun : public testing::Test {
+class SlowInspectedRun : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = std::make_unique<TemporaryFolder>();
@@ -142,9 +142,9 @@ class InspectedRun : public testing::Test {
 
   static std::unique_ptr<TemporaryFolder> folder_;
 };
-std::unique_ptr<TemporaryFolder> InspectedRun::folder_;
+std::unique_ptr<TemporaryFolder> SlowInspectedRun::folder_;
 
-TEST_F(InspectedRun, BeliefsOverStatesAreThoseOfTheNetworksAtThePolicysAction) {
+TEST_F(SlowInspectedRun, BeliefsOverStatesAreThoseOfTheNetworksAtThePolicysAction) {
   const StateBeliefs beliefs = Exploration(run()).over_states(1);
   const PlainNetworks networks(run(), 1);
   for (const auto& [column, row] : {std::pair(0, 0), {59, 59}, {7, 42}, {30, 30}}) {
@@ -159,7 +159,7 @@ TEST_F(InspectedRun, BeliefsOverStatesAreThoseOfTheNetworksAtThePolicysAction) {
   }
 }
 
-TEST_F(InspectedRun, BeliefsOverActionsAreThoseOfTheNetworksInThatState) {
+TEST_F(SlowInspectedRun, BeliefsOverActionsAreThoseOfTheNetworksInThatState) {
   const std::array state = {2.5, -4.0};
   const ActionBeliefs beliefs = Exploration(run()).over_actions(2, state);
   const PlainNetworks networks(run(), 2);
@@ -177,8 +177,8 @@ TEST_F(InspectedRun, BeliefsOverActionsAreThoseOfTheNetworksInThatState) {
   }
 }
 
-TEST_F(InspectedRun, TheSpanOfStepsDecidesWhichVisitsCount) {
-  const Exploration run(InspectedRun::run());
+TEST_F(SlowInspectedRun, TheSpanOfStepsDecidesWhichVisitsCount) {
+  const Exploration run(SlowInspectedRun::run());
   const auto total = [&](std::int64_t first, std::int64_t last) {
     const Grid visits = run.visits(first, last);
     return std::accumulate(visits.values.begin(), visits.values.end(), 0.0);
@@ -188,7 +188,7 @@ TEST_F(InspectedRun, TheSpanOfStepsDecidesWhichVisitsCount) {
   EXPECT_EQ(total(20, 75), 55);
 }
 
-TEST_F(InspectedRun, WhatTheRunDoesNotHoldIsRefusedAndNothingWritten) {
+TEST_F(SlowInspectedRun, WhatTheRunDoesNotHoldIsRefusedAndNothingWritten) {
   EXPECT_TRUE(has(refusal({.run = run(), .epochs = {1, 7}}), "epoch 7: "));
   EXPECT_TRUE(has(refusal({.run = run(), .epochs = {7}}), "epochs 0, 1, 2"));
   EXPECT_TRUE(has(refusal({.run = run(), .steps = std::pair(0, 141)}), "recorded steps 0-140"));
@@ -197,7 +197,7 @@ TEST_F(InspectedRun, WhatTheRunDoesNotHoldIsRefusedAndNothingWritten) {
   EXPECT_TRUE(has(refusal({.run = folder_->path() / "nowhere"}), "not a folder"));
 }
 
-TEST_F(InspectedRun, NetworksThatAreGoneAreSaidToBe) {
+TEST_F(SlowInspectedRun, NetworksThatAreGoneAreSaidToBe) {
   const std::filesystem::path copy = folder_->path() / "without", page = folder_->path() / "page2";
   std::filesystem::copy(run(), copy, std::filesystem::copy_options::recursive);
   EXPECT_TRUE(Exploration(copy).missing_epochs().empty());
@@ -210,7 +210,7 @@ TEST_F(InspectedRun, NetworksThatAreGoneAreSaidToBe) {
   EXPECT_TRUE(has(read_file(report.page), "the networks of epoch 0, 1, 2"));
 }
 
-TEST_F(InspectedRun, NetworksOfAnotherRunAreRefused) {
+TEST_F(SlowInspectedRun, NetworksOfAnotherRunAreRefused) {
   const std::filesystem::path copy = folder_->path() / "foreign";
   std::filesystem::copy(run(), copy, std::filesystem::copy_options::recursive);
   const auto file = copy / "networks/epoch_1.safetensors";
@@ -236,7 +236,7 @@ TEST_F(InspectedRun, NetworksOfAnotherRunAreRefused) {
   EXPECT_TRUE(has(complaint(), "not finite"));
 }
 
-TEST_F(InspectedRun, OpensInABrowserWithoutComplaint) {
+TEST_F(SlowInspectedRun, OpensInABrowserWithoutComplaint) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const Report report = write_inspection({.run = run(), .out = folder_->path() / "page"});

@@ -77,7 +77,7 @@ std::string without_times(const std::string& table) {
   return out;
 }
 
-class ImportRuns : public testing::Test {
+class SlowImportRuns : public testing::Test {
  protected:
   // A run of the plan's first cell, or of what `more` makes of it, that nobody trained.
   fs::path make_run(const std::string& name, std::uint64_t seed, double returns,
@@ -112,7 +112,7 @@ class ImportRuns : public testing::Test {
   const fs::path study_ = folder_.path() / "study";
 };
 
-TEST_F(ImportRuns, StudiesOfTwoSeedRangesGiveTheTablesOfTheOneRunWhole) {
+TEST_F(SlowImportRuns, StudiesOfTwoSeedRangesGiveTheTablesOfTheOneRunWhole) {
   const fs::path whole = folder_.path() / "whole", first = folder_.path() / "first",
                  second = folder_.path() / "second";
   const Plan plan = plan_of("0-3");
@@ -133,7 +133,7 @@ TEST_F(ImportRuns, StudiesOfTwoSeedRangesGiveTheTablesOfTheOneRunWhole) {
             without_times(read_file(whole / "tables/runs.csv")));
 }
 
-TEST_F(ImportRuns, AStudyInPiecesIsTheSameStudyToTheByte) {
+TEST_F(SlowImportRuns, AStudyInPiecesIsTheSameStudyToTheByte) {
   const fs::path whole = folder_.path() / "whole";
   const Plan plan = plan_of("0-3");
   run(plan, whole);
@@ -148,7 +148,7 @@ TEST_F(ImportRuns, AStudyInPiecesIsTheSameStudyToTheByte) {
 }
 
 // What was imported is not run again, and seeds that are asked for beyond it join it.
-TEST_F(ImportRuns, AStudyGoesOnFromWhatWasImported) {
+TEST_F(SlowImportRuns, AStudyGoesOnFromWhatWasImported) {
   const fs::path elsewhere = folder_.path() / "elsewhere";
   run(plan_of("0-1"), elsewhere);
   import_all(plan_of("0-2"), {elsewhere});
@@ -162,7 +162,7 @@ TEST_F(ImportRuns, AStudyGoesOnFromWhatWasImported) {
   EXPECT_EQ(read_results(plan_of("0-2"), study_).find("a", "OVDE")->runs.size(), 3u);
 }
 
-TEST_F(ImportRuns, WhatThePlanDoesNotAskForIsLeftWithTheReason) {
+TEST_F(SlowImportRuns, WhatThePlanDoesNotAskForIsLeftWithTheReason) {
   make_run("from/discount", 0, 1, {{"train.discount", 0.5, ""}});
   make_run("from/seed", 9, 1);
   make_run("from/task", 0, 1, {{"run.task", "GridChaos-v0:s", ""}, {"task.horizon", 20.0, ""}});
@@ -178,7 +178,7 @@ TEST_F(ImportRuns, WhatThePlanDoesNotAskForIsLeftWithTheReason) {
   EXPECT_EQ(names_in(study_ / "a/DSAC"), (std::vector<std::string>{"population.toml", "seed_1"}));
 }
 
-TEST_F(ImportRuns, ImportedTwiceChangesNothing) {
+TEST_F(SlowImportRuns, ImportedTwiceChangesNothing) {
   const std::vector<fs::path> runs = {make_run("r0", 0, 1), make_run("r1", 1, 2)};
   EXPECT_EQ(import_all(plan_of("0-1"), runs).taken(), 2);
   const auto before = snapshot(study_);
@@ -188,7 +188,7 @@ TEST_F(ImportRuns, ImportedTwiceChangesNothing) {
   EXPECT_EQ(snapshot(study_), before);
 }
 
-TEST_F(ImportRuns, ARunThatIsThereIsNeverReplaced) {
+TEST_F(SlowImportRuns, ARunThatIsThereIsNeverReplaced) {
   import_all(plan_of("0-1"), {make_run("r0", 0, 1)});
   const auto before = snapshot(study_);
   const ImportOutcome outcome =
@@ -201,7 +201,7 @@ TEST_F(ImportRuns, ARunThatIsThereIsNeverReplaced) {
 }
 
 // A cell of one seed is a run without a population; the second makes it one.
-TEST_F(ImportRuns, ASingleRunIsJoined) {
+TEST_F(SlowImportRuns, ASingleRunIsJoined) {
   make_folder(study_ / "a");
   fs::rename(make_run("r0", 0, 1), study_ / "a/DSAC");
   EXPECT_EQ(import_all(plan_of("0-1"), {make_run("r1", 1, 3)}).taken(), 1);
@@ -209,7 +209,7 @@ TEST_F(ImportRuns, ASingleRunIsJoined) {
             (std::vector<double>{1, 3}));
 }
 
-TEST_F(ImportRuns, RunsOfAnotherPlanAreNotJoined) {
+TEST_F(SlowImportRuns, RunsOfAnotherPlanAreNotJoined) {
   make_folder(study_ / "a");
   fs::rename(make_run("r0", 0, 1, {{"train.discount", 0.5, ""}}), study_ / "a/DSAC");
   const auto before = snapshot(study_);
@@ -256,7 +256,7 @@ TEST(ImportedRun, WhatIsNotAWholeRunIsRefused) {
   EXPECT_EQ(refusal("step,return\n40,1\n90,1\n"), "");
 }
 
-TEST_F(ImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
+TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   const Plan plan = plan_of("0-1", kOtherProgram);
   const auto csv = [&](const std::string& last) {
     return write_csv("run.csv", "step,return\n40,1\n60,2\n80,3\n100," + last + "\n");

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What can be said of a study that goes on: all runs after the same number of epochs.
-TEST(RunStudy, TheFirstEpochsOfRunsThatHaveNotEndedCanBeRead) {
+TEST(SlowRunStudy, TheFirstEpochsOfRunsThatHaveNotEndedCanBeRead) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
   plan.rows[0].epochs = 2;
@@ -54,7 +54,7 @@ TEST(RunStudy, TheFirstEpochsOfRunsThatHaveNotEndedCanBeRead) {
   EXPECT_TRUE(first.unfinished.empty());
 }
 
-TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
+TEST(SlowRunStudy, RunsEveryCellAndSkipsItTheNextTime) {
   const TemporaryFolder folder;
   CountingSink first, second;
   const StudyRequest request{.plan = small_plan(), .out = folder.path() / "study"};
@@ -70,7 +70,7 @@ TEST(RunStudy, RunsEveryCellAndSkipsItTheNextTime) {
 
 // Side by side they would have each other's time, and one after the other those of a machine that
 // becomes slower.
-TEST(RunStudy, WhereRuntimesAreComparedRunsTakeTurns) {
+TEST(SlowRunStudy, WhereRuntimesAreComparedRunsTakeTurns) {
   class Order final : public StudySink {
    public:
     void study_started(const StudyStart& start) override { jobs = start.jobs; }
@@ -100,7 +100,7 @@ TEST(RunStudy, WhereRuntimesAreComparedRunsTakeTurns) {
 }
 
 // The example that docs/studies.md points at, and the plan of docs/results/easy_gridchaos.
-TEST(RunStudy, TheStudiesOfTheManualAreSome) {
+TEST(SlowRunStudy, TheStudiesOfTheManualAreSome) {
   for (const char* name : {"small_study", "easy_gridchaos"}) {
     const Plan plan =
         read_plan(fs::path(OVDE_SOURCE_DIR) / "configs" / (std::string(name) + ".toml"));
@@ -110,7 +110,7 @@ TEST(RunStudy, TheStudiesOfTheManualAreSome) {
   }
 }
 
-TEST(RunStudy, JobsSideBySideGiveTheSameResults) {
+TEST(SlowRunStudy, JobsSideBySideGiveTheSameResults) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "one", 1);
   run(small_plan(), folder.path() / "three", 3);
@@ -119,7 +119,7 @@ TEST(RunStudy, JobsSideBySideGiveTheSameResults) {
   EXPECT_EQ(returns, all_returns(folder.path() / "three"));
 }
 
-TEST(RunStudy, SurvivesAFailedCellAndTriesItAgain) {
+TEST(SlowRunStudy, SurvivesAFailedCellAndTriesItAgain) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   fs::create_directories(out / "a");
@@ -134,7 +134,7 @@ TEST(RunStudy, SurvivesAFailedCellAndTriesItAgain) {
   EXPECT_EQ(run(small_plan(), out).finished, 4);
 }
 
-TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
+TEST(SlowRunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
@@ -155,7 +155,7 @@ TEST(RunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
   EXPECT_EQ(results.notes.size(), 4u);
 }
 
-TEST(RunStudy, ARunWhoseRowsAreMissingIsNotCounted) {
+TEST(SlowRunStudy, ARunWhoseRowsAreMissingIsNotCounted) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
@@ -170,7 +170,7 @@ TEST(RunStudy, ARunWhoseRowsAreMissingIsNotCounted) {
   EXPECT_NE(results.notes[0].find("has 3 of 4 epochs"), std::string::npos) << results.notes[0];
 }
 
-TEST(RunStudy, MoreSeedsRunOnlyTheNewOnes) {
+TEST(SlowRunStudy, MoreSeedsRunOnlyTheNewOnes) {
   const TemporaryFolder folder;
   const fs::path grown = folder.path() / "grown", whole = folder.path() / "whole";
   run(small_plan(), grown);
@@ -204,7 +204,7 @@ TEST(RunStudy, MoreSeedsRunOnlyTheNewOnes) {
   EXPECT_EQ(read_results(fewer, grown).cells[0].runs.at(0).returns, a.cells[0].runs[1].returns);
 }
 
-TEST(RunStudy, AStudyOfOneSeedGrowsToThree) {
+TEST(SlowRunStudy, AStudyOfOneSeedGrowsToThree) {
   const TemporaryFolder folder;
   const fs::path grown = folder.path() / "grown", whole = folder.path() / "whole";
   Plan one = small_plan(), three = small_plan();
@@ -222,7 +222,7 @@ TEST(RunStudy, AStudyOfOneSeedGrowsToThree) {
   EXPECT_EQ(all_returns(grown, three), all_returns(whole, three));
 }
 
-TEST(RunStudy, AStudyIsTrainedForLonger) {
+TEST(SlowRunStudy, AStudyIsTrainedForLonger) {
   const TemporaryFolder folder;
   const fs::path grown = folder.path() / "grown", whole = folder.path() / "whole";
   run(small_plan(), grown);
@@ -235,7 +235,7 @@ TEST(RunStudy, AStudyIsTrainedForLonger) {
   EXPECT_EQ(read_results(longer, grown).cells[0].runs.at(1).returns.size(), 7u);
 }
 
-TEST(RunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {
+TEST(SlowRunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
@@ -249,13 +249,13 @@ TEST(RunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {
 }
 
 // A version that knows no claims locks the whole study.
-TEST(RunStudy, BesideAnOlderVersionItIsRefused) {
+TEST(SlowRunStudy, BesideAnOlderVersionItIsRefused) {
   const TemporaryFolder folder;
   const RunLock lock(folder.path());
   EXPECT_THROW(run(small_plan(), folder.path()), InputError);
 }
 
-TEST(RunStudy, SmokeAndRealRunsDoNotShareAFolder) {
+TEST(SlowRunStudy, SmokeAndRealRunsDoNotShareAFolder) {
   const TemporaryFolder folder;
   const fs::path smoke = folder.path() / "smoke", real = folder.path() / "real";
   StudySink silent;
@@ -268,7 +268,7 @@ TEST(RunStudy, SmokeAndRealRunsDoNotShareAFolder) {
   EXPECT_FALSE(is_smoke(real));
 }
 
-TEST(RunStudy, StopsWhenAskedAndGoesOnToTheSameResult) {
+TEST(SlowRunStudy, StopsWhenAskedAndGoesOnToTheSameResult) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "whole");
 
@@ -314,7 +314,7 @@ bool start_and_kill(const std::string& file, const std::string& out,
 }
 
 // Killed again and again, at instants that wander through the study, however fast the machine is.
-TEST(RunStudy, KilledAtAnyInstantEndsAsIfNeverStopped) {
+TEST(SlowRunStudy, KilledAtAnyInstantEndsAsIfNeverStopped) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "whole");
   const auto whole = all_returns(folder.path() / "whole");

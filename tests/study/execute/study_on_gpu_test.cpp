@@ -18,7 +18,7 @@
 namespace ovde {
 namespace {
 
-TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
+TEST(SlowStudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;
@@ -32,7 +32,7 @@ TEST(StudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
 }
 
 // Together they would all have the time of all.
-TEST(StudyOnAGpu, WhereRuntimesAreComparedEachRunIsAPopulation) {
+TEST(SlowStudyOnAGpu, WhereRuntimesAreComparedEachRunIsAPopulation) {
   const TemporaryFolder folder;
   StandInFaults faults;
   StudyRequest request{.plan = small_plan(), .out = folder.path(), .threads = 2};
@@ -43,7 +43,7 @@ TEST(StudyOnAGpu, WhereRuntimesAreComparedEachRunIsAPopulation) {
   EXPECT_EQ(faults.populations, 4 * 2);
 }
 
-TEST(StudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
+TEST(SlowStudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
@@ -65,7 +65,7 @@ TEST(StudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
 }
 
 // Epochs of other lengths are populations of their own: each waits here until the other is made.
-TEST(StudyOnAGpu, CellsOutOfStepGoSideBySide) {
+TEST(SlowStudyOnAGpu, CellsOutOfStepGoSideBySide) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
   plan.rows[1].settings.push_back({"train.steps_per_epoch", 10.0, "test"});
@@ -101,7 +101,7 @@ TEST(StudyOnAGpu, CellsOutOfStepGoSideBySide) {
 }
 
 // A cell counts as finished when its own runs have ended, though others of its population go on.
-TEST(StudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
+TEST(SlowStudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
   plan.rows[0].epochs = 2;
@@ -120,7 +120,7 @@ TEST(StudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
 }
 
 // Nothing is left to the CPU.
-TEST(StudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
+TEST(SlowStudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
   plan.rows.resize(1);
@@ -147,7 +147,7 @@ TEST(StudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
   EXPECT_EQ(all_returns(folder.path() / "gpu", plan), all_returns(folder.path() / "cpu", plan));
 }
 
-TEST(StudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
+TEST(SlowStudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;
@@ -162,7 +162,7 @@ TEST(StudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
-TEST(StudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
+TEST(SlowStudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
   const TemporaryFolder folder;
   StandInFaults faults;
   Plan plan = small_plan();
@@ -179,7 +179,7 @@ TEST(StudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
   }
 }
 
-TEST(StudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
+TEST(SlowStudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
   const TemporaryFolder folder;
   register_on_cpu_explorer();
   Plan plan = small_plan();
@@ -202,7 +202,7 @@ TEST(StudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
   }
 }
 
-TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
+TEST(SlowStudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
   const TemporaryFolder folder;
   register_on_cpu_explorer();
   Plan plan = small_plan();
@@ -226,7 +226,7 @@ TEST(StudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
   EXPECT_EQ(returns, all_returns(folder.path() / "cpu", plan));
 }
 
-TEST(StudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
+TEST(SlowStudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Workers, OfOneStudyRunEveryCellOnce) {
+TEST(SlowWorkers, OfOneStudyRunEveryCellOnce) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "alone");
   for (const bool on_gpu : {false, true}) {
@@ -54,7 +54,7 @@ TEST(Workers, OfOneStudyRunEveryCellOnce) {
   }
 }
 
-TEST(Workers, ManyOnTinyCellsRunEachOnce) {
+TEST(SlowWorkers, ManyOnTinyCellsRunEachOnce) {
   std::string text = kStudy.substr(0, kStudy.find("[[row]]"));
   for (int i = 0; i < 40; ++i) {
     const std::string number = std::to_string(i);
@@ -81,7 +81,7 @@ TEST(Workers, ManyOnTinyCellsRunEachOnce) {
   EXPECT_EQ(started, 40);
 }
 
-TEST(Workers, OnAnotherKindOfProcessorAreWarned) {
+TEST(SlowWorkers, OnAnotherKindOfProcessorAreWarned) {
   struct Listener : StudySink {
     void warning(const std::string& text) override { warnings.push_back(text); }
     std::vector<std::string> warnings;
@@ -95,7 +95,7 @@ TEST(Workers, OnAnotherKindOfProcessorAreWarned) {
   EXPECT_EQ(sink.warnings.size(), is_native_build() ? 1u : 0u);
 }
 
-TEST(Workers, DoNotWaitWhereTheyAreAskedNotTo) {
+TEST(SlowWorkers, DoNotWaitWhereTheyAreAskedNotTo) {
   const TemporaryFolder folder;
   Claims other(folder.path(), 60, [](const std::string&) {});
   ASSERT_TRUE(other.take("a/DSAC"));
@@ -109,7 +109,7 @@ TEST(Workers, DoNotWaitWhereTheyAreAskedNotTo) {
 }
 
 // The run itself is locked too, for whoever knows nothing of claims.
-TEST(Workers, LeaveARunAloneThatIsWrittenByWhateverWay) {
+TEST(SlowWorkers, LeaveARunAloneThatIsWrittenByWhateverWay) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/DSAC");
   const RunLock lock(folder.path() / "a/DSAC");
@@ -122,7 +122,7 @@ TEST(Workers, LeaveARunAloneThatIsWrittenByWhateverWay) {
 }
 
 // Of a process that is killed, the claim can go a moment before the lock of the run.
-TEST(Workers, DoNotWaitLongForARunThatIsLetGo) {
+TEST(SlowWorkers, DoNotWaitLongForARunThatIsLetGo) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/DSAC");
   std::optional<RunLock> lock(folder.path() / "a/DSAC");
@@ -157,7 +157,7 @@ int count(const std::string& text, const std::string& words) {
 
 // Two at once, one of which is killed at an instant that wanders through the study: the other one
 // takes over what it had, and nothing is done to its end twice.
-TEST(Workers, AKilledOnesCellsAreFinishedByTheOther) {
+TEST(SlowWorkers, AKilledOnesCellsAreFinishedByTheOther) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "whole");
   const auto whole = all_returns(folder.path() / "whole");

@@ -64,7 +64,7 @@ Opened ask(std::string page, const std::string& script) {
   return open_address("file://" + (folder.path() / "probe.html").string(), 5);
 }
 
-TEST(ReplayPage, IsOneFile) {
+TEST(SlowReplayPage, IsOneFile) {
   const std::string page = replay_page_of(all_kinds());
   for (const char* outside : {"src=", "http:", "https:", "url(", "import "})
     EXPECT_EQ(page.find(outside), std::string::npos) << outside;
@@ -72,7 +72,7 @@ TEST(ReplayPage, IsOneFile) {
 
 // Three steps of a viewer's life: the first picture, another step, another direction. Each picture
 // is another one, and has the solids' blue and the ball's red in it.
-TEST(ReplayPage, ShowsTheSolidsAtEveryStep) {
+TEST(SlowReplayPage, ShowsTheSolidsAtEveryStep) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const Opened opened = ask(replay_page_of(all_kinds()), R"js(
 const gl = viewer.stage.gl, said = [];
@@ -102,7 +102,7 @@ document.title = all.every(x => x.blue > 0.01 && x.red > 0.0005 && !x.error) &&
 }
 
 // The slider, the readout and the mark in the strips are of one step; playing ends at the last.
-TEST(ReplayPage, PlaysAndScrubsInStepWithTheStrips) {
+TEST(SlowReplayPage, PlaysAndScrubsInStepWithTheStrips) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const Opened opened = ask(replay_page_of(all_kinds()), R"js(
 const slider = document.querySelector(".replay input"), said = document.querySelector(".replay output");
@@ -128,7 +128,7 @@ document.title = JSON.stringify([scrubbed, clicked, on_the_way, slider.value, sa
   EXPECT_EQ(opened.complaints, "");
 }
 
-TEST(ReplayPage, ATaskWithoutSolidsHasItsStrips) {
+TEST(SlowReplayPage, ATaskWithoutSolidsHasItsStrips) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   EpisodeRecording recording = all_kinds();
   recording.solids.clear();
@@ -140,7 +140,7 @@ TEST(ReplayPage, ATaskWithoutSolidsHasItsStrips) {
   EXPECT_EQ(opened.complaints, "");
 }
 
-TEST(ReplayPage, AReportShowsTheNewestAndNamesWhatItLeavesOut) {
+TEST(SlowReplayPage, AReportShowsTheNewestAndNamesWhatItLeavesOut) {
   const TemporaryFolder run;
   make_folder(recordings_folder(run.path()));
   EXPECT_TRUE(recordings_of(run.path()).empty());

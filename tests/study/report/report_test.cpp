@@ -95,7 +95,7 @@ std::string page_of(const StudyResults& results, const fs::path& folder) {
   return read_file(write_report(results, folder).page);
 }
 
-TEST(Report, SaysWhatIsSignificantAndNothingElse) {
+TEST(SlowReport, SaysWhatIsSignificantAndNothingElse) {
   const TemporaryFolder folder;
   const std::string page = page_of(known_results(), folder.path());
   const auto at = page.find("Significantly better:");
@@ -108,7 +108,7 @@ TEST(Report, SaysWhatIsSignificantAndNothingElse) {
 }
 
 // gnuplot takes the label of a tic for a format.
-TEST(Report, ANameMayHaveAPercentSign) {
+TEST(SlowReport, ANameMayHaveAPercentSign) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
   StudyResults results = known_results();
   const std::string name = "50 %d of %s, %";
@@ -128,7 +128,7 @@ TEST(Report, ANameMayHaveAPercentSign) {
 
 // A task without a goal is not reached in none of ten runs: there is nothing to reach, to show or
 // to test, and the tests of the other rows are not corrected for it.
-TEST(Report, TasksWithoutAGoalAreNotTestedForReachingIt) {
+TEST(SlowReport, TasksWithoutAGoalAreNotTestedForReachingIt) {
   StudyResults results = known_results();
   const auto p_of = [](const StudyResults& of, const std::string& row) {
     std::optional<double> p;
@@ -157,13 +157,13 @@ TEST(Report, TasksWithoutAGoalAreNotTestedForReachingIt) {
   EXPECT_FALSE(p_of(results, "clear"));
 }
 
-TEST(Report, AGoalIsNotMissedInEpochsThatWereNotTrained) {
+TEST(SlowReport, AGoalIsNotMissedInEpochsThatWereNotTrained) {
   StudyResults results = known_results();
   results.cells[0].runs[3].returns.resize(40);
   EXPECT_EQ(goal_table(results).rows[0].cells[0].text, "40+ (0/10)");
 }
 
-TEST(Report, WhatIsNotTestedHasNoP) {
+TEST(SlowReport, WhatIsNotTestedHasNoP) {
   StudyResults results = known_results();
   results.cells[0].runs.resize(1);
   const std::string table = tests_csv("score", compare(score_contests(results)));
@@ -172,14 +172,14 @@ TEST(Report, WhatIsNotTestedHasNoP) {
                        "score,empty,OVDE,DSAC,,,,,,,too few runs"});
 }
 
-TEST(Report, SaysThatASmokeRunIsOne) {
+TEST(SlowReport, SaysThatASmokeRunIsOne) {
   const TemporaryFolder folder;
   StudyResults results = known_results();
   results.smoke = true;
   EXPECT_TRUE(has(page_of(results, folder.path()), "This is a smoke run"));
 }
 
-TEST(Report, PageNeedsNothingOutsideItself) {
+TEST(SlowReport, PageNeedsNothingOutsideItself) {
   const TemporaryFolder folder;
   const std::string page = page_of(known_results(), folder.path());
   const std::regex reference(R"re((?:src|href)\s*=\s*["']([^"']*)["']|url\(([^)]*)\))re");
@@ -195,7 +195,7 @@ TEST(Report, PageNeedsNothingOutsideItself) {
   EXPECT_TRUE(has(page, "Known &amp; &lt;answers&gt;"));
 }
 
-TEST(Report, TablesHaveBestPaperMissingAndGroups) {
+TEST(SlowReport, TablesHaveBestPaperMissingAndGroups) {
   const StudyResults results = known_results();
   const Table score = score_table(results, compare(score_contests(results)));
   ASSERT_EQ(score.rows.size(), 4u);
@@ -217,7 +217,7 @@ TEST(Report, TablesHaveBestPaperMissingAndGroups) {
   EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
 }
 
-TEST(Report, NumbersHaveTheDigitsThatTheirSizeIsWorth) {
+TEST(SlowReport, NumbersHaveTheDigitsThatTheirSizeIsWorth) {
   EXPECT_EQ(format_spread(59.3, 4.1), "59.30 ± 4.10");
   EXPECT_EQ(format_spread(394.1, 47.73), "394.1 ± 47.7");
   EXPECT_EQ(format_spread(3763.2, 704.83), "3763 ± 705");
@@ -227,7 +227,7 @@ TEST(Report, NumbersHaveTheDigitsThatTheirSizeIsWorth) {
   EXPECT_EQ(format_number(-99.876), "-99.88");
 }
 
-TEST(Report, AConsoleShowsTheTableAndWhatCameOfIt) {
+TEST(SlowReport, AConsoleShowsTheTableAndWhatCameOfIt) {
   EXPECT_EQ(
       to_text({.name = "score",
                .caption = "Bold: best.",
@@ -245,7 +245,7 @@ TEST(Report, AConsoleShowsTheTableAndWhatCameOfIt) {
                       "OVDE is above DSAC in 0."});
 }
 
-TEST(Report, ThePapersPValuesAreBesideOurs) {
+TEST(SlowReport, ThePapersPValuesAreBesideOurs) {
   const TemporaryFolder folder;
   const StudyResults results = known_results();
   const std::string page = page_of(results, folder.path());
@@ -258,7 +258,7 @@ TEST(Report, ThePapersPValuesAreBesideOurs) {
 }
 
 // In a row where the paper compares with one of ours, the others of ours have a p-value too.
-TEST(Report, ThePapersPValuesBelongToTheColumnWithoutOne) {
+TEST(SlowReport, ThePapersPValuesBelongToTheColumnWithoutOne) {
   StudyResults results = known_results();
   results.plan.published.push_back({"p_value", "clear", "OVDE", PublishedNumber{.value = 0.4}});
   for (const Contest& contest : score_contests(results))
@@ -266,7 +266,7 @@ TEST(Report, ThePapersPValuesBelongToTheColumnWithoutOne) {
 }
 
 // In one of the two rows that were run ours wins every pair, in the other half of them, roughly.
-TEST(Report, AggregatesOverTheRowsThatWereRun) {
+TEST(SlowReport, AggregatesOverTheRowsThatWereRun) {
   const StudyResults results = known_results();
   const std::string html = aggregate_html(results, compare_all_rows(results));
   EXPECT_TRUE(has(html, "P(better than DSAC)"));
@@ -280,7 +280,7 @@ TEST(Report, AggregatesOverTheRowsThatWereRun) {
 }
 
 // One set of a baseline's runs beside two settings of ours is no more evidence than beside one.
-TEST(Report, ARunThatStandsInTwoRowsCountsOnce) {
+TEST(SlowReport, ARunThatStandsInTwoRowsCountsOnce) {
   StudyResults results = known_results();
   const auto before = normalised_scores(results).at("OVDE").size();
   ASSERT_EQ(compare_all_rows(results).size(), 1U);
@@ -291,14 +291,14 @@ TEST(Report, ARunThatStandsInTwoRowsCountsOnce) {
   EXPECT_EQ(normalised_scores(results).at("OVDE").size(), before - 1);
 }
 
-TEST(Report, NothingRunYetIsSaidAndHarmless) {
+TEST(SlowReport, NothingRunYetIsSaidAndHarmless) {
   const TemporaryFolder folder;
   StudyResults results = known_results();
   for (CellResult& cell : results.cells) cell.runs.clear();
   EXPECT_TRUE(has(page_of(results, folder.path()), "Nothing has been run yet"));
 }
 
-TEST(Report, ColumnsOfAStudyHaveDifferentColoursAndAlgorithmsKeepTheirs) {
+TEST(SlowReport, ColumnsOfAStudyHaveDifferentColoursAndAlgorithmsKeepTheirs) {
   StudyResults results = known_results();
   const std::string dsac = column_colours(results).at("DSAC");
   for (const char* name : {"raw", "unit", "full"}) {
@@ -314,7 +314,7 @@ TEST(Report, ColumnsOfAStudyHaveDifferentColoursAndAlgorithmsKeepTheirs) {
 }
 
 // The first table of the paper by the program itself, small.
-TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
+TEST(SlowReport, SmokeRunOfTable1ReportsEveryCell) {
   const TemporaryFolder folder;
   const std::string plan = std::string(OVDE_SOURCE_DIR) + "/configs/paper/table1.toml";
   const std::string program = std::string("'") + OVDE_PROGRAM + "' study ";
@@ -332,7 +332,7 @@ TEST(Report, SmokeRunOfTable1ReportsEveryCell) {
 }
 
 // A curve has a point for each evaluation, and none where the moving average only repeats it.
-TEST(Report, CurvesHaveTheEpochsThatWereEvaluated) {
+TEST(SlowReport, CurvesHaveTheEpochsThatWereEvaluated) {
   StudyResults results = known_results();
   for (CellResult& cell : results.cells) {
     for (RunResult& run : cell.runs) {
@@ -351,7 +351,7 @@ TEST(Report, CurvesHaveTheEpochsThatWereEvaluated) {
   EXPECT_EQ(epochs, evaluated);
 }
 
-TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
+TEST(SlowReport, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "population";
   ASSERT_EQ(quiet_shell(fmt::format(
@@ -385,7 +385,7 @@ TEST(Report, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   EXPECT_EQ(has(page, "visits of the exploring agent"), has_gnuplot());
 }
 
-TEST(Report, FiguresOfAPageHaveNoEmptyGroupsAndNoNamesInCommon) {
+TEST(SlowReport, FiguresOfAPageHaveNoEmptyGroupsAndNoNamesInCommon) {
   EXPECT_EQ(
       svg_element("<?xml?>\n<svg viewBox=\"0 0 90 50\">\n<g id=\"curves_1\" ><title>x</title>\n"
                   "<g fill=\"a\">\n</g>\n<g fill=\"b\">\n<path/></g>\n"
@@ -396,7 +396,7 @@ TEST(Report, FiguresOfAPageHaveNoEmptyGroupsAndNoNamesInCommon) {
 }
 
 // The last one is centred on the end of the axis.
-TEST(Report, LabelsOfAnAxisAreNotCutOff) {
+TEST(SlowReport, LabelsOfAnAxisAreNotCutOff) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
   StudyResults results = known_results();
   results.plan.x = "steps";
@@ -424,7 +424,7 @@ TEST(Report, LabelsOfAnAxisAreNotCutOff) {
   EXPECT_GT(number_after("translate(", name), 0.8 * number_after("font-size=\"", name));
 }
 
-TEST(Report, MapsOfOneKindMayShareTheirScale) {
+TEST(SlowReport, MapsOfOneKindMayShareTheirScale) {
   Grid small({0, 0}, {1, 1}, 2), large = small;
   small.values = {1, 2, 2, 2};
   large.values = {3, 9, 3, 3};
@@ -435,7 +435,7 @@ TEST(Report, MapsOfOneKindMayShareTheirScale) {
   EXPECT_NE(shared.find("cbrange [1:9]"), shared.rfind("cbrange [1:9]")) << "both, not one";
 }
 
-TEST(Report, OpensInABrowserWithoutComplaint) {
+TEST(SlowReport, OpensInABrowserWithoutComplaint) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
   const TemporaryFolder folder;

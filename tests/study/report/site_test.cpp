@@ -75,7 +75,7 @@ std::vector<Claim> claims_in(const std::string& table) {
   return claims_of(results, compare(score_contests(results)));
 }
 
-TEST(Site, SaysWhatCameOfEachClaim) {
+TEST(SlowSite, SaysWhatCameOfEachClaim) {
   const auto claims = claims_in(runs());
   ASSERT_EQ(claims.size(), 4u);
   EXPECT_EQ(claims[0].outcome, Claim::Outcome::reproduced);
@@ -91,7 +91,7 @@ TEST(Site, SaysWhatCameOfEachClaim) {
 }
 
 // Five runs at 0 are not sure to the last digit that a sixth would be.
-TEST(Site, RunsThatAllEndAlikeHaveNoInterval) {
+TEST(SlowSite, RunsThatAllEndAlikeHaveNoInterval) {
   std::string table = std::string(kRunsHeader) + "\n";
   for (const char* column : {"DSAC", "\"OVDE, ours\""}) {
     for (int seed = 0; seed < 5; ++seed)
@@ -102,7 +102,7 @@ TEST(Site, RunsThatAllEndAlikeHaveNoInterval) {
   EXPECT_FALSE(claims[0].difference);
 }
 
-TEST(Site, ShowsTheMeasuresOfThePlanAlone) {
+TEST(SlowSite, ShowsTheMeasuresOfThePlanAlone) {
   const TemporaryFolder folder;
   std::string plan = kPlan;
   plan.replace(plan.find("\"score\""), 7, "\"frg\", \"runtime\"");
@@ -118,7 +118,7 @@ TEST(Site, ShowsTheMeasuresOfThePlanAlone) {
   EXPECT_FALSE(has(page, "claims, one by one"));
 }
 
-TEST(Site, RefusesATableThatIsNotOfThePlan) {
+TEST(SlowSite, RefusesATableThatIsNotOfThePlan) {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) -> std::string {
     std::ofstream(folder.path() / "runs.csv") << text;
@@ -140,7 +140,7 @@ TEST(Site, RefusesATableThatIsNotOfThePlan) {
 
 #ifdef OVDE_MUJOCO
 // docs/results/index.html is what the tables beside it say; its links lead somewhere.
-TEST(Site, OfThisProjectIsUpToDateAndWhole) {
+TEST(SlowSite, OfThisProjectIsUpToDateAndWhole) {
   const fs::path results = fs::path(OVDE_SOURCE_DIR) / "docs/results";
   const fs::path before = fs::current_path();
   fs::current_path(OVDE_SOURCE_DIR);  // the page names plans as one would type them
