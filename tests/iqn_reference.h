@@ -117,8 +117,7 @@ class IqnReference {
       correlation += by_normal[o] * normal[o] / layer->outputs;
     }
     for (int o = 0; o < layer->outputs; ++o)
-      if (shape_.norm())
-        by_normal[o] = (by_normal[o] - mean - normal[o] * correlation) / deviation;
+      if (shape_.norm()) by_normal[o] = (by_normal[o] - mean - normal[o] * correlation) / deviation;
     return linear_backward(*layer, input, by_normal, gradient);
   }
 

@@ -1,6 +1,6 @@
-// The order of the house: which folder may include which, and that the pages and comments that name
-// a file name one that is there. What may use what is said once, by the lines of
-// src/CMakeLists.txt; these tests hold every #include and CONTRIBUTING's table to it.
+// Layers: which folder of src/ may include which. The lines ovde_folder(...) of src/CMakeLists.txt
+// declare it; every #include and the table in CONTRIBUTING.md are checked against them.
+// Pages: files, links and headings that the documentation names exist.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Names = std::set<std::string>;
-using Uses = std::map<std::string, Names>;  // folder -> the folders that it names
+using Uses = std::map<std::string, Names>;  // folder -> the folders it uses directly
 
 const fs::path kRoot = OVDE_SOURCE_DIR;
 
@@ -48,13 +48,13 @@ std::vector<fs::path> code_below(const std::string& folder) {
 
 std::string shown(const fs::path& path) { return fs::relative(path, kRoot).generic_string(); }
 
-// The name of the folder that a path within src/ begins with: "agent" of "agent/critic/critic.h".
+// "agent" for "agent/critic/critic.h".
 std::string first_folder(const std::string& path) { return path.substr(0, path.find('/')); }
 std::string folder_of(const fs::path& file) {
   return first_folder(fs::relative(file, kRoot / "src").generic_string());
 }
 
-// The folder within a folder, "critic" of "agent/critic/critic.h"; empty: "agent/replay.h".
+// "critic" for "agent/critic/critic.h"; empty for "agent/replay.h".
 std::string sub_folder(const std::string& path) {
   const auto begin = path.find('/') + 1, end = path.find('/', begin);
   return end == std::string::npos ? "" : path.substr(begin, end - begin);
@@ -82,7 +82,7 @@ Uses read_uses() {
   return uses;
 }
 
-// With what these use in turn, and the folder itself.
+// The folder itself, the folders it uses, and those that they use in turn.
 Names reach(const Uses& uses, const std::string& folder) {
   Names all = {folder};
   for (const std::string& used : uses.at(folder)) all.merge(reach(uses, used));
@@ -98,10 +98,10 @@ std::vector<std::string> includes(const fs::path& file, char open = '"') {
   return all;
 }
 
-TEST(House, EveryFolderIsDeclared) {
+TEST(Layers, EveryFolderIsDeclared) {
   const Uses uses = read_uses();
   for (const auto& entry : fs::directory_iterator(kRoot / "src")) {
-    if (entry.is_directory() && fs::is_empty(entry)) continue;  // git keeps none
+    if (entry.is_directory() && fs::is_empty(entry)) continue;  // git does not store these
     EXPECT_EQ(uses.contains(entry.path().filename()), entry.is_directory()) << entry.path();
   }
   for (const auto& [folder, used] : uses) {
@@ -110,14 +110,14 @@ TEST(House, EveryFolderIsDeclared) {
   }
 }
 
-// Both trees: tests/ mirrors src/, and a test sees what its folder sees.
-TEST(House, NoIncludeGoesWhereItMustNot) {
+// A test in tests/agent may include the same folders as src/agent.
+TEST(Layers, IncludesAreAllowed) {
   const Uses uses = read_uses();
   int seen = 0;
   for (const std::string tree : {"src", "tests"}) {
     for (const fs::path& file : code_below(tree)) {
       const std::string folder = first_folder(fs::relative(file, kRoot / tree).generic_string());
-      if (!uses.contains(folder)) continue;  // fuzz targets, and what all tests share
+      if (!uses.contains(folder)) continue;  // fuzz targets and shared headers
       const Names allowed = reach(uses, folder);
       for (const std::string& name : includes(file)) {
         const bool shared = tree == "tests" && name.find('/') == std::string::npos;
@@ -131,9 +131,8 @@ TEST(House, NoIncludeGoesWhereItMustNot) {
   EXPECT_GT(seen, 500);
 }
 
-// Folders within a folder: what a folder's own files share, all of them may use; among each other
-// they include in one direction.
-TEST(House, SubFoldersDoNotIncludeEachOtherInCircles) {
+// Files directly in a folder may be included by all its sub-folders.
+TEST(Layers, SubFoldersHaveNoCycles) {
   Uses uses;
   for (const fs::path& file : code_below("src")) {
     const std::string path = fs::relative(file, kRoot / "src").generic_string();
@@ -144,7 +143,7 @@ TEST(House, SubFoldersDoNotIncludeEachOtherInCircles) {
         uses[first_folder(path) + "/" + from].insert(first_folder(path) + "/" + to);
     }
   }
-  // what is left when the folders that use no others are taken away again and again
+  // remove folders that use no others until nothing changes; what remains is a cycle
   for (bool found = true; found;) {
     found = false;
     for (auto it = uses.begin(); it != uses.end();) {
@@ -153,11 +152,10 @@ TEST(House, SubFoldersDoNotIncludeEachOtherInCircles) {
       it = it->second.empty() ? uses.erase(it) : std::next(it);
     }
   }
-  EXPECT_EQ(uses, Uses{}) << "these include each other";
+  EXPECT_EQ(uses, Uses{}) << "these sub-folders include each other";
 }
 
-// What is analysed is drawn later, and what is drawn reported later.
-TEST(House, AStudyIsReadBeforeItIsDrawnAndDrawnBeforeItIsReported) {
+TEST(Layers, SubFoldersOfStudyAreOrdered) {
   const std::map<std::string, Names> allowed = {{"plan", {}},
                                                 {"analyse", {"plan"}},
                                                 {"execute", {"plan", "analyse"}},
@@ -174,8 +172,8 @@ TEST(House, AStudyIsReadBeforeItIsDrawnAndDrawnBeforeItIsReported) {
   }
 }
 
-// A public header belongs to the folder that implements it.
-TEST(House, NoPublicHeaderIsUsedBelowItsFolder) {
+// A public header belongs to the folder that implements it; lower folders do not include it.
+TEST(Layers, PublicHeadersFollowTheLayers) {
   static const std::map<std::string, std::string> home = {
       {"bytes", "base"},     {"error", "base"},  {"option", "base"},   {"random", "base"},
       {"env", "env"},        {"train", "train"}, {"policy", "policy"}, {"program", "cli"},
@@ -187,12 +185,12 @@ TEST(House, NoPublicHeaderIsUsedBelowItsFolder) {
       const auto at = home.find(fs::path(name).stem());
       ASSERT_NE(at, home.end()) << name << ": which folder implements it?";
       EXPECT_TRUE(reach(uses, folder_of(file)).contains(at->second))
-          << shown(file) << " includes <" << name << ">, which is of src/" << at->second;
+          << shown(file) << " includes <" << name << ">, which belongs to src/" << at->second;
     }
   }
 }
 
-TEST(House, WhatUsersIncludeKnowsNothingOfTheInside) {
+TEST(Layers, PublicHeadersAndExamplesDoNotIncludeSrc) {
   for (const std::string folder : {"include", "examples"})
     for (const fs::path& file : code_below(folder))
       for (const std::string& name : includes(file))
@@ -200,7 +198,7 @@ TEST(House, WhatUsersIncludeKnowsNothingOfTheInside) {
 }
 
 // | `src/train` | question | run, config, cuda |
-TEST(House, ContributingShowsTheSameFolders) {
+TEST(Layers, ContributingListsTheSameFolders) {
   static const std::regex row("^\\| `src/([a-z]+)` \\| .* \\| ([a-z, -]+) \\|$");
   Uses shown_uses;
   std::smatch match;
@@ -209,7 +207,7 @@ TEST(House, ContributingShowsTheSameFolders) {
   EXPECT_EQ(shown_uses, read_uses());
 }
 
-TEST(House, TestsMirrorTheSources) {
+TEST(Layers, TestsMirrorTheSources) {
   const Uses uses = read_uses();
   for (const fs::path& file : files_below("tests", {".cpp"})) {
     const std::string path = fs::relative(file, kRoot / "tests").generic_string();
@@ -222,14 +220,14 @@ TEST(House, TestsMirrorTheSources) {
   }
 }
 
-// A path ends before what stands for several: `src/agent/critic/*.h` names src/agent/critic.
-bool names_something(std::string path, const std::vector<std::string>& roots) {
+// A trailing dot is the end of a sentence, not a part of the path.
+bool exists_below(std::string path, const std::vector<std::string>& roots) {
   while (path.ends_with('.')) path.pop_back();
   return std::ranges::any_of(
       roots, [&](const std::string& root) { return fs::exists(kRoot / root / path); });
 }
 
-TEST(House, EveryPathThatAPageNamesIsThere) {
+TEST(Pages, NamedPathsExist) {
   static const std::regex path(
       "(?:^|[^A-Za-z0-9_./-])"
       "((?:src|tests|include|scripts|docs|bench|configs|examples|cmake)/(?:[A-Za-z0-9_.-]*/)*"
@@ -240,14 +238,14 @@ TEST(House, EveryPathThatAPageNamesIsThere) {
   for (const fs::path& page : pages) {
     for (const std::string& line : lines_of(page)) {
       for (const std::string& name : all_matches(line, path))
-        EXPECT_TRUE(names_something(name, {""})) << shown(page) << " names " << name;
+        EXPECT_TRUE(exists_below(name, {""})) << shown(page) << " names " << name;
       for (const std::string& name : all_matches(line, link))
         EXPECT_TRUE(fs::exists(page.parent_path() / name)) << shown(page) << " links to " << name;
     }
   }
 }
 
-// "What is in a checkpoint" -> "what-is-in-a-checkpoint", as the sites that show the pages do it.
+// "What is in a checkpoint" -> "what-is-in-a-checkpoint", as GitHub and GitLab build anchors.
 std::string anchor_of(const std::string& heading) {
   std::string anchor;
   for (const char c : heading) {
@@ -258,7 +256,7 @@ std::string anchor_of(const std::string& heading) {
   return anchor;
 }
 
-TEST(House, EveryLinkIntoAPageLeadsToAHeading) {
+TEST(Pages, LinkedHeadingsExist) {
   static const std::regex link("\\]\\(([^)#:]*)#([^)]+)\\)");
   std::vector<fs::path> pages = files_below("docs", {".md"});
   for (const char* name : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"})
@@ -275,17 +273,16 @@ TEST(House, EveryLinkIntoAPageLeadsToAHeading) {
   }
 }
 
-TEST(House, TheApiPageIsThatOfTheHeaders) {
+TEST(Pages, ApiPageMatchesTheHeaders) {
   FILE* out = popen((kRoot / "scripts/api-page").c_str(), "r");
   ASSERT_NE(out, nullptr);
   std::string page;
   for (int c = 0; (c = std::fgetc(out)) != EOF;) page += static_cast<char>(c);
   EXPECT_EQ(pclose(out), 0);
-  EXPECT_TRUE(page == read(kRoot / "docs/api.md")) << "scripts/api-page > docs/api.md";
+  EXPECT_TRUE(page == read(kRoot / "docs/api.md")) << "run scripts/api-page > docs/api.md";
 }
 
-// A column that is added has to be said on the page of the run's folder.
-TEST(House, EveryColumnOfProgressIsExplained) {
+TEST(Pages, ColumnsOfProgressAreExplained) {
   const std::string page = read(kRoot / "docs/runs.md");
   const auto columns =
       all_matches(read(kRoot / "src/run/metrics.h"), std::regex("\\{\"([a-z_]+)\", \"[a-z]+/"));
@@ -294,7 +291,7 @@ TEST(House, EveryColumnOfProgressIsExplained) {
     EXPECT_NE(page.find("`" + column + "`"), std::string::npos) << column;
 }
 
-TEST(House, EveryFileThatACommentNamesIsThere) {
+TEST(Pages, FilesNamedInCommentsExist) {
   static const std::regex file_name(
       "(?:^|[^A-Za-z0-9_./<-])((?:[a-z_]+/)+[A-Za-z0-9_]+\\.(?:h|cpp|cu|cuh|md)\\b)");
   for (const char* folder : {"src", "include", "tests", "bench", "examples"}) {
@@ -303,7 +300,7 @@ TEST(House, EveryFileThatACommentNamesIsThere) {
         const auto comment = line.find("//");
         if (comment == std::string::npos) continue;
         for (const std::string& name : all_matches(line.substr(comment + 2), file_name))
-          EXPECT_TRUE(names_something(name, {"", "src", "include", "tests"}) ||
+          EXPECT_TRUE(exists_below(name, {"", "src", "include", "tests"}) ||
                       fs::exists(file.parent_path() / name))
               << shown(file) << " names " << name;
       }
@@ -311,115 +308,28 @@ TEST(House, EveryFileThatACommentNamesIsThere) {
   }
 }
 
-// C++ text taken apart: what is left without comments and literals, and the literals.
-struct Source {
-  explicit Source(const std::string& text) {
-    for (std::size_t i = 0; i < text.size();) {
-      if (text.compare(i, 2, "//") == 0) {
-        i = std::min(text.find('\n', i), text.size());
-      } else if (text.compare(i, 2, "/*") == 0) {
-        i = std::min(text.find("*/", i + 2), text.size() - 2) + 2;
-      } else if (text.compare(i, 2, "R\"") == 0) {
-        const auto open = text.find('(', i);
-        const std::string close = ")" + text.substr(i + 2, open - i - 2) + "\"";
-        const auto end = text.find(close, open);
-        literals.push_back(text.substr(open + 1, end - open - 1));
-        i = end + close.size();
-      } else if (text[i] == '"') {
-        std::size_t end = i + 1;
-        while (text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-        literals.push_back(text.substr(i + 1, end - i - 1));
-        i = end + 1;
-      } else if (text.compare(i, 3, "'\"'") == 0 || text.compare(i, 4, "'\\\"'") == 0) {
-        i += text[i + 1] == '"' ? 3 : 4;
-      } else {
-        code += text[i++];
-      }
-    }
-  }
-  std::string code;
-  std::vector<std::string> literals;
-};
-
-std::vector<fs::path> code_of_the_library() {
-  std::vector<fs::path> files = code_below("src");
-  std::erase_if(files, [](const fs::path& file) { return folder_of(file) == "cli"; });
-  return files;
-}
-
-TEST(House, OnlyTheProgramPrints) {
-  static const std::regex print(
-      "\\b(std::cout|std::cerr|fmt::print|f?printf|puts|stdout|stderr)\\b");
-  for (const fs::path& file : code_of_the_library()) {
-    // what MuJoCo itself would print, outside of this library's calls
-    if (shown(file) == "src/env/mujoco/guard.cpp") continue;
-    for (const std::string& name : all_matches(Source(read(file)).code, print))
-      ADD_FAILURE() << shown(file) << " uses " << name;
+// Lines outside comments that match, in src/ without src/cli and the given files.
+void expect_no_line(const std::regex& pattern, const Names& except) {
+  for (const fs::path& file : code_below("src")) {
+    if (folder_of(file) == "cli" || except.contains(shown(file))) continue;
+    for (const std::string& line : lines_of(file))
+      EXPECT_FALSE(std::regex_search(line.substr(0, line.find("//")), pattern))
+          << shown(file) << ": " << line;
   }
 }
 
-// The names that a file keeps to itself: declared at the margin of an anonymous namespace.
-Names local_names(const fs::path& file) {
-  static const std::regex type("^(?:struct|class|enum class|enum|using) (\\w+).*"),
-      other("^[A-Za-z][^=({;]*?(\\w+)\\s*[=({;].*");
-  Names names;
-  bool inside = false;
-  std::smatch match;
-  for (const std::string& line : lines_of(file)) {
-    if (line.starts_with("namespace {") || line.starts_with("}  // namespace")) {
-      inside = line.front() == 'n';
-      continue;
-    }
-    if (inside && (std::regex_match(line, match, type) || std::regex_match(line, match, other)))
-      names.insert(match[1]);
-  }
-  names.erase("static_assert");
-  return names;
+TEST(Layers, OnlyTheProgramPrints) {
+  // guard.cpp replaces MuJoCo's own printing; export_c.cpp writes a C program that prints
+  expect_no_line(std::regex("\\b(std::cout|std::cerr|fmt::print|f?printf|puts|stdout|stderr)\\b"),
+                 {"src/env/mujoco/guard.cpp", "src/policy/export_c.cpp"});
 }
 
-// With OVDE_UNITY, as scripts/setup builds, the files of these folders are compiled as one.
-TEST(House, FilesThatAreCompiledTogetherShareNoLocalNames) {
-  for (const char* folder : {"io", "config", "run", "train", "bench", "study", "serve", "cli"}) {
-    std::map<std::string, fs::path> seen;
-    for (const fs::path& file : files_below(std::string("src/") + folder, {".cpp"})) {
-      for (const std::string& name : local_names(file)) {
-        const auto [at, is_new] = seen.emplace(name, file);
-        EXPECT_TRUE(is_new) << shown(file) << " and " << shown(at->second)
-                            << " both have their own " << name;
-      }
-    }
-    EXPECT_GT(seen.size(), 5u) << folder;
-  }
-}
-
-// Two classes of one name in one program are undefined behaviour that no compiler reports.
-TEST(House, ClassesOfHeadersHaveNamesOfTheirOwn) {
-  static const std::regex defined("^(?:struct|class) (\\w+)[^;]*\\{.*");
-  std::map<std::string, fs::path> seen;
-  std::smatch match;
-  for (const fs::path& file : files_below("src", {".h"})) {
-    if (folder_of(file) == "cuda") continue;  // in a namespace of their own
-    for (const std::string& line : lines_of(file)) {
-      if (!std::regex_match(line, match, defined)) continue;
-      const auto [at, is_new] = seen.emplace(match[1], file);
-      EXPECT_TRUE(is_new) << shown(file) << " and " << shown(at->second) << " define " << match[1];
-    }
-  }
-  EXPECT_GT(seen.size(), 50u);
-}
-
-// What the library says holds for a program that embeds it, which has no flags.
-TEST(House, OnlyTheProgramNamesItsFlags) {
-  static const std::regex flag("(?:^|[^-])--[a-z]");
-  // gnuplot has flags too, the manual of the keys says which flags stand for one, and a report how
-  // the program trains its runs again
-  const Names others = {"src/study/plot/gnuplot.cpp", "src/config/config_keys.cpp",
-                        "src/study/report/train_command.cpp"};
-  for (const fs::path& file : code_of_the_library()) {
-    if (others.contains(shown(file))) continue;
-    for (const std::string& text : Source(read(file)).literals)
-      EXPECT_FALSE(std::regex_search(text, flag)) << shown(file) << " names a flag: " << text;
-  }
+// Messages of the library are also read in programs that embed it and have no such flags.
+TEST(Layers, OnlyTheProgramNamesItsFlags) {
+  // gnuplot's flags, the manual of the configuration keys, and the command that repeats a run
+  expect_no_line(std::regex("\"([^\"]*[^-\"])?--[a-z]"),
+                 {"src/study/plot/gnuplot.cpp", "src/config/config_keys.cpp",
+                  "src/study/report/train_command.cpp"});
 }
 
 }  // namespace
