@@ -1,25 +1,24 @@
 #!/usr/bin/env bash
-# pages.sh SOURCE PROGRAM EXAMPLES WORK: runs the commands that README and docs print, page by page, in a folder that holds what the
-# pages speak of. EXAMPLES is the folder of the built examples.
+# pages.sh SOURCE PROGRAM EXAMPLES WORK: runs the commands of README and docs, page by page, in a folder with the runs and files
+# that the pages mention. EXAMPLES is the folder of the built examples.
 #
-# A command is a line of a code block that begins as those of `is_command` do. It runs as it is printed, except that a program
-# in front of `ovde` makes it small: few epochs, small networks, two seeds, no GPU, studies with --smoke. What cannot run here
-# is listed in `left_out`, with the reason, and counted; a command that neither runs nor is listed fails the test.
+# A command is a line of a code block that matches `is_command`. A wrapper around `ovde` makes it small: few epochs, small
+# networks, two seeds, no GPU, studies with --smoke. Commands that cannot run here are listed in `left_out` with the reason; any
+# other command must succeed.
 set -euo pipefail
 source=$1 program=$2 examples=$3 work=$4
 
 is_command='^(build/|build-[a-z]+/|scripts/|cmake |ctest |ovde |parallel |for |sbatch |c[+][+] |export |pip |python3 )'
 left_out() {
   case $1 in
-    scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or tests, as what runs this test does" ;;
+    scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or runs the tests" ;;
     parallel\ * | for\ * | sbatch\ * | *slurm* | "ovde study cancel"*) echo "needs other machines or Slurm, or is a loop over several lines" ;;
-    *--video*) echo "needs EGL; tests/serve/video_test.cpp draws where there is one" ;;
+    *--video*) echo "needs EGL; tested by tests/serve/video_test.cpp" ;;
     *"ovde serve"* | *" --serve"*) echo "serves until it is stopped" ;;
-    *" --video "*) echo "needs a program that encodes films" ;;
-    "ovde study import"*" --as "*) echo "needs a file of another program; tests/study/execute/import_runs_test.cpp has one" ;;
+    "ovde study import"*" --as "*) echo "needs a file of another program; tested by tests/study/execute/import_runs_test.cpp" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;
-    "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "minutes; the tests of src/bench run it" ;;
-    export\ * | pip\ * | python3\ * | c++\ *) echo "Python's and the installed package's own tests do it" ;;
+    "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "takes minutes; tested by tests/bench" ;;
+    export\ * | pip\ * | python3\ * | c++\ *) echo "tested by the tests of Python and of the installed package" ;;
     *) return 1 ;;
   esac
 }
@@ -27,7 +26,7 @@ left_out() {
 rm -rf "$work"
 mkdir -p "$work/bin" "$work/pages"
 
-# the program in front: arguments as printed, made small
+# the wrapper that makes commands small
 cat >"$work/bin/ovde" <<SMALL
 #!/usr/bin/env bash
 program=\${OVDE_REAL:-$program}
@@ -58,7 +57,7 @@ sed 's/^program=.*/program=$OVDE_EXAMPLES\/custom_env/' "$work/bin/ovde" >"$work
 chmod +x "$work/bin/ovde" "$work/bin/custom_env"
 export PATH=$work/bin:$PATH OVDE_EXAMPLES=$examples
 
-# what the pages take for granted: some runs, and a plan
+# runs and a plan that the pages mention
 mkdir -p "$work/before/build" "$work/before/build-examples" "$work/before/runs" "$work/before/shared" "$work/before/controller"
 cd "$work/before"
 cp -r "$source"/{configs,docs} .  # some commands write there
@@ -81,7 +80,7 @@ for page in $pages; do
   here=$work/pages/${page//\//_}
   cp -r "$work/before" "$here"
   cd "$here"
-  # the page's own plan and its lines of Python
+  # the plan printed on the page
   case $page in docs/tutorial.md) awk '/^```toml/ {on = 1; next} /^```/ {on = 0} on' "$source/$page" >valve.toml ;; esac
   while IFS= read -r command; do
     command=${command%%  #*}
@@ -89,14 +88,12 @@ for page in $pages; do
       skipped=$((skipped + 1))
       continue
     fi
-    # names that stand for one's own
+    # placeholders on the pages
     run=${command//\/shared\//shared/}
     run=${run//DIR/runs\/GridChaos-v0-s-ovde_g-0}
     run=${run//--epochs 874,1249/--epochs 0,1}
     run=${run//--out runs\/my elsewhere\/piece_1 elsewhere\/piece_2/--out runs\/merged runs\/my}
-    # what goes on until it is asked to stop
-    [[ $run != *"ovde serve"* ]] || run="timeout --preserve-status -s INT 2 $run"
-    # what the page asks for anew must not be there already
+    # a new run must not exist already
     out=$(sed -nE 's/.* (train|study run) .*--out ([^ ]+).*/\2/p' <<<"$run")
     [[ -z $out || $run == *--resume* ]] || rm -rf "$out"
     if timeout 120 bash -c "$run" >"$here/said" 2>&1 </dev/null; then

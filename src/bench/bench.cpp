@@ -1,15 +1,21 @@
 #include "bench/bench.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <iterator>
 #include <memory>
 
 #include <Eigen/Core>
 
-#include "agent/agent.h"
+#include <ovde/error.h>
+#include "agent/algorithm.h"
+#include "agent/discrete/action_grid.h"
 #include "base/clock.h"
 #include "base/team.h"
-#include "bench/bench_agents.h"
+#include "config/build.h"
+#include "stats/statistics.h"
+#include "train/epoch_loop.h"
 
 namespace ovde {
 
@@ -18,7 +24,7 @@ namespace {
 constexpr int kUpdateRounds = 15;
 constexpr double kRoundSeconds = 0.1;
 
-// Seconds of one call: `work` in rounds of about 0.1 s each.
+// Measures the seconds of one call of `work`, in rounds of about 0.1 s.
 class Timer {
  public:
   explicit Timer(std::function<void()> work) : work_(std::move(work)) {
@@ -40,15 +46,15 @@ class Timer {
   double best_ = 1e300;
 };
 
-// The rounds of all timers take turns, so that a slow moment of the machine hits them alike; the
-// best round of each counts.
+// Alternates between the timers, so that a slow moment of the machine affects all of them. The best
+// round of each counts.
 void run_interleaved(std::initializer_list<Timer*> timers) {
   for (int i = 0; i < kUpdateRounds; ++i) {
     for (Timer* timer : timers) timer->round();
   }
 }
 
-// A plain product of two 256 x 256 matrices on every thread of the team.
+// Plain products of 256 x 256 matrices on every thread of the team.
 struct PlainProducts {
   explicit PlainProducts(int threads) {
     for (int i = 0; i < threads; ++i) {
@@ -69,19 +75,76 @@ struct PlainProducts {
   std::vector<Triple> matrices;
 };
 
+constexpr int kEpochs = 12;  // timed per algorithm, after the first one, which includes the warm-up
+
+struct Runner {
+  std::string algorithm;
+  std::unique_ptr<EpochLoop> run;
+  std::vector<double> seconds;
+};
+
 }  // namespace
 
+Config bench_config(const BenchRequest& request) {
+  std::vector<Setting> settings = {
+      {"run.task", request.task.empty() ? "GridChaos-v0" : request.task, "bench"},
+      {"run.algorithm", request.algorithm, "bench"}};
+  std::ranges::copy(request.settings, std::back_inserter(settings));
+  return resolve_config(settings);
+}
+
+AgentOptions bench_options(const BenchRequest& request) {
+  const Config config = bench_config(request);
+  AgentOptions options = agent_options(config, *make_environment(config), 0);
+  if (request.task.empty()) {
+    options.learner.observation_size = 17;
+    options.learner.action_size = 6;
+    options.discrete.bins = ActionGrid::standard_bins(6, config.ids.max_actions);
+  }
+  options.replay = 10000;
+  return options;
+}
+
+std::unique_ptr<Agent> agent_with_full_replay(AgentOptions options, std::uint64_t seed) {
+  options.learner.seed = seed;
+  auto agent = make_agent(options);
+  Random random(seed, Stream::user);
+  std::vector<double> s(options.learner.observation_size), next(s), a(options.learner.action_size);
+  for (std::int64_t i = 0; i < options.replay; ++i) {
+    for (double& x : s) x = random.normal();
+    for (double& x : next) x = random.normal();
+    for (double& x : a) x = random.uniform(-1, 1);
+    agent->remember(s, a, random.normal(), next, i % 100 == 0, i % 100 == 0);
+  }
+  return agent;
+}
+
+BenchRow bench_row(const char* what, const BenchRequest& request, double per_second, double seconds,
+                   std::vector<BenchRow::Metric> more) {
+  return {.what = what,
+          .task = request.task.empty() ? "HalfCheetah sizes" : request.task,
+          .algorithm = request.algorithm,
+          .population = request.population,
+          .threads = request.threads,
+          .device = request.gpu ? "cuda" : "cpu",
+          .per_second = per_second,
+          .seconds = seconds,
+          .more = std::move(more)};
+}
+
 double BenchRow::metric(const std::string& name) const {
-  return std::get<double>(std::ranges::find(more, name, &Metric::name)->value);
+  const auto found = std::ranges::find(more, name, &Metric::name);
+  if (found == more.end()) throw Error("no metric is called " + name);
+  return std::get<double>(found->value);
 }
 
 std::vector<BenchRow> bench_update(const BenchRequest& request) {
   if (request.gpu) return bench_update_on_gpu(request);
   const AgentOptions options = bench_options(request);
   std::vector<std::unique_ptr<Agent>> agents;
-  for (int i = 0; i < request.population; ++i) agents.push_back(filled_agent(options, i));
+  for (int i = 0; i < request.population; ++i) agents.push_back(agent_with_full_replay(options, i));
 
-  // as training does: one agent uses the threads inside its update, several have a thread each
+  // as in training: one agent uses all threads in its update, of several each uses one
   Team team(request.threads);
   Team alone(1);
   Timer update([&] {
@@ -108,19 +171,19 @@ std::vector<BenchRow> bench_update(const BenchRequest& request) {
 std::vector<BenchRow> bench_act(const BenchRequest& request) {
   if (request.gpu) return bench_act_on_gpu(request);
   const AgentOptions options = bench_options(request);
-  const auto agent = filled_agent(options, 0);
+  const auto agent = agent_with_full_replay(options, 0);
   std::vector<double> observation(options.learner.observation_size),
       action(options.learner.action_size);
   Random random(1, Stream::user);
   for (double& x : observation) x = random.normal();
 
-  // learning for a moment brings the networks into their usual state
+  // a few updates bring the networks into a typical state
   Team team(request.threads);
   for (int i = 0; i < 20; ++i) agent->update(team);
   agent->use(&team);
 
   Timer behaviour([&] { agent->explore(observation, false, action); });
-  // of a policy that draws nothing, the plain behaviour would be the warm-up's random action
+  // for a deterministic policy explore(plain) would return the random action of the warm-up
   const bool draws = options.algorithm.policy == PolicyKind::gaussian;
   Timer policy([&] {
     if (draws) {
@@ -134,6 +197,46 @@ std::vector<BenchRow> bench_act(const BenchRequest& request) {
   return {bench_row("act", request, 1 / behaviour.seconds(), behaviour.seconds(),
                     {{"policy_ms", 1e3 * policy.seconds()},
                      {"ratio_to_policy", behaviour.seconds() / policy.seconds()}})};
+}
+
+std::vector<BenchRow> bench_train(const BenchRequest& request) {
+  const std::string task = request.task.empty() ? "GridChaos-v0" : request.task;
+  std::vector<Runner> runners;
+  for (const Algorithm& algorithm : algorithms()) {
+    const bool asked = request.algorithm.empty() || request.algorithm == algorithm.name;
+    if (!asked && algorithm.name != "sac") continue;
+    BenchRequest one = request;
+    one.algorithm = algorithm.name;
+    runners.push_back({algorithm.name, std::make_unique<EpochLoop>(bench_config(one), 0), {}});
+  }
+
+  // alternate between the algorithms, so that a slow moment of the machine affects all of them
+  Team team(request.threads);
+  const std::atomic<bool> never{false};
+  for (int epoch = 0; epoch <= kEpochs; ++epoch) {
+    for (Runner& runner : runners) {
+      const double passed = seconds_of([&] { runner.run->epoch(team, never); });
+      if (epoch > 0) runner.seconds.push_back(passed);
+    }
+  }
+
+  // compare each epoch with that of SAC in the same turn
+  const std::vector<double>& sac = runners.front().seconds;
+  std::vector<BenchRow> rows;
+  for (const Runner& runner : runners) {
+    if (!request.algorithm.empty() && runner.algorithm != request.algorithm) continue;
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < sac.size(); ++i) ratios.push_back(runner.seconds[i] / sac[i]);
+    const double seconds = median(runner.seconds);
+    rows.push_back({.what = "train",
+                    .task = task,
+                    .algorithm = runner.algorithm,
+                    .threads = request.threads,
+                    .per_second = 1 / seconds,
+                    .seconds = seconds,
+                    .more = {{"relative_to_sac", median(ratios)}}});
+  }
+  return rows;
 }
 
 }  // namespace ovde

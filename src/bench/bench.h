@@ -1,56 +1,71 @@
-// Times the parts of training on this machine. Returns rows; how they look is the program's
-// business.
+// Measures the speed of training and its parts on this machine. Returns rows of numbers.
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "agent/agent.h"
+#include "config/config.h"
 #include "io/settings.h"
 #include "train/lockstep.h"
 
 namespace ovde {
 
 struct BenchRequest {
-  std::string task;  // whose sizes to use; empty: those of HalfCheetah (17 observations, 6 actions)
-  std::string algorithm;  // of train, empty: all of them
+  std::string task;       // empty: the sizes of HalfCheetah, for train GridChaos-v0
+  std::string algorithm;  // empty: all, for train
   int threads = 1;
-  int population = 1;             // of update, and of act on a GPU
-  std::vector<Setting> settings;  // of update, act and train, beside task and algorithm
-  GpuDevice gpu = {};             // of update and act; empty: on the CPU
+  int population = 1;             // for update, and for act on a GPU
+  std::vector<Setting> settings;  // for update, act and train
+  GpuDevice gpu = {};             // for update and act; empty: the CPU
 };
 
-// What was measured once.
+// One measurement.
 struct BenchRow {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   struct Metric {
     std::string name;
-    std::variant<double, std::string> value;  // NaN: there was nothing to measure
+    std::variant<double, std::string> value;  // NaN: not measured
   };
 
   std::string what, task, algorithm = {};
   int population = 1, threads = 1;
   std::string device = "cpu";
-  double per_second = 0, seconds = 0;  // seconds: of one
-  std::vector<Metric> more = {};       // what only this benchmark measures
+  double per_second = 0, seconds = 0;
+  std::vector<Metric> more = {};  // further numbers of this benchmark
 
-  double metric(const std::string& name) const;  // a number among `more`
+  double metric(const std::string& name) const;  // a number in `more`; Error if there is none
 };
 
 std::vector<BenchRow> bench_update(const BenchRequest& request);
-// The behaviour policy's action beside the policy's own, which is drawn where the policy draws.
+// The action of the behaviour policy, compared with the action of the policy itself.
 std::vector<BenchRow> bench_act(const BenchRequest& request);
 
-// Whole epochs of one algorithm, or of every one, on one task (GridChaos-v0), relative to SAC.
+// Whole epochs of one algorithm or of all, relative to SAC.
 std::vector<BenchRow> bench_train(const BenchRequest& request);
 
-// The environment on one thread and on all of them, and the physics engine alone beside it.
+// Steps of the environment on one thread and on all, compared with the physics engine alone.
 std::vector<BenchRow> bench_env(const BenchRequest& request);
 
-// A checkpoint at a full replay buffer: the pause of training, the writing beside it, the memory.
-// Writes into the current folder.
+// A checkpoint with a full replay buffer: pause of the training, time to write, memory. Writes into
+// the current folder.
 inline constexpr double kCheckpointBufferRows = 1e6;  // a full buffer of the standard tasks
 std::vector<BenchRow> bench_checkpoint(const BenchRequest& request);
+
+// ---- shared by the benchmarks
+
+Config bench_config(const BenchRequest& request);
+AgentOptions bench_options(const BenchRequest& request);
+std::unique_ptr<Agent> agent_with_full_replay(AgentOptions options, std::uint64_t seed);
+BenchRow bench_row(const char* what, const BenchRequest& request, double per_second, double seconds,
+                   std::vector<BenchRow::Metric> more);
+
+// bench_update() and bench_act() for a population on a GPU.
+std::vector<BenchRow> bench_update_on_gpu(const BenchRequest& request);
+std::vector<BenchRow> bench_act_on_gpu(const BenchRequest& request);
 
 }  // namespace ovde

@@ -1,5 +1,5 @@
-// What a checkpoint costs once the replay buffer is full: how long training pauses, how long the
-// writing beside it takes, how much it writes and how much memory it needs meanwhile.
+// The cost of a checkpoint with a full replay buffer: pause of the training, time to write, bytes
+// written and memory.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #include <ovde/error.h>
 #include "base/clock.h"
-#include "bench/bench_agents.h"
+#include "bench/bench.h"
 #include "io/files.h"
 #include "run/checkpoint_store.h"
 #include "train/epoch_loop.h"
@@ -21,15 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kCheckpointRounds = 5;
-constexpr int kTimedUpdates = 30;  // timed, after as many that are not
+constexpr int kTimedUpdates = 30;  // after the same number of untimed ones
 
-// Beside the user's runs, which is where checkpoints go; gone at the end.
+// A folder in the current one, on the disk of the user's runs. Removed at the end.
 class ScratchFolder {
  public:
   ScratchFolder() {
     std::string pattern = "ovde_bench_XXXXXX";
     check_writable_folder(".");
-    if (::mkdtemp(pattern.data()) == nullptr) throw Error("cannot make a folder here");
+    if (::mkdtemp(pattern.data()) == nullptr) throw Error("cannot create a folder here");
     path_ = pattern;
   }
   ~ScratchFolder() {
@@ -44,7 +44,7 @@ class ScratchFolder {
   fs::path path_;
 };
 
-// Memory of the process that is its own, in megabytes.
+// Anonymous memory of the process in megabytes.
 double own_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -54,7 +54,7 @@ double own_memory() {
   return 0;
 }
 
-// The most memory in use between its making and stop(), beyond what there was before.
+// The largest increase in memory between construction and stop().
 class PeakMemory {
  public:
   PeakMemory() : before_(own_memory()), watcher_([this] { watch(); }) {}
@@ -112,12 +112,12 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
   const LearnerOptions& sizes = run.agent().options().learner;
   add_rows(replay, sizes, replay.capacity());
 
-  // rows that come while training goes on for one interval, an update for each
+  // rows added during one interval, with one update for each
   const double interval = 60 * config.checkpoint.minutes;
   const double update = seconds_of_update(run.agent(), team);
   const auto rows = static_cast<std::int64_t>(interval / update);
 
-  // the first one writes the whole buffer; those that follow are what a run pays
+  // the first checkpoint writes the whole buffer; later ones are the usual cost
   const ScratchFolder folder;
   CheckpointStore store(folder.path());
   store.make_folder();
@@ -141,7 +141,7 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
   for (const auto& [name, contents] : run.save()) written += static_cast<double>(contents.size());
   written += static_cast<double>(rows) * row_bytes;
 
-  // as if writing took the training's time for all of its own
+  // upper bound: as if training stopped while the checkpoint is written
   const double overhead = write / (interval + write);
   return {bench_row("checkpoint", request, 1 / write, write,
                     {{"pause_ms", pause * 1e3},

@@ -1,6 +1,6 @@
-// How fast an environment steps: random actions, resets, no injected noise. For a MuJoCo task the
-// engine alone is timed beside it, on the same states and actions, in turns of a few milliseconds:
-// whatever else the machine does slows both alike.
+// Speed of an environment: random actions, resets, no injected noise. For a MuJoCo task the engine
+// alone is measured too, on the same states and actions, alternating every few milliseconds so that
+// other load affects both.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -17,7 +17,7 @@ namespace ovde {
 
 namespace {
 
-// What one thread does: a turn of the whole environment, then the same turn of the engine alone.
+// The work of one thread: a turn of the environment, then the same steps with the engine alone.
 class Lane {
  public:
   Lane(const Task& task, int number)
@@ -74,24 +74,23 @@ class Lane {
   std::uint64_t seed_;
   std::vector<double> observation_;
   std::vector<std::vector<double>> actions_;
-  std::size_t first_ = 0;             // action of this turn
-  std::vector<int> ends_;             // steps of this turn after which an episode began
-  std::vector<std::uint64_t> seeds_;  // and their seeds
+  std::size_t first_ = 0;             // first action of this turn
+  std::vector<int> ends_;             // steps of this turn that ended an episode
+  std::vector<std::uint64_t> seeds_;  // seeds of the episodes that followed
 };
 
 struct EnvSpeed {
-  double per_second;                           // steps of all threads together
-  double engine_per_second = BenchRow::kNone;  // the same of mj_step alone
-  double ratio = BenchRow::kNone;              // of the two, turn by turn
+  double per_second;                           // steps, summed over the threads
+  double engine_per_second = BenchRow::kNone;  // mj_step alone
+  double ratio = BenchRow::kNone;              // median over the turns
 };
 
-// Each thread steps an environment of its own. Takes about twice `seconds`.
+// Each thread has its own environment. Takes about twice `seconds`.
 EnvSpeed env_speed(const Task& task, int threads, double seconds) {
   Team team(threads);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (int i = 0; i < threads; ++i) lanes.push_back(std::make_unique<Lane>(task, i));
 
-  // one turn of each, side by side in time
   int steps = 20;
   const bool has_engine = lanes.front()->has_engine();
   std::vector<double> whole, engine, ratios;
@@ -106,7 +105,7 @@ EnvSpeed env_speed(const Task& task, int threads, double seconds) {
     for (auto& lane : lanes) lane->next_turn(steps);
   };
 
-  // the first turn says how many steps make some 5 ms, and is not counted
+  // the first turn is not counted: it determines how many steps take about 5 ms
   turn();
   steps = std::max(20, static_cast<int>(steps * 0.005 / whole.front()));
   whole.clear();
@@ -114,7 +113,7 @@ EnvSpeed env_speed(const Task& task, int threads, double seconds) {
   ratios.clear();
   for (double spent = 0; spent < seconds; spent += whole.back()) turn();
 
-  // medians: a turn that lost its core to another program does not count
+  // medians ignore turns that lost their core to another program
   const double counted = static_cast<double>(steps) * threads;
   EnvSpeed speed{.per_second = counted / median(whole)};
   if (has_engine) {
@@ -139,7 +138,7 @@ BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed,
 }  // namespace
 
 std::vector<BenchRow> bench_env(const BenchRequest& request) {
-  constexpr double kSeconds = 1;  // of the environment, for each number of threads
+  constexpr double kSeconds = 1;
   const Task& task = find_task(request.task);
   const EnvSpeed one = env_speed(task, 1, kSeconds);
   std::vector<BenchRow> rows = {row_of(request, 1, one, BenchRow::kNone)};

@@ -1,10 +1,10 @@
-// Times a population's updates and actions on a GPU.
+// Speed of a population's updates and actions on a GPU.
+#include "bench/bench.h"
+
 #include <algorithm>
-#include <memory>
-#include <vector>
 
 #include "base/clock.h"
-#include "bench/bench_agents.h"
+#include "stats/statistics.h"
 
 namespace ovde {
 
@@ -12,15 +12,15 @@ namespace {
 
 constexpr int kGpuRounds = 9, kGpuUpdates = 100, kGpuActions = 200;
 
-// A population of filled agents, which differ in their seeds.
+// A population with full replay buffers; the agents differ in their seeds.
 struct Subject {
   explicit Subject(const BenchRequest& request) {
     const AgentOptions options = bench_options(request);
     std::vector<AgentOptions> all(request.population, options);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].learner.seed = i;
     population = request.gpu.make(all, bench_config(request).train.precision);
-    // what they have learnt does not change what an update costs
-    const auto agent = filled_agent(options, 0);
+    // all start from the same agent: its weights do not affect the time of an update
+    const auto agent = agent_with_full_replay(options, 0);
     for (int i = 0; i < request.population; ++i) population->upload(i, *agent);
     gflop_per_update = 1e-9 * agent->flop_per_update();
   }
@@ -28,16 +28,13 @@ struct Subject {
   double gflop_per_update;
 };
 
-// Seconds of one of `repeats`: the median of several rounds.
+// Seconds per repeat, the median of several rounds of `repeats` each.
 template <typename Round>
 double median_seconds(int repeats, Round&& round) {
-  round();  // fills caches, raises clocks
+  round();  // warms up caches and clocks
   std::vector<double> seconds;
-  for (int i = 0; i < kGpuRounds; ++i) {
-    seconds.push_back(seconds_of(round) / repeats);
-  }
-  std::ranges::nth_element(seconds, seconds.begin() + kGpuRounds / 2);
-  return seconds[kGpuRounds / 2];
+  for (int i = 0; i < kGpuRounds; ++i) seconds.push_back(seconds_of(round) / repeats);
+  return median(seconds);
 }
 
 }  // namespace
@@ -50,7 +47,7 @@ std::vector<BenchRow> bench_update_on_gpu(const BenchRequest& request) {
     population.finish();
   });
 
-  // what the products and the bytes would take at least
+  // lower bounds by the GPU's peak rates of products and of memory
   const GpuCeilings most = measure_gpu();
   const double gflop = subject.gflop_per_update;
   const double per_second = request.population / seconds, gflops = gflop * per_second;
@@ -74,7 +71,7 @@ std::vector<BenchRow> bench_act_on_gpu(const BenchRequest& request) {
   for (float& x : acting.observation) x = static_cast<float>(random.normal());
   for (double& x : acting.explorer_noise) x = random.normal();
   for (float& x : acting.fraction) x = static_cast<float>(random.uniform());
-  population.update(20);  // brings the networks into their usual state
+  population.update(20);  // brings the networks into a typical state
   population.finish();
 
   const auto time = [&](bool plain) {

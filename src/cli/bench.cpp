@@ -1,4 +1,4 @@
-// ovde bench: checks what was asked for, has it measured and prints the rows.
+// ovde bench: checks the options, measures and prints the rows.
 #include <algorithm>
 #include <cmath>
 
@@ -16,27 +16,26 @@ namespace ovde::cli {
 
 namespace {
 
-void refuse_unless(bool fits, bool given, const char* words) {
-  if (given && !fits) throw InputError(words);
-}
-
-// An option that a benchmark does not look at is refused.
+// Refuses options that the benchmark does not use.
 void check_options(const BenchCommand& command) {
   const bool update = command.what == "update", act = command.what == "act";
   const bool gpu = command.device != "cpu";
-  refuse_unless(update || act || command.what == "train", !command.set.empty(),
-                "--set goes with bench update, bench act and bench train");
-  refuse_unless(update || act, gpu, "--device cuda goes with bench update and bench act");
-  refuse_unless(update || (act && gpu), command.population.has_value(),
-                "--population goes with bench update, and with bench act --device cuda");
-  refuse_unless(command.what != "env", !command.algorithm.empty(),
-                "--algo does not go with bench env, which is about the task alone");
+  const auto only = [](bool given, bool used, const char* rule) {
+    if (given && !used) throw InputError(rule);
+  };
+  only(!command.set.empty(), update || act || command.what == "train",
+       "--set goes with bench update, bench act and bench train");
+  only(gpu, update || act, "--device cuda goes with bench update and bench act");
+  only(command.population.has_value(), update || (act && gpu),
+       "--population goes with bench update, and with bench act --device cuda");
+  only(!command.algorithm.empty(), command.what != "env",
+       "--algo does not go with bench env, which measures the task alone");
 }
 
 std::string json_line(const BenchRow& row) {
   Json object = {{"what", row.what},
                  {"task", row.task},
-                 {"algo", row.algorithm},  // the key's first name
+                 {"algo", row.algorithm},  // the older name of "algorithm" below
                  {"population", row.population},
                  {"threads", row.threads},
                  {"device", row.device},
@@ -91,8 +90,8 @@ std::string env_text(const BenchRow& row) {
 }
 
 std::string train_text(const BenchRow& row) {
-  return fmt::format("{:8} {:8.1f} ms an epoch, {:.3f} times SAC", row.algorithm, 1e3 * row.seconds,
-                     row.metric("relative_to_sac"));
+  return fmt::format("{:8} {:8.1f} ms per epoch, {:.3f} times SAC", row.algorithm,
+                     1e3 * row.seconds, row.metric("relative_to_sac"));
 }
 
 std::string checkpoint_text(const BenchRow& row) {
@@ -105,32 +104,26 @@ std::string checkpoint_text(const BenchRow& row) {
 }
 
 struct Benchmark {
-  const char* name;
+  const char *name, *task, *algorithm;  // defaults; empty: none
   std::vector<BenchRow> (*measure)(const BenchRequest&);
   std::string (*text)(const BenchRow&);
 };
-constexpr Benchmark kBenchmarks[] = {{"update", bench_update, update_text},
-                                     {"act", bench_act, act_text},
-                                     {"env", bench_env, env_text},
-                                     {"train", bench_train, train_text},
-                                     {"checkpoint", bench_checkpoint, checkpoint_text}};
+constexpr Benchmark kBenchmarks[] = {
+    {"update", "", "dsac", bench_update, update_text},
+    {"act", "", "ovde_g", bench_act, act_text},
+    {"env", "HalfCheetah-v4", "", bench_env, env_text},
+    {"train", "", "", bench_train, train_text},
+    {"checkpoint", "HalfCheetah-v4", "ovde_g", bench_checkpoint, checkpoint_text}};
 
 }  // namespace
 
 void run(const BenchCommand& command) {
-  const bool update = command.what == "update";
-  const bool env = command.what == "env";
-  const bool checkpoint = command.what == "checkpoint";
-  const bool train = command.what == "train";
-
   BenchRequest request;
   request.gpu = device_of(command.device, "--device");
   check_options(command);
-  request.task = (env || checkpoint) && command.task.empty() ? "HalfCheetah-v4" : command.task;
-  request.algorithm = !command.algorithm.empty() ? command.algorithm
-                      : train                    ? ""
-                      : update                   ? "dsac"
-                                                 : "ovde_g";
+  const Benchmark& benchmark = *std::ranges::find(kBenchmarks, command.what, &Benchmark::name);
+  request.task = command.task.empty() ? benchmark.task : command.task;
+  request.algorithm = command.algorithm.empty() ? benchmark.algorithm : command.algorithm;
   request.threads = thread_count(command.threads);
   request.population = command.population.value_or(1);
   for (const std::string& assignment : command.set)
@@ -138,7 +131,6 @@ void run(const BenchCommand& command) {
   if (!request.task.empty()) find_task(request.task);
   if (!request.algorithm.empty()) find_algorithm(request.algorithm);
 
-  const Benchmark& benchmark = *std::ranges::find(kBenchmarks, command.what, &Benchmark::name);
   for (const BenchRow& row : benchmark.measure(request))
     fmt::print("{}\n", command.json ? json_line(row) : benchmark.text(row));
 }

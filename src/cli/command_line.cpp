@@ -1,8 +1,9 @@
-// The one file that knows the command-line library, whose header is too large to include twice.
+// The only file that includes the command-line library, whose header is large.
 #include "cli/command_line.h"
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +15,7 @@
 #include <ovde/option.h>
 #include "base/field.h"
 #include "base/version.h"
-#include "cli/words.h"
+#include "cli/option_synonyms.h"
 #include "io/seeds.h"
 #include "io/settings.h"
 #include "io/shell.h"
@@ -28,16 +29,18 @@ constexpr int kMostAgents = 10'000;
 constexpr int kMostEpisodes = 1'000'000;
 
 [[noreturn]] void refuse_word(const std::string& kind, const std::string& word,
-                              const std::vector<std::string>& valid, const std::string& help) {
+                              const std::vector<std::string>& valid, const std::string& command) {
   const std::string near = nearest(word, valid);
   throw InputError(fmt::format("unknown {} '{}'{}; valid: {} ({} --help)", kind, word,
                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                               fmt::join(valid, ", "), help));
+                               fmt::join(valid, ", "), command));
 }
 
-void check_word(const std::string& kind, const std::string& word,
-                const std::vector<std::string>& valid, const std::string& help) {
-  if (std::ranges::find(valid, word) == valid.end()) refuse_word(kind, word, valid, help);
+// For CLI::Option::each(): refuses any other word, naming the nearest.
+auto one_of(std::string kind, std::vector<std::string> valid, std::string command) {
+  return [=](const std::string& word) {
+    if (std::ranges::find(valid, word) == valid.end()) refuse_word(kind, word, valid, command);
+  };
 }
 
 std::vector<std::string> flags_of(const CLI::App& app) {
@@ -48,20 +51,20 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
-// In ASCII: the command can be read, stored in a comment, and run again.
+// In ASCII, so that a comment can hold it and a shell can run it again.
 std::string shell_command(int argc, const char* const* argv) {
   std::string text = "ovde";
   for (int i = 1; i < argc; ++i) text += " " + ascii_shell_word(argv[i]);
   return text;
 }
 
-// The program's grammar, bound to the structs it fills.
+// The commands and their options, bound to the structs that they fill.
 class Grammar {
  public:
   Grammar() {
     app_.set_version_flag("--version", fmt::format("ovde {}", version()));
     app_.footer("ovde COMMAND --help explains a command.");
-    app_.allow_extras();  // what is left over is judged here, where the nearest word is known
+    app_.allow_extras();  // refuse_leftovers() names the nearest word
     add_list();
     add_train();
     add_eval();
@@ -82,7 +85,7 @@ class Grammar {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && words.front() == "train")
       translate_options(words, flags_of(*app_.get_subcommand("train")), train_.notes);
-    std::ranges::reverse(words);  // as the library wants them
+    std::ranges::reverse(words);  // the library's order
     try {
       app_.parse(std::move(words));
     } catch (const CLI::CallForHelp&) {
@@ -91,73 +94,61 @@ class Grammar {
     } catch (const CLI::CallForVersion& version) {
       return PrintCommand{std::string(version.what()) + "\n"};
     } catch (const CLI::ParseError& error) {
-      std::string name = "ovde";
-      for (const CLI::App* each : chosen_commands()) name += " " + each->get_name();
-      throw InputError(fmt::format("{} ({} --help)", error.what(), name));
+      throw InputError(fmt::format("{} ({} --help)", error.what(), chosen_name()));
     }
     refuse_leftovers();
     check_resume();
     train_.typed = study_.typed = shell_command(argc, argv);
     if (const auto chosen = chosen_commands(); chosen.size() > 1)
       study_.what = chosen.back()->get_name();
-    if (app_.got_subcommand("list")) return list_;
-    if (app_.got_subcommand("train")) return train_;
-    if (app_.got_subcommand("status")) return status_;
-    if (app_.got_subcommand("eval")) return eval_;
-    if (app_.got_subcommand("report")) return report_;
-    if (app_.got_subcommand("compare")) return compare_;
-    if (app_.got_subcommand("site")) return site_;
-    if (app_.got_subcommand("inspect")) return inspect_;
-    if (app_.got_subcommand("export")) return export_;
-    if (app_.got_subcommand("verify")) return verify_;
-    if (app_.got_subcommand("replay")) return replay_;
-    if (app_.got_subcommand("serve")) return serve_;
-    if (app_.got_subcommand("study")) return study_;
-    return bench_;
+    return results_.at(chosen_commands().front()->get_name())();
   }
 
  private:
-  CLI::App* add_command(const std::string& name, const std::string& help) {
+  // `values`: the command that parse() then returns.
+  template <typename Values>
+  CLI::App* add_command(const std::string& name, const std::string& help, const Values& values) {
     CLI::App* command = app_.add_subcommand(name, help);
     command->allow_extras();
+    results_[name] = [&values] { return Command(values); };
     return command;
   }
 
   void add_list() {
-    CLI::App* command =
-        add_command("list", "Show the tasks, the algorithms and the keys of the configuration");
-    command->add_option("WHAT", list_.what, "tasks, algos or config; all if left out");
-    command->add_flag("--markdown", list_.markdown, "the configuration as docs/config.md has it");
+    CLI::App* command = add_command(
+        "list", "Show the tasks, the algorithms and the keys of the configuration", list_);
+    command->add_option("WHAT", list_.what, "tasks, algos or config; all if left out")
+        ->each(one_of("list", {"tasks", "algos", "config"}, "ovde list"));
+    command->add_flag("--markdown", list_.markdown, "the configuration as in docs/config.md");
   }
 
   void add_train() {
-    CLI::App* command = add_command("train", "Train one agent, or one for each of several seeds");
+    CLI::App* command =
+        add_command("train", "Train one agent, or one for each of several seeds", train_);
     add(command, "--task", train_.task, "ID", "task, such as GridChaos-v0:s (ovde list tasks)");
     add(command, "--algo", train_.algorithm, "NAME", "algorithm, such as ovde_g (ovde list algos)");
     CLI::Option* seed = add(command, "--seed", train_.seed, "S", "seed of the run (0)");
     add(command, "--seeds", train_.seeds, "A-B",
         "a population: one agent for each seed, such as 0-9 or 0,1,2")
         ->excludes(seed);
-    CLI::Option* epochs =
-        add(command, "--epochs", train_.epochs, "E",
-            "epochs to train; short for --set train.epochs=E. With --resume: how many there are to "
-            "be, for a run that is to be trained for longer");
+    CLI::Option* epochs = add(command, "--epochs", train_.epochs, "E",
+                              "epochs to train; short for --set train.epochs=E. With --resume: the "
+                              "new total, to train a run for longer");
     add(command, "--steps", train_.steps, "N",
         "environment steps to train, warm-up included, instead of epochs")
         ->excludes(epochs);
     add(command, "--config", train_.config, "FILE",
-        "configuration file; a run's own config.toml is one");
+        "configuration file; the config.toml of a run is one");
     add_set(command, train_.set);
     add(command, "--out", train_.out, "DIR",
-        "the run's folder (runs/<task>-<algo>-<seed>, the next number where that is there); never "
-        "overwritten");
+        "new folder of the run (runs/<task>-<algo>-<seed>, with a number where that exists)");
     add_threads(command, train_.threads);
     add_device(command, train_.device);
     add(command, "--resume", train_.resume, "DIR",
-        "go on with the run or population in this folder, to the same result as if it "
-        "had never stopped");
+        "continue the run or population in this folder; the result is the same as without the "
+        "interruption");
     command->add_flag("--serve", train_.serve,
-                      "show the run on a live page while it trains (ovde serve shows it later)");
+                      "show the run on a live page while it trains (later: ovde serve)");
     command->footer(
         "Examples:\n"
         "  ovde train --task GridChaos-v0:s --algo ovde_g\n"
@@ -165,47 +156,44 @@ class Grammar {
         "task.noise=[0.1,0.5,0.5,0.1] --out runs/dsac\n"
         "  ovde train --config runs/dsac/seed_3/config.toml --out runs/again\n"
         "  ovde train --resume runs/dsac --epochs 2500\n"
-        "Words of other programs are understood, or answered: --env, --total-timesteps, --gamma "
-        "(docs/words.md).");
+        "Option names of other programs are accepted or explained: --env, --total-timesteps, "
+        "--gamma (docs/words.md).");
   }
 
-  // The run's folder says everything but where and on how many threads to go on.
   void check_resume() const {
     if (!train_.resume) return;
     const TrainCommand& t = train_;
     if (t.task || t.algorithm || t.seed || t.seeds || t.config || !t.set.empty() || t.out) {
       throw InputError(
-          "--resume goes with --threads, --device, --epochs, --steps and --serve alone: the folder "
-          "says the rest (ovde train --help)");
+          "--resume can be combined only with --threads, --device, --epochs, --steps and --serve: "
+          "everything else is stored in the folder (ovde train --help)");
     }
   }
 
   void add_status() {
     CLI::App* command = add_command(
-        "status", "Show how runs are getting on: progress, last return, rate and time left");
-    command->add_option("DIR", status_.folders, "folders of runs, or that hold runs")->required();
+        "status", "Show the progress of runs: state, epoch, last return, rate and time left",
+        status_);
+    command->add_option("DIR", status_.folders, "folders of runs, or folders that contain runs")
+        ->required();
   }
 
   void add_eval() {
     CLI::App* command = add_command(
-        "eval", "Evaluate the policy of a run; of one that is not finished, its last checkpoint's");
+        "eval", "Evaluate the policy of a run, or the last checkpoint of an unfinished one", eval_);
     command
         ->add_option("DIR", eval_.folder,
-                     "the run's folder, or a policy file in it (policy_best.safetensors)")
+                     "folder of the run, or a policy file in it (policy_best.safetensors)")
         ->required();
-    add(command, "--episodes", eval_.episodes, "N", "episodes to play (10)")
+    add(command, "--episodes", eval_.episodes, "N", "number of episodes (10)")
         ->check(CLI::Range(1, kMostEpisodes));
-    Option seed = number("--seed", "the episodes' seed (0)", 0, double(kLargestSeed), 0.0);
-    seed.integer = true;
-    add_number(command, seed, [this](double x) {
-      eval_.seed = static_cast<std::uint64_t>(x);
-    })->type_name("S");
+    add_seed(command, "seed of the episodes (0)", [this](std::uint64_t x) { eval_.seed = x; });
     command->add_flag("--json", eval_.json, "print one JSON object");
     add(command, "--record", eval_.record, "FILE",
-        "keep the episodes to be watched: FILE.html is a page that opens in a browser, FILE.json "
-        "what the run's report and live page show if it is in DIR/replays; never overwritten");
+        "new file with the recorded episodes: FILE.html opens in a browser; DIR/replays/FILE.json "
+        "appears in the report and on the live page of the run");
     add(command, "--video", eval_.video, "FILE",
-        "draw the episodes as a film, such as FILE.mp4, with ffmpeg; without it, as pictures");
+        "video of the episodes, such as FILE.mp4, made by ffmpeg; images where there is no ffmpeg");
     command->footer(
         "Examples:\n"
         "  ovde eval runs/cheetah/seed_0 --episodes 3 --record cheetah.html\n"
@@ -214,20 +202,21 @@ class Grammar {
 
   void add_report() {
     CLI::App* command = add_command(
-        "report", "Write a page about a run, or a population: report.html in its folder");
-    command->add_option("DIR", report_.folder, "the run's folder")->required();
+        "report", "Write a page about a run or a population: report.html in its folder", report_);
+    command->add_option("DIR", report_.folder, "folder of the run")->required();
   }
 
   void add_compare() {
     CLI::App* command = add_command(
-        "compare", "Write a page that compares runs, as that of a study: tables, tests, curves");
+        "compare", "Write a page that compares runs: tables, tests and curves, as for a study",
+        compare_);
     command
         ->add_option("DIR", compare_.folders,
-                     "folders of runs, or that hold runs; the first one's kind is what the others "
-                     "are tested against")
+                     "folders of runs, or folders that contain runs; the others are tested against "
+                     "the first")
         ->required();
     add(command, "--out", compare_.out, "DIR",
-        "folder of the page (runs/compare, the next number where that is there)");
+        "folder of the page (runs/compare, with a number where that exists)");
     command->footer(
         "Example:\n"
         "  ovde compare runs/dsac runs/ovde_g runs/ovde_q --out runs/three");
@@ -235,64 +224,66 @@ class Grammar {
 
   void add_site() {
     CLI::App* command = add_command(
-        "site",
-        "Write one page over many studies, from their plans and tables: what came of the "
-        "paper's claims");
-    command->add_option("FILE", site_.file, "which studies (docs/studies.md)")->required();
-    add(command, "--out", site_.out, "PAGE", "the page (index.html beside the file)");
+        "site", "Write one page about many studies and the paper's claims, from plans and tables",
+        site_);
+    command->add_option("FILE", site_.file, "list of the studies (docs/studies.md)")->required();
+    add(command, "--out", site_.out, "PAGE", "the page (index.html beside FILE)");
   }
 
   void add_inspect() {
     CLI::App* command = add_command(
-        "inspect", "Draw how a run explored: where it went and what its critics believed");
-    command->add_option("DIR", inspect_.folder, "the run's folder")->required();
+        "inspect", "Draw how a run explored: visited states and the values of its critics",
+        inspect_);
+    command->add_option("DIR", inspect_.folder, "folder of the run")->required();
     add(command, "--out", inspect_.out, "DIR", "folder of the page and its figures (DIR/inspect)");
-    add(command, "--steps", inspect_.steps, "A-B", "environment steps whose visits count (all)");
+    add(command, "--steps", inspect_.steps, "A-B",
+        "environment steps whose visits are counted (all)");
     add(command, "--epochs", inspect_.epochs, "E,E,...",
-        "epochs whose networks are shown (four of those that were kept)")
+        "epochs whose networks are shown (four of the stored ones)")
         ->delimiter(',')
         ->allow_extra_args(false);
     add(command, "--state", inspect_.state, "X,Y",
-        "state in which actions are compared (where episodes start)");
+        "state in which actions are compared (the start of episodes)");
     command->add_flag("--shared-scale", inspect_.shared_scale,
-                      "one range of colours for the maps of a kind (each its own)");
+                      "one colour range for all maps of a kind (each map has its own)");
     command->footer(
         "Example:\n"
         "  ovde inspect runs/GridChaos-v0-s-ovde_g-0 --steps 100000-250000 --state 0,0\n"
-        "A run keeps what this needs by record.* of its configuration (ovde list config).");
+        "The keys record.* of the configuration choose what a run stores for this "
+        "(ovde list config).");
   }
 
   void add_export() {
     CLI::App* command = add_command(
-        "export", "Write the policy of a finished run as C source, ONNX or safetensors");
-    command->add_option("DIR", export_.folder, "the run's folder, or a policy file in it")
+        "export", "Write the policy of a finished run as C source, ONNX or safetensors", export_);
+    command->add_option("DIR", export_.folder, "folder of the run, or a policy file in it")
         ->required();
     add(command, "--format", export_.format, "F",
-        "c (with a header), onnx or safetensors (as the name of --out ends; else c)");
+        "c (with a header), onnx or safetensors (chosen by the extension of --out; otherwise c)")
+        ->each(one_of("format", {"c", "onnx", "safetensors"}, "ovde export"));
     add(command, "--out", export_.out, "FILE",
-        "the file (DIR/policy.c, DIR/policy.onnx, DIR/policy_exported.safetensors); never "
-        "overwritten");
+        "new file (DIR/policy.c, DIR/policy.onnx, DIR/policy_exported.safetensors)");
     add(command, "--name", export_.name, "NAME",
-        "what the names in C begin with; the function is NAME_act (ovde_policy)");
+        "prefix of the names in C; the function is NAME_act (ovde_policy)");
     command->footer(
         "Examples:\n"
         "  ovde export runs/cheetah/seed_0 --name gait --out controller/gait.c\n"
         "  ovde export runs/cheetah/seed_0 --format onnx\n"
-        "Every file has a contract in it, which ovde verify checks (docs/export.md).");
+        "Every file contains a contract, which ovde verify checks (docs/export.md).");
   }
 
   void add_verify() {
     CLI::App* command = add_command(
-        "verify",
-        "Check a file of ovde export against its contract and its run; fails if it is not "
-        "what was exported");
+        "verify", "Check an exported file against its contract and its run; fails if it differs",
+        verify_);
     command->add_option("FILE", verify_.file, "the C source, ONNX or safetensors file")->required();
-    add(command, "--run", verify_.run, "DIR", "the run's folder (that of FILE, if it holds one)");
+    add(command, "--run", verify_.run, "DIR",
+        "folder of the run (the folder of FILE, if that is a run)");
   }
 
   void add_replay() {
     CLI::App* command = add_command(
-        "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ");
+        "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ", replay_);
     command->add_option("FILE", replay_.file, "the recording, JSON (docs/tasks.md)")->required();
     const Option tolerance{.name = "--tolerance",
                            .default_value = 1e-10,
@@ -304,18 +295,18 @@ class Grammar {
   }
 
   void add_serve() {
-    CLI::App* command = add_command(
-        "serve", "Show runs and studies, as they happen, on a page for the browser; reads only");
-    command->add_option("DIR", serve_.folders, "folders of runs, or that hold runs (runs)");
+    CLI::App* command =
+        add_command("serve", "Show runs and studies live on a web page; reads files only", serve_);
+    command->add_option("DIR", serve_.folders,
+                        "folders of runs, or folders that contain runs (runs)");
     add(command, "--study", serve_.study, "FILE",
-        "the study file of the first folder, for its cells that have not begun");
+        "study file of the first folder, to show cells that have not started");
     add(command, "--address", serve_.address, "IP",
-        "where to listen (127.0.0.1, this machine alone); with 0.0.0.0 whoever can reach the "
-        "machine "
-        "can read what is shown");
-    add(command, "--port", serve_.port, "N", "port (7575, or the next that is free)")
+        "address to listen on (127.0.0.1, this machine only); with 0.0.0.0 everybody who can reach "
+        "the machine can read the page");
+    add(command, "--port", serve_.port, "N", "port (7575, or the next free one)")
         ->check(CLI::Range(1, 65535))
-        ->each([this](const std::string&) { serve_.asked_for_port = true; });
+        ->each([this](const std::string&) { serve_.port_given = true; });
     command->footer(
         "Examples:\n"
         "  ovde serve\n"
@@ -326,10 +317,13 @@ class Grammar {
 
   void add_bench() {
     CLI::App* command = add_command(
-        "bench", "Measure the speed of updates, actions, whole training or a task on this machine");
+        "bench", "Measure the speed of updates, actions, training or a task on this machine",
+        bench_);
     command->add_option("BENCHMARK", bench_.what, "update, act, train, env or checkpoint")
-        ->required();
-    add(command, "--task", bench_.task, "ID", "this task, or its sizes (HalfCheetah)");
+        ->required()
+        ->each(one_of("benchmark", {"update", "act", "train", "env", "checkpoint"}, "ovde bench"));
+    add(command, "--task", bench_.task, "ID",
+        "task, or the task whose sizes are used (HalfCheetah)");
     add(command, "--algo", bench_.algorithm, "NAME",
         "algorithm (update: dsac, act: ovde_g, train: all)");
     add_threads(command, bench_.threads);
@@ -337,92 +331,96 @@ class Grammar {
         ->check(CLI::Range(1, kMostAgents));
     add_set(command, bench_.set);
     add_device(command, bench_.device);
-    command->add_flag("--json", bench_.json, "print one JSON object a line");
+    command->add_flag("--json", bench_.json, "print one JSON object per line");
+  }
+
+  CLI::App* add_study_action(CLI::App* study, const char* name, const char* help) {
+    CLI::App* action = study->add_subcommand(name, help);
+    action->allow_extras();
+    action->add_option("FILE", study_.file, "the study file, TOML (docs/studies.md)")->required();
+    add(action, "--out", study_.out, "DIR", "folder of the study (runs/<name of the file>)");
+    action->add_flag("--smoke", study_.smoke,
+                     "the whole plan with few epochs and small agents, to see that it works");
+    return action;
+  }
+
+  CLI::App* add_study_worker(CLI::App* study, const char* name, const char* help) {
+    CLI::App* action = add_study_action(study, name, help);
+    add(action, "--cells", study_.cells, "C",
+        "only these cells: by number such as 0-3,7, or by folder such as Hopper/DSAC or "
+        "'Hopper/*'");
+    add(action, "--jobs", study_.jobs, "J", "cells at a time; they share the threads")
+        ->check(CLI::Range(1, kMostThreads));
+    add_threads(action, study_.threads);
+    add_device(action, study_.device);
+    action->add_flag("--no-wait", study_.no_wait,
+                     "exit when other processes hold all unfinished cells, instead of waiting to "
+                     "continue the cells of a process that dies");
+    const Option patience = number(
+        "--patience", "seconds without a heartbeat after which other machines take over (60)", 1,
+        1e6, 60.0);
+    add_number(action, patience, [this](double x) { study_.patience = x; })->type_name("S");
+    return action;
   }
 
   void add_study() {
     CLI::App* command = add_command(
-        "study", "Run a study of many cells, show how it is getting on, or report on it");
-    const auto add_action = [&](const char* name, const char* help) {
-      CLI::App* action = command->add_subcommand(name, help);
-      action->allow_extras();
-      action->add_option("FILE", study_.file, "the study file, TOML (docs/studies.md)")->required();
-      add(action, "--out", study_.out, "DIR", "the study's folder (runs/<file's name>)");
-      action->add_flag("--smoke", study_.smoke,
-                       "the whole plan at a few epochs of small agents, to see that it works");
-      return action;
-    };
-    const auto add_worker = [&](const char* name, const char* help) {
-      CLI::App* action = add_action(name, help);
-      add(action, "--cells", study_.cells, "C",
-          "only these: by place such as 0-3,7, or by folder such as Hopper/DSAC or 'Hopper/*'");
-      add(action, "--jobs", study_.jobs, "J", "cells at a time; they share the threads")
-          ->check(CLI::Range(1, kMostThreads));
-      add_threads(action, study_.threads);
-      add_device(action, study_.device);
-      action->add_flag("--no-wait", study_.no_wait,
-                       "leave when other processes have all the cells that are not finished, "
-                       "instead of going on with those of one that dies");
-      const Option patience = number("--patience",
-                                     "seconds without a sign of life after which other machines "
-                                     "take over what this one runs (60)",
-                                     1, 1e6, 60.0);
-      add_number(action, patience, [this](double x) { study_.patience = x; })->type_name("S");
-      return action;
-    };
-    CLI::App* run = add_worker("run", "Run a study, or complete what its folder holds");
+        "study", "Run a study of many cells, show its progress, or report on it", study_);
+    CLI::App* run =
+        add_study_worker(command, "run", "Run a study, or complete the one in its folder");
     CLI::Option* on =
         add(run, "--on", study_.on, "slurm",
-            "submit what is left of it as a job array, and return (docs/clusters.md)");
+            "submit the unfinished cells as a job array and return (docs/clusters.md)");
+    on->each(one_of("place", {"slurm"}, "ovde study run"));
     add(run, "--slurm", study_.slurm, "KEY=VALUE",
         "set a key of the plan's [slurm], such as time=4:00:00; may be repeated")
         ->allow_extra_args(false)
         ->needs(on);
-    run->add_flag("--dry-run", study_.dry_run, "print the script that would be submitted")
+    run->add_flag("--dry-run", study_.dry_run, "print the script instead of submitting it")
         ->needs(on);
-    run->add_flag("--wait", study_.stay, "stay until nothing is queued or running")->needs(on);
-    add_worker("work",
-               "The same beside others: any number of processes, on machines that share the "
-               "folder, run the cells that no other has (docs/clusters.md)");
-    CLI::App* importer = add_action(
-        "import", "Take runs made elsewhere into a study, each to the cell that asks for it");
-    importer->add_option("FROM", study_.from, "folders of runs, or that hold runs; a CSV with --as")
+    run->add_flag("--wait", study_.stay, "wait until nothing is queued or running")->needs(on);
+    add_study_worker(command, "work",
+                     "Run a study together with other processes, also on other machines that share "
+                     "the folder (docs/clusters.md)");
+
+    CLI::App* importer =
+        add_study_action(command, "import", "Copy runs made elsewhere into the cells of a study");
+    importer
+        ->add_option("FROM", study_.from,
+                     "folders of runs, or folders that contain runs; with --as: a CSV file")
         ->required();
     CLI::Option* as = add(importer, "--as", study_.as, "ROW/COLUMN",
-                          "FROM is another program's run, a CSV file with the columns step and "
+                          "FROM is a run of another program, a CSV file with the columns step and "
                           "return, for this cell of an imported column (docs/studies.md)");
-    Option seed = number("--seed", "its seed", 0, double(kLargestSeed), 0.0);
-    seed.integer = true;
-    CLI::Option* its_seed =
-        add_number(importer, seed,
-                   [this](double x) { study_.seed = static_cast<std::uint64_t>(x); })
-            ->type_name("S")
-            ->needs(as);
-    as->needs(its_seed);
-    add_action("status", "Show how a study is getting on");
-    CLI::App* report = add_action("report", "Write the page of a study: report.html in its folder");
+    CLI::Option* seed =
+        add_seed(importer, "seed of that run", [this](std::uint64_t x) { study_.seed = x; });
+    as->needs(seed->needs(as));
+
+    add_study_action(command, "status", "Show the progress of a study");
+    CLI::App* report =
+        add_study_action(command, "report", "Write the page of a study: report.html in its folder");
     CLI::Option* table =
         add(report, "--runs", study_.table, "CSV",
-            "of the runs in this table, a tables/runs.csv, instead of those in the folder");
+            "use the runs of this table, a tables/runs.csv, instead of those in the folder");
     add(report, "--epochs", study_.first_epochs, "E",
-        "of the first E epochs of every run that has them, finished or not")
+        "use the first E epochs of every run that has them, finished or not")
         ->check(CLI::Range(1, 1'000'000'000))
         ->excludes(table);
-    add_action("cancel", "Take what is left of a study out of the queue of Slurm");
+    add_study_action(command, "cancel", "Remove a study's jobs from the queue of Slurm");
     command->footer(
         "Examples:\n"
         "  ovde study run configs/paper/table1.toml --smoke --out runs/try\n"
         "  ovde study report configs/paper/table1.toml --out runs/try");
   }
 
-  // A flag with a value, which the help calls `type`.
+  // An option with a value, called `type` in the help.
   template <typename T>
   static CLI::Option* add(CLI::App* command, const char* flag, T& value, const char* type,
                           const char* help) {
     return command->add_option(flag, value, help)->type_name(type);
   }
 
-  // A number that is read and refused as those of the configuration are.
+  // A number, parsed and checked as in the configuration.
   static CLI::Option* add_number(CLI::App* command, const Option& option,
                                  std::function<void(double)> set) {
     const auto read = [option, set](const std::string& text) {
@@ -433,13 +431,21 @@ class Grammar {
     return command->add_option_function<std::string>(option.name, read, option.help);
   }
 
+  static CLI::Option* add_seed(CLI::App* command, const char* help,
+                               std::function<void(std::uint64_t)> set) {
+    Option seed = number("--seed", help, 0, double(kLargestSeed), 0.0);
+    seed.integer = true;
+    return add_number(command, seed, [set](double x) { set(static_cast<std::uint64_t>(x)); })
+        ->type_name("S");
+  }
+
   static void add_threads(CLI::App* command, int& threads) {
     add(command, "--threads", threads, "T", "threads (all cores); the result does not depend on it")
         ->check(CLI::Range(1, kMostThreads));
   }
 
   static void add_set(CLI::App* command, std::vector<std::string>& set) {
-    // one value a flag: a list such as task.noise=[0,0,0,0] must not be taken apart
+    // one value per option: a list such as task.noise=[0,0,0,0] must stay whole
     add(command, "--set", set, "KEY=VALUE",
         "set a key of the configuration; may be repeated (ovde list config)")
         ->allow_extra_args(false);
@@ -449,7 +455,7 @@ class Grammar {
     add(command, "--device", device, "D", "cpu or cuda (cpu)");
   }
 
-  // The command that was chosen, and within `study` what is to be done.
+  // The command, and for `study` also its action.
   std::vector<const CLI::App*> chosen_commands() const {
     std::vector<const CLI::App*> out;
     for (const CLI::App* at = &app_; !at->get_subcommands().empty(); out.push_back(at))
@@ -457,36 +463,33 @@ class Grammar {
     return out;
   }
 
+  std::string chosen_name() const {
+    std::string name = "ovde";
+    for (const CLI::App* each : chosen_commands()) name += " " + each->get_name();
+    return name;
+  }
+
   void refuse_leftovers() const {
     const auto chosen = chosen_commands();
     const CLI::App& command = chosen.empty() ? app_ : *chosen.back();
-    std::string name = "ovde";
-    for (const CLI::App* each : chosen) name += " " + each->get_name();
-
+    const std::string name = chosen_name();
     const std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
-    const bool is_flag = !rest.empty() && rest.front().starts_with('-');
-    if (is_flag) refuse_word("option", rest.front(), flags_of(command), name);
+    if (!rest.empty() && rest.front().starts_with('-'))
+      refuse_word("option", rest.front(), flags_of(command), name);
+
     std::vector<std::string> names;
     for (const CLI::App* known : command.get_subcommands({})) names.push_back(known->get_name());
-    if (!names.empty()) {
-      const char* kind = chosen.empty() ? "command" : "action";
-      if (rest.empty())
-        throw InputError(
-            fmt::format("no {} given; valid: {} ({} --help)", kind, fmt::join(names, ", "), name));
-      refuse_word(kind, rest.front(), names, name);
-    }
+    const char* kind = chosen.empty() ? "command" : "action";
+    if (!names.empty() && rest.empty())
+      throw InputError(
+          fmt::format("no {} given; valid: {} ({} --help)", kind, fmt::join(names, ", "), name));
+    if (!names.empty()) refuse_word(kind, rest.front(), names, name);
     if (!rest.empty())
-      throw InputError(fmt::format("'{}' was not expected ({} --help)", rest.front(), name));
-
-    if (name == "ovde list" && !list_.what.empty())
-      check_word("list", list_.what, {"tasks", "algos", "config"}, name);
-    if (export_.format) check_word("format", *export_.format, {"c", "onnx", "safetensors"}, name);
-    if (!study_.on.empty()) check_word("place", study_.on, {"slurm"}, name);
-    if (name == "ovde bench")
-      check_word("benchmark", bench_.what, {"update", "act", "train", "env", "checkpoint"}, name);
+      throw InputError(fmt::format("unexpected argument '{}' ({} --help)", rest.front(), name));
   }
 
   CLI::App app_{"Noise-aware optimistic exploration in continuous control", "ovde"};
+  std::map<std::string, std::function<Command()>> results_;  // by command
   ListCommand list_;
   TrainCommand train_;
   StatusCommand status_;

@@ -1,5 +1,4 @@
-// What a person typed, as data. Parsing is the only thing done here; the commands are in the files
-// of their names.
+// The command line as data. This only parses; each command is in the file of its name.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +9,17 @@
 
 namespace ovde::cli {
 
-// --help and --version: print, and be done
+// --help and --version
 struct PrintCommand {
   std::string text;
 };
 
 struct ListCommand {
-  std::string what;  // tasks, algos, config; empty: all
+  std::string what;  // tasks, algos or config; empty: all
   bool markdown = false;
 };
 
-// Values that are keys of the configuration stay text: the configuration says what is valid.
+// Values of configuration keys stay text here; the configuration checks them.
 struct TrainCommand {
   std::optional<std::string> task, algorithm, seed, seeds, epochs, steps, config, out, resume;
   std::vector<std::string> set;
@@ -28,7 +27,7 @@ struct TrainCommand {
   std::string device = "cpu";
   bool serve = false;
   std::string typed;               // the whole command, for config.toml
-  std::vector<std::string> notes;  // words of other programs, and what they were taken for
+  std::vector<std::string> notes;  // option names of other programs that were replaced
 };
 
 struct StatusCommand {
@@ -57,7 +56,7 @@ struct SiteCommand {
   std::optional<std::string> out;
 };
 
-// Numbers stay text until the run says which are valid.
+// The numbers stay text: their range depends on the run.
 struct InspectCommand {
   std::string folder;
   std::optional<std::string> out, steps, state;
@@ -68,7 +67,7 @@ struct InspectCommand {
 struct ExportCommand {
   std::string folder;
   std::optional<std::string> out;
-  std::optional<std::string> format;  // c, onnx, safetensors; none: as the name of `out` ends
+  std::optional<std::string> format;  // c, onnx or safetensors; none: the extension of `out`
   std::string name = "ovde_policy";
 };
 
@@ -87,40 +86,44 @@ struct ServeCommand {
   std::optional<std::string> study;
   std::string address = "127.0.0.1";
   int port = 7575;
-  bool asked_for_port = false;
+  bool port_given = false;
 };
 
 struct BenchCommand {
-  std::string what;  // update, act, train, env, checkpoint
-  std::string task;
-  std::string algorithm;  // empty: the one that `what` is about
-  int threads = 0;        // 0: all cores
+  std::string what;             // update, act, train, env or checkpoint
+  std::string task, algorithm;  // empty: the default of the benchmark
+  int threads = 0;              // 0: all cores
   std::optional<int> population;
-  std::vector<std::string> set;  // of update, act and train
+  std::vector<std::string> set;
   std::string device = "cpu";
   bool json = false;
 };
 
 struct StudyCommand {
-  std::string what;  // run, work, import, status, report, cancel
+  std::string what;  // run, work, import, status, report or cancel
   std::string file;
   std::optional<std::string> out;
-  std::string device = "cpu";
-  int jobs = 0;     // 0: as many as keep the threads busy
-  int threads = 0;  // 0: all cores
   bool smoke = false;
-  std::string cells;  // of run and work: which ones; empty: all
+  std::string typed;  // the whole command
+
+  // run and work
+  std::string device = "cpu";
+  int jobs = 0;       // 0: chosen automatically
+  int threads = 0;    // 0: all cores
+  std::string cells;  // empty: all
   bool no_wait = false;
-  double patience = 60;                // seconds
-  std::string on;                      // "slurm", or empty: here
-  std::vector<std::string> slurm;      // KEY=VALUE
-  bool dry_run = false, stay = false;  // of what is submitted
-  std::vector<std::string> from;       // of import
-  std::optional<std::string> as;       // the cell of another program's run, and its seed
-  std::optional<std::uint64_t> seed;
-  std::optional<std::string> table;  // of report: a runs.csv
-  std::optional<int> first_epochs;   // of report: that count
-  std::string typed;
+  double patience = 60;  // seconds
+  // run on Slurm
+  std::string on;                  // "slurm"; empty: this machine
+  std::vector<std::string> slurm;  // KEY=VALUE
+  bool dry_run = false, stay = false;
+  // import
+  std::vector<std::string> from;
+  std::optional<std::string> as;      // ROW/COLUMN of a CSV file from another program
+  std::optional<std::uint64_t> seed;  // seed of that run
+  // report
+  std::optional<std::string> table;  // a runs.csv
+  std::optional<int> first_epochs;
 };
 
 using Command =
@@ -128,7 +131,7 @@ using Command =
                  CompareCommand, SiteCommand, InspectCommand, ExportCommand, VerifyCommand,
                  ReplayCommand, ServeCommand, BenchCommand, StudyCommand>;
 
-// Throws InputError, with the nearest valid word, for anything that is not a command.
+// InputError with the nearest valid word for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);
 
 }  // namespace ovde::cli

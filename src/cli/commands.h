@@ -1,8 +1,16 @@
 // The commands. Each prints its results to standard output and throws ovde::Error where it fails.
 #pragma once
 
+#include <filesystem>
+
+#include <sys/types.h>
+
 #include <ovde/error.h>
 #include "cli/command_line.h"
+
+namespace ovde {
+struct Plan;
+}
 
 namespace ovde::cli {
 
@@ -22,13 +30,32 @@ void run(const ServeCommand& command);
 void run(const BenchCommand& command);
 void run(const StudyCommand& command);
 
-// The work was stopped by a signal, and is saved.
+// ---- shared by several commands
+
+// A signal stopped the command, and its state is saved.
 constexpr int kInterrupted = 130;  // exit code
 class Interrupted : public Error {
   using Error::Error;
 };
 
-// Shared by the commands. 0 means all cores.
-int thread_count(int asked);
+int thread_count(int asked);  // 0: all cores
+
+// `ovde study report`
+void report_on_study(const StudyCommand& command, const Plan& plan,
+                     const std::filesystem::path& folder);
+
+// The live page of a run while it trains. A process of its own, so that its failure cannot stop the
+// training; it ends with the training.
+class LivePageProcess {
+ public:
+  // Prints the address, or why there is no page. Must be called before any thread is started.
+  explicit LivePageProcess(const std::filesystem::path& folder);
+  ~LivePageProcess();
+  LivePageProcess(const LivePageProcess&) = delete;
+  LivePageProcess& operator=(const LivePageProcess&) = delete;
+
+ private:
+  pid_t process_ = -1;
+};
 
 }  // namespace ovde::cli

@@ -1,4 +1,4 @@
-// ovde eval: plays a run's policy, prints what it got, and keeps what there is to see.
+// ovde eval: plays episodes with the policy of a run, prints the results and records them.
 #include <atomic>
 #include <filesystem>
 #include <limits>
@@ -30,14 +30,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What acts: a policy file, or an agent as its run's last checkpoint has it.
+// A policy file, or the agent of the last checkpoint of an unfinished run.
 struct FoundActor {
   fs::path run;
   Act act;
   std::string source;                     // "policy.safetensors"
   fs::path file = {};                     // empty: the agent of a checkpoint
-  std::shared_ptr<EpochLoop> state = {};  // of that checkpoint
-  std::optional<int> unfinished_at = {};  // epochs that it has had
+  std::shared_ptr<EpochLoop> state = {};  // the checkpoint; null: a policy file
 };
 
 FoundActor find_actor(const fs::path& path) {
@@ -56,15 +55,14 @@ FoundActor find_actor(const fs::path& path) {
         .run = path,
         .act = [state](auto observation, auto action) { state->agent().act(observation, action); },
         .source = fmt::format("checkpoint of epoch {}", state->epochs_done()),
-        .state = state,
-        .unfinished_at = state->epochs_done()};
+        .state = state};
   }
 }
 
-// Who judges what the actor does, and what that is; or no one, and why.
+// The critics whose values are recorded.
 struct Critic {
-  Judge judge;
-  std::string source;
+  Judge judge;         // empty: none
+  std::string source;  // which they are, or why there are none
 };
 
 Critic judged_by(std::shared_ptr<Agent> agent, std::string source) {
@@ -74,18 +72,18 @@ Critic judged_by(std::shared_ptr<Agent> agent, std::string source) {
   };
   const std::vector<double> o(agent->options().learner.observation_size),
       a(agent->options().learner.action_size);
-  if (!judge(o, a)) return {{}, "none: the algorithm's critics do not judge every action"};
+  if (!judge(o, a)) return {{}, "none: the critics of this algorithm do not rate single actions"};
   return {judge, std::move(source)};
 }
 
-// A policy file has no critics: they are those of the same epoch where the run kept its networks,
-// else for the last policy those of the last checkpoint, a few minutes older.
+// A policy file has no critics. Takes those of the same epoch where the run stored its networks;
+// otherwise, for the last policy, those of the last checkpoint, a few minutes older.
 Critic find_critic(const FoundActor& actor, const Config& config) {
-  const auto of_state = [](const std::shared_ptr<EpochLoop>& state) {
+  const auto from_checkpoint = [](const std::shared_ptr<EpochLoop>& state) {
     return judged_by({state, &state->agent()},
                      fmt::format("checkpoint of epoch {}", state->epochs_done()));
   };
-  if (actor.state) return of_state(actor.state);
+  if (actor.state) return from_checkpoint(actor.state);
   const bool is_last = actor.file.filename() == "policy.safetensors";
   for (const int epoch : recorded_epochs(actor.run)) {
     if (is_last ? epoch == config.train.epochs - 1
@@ -93,8 +91,9 @@ Critic find_critic(const FoundActor& actor, const Config& config) {
       return judged_by(read_networks(actor.run, epoch, config),
                        fmt::format("networks of epoch {}", epoch));
   }
-  if (!is_last) return {{}, fmt::format("none: {} holds no critics", actor.file.string())};
-  if (const std::shared_ptr<EpochLoop> state = read_latest_state(actor.run)) return of_state(state);
+  if (!is_last) return {{}, fmt::format("none: {} contains no critics", actor.file.string())};
+  if (const std::shared_ptr<EpochLoop> state = read_latest_state(actor.run))
+    return from_checkpoint(state);
   return {{}, "none: the run has no checkpoint (checkpoint.epochs, checkpoint.minutes)"};
 }
 
@@ -158,7 +157,7 @@ void run(const EvalCommand& command) {
     if (has_goal) object["successes"] = result.successes;
     if (has_goal) object["success_rate"] = static_cast<double>(result.successes) / episodes;
     object["seconds"] = result.seconds;
-    if (actor.unfinished_at) object["unfinished_at_epoch"] = *actor.unfinished_at;
+    if (actor.state) object["unfinished_at_epoch"] = actor.state->epochs_done();
     if (command.record) object["replay"] = *command.record;
     if (command.record) object["critics"] = recording->critics;
     if (video) object["video"] = video->written.string();
@@ -169,9 +168,9 @@ void run(const EvalCommand& command) {
 
   fmt::print("{} on {}, {} episodes of {}\n", config.algorithm, config.task, episodes,
              command.folder);
-  if (actor.unfinished_at) {
-    fmt::print("  the run is not finished: its last checkpoint, epoch {} of {}\n",
-               *actor.unfinished_at, config.train.epochs);
+  if (actor.state) {
+    fmt::print("  the run is not finished: this is its last checkpoint, epoch {} of {}\n",
+               actor.state->epochs_done(), config.train.epochs);
   }
   fmt::print("  return   {:.2f} (standard deviation {:.2f})\n", return_mean, return_std);
   fmt::print("  length   {:.1f} steps\n", length_mean);
@@ -185,7 +184,8 @@ void run(const EvalCommand& command) {
                video->seconds, video->remark.empty() ? "" : "; ", video->remark);
   }
   if (recording && !recording->complete) {
-    fmt::print("  of {} episodes the first {} are kept\n", episodes, recording->episodes.size());
+    fmt::print("  only the first {} of {} episodes are recorded\n", recording->episodes.size(),
+               episodes);
   }
 }
 

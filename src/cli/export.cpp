@@ -1,6 +1,7 @@
-// ovde export and ovde verify: a finished run's policy as a file for somewhere else.
+// ovde export and ovde verify: the policy of a finished run as a file for other programs.
 #include "policy/export.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -15,56 +16,44 @@ namespace fs = std::filesystem;
 
 namespace {
 
-ExportFormat format_of(const ExportCommand& command) {
-  std::string name = command.format.value_or("");
-  if (!command.format && command.out) name = fs::path(*command.out).extension().string();
-  if (name == "onnx" || name == ".onnx") return ExportFormat::onnx;
-  if (name == "safetensors" || name == ".safetensors") return ExportFormat::safetensors;
-  return ExportFormat::c;
+struct Format {
+  ExportFormat format;
+  const char *option, *shown, *extension, *default_ending;
+};
+constexpr Format kFormats[] = {{ExportFormat::c, "c", "C", ".c", ".c"},
+                               {ExportFormat::onnx, "onnx", "ONNX", ".onnx", ".onnx"},
+                               {ExportFormat::safetensors, "safetensors", "safetensors",
+                                ".safetensors", "_exported.safetensors"}};
+
+const Format& chosen_format(const ExportCommand& command) {
+  if (command.format) return *std::ranges::find(kFormats, *command.format, &Format::option);
+  if (!command.out) return kFormats[0];
+  const std::string extension = fs::path(*command.out).extension().string();
+  const auto found = std::ranges::find(kFormats, extension, &Format::extension);
+  return found == std::end(kFormats) ? kFormats[0] : *found;
 }
 
-const char* shown(ExportFormat format) {
-  switch (format) {
-    case ExportFormat::c:
-      return "C";
-    case ExportFormat::onnx:
-      return "ONNX";
-    case ExportFormat::safetensors:
-      return "safetensors";
-  }
-  return "";
-}
-
-// In the run's folder, named after the policy file.
-fs::path default_path(const fs::path& folder, ExportFormat format) {
+// In the folder of the run, with the name of the policy file.
+fs::path default_path(const fs::path& run_or_policy, const Format& format) {
   std::error_code ignored;
-  const fs::path policy = fs::is_regular_file(folder, ignored) ? folder : folder / "policy";
-  const std::string stem = (policy.parent_path() / policy.stem()).string();
-  switch (format) {
-    case ExportFormat::c:
-      return stem + ".c";
-    case ExportFormat::onnx:
-      return stem + ".onnx";
-    case ExportFormat::safetensors:
-      return stem + "_exported.safetensors";
-  }
-  return {};
+  const bool is_file = fs::is_regular_file(run_or_policy, ignored);
+  const fs::path policy = is_file ? run_or_policy : run_or_policy / "policy";
+  return policy.parent_path() / (policy.stem().string() + format.default_ending);
 }
 
 }  // namespace
 
 void run(const ExportCommand& command) {
-  const fs::path folder = command.folder;
-  const ExportFormat format = format_of(command);
-  const fs::path out = command.out.value_or(default_path(folder, format).string());
+  const Format& format = chosen_format(command);
+  const fs::path out = command.out ? fs::path(*command.out) : default_path(command.folder, format);
   check_c_name(command.name, "--name");
-  const Contract contract =
-      export_policy({.run = folder, .out = out, .format = format, .name = command.name});
+  const Contract contract = export_policy(
+      {.run = command.folder, .out = out, .format = format.format, .name = command.name});
 
-  fmt::print("{} on {}, as {}: {}\n", contract.algorithm, contract.task, shown(format),
+  fmt::print("{} on {}, as {}: {}\n", contract.algorithm, contract.task, format.shown,
              out.string());
   const std::size_t in = contract.observation.size(), numbers = contract.action.size();
-  switch (format) {
+  switch (format.format) {
     case ExportFormat::c:
       fmt::print("  void {}_act(const float* observation, float* action);  // {} in, {} out\n",
                  command.name, in, numbers);
@@ -85,8 +74,8 @@ void run(const VerifyCommand& command) {
   const Verified verified = verify_export(command.file, asked);
   const Contract& contract = verified.contract;
   fmt::print("{}: {} on {}, seed {}, as {}\n", command.file, contract.algorithm, contract.task,
-             contract.seed, shown(verified.format));
-  fmt::print("  file     as it was exported, to the bit\n");
+             contract.seed, std::ranges::find(kFormats, verified.format, &Format::format)->shown);
+  fmt::print("  file     unchanged since it was exported\n");
   fmt::print("  actions  {} tests agree to {:.1e} of the range ({:.0e} allowed)\n",
              contract.tests.size(), verified.largest_difference, contract.tolerance);
   if (verified.run) {

@@ -1,4 +1,4 @@
-// ovde inspect: a page about how one run explored.
+// ovde inspect: a page about the exploration of one run.
 #include "study/report/inspect.h"
 
 #include <charconv>
@@ -12,9 +12,9 @@ namespace ovde::cli {
 
 namespace {
 
-// Two numbers with a sign between them.
+// Two numbers with a separator between them.
 template <typename T>
-std::pair<T, T> two_numbers(const std::string& text, char sign, const char* option,
+std::pair<T, T> two_numbers(const std::string& text, char separator, const char* option,
                             const char* form) {
   const auto refuse = [&] {
     throw InputError(fmt::format("{} {}: must have the form {}", option, text, form));
@@ -28,7 +28,7 @@ std::pair<T, T> two_numbers(const std::string& text, char sign, const char* opti
   };
   const char* at = text.data();
   const T first = number(at);
-  if (at == text.data() + text.size() || *at++ != sign) refuse();
+  if (at == text.data() + text.size() || *at++ != separator) refuse();
   const T second = number(at);
   if (at != text.data() + text.size()) refuse();
   return {first, second};

@@ -1,4 +1,4 @@
-// The program: parse, run, and turn what went wrong into one line and an exit code.
+// Parses and runs a command, and turns an error into one line and an exit code.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -35,18 +35,15 @@ namespace {
 
 constexpr int kFailed = 1, kWrongInput = 2;
 
-// A file that is opened while one of these is closed would get its number, and what is printed
-// would land in it.
+// Opens closed standard streams on /dev/null: otherwise the next file opened would get the number
+// of a stream, and printed text would end up in it.
 void open_standard_streams() {
   int opened = 0;
   while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);
   if (opened > STDERR_FILENO) ::close(opened);
 }
 
-// A file that must not grow further is an error of writing, not the end of the process.
-void take_full_files_for_errors() { ::signal(SIGXFSZ, SIG_IGN); }
-
-// Longer than any message has to be, shorter than a screen: names and values may be anything.
+// Messages contain names and values of any length; longer ones are cut.
 constexpr std::size_t kLongestMessage = 2000;
 
 int complain(std::string message, int code) {
@@ -63,7 +60,7 @@ int complain(std::string message, int code) {
 
 int run_program(int argc, char** argv) {
   open_standard_streams();
-  take_full_files_for_errors();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file size limit must fail the write, not end the process
   try {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
   } catch (const cli::Interrupted& error) {
@@ -72,7 +69,7 @@ int run_program(int argc, char** argv) {
     return complain(error.what() + std::string(" (--out)"), kWrongInput);
   } catch (const UnfinishedRun& error) {
     if (error.run.empty()) return complain(error.what(), kWrongInput);
-    return complain(fmt::format("{}; ovde train --resume {} goes on", error.what(),
+    return complain(fmt::format("{}; ovde train --resume {} continues it", error.what(),
                                 shell_word(error.run.string())),
                     kWrongInput);
   } catch (const InputError& error) {
@@ -82,7 +79,6 @@ int run_program(int argc, char** argv) {
   } catch (const std::exception& error) {
     return complain(error.what(), kFailed);
   }
-  // output that never reached its file is a failure too
   if (std::fflush(stdout) != 0) return complain("cannot write to standard output", kFailed);
   return 0;
 }

@@ -14,7 +14,7 @@ void run(const ReplayCommand& command) {
   fmt::print("  first observation  {:.3g}\n", result.first_observation);
   fmt::print("  observation        {:.3g}\n", result.observation);
   fmt::print("  reward             {:.3g}\n", result.reward);
-  fmt::print("  ends that differ   {}\n", result.ends);
+  fmt::print("  different ends     {}\n", result.ends);
   if (!result.within(command.tolerance))
     throw Error(fmt::format("{} differs from the recording by more than {:g}", result.task,
                             command.tolerance));

@@ -1,6 +1,6 @@
-// ovde report: one page about a run. ovde compare: one about runs that were never planned as a
-// study. ovde site: one over many studies.
-#include "cli/report.h"
+// ovde report: a page about a run. ovde study report: about a study. ovde compare: about runs that
+// are not part of a study. ovde site: about many studies.
+#include "study/report/report.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,12 @@
 #include "io/files.h"
 #include "run/run_folder.h"
 #include "study/analyse/compare_runs.h"
+#include "study/analyse/results.h"
 #include "study/report/site.h"
 
 namespace ovde::cli {
+
+namespace {
 
 void print_left_out(const StudyResults& results) {
   for (const std::string& text : results.unfinished) fmt::print("not finished: {}\n", text);
@@ -21,6 +24,27 @@ void print(const Report& report) {
   fmt::print("{}", report.text);
   for (const std::string& remark : report.remarks) fmt::print("{}\n", remark);
   fmt::print("page: {}\n", report.page.string());
+}
+
+}  // namespace
+
+void report_on_study(const StudyCommand& command, const Plan& plan,
+                     const std::filesystem::path& folder) {
+  if (command.table) {
+    StudyResults results = results_of_table(plan, *command.table);
+    add_asked_by_plan(results);
+    return print(write_report(results, folder));
+  }
+  const StudyResults results = read_results(plan, folder, command.first_epochs);
+  print_left_out(results);
+  const std::filesystem::path page = folder / "report.html";
+  if (!results.notes.empty() && std::filesystem::exists(page)) {
+    throw InputError(
+        fmt::format("{} is kept: {} of the cells do not match the plan; repair the ones listed "
+                    "above, or remove the report to write one without them",
+                    page.string(), results.notes.size()));
+  }
+  print(write_report(results, folder));
 }
 
 void run(const ReportCommand& command) {

@@ -1,4 +1,4 @@
-// ovde serve: the live page of runs and studies. ovde train --serve: the same beside a run.
+// ovde serve: the live page of runs and studies, also for ovde train --serve.
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -13,7 +13,6 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
-#include "cli/served_beside.h"
 #include "cli/signals.h"
 #include "serve/live_page.h"
 #include "study/plan/smoke.h"
@@ -26,25 +25,24 @@ namespace {
 
 constexpr int kFirstPort = 7575, kPortsTried = 20;
 
-// At the first port that is free.
-std::unique_ptr<HttpServer> listen_somewhere(const std::string& address, int port) {
+std::unique_ptr<HttpServer> listen_at_free_port(const std::string& address, int port) {
   for (int i = 0; i < kPortsTried - 1; ++i) {
     try {
       return std::make_unique<HttpServer>(address, port + i);
     } catch (const InputError&) {
     }
   }
-  return std::make_unique<HttpServer>(address, port);  // says why the first one cannot be had
+  return std::make_unique<HttpServer>(address, port);  // throws the reason
 }
 
 std::string url_of(const std::string& address, int port) {
-  const bool is_six = address.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}/", is_six ? "[" + address + "]" : address, port);
+  const bool is_ipv6 = address.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}/", is_ipv6 ? "[" + address + "]" : address, port);
 }
 
 LiveFolders folders_of(const ServeCommand& command) {
   LiveFolders folders;
-  // those of the default and of a study may be there later
+  // the default folder and the folder of a study may be created later
   const bool may_come = command.study || command.folders == ServeCommand().folders;
   for (const std::string& name : command.folders) {
     std::error_code ignored;
@@ -63,19 +61,19 @@ LiveFolders folders_of(const ServeCommand& command) {
 
 void run(const ServeCommand& command) {
   const LiveFolders folders = folders_of(command);
-  const auto server = command.asked_for_port
+  const auto server = command.port_given
                           ? std::make_unique<HttpServer>(command.address, command.port)
-                          : listen_somewhere(command.address, command.port);
+                          : listen_at_free_port(command.address, command.port);
   fmt::print("serving at {} (Ctrl-C ends it)\n", url_of(command.address, server->port()));
   std::fflush(stdout);
   const Signals signals;
   serve(*server, folders, stop_asked());
 }
 
-ServedBeside::ServedBeside(const fs::path& folder) {
+LivePageProcess::LivePageProcess(const fs::path& folder) {
   std::unique_ptr<HttpServer> server;
   try {
-    server = listen_somewhere("127.0.0.1", kFirstPort);
+    server = listen_at_free_port("127.0.0.1", kFirstPort);
   } catch (const InputError& error) {
     std::fprintf(stderr, "ovde: no live page: %s\n", error.what());
     return;
@@ -86,7 +84,7 @@ ServedBeside::ServedBeside(const fs::path& folder) {
   process_ = ::fork();
   if (process_ != 0) return;
 
-  // the page's own process: Ctrl-C is the run's, and the run comes first
+  // in the child: Ctrl-C is for the training, which also has priority
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   ::signal(SIGINT, SIG_IGN);
   ::setpriority(PRIO_PROCESS, 0, 10);
@@ -98,7 +96,7 @@ ServedBeside::ServedBeside(const fs::path& folder) {
   ::_exit(0);
 }
 
-ServedBeside::~ServedBeside() {
+LivePageProcess::~LivePageProcess() {
   if (process_ <= 0) return;
   ::kill(process_, SIGTERM);
   ::waitpid(process_, nullptr, 0);

@@ -11,14 +11,14 @@ namespace ovde::cli {
 
 namespace {
 
-// A handler can reach nothing else.
+// Global, because a signal handler has no other way to reach them.
 std::atomic<bool> asked{false};
 std::atomic<std::int64_t> asked_at{0};  // milliseconds
 static_assert(std::atomic<bool>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free);
 
-// `timeout` and shells signal a process and its group: twice at once is one wish.
-constexpr std::int64_t kOneWish = 50;
+// Signals this close together count as one: `timeout` and shells signal a process and its group.
+constexpr std::int64_t kDebounceMilliseconds = 50;
 
 std::int64_t milliseconds() {
   timespec now{};
@@ -26,22 +26,17 @@ std::int64_t milliseconds() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
-// The second wish is obeyed at once.
+// For signals that come repeatedly without a user's doing: SIGHUP from the kernel and the shell of
+// a closed terminal, SIGPIPE for every line printed to a closed pipe.
 extern "C" void ask_to_stop(int) {
-  if (!asked) {
-    asked_at = milliseconds();
-    asked = true;
-  } else if (milliseconds() - asked_at > kOneWish) {
-    ::_exit(kInterrupted);
-  }
-}
-
-// Nobody is there any more to read what is printed, and nobody wishes twice: the kernel and the
-// shell of a closed terminal both signal, and every line printed to a closed pipe does.
-extern "C" void ask_once(int) {
   if (asked) return;
   asked_at = milliseconds();
   asked = true;
+}
+
+extern "C" void ask_to_stop_or_exit(int signal) {
+  if (asked && milliseconds() - asked_at > kDebounceMilliseconds) ::_exit(kInterrupted);
+  ask_to_stop(signal);
 }
 
 }  // namespace
@@ -50,14 +45,14 @@ const std::atomic<bool>& stop_asked() { return asked; }
 
 Signals::Signals() {
   asked = false;
-  set(SIGINT, &ask_to_stop);
-  set(SIGTERM, &ask_to_stop);
-  set(SIGPIPE, &ask_once);
-  set(SIGUSR1, &ask_once);  // by which schedulers tell that the time is nearly over
+  set(SIGINT, &ask_to_stop_or_exit);
+  set(SIGTERM, &ask_to_stop_or_exit);
+  set(SIGPIPE, &ask_to_stop);
+  set(SIGUSR1, &ask_to_stop);  // from a scheduler: the time limit is near
   struct sigaction hangup = {};
   const bool ignored =
       ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;  // nohup
-  if (!ignored) set(SIGHUP, &ask_once);
+  if (!ignored) set(SIGHUP, &ask_to_stop);
 }
 
 Signals::~Signals() {

@@ -1,5 +1,5 @@
-// Signals while work goes on that can be saved: the first one asks it to stop, a second one ends
-// the process.
+// Signal handling while a command works whose state can be saved: the first signal asks it to stop,
+// a second one ends the process.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,14 @@
 
 namespace ovde::cli {
 
-// Becomes true with the first SIGINT, SIGTERM or SIGUSR1 while a Signals exists, and when the
-// terminal or the pipe that is printed to is closed.
+// True after SIGINT, SIGTERM or SIGUSR1 while a Signals object exists, and after the terminal or
+// the output pipe was closed.
 const std::atomic<bool>& stop_asked();
 
 class Signals {
  public:
   Signals();
-  ~Signals();  // as they were before
+  ~Signals();  // restores the previous handlers
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 

@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kFolder = "slurm";
 constexpr const char* kCells = ".cells";
-constexpr std::size_t kMostTasks = 1000;  // of an array, unless a cluster allows more
+constexpr std::size_t kMostTasks = 1000;  // Slurm's default limit of a job array
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -41,14 +41,14 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-struct Said {
+struct CommandOutput {
   int code;
-  std::vector<std::string> lines;  // on both streams
+  std::vector<std::string> lines;  // standard output and standard error
 
   std::string text() const { return fmt::format("{}", fmt::join(lines, "; ")); }
 };
 
-Said run_command(const std::vector<std::string>& words) {
+CommandOutput run_command(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += shell_word(word) + " ";
   std::FILE* const pipe = ::popen((line + "2>&1").c_str(), "r");
@@ -61,30 +61,34 @@ Said run_command(const std::vector<std::string>& words) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 1, split(text, '\n')};
 }
 
-// "12" or "12;cluster", among whatever else is said.
-std::string job_number(const Said& said, const char* program) {
-  for (const std::string& line : said.lines) {
+// The number in a line "12" or "12;cluster"; other lines are ignored.
+std::string job_number(const CommandOutput& output) {
+  for (const std::string& line : output.lines) {
     const std::string number = line.substr(0, line.find(';'));
     const bool digits = number.find_first_not_of("0123456789") == std::string::npos;
-    if (said.code == 0 && digits && !number.empty()) return number;
+    if (output.code == 0 && digits && !number.empty()) return number;
   }
-  throw Error(fmt::format("{} did not take the job: {}", program, said.text()));
+  throw Error("sbatch refused the job: " + output.text());
 }
 
-// The lines that both scripts begin with.
+// A line of a job script; none for an empty value. A line break would end the comment, and the rest
+// would be run.
+std::string sbatch_line(const std::string& option, const std::string& value) {
+  if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    throw InputError(fmt::format(
+        "Slurm option --{}: control characters are not allowed (--out, --slurm, name of the plan)",
+        option));
+  return value.empty() ? "" : fmt::format("#SBATCH --{}={}\n", option, shell_word(value));
+}
+
+// The first lines of both scripts.
 std::string heading(const SlurmJob& job, const std::string& name, const std::string& log) {
-  const SlurmOptions& options = job.options;
-  std::string text = fmt::format(
-      "#!/bin/bash\n# ovde {}: {}\n#SBATCH --job-name={}\n#SBATCH --output={}\n"
-      "#SBATCH --open-mode=append\n",
-      version(), job.command, shell_word(name), shell_word((job.study / kFolder / log).string()));
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) text += fmt::format("#SBATCH --{}={}\n", option, shell_word(value));
-  };
-  add("partition", options.partition);
-  add("account", options.account);
-  add("constraint", options.constraint);
-  return text;
+  return fmt::format("#!/bin/bash\n# ovde {}: {}\n", version(), job.command) +
+         sbatch_line("job-name", name) +
+         sbatch_line("output", (job.study / kFolder / log).string()) +
+         sbatch_line("open-mode", "append") + sbatch_line("partition", job.options.partition) +
+         sbatch_line("account", job.options.account) +
+         sbatch_line("constraint", job.options.constraint);
 }
 
 std::string setup_lines(const SlurmJob& job) {
@@ -95,7 +99,7 @@ std::string setup_lines(const SlurmJob& job) {
 
 fs::path plan_file(const SlurmJob& job) { return job.study / kFolder / (job.name + ".toml"); }
 
-// "study work" of this study, as the shell reads it.
+// The command `ovde study <action>` for this study.
 std::string program_line(const SlurmJob& job, const std::string& action) {
   return fmt::format("{} study {} {} --out {}", shell_word(job.program.string()), action,
                      shell_word(plan_file(job).string()), shell_word(job.study.string()));
@@ -106,33 +110,27 @@ std::string program_line(const SlurmJob& job, const std::string& action) {
 std::vector<std::string> tasks_of(const std::vector<Cell>& cells, bool on_gpu) {
   struct Task {
     std::string cells;
-    std::optional<Config> config;  // of the first on a GPU, which others may join
-    std::size_t agents;
+    std::optional<Config> config;  // configuration of the first cell, on a GPU
+    std::size_t agents, count;     // count: cells
   };
-  // cells that would not have a task of their own share one, and are run one after the other
+  // cells per task, where an array cannot have a task for each
   const std::size_t together = (cells.size() + kMostTasks - 1) / kMostTasks;
   std::vector<Task> tasks;
-  std::size_t in_last = 0;
   for (const Cell& cell : cells) {
     std::optional<Config> config;
-    Task* fits = nullptr;
-    if (on_gpu && runs_on_gpu(find_algorithm(cell.algorithm))) {
+    if (on_gpu && runs_on_gpu(find_algorithm(cell.algorithm)))
       config = resolve_config(cell.settings);
-      for (Task& task : tasks) {
-        const bool has_room = task.agents + cell.seeds.size() <= kMostAgentsTogether;
-        const bool fit = task.config && has_room && in_step(*task.config, *config);
-        if (fit && fits == nullptr) fits = &task;
-      }
-    } else if (!on_gpu && !tasks.empty() && in_last < together) {
-      fits = &tasks.back();
-    }
-    if (fits != nullptr) {
-      fits->cells += "," + cell.folder;
-      fits->agents += cell.seeds.size();
-      ++in_last;
+    const auto joins = [&](const Task& task) {
+      if (!on_gpu) return task.count < together;
+      return config && task.config && task.agents + cell.seeds.size() <= kMostAgentsTogether &&
+             in_step(*task.config, *config);
+    };
+    if (const auto task = std::ranges::find_if(tasks, joins); task != tasks.end()) {
+      task->cells += "," + cell.folder;
+      task->agents += cell.seeds.size();
+      ++task->count;
     } else {
-      tasks.push_back({cell.folder, std::move(config), cell.seeds.size()});
-      in_last = 1;
+      tasks.push_back({cell.folder, std::move(config), cell.seeds.size(), 1});
     }
   }
   std::vector<std::string> out;
@@ -142,32 +140,26 @@ std::vector<std::string> tasks_of(const std::vector<Cell>& cells, bool on_gpu) {
 
 std::string job_script(const SlurmJob& job) {
   const SlurmOptions& options = job.options;
-  std::string text = heading(job, "ovde-" + job.name, "log/%A_%a.txt");
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) text += fmt::format("#SBATCH --{}={}\n", option, shell_word(value));
-  };
   const std::string at_a_time =
       options.max_running > 0 ? fmt::format("%{}", options.max_running) : "";
-  text += fmt::format("#SBATCH --array=0-{}{}\n", job.tasks.size() - 1, at_a_time);
-  add("time", options.time);
-  add("cpus-per-task", options.cpus);
-  add("mem", options.memory);
-  add("gpus", options.gpus);
-  text += fmt::format("#SBATCH --requeue\n#SBATCH --signal=B:USR1@{}\n", options.save_seconds);
+  std::string text =
+      heading(job, "ovde-" + job.name, "log/%A_%a.txt") +
+      sbatch_line("array", fmt::format("0-{}{}", job.tasks.size() - 1, at_a_time)) +
+      sbatch_line("time", options.time) + sbatch_line("cpus-per-task", options.cpus) +
+      sbatch_line("mem", options.memory) + sbatch_line("gpus", options.gpus) +
+      "#SBATCH --requeue\n" + sbatch_line("signal", fmt::format("B:USR1@{}", options.save_seconds));
   for (const std::string& line : options.extra) text += fmt::format("#SBATCH {}\n", line);
 
-  text +=
-      "\n# what each task of the array runs; a task that comes back goes on where it "
-      "was\ncells=(\n";
+  text += "\n# the cells of each task of the array; a requeued task continues its cells\ncells=(\n";
   for (const std::string& task : job.tasks) text += fmt::format("  {}\n", shell_word(task));
   text += ")\n" + setup_lines(job);
 
   std::string worker = program_line(job, "work");
   for (const std::string& argument : job.arguments) worker += " " + shell_word(argument);
   text += fmt::format(R"script(
-# near the time limit: save, and go back into the queue
+# near the time limit: save and requeue
 trap 'requeue=yes; kill -TERM $worker' USR1
-# cancelled or preempted: Slurm has told the program too, which saves and leaves
+# cancelled or preempted: Slurm signals the program too, which saves and exits
 trap : TERM
 
 {} --cells "${{cells[$SLURM_ARRAY_TASK_ID]}}" --threads "${{SLURM_CPUS_PER_TASK:-1}}" &
@@ -175,10 +167,10 @@ worker=$!
 while :; do
   wait $worker
   code=$?
-  [ $code -eq 138 ] || [ $code -eq 143 ] || break  # a signal came; the program is still at work
+  [ $code -eq 138 ] || [ $code -eq 143 ] || break  # wait was interrupted by a signal
 done
 
-# 130: stopped, and saved. The controller may be away for a while
+# 130: stopped and saved. The controller may be down for a while
 if [ "$requeue" = yes ] && [ $code -eq 130 ]; then
   for attempt in $(seq 30); do
     scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID" && break
@@ -201,8 +193,7 @@ std::string submit(const SlurmJob& job, const std::string& plan_text) {
   make_folder(folder / "log");
   write_file_atomically(plan_file(job), plan_text);
   write_file_atomically(script, job_script(job));
-  const std::string number =
-      job_number(run_command({"sbatch", "--parsable", script.string()}), "sbatch");
+  const std::string number = job_number(run_command({"sbatch", "--parsable", script.string()}));
   std::string cells;
   for (const std::string& task : job.tasks) cells += task + "\n";
   write_file_atomically(folder / (number + kCells), cells);
@@ -213,12 +204,11 @@ std::string submit_report(const SlurmJob& job, const std::string& after) {
   const fs::path script = job.study / kFolder / "report.sh";
   write_file_atomically(script, report_script(job));
   return job_number(
-      run_command({"sbatch", "--parsable", "--dependency=afterany:" + after, script.string()}),
-      "sbatch");
+      run_command({"sbatch", "--parsable", "--dependency=afterany:" + after, script.string()}));
 }
 
 std::vector<QueuedTask> queued_tasks(const fs::path& study) {
-  std::map<std::string, std::vector<std::string>> jobs;  // the cells of their tasks
+  std::map<std::string, std::vector<std::string>> jobs;  // by number: the cells of each task
   std::error_code none;
   for (fs::directory_iterator at(study / kFolder, none), end; !none && at != end;
        at.increment(none)) {
@@ -227,11 +217,11 @@ std::vector<QueuedTask> queued_tasks(const fs::path& study) {
   }
   if (jobs.empty()) return {};
 
-  const Said said =
+  const CommandOutput queue =
       run_command({"squeue", "--me", "--noheader", "--array", "--format=task|%F|%K|%T|%N|%r"});
-  if (said.code != 0) throw Error("squeue does not answer: " + said.text());
+  if (queue.code != 0) throw Error("squeue failed: " + queue.text());
   std::vector<QueuedTask> out;
-  for (const std::string& line : said.lines) {
+  for (const std::string& line : queue.lines) {
     const std::vector<std::string> fields = split(line, '|');
     if (fields.size() < 6 || fields[0] != "task") continue;
     const auto job = jobs.find(fields[1]);
@@ -250,8 +240,8 @@ void cancel_jobs(const std::vector<QueuedTask>& tasks) {
   for (const QueuedTask& task : tasks) jobs.insert(task.job.substr(0, task.job.find('_')));
   std::vector<std::string> words = {"scancel"};
   words.insert(words.end(), jobs.begin(), jobs.end());
-  const Said said = run_command(words);
-  if (said.code != 0) throw Error("scancel: " + said.text());
+  const CommandOutput output = run_command(words);
+  if (output.code != 0) throw Error("scancel: " + output.text());
 }
 
 }  // namespace ovde::cli

@@ -1,11 +1,10 @@
-// A study on Slurm: its script, submitting it, what is in the queue, cancelling. A task of the job
-// array is a worker (ovde study work) for one cell, or for a group of them; what comes of it is in
-// the study's folder and nowhere else.
+// Studies on Slurm: writes and submits the job script, reads the queue, cancels jobs. A task of the
+// job array is a worker (ovde study work) for one or several cells. Files in the study's folder:
 //
-//   slurm/job.sh        the script, as last submitted
-//   slurm/<plan>.toml   the plan, as last submitted
-//   slurm/<job>.cells   the cells of each task of a job, one line a task
-//   slurm/log/          what the tasks printed
+//   slurm/job.sh        the script that was submitted last
+//   slurm/<plan>.toml   the plan that was submitted last
+//   slurm/<job>.cells   the cells of each task of a job, one line per task
+//   slurm/log/          the output of the tasks
 #pragma once
 
 #include <filesystem>
@@ -19,39 +18,39 @@ namespace ovde::cli {
 
 struct SlurmJob {
   SlurmOptions options;
-  std::string name;                    // of the plan
-  std::filesystem::path study;         // absolute
-  std::filesystem::path program;       // that the tasks run
-  std::vector<std::string> tasks;      // the cells of each
-  std::vector<std::string> arguments;  // of the worker, further ones
-  std::string command;                 // that was typed
+  std::string name;                    // name of the plan
+  std::filesystem::path study;         // absolute path
+  std::filesystem::path program;       // the ovde program
+  std::vector<std::string> tasks;      // the cells of each task, separated by commas
+  std::vector<std::string> arguments;  // further arguments of the worker
+  std::string command;                 // the command typed by the user
 };
 
-// The cells of each task, in the order of the plan: one, or as many as are in step with each other
-// on a GPU. Never more tasks than an array may have.
+// The cells of each task, in the order of the plan: one, or on a GPU all that can train together.
+// Several where there are more cells than a job array may have tasks.
 std::vector<std::string> tasks_of(const std::vector<Cell>& cells, bool on_gpu);
 
 std::string job_script(const SlurmJob& job);
 std::string report_script(const SlurmJob& job);
 
-// Writes the script and the plan's text into the study's folder and submits them; the job's number.
-// Error with what sbatch said.
+// Writes the script and the plan into the study's folder and submits them. Returns the job's
+// number; Error with the output of sbatch.
 std::string submit(const SlurmJob& job, const std::string& plan_text);
-// The report, once the job has ended.
+// Submits a job that writes the report when job `after` has ended.
 std::string submit_report(const SlurmJob& job, const std::string& after);
 
-// A task of this study that waits or runs, as squeue has it.
+// A task of this study that squeue lists.
 struct QueuedTask {
   std::string job;     // "12_3"
   std::string state;   // "PENDING"
-  std::string node;    // empty: none yet
+  std::string node;    // empty: not started
   std::string reason;  // why it waits
   std::vector<std::string> cells;
 };
-// Error if there are jobs of this study and squeue does not answer.
+// Error if the study has submitted jobs and squeue fails.
 std::vector<QueuedTask> queued_tasks(const std::filesystem::path& study);
 
-// Error with what scancel said.
+// Error with the output of scancel.
 void cancel_jobs(const std::vector<QueuedTask>& tasks);
 
 }  // namespace ovde::cli

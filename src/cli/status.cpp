@@ -1,4 +1,4 @@
-// ovde status: the table of runs.
+// ovde status: a table of runs.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "cli/console/train_bar.h"
 #include "io/columns.h"
 #include "run/run_status.h"
 #include "stats/statistics.h"
@@ -19,18 +20,10 @@ namespace ovde::cli {
 namespace {
 
 using Line = std::vector<std::string>;
-constexpr std::size_t kWords = 4;  // columns that are no numbers
+constexpr std::size_t kTextColumns = 4;
 
 std::string formatted(double value, const char* format) {
   return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
-}
-
-// "2 h 05 min", "3 min", "20 s"
-std::string duration(double seconds) {
-  if (std::isnan(seconds)) return "-";
-  const auto whole = static_cast<long long>(std::clamp(seconds, 0.0, 1e9));
-  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
-  return whole >= 60 ? fmt::format("{} min", whole / 60) : fmt::format("{} s", whole);
 }
 
 Line line_of(const RunStatus& run) {
@@ -41,10 +34,10 @@ Line line_of(const RunStatus& run) {
           fmt::format("{}/{}", run.epochs_done, run.epochs),
           formatted(run.last_return, "{:.4g}"),
           formatted(run.steps_per_second, "{:.0f}"),
-          duration(run.seconds_left)};
+          std::isnan(run.seconds_left) ? "-" : format_duration(run.seconds_left)};
 }
 
-// "7 alive, 3 finished", or the one state that all have.
+// "7 training, 3 finished", or the state that all agents have.
 std::string states_of(std::span<const RunStatus> agents) {
   std::map<std::string, int> counts;
   for (const RunStatus& run : agents) ++counts[name(run.state)];
@@ -54,8 +47,8 @@ std::string states_of(std::span<const RunStatus> agents) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// The agents of a population together: the epoch that all have reached, the mean of their returns,
-// their rates added up, and when the last of them ends.
+// The line of a whole population: the least epoch, the mean return, the sum of the rates and the
+// longest time left of its agents.
 Line line_of_population(std::span<const RunStatus> agents) {
   RunStatus all = agents.front();
   std::vector<double> returns, rates, left;
@@ -75,7 +68,7 @@ Line line_of_population(std::span<const RunStatus> agents) {
   return line;
 }
 
-// A line for each run, and one more below the agents of a population.
+// A line for each run, and one for each population below its agents.
 std::vector<Line> lines_of(std::span<const RunStatus> runs) {
   std::vector<Line> lines;
   while (!runs.empty()) {
@@ -94,26 +87,26 @@ std::vector<Line> lines_of(std::span<const RunStatus> runs) {
 
 void run(const StatusCommand& command) {
   std::vector<RunStatus> runs;
-  std::vector<std::string> others;  // why they are no runs
+  std::vector<std::string> refusals;  // why a folder is not a run
   for (const std::string& folder : command.folders) {
     try {
       const auto found = run_status(folder);
       runs.insert(runs.end(), found.begin(), found.end());
-      if (found.empty()) others.push_back("there is no run in " + folder);
+      if (found.empty()) refusals.push_back("there is no run in " + folder);
     } catch (const InputError& error) {
-      others.push_back(error.what());
+      refusals.push_back(error.what());
     }
   }
-  if (runs.empty()) throw InputError(fmt::format("{}", fmt::join(others, "; ")));
+  if (runs.empty()) throw InputError(fmt::format("{}", fmt::join(refusals, "; ")));
   std::vector<Line> lines = {
       {"run", "task", "algorithm", "state", "epoch", "return", "steps/s", "time left"}};
   for (Line& line : lines_of(runs)) lines.push_back(std::move(line));
-  fmt::print("{}", in_columns(lines, kWords));
+  fmt::print("{}", in_columns(lines, kTextColumns));
 
   for (const RunStatus& run : runs) {
     if (!run.message.empty()) fmt::print("{}: {}\n", run.folder.string(), run.message);
   }
-  for (const std::string& words : others) fmt::print("{}\n", words);
+  for (const std::string& why : refusals) fmt::print("{}\n", why);
 }
 
 }  // namespace ovde::cli

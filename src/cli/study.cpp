@@ -1,5 +1,4 @@
-// ovde study: run a plan, here or on Slurm, import runs into it, show how it is getting on, report
-// on it.
+// ovde study: runs a plan on this machine or on Slurm, imports runs and shows the progress.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,7 +13,6 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/console/study_overview.h"
-#include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/slurm.h"
 #include "io/files.h"
@@ -37,7 +35,7 @@ namespace {
 void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
   if (is_smoke(out) && !command.smoke) {
     throw InputError(fmt::format(
-        "{} holds a smoke run; choose another --out, or continue with --smoke", out.string()));
+        "{} contains a smoke run; choose another --out, or continue with --smoke", out.string()));
   }
   const StudyRequest request{.plan = plan,
                              .out = out,
@@ -61,9 +59,9 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
                failure.folder.string(), failure.why);
   }
   if (outcome.stopped)
-    throw Interrupted("interrupted; the state is saved: the same command goes on");
+    throw Interrupted("interrupted; the state is saved: the same command continues");
   if (!outcome.failures.empty()) {
-    throw Error(fmt::format("{} of {} cells failed; the same command tries them again",
+    throw Error(fmt::format("{} of {} cells failed; the same command retries them",
                             outcome.failures.size(), outcome.cells));
   }
   if (command.what == "run") {
@@ -115,7 +113,7 @@ std::map<std::string, ClaimState> claims_of(const std::vector<Cell>& cells, cons
   return read_claims(out, folders);
 }
 
-// By cell.
+// The queued tasks by cell.
 std::map<std::string, QueuedTask> queue_of(const fs::path& out) {
   std::map<std::string, QueuedTask> queue;
   for (const QueuedTask& task : queued_tasks(out)) {
@@ -124,16 +122,16 @@ std::map<std::string, QueuedTask> queue_of(const fs::path& out) {
   return queue;
 }
 
-// Returns when nothing of the study is in the queue any more.
+// Returns when no job of the study is queued or running.
 void wait_for_queue(const StudyRequest& request) {
   const Signals signals;
   const std::size_t cells = chosen_cells(request.plan, request.cells).size();
-  std::string said;
+  std::string printed;
   for (double pause = 1;; pause = std::min(10.0, 1.2 * pause)) {
     std::optional<std::vector<QueuedTask>> tasks;
     try {
       tasks = queued_tasks(request.out);
-    } catch (const Error&) {  // the controller may be away for a while
+    } catch (const Error&) {  // the controller may be down for a while
     }
     const std::size_t left = cells_left(request).size();
     const std::string line =
@@ -141,15 +139,15 @@ void wait_for_queue(const StudyRequest& request) {
                : fmt::format("{} of {} cells finished, {} running, {} waiting", cells - left, cells,
                              std::ranges::count(*tasks, "RUNNING", &QueuedTask::state),
                              std::ranges::count(*tasks, "PENDING", &QueuedTask::state));
-    if (line != said) {
+    if (line != printed) {
       fmt::print("{}\n", line);
       std::fflush(stdout);
-      said = line;
+      printed = line;
     }
     if (tasks && tasks->empty()) {
       if (left == 0) return;
       throw Error(
-          fmt::format("{} of {} cells are not finished; ovde study status says why", left, cells));
+          fmt::format("{} of {} cells are not finished; ovde study status shows why", left, cells));
     }
     for (const auto began = Clock::now(); seconds_since(began) < pause;) {
       if (stop_asked()) throw Interrupted("no longer waiting; the jobs stay in the queue");
@@ -158,7 +156,7 @@ void wait_for_queue(const StudyRequest& request) {
   }
 }
 
-// What is neither finished nor in the queue nor run by a worker that was started otherwise.
+// Submits the cells that are not finished, not queued and not held by another worker.
 void submit_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
   if (command.device != "cpu" && command.device != "cuda")
     throw InputError(fmt::format("--device {}: must be cpu or cuda", command.device));
@@ -188,10 +186,9 @@ void submit_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
 
 void cancel(const fs::path& out) {
   const auto tasks = queued_tasks(out);
-  if (tasks.empty())
-    return fmt::print("nothing of the study in {} is in the queue\n", out.string());
+  if (tasks.empty()) return fmt::print("no job of the study in {} is in the queue\n", out.string());
   cancel_jobs(tasks);
-  fmt::print("cancelled {} tasks; what they have done is saved\n", tasks.size());
+  fmt::print("cancelled {} tasks; their progress is saved\n", tasks.size());
 }
 
 // ---- import
@@ -210,27 +207,27 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   if (command.as) {
     const bool is_new = import_csv(plan, out, *command.as, *command.seed, command.from.front());
     return fmt::print("{}: seed {} {}\n", *command.as, *command.seed,
-                      is_new ? "taken" : "was there already");
+                      is_new ? "imported" : "exists already");
   }
 
   const std::vector<fs::path> from(command.from.begin(), command.from.end());
   const ImportOutcome outcome = import_runs(plan, out, from, command.typed);
   for (const auto& [cell, count] : outcome.cells)
-    fmt::print("{}: {} taken, {} there already\n", cell, count.taken, count.already_there);
-  for (const auto* left : {&outcome.foreign, &outcome.refused}) {
-    for (const auto& [run, why] : *left) fmt::print("not taken: {}: {}\n", run.string(), why);
+    fmt::print("{}: {} imported, {} exist already\n", cell, count.taken, count.already_there);
+  for (const auto* list : {&outcome.foreign, &outcome.refused}) {
+    for (const auto& [run, why] : *list) fmt::print("not imported: {}: {}\n", run.string(), why);
   }
-  fmt::print("{} runs taken, {} there already, {} not taken, into {}\n", outcome.taken(),
+  fmt::print("{} runs imported, {} exist already, {} not imported, into {}\n", outcome.taken(),
              outcome.already_there(), outcome.foreign.size() + outcome.refused.size(),
              out.string());
   if (!outcome.refused.empty())
-    throw Error(fmt::format("{} runs of the plan were not taken", outcome.refused.size()));
-  if (outcome.cells.empty()) throw Error("none of these runs is of the plan");
+    throw Error(fmt::format("{} runs of the plan were not imported", outcome.refused.size()));
+  if (outcome.cells.empty()) throw Error("none of these runs belongs to the plan");
 }
 
 // ---- status
 
-// Who is at work on a cell, or will be: the folder says it, and the queue what is not there yet.
+// The process that runs a cell, or the job that will.
 std::string activity(const ClaimState& claim, const QueuedTask* task) {
   if (claim.holder) return "running on " + claim.holder->text();
   if (task == nullptr) return "";
@@ -238,8 +235,8 @@ std::string activity(const ClaimState& claim, const QueuedTask* task) {
   return fmt::format("starting on {} (job {})", task->node, task->job);
 }
 
-// One line a cell: "finished (5 runs)", "running, 3 of 5 runs finished, the last at epoch
-// 120/1250", "not started", or why what is there is not what the plan asks for.
+// "finished (5 runs)", "training, 3 of 5 runs finished, the last at epoch 120/1250", "not started",
+// or how the cell's folder differs from the plan.
 std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& claim,
                        const QueuedTask* task, bool& finished) {
   std::string state = activity(claim, task);
@@ -253,21 +250,21 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
     return error.what();
   }
   if (finished) return fmt::format("finished ({} runs)", cell.seeds.size());
-  std::size_t found = 0, ended = 0;
-  int behind = cell.epochs;
-  bool alive = false;
+  std::size_t found = 0, finished_runs = 0;
+  int least_epoch = cell.epochs;
+  bool training = false;
   std::string message, left;
   double longest = 0;
   try {
-    // the folder may have runs too that the plan asked for before
+    // seeds of the plan only: the folder may contain others of an earlier plan
     for (const std::uint64_t seed : cell.seeds) {
       const auto folder = find_agent(out / cell.folder, seed);
       if (!folder) continue;
       ++found;
       for (const RunStatus& run : run_status(*folder)) {
-        ended += run.state == RunState::finished;
-        alive |= run.state == RunState::alive;
-        behind = std::min(behind, run.epochs_done);
+        finished_runs += run.state == RunState::finished;
+        training |= run.state == RunState::alive;
+        least_epoch = std::min(least_epoch, run.epochs_done);
         if (run.seconds_left > longest) longest = run.seconds_left;
         if (!run.message.empty()) message = ": " + run.message;
       }
@@ -278,9 +275,9 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
   if (found == 0) return without_runs;
   if (claim.error && message.empty()) message = ": " + *claim.error;
   if (longest > 0) left = fmt::format(", {} left", format_duration(longest));
-  if (state.empty()) state = alive ? "running" : message.empty() ? "interrupted" : "failed";
-  return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}{}", state, ended,
-                     cell.seeds.size(), behind, cell.epochs, left, message);
+  if (state.empty()) state = training ? "training" : message.empty() ? "interrupted" : "failed";
+  return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}{}", state,
+                     finished_runs, cell.seeds.size(), least_epoch, cell.epochs, left, message);
 }
 
 void show_status(const Plan& plan, const fs::path& out) {
@@ -304,32 +301,14 @@ void show_status(const Plan& plan, const fs::path& out) {
     finished += is_finished;
   }
   fmt::print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
-  if (!trouble.empty()) fmt::print("what is queued is not known: {}\n", trouble);
+  if (!trouble.empty()) fmt::print("the queue is unknown: {}\n", trouble);
 }
 
-// One that only shows an example needs no runs.
+// A plan without rows only shows an example and needs no runs.
 void check_study_folder(const Plan& plan, const fs::path& out) {
   std::error_code ignored;
   if (plan.rows.empty() || fs::is_directory(out, ignored)) return;
-  throw InputError(fmt::format("{} is not a folder; ovde study run makes it", out.string()));
-}
-
-void report(const Plan& plan, const fs::path& out, std::optional<int> first_epochs) {
-  const StudyResults results = read_results(plan, out, first_epochs);
-  print_left_out(results);
-  if (!results.notes.empty() && fs::exists(out / "report.html")) {
-    throw InputError(fmt::format(
-        "{} stays as it is: {} of the cells cannot be counted as the plan is now; mend what is "
-        "named above, or remove the report to have one without them",
-        (out / "report.html").string(), results.notes.size()));
-  }
-  print(write_report(results, out));
-}
-
-void report_on_table(const Plan& plan, const fs::path& runs_csv, const fs::path& out) {
-  StudyResults results = results_of_table(plan, runs_csv);
-  add_asked_by_plan(results);
-  print(write_report(results, out));
+  throw InputError(fmt::format("{} is not a folder; ovde study run creates it", out.string()));
 }
 
 }  // namespace
@@ -345,9 +324,8 @@ void run(const StudyCommand& command) {
   if (!command.on.empty()) return submit_plan(command, plan, out);
   if (runs) return run_plan(command, plan, out);
   if (command.what == "import") return import_plan(command, plan, out, smoke);
-  if (command.table) return report_on_table(plan, *command.table, out);
-  check_study_folder(plan, out);
-  if (command.what == "report") return report(plan, out, command.first_epochs);
+  if (!command.table) check_study_folder(plan, out);
+  if (command.what == "report") return report_on_study(command, plan, out);
   if (command.what == "cancel") return cancel(out);
   show_status(plan, out);
 }

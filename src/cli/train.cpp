@@ -1,4 +1,4 @@
-// ovde train: from what was typed to a request for the trainer.
+// ovde train: turns the options into a configuration and trains it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,9 +11,8 @@
 #include "base/field.h"
 #include "cli/commands.h"
 #include "cli/console/train_bar.h"
-#include "cli/served_beside.h"
+#include "cli/option_synonyms.h"
 #include "cli/signals.h"
-#include "cli/words.h"
 #include "config/setting_checks.h"
 #include "config/stored_config.h"
 #include "config/synonyms.h"
@@ -26,20 +25,19 @@ namespace ovde::cli {
 
 namespace {
 
-// "3", "0-9" or "0,1,2": the seeds of a population.
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   std::vector<std::uint64_t> seeds = seed_range(text);
   if (seeds.empty()) {
     throw InputError(fmt::format(
         "--seeds {}: must be a seed, a range A-B with A <= B such as 0-9, or a list such as 0,1,2, "
-        "of at most {} seeds from 0 to {}",
+        "with at most {} seeds from 0 to {}",
         text, kMostSeeds, kLargestSeed));
   }
   return seeds;
 }
 
-// The file's; where it is a run's own and the flags name another task or algorithm, without what
-// those of the file had brought.
+// The settings of --config. From the config.toml of a run only those that the user had chosen,
+// where options change the task, the algorithm or the length: the others are derived anew.
 std::vector<Setting> settings_of_file(const TrainCommand& command) {
   std::vector<Setting> settings = read_settings(*command.config);
   const bool stored = is_stored_config(*command.config);
@@ -47,14 +45,14 @@ std::vector<Setting> settings_of_file(const TrainCommand& command) {
     const auto named = std::ranges::find(settings, key, &Setting::key);
     return flag && named != settings.end() && named->value != OptionValue(*flag);
   };
-  const bool another =
-      changes(command.task, "run.task") || changes(command.algorithm, "run.algorithm");
-  const bool derive_again = another || command.epochs || command.steps;
   if (!stored) return settings;
+  const bool derive_again = changes(command.task, "run.task") ||
+                            changes(command.algorithm, "run.algorithm") || command.epochs ||
+                            command.steps;
   return derive_again ? asked_for(settings) : in_full(std::move(settings));
 }
 
-// In order of precedence: the file, the flags that stand for keys, then --set.
+// Later settings override earlier ones: the file, the options that are short for keys, then --set.
 std::vector<Setting> collect_settings(const TrainCommand& command) {
   std::vector<Setting> settings;
   if (command.config) settings = settings_of_file(command);
@@ -71,7 +69,7 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
   }
 
   for (Setting& setting : settings) {
-    refuse_option_words(setting);
+    refuse_option_synonyms(setting);
     setting = translated(std::move(setting));
     check_form(setting);
   }
@@ -90,17 +88,22 @@ Workers workers_for(const TrainCommand& command) {
           .gpu = device_of(command.device, "--device")};
 }
 
-// The epochs that it takes for so many environment steps, with the warm-up.
-int epochs_for(const std::string& steps, const TrainConfig& train) {
-  Option option = number("--steps", "environment steps", 1, 1e15, 1.0);
+// A whole number from 1 to `most`.
+double parse_count(const char* option_name, const std::string& text, double most) {
+  Option option = number(option_name, "", 1, most, 1.0);
   option.integer = true;
-  const OptionValue value = parse_value(steps);
+  const OptionValue value = parse_value(text);
   check_option(option, value, "");
-  const double after_warm_up = std::get<double>(value) - train.warmup_steps;
+  return std::get<double>(value);
+}
+
+// The fewest epochs that reach this number of environment steps, warm-up included.
+int epochs_for(const std::string& steps, const TrainConfig& train) {
+  const double after_warm_up = parse_count("--steps", steps, 1e15) - train.warmup_steps;
   const double epochs = std::ceil(after_warm_up / train.steps_per_epoch);
   if (epochs < 1) {
     throw InputError(
-        fmt::format("--steps {}: the warm-up alone has {} (train.warmup_steps), and an epoch {}",
+        fmt::format("--steps {}: the warm-up alone has {} steps (train.warmup_steps), an epoch {}",
                     steps, train.warmup_steps, train.steps_per_epoch));
   }
   return static_cast<int>(std::min(epochs, 1e7));
@@ -115,7 +118,7 @@ Config resolve_run(const TrainCommand& command) {
   return resolve_config(settings);
 }
 
-// With characters that every file system and shell takes as they are.
+// Without characters that a shell or a file system treats specially.
 std::string default_folder(const Config& config, std::string seeds) {
   std::string name = fmt::format("{}-{}-{}", config.task, config.algorithm, seeds);
   std::ranges::replace(name, ':', '-');
@@ -124,23 +127,17 @@ std::string default_folder(const Config& config, std::string seeds) {
 }
 
 RunPlan plan_to_resume(const TrainCommand& command) {
-  if (!command.epochs && !command.steps) return plan_rest_of_run(*command.resume, command.typed);
+  std::optional<int> epochs;
+  if (command.epochs) epochs = static_cast<int>(parse_count("--epochs", *command.epochs, 1e7));
   if (command.steps) {
-    const auto there = read_runs(*command.resume);
-    if (!there) return plan_rest_of_run(*command.resume, command.typed);  // which says why not
-    return plan_rest_of_run(*command.resume, command.typed,
-                            epochs_for(*command.steps, there->config.train));
+    if (const auto runs = read_runs(*command.resume))
+      epochs = epochs_for(*command.steps, runs->config.train);
   }
-  Option option = number("--epochs", "epochs", 1, 1e7, 1.0);
-  option.integer = true;
-  const OptionValue value = parse_value(*command.epochs);
-  check_option(option, value, "");
-  return plan_rest_of_run(*command.resume, command.typed,
-                          static_cast<int>(std::get<double>(value)));
+  return plan_rest_of_run(*command.resume, command.typed, epochs);
 }
 
 void train_to_end(const RunPlan& plan, const Workers& workers, bool serve) {
-  std::optional<ServedBeside> page;
+  std::optional<LivePageProcess> page;
   if (serve) page.emplace(plan.folder);
   const Signals signals;
   if (train(plan, workers, *console_progress(stdout, console_style(stdout)))) return;

@@ -11,7 +11,7 @@ namespace ovde {
 
 namespace {
 
-// The network with the first `outputs` of its last layer.
+// The network with only the first `outputs` outputs.
 StoredPolicy::Network with_outputs(const StoredPolicy::Network& network, int outputs) {
   const MlpShape& shape = network.shape;
   std::vector<int> hidden;

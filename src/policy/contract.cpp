@@ -21,7 +21,7 @@ namespace ovde {
 
 namespace {
 
-// numbers of 32 bits, in the fewest digits that read back to the same bits
+// writes 32-bit floats with the fewest digits that read back to the same bits
 using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool,
                                   std::int64_t, std::uint64_t, float>;
 
@@ -36,7 +36,7 @@ std::string bytes_digest(const std::filesystem::path& file) {
   return sha256(std::as_bytes(std::span(text)));
 }
 
-// Of a task that this program has, and that can be made here. Nothing is played: a task may be a
+// Empty where the task is unknown or cannot be created here. Runs no episode: a task may be a real
 // machine.
 Signals task_signals(const Config& config) {
   try {
@@ -46,13 +46,13 @@ Signals task_signals(const Config& config) {
   }
 }
 
-// The task's own, if there is one for each number.
+// `signals` if there is one for each number, otherwise empty ones.
 std::vector<Signal> named(std::vector<Signal> signals, int size) {
   if (std::ssize(signals) != size) signals.assign(size, {});
   return signals;
 }
 
-// Zeros, then normal numbers, small ones in turn: what saturates an actor tests it least.
+// Zeros, then normal numbers, every second time small ones: a saturated actor is a weak test.
 std::vector<float> draw_observation(int number, int size, Random& random) {
   const double scale = number == 0 ? 0 : number % 2 == 0 ? 0.1 : 1;
   std::vector<float> observation(size);
@@ -81,7 +81,7 @@ class Tester {
     return tests;
   }
 
-  // Of the actions of these tests, in units of Contract::action_size().
+  // Largest rounding error of the tests' actions, in units of Contract::action_size().
   double rounding(const Contract& contract) {
     double largest = 0;
     for (const auto& test : contract.tests) {
@@ -99,7 +99,7 @@ class Tester {
     policy_.act(std::vector<double>(observation.begin(), observation.end()), action);
   }
 
-  // Of a grid's actions two may be equally good but for rounding; either would be right.
+  // Whether two actions of a grid differ in value only by rounding: then either is right.
   bool is_near_tie(const std::vector<float>& observation) {
     act(observation, action_);
     for (const float change : {-1e-4f, 1e-4f}) {
@@ -118,7 +118,7 @@ class Tester {
 
 Json row(const Signal& signal) { return {{"name", signal.name}, {"unit", signal.unit}}; }
 
-// A list with a row a line.
+// A JSON list with one row per line.
 std::string lines(const std::vector<Json>& rows) {
   std::string text;
   for (const Json& each : rows) {
@@ -157,8 +157,7 @@ Contract make_contract(const std::filesystem::path& run, const std::filesystem::
   contract.bins = stored.bins;
   if (signals.rate > 0) contract.rate = signals.rate;
 
-  // where the weights are so large that 1e-6 is less than the rounding of one order of the sums,
-  // another order may be as far away again
+  // large weights round by more than 1e-6; a different order of the sums can double the error
   Tester tester(policy);
   contract.tests = tester.draw();
   contract.tolerance = std::max(kTolerance, static_cast<float>(4 * tester.rounding(contract)));
@@ -211,7 +210,7 @@ Contract parse_contract(std::string_view text, const std::string& name) {
   Contract contract;
   try {
     const Json json = Json::parse(text);
-    if (json.at("contract") != kFormat) refuse("its format is another one");
+    if (json.at("contract") != kFormat) refuse("unknown format");
     json.at("task").get_to(contract.task);
     json.at("algorithm").get_to(contract.algorithm);
     json.at("seed").get_to(contract.seed);
@@ -239,21 +238,21 @@ Contract parse_contract(std::string_view text, const std::string& name) {
     }
     if (json.at("observations") != contract.observation.size() ||
         json.at("actions") != contract.action.size())
-      refuse("its sizes are not those of its lists");
+      refuse("its sizes do not match its lists");
   } catch (const Json::exception& error) {
     refuse(error.what());
   }
   for (const auto& test : contract.tests) {
     if (test.observation.size() != contract.observation.size() ||
         test.action.size() != contract.action.size())
-      refuse("a test has another size than an observation and an action");
+      refuse("a test has the wrong size");
   }
   return contract;
 }
 
 namespace {
 
-// Where the digits are; npos: the file has none.
+// Position of the digits; npos: the file has no checksum.
 std::size_t checksum_at(const std::string& file) {
   const auto found = file.find(kChecksum);
   if (found == std::string::npos) return found;

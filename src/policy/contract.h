@@ -1,6 +1,6 @@
-// What an exported policy promises to whoever connects it to a machine: what its numbers are, which
-// run it is of, and observations with the actions that belong to them. It travels inside the file,
-// as one JSON object in every format, under a checksum of that whole file.
+// The contract of an exported policy: the meaning of its numbers, the run that it comes from, and
+// test observations with the expected actions. Every exported file contains it as a JSON object,
+// with a checksum of the whole file.
 #pragma once
 
 #include <cstdint>
@@ -23,35 +23,35 @@ struct Contract {
   std::string task, algorithm, version;
   std::uint64_t seed = 0;
   int epochs = 0;
-  std::string config_sha256;          // of the run's config.toml
-  std::string policy, policy_sha256;  // the file in the run's folder, and its digest
+  std::string config_sha256;          // SHA-256 of the run's config.toml
+  std::string policy, policy_sha256;  // policy file within the run's folder, and its SHA-256
 
-  // the numbers: a name and a unit each, empty where the task has none
+  // the numbers; names and units are empty where the task has none
   std::vector<Signal> observation, action;
-  std::vector<float> low, high;     // of the actions
-  std::optional<int> bins = {};     // where actions are discrete: evenly spaced values of each
-  std::optional<double> rate = {};  // actions a second
+  std::vector<float> low, high;     // bounds of the actions
+  std::optional<int> bins = {};     // discrete actions: evenly spaced values of each dimension
+  std::optional<double> rate = {};  // actions per second
 
   std::vector<Test> tests;
-  // How far an action may be from that of a test, in units of action_size(): the rounding of sums
-  // of 32 bits, whose order differs from program to program.
+  // Largest allowed difference from the action of a test, in units of action_size(). Allows for the
+  // rounding of 32-bit sums, whose order differs between programs.
   float tolerance = 1e-6f;
 
-  double action_size(std::size_t d) const;  // the larger of |low| and |high|
+  double action_size(std::size_t d) const;  // max(|low|, |high|)
 };
 
-// The contract of a policy file within the folder of a run.
+// `policy`: a policy file within the folder of the run.
 Contract make_contract(const std::filesystem::path& run, const std::filesystem::path& policy);
 
-// One object, a member a line, in ASCII; its checksum is still to be filled in by seal().
+// ASCII, one member per line. seal() fills in the checksum.
 std::string to_json(const Contract& contract);
-// InputError that begins with `name` for anything that is not one.
+// InputError that begins with `name` if it is not a contract.
 Contract parse_contract(std::string_view json, const std::string& name);
 
-// Fills in the checksum in the file's contract: that of the file with zeros for its digits.
+// Fills in the checksum: the one of the whole file with zeros in place of its digits.
 void seal(std::string& file);
 bool has_seal(const std::string& file);
-// Whether the file is, to the bit, as it was sealed.
+// Whether the checksum matches.
 bool is_sealed(std::string file);
 
 }  // namespace ovde

@@ -20,20 +20,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A key of the metadata of a safetensors file and of an ONNX model.
+// Metadata key in safetensors and ONNX files.
 constexpr const char* kContract = "contract";
 
 void check_new_file(const fs::path& path) {
-  if (path.empty()) throw OutputPathError("the file needs a name");
+  if (path.empty()) throw OutputPathError("the file name is empty");
   if (std::error_code ignored; fs::exists(path, ignored)) {
     throw OutputPathError(
-        fmt::format("{} exists already; remove it, or choose another", path.string()));
+        fmt::format("{} exists already; remove it or choose another name", path.string()));
   }
   const fs::path beside = path.parent_path();
   check_writable_folder(beside.empty() ? fs::path(".") : beside);
 }
 
-// The policy file's own tensors; kept networks have critics beside the policy.
+// The tensors of the policy file, without critics, which a stored network file has too.
 std::string to_safetensors_file(const fs::path& policy, const Contract& contract) {
   TensorFile file = read_safetensors(policy);
   const TensorFile needed = policy_tensors(read_policy(policy));
@@ -62,10 +62,8 @@ std::string to_file(const fs::path& policy, const Contract& contract,
 void check_digest(const fs::path& of, const std::string& expected, const std::string& name) {
   const std::string bytes = read_file(of);
   if (sha256(std::as_bytes(std::span(bytes))) != expected) {
-    throw Error(
-        fmt::format("{}: {} is not the file that it was exported from: its SHA-256 is {}, "
-                    "the contract's {}",
-                    name, of.string(), sha256(std::as_bytes(std::span(bytes))), expected));
+    throw Error(fmt::format("{} was not exported from {}: its SHA-256 is {}, the contract has {}",
+                            name, of.string(), sha256(std::as_bytes(std::span(bytes))), expected));
   }
 }
 
@@ -75,7 +73,7 @@ void check_run(const Exported& file, const fs::path& run, const std::string& nam
   check_digest(run / "config.toml", file.contract.config_sha256, name);
   check_digest(policy, file.contract.policy_sha256, name);
   if (!same_bits(file.part, acting_part(read_policy(policy))))
-    throw Error(fmt::format("{}: its weights are not those of {}", name, policy.string()));
+    throw Error(fmt::format("{}: its weights differ from those of {}", name, policy.string()));
 }
 
 }  // namespace
@@ -88,7 +86,8 @@ Contract export_policy(const ExportRequest& request) {
   check_new_file(request.out);
   const bool is_c = request.format == ExportFormat::c;
   if (is_c && header_of(request.out) == request.out)
-    throw OutputPathError(fmt::format("{} is what the header is called", request.out.string()));
+    throw OutputPathError(
+        fmt::format("{}: the header would have the same name", request.out.string()));
   if (is_c) check_new_file(header_of(request.out));
 
   const Contract contract = make_contract(run, policy);
@@ -129,7 +128,7 @@ double check_tests(const Exported& file, const std::string& name) {
   const auto& [format, contract, part] = file;
   if (part.observations() != std::ssize(contract.observation) || part.low != contract.low ||
       part.high != contract.high || part.bins != contract.bins)
-    throw Error(fmt::format("{}: its sizes and bounds are not those of its contract", name));
+    throw Error(fmt::format("{}: its sizes and bounds differ from its contract", name));
   double largest = 0;
   std::vector<double> action(part.actions());
   for (std::size_t n = 0; n < contract.tests.size(); ++n) {
@@ -151,9 +150,10 @@ double check_tests(const Exported& file, const std::string& name) {
 Verified verify_export(const fs::path& file, const std::optional<fs::path>& run) {
   const std::string bytes = read_file(file), name = file.string();
   if (!has_seal(bytes))
-    throw InputError(fmt::format("{} has no contract: ovde export did not write it", name));
+    throw InputError(fmt::format("{} has no contract: it was not written by ovde export", name));
   if (!is_sealed(bytes)) {
-    throw Error(fmt::format("{} was changed since it was exported: its checksum is another", name));
+    throw Error(
+        fmt::format("{} was changed since it was exported: its checksum does not match", name));
   }
   const Exported exported = parse_export(bytes, name);
   Verified verified{exported.contract, exported.format, check_tests(exported, name), run};

@@ -19,7 +19,7 @@ namespace ovde {
 
 namespace {
 
-// The source's functions are written here with NAME for the name that it is given.
+// Replaces NAME, which stands for the prefix in the templates below.
 std::string named(std::string text, const std::string& name) {
   static const std::string kName = "NAME";
   for (std::size_t at = 0; (at = text.find(kName, at)) != std::string::npos; at += name.size())
@@ -33,17 +33,17 @@ extern "C" {
 #endif
 void NAME_act(const float* observation, float* action);
 #ifdef OVDE_SELF_TEST
-int NAME_self_test(void);  // how many of the contract's tests fail; 0: none
+int NAME_self_test(void);  // number of failed tests of the contract
 #endif
 #ifdef __cplusplus
 }
 #endif
 )";
 
-// A layer adds to all outputs what one input contributes, then what the next does: the order of
-// every sum is given, and a compiler still works on many outputs at once.
+// A layer adds the contribution of one input to all outputs, then the next: the order of every sum
+// is fixed, and a compiler can still vectorise over the outputs.
 constexpr const char* kFunctions = R"(
-// y = bias + weights x; the weights lie input by input
+// y = bias + weights x; the weights are stored input by input
 static void NAME_layer(const float* weights, const float* bias, int inputs, int outputs,
     const float* x, float* y) {
   int i, o;
@@ -53,13 +53,13 @@ static void NAME_layer(const float* weights, const float* bias, int inputs, int 
   }
 }
 
-// a NaN stays one
+// keeps a NaN
 static void NAME_relu(float* y, int size) {
   int i;
   for (i = 0; i < size; ++i) y[i] = y[i] < 0.0f ? 0.0f : y[i];
 }
 
-// from [-1, 1] to the range of action d, which rounding does not leave
+// from [-1, 1] to the range of action d; rounding cannot leave the range
 static float NAME_scaled(float unit, int d) {
   const float low = NAME_low[d], high = NAME_high[d];
   const float value = (0.5f * low + 0.5f * high) + (0.5f * high - 0.5f * low) * unit;
@@ -77,7 +77,7 @@ void NAME_act(const float* observation, float* action) {
 )";
 
 constexpr const char* kGreedy = R"(
-// the best of all combinations of NAME_bins values for each action, the first running fastest
+// the best of all combinations of NAME_bins values per action; the first action varies fastest
 void NAME_act(const float* observation, float* action) {
   float first[NAME_choices], second[NAME_choices];
   int n, d, best = 0;
@@ -92,7 +92,7 @@ void NAME_act(const float* observation, float* action) {
 }
 )";
 
-// The contract's tests. Without OVDE_NO_MAIN they are a program of their own.
+// The tests of the contract, a program unless OVDE_NO_MAIN is defined.
 constexpr const char* kSelfTest = R"(
 int NAME_self_test(void) {
   float action[NAME_actions];
@@ -103,7 +103,7 @@ int NAME_self_test(void) {
     for (d = wrong = 0; d < NAME_actions; ++d) {
       const float low = fabsf(NAME_low[d]), high = fabsf(NAME_high[d]);
       const float allowed = NAME_tolerance[0] * (low > high ? low : high);
-      if (!(fabsf(action[d] - expected[d]) <= allowed)) wrong = 1;  // a NaN is wrong too
+      if (!(fabsf(action[d] - expected[d]) <= allowed)) wrong = 1;  // also for NaN
     }
     failed += wrong;
   }
@@ -125,7 +125,7 @@ std::string size(const std::string& name, int value) {
   return fmt::format("enum {{ {} = {} }};\n", name, value);
 }
 
-// Nine significant digits, which read back to the same bits.
+// Nine significant digits read back to the same bits.
 std::string array(const std::string& name, std::span<const float> values) {
   constexpr std::size_t kPerLine = 5;
   std::string text = fmt::format("static const float {}[{}] = {{", name, values.size());
@@ -199,36 +199,31 @@ std::string self_test_source(const Contract& contract, const std::string& name) 
          array(name + "_tolerance", std::span(&contract.tolerance, 1)) + named(kSelfTest, name);
 }
 
-// Of a task that this program has.
-std::string summary_of(const std::string& task_id) {
-  const Task* task = registered_task(task_id);
-  return task == nullptr ? "a task of its own" : task->summary;
-}
-
 std::string signal_text(const Signal& signal) {
   return signal.name + (signal.unit.empty() ? "" : " (" + signal.unit + ")");
 }
 
-// What a person who finds the file a year later wants to know.
+// The comment at the start of source and header: what was trained, and the meaning of the numbers.
 std::string opening(const StoredPolicy& part, const Contract& contract, const std::string& name) {
   const MlpShape& shape = part.networks[0].shape;
   std::vector<int> hidden;
   for (int l = 0; l + 1 < shape.layers(); ++l) hidden.push_back(shape.layer(l).outputs);
+  const Task* task = registered_task(contract.task);  // null: the task of another program
   std::string text = fmt::format(
-      "// A trained policy, as C99 that is C++ too. It needs <math.h> alone, allocates nothing,\n"
-      "// keeps nothing between calls, and may be called by several threads at once.\n"
+      "// A trained policy in C99, which is also C++. It needs only <math.h>, allocates nothing, "
+      "keeps\n"
+      "// no state between calls, and several threads may call it at once.\n"
       "//\n"
-      "//   task       {}: {}\n"
+      "//   task       {}{}\n"
       "//   algorithm  {}, seed {}, {} epochs\n"
       "//   networks   {}, with hidden layers of {}\n"
       "//   source     ovde export, version {}\n"
       "//\n"
       "//   void {}_act(const float* observation, float* action);   // extern \"C\" in C++\n"
       "//\n",
-      contract.task, summary_of(contract.task), contract.algorithm, contract.seed, contract.epochs,
-      part.networks.size(), fmt::join(hidden, ", "), contract.version, name);
-  if (contract.rate)
-    text += fmt::format("// It is to be called {:g} times a second.\n", *contract.rate);
+      contract.task, task == nullptr ? "" : ": " + task->summary, contract.algorithm, contract.seed,
+      contract.epochs, part.networks.size(), fmt::join(hidden, ", "), contract.version, name);
+  if (contract.rate) text += fmt::format("// Call it {:g} times per second.\n", *contract.rate);
   text += fmt::format("// observation: {} numbers, as the task gives them",
                       contract.observation.size());
   const bool named = !contract.observation.front().name.empty();
@@ -244,7 +239,7 @@ std::string opening(const StoredPolicy& part, const Contract& contract, const st
   return text;
 }
 
-// Guarded: a file may include the header, and then the source.
+// Guarded, so that a file may include both the header and the source.
 std::string declarations(const Contract& contract, const std::string& name) {
   return fmt::format("\n#ifndef {0}_declared\n#define {0}_declared\n", name) +
          size(name + "_observations", static_cast<int>(contract.observation.size())) +
@@ -263,7 +258,7 @@ std::string commented(const std::string& text) {
 
 // ---- reading
 
-// All arrays of floats, by name.
+// All float arrays by name.
 std::map<std::string, std::vector<float>> parse_arrays(std::string_view source) {
   constexpr std::string_view kBegin = "\nstatic const float ";
   std::map<std::string, std::vector<float>> all;
@@ -297,7 +292,7 @@ std::string parse_comment(std::string_view source) {
   return "";
 }
 
-// From input by input to output by output.
+// From input-major to output-major order.
 Tensor transposed(std::span<const float> weights, std::size_t outputs) {
   const std::size_t inputs = weights.size() / outputs;
   Tensor tensor{{static_cast<std::int64_t>(outputs), static_cast<std::int64_t>(inputs)}, {}};

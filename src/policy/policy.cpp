@@ -1,5 +1,5 @@
-// A trained policy as a function (ovde/policy.h): the actor's pass, or the critics' where actions
-// are discrete, and the scaling to the task's box.
+// ovde/policy.h: the forward pass of the actor, or of the critics where actions are discrete, and
+// the scaling to the task's range.
 #include <ovde/policy.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ GreedyPass greedy_pass(const StoredPolicy& policy) {
   return pass;
 }
 
-// The same policies at many observations, as products of matrices.
+// Acts on many observations at once, with matrix products.
 class BatchPass {
  public:
   explicit BatchPass(const StoredPolicy& policy) : actions_(policy.actions()) {
@@ -51,8 +51,8 @@ class BatchPass {
     }
   }
 
-  // What put(i, unit) writes for sample number i, from any thread: unit[d * kLanes] is number d of
-  // its action in [-1, 1].
+  // Calls put(i, unit) for every sample i, from any thread: unit[d * kLanes] is dimension d of its
+  // action, in [-1, 1].
   template <typename Put>
   void act(std::span<const double> observations, int threads, Put put) {
     const int size = networks_.front().mlp.shape().inputs();
@@ -84,8 +84,8 @@ class BatchPass {
 
  private:
   static constexpr int kMost = 4096;     // samples at a time
-  static constexpr int kPiece = 2;       // blocks whose activations stay in a core's cache
-  static constexpr double kWorth = 5e5;  // multiply-adds, some 10 us, that another thread is worth
+  static constexpr int kPiece = 2;       // blocks per task: their activations fit in a core's cache
+  static constexpr double kWorth = 5e5;  // multiply-adds per thread, about 10 us
 
   struct Network {
     Network(const MlpShape& shape, const Buffer& parameters)
@@ -97,7 +97,7 @@ class BatchPass {
     Activations activations;
   };
 
-  // threads: 0: as many as there are cores and the samples are worth.
+  // threads: 0: chosen automatically.
   Team& team_for(int threads, double samples) {
     const int worth = static_cast<int>(std::clamp(samples * multiply_adds_ / kWorth, 1.0, cores_));
     const int wanted = threads > 0 ? threads : worth;
@@ -118,7 +118,8 @@ class BatchPass {
     action_ = Batch(actions_, samples);
   }
 
-  // The best action of the grid, as GreedyPass has it: the first of equals, NaN where values are.
+  // The best action of the grid, as in GreedyPass: the first of equals, NaN where the values are
+  // NaN.
   void choose(Blocks blocks) {
     const Batch &first = networks_[0].activations.output(),
                 &second = networks_[1].activations.output();
@@ -144,9 +145,9 @@ class BatchPass {
   }
 
   int actions_;
-  std::optional<ActionGrid> grid_;  // where actions are discrete
+  std::optional<ActionGrid> grid_;  // discrete actions only
   std::vector<Network> networks_;
-  double multiply_adds_ = 0;  // of one sample
+  double multiply_adds_ = 0;  // per sample
   double cores_ = std::max(1u, std::thread::hardware_concurrency());
   Batch input_, action_;
   Team alone_{1};
@@ -205,11 +206,11 @@ void Policy::act_all(std::span<const double> observations, std::span<double> act
   const std::size_t samples = observations.size() / inputs;
   if (observations.size() != samples * inputs || actions.size() != samples * outputs) {
     throw InputError(fmt::format(
-        "a policy from {} observations to {} actions was given {} and {} numbers, which are not "
-        "as many of each",
+        "a policy from {} observations to {} actions was given {} and {} numbers: the numbers of "
+        "samples differ",
         inputs, outputs, observations.size(), actions.size()));
   }
-  // an eighth of a block of the products or less: one by one is faster
+  // few samples are faster one by one
   if (samples <= kLanes / 8) {
     for (std::size_t i = 0; i < samples; ++i)
       act(observations.subspan(i * inputs, inputs), actions.subspan(i * outputs, outputs));

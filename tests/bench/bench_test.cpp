@@ -1,4 +1,4 @@
-// What the benchmarks measure fits together, whatever the machine.
+// The numbers of a benchmark are consistent on any machine.
 #include "bench/bench.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ BenchRequest small(const std::string& algorithm) {
   return request;
 }
 
-// One row, with what every row says.
+// The only row, with its common columns checked.
 BenchRow only_row(const std::vector<BenchRow>& rows, const std::string& what,
                   const BenchRequest& request) {
   EXPECT_EQ(rows.size(), 1u);
@@ -33,7 +33,7 @@ BenchRow only_row(const std::vector<BenchRow>& rows, const std::string& what,
   return row;
 }
 
-TEST(SlowBench, AnUpdateIsCountedInProducts) {
+TEST(SlowBench, UpdateMetricsAreConsistent) {
   BenchRequest request = small("dsac");
   request.population = 2;
   request.threads = 2;
@@ -44,13 +44,13 @@ TEST(SlowBench, AnUpdateIsCountedInProducts) {
   EXPECT_NEAR(row.metric("efficiency"), row.metric("gflops") / row.metric("gemm_gflops"), 1e-9);
 }
 
-TEST(SlowBench, AnActionIsTimedBesideThePolicysOwn) {
+TEST(SlowBench, ActMetricsAreConsistent) {
   const BenchRequest request = small("ovde_g");
   const BenchRow row = only_row(bench_act(request), "act", request);
   EXPECT_NEAR(row.metric("ratio_to_policy"), 1e3 * row.seconds / row.metric("policy_ms"), 1e-9);
 }
 
-TEST(SlowBench, ATaskWithoutAnEngineIsTimedAlone) {
+TEST(SlowBench, EnvWithoutAnEngineHasNoRatio) {
   BenchRequest request;
   request.task = "GridChaos-v0";
   const BenchRow row = only_row(bench_env(request), "env", request);

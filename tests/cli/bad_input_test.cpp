@@ -40,7 +40,7 @@ TEST(BadInput, Commands) {
       {"tarin --help", {"unknown command 'tarin'", "did you mean train?"}},
       {"--verson", {"unknown option '--verson'", "did you mean --version?"}},
       {"train --tsk x", {"unknown option '--tsk'", "did you mean --task?", "--seeds"}},
-      {"train GridChaos-v0", {"'GridChaos-v0' was not expected", "ovde train --help"}},
+      {"train GridChaos-v0", {"unexpected argument 'GridChaos-v0'", "ovde train --help"}},
       {"list taks", {"did you mean tasks?", "algos"}},
       {"list tasks --markdown", {"ovde list config"}},
       {"bench", {"required"}},
@@ -76,7 +76,7 @@ TEST(BadInput, TasksAlgorithmsAndDevices) {
   });
 }
 
-TEST(BadInput, AGpuThatIsNotThere) {
+TEST(BadInput, MissingGpu) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "there is one";
   const Program program;
   const std::string small = "--epochs 1 --set train.steps_per_epoch=30 --set task.horizon=30 ";
@@ -150,8 +150,8 @@ TEST(BadInput, Files) {
       program);
 }
 
-// Whatever is read has an end, and where nothing comes it does not wait for ever.
-TEST(BadInput, WhatHasNoEndIsRefused) {
+// Files without an end are refused, and the program does not wait for a pipe without a writer.
+TEST(BadInput, EndlessFiles) {
   const Program program;
   ASSERT_EQ(program
                 .shell("mkfifo pipe && mkdir loop && cd loop && "
@@ -207,8 +207,8 @@ TEST(BadInput, MessagesNameTheFileAndHaveOneLine) {
   EXPECT_EQ(gone.err, "ovde: cannot write to folder x: the current folder is gone\n");
 }
 
-// What breaks the TOML library: the program reads runs and studies with the same copy of it.
-TEST(BadInput, FilesThatTheTomlLibraryCannotBear) {
+// Runs and studies are read by the same copy of the TOML library.
+TEST(BadInput, FilesThatBreakTheTomlLibrary) {
   const Program program;
   std::string dotted = "a", nested = "a = [\n";
   for (int i = 0; i < 300'000; ++i) dotted += ".a";
@@ -263,8 +263,8 @@ row = [{ task = "GridChaos-v0" }]
 column = [{ algorithm = "sac" }]
 )toml";
 
-// A file where a folder would have to be: what root, too, cannot write to.
-TEST(BadInput, AFolderThatCannotBeWrittenIsWrongInput) {
+// Root cannot write there either.
+TEST(BadInput, FileInPlaceOfAFolder) {
   const Program program;
   const std::string small =
       "--epochs 1 --set train.steps_per_epoch=30 --set task.horizon=30 --threads 1 ";
@@ -284,8 +284,7 @@ TEST(BadInput, AFolderThatCannotBeWrittenIsWrongInput) {
       program);
 }
 
-// The same where the whole file system is read-only.
-TEST(BadInput, AReadOnlyFileSystemIsWrongInput) {
+TEST(BadInput, ReadOnlyFileSystem) {
   const Program program;
   if (::geteuid() != 0 || program.shell("mkdir disk && mount -t tmpfs none disk").code != 0)
     GTEST_SKIP() << "needs a file system of its own";
@@ -308,7 +307,7 @@ TEST(BadInput, AReadOnlyFileSystemIsWrongInput) {
   program.shell("umount disk");
 }
 
-TEST(BadInput, AnUnwritableFolderIsRefused) {
+TEST(BadInput, UnwritableFolder) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   const Program program;
   std::filesystem::create_directory(program.folder() / "locked");

@@ -1,4 +1,4 @@
-// ovde export, from a run to a program that acts.
+// ovde export and ovde verify, from a run to a compiled program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ const std::string kExportedRun =
     "--set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100 "
     "--set checkpoint.epochs=1 --threads 1 ";
 
-TEST(SlowExport, ACompilerMakesTheRunsPolicyOfIt) {
+TEST(SlowExport, CompiledSourceActsAsThePolicy) {
   const Program program;
   for (const std::string algorithm : {"ovde_g", "td3", "ids"}) {
     ASSERT_EQ(program.run(kExportedRun + "--algo " + algorithm + " --out " + algorithm).code, 0);
@@ -55,7 +55,7 @@ int main(void) {
   }
 }
 
-TEST(SlowExport, WritesIntoTheRunsFolderUnlessToldOtherwise) {
+TEST(SlowExport, WritesIntoTheRunFolderByDefault) {
   const Program program;
   ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
   const Outcome exported = program.run("export run");
@@ -87,16 +87,16 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
        "population holds 2 agents; name the folder of one, such as population/seed_3"},
       {"unfinished", 2, "unfinished holds no policy yet: it is at epoch 2 of 2"},
       {"damaged", 2, "damaged/policy.safetensors"},
-      {"run --out mine.c", 2, "mine.c exists already; remove it, or choose another (--out)"},
+      {"run --out mine.c", 2, "mine.c exists already; remove it or choose another name (--out)"},
       {"run --out nothing", 2, "nothing exists already"},
       {"run --out no/such/folder.c", 2, "cannot write to folder no/such: No such file"},
-      {"run --out ''", 2, "the file needs a name (--out)"},
+      {"run --out ''", 2, "the file name is empty (--out)"},
       {"run --name 2nd", 2, "--name 2nd: must be letters, digits and underscores"},
       {"run --name a-b", 2, "--name a-b"},
       {"run --name ''", 2, "--name"},
       {"run --nam x", 2, "did you mean --name?"},
       {"run --format onx", 2, "unknown format 'onx' (did you mean onnx?)"},
-      {"run --out policy.h", 2, "policy.h is what the header is called"},
+      {"run --out policy.h", 2, "policy.h: the header would have the same name"},
       {"run --out mine.onnx --format onnx --name 2nd", 2, "--name 2nd"},
   };
   for (const auto& [arguments, code, words] : cases) {
@@ -109,19 +109,19 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
   EXPECT_EQ(program.files(), before);
   EXPECT_EQ(read_file(program.folder() / "mine.c"), "mine\n");
 
-  // evaluation needs the same file, or a checkpoint, and says the same
+  // eval needs the same file or a checkpoint, and gives the same message
   program.shell("rm -f unfinished/checkpoints/* population/seed_3/checkpoints/*");
   const Outcome evaluated = program.run("eval unfinished");
   EXPECT_EQ(evaluated.code, 2);
   EXPECT_NE(evaluated.err.find("unfinished holds no policy yet: it is at epoch 2 of 2; ovde train "
-                               "--resume unfinished goes on"),
+                               "--resume unfinished continues it"),
             std::string::npos)
       << evaluated.err;
   // an agent is resumed with its population
   program.shell("rm population/seed_3/policy.safetensors population/seed_3/summary.json");
   const Outcome agent = program.run("eval population/seed_3");
   EXPECT_EQ(agent.code, 2);
-  EXPECT_NE(agent.err.find("/population goes on"), std::string::npos) << agent.err;
+  EXPECT_NE(agent.err.find("/population continues it"), std::string::npos) << agent.err;
 }
 
 TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
@@ -160,7 +160,7 @@ TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
       EXPECT_EQ(flipped.code, 1);
       EXPECT_EQ(flipped.out, "");
       EXPECT_EQ(flipped.err,
-                "ovde: taken was changed since it was exported: its checksum is another\n");
+                "ovde: taken was changed since it was exported: its checksum does not match\n");
     }
     // what comes out of a run can be played by the program itself
     EXPECT_EQ(program.run("eval " + algorithm + "/policy_exported.safetensors --episodes 1").code,
@@ -173,8 +173,7 @@ TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
       << verified.out << verified.err;
   const Outcome other = program.run("verify best.onnx --run ovde_q");
   EXPECT_EQ(other.code, 1);
-  EXPECT_NE(other.err.find("ovde_q/config.toml is not the file that it was exported from"),
-            std::string::npos)
+  EXPECT_NE(other.err.find("best.onnx was not exported from ovde_q/config.toml"), std::string::npos)
       << other.err;
   EXPECT_EQ(program.run("verify").code, 2);
   EXPECT_EQ(program.run("verify nowhere").code, 2);

@@ -1,4 +1,4 @@
-// The program when it is interrupted, finds no space, or may not go on.
+// Signals, full disks and runs that cannot be continued.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,7 +19,8 @@ const std::string kSaved =
     "--set train.eval_steps=100 --set checkpoint.epochs=5 ";
 const std::string kSavedRun = kSaved + "--out run ";
 
-// Starts a run, waits until its table has so many lines, the header among them, and sends a signal.
+// Starts a run, waits until its progress.csv has `lines` lines including the header, and sends a
+// signal.
 std::string start_and_signal(const std::string& arguments, const std::string& run, int lines,
                              const std::string& signal) {
   return kOvde + arguments + " & pid=$!; " +
@@ -43,7 +44,7 @@ TEST(SlowFaults, SignalsSaveTheRun) {
   }
 }
 
-// A terminal that is closed takes nothing along; whoever does not want to hear of it need not.
+// SIGHUP saves the run, unless it is ignored (nohup).
 TEST(SlowFaults, AClosedTerminalSavesTheRun) {
   const Program program;
   const Outcome stopped =
@@ -62,7 +63,7 @@ TEST(SlowFaults, AClosedTerminalSavesTheRun) {
   EXPECT_EQ(ignoring.code, 0) << ignoring.err;
 }
 
-TEST(SlowFaults, APipeThatNobodyReadsSavesTheRun) {
+TEST(SlowFaults, AClosedPipeSavesTheRun) {
   const Program program;
   const Outcome stopped = program.shell("{ " + kOvde + kSavedRun +
                                         "--epochs 100000; echo $? >code; } | head -c 1 >/dev/null");
@@ -70,8 +71,8 @@ TEST(SlowFaults, APipeThatNobodyReadsSavesTheRun) {
   EXPECT_FALSE(std::filesystem::is_empty(program.folder() / "run/checkpoints"));
 }
 
-// A file that gets the number of a stream would get what is printed as well.
-TEST(SlowFaults, ClosedStandardStreamsDoNotReachTheFiles) {
+// A file opened with the number of a closed stream would receive the printed text.
+TEST(SlowFaults, ClosedStandardStreamsDoNotCorruptFiles) {
   for (const std::string closed : {"<&- >&-", "<&- >&- 2>&-", ">&-", "2>&-"}) {
     const Program program;
     ASSERT_EQ(program.run(kSavedRun + "--epochs 5 " + closed).code, 0) << closed;
@@ -83,14 +84,14 @@ TEST(SlowFaults, ClosedStandardStreamsDoNotReachTheFiles) {
   }
 }
 
-TEST(SlowFaults, APopulationNeedsNoOpenFileForEachAgent) {
+TEST(SlowFaults, APopulationNeedsFewOpenFiles) {
   const Program program;
   const Outcome many =
       program.shell("(ulimit -n 24; " + kOvde + kSavedRun + "--seeds 0-39 --epochs 1)");
   EXPECT_EQ(many.code, 0) << many.err;
 }
 
-TEST(SlowFaults, EveryCommandTakesAFileThatMayNotGrowForAnError) {
+TEST(SlowFaults, AFileSizeLimitIsAnError) {
   const Program program;
   ASSERT_EQ(program.run(kSavedRun + "--epochs 3").code, 0);
   const auto before = program.files();
@@ -128,12 +129,12 @@ TEST(SlowFaults, AColumnMayHaveTheNameOfAFile) {
   write_file_atomically(program.folder() / "study.toml", study);
   ASSERT_EQ(program.run("study run study.toml --out out").code, 0);
   expect_words(program.run("study status study.toml --out out").out, {"3 of 3 cells finished"});
-  // a heading, two agents of each and one line for both
+  // a heading; two agents and one line for the population in each of three cells
   EXPECT_EQ(std::ranges::count(program.run("status out").out, '\n'), 1 + 3 * (2 + 1));
   EXPECT_EQ(program.run("study run study.toml --out out").code, 0);
 }
 
-TEST(SlowFaults, TheWayToResumeCanBeTyped) {
+TEST(SlowFaults, ThePrintedResumeCommandWorks) {
   const Program program;
   const std::string folder = "\"it's a run\"";
   const Outcome stopped = program.shell(
@@ -148,10 +149,10 @@ TEST(SlowFaults, TheWayToResumeCanBeTyped) {
   expect_words(again.err, {"interrupted"});
 }
 
-// With a batch this large the one update of an epoch takes seconds, and the first signal waits for
-// its end. The row of an epoch says that the next one has begun; a tenth of a second of computing
-// later it is in its update, for before that there is little to do. Signals within 50 ms count as
-// one: they are sent until there is nobody to send them to.
+// With this batch the one update of an epoch takes seconds, and the first signal waits for its end.
+// When an epoch's row is written the next epoch has started; after another tenth of a second of CPU
+// time it is in its update. Signals within 50 ms count as one, so they are sent until the process
+// is gone.
 TEST(SlowFaults, ASecondSignalEndsAtOnce) {
   if (kSanitizer == "thread") GTEST_SKIP() << "ThreadSanitizer delays signals";
   const Program program;
@@ -167,7 +168,7 @@ TEST(SlowFaults, ASecondSignalEndsAtOnce) {
   EXPECT_EQ(stopped.err, "");
 }
 
-TEST(SlowFaults, AResumedRunEndsLikeOneThatWasNotStopped) {
+TEST(SlowFaults, ResumeIsBitIdentical) {
   const Program stopped, whole;
   const std::string train = kSavedRun + "--epochs 600";
   ASSERT_EQ(whole.run(train).code, 0);
@@ -179,7 +180,7 @@ TEST(SlowFaults, AResumedRunEndsLikeOneThatWasNotStopped) {
   EXPECT_TRUE(policy(stopped) == policy(whole));
 }
 
-TEST(SlowFaults, ResumeTakesOnlyWhatTheRunDoesNotSay) {
+TEST(SlowFaults, ResumeRefusesOtherOptions) {
   const Program program;
   for (const char* more : {"--task GridChaos-v0", "--set train.batch=3", "--seed 1",
                            "--config x.toml", "--out other", "--algo sac"}) {
@@ -202,7 +203,7 @@ TEST(SlowFaults, AFileThatMayNotGrowStopsTheRun) {
   expect_words(program.run("status run").out, {"failed", "File too large"});
 }
 
-TEST(SlowFaults, AFullDiskStopsTheRunAndItCanBeResumed) {
+TEST(SlowFaults, ARunOnAFullDiskCanBeResumed) {
   const Program program;
   const std::string disk = "mkdir -p disk && mount -t tmpfs -o size=600k none disk";
   if (geteuid() != 0 || program.shell(disk).code != 0)
@@ -237,7 +238,7 @@ TEST(SlowFaults, StatusIsATable) {
   expect_words(alive.out, {"alive  ", "/100000"});
   EXPECT_EQ(program.run("status nowhere").code, 2);
 
-  // what a shell makes of runs/* holds other things too
+  // runs/* of a shell may contain other files
   const Outcome some = program.shell("mkdir nothing; " + kOvde + "status run/lock run nothing");
   EXPECT_EQ(some.code, 0) << some.err;
   expect_words(some.out, {"3/3", "run/lock is not a folder", "there is no run in nothing"});

@@ -1,4 +1,4 @@
-// Things that a person who has just arrived tries, and that just work.
+// The first things that a new user tries.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ void replace_in(const fs::path& file, const std::string& from, const std::string
   write_file_atomically(file, text.replace(text.find(from), from.size(), to));
 }
 
-TEST(FirstHour, TheSameCommandTwiceGetsTheNextFolder) {
+TEST(FirstHour, RepeatedCommandsGetNumberedFolders) {
   const Program program;
   for (const char* folder :
        {"GridChaos-v0-s-dsac-0", "GridChaos-v0-s-dsac-0_2", "GridChaos-v0-s-dsac-0_3"}) {
@@ -35,7 +35,7 @@ TEST(FirstHour, TheSameCommandTwiceGetsTheNextFolder) {
   }
 }
 
-TEST(FirstHour, SeedsAreAListToo) {
+TEST(FirstHour, SeedsMayBeAList) {
   const Program program;
   const Outcome outcome = program.run(kFirstRun + "--epochs 1 --seeds 0,2-3");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -45,7 +45,7 @@ TEST(FirstHour, SeedsAreAListToo) {
     EXPECT_EQ(program.run(kFirstRun + "--seeds " + bad).code, 2) << bad;
 }
 
-TEST(FirstHour, StepsAreCountedWithTheWarmUp) {
+TEST(FirstHour, StepsIncludeTheWarmUp) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--steps 121 --out run").code, 0);
   const auto rows = read_progress(program.folder() / "run");
@@ -55,7 +55,7 @@ TEST(FirstHour, StepsAreCountedWithTheWarmUp) {
   EXPECT_EQ(program.run(kFirstRun + "--steps 100 --epochs 3").code, 2);
 }
 
-TEST(FirstHour, AFinishedRunIsTrainedForLonger) {
+TEST(FirstHour, AFinishedRunCanBeExtended) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 3 --out run").code, 0);
   ASSERT_EQ(program.run(kFirstRun + "--epochs 6 --out whole").code, 0);
@@ -69,8 +69,7 @@ TEST(FirstHour, AFinishedRunIsTrainedForLonger) {
   expect_words(program.run("train --resume run --epochs 9").err, {"is finished (9 epochs)"});
 }
 
-// Until it has ended anew, its policy is not that of its end before.
-TEST(FirstHour, ARunThatIsTrainedForLongerIsNotFinished) {
+TEST(FirstHour, AnExtendedRunIsUnfinished) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 4 --set checkpoint.epochs=2 --out run").code, 0);
   ASSERT_EQ(program.run("train --resume run --epochs 8").code, 0);
@@ -85,7 +84,7 @@ TEST(FirstHour, ARunThatIsTrainedForLongerIsNotFinished) {
   expect_words(again.out + again.err, {"short: begins again at the first epoch"});
 }
 
-TEST(FirstHour, AnUnfinishedRunIsReportedOnAndEvaluated) {
+TEST(FirstHour, AnUnfinishedRunCanBeEvaluated) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 5 --set checkpoint.epochs=2 --out run").code, 0);
   const auto run = program.folder() / "run";
@@ -105,9 +104,7 @@ TEST(FirstHour, AnUnfinishedRunIsReportedOnAndEvaluated) {
   expect_words(program.run("eval run").err, {"holds no policy yet", "train --resume"});
 }
 
-// The policy of a checkpoint is the one that the run ends with, where there is nothing between
-// them.
-TEST(FirstHour, ThePolicyOfACheckpointActsAsTheRunsOwn) {
+TEST(FirstHour, ACheckpointActsAsThePolicy) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 4 --set checkpoint.epochs=2 --out run").code, 0);
   const auto numbers = [&] {
@@ -120,7 +117,7 @@ TEST(FirstHour, ThePolicyOfACheckpointActsAsTheRunsOwn) {
   EXPECT_EQ(numbers(), finished);
 }
 
-TEST(FirstHour, APolicyFileIsEvaluatedAndExported) {
+TEST(FirstHour, APolicyFileCanBeEvaluatedAndExported) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 3 --out run").code, 0);
   for (const char* file : {"policy_best.safetensors", "networks/epoch_1.safetensors"}) {
@@ -132,8 +129,8 @@ TEST(FirstHour, APolicyFileIsEvaluatedAndExported) {
   }
 }
 
-// Registered by a program of its own, which is not at hand when its runs are looked at.
-TEST(FirstHour, RunsOfATaskThatThisProgramDoesNotHave) {
+// The task is registered by another program.
+TEST(FirstHour, RunsOfUnknownTasksAreShown) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --out run").code, 0);
   replace_in(program.folder() / "run/config.toml", "task = \"GridChaos-v0:s\"",
@@ -150,7 +147,7 @@ TEST(FirstHour, RunsOfATaskThatThisProgramDoesNotHave) {
   expect_words(evaluated.err, {"unknown task 'MyValve-v0'"});
 }
 
-TEST(FirstHour, StatusHasALineForThePopulation) {
+TEST(FirstHour, StatusSummarisesAPopulation) {
   const Program program;
   ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --seeds 0-2 --out run").code, 0);
   ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --out alone").code, 0);
@@ -160,7 +157,7 @@ TEST(FirstHour, StatusHasALineForThePopulation) {
   EXPECT_EQ(outcome.out.find("alone ("), std::string::npos) << outcome.out;
 }
 
-TEST(FirstHour, RunsAreComparedThatWereNeverPlannedTogether) {
+TEST(FirstHour, UnplannedRunsAreCompared) {
   const Program program;
   for (const char* algorithm : {"sac", "dsac", "ovde_g"}) {
     ASSERT_EQ(program
@@ -185,7 +182,7 @@ TEST(FirstHour, RunsAreComparedThatWereNeverPlannedTogether) {
   EXPECT_EQ(program.run("compare").code, 2);
 }
 
-TEST(FirstHour, AStudysActionsRefuseOptionsThatTheyDoNotUse) {
+TEST(FirstHour, StudyActionsRefuseUnusedOptions) {
   const Program program;
   expect_words(program.run("study report plan.toml --threads 2").err,
                {"unknown option '--threads'", "ovde study report --help"});

@@ -1,4 +1,4 @@
-// ovde study import as it is typed. What is taken and what not is tests/study/execute.
+// ovde study import on the command line. Which runs are imported is tested in tests/study/execute.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -33,21 +33,21 @@ column = [{ name = "DSAC", algorithm = "dsac" }, { name = "other", imported = tr
   Program program_;
 };
 
-TEST_F(SlowImportCommand, TakesRunsAndSaysWhatItDid) {
+TEST_F(SlowImportCommand, ImportsRuns) {
   ASSERT_EQ(program_.run("train --seeds 0-1 --out there" + kTiny).code, 0);
   ASSERT_EQ(program_.run("train --seed 5 --out fifth" + kTiny).code, 0);
   const Outcome first = import_from("there fifth");
   EXPECT_EQ(first.code, 0) << first.err;
   EXPECT_EQ(first.out,
-            "a / DSAC: 2 taken, 0 there already\n"
-            "not taken: fifth: the plan has no seed 5 in a / DSAC\n"
-            "2 runs taken, 0 there already, 1 not taken, into study\n");
-  EXPECT_NE(import_from("there").out.find("0 runs taken, 2 there already"), std::string::npos);
+            "a / DSAC: 2 imported, 0 exist already\n"
+            "not imported: fifth: the plan has no seed 5 in a / DSAC\n"
+            "2 runs imported, 0 exist already, 1 not imported, into study\n");
+  EXPECT_NE(import_from("there").out.find("0 runs imported, 2 exist already"), std::string::npos);
   EXPECT_EQ(import_from("fifth").code, 1);
 
   const Outcome csv = import_from("--as a/other --seed 1 run.csv");
   EXPECT_EQ(csv.code, 0) << csv.err;
-  EXPECT_EQ(csv.out, "a/other: seed 1 taken\n");
+  EXPECT_EQ(csv.out, "a/other: seed 1 imported\n");
   const Outcome report = program_.run("study report plan.toml --out study");
   EXPECT_EQ(report.code, 0) << report.err;
   const std::string table = read_file(program_.folder() / "study/tables/runs.csv");
@@ -57,14 +57,14 @@ TEST_F(SlowImportCommand, TakesRunsAndSaysWhatItDid) {
 
   const Outcome merged = program_.run("study import plan.toml --out merged study");
   EXPECT_EQ(merged.out,
-            "a / DSAC: 2 taken, 0 there already\n"
-            "a / other: 1 taken, 0 there already\n"
-            "3 runs taken, 0 there already, 0 not taken, into merged\n");
+            "a / DSAC: 2 imported, 0 exist already\n"
+            "a / other: 1 imported, 0 exist already\n"
+            "3 runs imported, 0 exist already, 0 not imported, into merged\n");
   EXPECT_EQ(program_.run("study report plan.toml --out merged").code, 0);
   EXPECT_TRUE(read_file(program_.folder() / "merged/tables/runs.csv") == table);
 }
 
-TEST_F(SlowImportCommand, SaysWhatIsMissing) {
+TEST_F(SlowImportCommand, RefusesIncompleteCommands) {
   EXPECT_NE(import_from("run.csv").err.find("--as ROW/COLUMN --seed S"), std::string::npos);
   EXPECT_EQ(import_from("--as a/other run.csv").code, 2);
   EXPECT_EQ(import_from("--seed 0 run.csv").code, 2);

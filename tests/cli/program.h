@@ -1,4 +1,4 @@
-// Runs the real program in a folder of its own and keeps what it said and left behind.
+// Runs the real program in a temporary folder and collects its output.
 #pragma once
 
 #include <sys/wait.h>
@@ -13,9 +13,8 @@
 
 namespace ovde {
 
-// A shell command that goes on as soon as `condition` holds, and in any case after a minute or when
-// the process $pid is gone: what is waited for is looked for, so that nothing depends on how fast
-// the machine is.
+// A shell command that polls until `condition` holds, at most a minute and while the process $pid
+// exists, so that tests do not depend on the speed of the machine.
 inline std::string wait_until(const std::string& condition) {
   return "for i in $(seq 1200); do { " + condition +
          "; } 2>/dev/null && break; kill -0 $pid 2>/dev/null || break; sleep 0.05; done; ";
@@ -28,12 +27,12 @@ struct Outcome {
 
 class Program {
  public:
-  // `arguments` as a shell reads them; the program's folder is the current one.
+  // `arguments` are parsed by a shell. The temporary folder is the current one.
   Outcome run(const std::string& arguments) const {
     return shell(std::string("'") + OVDE_PROGRAM + "' " + arguments);
   }
 
-  // A shell command in that folder.
+  // Runs a shell command there.
   Outcome shell(const std::string& script) const {
     const auto out = streams_.path() / "out", err = streams_.path() / "err";
     const std::string command = "cd '" + folder_.path().string() + "' && { " + script + "; } >'" +

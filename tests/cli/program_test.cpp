@@ -1,4 +1,4 @@
-// What the program prints when all is well.
+// The output of successful commands.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// What begins a line of the help: "  train    Train one agent" gives train, "  --out DIR" --out.
+// The first words of the lines below a heading of the help: train, --out.
 Names listed(const std::string& help, const std::string& heading) {
   std::istringstream lines(help.substr(std::min(help.find(heading), help.size())));
   Names names;
@@ -28,7 +28,7 @@ Names listed(const std::string& help, const std::string& heading) {
   return names;
 }
 
-TEST(Program, EveryCommandExplainsItselfAndEachOfItsOptions) {
+TEST(Program, HelpListsAllCommandsAndOptions) {
   const std::map<std::string, Names> options = {
       {"list", {"--markdown"}},
       {"train",
@@ -98,20 +98,20 @@ TEST(Program, ListsTasksAlgorithmsAndKeys) {
   EXPECT_EQ(program.files(), std::vector<std::string>{});
 }
 
-// Small enough to train in an instant.
+// Settings that train in an instant.
 const std::string kQuick =
     "--set network.hidden=[8] --set train.batch=16 --set train.warmup_steps=50 "
     "--set train.steps_per_epoch=20 --set train.eval_steps=100 --threads 1 ";
 
-TEST(Program, BenchmarksPrintOneObjectALine) {
+TEST(Program, TrainingBenchmarkPrintsJson) {
   const Program program;
   const Outcome json = program.run("bench train --algo dsac --json " + kQuick);
   EXPECT_EQ(json.code, 0) << json.err;
   EXPECT_TRUE(json.out.starts_with(
-      R"({"what": "train", "task": "GridChaos-v0", "algo": "dsac", "population": 1, )"
-      R"("threads": 1, "device": "cpu", "per_second": )"))
+      R"({"what":"train","task":"GridChaos-v0","algo":"dsac","population":1,)"
+      R"("threads":1,"device":"cpu","per_second":)"))
       << json.out;
-  for (const char* key : {R"(, "ms": )", R"(, "relative_to_sac": )"})
+  for (const char* key : {R"(,"ms":)", R"(,"relative_to_sac":)"})
     EXPECT_NE(json.out.find(key), std::string::npos) << json.out;
   EXPECT_TRUE(json.out.ends_with("}\n"));
   const std::string text = program.run("bench train --algo dsac " + kQuick).out;
@@ -134,8 +134,7 @@ TEST(Program, InspectsARun) {
   }
 }
 
-// What there is not, and what is not asked for rightly.
-TEST(Program, RefusesToInspectWhatIsNotThere) {
+TEST(Program, InspectRefusesMissingRecords) {
   const Program program;
   ASSERT_EQ(program
                 .run("train --task GridChaos-v0:e --algo sac --epochs 1 --out plain "
@@ -186,7 +185,7 @@ TEST(Program, TrainsAndEvaluates) {
   EXPECT_NE(program.run("eval run").out.find("10 episodes"), std::string::npos);
 }
 
-TEST(Program, TheConfigOfARunRepeatsIt) {
+TEST(Program, StoredConfigRepeatsTheRun) {
   const Program program;
   ASSERT_EQ(
       program.run("train --task GridChaos-v0:s --algo dsac --seeds 3-4 --epochs 2 " + kQuick).code,
@@ -200,8 +199,7 @@ TEST(Program, TheConfigOfARunRepeatsIt) {
               read_file(program.folder() / "again/policy.safetensors"));
 }
 
-// The noise of preset s must not go by the name of preset a.
-TEST(Program, TheConfigOfARunWithAnotherTaskBringsThatTasksValues) {
+TEST(Program, StoredConfigWithAnotherTaskUsesItsDefaults) {
   const Program program;
   ASSERT_EQ(
       program.run("train --task GridChaos-v0:s --algo dsac --epochs 2 --out s " + kQuick).code, 0);
@@ -217,8 +215,7 @@ TEST(Program, TheConfigOfARunWithAnotherTaskBringsThatTasksValues) {
   EXPECT_EQ(config("other"), config("a"));
 }
 
-// Whoever changes a plan and asks for the report again keeps the one that is there.
-TEST(Program, AReportIsNotOverwrittenByOneOfAPlanThatNoLongerFits) {
+TEST(Program, AChangedPlanKeepsTheOldReport) {
   const Program program;
   const auto write_plan = [&](const std::string& set) {
     write_file_atomically(program.folder() / "plan.toml",
@@ -235,14 +232,13 @@ TEST(Program, AReportIsNotOverwrittenByOneOfAPlanThatNoLongerFits) {
   write_plan(", discount = 0.5");
   const Outcome refused = program.run("study report plan.toml --out study");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.err.find("report.html stays as it is"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("report.html is kept"), std::string::npos) << refused.err;
   EXPECT_NE(refused.out.find("train.discount = 0.5, was 0.99"), std::string::npos) << refused.out;
   EXPECT_EQ(read_file(program.folder() / "study/report.html"), good);
 }
 
-// What a repository keeps of a study, its plan and its table of runs, is enough for its tables and
-// tests.
-TEST(Program, AReportCanBeMadeFromItsTableOfRuns) {
+// A plan and its table of runs are enough for the tables and tests.
+TEST(Program, AReportCanBeMadeFromATable) {
 #ifdef OVDE_MUJOCO
   const std::string other = "Reacher-v4";  // without a goal
 #else
@@ -281,7 +277,7 @@ TEST(Program, AReportCanBeMadeFromItsTableOfRuns) {
   EXPECT_EQ(program.run("study report plan.toml --runs nowhere.csv --out again").code, 2);
 }
 
-TEST(Program, OneSeedIsARangeToo) {
+TEST(Program, SeedsMayBeOneSeed) {
   const Program program;
   ASSERT_EQ(
       program
@@ -291,7 +287,7 @@ TEST(Program, OneSeedIsARangeToo) {
   EXPECT_NE(read_file(program.folder() / "run/config.toml").find("seed = 3\n"), std::string::npos);
 }
 
-TEST(Program, ARunWithALongListCanBeUsed) {
+TEST(Program, ALongListIsStoredAndRead) {
   const Program program;
   std::string list = "0";
   for (int i = 1; i < 2600; ++i) list += "," + std::to_string(i % 2);  // of two epochs
@@ -317,7 +313,7 @@ TEST(Program, ARunWithALongListCanBeUsed) {
   EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") == policy);
 }
 
-TEST(Program, ABenchmarkIsOneObjectALineWithThePromisedKeys) {
+TEST(Program, UpdateBenchmarkPrintsJson) {
   const Outcome outcome = Program().run(
       "bench update --task GridChaos-v0 --threads 1 --population 2 --json "
       "--set network.hidden=[8] --set train.batch=8");
@@ -331,9 +327,9 @@ TEST(Program, ABenchmarkIsOneObjectALineWithThePromisedKeys) {
   EXPECT_EQ(row.at("population"), 2);
 }
 
-// docs/config.md is the program's own description of its keys. To bring it up to date:
+// To update docs/config.md:
 //   build/ovde list config --markdown > docs/config.md
-TEST(Program, ThePageOfTheConfigurationIsUpToDate) {
+TEST(Program, TheConfigurationPageIsUpToDate) {
 #ifndef OVDE_MUJOCO
   GTEST_SKIP() << "the page describes the MuJoCo tasks too, which this build does not have";
 #endif

@@ -1,4 +1,4 @@
-// ovde replay and ovde bench env, as a user types them.
+// ovde replay and ovde bench.
 #ifdef OVDE_MUJOCO
 
 #include <gtest/gtest.h>
@@ -14,13 +14,13 @@ namespace {
 
 const std::string kRecording = OVDE_SOURCE_DIR "/tests/data/mujoco/Hopper-v4.rollouts.json";
 
-TEST(ReplayCommand, ExitsByTheTolerance) {
+TEST(ReplayCommand, ExitCodeFollowsTheTolerance) {
   const Program program;
   const Outcome same = program.run("replay '" + kRecording + "' --tolerance 1e-6");
   EXPECT_EQ(same.code, 0) << same.err;
   EXPECT_NE(same.out.find("Hopper-v4: 5 rollouts, 50 steps"), std::string::npos) << same.out;
 
-  // another reward; the difference is printed before it fails
+  // a different reward; the difference is printed before the command fails
   auto recording = nlohmann::json::parse(std::ifstream(kRecording));
   double& reward = recording.at("rollouts").at(0).at("rewards").at(0).get_ref<double&>();
   reward += 0.25;
@@ -32,7 +32,7 @@ TEST(ReplayCommand, ExitsByTheTolerance) {
   EXPECT_NE(other.err.find("differs from the recording"), std::string::npos) << other.err;
 }
 
-TEST(ReplayCommand, RefusesWhatIsNoRecording) {
+TEST(ReplayCommand, RefusesOtherFiles) {
   const Program program;
   EXPECT_EQ(program.run("replay").code, 2);
   EXPECT_EQ(program.run("replay no_such_file.json").code, 2);
@@ -54,7 +54,7 @@ TEST(ReplayCommand, RefusesWhatIsNoRecording) {
       << other.err;
 }
 
-TEST(SlowBenchCommand, TrainsTheAlgorithmThatIsAskedForOnly) {
+TEST(SlowBenchCommand, TrainPrintsOnlyTheChosenAlgorithm) {
   const Outcome outcome = Program().run(
       "bench train --algo dsac --threads 1 --json --set network.hidden=[8] --set train.batch=16 "
       "--set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100");
@@ -64,16 +64,15 @@ TEST(SlowBenchCommand, TrainsTheAlgorithmThatIsAskedForOnly) {
   EXPECT_GT(row.at("relative_to_sac").get<double>(), 0.3);  // loose: other programs may be running
 }
 
-// A policy that draws nothing goes through its network, as its behaviour does, and is not a random
-// number.
-TEST(SlowBenchCommand, ComparesActionsWithThePolicysOwn) {
+// A deterministic policy is timed with its network, not as the random action of the warm-up.
+TEST(SlowBenchCommand, ActComparesWithThePolicy) {
   const Outcome outcome = Program().run("bench act --algo td3 --threads 1 --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_LT(nlohmann::json::parse(outcome.out).at("ratio_to_policy").get<double>(), 5)
       << outcome.out;
 }
 
-TEST(SlowBenchCommand, PutsTheEngineBesideTheEnvironment) {
+TEST(SlowBenchCommand, EnvComparesWithTheEngine) {
   const Outcome outcome = Program().run("bench env --task Reacher-v4 --threads 1 --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto row = nlohmann::json::parse(outcome.out);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The program in the background; ended with its scope.
+// The program in the background; the destructor ends it.
 class Background {
  public:
   Background(const Program& program, const std::string& arguments)
@@ -27,7 +27,7 @@ class Background {
   }
   ~Background() { ::kill(pid_, SIGKILL); }
 
-  // Of the page that it has said to serve; 0: none within half a minute.
+  // The port that was printed; 0: none within half a minute.
   int port() const {
     const std::regex line("http://127\\.0\\.0\\.1:([0-9]+)/");
     for (int i = 0; i < 600; ++i) {
@@ -40,8 +40,8 @@ class Background {
   }
   std::string said() const { return fs::exists(out_) ? read_file(out_) : ""; }
   int pid() const { return pid_; }
-  // The process that serves the page of a run; 0: there is none. Whether its port still answers
-  // would not tell: another test may have it by then.
+  // The process of the live page; 0: none. Testing the port would not do: another test may have it
+  // by then.
   int page() const {
     std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", pid_));
     int child = 0;
@@ -75,7 +75,7 @@ std::string state_at(int port) {
   return viewer.read("\n\n");
 }
 
-TEST(SlowServe, ShowsWhatIsThereUntilItIsAskedToStop) {
+TEST(SlowServe, ServesUntilStopped) {
   const Program program;
   ASSERT_EQ(program.run(kServedRun + "--epochs 2").code, 0);
   const auto before = program.files();
@@ -88,11 +88,11 @@ TEST(SlowServe, ShowsWhatIsThereUntilItIsAskedToStop) {
   EXPECT_NE(viewer.read("]}\n\n").find("\"state\":\"finished\""), std::string::npos);
   ::kill(server.pid(), SIGINT);
   EXPECT_TRUE(server.ends());
-  // it has only read
+  // serving has written nothing
   EXPECT_EQ(program.files(), before);
 }
 
-TEST(SlowServe, BesideARunItEndsWithTheRun) {
+TEST(SlowServe, TheLivePageEndsWithTheTraining) {
   const Program program;
   const Background run(program, kServedRun + "--epochs 100000 --serve");
   const int port = run.port();
@@ -110,8 +110,7 @@ TEST(SlowServe, BesideARunItEndsWithTheRun) {
   EXPECT_TRUE(Background::ends(page));
 }
 
-// Whatever ends the run, its page does not stay behind.
-TEST(SlowServe, BesideARunThatIsKilledItEndsToo) {
+TEST(SlowServe, TheLivePageEndsWithAKilledTraining) {
   const Program program;
   int page = 0;
   {
@@ -126,7 +125,7 @@ TEST(SlowServe, BesideARunThatIsKilledItEndsToo) {
   EXPECT_TRUE(Background::ends(page));
 }
 
-TEST(SlowServe, ChangesNothingAboutTheRun) {
+TEST(SlowServe, TheLivePageDoesNotChangeTheResult) {
   const Program program;
   ASSERT_EQ(program.run(kServedRun + "--epochs 3 --serve").code, 0);
   const std::string with = read_file(program.folder() / "run/policy.safetensors");
@@ -135,7 +134,7 @@ TEST(SlowServe, ChangesNothingAboutTheRun) {
   EXPECT_EQ(with, read_file(program.folder() / "run/policy.safetensors"));
 }
 
-TEST(SlowServe, SaysWhyItCannot) {
+TEST(SlowServe, RefusalsGiveTheReason) {
   const Program program;
   EXPECT_EQ(program.run("serve nowhere").code, 2);
   EXPECT_NE(program.run("serve nowhere").err.find("nowhere is not a folder"), std::string::npos);
@@ -146,13 +145,13 @@ TEST(SlowServe, SaysWhyItCannot) {
   EXPECT_NE(taken.err.find(fmt::format("cannot serve at 127.0.0.1 port {}", port)),
             std::string::npos)
       << taken.err;
-  // without being asked for that one it takes the next
+  // without --port the next free port is used
   const Background second(program, "serve .");
   EXPECT_NE(second.port(), port);
 }
 
-// Many viewers of a run that grows: what the server holds does not.
-TEST(SlowServe, FiftyViewersDoNotMakeItGrow) {
+// Memory stays bounded while a run grows and is watched.
+TEST(SlowServe, MemoryIsBoundedWithFiftyViewers) {
   const Program program;
   ASSERT_EQ(program.run(kServedRun + "--epochs 2").code, 0);
   fs::remove(program.folder() / "run/summary.json");

@@ -1,4 +1,4 @@
-// What is submitted to Slurm. That it works there is tests/slurm_cluster.sh.
+// The scripts submitted to Slurm. tests/slurm_cluster.sh tests them on a cluster.
 #include "cli/slurm.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ void expect_line(const std::string& text, const std::string& line) {
   EXPECT_NE(("\n" + text).find("\n" + line + "\n"), std::string::npos) << line << "\nin\n" << text;
 }
 
-TEST(Slurm, TheScriptAsksForWhatThePlanSays) {
+TEST(Slurm, TheScriptHasTheOptionsOfThePlan) {
   const std::string script = job_script(small_job());
   for (const char* line : {"#!/bin/bash", "#SBATCH --job-name=ovde-p", "#SBATCH --array=0-1%3",
                            "#SBATCH --partition=long", "#SBATCH --cpus-per-task=4",
@@ -54,27 +54,45 @@ TEST(Slurm, TheScriptAsksForWhatThePlanSays) {
       << script;
 }
 
-TEST(Slurm, ATaskIsACellOrCellsInStepOnAGpu) {
+TEST(Slurm, LineBreaksDoNotReachTheScript) {
+  for (const auto change : {+[](SlurmJob& job) { job.study = "/shared/a\n#SBATCH --uid=0"; },
+                            +[](SlurmJob& job) { job.name = "p\nrm -r x"; },
+                            +[](SlurmJob& job) { job.options.account = "a\rb"; }}) {
+    SlurmJob job = small_job();
+    change(job);
+    EXPECT_THROW(job_script(job), InputError);
+    EXPECT_THROW(report_script(job), InputError);
+  }
+  const Program program;
+  write_file_atomically(program.folder() / "p.toml", kPlan);
+  const Outcome dry = program.run(
+      "study run p.toml --on slurm --dry-run --out \"$(printf 'a\\n#SBATCH --uid=0')\"");
+  EXPECT_EQ(dry.code, 2);
+  EXPECT_EQ(dry.out, "");
+  EXPECT_NE(dry.err.find("control characters"), std::string::npos) << dry.err;
+}
+
+TEST(Slurm, GpuCellsShareATask) {
   Plan plan = parse_plan(kPlan, "p.toml");
   const std::vector<Cell> cells = expand(plan);
   using Words = std::vector<std::string>;
   EXPECT_EQ(tasks_of(cells, false),
             (Words{"a/SAC", "a/OVDE", "a/TD3", "b/SAC", "b/OVDE", "b/TD3"}));
   EXPECT_EQ(tasks_of(cells, true), Words{"a/SAC,a/OVDE,a/TD3,b/SAC,b/OVDE,b/TD3"});
-  // what does not run there has a task of its own
+  // algorithms without GPU support have their own tasks
   register_on_cpu_explorer();
   plan.columns[2].algorithm = "on_cpu";
   EXPECT_EQ(tasks_of(expand(plan), true), (Words{"a/SAC,a/OVDE,b/SAC,b/OVDE", "a/TD3", "b/TD3"}));
 }
 
-TEST(Slurm, AnArrayIsNeverTooLong) {
+TEST(Slurm, LargeArraysAreGrouped) {
   const Cell cell = expand(parse_plan(kPlan, "p.toml"))[0];
   const auto tasks = tasks_of(std::vector<Cell>(2500, cell), false);
   EXPECT_EQ(tasks.size(), 834u);
   EXPECT_EQ(tasks.front(), "a/SAC,a/SAC,a/SAC");
 }
 
-TEST(Slurm, WrongOptionsAreNamed) {
+TEST(Slurm, InvalidOptionsAreNamed) {
   SlurmOptions options;
   const auto refusal = [&](const std::string& key, const std::vector<std::string>& values) {
     try {
@@ -92,7 +110,7 @@ TEST(Slurm, WrongOptionsAreNamed) {
                InputError);
 }
 
-TEST(Slurm, ADryRunPrintsAScriptAndWritesNothing) {
+TEST(Slurm, DryRunPrintsTheScript) {
   const Program program;
   write_file_atomically(program.folder() / "p.toml", kPlan);
   const Outcome dry = program.run(
@@ -108,7 +126,7 @@ TEST(Slurm, ADryRunPrintsAScriptAndWritesNothing) {
   EXPECT_EQ(program.shell("bash -n job.sh").code, 0);
 }
 
-TEST(Slurm, WhatItCannotDoIsSaid) {
+TEST(Slurm, FailuresAreReported) {
   const Program program;
   write_file_atomically(program.folder() / "p.toml", kPlan);
   const auto refused = [&](const std::string& arguments, const std::string& words) {
@@ -120,8 +138,8 @@ TEST(Slurm, WhatItCannotDoIsSaid) {
   refused("study run p.toml --on slurm --slurm tim=3", "did you mean time?");
   refused("study run p.toml --slurm time=3", "--on");
   refused("study run p.toml --on slurm --device tpu", "must be cpu or cuda");
-  refused("study run p.toml --on slurm", "sbatch did not take the job");
-  // and the same command submits it where there is one
+  refused("study run p.toml --on slurm", "sbatch refused the job");
+  // nothing remains that would keep the same command from submitting later
   EXPECT_EQ(program.shell("ls runs/p/slurm/*.cells").out, "");
 }
 

@@ -1,4 +1,4 @@
-// Policies that were never trained, of all kinds that are exported.
+// Untrained policies of all kinds that are exported.
 #pragma once
 
 #include <cmath>
@@ -45,7 +45,7 @@ struct Example {
                            {"run.seed", 3.0, ""},
                            {"train.epochs", 12.0, ""}});
   }
-  // As the policy of a finished run; its file.
+  // Writes it as the policy of a run. Returns the policy file.
   std::filesystem::path write_run(const std::filesystem::path& folder) const {
     const auto path = folder / "policy.safetensors";
     std::filesystem::create_directories(folder);
@@ -61,7 +61,7 @@ struct Example {
   }
 };
 
-// One to three hidden layers, no size a multiple of anything; Gaussian, deterministic, discrete.
+// One to three hidden layers of odd sizes; Gaussian, deterministic and discrete.
 inline std::vector<Example> examples() {
   return {
       {"one", {3, {7}, 4}, {{-2, 0}, {2, 5}}},

@@ -1,4 +1,4 @@
-// A policy as C source: what a compiler makes of it acts as the library's own policy does.
+// A policy as C source: the compiled function acts as the library's policy.
 #include "policy/export.h"
 
 #include <dlfcn.h>
@@ -25,10 +25,10 @@ namespace {
 
 using ActFunction = void(const float* observation, float* action);
 
-// Both compile what a C++ project's only compiler can be asked to.
+// A C++ compiler can compile both.
 const std::vector<std::string> kLanguages = {"-x c -std=c99", "-x c++ -std=c++17"};
 
-// A folder's C source as a library of functions.
+// C source compiled to a shared library.
 class Compiled {
  public:
   Compiled(const std::filesystem::path& source, const std::string& language) {
@@ -55,7 +55,7 @@ class SlowExportC : public testing::Test {
  protected:
   std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
 
-  // The sources of all examples in one file, as a program that has several policies might.
+  // All examples in one file, as in a program with several policies.
   std::filesystem::path write_source(const std::vector<Example>& all, const std::string& more) {
     std::string text;
     for (const Example& example : all) {
@@ -70,7 +70,7 @@ class SlowExportC : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(SlowExportC, ActsAsThePolicyDoes) {
+TEST_F(SlowExportC, ActsAsThePolicy) {
   const auto all = examples();
   const auto source = write_source(all, "");
   for (const std::string& language : kLanguages) {
@@ -98,7 +98,7 @@ TEST_F(SlowExportC, ActsAsThePolicyDoes) {
   }
 }
 
-TEST_F(SlowExportC, SaysEveryNumberToTheBit) {
+TEST_F(SlowExportC, NumbersAreBitExact) {
   using Limits = std::numeric_limits<float>;
   const std::vector<float> hard = {Limits::denorm_min(),
                                    -0.0f,
@@ -139,8 +139,7 @@ const float* weights(void) { return hard_actor_weights_0; }
   }
 }
 
-// The contract as a program of its own, in both languages; and that it tells wrong weights.
-TEST_F(SlowExportC, TestsItself) {
+TEST_F(SlowExportC, SelfTestDetectsWrongWeights) {
   for (const Example& example : examples()) {
     example.write_run(path(example.name));
     const auto source = path(example.name + ".c");
@@ -172,7 +171,7 @@ TEST_F(SlowExportC, TestsItself) {
   }
 }
 
-// The header is enough to call it, and may stand before the source in one file.
+// A file may include the header and the source.
 TEST_F(SlowExportC, HasAHeader) {
   const Example example = examples().front();
   example.write_run(path("run"));
@@ -201,8 +200,8 @@ int sizes(void) { return 10 * gait_observations + gait_actions; }
   EXPECT_FALSE(std::filesystem::exists(path("gait.c")));
 }
 
-// The ends of a range are reached and not passed, and what is not a number is not hidden.
-TEST_F(SlowExportC, StaysInTheTasksRange) {
+// Both ends of the range are reached, and NaN stays NaN.
+TEST_F(SlowExportC, ActionsStayInRange) {
   Example example("ends", {1, {2}, 4}, {{0.1, -3}, {0.7, -2.9}});
   auto& [shape, parameters] = example.networks[0];
   std::ranges::fill(parameters, 0.0f);
@@ -232,7 +231,7 @@ TEST_F(SlowExportC, StaysInTheTasksRange) {
   EXPECT_TRUE(std::isnan(action[0]) && std::isnan(action[1]));
 }
 
-TEST_F(SlowExportC, SaysWhatItIs) {
+TEST_F(SlowExportC, SourceDescribesThePolicy) {
   const Example example = examples().front();
   const auto policy = example.write_run(path("run"));
   const Contract contract = make_contract(path("run"), policy);
@@ -247,7 +246,7 @@ TEST_F(SlowExportC, SaysWhatItIs) {
   EXPECT_EQ(text.find("NAME"), std::string::npos);
 }
 
-TEST_F(SlowExportC, RefusesNumbersThatAreNotFinite) {
+TEST_F(SlowExportC, RefusesNonFiniteNumbers) {
   const auto refusal = [&](const Example& example) {
     example.write_run(path("run"));
     try {

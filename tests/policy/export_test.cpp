@@ -1,4 +1,4 @@
-// Exported files: their contract, and that ovde verify sees what does not keep it.
+// Exported files, their contracts and verification.
 #include "policy/export.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class ExportedFile : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(ExportedFile, KeepsItsContract) {
+TEST_F(ExportedFile, FulfilsItsContract) {
   for (const Example& example : examples()) {
     for (const auto& [format, ending] : kFormats) {
       SCOPED_TRACE(example.name + ending);
@@ -81,7 +81,7 @@ TEST_F(ExportedFile, KeepsItsContract) {
   }
 }
 
-// Of the file's own folder, unless told otherwise; and another run's is told.
+// With the run in the file's folder by default.
 TEST_F(ExportedFile, IsComparedWithItsRun) {
   const Example one = examples()[0], grid = examples()[3];
   for (const auto& [format, ending] : kFormats) {
@@ -93,19 +93,22 @@ TEST_F(ExportedFile, IsComparedWithItsRun) {
     std::filesystem::copy_file(alone, inside);
     EXPECT_TRUE(std::filesystem::equivalent(*verify_export(inside, {}).run, path(one.name)));
 
-    EXPECT_NE(refusal(alone, run_of(grid)).find("config.toml is not the file"), std::string::npos);
-    // the same run trained on: the policy is another one
+    const auto names = [&](const std::string& run, const char* file) {
+      return refusal(alone, path(run))
+                 .find("was not exported from " + (path(run) / file).string()) != std::string::npos;
+    };
+    run_of(grid);
+    EXPECT_TRUE(names(grid.name, "config.toml"));
+    // the run was trained further, and its policy has changed
     Example later = one;
     later.networks[0].second[0] += 1;
     later.write_run(path(one.name));
-    EXPECT_NE(refusal(alone, path(one.name)).find("policy.safetensors is not the file"),
-              std::string::npos);
+    EXPECT_TRUE(names(one.name, "policy.safetensors"));
     EXPECT_NE(refusal(alone, path("nowhere")), "");
   }
 }
 
-// Wherever the bit is: in a weight, a bound, the graph, the contract or its checksum.
-TEST_F(ExportedFile, EveryFlippedBitIsSeen) {
+TEST_F(ExportedFile, EveryFlippedBitIsDetected) {
   for (const Example& example : {examples()[0], examples()[4]}) {
     for (const auto& [format, ending] : kFormats) {
       const auto file = exported(example, format, ending);
@@ -126,8 +129,8 @@ TEST_F(ExportedFile, EveryFlippedBitIsSeen) {
   }
 }
 
-// A file with a right checksum whose weights are others: the tests and the run tell.
-TEST_F(ExportedFile, OtherWeightsAreSeen) {
+// Changed weights with a correct checksum.
+TEST_F(ExportedFile, ChangedWeightsAreDetected) {
   for (const Example& example : {examples()[1], examples()[3]}) {
     const auto policy = example.write_run(path("run"));
     const Contract contract = make_contract(path("run"), policy);
@@ -145,7 +148,7 @@ TEST_F(ExportedFile, OtherWeightsAreSeen) {
     weight = std::nextafter(weight, 10.0f);
     write(a_bit);
     EXPECT_EQ(refusal(path("model.onnx")), "");  // no action shows it
-    EXPECT_NE(refusal(path("model.onnx"), path("run")).find("its weights are not those of"),
+    EXPECT_NE(refusal(path("model.onnx"), path("run")).find("its weights differ from those of"),
               std::string::npos);
 
     const auto& last = much.networks[0].shape.layer(much.networks[0].shape.layers() - 1);
@@ -155,19 +158,19 @@ TEST_F(ExportedFile, OtherWeightsAreSeen) {
   }
 }
 
-TEST_F(ExportedFile, WhatIsNoneIsRefused) {
+TEST_F(ExportedFile, OtherFilesAreRefused) {
   const Example example = examples()[0];
   for (const std::string bytes : {"", "x", "// a text\n", "12345678{}", "\x08\x07"}) {
     write_file_atomically(path("file"), bytes);
     EXPECT_THROW(verify_export(path("file"), {}), InputError) << bytes;
   }
-  // a run's own policy has no contract
+  // the policy file of a run has no contract
   EXPECT_NE(refusal(run_of(example) / "policy.safetensors").find("has no contract"),
             std::string::npos);
   EXPECT_THROW(verify_export(path("nowhere"), {}), InputError);
 }
 
-TEST_F(ExportedFile, OnnxIsReadWithoutTrust) {
+TEST_F(ExportedFile, DamagedOnnxIsRefused) {
   const Example example = examples()[3];
   const std::string whole = read_file(exported(example, ExportFormat::onnx, ".onnx"));
   EXPECT_GT(parse_onnx(whole, "model").tensors.size(), 5u);
@@ -187,9 +190,8 @@ TEST_F(ExportedFile, OnnxIsReadWithoutTrust) {
   EXPECT_GT(refused, 1000);
 }
 
-// Where sums of 32 bits round more than 1e-6, the contract allows that much.
 TEST_F(ExportedFile, LargeWeightsHaveALargerTolerance) {
-  // 1000 that is added by one hidden unit and taken away again
+  // a hidden unit adds 1000, and the bias subtracts it
   Example example("large", {3, {7}, 2}, {{-1, -1}, {1, 1}});
   auto& [shape, parameters] = example.networks[0];
   parameters[shape.layer(0).bias] = 1000;
@@ -205,7 +207,7 @@ TEST_F(ExportedFile, LargeWeightsHaveALargerTolerance) {
   EXPECT_GE(verified.contract.tolerance, 3.9 * verified.largest_difference);
 }
 
-TEST_F(ExportedFile, SafetensorsIsAPolicyToo) {
+TEST_F(ExportedFile, SafetensorsCanBeLoadedAsAPolicy) {
   for (const Example& example : examples()) {
     const auto file = exported(example, ExportFormat::safetensors, ".exported.safetensors");
     Policy one = Policy::load((path(example.name) / "policy.safetensors").string());

@@ -1,6 +1,5 @@
-// Exported ONNX models in the real thing: onnxruntime acts as Policy::act does, and ONNX's own
-// checker finds nothing. Skipped where node with onnxruntime (scripts/onnxruntime) or Python's onnx
-// is not there.
+// Exported ONNX models in onnxruntime and in ONNX's own checker. Skipped without node with
+// onnxruntime (scripts/onnxruntime), or without Python's onnx.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +21,7 @@ namespace {
 
 const std::string kModules = OVDE_SOURCE_DIR "/.cache/onnxruntime/node_modules";
 
-// A model, and the policy that it was made of.
+// A model and its policy.
 struct Model {
   std::string name;
   std::filesystem::path onnx, policy;
@@ -30,7 +29,7 @@ struct Model {
 
 class SlowOnnxModels : public testing::Test {
  protected:
-  // Every algorithm after a little training; policies of other shapes; one as large as the default.
+  // Every algorithm after a short training, policies of other shapes, and one of default size.
   std::vector<Model> models() const {
     std::vector<Model> all;
     const auto add = [&](const std::string& name, const std::filesystem::path& run) {
@@ -58,14 +57,14 @@ class SlowOnnxModels : public testing::Test {
   }
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  // Why onnxruntime cannot be asked; empty: it can.
+  // Why onnxruntime is not available; empty: it is.
   static std::string why_not_run() {
     if (shell("command -v node >/dev/null") != 0) return "node is not installed";
     if (!std::filesystem::exists(kModules))
       return "onnxruntime is not there: scripts/onnxruntime fetches it";
     return "";
   }
-  // One model's, of run_onnx.mjs: from the file NAME.in to NAME.out.
+  // Runs run_onnx.mjs, which reads NAME.in and writes NAME.out.
   std::string arguments(const std::filesystem::path& onnx, const std::string& name) const {
     return " '" + onnx.string() + "' '" + file(name + ".in") + "' '" + file(name + ".out") + "'";
   }
@@ -88,8 +87,8 @@ class SlowOnnxModels : public testing::Test {
   TemporaryFolder folder_;
 };
 
-// Of two actions of a grid that are equally good but for rounding either is right: observations for
-// which a small change decides are left out.
+// Excludes observations where two actions of a grid differ in value only by rounding: then either
+// is right.
 bool is_decided(Policy& policy, const std::vector<double>& observation) {
   std::vector<double> action(policy.action_size()), other(action);
   policy.act(observation, action);
@@ -115,7 +114,7 @@ std::vector<float> draw_observations(Policy& policy, bool grid) {
   return all;
 }
 
-TEST_F(SlowOnnxModels, OnnxruntimeActsAsThePolicyDoes) {
+TEST_F(SlowOnnxModels, OnnxruntimeActsAsThePolicy) {
   if (const std::string why = why_not_run(); !why.empty()) GTEST_SKIP() << why;
   const auto all = models();
   std::string files;
@@ -152,8 +151,7 @@ TEST_F(SlowOnnxModels, OnnxruntimeActsAsThePolicyDoes) {
   }
 }
 
-// An observation that is no number gives actions that are none, and not the end of a range.
-TEST_F(SlowOnnxModels, OnnxruntimeLetsNotANumberThrough) {
+TEST_F(SlowOnnxModels, OnnxruntimeKeepsNaN) {
   if (const std::string why = why_not_run(); !why.empty()) GTEST_SKIP() << why;
   examples().front().write_run(folder_.path() / "run");
   export_policy(
@@ -166,7 +164,7 @@ TEST_F(SlowOnnxModels, OnnxruntimeLetsNotANumberThrough) {
   EXPECT_TRUE(std::isnan(action[0]) && std::isnan(action[1])) << action[0] << ' ' << action[1];
 }
 
-TEST_F(SlowOnnxModels, OnnxsCheckerFindsNothing) {
+TEST_F(SlowOnnxModels, OnnxCheckerAcceptsTheModels) {
   std::string python;
   for (const std::string name : {"python3", "/usr/bin/python3"})
     if (shell(name + " -c 'import onnx' 2>/dev/null") == 0) python = name;

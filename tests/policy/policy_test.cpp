@@ -1,4 +1,4 @@
-// A policy that was written and loaded acts like its agent, for every algorithm.
+// A stored and loaded policy acts as its agent, for every algorithm.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ class LoadedPolicy : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(LoadedPolicy, ActsAsTheAgentDoes) {
+TEST_F(LoadedPolicy, ActsAsTheAgent) {
   for (const Algorithm& algorithm : algorithms()) {
     const auto agent = write(algorithm.name);
     Policy policy = Policy::load(path());
@@ -50,7 +50,7 @@ TEST_F(LoadedPolicy, ActsAsTheAgentDoes) {
   }
 }
 
-TEST_F(LoadedPolicy, TakesObservationsAsTheyAreWhereTheAgentNormalisesThem) {
+TEST_F(LoadedPolicy, NormalisesObservationsAsTheAgentDoes) {
   for (const std::string algorithm : {"dsac", "td3", "ids"}) {
     const auto agent = write(algorithm, true), plain = trained_agent(algorithm);
     Policy policy = Policy::load(path());
@@ -69,7 +69,7 @@ TEST_F(LoadedPolicy, TakesObservationsAsTheyAreWhereTheAgentNormalisesThem) {
   }
 }
 
-TEST_F(LoadedPolicy, ManyAtOnceActAsOneByOne) {
+TEST_F(LoadedPolicy, BatchedActionsEqualSingleOnes) {
   for (const char* algorithm : {"dsac", "ovde_td3", "ids"}) {
     write(algorithm);
     Policy policy = Policy::load(path());
@@ -109,7 +109,7 @@ TEST_F(LoadedPolicy, ManyAtOnceActAsOneByOne) {
   }
 }
 
-TEST_F(LoadedPolicy, SpansOfAnotherSizeAreRefused) {
+TEST_F(LoadedPolicy, WrongSizesAreRefused) {
   for (const char* algorithm : {"dsac", "ids"}) {
     write(algorithm);
     Policy policy = Policy::load(path());
@@ -122,7 +122,7 @@ TEST_F(LoadedPolicy, SpansOfAnotherSizeAreRefused) {
   }
 }
 
-// A flipped bit is refused, or leaves a policy that acts.
+// A flipped bit is refused, or the policy still acts.
 TEST_F(LoadedPolicy, SurvivesFlippedBits) {
   for (const char* algorithm : {"ids", "dsac"}) {
     write(algorithm);

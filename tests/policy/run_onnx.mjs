@@ -1,6 +1,6 @@
-// What onnxruntime makes of models: node run_onnx.mjs NODE_MODULES [MODEL INPUT OUTPUT]...
-// INPUT and OUTPUT are files of 32-bit floats, observations and actions one after another. The observations are given
-// all at once, then the first of them alone: the batch has no fixed size.
+// Runs models in onnxruntime: node run_onnx.mjs NODE_MODULES [MODEL INPUT OUTPUT]...
+// INPUT and OUTPUT are files of 32-bit floats, observations and actions one after another. All observations are given at
+// once, then the first one alone, because the batch has no fixed size.
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 

@@ -81,7 +81,7 @@ class ConsoleOverview final : public StudySink {
   struct Running {
     const Cell* cell = nullptr;
     Clock::time_point began;
-    std::size_t epochs = 0;  // in this process, of all agents together
+    std::size_t epochs = 0;  // in this process, summed over the agents
   };
   static constexpr int kLongestBar = 30;
   static constexpr std::size_t kMostCellsShown = 8;
@@ -90,7 +90,7 @@ class ConsoleOverview final : public StudySink {
     return fmt::format("{} / {}", cell.row, cell.column);
   }
 
-  // A line that stays, above the lines that are redrawn.
+  // Prints a permanent line above the redrawn lines.
   void say(const std::string& line) {
     erase();
     std::fputs((line + "\n").c_str(), out_);

@@ -1,4 +1,4 @@
-// The live overview of a study: on a terminal a few lines that are redrawn, in a pipe plain lines.
+// Shows the progress of a study: on a terminal as redrawn lines, in a pipe as plain lines.
 #pragma once
 
 #include <cstdio>

@@ -19,7 +19,7 @@ namespace ovde {
 
 namespace {
 
-// Mean of the values there are; NaN where there is none.
+// The mean of all values that are not NaN; NaN if there is none.
 template <typename Row>
 double mean_of(std::span<const Row> rows, double Row::*column) {
   double sum = 0;
@@ -32,8 +32,7 @@ double mean_of(std::span<const Row> rows, double Row::*column) {
   return count == 0 ? EpochRow::kNone : sum / count;
 }
 
-// Takes `row` for the latest, which keeps its evaluation where the row has none
-// (train.eval_epochs).
+// Stores `row` in `latest`, with the previous evaluation if `row` has none (train.eval_epochs).
 void keep_evaluation(const EpochRow& row, EpochRow& latest) {
   const EpochRow before = std::exchange(latest, row);
   if (!std::isnan(row.eval_return_mean)) return;
@@ -45,8 +44,7 @@ class ConsoleProgress final : public ProgressSink {
  public:
   ConsoleProgress(std::FILE* out, const ConsoleStyle& style) : out_(out), style_(style) {}
 
-  // A run that failed leaves its bar in place and the cursor below it, where the error will be
-  // printed.
+  // After a failure the bar stays, and the error is printed below it.
   ~ConsoleProgress() override {
     if (bar_drawn_) print("\n");
   }
@@ -56,7 +54,7 @@ class ConsoleProgress final : public ProgressSink {
     run_ = run;
     latest_.assign(run.seeds.size(), EpochRow{});
     warm_up_steps_.assign(run.seeds.size(), 0);
-    in_step_.assign(run.seeds.size(), run.epochs_done == 0);
+    starts_whole_epoch_.assign(run.seeds.size(), run.epochs_done == 0);
     total_epochs_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs;
     epochs_done_ = run.epochs_done;
     start_ = Clock::now();
@@ -69,7 +67,7 @@ class ConsoleProgress final : public ProgressSink {
     const std::lock_guard lock(mutex_);
     warm_up_steps_[static_cast<std::size_t>(agent)] = steps;
     warm_up_of_ = of;
-    // a short one is over before anyone wonders
+    // a short warm-up is not shown
     const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
     if (epochs_done_ > 0 || seconds_since(start_) < interval || !due()) return;
     style_.bar ? show_bar() : print(status_text() + "\n");
@@ -81,8 +79,8 @@ class ConsoleProgress final : public ProgressSink {
     ++epochs_done_;
 
     const auto now = Clock::now();
-    if (!in_step_[static_cast<std::size_t>(agent)]) recent_.clear();
-    in_step_[static_cast<std::size_t>(agent)] = true;
+    if (!starts_whole_epoch_[static_cast<std::size_t>(agent)]) recent_.clear();
+    starts_whole_epoch_[static_cast<std::size_t>(agent)] = true;
     recent_.push_back({now, epochs_done_});
     while (recent_.size() > 2 && seconds_between(recent_.front().time, now) > kSpeedWindow)
       recent_.pop_front();
@@ -109,11 +107,11 @@ class ConsoleProgress final : public ProgressSink {
     Clock::time_point time;
     std::int64_t epochs_done;
   };
-  static constexpr double kSpeedWindow = 30;  // seconds over which speed is measured
+  static constexpr double kSpeedWindow = 30;  // seconds
   static constexpr int kShortestBar = 6, kLongestBar = 40;
-  static constexpr int kBarMargin = 5;  // brackets, two spaces, and the last column left free
+  static constexpr int kBarMargin = 5;  // brackets, two spaces and the last column
 
-  // Whether it is time to be seen again; then it will be.
+  // Whether enough time has passed to print again; if so, starts the next interval.
   bool due() {
     const auto now = Clock::now();
     const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
@@ -122,7 +120,7 @@ class ConsoleProgress final : public ProgressSink {
     return true;
   }
 
-  // "warm-up 2400/10000": the least of all agents.
+  // The agent with the fewest steps: "warm-up 2400/10000 steps".
   std::string warm_up_text() const {
     return fmt::format("warm-up {}/{} steps", std::ranges::min(warm_up_steps_), warm_up_of_);
   }
@@ -143,8 +141,8 @@ class ConsoleProgress final : public ProgressSink {
                                [](const EpochRow& row) { return !std::isnan(row.eval_success); });
   }
 
-  // "epoch   12/1250  return   98.0  goal  80%   184 updates/s  2:31 left"; columns keep their
-  // places. A population shows the epoch its agents have reached together and the means over them.
+  // "epoch   12/1250  return   98.0  goal  80%   184 updates/s  2:31 left", in columns of fixed
+  // width. A population shows the epoch that all agents have reached, and their means.
   std::string status_text() const {
     if (epochs_done_ == 0 && warm_up_of_ > 0) return warm_up_text();
     const std::span<const EpochRow> rows = latest_;
@@ -172,16 +170,16 @@ class ConsoleProgress final : public ProgressSink {
 
   void show_bar() {
     const std::string text = status_text();
-    const int room =
+    const int free =
         std::min(kLongestBar, style_.width - static_cast<int>(text.size()) - kBarMargin);
     std::string line;
-    if (room >= kShortestBar) {
+    if (free >= kShortestBar) {
       const double share = static_cast<double>(epochs_done_) /
                            static_cast<double>(std::max<std::int64_t>(1, total_epochs_));
-      line = draw_bar(share, room, style_) + "  ";
+      line = draw_bar(share, free, style_) + "  ";
     }
-    line += text.substr(0, static_cast<std::size_t>(
-                               std::max(0, style_.width - 1)));  // a wrapped line cannot be redrawn
+    // a wrapped line could not be redrawn
+    line += text.substr(0, static_cast<std::size_t>(std::max(0, style_.width - 1)));
     print("\r" + line + "\x1b[K");
     bar_drawn_ = true;
   }
@@ -208,13 +206,13 @@ class ConsoleProgress final : public ProgressSink {
   std::mutex mutex_;
 
   RunStart run_;
-  std::vector<EpochRow> latest_;             // of each agent
-  std::vector<std::int64_t> warm_up_steps_;  // of each agent
-  std::int64_t warm_up_of_ = 0;              // 0: there was none yet
-  // Of each agent: its next epoch is a whole one. What a resumed one still has to do of its epoch
-  // says nothing of the speed, which is measured from there.
-  std::vector<bool> in_step_;
-  std::int64_t total_epochs_ = 0, epochs_done_ = 0;  // of all agents together
+  // by agent
+  std::vector<EpochRow> latest_;
+  std::vector<std::int64_t> warm_up_steps_;
+  std::vector<bool> starts_whole_epoch_;  // false: resumed within an epoch, which must not be timed
+
+  std::int64_t warm_up_of_ = 0;                      // 0: no warm-up reported so far
+  std::int64_t total_epochs_ = 0, epochs_done_ = 0;  // sums over the agents
   Clock::time_point start_;
   std::deque<Moment> recent_;  // never empty once a run has started
   std::optional<Clock::time_point> last_shown_;

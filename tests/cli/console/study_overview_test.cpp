@@ -1,4 +1,4 @@
-// The live overview of a study.
+// The console output of a study.
 #include "cli/console/study_overview.h"
 
 #include <memory>
@@ -26,8 +26,7 @@ name = "DSAC"
 algorithm = "dsac"
 )toml";
 
-// In a pipe: lines for people and scripts, no control codes, a summary at the end.
-TEST(Overview, InAPipeIsPlainLines) {
+TEST(Overview, APipeGetsPlainLines) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "overview.txt";
   std::FILE* out = std::fopen(file.c_str(), "w");

@@ -9,7 +9,7 @@
 namespace ovde {
 namespace {
 
-// What a console would have received.
+// Collects the output.
 class Console {
  public:
   Console() : file_(std::tmpfile(), &std::fclose) {}
@@ -56,7 +56,7 @@ std::string run(const ConsoleStyle& style, int epochs) {
   return console.text();
 }
 
-TEST(TrainBar, APipeGetsPlainLinesAndFewOfThem) {
+TEST(TrainBar, APipeGetsFewPlainLines) {
   const std::string text = run({.line_seconds = 1000}, 500);
   EXPECT_EQ(std::ranges::count(text, '\n'), 4);  // start, first epoch, last epoch, result
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
@@ -67,7 +67,7 @@ TEST(TrainBar, APipeGetsPlainLinesAndFewOfThem) {
   EXPECT_NE(text.find("score 42.0, goal first reached in epoch 3, in runs/x\n"), std::string::npos);
 }
 
-TEST(TrainBar, ABarIsOneLineThatFitsTheTerminal) {
+TEST(TrainBar, TheBarFitsTheTerminal) {
   for (const int width : {20, 60, 80, 120}) {
     const std::string text = run({.bar = true, .width = width, .draw_seconds = 0}, 30);
     EXPECT_EQ(std::ranges::count(text, '\n'), 2) << width;  // start and result
@@ -81,14 +81,14 @@ TEST(TrainBar, ABarIsOneLineThatFitsTheTerminal) {
   EXPECT_NE(run({.bar = true, .width = 80, .draw_seconds = 0}, 30).find("[###"), std::string::npos);
 }
 
-TEST(TrainBar, ColourIsAskedFor) {
+TEST(TrainBar, ColourIsOptional) {
   EXPECT_EQ(run({.bar = true, .colour = false, .unicode = true}, 3).find("\x1b[32m"),
             std::string::npos);
   EXPECT_NE(run({.bar = true, .colour = true, .unicode = true, .width = 120}, 3).find("\x1b[32m"),
             std::string::npos);
 }
 
-TEST(TrainBar, APopulationShowsTheMeansOfItsAgents) {
+TEST(TrainBar, APopulationShowsMeans) {
   Console console;
   const auto progress = console_progress(console.file(), {.line_seconds = 0});
   progress->run_started(start_of({10, 11}, 2));
@@ -108,7 +108,7 @@ TEST(TrainBar, APopulationShowsTheMeansOfItsAgents) {
             std::string::npos);
 }
 
-TEST(TrainBar, ARestOfAnEpochSaysNothingOfTheSpeed) {
+TEST(TrainBar, APartialEpochIsNotTimed) {
   Console console;
   const auto progress = console_progress(console.file(), {.line_seconds = 0});
   RunStart start = start_of({0}, 10);
@@ -120,7 +120,7 @@ TEST(TrainBar, ARestOfAnEpochSaysNothingOfTheSpeed) {
   EXPECT_NE(console.text().find("updates/s"), std::string::npos);
 }
 
-TEST(TrainBar, TasksWithoutAGoalDoNotMentionOne) {
+TEST(TrainBar, TasksWithoutAGoalShowNone) {
   Console console;
   const auto progress = console_progress(console.file(), {});
   progress->run_started(start_of({0}, 1));
@@ -129,7 +129,7 @@ TEST(TrainBar, TasksWithoutAGoalDoNotMentionOne) {
   EXPECT_EQ(console.text().find("goal"), std::string::npos);
 }
 
-TEST(TrainBar, ARunThatFailsLeavesTheCursorBelowItsBar) {
+TEST(TrainBar, AFailureLeavesTheCursorBelowTheBar) {
   Console console;
   {
     const auto progress = console_progress(console.file(), {.bar = true});
@@ -139,7 +139,7 @@ TEST(TrainBar, ARunThatFailsLeavesTheCursorBelowItsBar) {
   EXPECT_EQ(console.text().back(), '\n');
 }
 
-TEST(TrainBar, AgentsMayReportFromTheirOwnThreads) {
+TEST(TrainBar, ThreadsMayReportConcurrently) {
   Console console;
   const auto progress = console_progress(console.file(), {.line_seconds = 0});
   progress->run_started(start_of({0, 1, 2, 3}, 50));

@@ -1,4 +1,4 @@
-#include "cli/words.h"
+#include "cli/option_synonyms.h"
 
 #include <algorithm>
 #include <optional>
@@ -13,26 +13,15 @@ namespace ovde::cli {
 
 namespace {
 
-const OptionWord* find_option_word(const std::string& typed) {
-  const auto found = std::ranges::find(option_words(), plain_word(typed), &OptionWord::word);
-  return found == option_words().end() ? nullptr : &*found;
-}
-
-// What an option is here, or what is said instead; both empty: it is no word of these.
-struct Meaning {
-  std::string option, key, answer;
-};
-
-Meaning meaning_of(const std::string& option) {
-  if (const OptionWord* word = find_option_word(option)) return {word->option, "", word->answer};
-  if (const Synonym* synonym = find_synonym(option)) return {"", synonym->key, synonym->answer};
-  return {};
+const OptionSynonym* find_option_synonym(const std::string& typed) {
+  const auto found = std::ranges::find(option_synonyms(), plain_word(typed), &OptionSynonym::word);
+  return found == option_synonyms().end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-const std::vector<OptionWord>& option_words() {
-  static const std::vector<OptionWord> all = {
+const std::vector<OptionSynonym>& option_synonyms() {
+  static const std::vector<OptionSynonym> all = {
       {"env", "--task", ""},
       {"env_id", "--task", ""},
       {"environment", "--task", ""},
@@ -57,11 +46,12 @@ void translate_options(std::vector<std::string>& words, const std::vector<std::s
     const auto equals = words[i].find('=');
     const std::string option = words[i].substr(0, equals);
     if (!option.starts_with("--") || std::ranges::find(own, option) != own.end()) continue;
-    const Meaning meaning = meaning_of(option);
-    if (!meaning.answer.empty())
-      throw InputError(
-          fmt::format("unknown option '{}': {} (ovde train --help)", option, meaning.answer));
-    if (meaning.option.empty() && meaning.key.empty()) continue;
+    const OptionSynonym* word = find_option_synonym(option);
+    const Synonym* key = word != nullptr ? nullptr : find_synonym(option);
+    if (word == nullptr && key == nullptr) continue;
+    const std::string& answer = word != nullptr ? word->answer : key->answer;
+    if (!answer.empty())
+      throw InputError(fmt::format("unknown option '{}': {} (ovde train --help)", option, answer));
 
     const auto here = words.begin() + static_cast<std::ptrdiff_t>(i);
     std::string value;
@@ -73,16 +63,15 @@ void translate_options(std::vector<std::string>& words, const std::vector<std::s
     } else {
       throw InputError(fmt::format("{} needs a value (ovde train --help)", option));
     }
-    const bool is_key = meaning.option.empty();
-    words[i] = is_key ? "--set" : meaning.option;
-    words[i + 1] = is_key ? fmt::format("{}={}", meaning.key, value) : value;
-    notes.push_back(fmt::format("{} is {} here", option, is_key ? meaning.key : meaning.option));
+    words[i] = key != nullptr ? "--set" : word->option;
+    words[i + 1] = key != nullptr ? fmt::format("{}={}", key->key, value) : value;
+    notes.push_back(fmt::format("{} is {} here", option, key != nullptr ? key->key : word->option));
     ++i;
   }
 }
 
-void refuse_option_words(const Setting& setting) {
-  const OptionWord* word = setting.is_table ? nullptr : find_option_word(setting.key);
+void refuse_option_synonyms(const Setting& setting) {
+  const OptionSynonym* word = setting.is_table ? nullptr : find_option_synonym(setting.key);
   const bool own_table = setting.key.starts_with("task.") || setting.key.starts_with("explore.") ||
                          setting.key.starts_with("run.");
   if (word == nullptr || own_table) return;

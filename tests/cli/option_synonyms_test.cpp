@@ -1,9 +1,9 @@
-// Words that people bring from Stable-Baselines3, CleanRL and Gymnasium: accepted where the meaning
-// is the same, otherwise answered with the right one. docs/words.md shows the same commands.
+// Option names of Stable-Baselines3, CleanRL and Gymnasium: accepted where the meaning is the same,
+// otherwise explained. docs/words.md lists the same names.
 #include <gtest/gtest.h>
 
+#include "cli/option_synonyms.h"
 #include "cli/program.h"
-#include "cli/words.h"
 #include "config/config.h"
 #include "config/synonyms.h"
 
@@ -15,10 +15,10 @@ const std::string kShort =
     " --set train.eval_steps=40 --threads 1 --out run ";
 
 struct Accepted {
-  std::string command, line;  // what is in config.toml then
+  std::string command, line;  // the expected line of config.toml
 };
 
-TEST(Words, OfTheSameMeaningAreAccepted) {
+TEST(OptionSynonyms, EquivalentNamesAreAccepted) {
   const std::string grid = "--task GridChaos-v0:s --algo sac --epochs 1 ";
   for (const Accepted& each : std::vector<Accepted>{
            {"--env GridChaos-v0:s --algo sac --epochs 1", "task = \"GridChaos-v0:s\""},
@@ -53,7 +53,7 @@ struct Answered {
   std::vector<std::string> words;
 };
 
-TEST(Words, OfAnotherMeaningAreAnswered) {
+TEST(OptionSynonyms, OtherNamesAreExplained) {
   const std::string grid = "--task GridChaos-v0:s --algo sac ";
   const Program program;
   for (const Answered& each : std::vector<Answered>{
@@ -79,14 +79,14 @@ TEST(Words, OfAnotherMeaningAreAnswered) {
   EXPECT_TRUE(program.files().empty());
 }
 
-TEST(Words, EachNamesAKeyOrAnAnswerAndIsOnThePage) {
+TEST(OptionSynonyms, ThePageListsAllNames) {
   const std::string page = read_file(OVDE_SOURCE_DIR "/docs/words.md");
   for (const Synonym& each : synonyms()) {
     EXPECT_NE(each.key.empty(), each.answer.empty()) << each.word;
     EXPECT_NE(page.find("`" + each.word + "`"), std::string::npos) << each.word;
     EXPECT_NE(page.find(each.answer), std::string::npos) << each.word;
   }
-  for (const cli::OptionWord& each : cli::option_words()) {
+  for (const cli::OptionSynonym& each : cli::option_synonyms()) {
     EXPECT_NE(each.option.empty(), each.answer.empty()) << each.word;
     EXPECT_NE(page.find("`" + each.word + "`"), std::string::npos) << each.word;
     EXPECT_NE(page.find(each.answer), std::string::npos) << each.word;

@@ -1,0 +1,29 @@
+// Option names of other programs (Stable-Baselines3, CleanRL). Names of configuration keys are in
+// config/synonyms.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/settings.h"
+
+namespace ovde::cli {
+
+struct OptionSynonym {
+  std::string word;    // "env"; typed as --env
+  std::string option;  // "--task"; empty: there is no equivalent
+  std::string answer;  // what to do instead, where there is no equivalent
+};
+
+const std::vector<OptionSynonym>& option_synonyms();
+
+// Replaces the option names of other programs in a `train` command: --env ID becomes --task ID,
+// --batch-size 64 becomes --set train.batch=64. `own`: the options of `train`. Appends a note about
+// each replacement to `notes`. InputError with the answer where there is no equivalent.
+void translate_options(std::vector<std::string>& words, const std::vector<std::string>& own,
+                       std::vector<std::string>& notes);
+
+// InputError where the key of a setting is the name of an option.
+void refuse_option_synonyms(const Setting& setting);
+
+}  // namespace ovde::cli
