@@ -31,7 +31,7 @@ LearnerOptions half_cheetah() {
 AgentOptions agent_options() {
   AgentOptions options = options_for(find_algorithm("ovde_g"));
   options.learner = half_cheetah();
-  options.replay = kReplay;
+  options.learner.train.replay = kReplay;
   return options;
 }
 
@@ -98,8 +98,9 @@ int main() {
   std::vector<double> action(options.action_size);
 
   const auto torch_update = [&] {
-    dsac.update(data.draw(options.batch), torch::randn({options.batch, options.action_size}),
-                torch::randn({options.batch, options.action_size}));
+    dsac.update(data.draw(options.train.batch),
+                torch::randn({options.train.batch, options.action_size}),
+                torch::randn({options.train.batch, options.action_size}));
   };
   const auto threads = [](int count) { return [count] { torch::set_num_threads(count); }; };
   const auto torch_act = [&] { dsac.explore(observation, explore); };

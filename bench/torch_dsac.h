@@ -50,7 +50,7 @@ class Dsac {
         actor_optimiser(actor->parameters(), adam()),
         critic_optimiser(both(critics), adam()),
         alpha_optimiser({log_alpha}, adam()),
-        fractions_((torch::arange(options.quantiles) + 0.5) / options.quantiles) {
+        fractions_((torch::arange(options.critic.quantiles) + 0.5) / options.critic.quantiles) {
     const torch::NoGradGuard no_grad;
     copy(actor, actor_target);
     for (int k = 0; k < 2; ++k) copy(critics[k], critic_targets[k]);
@@ -83,7 +83,8 @@ class Dsac {
       const auto input = torch::cat({t.next_observation, next.action}, 1);
       const auto z =
           torch::minimum(critic_targets[0]->forward(input), critic_targets[1]->forward(input));
-      target = t.reward + options_.discount * (1 - t.terminal) * (z - alpha * next.log_probability);
+      target = t.reward +
+               options_.train.discount * (1 - t.terminal) * (z - alpha * next.log_probability);
     }
     const auto state_action = torch::cat({t.observation, t.action}, 1);
     const auto loss = quantile_loss(target, critics[0]->forward(state_action)) +
@@ -143,16 +144,16 @@ class Dsac {
 
  private:
   Net make_actor() const {
-    return Net(options_.observation_size, options_.hidden, 2 * options_.action_size);
+    return Net(options_.observation_size, options_.network.hidden, 2 * options_.action_size);
   }
   Net make_critic() const {
-    return Net(options_.observation_size + options_.action_size, options_.hidden,
-               options_.quantiles);
+    return Net(options_.observation_size + options_.action_size, options_.network.hidden,
+               options_.critic.quantiles);
   }
   torch::optim::AdamOptions adam() const {
-    return torch::optim::AdamOptions(options_.adam.learning_rate)
-        .betas({options_.adam.beta1, options_.adam.beta2})
-        .eps(options_.adam.epsilon);
+    return torch::optim::AdamOptions(options_.train.adam.learning_rate)
+        .betas({options_.train.adam.beta1, options_.train.adam.beta2})
+        .eps(options_.train.adam.epsilon);
   }
   static std::vector<torch::Tensor> both(std::array<Net, 2>& nets) {
     auto all = nets[0]->parameters();
@@ -166,7 +167,7 @@ class Dsac {
   }
   void average(Net& from, Net& to) const {
     const auto a = from->parameters(), b = to->parameters();
-    for (std::size_t i = 0; i < a.size(); ++i) b[i].lerp_(a[i], options_.polyak);
+    for (std::size_t i = 0; i < a.size(); ++i) b[i].lerp_(a[i], options_.train.polyak);
   }
 
   // Every target (batch x N x 1) against every prediction (batch x 1 x N).
@@ -176,7 +177,7 @@ class Dsac {
         torch::huber_loss(z.unsqueeze(1).expand_as(error), target.unsqueeze(2).expand_as(error),
                           at::Reduction::None, 1.0);
     const auto weight = (fractions_ - (error.detach() < 0).to(torch::kFloat)).abs();
-    return (weight * huber).sum({1, 2}).mean() / options_.quantiles;
+    return (weight * huber).sum({1, 2}).mean() / options_.critic.quantiles;
   }
 
   LearnerOptions options_;

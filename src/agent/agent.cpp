@@ -2,53 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
 #include "agent/discrete/agent.h"
-#include "agent/explore/explorer.h"
 #include "agent/n_step.h"
 
 namespace ovde {
 
-AgentOptions options_for(const Algorithm& algorithm) {
-  AgentOptions options;
-  options.algorithm = algorithm;
-  options.learner.distributional = algorithm.distributional;
-  options.learner.policy = algorithm.policy;
-  if (!algorithm.distributional) options.learner.quantiles = 1;
-  if (algorithm.truncated) {
-    options.learner.quantiles = kTqcQuantiles;
-    options.learner.dropped = kTqcDropped;
-    options.learner.optimism = 0;
-  }
-  if (algorithm.bonus != Bonus::none)
-    options.learner.rnd = RndOptions{.scale = algorithm.bonus_scale,
-                                     .relative = algorithm.bonus == Bonus::discounted,
-                                     .discounted = algorithm.bonus == Bonus::discounted};
-  if (algorithm.bandit) options.bandit = BanditOptions{};
-  if (algorithm.optimist) options.learner.optimist = OptimistOptions{};
-  if (algorithm.scout) options.scout = ScoutOptions{.rnd = std::exchange(options.learner.rnd, {})};
-  options.explore = OptionValues(explorer_options(algorithm.explorer));
-  return options;
-}
-
 Agent::Agent(const AgentOptions& options)
     : options_(options),
-      replay_(options.learner.observation_size, options.learner.action_size, options.replay),
-      optimism_(options.learner.optimism),
+      replay_(options.learner.observation_size, options.learner.action_size,
+              options.learner.train.replay),
+      optimism_(options.learner.critic.optimism),
       behaviour_noise_(options.learner.seed, Stream::behaviour_noise),
       explorer_noise_(options.learner.seed, Stream::explorer),
       observation_(options.learner.observation_size),
       action_(options.learner.action_size),
       next_observation_(options.learner.observation_size) {
-  if (options.bandit) {
-    bandit_.emplace(*options.bandit);
+  if (options.algorithm.bandit) {
+    bandit_.emplace(options.top);
     optimism_ = bandit_->arm();
   }
-  if (options.scout) turns_.emplace(TurnOptions{options.scout->share, options.scout->least});
-  if (!options.normalise) return;
+  if (options.scout.share > 0) turns_.emplace(options.scout);
+  if (!options.learner.train.normalise_observations) return;
   scaling_.resize(2 * options.learner.observation_size);
   std::fill(scaling_.begin() + options.learner.observation_size, scaling_.end(), 1.0f);
   scaled_.resize(options.learner.observation_size);

@@ -23,49 +23,6 @@
 
 namespace ovde {
 
-// Of information-directed sampling.
-struct IdsOptions {
-  double lambda = 0.1;  // width of the confidence bounds, in standard deviations of the ensemble
-};
-
-// Of an agent over discrete actions, and of its rule.
-struct DiscreteOptions {
-  int bins = 5;  // values of each action dimension
-  IdsOptions ids = {};
-};
-
-// The noise on its action by which a deterministic policy explores.
-struct ActionNoise {
-  double size = 0.1;       // standard deviation
-  double correlation = 0;  // with that of the step before
-};
-
-// A second learner on the same replay buffer that acts in some of the episodes
-// (actor_critic/scout.h).
-struct ScoutOptions {
-  double share = 0.5;                    // of the episodes
-  double least = 0.2;                    // of that share, where it returns no more (turns.h)
-  std::vector<int> hidden = {128, 128};  // of its networks
-  std::optional<RndOptions> rnd = {};    // the bonus in its rewards
-  int n_step = 0;                        // rewards in a return of theirs; 0: as the agent's
-};
-
-struct AgentOptions {
-  Algorithm algorithm;
-  LearnerOptions learner;
-  std::optional<ScoutOptions> scout = {};
-  std::optional<BanditOptions> bandit = {};  // with it, learner.optimism is chosen by it
-  OptionValues explore = {};                 // of the algorithm's explorer
-  std::int64_t replay = 100000;
-  bool normalise = false;  // observations are shifted and scaled; see Agent::set_scaling()
-  ActionNoise action_noise = {};
-  DiscreteOptions discrete = {};
-};
-
-// What follows from the algorithm, and the defaults of everything else; the sizes and the seed are
-// the caller's to set.
-AgentOptions options_for(const Algorithm& algorithm);
-
 // How the behaviour policy differs from the policy at one step. NaN: the algorithm has no such
 // number.
 struct Decision {
@@ -141,8 +98,9 @@ class Agent {
   float optimism() const { return static_cast<float>(optimism_); }
   void set_optimism(float optimism) { optimism_ = optimism; }
 
-  // From now on networks see (x - mean) / deviation of an observation x, if options().normalise;
-  // before anything is remembered. Deviations of almost nothing count as 1.
+  // From now on networks see (x - mean) / deviation of an observation x, if
+  // train.normalise_observations; before anything is remembered. Deviations of almost nothing count
+  // as 1.
   void set_scaling(std::span<const double> mean, std::span<const double> deviation);
   // An observation as networks see it; valid until the next call.
   std::span<const double> scaled(std::span<const double> observation) {

@@ -12,6 +12,9 @@ namespace ovde {
 
 namespace {
 
+constexpr CriticOptions kOneValue = {.quantiles = 1};
+constexpr RndOptions kRelativeBonus = {.bonus = Bonus::discounted, .scale = 10, .relative = true};
+
 struct List {
   List() { add_explorers(); }
 
@@ -29,32 +32,33 @@ struct List {
   }
 
   std::vector<Algorithm> all = {
-      {.name = "sac", .summary = "soft actor-critic", .distributional = false},
+      {.name = "sac",
+       .summary = "soft actor-critic",
+       .distributional = false,
+       .presets = {.critic = kOneValue}},
       {.name = "dsac", .summary = "SAC with quantile critics"},
       {.name = "oac",
        .summary = "SAC that explores by the upper bound of two critics",
        .distributional = false,
-       .explorer = "doac"},
+       .explorer = "doac",
+       .presets = {.critic = kOneValue}},
       {.name = "doac", .summary = find_explorer("doac").summary, .explorer = "doac"},
       {.name = "ovde_g", .summary = find_explorer("ovde_g").summary, .explorer = "ovde_g"},
       {.name = "ovde_q", .summary = find_explorer("ovde_q").summary, .explorer = "ovde_q"},
       {.name = "ovde_m", .summary = find_explorer("ovde_m").summary, .explorer = "ovde_m"},
       {.name = "dsac_rnd",
        .summary = "DSAC with a bonus for new observations (random network distillation)",
-       .bonus = Bonus::plain},
+       .presets = {.rnd = {.bonus = Bonus::plain}}},
       {.name = "novd",
        .summary = "DSAC with that bonus, discounted where the return is noisy",
-       .bonus = Bonus::discounted,
-       .bonus_scale = 10},
+       .presets = {.rnd = kRelativeBonus}},
       {.name = "scout",
        .summary = "DSAC beside a second learner that seeks what is new and acts in up to half of "
                   "the episodes",
-       .bonus = Bonus::discounted,
-       .scout = true,
-       .bonus_scale = 10},
+       .presets = {.rnd = kRelativeBonus, .scout = {.share = 0.5}}},
       {.name = "tqc",
        .summary = "truncated quantile critics: targets without the largest of both critics' values",
-       .truncated = true},
+       .presets = {.critic = {.quantiles = 25, .optimism = 0, .dropped = 2}}},
       {.name = "top",
        .summary = "DSAC whose critics' optimism a bandit chooses for each episode",
        .bandit = true},
@@ -97,6 +101,19 @@ const Algorithm& find_algorithm(const std::string& name) {
 bool runs_on_gpu(const Algorithm& algorithm) {
   return algorithm.policy == PolicyKind::greedy || algorithm.explorer.empty() ||
          find_explorer(algorithm.explorer).device;
+}
+
+AgentOptions options_for(const Algorithm& algorithm) {
+  AgentOptions options;
+  options.algorithm = algorithm;
+  options.learner.distributional = algorithm.distributional;
+  options.learner.policy = algorithm.policy;
+  options.learner.optimist = algorithm.optimist;
+  options.learner.critic = algorithm.presets.critic;
+  options.learner.rnd = algorithm.presets.rnd;
+  options.scout = algorithm.presets.scout;
+  options.explore = OptionValues(explorer_options(algorithm.explorer));
+  return options;
 }
 
 }  // namespace ovde

@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
+#include <ovde/option.h>
+#include "agent/options.h"
+
 namespace ovde {
 
-// A squashed Gaussian whose entropy is rewarded (SAC), an action without noise of its own (TD3), or
-// the best of finitely many actions (IDS).
-enum class PolicyKind { gaussian, deterministic, greedy };
-
-// A bonus for new observations in the rewards of an update (rnd.h): none, as it is, or less of it
-// where the return is noisy (noise_discount.h).
-enum class Bonus { none, plain, discounted };
+// Values of the algorithm's own for keys that a user did not set.
+struct Presets {
+  CriticOptions critic = {};
+  RndOptions rnd = {};
+  ScoutOptions scout = {};
+};
 
 struct Algorithm {
   std::string name;
@@ -24,12 +26,9 @@ struct Algorithm {
   // What moves the policy's mean (ovde/explorer.h), or chooses among finitely many actions
   // (agent/discrete/rule.h); "": nothing, the policy's own noise explores.
   std::string explorer = "";
-  Bonus bonus = Bonus::none;  // of the scout, where there is one
-  bool truncated = false;     // the critics' targets leave out the largest values (TQC)
-  bool bandit = false;        // the critics' optimism is chosen for each episode (TOP)
-  bool scout = false;         // a second learner that acts in a share of the episodes
-  bool optimist = false;      // a second actor on the same critics that explores (DAC)
-  float bonus_scale = 1;      // of the bonus, unless its key says otherwise
+  bool bandit = false;    // the critics' optimism is chosen for each episode (TOP)
+  bool optimist = false;  // a second actor on the same critics explores (DAC)
+  Presets presets = {};
 };
 
 // The table of the program, then DSAC with each registered explorer that it does not name.
@@ -39,5 +38,18 @@ const Algorithm& find_algorithm(const std::string& name);
 
 // Whether it has been written for a GPU; asks nothing of this machine.
 bool runs_on_gpu(const Algorithm& algorithm);
+
+struct AgentOptions {
+  Algorithm algorithm;
+  LearnerOptions learner;
+  ScoutOptions scout;
+  TopOptions top;
+  IdsOptions ids;
+  OptionValues explore;  // of the algorithm's explorer
+};
+
+// The algorithm with its presets, and the defaults of everything else; the caller sets the sizes
+// and the seed.
+AgentOptions options_for(const Algorithm& algorithm);
 
 }  // namespace ovde

@@ -5,7 +5,7 @@
 
 namespace ovde {
 
-Bandit::Bandit(const BanditOptions& options)
+Bandit::Bandit(const TopOptions& options)
     : options_(options), state_(kWeights + options.arms.size()) {}
 
 std::vector<double> Bandit::probabilities() const {

@@ -7,18 +7,14 @@
 #include <vector>
 
 #include <ovde/random.h>
+#include "agent/options.h"
 #include "agent/running_moments.h"
 
 namespace ovde {
 
-struct BanditOptions {
-  std::vector<double> arms = {-1, 0};
-  double rate = 0.1;  // of the weights, for a gain of one standard deviation of all gains so far
-};
-
 class Bandit {
  public:
-  explicit Bandit(const BanditOptions& options);
+  explicit Bandit(const TopOptions& options);
 
   // What is chosen for this episode.
   double arm() const { return options_.arms[static_cast<std::size_t>(state_[kChosen])]; }
@@ -39,7 +35,7 @@ class Bandit {
  private:
   enum { kChosen, kReturn, kBefore, kEpisodes, kWeights };
 
-  BanditOptions options_;
+  TopOptions options_;
   std::vector<double> state_;  // in the order above; kBefore: the return of the episode before
   RunningMoments gains_{1};
 };

@@ -7,11 +7,11 @@
 namespace ovde {
 
 NoiseDiscount::NoiseDiscount(const LearnerOptions& options)
-    : tolerance_(options.rnd.value().tolerance),
-      aleatoric_(options.batch),
-      share_(1, options.batch),
-      quantiles_{QuantilePair(options.quantiles), QuantilePair(options.quantiles)} {
-  for (QuantilePair& z : quantiles_) z.form = options.uncertainty;
+    : tolerance_(options.rnd.tolerance),
+      aleatoric_(options.train.batch),
+      share_(1, options.train.batch),
+      quantiles_{QuantilePair(options.critic.quantiles), QuantilePair(options.critic.quantiles)} {
+  for (QuantilePair& z : quantiles_) z.form = options.critic.uncertainty;
 }
 
 void NoiseDiscount::measure(const Batch& first, const Batch& second, const Batch* weights,

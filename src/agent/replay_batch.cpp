@@ -34,16 +34,16 @@ void fill_batch_uniform(std::uint64_t seed, Stream stream, std::uint64_t update,
 }
 
 ReplayBatch::ReplayBatch(const LearnerOptions& options)
-    : observation(options.observation_size, options.batch),
-      next_observation(options.observation_size, options.batch),
-      reward(1, options.batch),
-      continues(1, options.batch),
-      weight(1, options.batch),
+    : observation(options.observation_size, options.train.batch),
+      next_observation(options.observation_size, options.train.batch),
+      reward(1, options.train.batch),
+      continues(1, options.train.batch),
+      weight(1, options.train.batch),
       seed_(options.seed),
-      discount_(options.discount),
-      n_step_(options.n_step) {
-  for (int s = 0; s < options.batch; ++s)
-    weight.at(0, s) = 1.0f / static_cast<float>(options.batch);
+      discount_(options.train.discount),
+      n_step_(options.train.n_step) {
+  for (int s = 0; s < options.train.batch; ++s)
+    weight.at(0, s) = 1.0f / static_cast<float>(options.train.batch);
 }
 
 void ReplayBatch::fill_targets(const Batch& first, const Batch& second, float alpha,

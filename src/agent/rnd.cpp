@@ -32,12 +32,13 @@ void initialise_random(const MlpShape& shape, std::uint64_t seed, std::uint32_t 
 }  // namespace
 
 Rnd::Rnd(const LearnerOptions& options)
-    : options_(options.rnd.value()),
-      adam_(options.adam),
-      discount_(options.discount),
-      network_({options.observation_size, options_.hidden, options_.outputs}, options.batch, true),
-      input_(options.observation_size, options.batch),
-      error_(1, options.batch),
+    : options_(options.rnd),
+      adam_(options.train.adam),
+      discount_(options.train.discount),
+      network_({options.observation_size, options.rnd_network.hidden, options.rnd_network.outputs},
+               options.train.batch, true),
+      input_(options.observation_size, options.train.batch),
+      error_(1, options.train.batch),
       observations_(options.observation_size),
       returns_(1),
       center_(options.observation_size),
@@ -103,11 +104,11 @@ void Rnd::compare(const Batch& next_observation, int half) {
 
   const Batch& predicted = network_.forward(input_, half);
   const Batch& aim = network_.second_pass(input_, half);
-  const float share = 1.0f / static_cast<float>(options_.outputs);
+  const float share = 1.0f / static_cast<float>(network_.shape().outputs());
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       Vector squares{};
-      for (int o = 0; o < options_.outputs; ++o) {
+      for (int o = 0; o < network_.shape().outputs(); ++o) {
         const Vector difference = load(predicted.row(b, o) + v) - load(aim.row(b, o) + v);
         squares += difference * difference;
         store(network_.output_gradient().row(b, o) + v, 2 * share * difference);
@@ -122,7 +123,7 @@ void Rnd::predict(const Batch& next_observation, const Batch& weight, int half) 
   const Blocks blocks = half_blocks(input_, half);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
-      for (int o = 0; o < options_.outputs; ++o) {
+      for (int o = 0; o < network_.shape().outputs(); ++o) {
         float* slope = network_.output_gradient().row(b, o) + v;
         store(slope, load(weight.row(b, 0) + v) * load(slope));
       }

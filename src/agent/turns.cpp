@@ -16,7 +16,7 @@ double Turns::probability() const {
   const double f = more == 0 && error == 0 ? 1
                    : more > 0              ? std::erf(more / error / std::sqrt(2.0))
                                            : 0;
-  return options_.share * (options_.least + (1 - options_.least) * f);
+  return options_.share * (options_.minimum_share + (1 - options_.minimum_share) * f);
 }
 
 void Turns::end_episode(bool scout) {

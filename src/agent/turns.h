@@ -7,22 +7,18 @@
 #include <span>
 
 #include <ovde/random.h>
+#include "agent/options.h"
 
 namespace ovde {
 
-struct TurnOptions {
-  double share = 0.5;  // of the episodes that the scout acts in
-  double least = 0.2;  // of that share: what is left where its returns are not higher
-};
-
 class Turns {
  public:
-  explicit Turns(const TurnOptions& options) : options_(options) {}
+  explicit Turns(const ScoutOptions& options) : options_(options) {}
 
-  // How likely the scout is to act in the next episode: the share times least + (1 - least) f, with
-  // f = max(0, 2 Phi(t) - 1), t the difference of the scout's mean return and the agent's in
-  // standard errors, over the latest kMemory episodes of each. f is 1 where there are not two of
-  // each, and where all of them returned the same.
+  // How likely the scout is to act in the next episode: the share times m + (1 - m) f, with
+  // m = scout.minimum_share and f = max(0, 2 Phi(t) - 1), t the difference of the scout's mean
+  // return and the agent's in standard errors, over the latest kMemory episodes of each. f is 1
+  // where there are not two of each, and where all of them returned the same.
   double probability() const;
 
   void add(double reward) { state_[kReturn] += reward; }
@@ -34,7 +30,7 @@ class Turns {
   bool draw(Random& random) const { return random.uniform() < probability(); }
 
   // Whether it depends on returns, which are then to be saved.
-  bool adapts() const { return options_.least < 1; }
+  bool adapts() const { return options_.minimum_share < 1; }
   std::span<double> state() { return state_; }
 
  private:
@@ -48,7 +44,7 @@ class Turns {
   };
   Estimate estimate(bool scout) const;
 
-  TurnOptions options_;
+  ScoutOptions options_;
   std::array<double, kSize> state_ = {};  // kReturn: of the episode so far
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -32,9 +33,20 @@ inline Option number(std::string name, std::string help, double low, double high
 template <typename T>
 concept Number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
+// The number as somebody would write it: 0.1 for 0.1f.
+inline double shortest(float x) {
+  char text[32];
+  const char* end = std::to_chars(text, text + sizeof text, x).ptr;
+  double value = 0;
+  std::from_chars(text, end, value);
+  return value;
+}
+
 template <typename T>
 OptionValue to_option_value(const T& member) {
-  if constexpr (Number<T>) {
+  if constexpr (std::is_same_v<T, float>) {
+    return shortest(member);
+  } else if constexpr (Number<T>) {
     return static_cast<double>(member);
   } else if constexpr (std::is_same_v<T, std::vector<int>>) {
     return std::vector<double>(member.begin(), member.end());
@@ -63,6 +75,16 @@ Field<Struct> field(T Struct::*member, Option option, std::string derived_defaul
       std::move(option), std::move(derived_default),
       [member](const Struct& from) { return to_option_value(from.*member); },
       [member](Struct& to, const OptionValue& value) { to.*member = from_option_value<T>(value); }};
+}
+
+// A field of a struct that is a member of another one.
+template <typename Outer, typename Member, typename Inner>
+Field<Outer> within(Member Outer::*member, Field<Inner> inner) {
+  return {std::move(inner.option), std::move(inner.derived_default),
+          [member, get = std::move(inner.get)](const Outer& from) { return get(from.*member); },
+          [member, set = std::move(inner.set)](Outer& to, const OptionValue& value) {
+            set(to.*member, value);
+          }};
 }
 
 // An enumeration, whose values name() spells.

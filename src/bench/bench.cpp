@@ -99,9 +99,9 @@ AgentOptions bench_options(const BenchRequest& request) {
   if (request.task.empty()) {
     options.learner.observation_size = 17;
     options.learner.action_size = 6;
-    options.discrete.bins = ActionGrid::standard_bins(6, config.ids.max_actions);
+    options.ids.bins = ActionGrid::standard_bins(6, config.ids.max_actions);
   }
-  options.replay = 10000;
+  options.learner.train.replay = 10000;
   return options;
 }
 
@@ -110,7 +110,7 @@ std::unique_ptr<Agent> agent_with_full_replay(AgentOptions options, std::uint64_
   auto agent = make_agent(options);
   Random random(seed, Stream::user);
   std::vector<double> s(options.learner.observation_size), next(s), a(options.learner.action_size);
-  for (std::int64_t i = 0; i < options.replay; ++i) {
+  for (std::int64_t i = 0; i < options.learner.train.replay; ++i) {
     for (double& x : s) x = random.normal();
     for (double& x : next) x = random.normal();
     for (double& x : a) x = random.uniform(-1, 1);

@@ -60,7 +60,6 @@ std::vector<Setting> presets(const Task& task, const std::string& task_id,
     if (colon == std::string::npos || preset.name != task_id.substr(colon + 1)) continue;
     for (const auto& [name, value] : preset.values) all.push_back({"task." + name, value, ""});
   }
-  if (!algorithm.distributional) all.push_back({"critic.quantiles", 1.0, ""});
   return all;
 }
 
@@ -102,15 +101,9 @@ class Resolver {
     for (const ConfigTable& table : tables_) {
       for (const ConfigKey& key : table.keys) key.set(config_, key.option.default_value);
     }
-    config_.rnd.bonus = algorithm.bonus;
-    config_.rnd.scale = algorithm.bonus_scale;
-    config_.rnd.relative = algorithm.bonus == Bonus::discounted;
-    if (algorithm.truncated) {
-      config_.critic.quantiles = kTqcQuantiles;
-      config_.critic.dropped = kTqcDropped;
-      config_.critic.optimism = 0;
-    }
-    config_.scout.share = algorithm.scout ? ScoutOptions{}.share : 0;
+    config_.critic = algorithm.presets.critic;
+    config_.rnd = algorithm.presets.rnd;
+    config_.scout = algorithm.presets.scout;
   }
 
   void apply(const Setting& setting) {

@@ -9,71 +9,13 @@
 #include <vector>
 
 #include <ovde/option.h>
-#include "agent/learning.h"
+#include "agent/options.h"
 #include "env/noise.h"
 #include "io/settings.h"
 
 namespace ovde {
 
-struct NetworkConfig {
-  std::vector<int> hidden = {256, 256};
-  Initialisation init = Initialisation::base;
-  TargetStart targets = TargetStart::copies;
-};
-
-struct CriticConfig {
-  CriticHead head = CriticHead::qr;
-  bool norm = false;
-  int quantiles = 20;
-  QuantileWeights weights = QuantileWeights::widths;
-  Minimum minimum = Minimum::means;
-  double optimism = -1;
-  int dropped = 0;
-  EpistemicForm epistemic = EpistemicForm::quantiles;
-  VarianceForm variance = VarianceForm::biased;
-};
-
-struct Td3Config {
-  double noise = 0.1, correlation = 0;  // of exploration
-  double smoothing = 0.2, clip = 0.5;   // of the target policy's actions
-  int delay = 2;
-  double penalty = 0;
-};
-
-struct RndConfig {
-  Bonus bonus = Bonus::none;
-  double scale = 1;
-  bool relative = false;
-  double tolerance = 1;  // to noise
-};
-
-struct ScoutConfig {
-  double share = 0;    // of the episodes; 0: there is none
-  double least = 0.2;  // of the share, where the scout returns no more
-  std::vector<int> hidden = {128, 128};
-  int n_step = 0;  // 0: as train.n_step
-};
-
-struct TopConfig {
-  std::vector<double> arms = {-1, 0};
-  double rate = 0.1;
-};
-
-struct DacConfig {
-  double spread = 1.25;
-  double divergence = 0.25;
-  double optimism = 1;
-  double weight = 1;
-  int copy_updates = 25000;
-};
-
-struct IdsConfig {
-  int bins = 5;
-  int max_actions = 1000;
-  double lambda = 0.1;
-};
-
-struct TrainConfig {
+struct TrainConfig : TrainOptions {
   int epochs = 1250;
   int steps_per_epoch = 100;
   double updates_per_step = 1;
@@ -81,16 +23,6 @@ struct TrainConfig {
   int eval_steps = 1000;
   int eval_epochs = 1;
   int score_eval_epochs = 1;
-  int batch = 256;
-  int replay = 100'000;
-  double discount = 0.99;
-  int n_step = 1;
-  double learning_rate = 3e-4;
-  double polyak = 5e-3;
-  double temperature = 1;
-  bool tune_temperature = true;
-  double clip_gradient = 0;
-  bool normalise_observations = false;
   Precision precision = Precision::tf32;
 };
 
@@ -115,15 +47,15 @@ struct Config {
   int horizon = 100;          // of table "task"
   OptionValues task_options;  // the others of that table, which the task declares
   NoiseOptions noise;
-  NetworkConfig network;
-  CriticConfig critic;
+  NetworkOptions network;
+  CriticOptions critic;
   OptionValues explore;
-  Td3Config td3;
-  RndConfig rnd;
-  ScoutConfig scout;
-  TopConfig top;
-  DacConfig dac;
-  IdsConfig ids;
+  Td3Options td3;
+  RndOptions rnd;
+  ScoutOptions scout;
+  TopOptions top;
+  DacOptions dac;
+  IdsOptions ids;
   TrainConfig train;
   CheckpointConfig checkpoint;
   RecordConfig record;

@@ -12,18 +12,16 @@ namespace ovde {
 namespace {
 
 // Keys that fill a struct inside the configuration.
+template <typename Member, typename Struct>
+void add_keys(ConfigTable& table, Member Config::*member, std::vector<Field<Struct>> fields) {
+  for (Field<Struct>& each : fields) table.keys.push_back(within(member, std::move(each)));
+}
+
 template <typename Struct>
 ConfigTable table(std::string name, std::string help, Struct Config::*member,
                   std::vector<Field<Struct>> fields) {
   ConfigTable out{std::move(name), std::move(help), {}};
-  for (Field<Struct>& each : fields) {
-    out.keys.push_back(
-        {std::move(each.option), std::move(each.derived_default),
-         [member, get = std::move(each.get)](const Config& from) { return get(from.*member); },
-         [member, set = std::move(each.set)](Config& to, const OptionValue& value) {
-           set(to.*member, value);
-         }});
-  }
+  add_keys(out, member, std::move(fields));
   return out;
 }
 
@@ -59,8 +57,8 @@ ConfigTable task_table() {
              "the task's")}};
 }
 
-std::vector<Field<NetworkConfig>> network_keys() {
-  using Keys = NetworkConfig;
+std::vector<Field<NetworkOptions>> network_keys() {
+  using Keys = NetworkOptions;
   return {
       field(&Keys::hidden,
             number("hidden", "widths of the hidden layers, at most 8 of them", 1, 4096)),
@@ -78,8 +76,8 @@ std::vector<Field<NetworkConfig>> network_keys() {
   };
 }
 
-std::vector<Field<CriticConfig>> critic_keys() {
-  using Keys = CriticConfig;
+std::vector<Field<CriticOptions>> critic_keys() {
+  using Keys = CriticOptions;
   return {
       field(
           &Keys::head,
@@ -122,15 +120,21 @@ std::vector<Field<CriticConfig>> critic_keys() {
                    "by quantile",
                    0, 999),
             "0; 2 for tqc"),
-      field(&Keys::epistemic,
-            {.name = "epistemic",
-             .help = "epistemic uncertainty: the root of half the distance between `quantiles`, "
-                     "squared and averaged (appendix), or half the distance between the `means`"},
-            {EpistemicForm::quantiles, EpistemicForm::means}),
-      field(&Keys::variance,
-            {.name = "variance",
-             .help = "of the aleatoric uncertainty: divided by N (`biased`) or N - 1 (`unbiased`)"},
-            {VarianceForm::biased, VarianceForm::unbiased}),
+      within(
+          &Keys::uncertainty,
+          field(
+              &UncertaintyForm::epistemic,
+              {.name = "epistemic",
+               .help = "epistemic uncertainty: the root of half the distance between `quantiles`, "
+                       "squared and averaged (appendix), or half the distance between the `means`"},
+              {EpistemicForm::quantiles, EpistemicForm::means})),
+      within(
+          &Keys::uncertainty,
+          field(&UncertaintyForm::variance,
+                {.name = "variance",
+                 .help =
+                     "of the aleatoric uncertainty: divided by N (`biased`) or N - 1 (`unbiased`)"},
+                {VarianceForm::biased, VarianceForm::unbiased})),
   };
 }
 
@@ -141,8 +145,8 @@ ConfigTable explore_table(const std::vector<Option>& options) {
   return table;
 }
 
-std::vector<Field<Td3Config>> td3_keys() {
-  using Keys = Td3Config;
+std::vector<Field<Td3Options>> td3_keys() {
+  using Keys = Td3Options;
   return {
       field(&Keys::noise,
             number("noise",
@@ -169,8 +173,8 @@ std::vector<Field<Td3Config>> td3_keys() {
   };
 }
 
-std::vector<Field<RndConfig>> rnd_keys() {
-  using Keys = RndConfig;
+std::vector<Field<RndOptions>> rnd_keys() {
+  using Keys = RndOptions;
   return {
       field(&Keys::bonus,
             {.name = "bonus",
@@ -199,8 +203,8 @@ std::vector<Field<RndConfig>> rnd_keys() {
   };
 }
 
-std::vector<Field<ScoutConfig>> scout_keys() {
-  using Keys = ScoutConfig;
+std::vector<Field<ScoutOptions>> scout_keys() {
+  using Keys = ScoutOptions;
   return {
       field(&Keys::share,
             number("share",
@@ -208,7 +212,7 @@ std::vector<Field<ScoutConfig>> scout_keys() {
                    "has the bonus (rnd.bonus) in its rewards; 0: there is no scout; ids has none",
                    0, 1),
             "0; 0.5 for scout"),
-      field(&Keys::least,
+      field(&Keys::minimum_share,
             number("least",
                    "of scout.share: what is left of it where episodes' rewards differ and the "
                    "scout's are not the higher ones; 1: the share is the same throughout",
@@ -221,8 +225,8 @@ std::vector<Field<ScoutConfig>> scout_keys() {
   };
 }
 
-std::vector<Field<TopConfig>> top_keys() {
-  using Keys = TopConfig;
+std::vector<Field<TopOptions>> top_keys() {
+  using Keys = TopOptions;
   return {
       field(&Keys::arms,
             number("arms", "what the bandit of top chooses critic.optimism from, for each episode",
@@ -235,8 +239,8 @@ std::vector<Field<TopConfig>> top_keys() {
   };
 }
 
-std::vector<Field<DacConfig>> dac_keys() {
-  using Keys = DacConfig;
+std::vector<Field<DacOptions>> dac_keys() {
+  using Keys = DacOptions;
   return {
       field(&Keys::spread,
             number("spread",
@@ -266,8 +270,8 @@ std::vector<Field<DacConfig>> dac_keys() {
   };
 }
 
-std::vector<Field<IdsConfig>> ids_keys() {
-  using Keys = IdsConfig;
+std::vector<Field<IdsOptions>> ids_keys() {
+  using Keys = IdsOptions;
   return {
       field(&Keys::bins,
             number("bins",
@@ -286,7 +290,53 @@ std::vector<Field<IdsConfig>> ids_keys() {
   };
 }
 
-std::vector<Field<TrainConfig>> train_keys() {
+std::vector<Field<TrainOptions>> learning_keys() {
+  using Keys = TrainOptions;
+  return {
+      field(&Keys::batch, number("batch", "transitions an update sees", 1, 65536)),
+      field(&Keys::replay, number("replay", "transitions kept; the oldest go first", 1, 1e7),
+            "100000 for n up to 500, 1000000 above"),
+      field(&Keys::discount, number("discount", "discount of future rewards", 0, 1)),
+      field(
+          &Keys::n_step,
+          number("n_step",
+                 "rewards in a return before the critics say the rest; the entropies of the steps "
+                 "between are not counted",
+                 1, 1000)),
+      within(&Keys::adam,
+             field(&AdamOptions::learning_rate,
+                   number("learning_rate", "Adam's step, for actor, critics and temperature", 1e-9,
+                          1))),
+      field(&Keys::polyak,
+            number("polyak", "share of the new parameters in each step of the target networks",
+                   1e-6, 1)),
+      field(&Keys::temperature,
+            number("temperature",
+                   "weight of the policy's entropy before the first update, learnt from there on; "
+                   "td3, ovde_td3 and ids have none",
+                   1e-6, 1e6)),
+      field(
+          &Keys::tune_temperature,
+          {.name = "tune_temperature",
+           .help = "learn the temperature, for an entropy of -1 for each action dimension; false: "
+                   "it stays what train.temperature says"}),
+      within(
+          &Keys::adam,
+          field(
+              &AdamOptions::clip,
+              number(
+                  "clip_gradient",
+                  "largest norm of the gradient of a network; longer ones are shortened to it; 0: "
+                  "none are; on a CPU only",
+                  0, 1e9))),
+      field(&Keys::normalise_observations,
+            {.name = "normalise_observations",
+             .help = "networks see observations less their mean, over their standard deviation, "
+                     "both measured under random actions before the run"}),
+  };
+}
+
+std::vector<Field<TrainConfig>> protocol_keys() {
   using Keys = TrainConfig;
   return {
       field(&Keys::epochs,
@@ -314,46 +364,20 @@ std::vector<Field<TrainConfig>> train_keys() {
           number("score_eval_epochs",
                  "the same among the last min(100, 8 %), whose evaluations are the score", 1, 1e7),
           "eval_epochs"),
-      field(&Keys::batch, number("batch", "transitions an update sees", 1, 65536)),
-      field(&Keys::replay, number("replay", "transitions kept; the oldest go first", 1, 1e7),
-            "100000 for n up to 500, 1000000 above"),
-      field(&Keys::discount, number("discount", "discount of future rewards", 0, 1)),
-      field(
-          &Keys::n_step,
-          number("n_step",
-                 "rewards in a return before the critics say the rest; the entropies of the steps "
-                 "between are not counted",
-                 1, 1000)),
-      field(&Keys::learning_rate,
-            number("learning_rate", "Adam's step, for actor, critics and temperature", 1e-9, 1)),
-      field(&Keys::polyak,
-            number("polyak", "share of the new parameters in each step of the target networks",
-                   1e-6, 1)),
-      field(&Keys::temperature,
-            number("temperature",
-                   "weight of the policy's entropy before the first update, learnt from there on; "
-                   "td3, ovde_td3 and ids have none",
-                   1e-6, 1e6)),
-      field(
-          &Keys::tune_temperature,
-          {.name = "tune_temperature",
-           .help = "learn the temperature, for an entropy of -1 for each action dimension; false: "
-                   "it stays what train.temperature says"}),
-      field(&Keys::clip_gradient,
-            number("clip_gradient",
-                   "largest norm of the gradient of a network; longer ones are shortened to it; 0: "
-                   "none are; on a CPU only",
-                   0, 1e9)),
-      field(&Keys::normalise_observations,
-            {.name = "normalise_observations",
-             .help = "networks see observations less their mean, over their standard deviation, "
-                     "both measured under random actions before the run"}),
       field(&Keys::precision,
             {.name = "precision",
              .help = "products of matrices on a GPU: `tf32`, of numbers rounded to 11 significant "
                      "bits (in fp16) and summed in fp32, or `fp32`; the CPU always has fp32"},
             {Precision::tf32, Precision::fp32}),
   };
+}
+
+ConfigTable train_table() {
+  ConfigTable out = table(
+      "train", "the protocol: per epoch collect n = steps_per_epoch steps, do n updates, evaluate",
+      &Config::train, protocol_keys());
+  add_keys(out, &Config::train, learning_keys());
+  return out;
 }
 
 std::vector<Field<CheckpointConfig>> checkpoint_keys() {
@@ -406,9 +430,7 @@ std::vector<ConfigTable> make_tables() {
       table("dac", "the second actor of dac, which explores", &Config::dac, dac_keys()),
       table("ids", "information-directed sampling, whose actions are a grid", &Config::ids,
             ids_keys()),
-      table("train",
-            "the protocol: per epoch collect n = steps_per_epoch steps, do n updates, evaluate",
-            &Config::train, train_keys()),
+      train_table(),
       table("checkpoint", "when the state of the run is saved: whichever comes first",
             &Config::checkpoint, checkpoint_keys()),
       table("record", "what is kept for `ovde inspect`; changes nothing about the run",

@@ -29,9 +29,9 @@ DeviceRule device_rule(const AgentOptions& options) {
 
 ExplorerDraws explorer_draws(const AgentOptions& options) {
   const DeviceRule rule = device_rule(options);
-  const bool fractions = rule.explores() && is_implicit(options.learner.head);
-  return {fractions ? options.learner.quantiles : 0, options.learner.head == CriticHead::iqn,
-          rule.samples()};
+  const bool fractions = rule.explores() && is_implicit(options.learner.critic.head);
+  return {fractions ? options.learner.critic.quantiles : 0,
+          options.learner.critic.head == CriticHead::iqn, rule.samples()};
 }
 
 void draw_for_explorer(const ExplorerDraws& draws, int index, Random& random,

@@ -127,7 +127,7 @@ struct Progress {
   std::uint64_t first_bad;
 };
 
-// Td3Options of agent/learning.h. Other policies move with the critics: a delay of 1.
+// Td3Options of agent/options.h. Other policies move with the critics: a delay of 1.
 struct Td3Policy {
   float smoothing, clip, penalty;
   int delay;
@@ -161,7 +161,7 @@ struct Grid {
   IdsArm* arms;
 };
 
-// OptimistOptions of agent/learning.h, the two multipliers as logarithms, and how these step.
+// DacOptions of agent/options.h, the two multipliers as logarithms, and how these step.
 struct OptimistSpec {
   float spread, divergence, log_optimism, log_weight;
   int copy_updates;
@@ -192,7 +192,7 @@ struct AgentSpec {
   bool equal_weights;        // of quantiles at random fractions, in means
   bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
   Blend blend;               // what counts of the smaller and of the larger, there and in targets
-  int dropped;               // LearnerOptions of agent/learning.h
+  int dropped;               // LearnerOptions of agent/options.h
   UncertaintyForm uncertainty;
   float discount, polyak;
   bool tunes_temperature;

@@ -70,20 +70,19 @@ void refuse(const std::string& what, int most, int is) {
                                what, most, is));
 }
 
-void check_fits(const AgentOptions& options) {
-  const LearnerOptions& learner = options.learner;
+void check_fits(const LearnerOptions& learner) {
   const auto check = [](const char* what, int most, int is) {
     if (is > most) refuse(what, most, is);
   };
   check("the number of hidden layers (network.hidden)", cuda::kMostHidden,
-        static_cast<int>(learner.hidden.size()));
-  for (const int width : learner.hidden)
+        static_cast<int>(learner.network.hidden.size()));
+  for (const int width : learner.network.hidden)
     check("a layer of network.hidden", cuda::kMostWidth, width);
-  check("critic.quantiles", cuda::kMostOutputs, learner.quantiles);
+  check("critic.quantiles", cuda::kMostOutputs, learner.critic.quantiles);
   check("the number of actions", cuda::kMostActions, learner.action_size);
   check("the number of observations and actions", cuda::kMostInputs,
         learner.observation_size + learner.action_size);
-  if (learner.adam.clip > 0)
+  if (learner.train.adam.clip > 0)
     throw InputError(
         "train.clip_gradient must be 0 on a GPU: gradients are clipped on the CPU only");
 }
@@ -118,24 +117,23 @@ cuda::IqnShape iqn_shape(const IqnShape& shape) {
   return out;
 }
 
-AgentSpec agent_spec(const AgentOptions& options) {
-  check_fits(options);
-  const LearnerOptions& learner = options.learner;
+AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner) {
+  check_fits(learner);
   AgentSpec spec{};
   spec.is_grid = learner.policy == PolicyKind::greedy;
   spec.deterministic = learner.policy == PolicyKind::deterministic;
   if (!spec.is_grid)
     spec.actor_shape =
-        network_shape(MlpShape(learner.observation_size, learner.hidden,
+        network_shape(MlpShape(learner.observation_size, learner.network.hidden,
                                spec.deterministic ? learner.action_size : 2 * learner.action_size));
-  spec.iqn = is_implicit(learner.head) && !spec.is_grid;
-  spec.random_fractions = learner.head == CriticHead::iqn;
+  spec.iqn = is_implicit(learner.critic.head) && !spec.is_grid;
+  spec.random_fractions = learner.critic.head == CriticHead::iqn;
   if (spec.iqn) {
     spec.iqn_shape = iqn_shape(iqn_critic_shape(learner));
   } else if (spec.is_grid) {
-    spec.bins = options.discrete.bins;
+    spec.bins = options.ids.bins;
     spec.choices = ActionGrid::count(learner.action_size, spec.bins);
-    spec.ids_lambda = options.discrete.ids.lambda;
+    spec.ids_lambda = options.ids.lambda;
     spec.critic_shape = network_shape(grid_critic_shape(learner, spec.choices));
     spec.trunk_shape = spec.critic_shape;
     --spec.trunk_shape.layers;
@@ -147,33 +145,33 @@ AgentSpec agent_spec(const AgentOptions& options) {
       spec.iqn ? spec.iqn_shape.layer[0].stride : spec.critic_shape.layer[0].stride;
   spec.observations = learner.observation_size;
   spec.actions = learner.action_size;
-  spec.quantiles = learner.quantiles;
-  spec.batch = learner.batch;
+  spec.quantiles = learner.critic.quantiles;
+  spec.batch = learner.train.batch;
   spec.distributional = learner.distributional;
-  spec.equal_weights = learner.weights == QuantileWeights::equal;
-  spec.smaller_by_quantile = learner.minimum == Minimum::quantiles;
-  spec.blend = blend_of(learner.optimism);
-  spec.dropped = learner.dropped;
-  spec.uncertainty = learner.uncertainty;
-  spec.discount = learner.discount;
-  spec.polyak = learner.polyak;
-  spec.tunes_temperature = learner.policy == PolicyKind::gaussian && learner.tunes_temperature;
+  spec.equal_weights = learner.critic.weights == QuantileWeights::equal;
+  spec.smaller_by_quantile = learner.critic.minimum == Minimum::quantiles;
+  spec.blend = blend_of(learner.critic.optimism);
+  spec.dropped = learner.critic.dropped;
+  spec.uncertainty = learner.critic.uncertainty;
+  spec.discount = learner.train.discount;
+  spec.polyak = learner.train.polyak;
+  spec.tunes_temperature = learner.policy == PolicyKind::gaussian && learner.train.tune_temperature;
   spec.td3 = {learner.td3.smoothing, learner.td3.clip, learner.td3.penalty,
               spec.deterministic ? learner.td3.delay : 1};
-  spec.has_rnd = learner.rnd.has_value();
-  if (learner.rnd) {
-    spec.rnd_shape = network_shape(
-        MlpShape(learner.observation_size, learner.rnd->hidden, learner.rnd->outputs));
-    spec.rnd_scale = learner.rnd->scale;
-    spec.relative_bonus = learner.rnd->relative;
-    spec.discounts_bonus = learner.rnd->discounted;
-    spec.noise_tolerance = learner.rnd->tolerance;
+  spec.has_rnd = learner.rnd.bonus != Bonus::none;
+  if (spec.has_rnd) {
+    spec.rnd_shape = network_shape(MlpShape(learner.observation_size, learner.rnd_network.hidden,
+                                            learner.rnd_network.outputs));
+    spec.rnd_scale = learner.rnd.scale;
+    spec.relative_bonus = learner.rnd.relative;
+    spec.discounts_bonus = learner.rnd.bonus == Bonus::discounted;
+    spec.noise_tolerance = learner.rnd.tolerance;
   }
-  spec.adam = learner.adam;
+  spec.adam = learner.train.adam;
   spec.seed = learner.seed;
   spec.explorer = device_rule(options);
-  spec.n_step = learner.n_step;
-  spec.replay_rows = options.replay;
+  spec.n_step = learner.train.n_step;
+  spec.replay_rows = learner.train.replay;
   return spec;
 }
 
@@ -198,18 +196,16 @@ void check_memory(std::span<const AgentSpec> specs) {
 
 // A scout as an agent of its own, but for the replay buffer.
 AgentSpec scout_spec(const AgentOptions& options, int owner) {
-  AgentOptions scout = options;
-  scout.learner = scout_learner(options);
-  scout.algorithm.explorer.clear();
-  AgentSpec spec = agent_spec(scout);
+  AgentSpec spec = agent_spec(options, scout_learner(options));
+  spec.explorer = {};
   spec.replay_owner = owner;
   return spec;
 }
 
 // An optimist as an agent of its own, but for the replay buffer, the critics and the batch.
 AgentSpec optimist_spec(const AgentOptions& options, int owner) {
-  const OptimistOptions& optimist = options.learner.optimist.value();
-  AgentSpec spec = agent_spec(options);
+  const DacOptions& optimist = options.learner.dac;
+  AgentSpec spec = agent_spec(options, own_learner(options));
   spec.replay_owner = spec.policy_owner = owner;
   spec.smaller_by_quantile = false;  // its value is of the critics' means
   spec.has_rnd = false;
@@ -226,9 +222,10 @@ std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Preci
   if (const std::string why = why_no_gpu(); !why.empty())
     throw InputError("no GPU can be used: " + why);
   std::vector<AgentSpec> specs;
-  for (const AgentOptions& options : agents) specs.push_back(agent_spec(options));
+  for (const AgentOptions& options : agents)
+    specs.push_back(agent_spec(options, own_learner(options)));
   for (std::size_t i = 0; i < agents.size(); ++i) {
-    if (agents[i].scout) specs.push_back(scout_spec(agents[i], static_cast<int>(i)));
+    if (agents[i].scout.share > 0) specs.push_back(scout_spec(agents[i], static_cast<int>(i)));
   }
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (agents[i].learner.optimist) specs.push_back(optimist_spec(agents[i], static_cast<int>(i)));

@@ -149,7 +149,7 @@ std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Confi
   }
 
   AgentOptions options = agent_options(config, *make_environment(config), config.seed);
-  options.replay = 1;  // it will not learn
+  options.learner.train.replay = 1;  // it will not learn
   auto agent = make_agent(options);
   for (const auto& [name, values] : agent->state().arrays) {
     if (!name.ends_with(kInUse)) continue;

@@ -193,7 +193,8 @@ void LockstepGroup::learn() {
   on_gpu([&] {
     for (int i = 0; i < size(); ++i) {
       population_->add_rows(i, agents_[i]->replay());
-      if (agents_[i]->options().bandit) population_->set_optimism(i, agents_[i]->optimism());
+      if (agents_[i]->options().algorithm.bandit)
+        population_->set_optimism(i, agents_[i]->optimism());
     }
     population_->update(updates_per_epoch(protocol()));
   });

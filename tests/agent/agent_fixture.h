@@ -42,10 +42,10 @@ inline AgentOptions small_agent(const std::string& algorithm) {
   AgentOptions options = options_for(find_algorithm(algorithm));
   options.learner.observation_size = 3;
   options.learner.action_size = 2;
-  options.learner.hidden = {24, 16};
-  options.learner.quantiles = 5;
-  options.learner.batch = 32;
-  options.replay = 300;
+  options.learner.network.hidden = {24, 16};
+  options.learner.critic.quantiles = 5;
+  options.learner.train.batch = 32;
+  options.learner.train.replay = 300;
   options.learner.seed = 4;
   return options;
 }
@@ -64,13 +64,13 @@ inline AgentOptions odd_agent(const std::string& algorithm, CriticHead head, boo
   AgentOptions options = options_for(find_algorithm(algorithm));
   options.learner.observation_size = 5;
   options.learner.action_size = 3;
-  options.learner.hidden = {40, 24};
-  if (options.algorithm.distributional) options.learner.quantiles = 5;
-  options.learner.head = head;
-  options.learner.norm = norm;
-  options.learner.batch = batch;
+  options.learner.network.hidden = {40, 24};
+  if (options.algorithm.distributional) options.learner.critic.quantiles = 5;
+  options.learner.critic.head = head;
+  options.learner.critic.norm = norm;
+  options.learner.train.batch = batch;
   options.learner.seed = 1;
-  options.replay = 500;
+  options.learner.train.replay = 500;
   return options;
 }
 
@@ -89,7 +89,7 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
     if (!name.ends_with(".parameters") && !name.ends_with(".target")) continue;
     if (name.starts_with("rnd")) continue;  // these begin with values of order one
     const bool actor = name.starts_with("actor") || name.starts_with("optimist");
-    if (!actor && is_implicit(learner.options().head)) {
+    if (!actor && is_implicit(learner.options().critic.head)) {
       const IqnShape shape = iqn_critic_shape(learner.options());
       initialise(shape, seed, network, values);
       Random random(seed, Stream::user, network++);

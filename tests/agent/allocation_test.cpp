@@ -72,15 +72,15 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   const bool iqn = name.ends_with("_iqn");
   const Algorithm& algorithm = find_algorithm(iqn ? name.substr(0, name.size() - 4) : name);
   AgentOptions options = options_for(algorithm);
-  options.replay = 1000;
+  options.learner.train.replay = 1000;
   LearnerOptions& learner = options.learner;
   learner.observation_size = 5;
   learner.action_size = 3;
-  learner.hidden = {32, 32};
-  learner.batch = 48;
-  learner.head = iqn ? CriticHead::iqn : CriticHead::qr;
-  learner.norm = algorithm.policy != PolicyKind::greedy;
-  if (algorithm.distributional) learner.quantiles = 7;
+  learner.network.hidden = {32, 32};
+  learner.train.batch = 48;
+  learner.critic.head = iqn ? CriticHead::iqn : CriticHead::qr;
+  learner.critic.norm = algorithm.policy != PolicyKind::greedy;
+  if (algorithm.distributional) learner.critic.quantiles = 7;
   for (const char* form : {"unit", "full"}) {
     for (const double samples : {0, 3}) {
       options.explore.set("gradient", std::string(form));

@@ -65,7 +65,7 @@ TEST(Bandit, AnEpisodeThatIsGivenUpCountsForNothing) {
 
 AgentOptions top_options(const std::string& algorithm) {
   AgentOptions options = small_agent(algorithm);
-  options.learner.hidden = {16};
+  options.learner.network.hidden = {16};
   return options;
 }
 
@@ -73,8 +73,8 @@ AgentOptions top_options(const std::string& algorithm) {
 TEST(Top, LearnsWithTheOptimismThatItsBanditChose) {
   for (const float optimism : {-1.0f, 0.5f}) {
     AgentOptions top = top_options("top"), dsac = top_options("dsac");
-    top.bandit->arms = {optimism};
-    dsac.learner.optimism = optimism;
+    top.top.arms = {optimism};
+    dsac.learner.critic.optimism = optimism;
     const auto one = agent_with_rows(top), other = agent_with_rows(dsac);
     Team team(1);
     for (Agent* agent : {one.get(), other.get()}) {

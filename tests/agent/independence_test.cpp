@@ -25,20 +25,14 @@ struct Independent {
 
 AgentOptions independent_options(const Independent& c, std::uint64_t seed) {
   AgentOptions options = odd_agent(c.algorithm, c.head, c.norm, c.batch);
-  if (options.learner.rnd) {
-    options.learner.rnd->hidden = {24};
-    options.learner.rnd->outputs = 5;
-  }
-  if (options.scout) {
-    options.scout->hidden = {24, 16};
-    if (options.scout->rnd) options.scout->rnd->hidden = {24};
-  }
-  if (is_implicit(c.head)) options.learner.init = Initialisation::torch;
+  options.learner.rnd_network = {{24}, 5};
+  options.scout.hidden = {24, 16};
+  if (is_implicit(c.head)) options.learner.network.init = Initialisation::torch;
   if (c.published) {
-    options.learner.targets = TargetStart::own;
-    options.learner.weights = QuantileWeights::equal;
-    options.learner.minimum = Minimum::quantiles;
-    options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
+    options.learner.network.targets = TargetStart::own;
+    options.learner.critic.weights = QuantileWeights::equal;
+    options.learner.critic.minimum = Minimum::quantiles;
+    options.learner.critic.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   }
   options.learner.seed = seed;
   return options;

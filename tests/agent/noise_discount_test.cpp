@@ -35,9 +35,9 @@ class Discounting : public testing::Test {
   static constexpr int kBatch = 3;
 
   const Batch& share(float tolerance, float unit, const Batch* weights = nullptr) {
-    options.batch = kBatch;
-    options.quantiles = 2;
-    options.rnd = RndOptions{.discounted = true, .tolerance = tolerance};
+    options.train.batch = kBatch;
+    options.critic.quantiles = 2;
+    options.rnd = {.bonus = Bonus::discounted, .tolerance = tolerance};
     discount = std::make_unique<NoiseDiscount>(options);
     for (int s = 0; s < kBatch; ++s) {
       // the middles of both critics' values are 5 +- spread
@@ -93,13 +93,13 @@ TEST(NoiseDiscount, ANoisyPlaceStopsBeingInteresting) {
   AgentOptions options = options_for(find_algorithm("novd"));
   options.learner.observation_size = 1;
   options.learner.action_size = 1;
-  options.learner.hidden = {32};
-  options.learner.init = Initialisation::torch;
-  options.learner.quantiles = 8;
-  options.learner.batch = 64;
-  options.learner.adam.learning_rate = 3e-3f;
-  options.learner.polyak = 0.05f;
-  options.replay = 400;
+  options.learner.network.hidden = {32};
+  options.learner.network.init = Initialisation::torch;
+  options.learner.critic.quantiles = 8;
+  options.learner.train.batch = 64;
+  options.learner.train.adam.learning_rate = 3e-3f;
+  options.learner.train.polyak = 0.05f;
+  options.learner.train.replay = 400;
   const auto agent = make_agent(options);
   Random random(3, Stream::user);
   for (int i = 0; i < 400; ++i) {

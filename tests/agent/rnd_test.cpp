@@ -19,11 +19,12 @@ LearnerOptions rnd_options(float scale = 1) {
   LearnerOptions options;
   options.observation_size = kRndObservations;
   options.action_size = 2;
-  options.hidden = {16};
-  options.quantiles = 4;
-  options.batch = kBatch;
-  options.rnd = RndOptions{.scale = scale, .hidden = {32, 32}, .outputs = 8};
-  options.adam.learning_rate = 1e-3f;
+  options.network.hidden = {16};
+  options.critic.quantiles = 4;
+  options.train.batch = kBatch;
+  options.rnd = {.bonus = Bonus::plain, .scale = scale};
+  options.rnd_network = {{32, 32}, 8};
+  options.train.adam.learning_rate = 1e-3f;
   options.seed = 6;
   return options;
 }
@@ -132,7 +133,7 @@ TEST_F(RndTest, ScaleIsAFactor) {
 // is new has most of it.
 TEST_F(RndTest, ARelativeBonusDoesNotFade) {
   LearnerOptions options = rnd_options(3);
-  options.rnd->relative = true;
+  options.rnd.relative = true;
   Rnd relative(options);
   relative.observe(replay);
   const Batch near = around(0, 1), far = around(2.5f, 2);
@@ -149,12 +150,12 @@ TEST_F(RndTest, ARelativeBonusDoesNotFade) {
     for (const double v : x) sum += v / static_cast<double>(x.size());
     return sum;
   };
-  EXPECT_NEAR(mean(bonuses(near)), 3 * (1 - options.discount), 1e-6);
+  EXPECT_NEAR(mean(bonuses(near)), 3 * (1 - options.train.discount), 1e-6);
   for (int i = 1; i <= 500; ++i) {
     bonuses(near);
     relative.step(i, team);
   }
-  EXPECT_NEAR(mean(bonuses(near)), 3 * (1 - options.discount), 1e-6);
+  EXPECT_NEAR(mean(bonuses(near)), 3 * (1 - options.train.discount), 1e-6);
 
   Batch mixed = near;  // one of them is elsewhere
   for (int f = 0; f < kRndObservations; ++f) mixed.at(f, 5) = far.at(f, 5);

@@ -63,12 +63,12 @@ TEST(Torch, DsacUpdatesAgree) {
   LearnerOptions options;
   options.observation_size = 17;
   options.action_size = 6;
-  options.hidden = {64, 64};
-  options.quantiles = 20;
-  options.batch = 100;
+  options.network.hidden = {64, 64};
+  options.critic.quantiles = 20;
+  options.train.batch = 100;
   options.seed = 7;
-  options.adam.learning_rate = 1e-2f;
-  options.adam.epsilon = 1e-3f;  // steps stay a smooth function of small gradients
+  options.train.adam.learning_rate = 1e-2f;
+  options.train.adam.epsilon = 1e-3f;  // steps stay a smooth function of small gradients
   Learner learner(options);
   spread_parameters(learner, 4);
   const Replay replay = filled_replay(17, 6, 300);

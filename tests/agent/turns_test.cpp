@@ -20,25 +20,25 @@ void play_returns(Turns& turns, bool scout, std::vector<double> returns) {
 }
 
 TEST(Turns, TheShareStaysWhereNothingTellsThemApart) {
-  Turns turns({.share = 0.4, .least = 0.2});
+  Turns turns({.share = 0.4, .minimum_share = 0.2});
   EXPECT_EQ(turns.probability(), 0.4);
   play_returns(turns, false, {10, 12, 14});
   play_returns(turns, true, {1});  // one return has no error
   EXPECT_EQ(turns.probability(), 0.4);
 
-  Turns none({.share = 0.4, .least = 0.2});  // no reward has been found
+  Turns none({.share = 0.4, .minimum_share = 0.2});  // no reward has been found
   play_returns(none, false, {0, 0, 0});
   play_returns(none, true, {0, 0});
   EXPECT_EQ(none.probability(), 0.4);
 
-  Turns alike({.share = 0.4, .least = 0.2});  // whose mean may not be 0.7 to the last bit
+  Turns alike({.share = 0.4, .minimum_share = 0.2});  // whose mean may not be 0.7 to the last bit
   play_returns(alike, false, std::vector<double>(17, 0.7));
   play_returns(alike, true, std::vector<double>(19, 0.7));
   EXPECT_EQ(alike.probability(), 0.4);
 }
 
 TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {
-  Turns turns({.share = 0.5, .least = 0.2});
+  Turns turns({.share = 0.5, .minimum_share = 0.2});
   play_returns(turns, false, {1, 3});  // mean 2, squared error 2 / 2
   play_returns(turns, true, {3, 5});   // mean 4, the same
   const double f = std::erf(2 / std::sqrt(2.0) / std::sqrt(2.0));
@@ -50,12 +50,12 @@ TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {
   EXPECT_GT(surer, f);
   EXPECT_NEAR(turns.probability(), 0.5 * (0.2 + 0.8 * surer), 1e-12);
 
-  Turns equal({.share = 0.5, .least = 0.2});  // on average, and there are rewards
+  Turns equal({.share = 0.5, .minimum_share = 0.2});  // on average, and there are rewards
   play_returns(equal, false, {1, 3});
   play_returns(equal, true, {3, 1});
   EXPECT_DOUBLE_EQ(equal.probability(), 0.1);
 
-  Turns sure({.share = 0.5, .least = 0.2});
+  Turns sure({.share = 0.5, .minimum_share = 0.2});
   play_returns(sure, false, {100, 100});
   play_returns(sure, true, {0, 0});
   EXPECT_DOUBLE_EQ(sure.probability(), 0.1);
@@ -65,7 +65,7 @@ TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {
 
 // Long after a lucky find neither has found anything: the scout has its share again.
 TEST(Turns, OldReturnsAreForgotten) {
-  Turns turns({.share = 0.5, .least = 0});
+  Turns turns({.share = 0.5, .minimum_share = 0});
   play_returns(turns, true, {0, 100});
   play_returns(turns, false, {0, 0});
   EXPECT_NEAR(turns.probability(), 0.5 * std::erf(std::sqrt(0.5)), 1e-12);
@@ -76,7 +76,7 @@ TEST(Turns, OldReturnsAreForgotten) {
 }
 
 TEST(Turns, AnEpisodeThatIsGivenUpCountsForNothing) {
-  Turns turns({.share = 0.5, .least = 0}), other({.share = 0.5, .least = 0});
+  Turns turns({.share = 0.5, .minimum_share = 0}), other({.share = 0.5, .minimum_share = 0});
   turns.add(1000);
   turns.give_up_episode();
   for (Turns* t : {&turns, &other}) {
@@ -89,8 +89,8 @@ TEST(Turns, AnEpisodeThatIsGivenUpCountsForNothing) {
 // The scout's episodes return 0, the agent's 1.
 TEST(Turns, AScoutThatReturnsLessActsLess) {
   AgentOptions options = small_agent("scout");
-  options.scout->share = 0.5;
-  options.scout->least = 0.1;
+  options.scout.share = 0.5;
+  options.scout.minimum_share = 0.1;
   const auto agent = make_agent(options);
   const std::vector<double> observation(options.learner.observation_size, 0.1),
       action(options.learner.action_size, 0.0);

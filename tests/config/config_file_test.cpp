@@ -42,16 +42,16 @@ TEST(Config, ThePublishedReadingsAreAllInOneFile) {
     return agent_options(config, *make_environment(config), 0).learner;
   };
   const LearnerOptions a = learner(paper), b = learner(published);
-  EXPECT_EQ(a.targets, TargetStart::copies);
-  EXPECT_EQ(b.targets, TargetStart::own);
-  EXPECT_EQ(a.weights, QuantileWeights::widths);
-  EXPECT_EQ(b.weights, QuantileWeights::equal);
-  EXPECT_EQ(a.minimum, Minimum::means);
-  EXPECT_EQ(b.minimum, Minimum::quantiles);
-  EXPECT_EQ(a.uncertainty.epistemic, EpistemicForm::quantiles);
-  EXPECT_EQ(b.uncertainty.epistemic, EpistemicForm::means);
-  EXPECT_EQ(a.uncertainty.variance, VarianceForm::biased);
-  EXPECT_EQ(b.uncertainty.variance, VarianceForm::unbiased);
+  EXPECT_EQ(a.network.targets, TargetStart::copies);
+  EXPECT_EQ(b.network.targets, TargetStart::own);
+  EXPECT_EQ(a.critic.weights, QuantileWeights::widths);
+  EXPECT_EQ(b.critic.weights, QuantileWeights::equal);
+  EXPECT_EQ(a.critic.minimum, Minimum::means);
+  EXPECT_EQ(b.critic.minimum, Minimum::quantiles);
+  EXPECT_EQ(a.critic.uncertainty.epistemic, EpistemicForm::quantiles);
+  EXPECT_EQ(b.critic.uncertainty.epistemic, EpistemicForm::means);
+  EXPECT_EQ(a.critic.uncertainty.variance, VarianceForm::biased);
+  EXPECT_EQ(b.critic.uncertainty.variance, VarianceForm::unbiased);
 }
 
 TEST(Config, FilesAreComplainedAboutByLine) {

@@ -40,9 +40,23 @@ TEST(Config, DefaultsAreThoseOfThePaper) {
   EXPECT_EQ(config.critic.quantiles, 20);
   EXPECT_EQ(config.network.hidden, (std::vector{256, 256}));
   EXPECT_EQ(config.train.batch, 256);
-  EXPECT_EQ(config.train.discount, 0.99);
-  EXPECT_EQ(config.train.learning_rate, 3e-4);
-  EXPECT_EQ(config.train.polyak, 5e-3);
+  EXPECT_EQ(config.train.discount, 0.99f);
+  EXPECT_EQ(config.train.adam.learning_rate, 3e-4f);
+  EXPECT_EQ(config.train.polyak, 5e-3f);
+}
+
+// Members of single precision keep the number as it was written.
+TEST(Config, FloatsAreWrittenAsTheyWereGiven) {
+  const Config config =
+      resolve({"train.polyak=0.1", "rnd.tolerance=2.7", "critic.optimism=-0.3"}, "novd");
+  EXPECT_EQ(config.train.polyak, 0.1f);
+  const std::string text = to_toml(config, "", "");
+  for (const char* line : {"\npolyak = 0.1\n", "\ntolerance = 2.7\n", "\noptimism = -0.3\n",
+                           "\nlearning_rate = 0.0003\n", "\ndiscount = 0.99\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  EXPECT_EQ(
+      differences(resolve({"train.polyak=0.2"}, "novd"), resolve({"train.polyak=0.1"}, "novd")),
+      std::vector<std::string>{"train.polyak = 0.2, was 0.1"});
 }
 
 TEST(Config, ProtocolFollowsFromTheStepsOfAnEpoch) {
@@ -388,7 +402,7 @@ TEST(Config, DifferencesThatAreReadAreInKeysThatAreRead) {
 
   const Config dsac = resolve({}, "dsac");
   Config other = dsac;
-  other.scout.least = 1;
+  other.scout.minimum_share = 1;
   EXPECT_EQ(differences_read(other, dsac), std::vector<std::string>{});
   other.scout.share = 0.5;
   EXPECT_EQ(differences_read(other, dsac),

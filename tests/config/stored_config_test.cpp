@@ -74,7 +74,7 @@ TEST(StoredConfig, WhatFollowsFromAnotherKeyIsNotAskedFor) {
 // Its default was another one when the run was made.
 TEST(StoredConfig, AKeyThatTheRunDoesNotReadIsNotAskedFor) {
   Config dsac = resolve({}, "dsac");
-  dsac.scout.least = 1;
+  dsac.scout.minimum_share = 1;
   EXPECT_EQ(with(asked_for(stored(dsac)), "GridChaos-v0", "scout"), resolve({}, "scout"));
 }
 

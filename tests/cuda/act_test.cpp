@@ -109,7 +109,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
 TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   NEEDS_GPU();
   std::vector<AgentOptions> options(3, options_of("dsac", 1));
-  for (AgentOptions& o : options) o.replay = 400'000'000;
+  for (AgentOptions& o : options) o.learner.train.replay = 400'000'000;
   try {
     check_gpu_population(options, Precision::tf32);
     FAIL();
@@ -118,7 +118,7 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   }
   for (const char* name : {"dsac", "dsac_iqn"}) {
     AgentOptions wide = options_of(name, 1);
-    wide.learner.hidden = {512, 512};
+    wide.learner.network.hidden = {512, 512};
     EXPECT_THROW(check_gpu_population(std::vector{wide}, Precision::tf32), InputError);
     EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
   }

@@ -38,27 +38,27 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
-  options.learner.head = embedded      ? CriticHead::embedded
-                         : iqn || bare ? CriticHead::iqn
-                                       : CriticHead::qr;
-  options.learner.norm = norm || iqn || embedded;
+  options.learner.critic.head = embedded      ? CriticHead::embedded
+                                : iqn || bare ? CriticHead::iqn
+                                              : CriticHead::qr;
+  options.learner.critic.norm = norm || iqn || embedded;
   if (published) {
-    options.learner.targets = TargetStart::own;
-    options.learner.weights = QuantileWeights::equal;
-    options.learner.minimum = Minimum::quantiles;
-    options.learner.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
+    options.learner.network.targets = TargetStart::own;
+    options.learner.critic.weights = QuantileWeights::equal;
+    options.learner.critic.minimum = Minimum::quantiles;
+    options.learner.critic.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   }
-  if (absolute) options.learner.rnd->relative = false;
-  if (optimistic) options.learner.optimism = 0.4f;
-  if (optimistic && options.learner.optimist) options.learner.optimist->optimism = 3;
-  options.learner.tunes_temperature = !fixed;
-  options.discrete.bins = 3;  // 729 actions
+  if (absolute) options.learner.rnd.relative = false;
+  if (optimistic) options.learner.critic.optimism = 0.4f;
+  if (optimistic) options.learner.dac.optimism = 3;
+  options.learner.train.tune_temperature = !fixed;
+  options.ids.bins = 3;  // 729 actions
   options.learner.td3.penalty = penalty ? 0.05f : 0;
-  options.replay = 2000;
+  options.learner.train.replay = 2000;
   options.learner.observation_size = 17;
   options.learner.action_size = 6;
   options.learner.seed = seed;
-  if (kKernelsOnCpu) options.learner.batch = 64;
+  if (kKernelsOnCpu) options.learner.train.batch = 64;
   return options;
 }
 
@@ -67,7 +67,7 @@ inline void spread_parameters(Agent& agent, std::uint64_t seed) {
     return ovde::spread_parameters(actor_critic->learner(), seed);
   const AgentOptions& options = agent.options();
   const MlpShape shape = grid_critic_shape(
-      options.learner, ActionGrid::count(options.learner.action_size, options.discrete.bins));
+      options.learner, ActionGrid::count(options.learner.action_size, options.ids.bins));
   std::uint32_t network = 0;
   for (auto& [name, values] : agent.state().arrays) {
     if (name.ends_with(".parameters") || name.ends_with(".target"))

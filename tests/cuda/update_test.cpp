@@ -103,8 +103,9 @@ class EveryAlgorithm : public ::testing::TestWithParam<std::string> {
   // The CPU takes its time with random fractions: of the real size once.
   static AgentOptions options(std::uint64_t seed) {
     AgentOptions options = options_of(GetParam(), seed);
-    if (is_implicit(options.learner.head) && GetParam() != "dsac_iqn") options.learner.batch = 64;
-    if (is_implicit(options.learner.head) && kKernelsOnCpu) options.learner.batch = 12;
+    if (is_implicit(options.learner.critic.head) && GetParam() != "dsac_iqn")
+      options.learner.train.batch = 64;
+    if (is_implicit(options.learner.critic.head) && kKernelsOnCpu) options.learner.train.batch = 12;
     return options;
   }
 };
@@ -151,7 +152,7 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   EXPECT_NEAR(reports[0].value.aleatoric, value.aleatoric, 1e-3 * value.aleatoric + 1e-6);
 
   const LittleMemory little;
-  if (is_implicit(pair.options.learner.head)) {
+  if (is_implicit(pair.options.learner.critic.head)) {
     EXPECT_THROW(update_on_gpu(small, 1, Precision::fp32), InputError);
   } else {
     update_on_gpu(small, 1, Precision::fp32);
@@ -250,8 +251,11 @@ TEST(Update, OptimistsThatStartAgainAgreeWithTheCpu) {
   std::vector<std::unique_ptr<Pair>> pairs;
   for (const char* name : {"ids", "scout", "dac", "dsac", "dac_norm", "dac"}) {
     AgentOptions options = options_of(name, 20 + pairs.size());
-    if (options.learner.optimist) options.learner.optimist->copy_updates = 7;
-    if (pairs.size() == 5) options.scout = options_of("scout", 0).scout;
+    if (options.learner.optimist) options.learner.dac.copy_updates = 7;
+    if (pairs.size() == 5) {
+      options.scout = options_of("scout", 0).scout;
+      options.learner.rnd = options_of("scout", 0).learner.rnd;
+    }
     pairs.push_back(std::make_unique<Pair>(options));
   }
   Team team(2);
@@ -306,9 +310,9 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
     AgentOptions options = options_of(name, 3);
     options.learner.observation_size = 2;
     options.learner.action_size = 2;
-    options.learner.hidden = hidden;
-    options.learner.batch = kKernelsOnCpu ? 37 : 100;
-    options.learner.quantiles = 29;
+    options.learner.network.hidden = hidden;
+    options.learner.train.batch = kKernelsOnCpu ? 37 : 100;
+    options.learner.critic.quantiles = 29;
     options.learner.td3.delay = 1;
     for (auto* list : {&pairs, &rounded}) {
       list->push_back(std::make_unique<Pair>(options));
@@ -366,8 +370,8 @@ TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
     for (const std::string& name : names) {
       AgentOptions options = options_of(name, 10 + together.size());
       if (copy == 1) options.learner.observation_size = 2;
-      if (copy == 2) options.learner.hidden = {64, 64};
-      if (copy == 3) options.learner.batch = 100;
+      if (copy == 2) options.learner.network.hidden = {64, 64};
+      if (copy == 3) options.learner.train.batch = 100;
       together.push_back(std::make_unique<Pair>(options));
     }
   }
@@ -400,7 +404,7 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
     pairs->push_back(std::make_unique<Pair>(options_of("ids", 9)));
     pairs->push_back(std::make_unique<Pair>(options_of("scout", 10)));
     AgentOptions dac = options_of("dac", 11);
-    dac.learner.optimist->copy_updates = 11;
+    dac.learner.dac.copy_updates = 11;
     pairs->push_back(std::make_unique<Pair>(dac));
   }
   update_on_gpu(whole, 30, Precision::tf32);

@@ -38,7 +38,7 @@ class StandInPopulation final : public GpuPopulation {
       acting_.observations = std::max(acting_.observations, o.learner.observation_size);
       acting_.actions = std::max(acting_.actions, o.learner.action_size);
       acting_.samples = std::max(acting_.samples, device_rule(o).samples());
-      acting_.fractions = std::max(acting_.fractions, o.learner.quantiles);
+      acting_.fractions = std::max(acting_.fractions, o.learner.critic.quantiles);
     }
     const std::size_t n = options.size();
     observation_.resize(n * acting_.observations);
@@ -168,11 +168,12 @@ class StandInPopulation final : public GpuPopulation {
     const AgentOptions& options = copies_[i]->options();
     if (!device_rule(options).explores()) return;
     Random ahead = copies_[i]->explorer_noise();
-    if (is_implicit(options.learner.head)) {
-      for (int k = 0; k < options.learner.quantiles; ++k)
-        ASSERT_EQ(fraction_[i * acting_.fractions + k], options.learner.head == CriticHead::iqn
-                                                            ? static_cast<float>(ahead.uniform())
-                                                            : kEqualWidths)
+    if (is_implicit(options.learner.critic.head)) {
+      for (int k = 0; k < options.learner.critic.quantiles; ++k)
+        ASSERT_EQ(fraction_[i * acting_.fractions + k],
+                  options.learner.critic.head == CriticHead::iqn
+                      ? static_cast<float>(ahead.uniform())
+                      : kEqualWidths)
             << "agent " << i;
     }
     for (int k = 0; k < device_rule(options).samples(); ++k)
@@ -193,7 +194,7 @@ class StandInPopulation final : public GpuPopulation {
 inline GpuDevice stand_in(StandInFaults& faults) {
   const auto check = [](std::span<const AgentOptions> options, Precision) {
     for (const AgentOptions& o : options) {
-      if (o.learner.hidden.front() > 100) throw InputError("too wide for the stand-in");
+      if (o.learner.network.hidden.front() > 100) throw InputError("too wide for the stand-in");
     }
   };
   const auto make = [&faults](std::span<const AgentOptions> options, Precision) {

@@ -24,7 +24,7 @@ void initialise_actor(const LearnerOptions& options, BatchNetwork& network) {
   Trained& net = network.trained();
   initialise(network.shape(), options.seed, 0, 1e-3f, net.parameters);
   net.target = net.parameters;
-  if (options.targets == TargetStart::own)
+  if (options.network.targets == TargetStart::own)
     initialise(network.shape(), options.seed, kOwnTarget, 1e-3f, net.target);
 }
 

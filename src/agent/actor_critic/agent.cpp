@@ -19,18 +19,18 @@ double distance(std::span<const double> a, std::span<const double> b) {
 std::unique_ptr<Explorer> make_explorer(const AgentOptions& options) {
   if (options.algorithm.explorer.empty()) return nullptr;
   return find_explorer(options.algorithm.explorer)
-      .make(options.explore, options.learner.action_size, options.learner.quantiles);
+      .make(options.explore, options.learner.action_size, options.learner.critic.quantiles);
 }
 
 }  // namespace
 
 ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
     : Agent(options),
-      learner_(options.learner),
+      learner_(own_learner(options)),
       policy_(learner_.actor_shape(), options.learner.action_size),
       critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options)),
-      scout_(options.scout ? std::make_unique<Scout>(options) : nullptr),
+      scout_(options.scout.share > 0 ? std::make_unique<Scout>(options) : nullptr),
       optimist_(options.learner.optimist ? std::make_unique<PolicyPass>(learner_.actor_shape(),
                                                                         options.learner.action_size)
                                          : nullptr),
@@ -67,7 +67,7 @@ Proposal ActorCriticAgent::propose(std::span<const double> input, bool plain) {
     optimist_->head(input, optimist_head_);
     mean_ = optimist_head_.mean;
     std::ranges::transform(optimist_head_.std, head_.std.begin(),
-                           [&](double std) { return std * options().learner.optimist->spread; });
+                           [&](double std) { return std * options().learner.dac.spread; });
   }
   Proposal proposal{.mean = head_.mean, .std = head_.std, .moved = mean_};
   if (explorer_ && !plain && !scouts) {
@@ -91,7 +91,7 @@ Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::spa
   }
 
   // x_t = rho x_(t-1) + sqrt(1 - rho^2) eps: of variance 1, once its start at 0 is forgotten
-  const auto& [size, rho] = options().action_noise;
+  const double size = options().learner.td3.noise, rho = options().learner.td3.correlation;
   for (std::size_t d = 0; d < action.size(); ++d) {
     noise_[d] = rho * noise_[d] + std::sqrt(1 - rho * rho) * behaviour_noise().normal();
     action[d] = std::clamp(std::tanh(moved[d]) + size * noise_[d], -1.0, 1.0);
@@ -122,7 +122,7 @@ double ActorCriticAgent::flop_per_update() const {
 LearnerState ActorCriticAgent::state() {
   LearnerState state = learner_.state();
   if (scout_) scout_->add_state(state);
-  if (deterministic() && options().action_noise.correlation > 0)
+  if (deterministic() && options().learner.td3.correlation > 0)
     state.statistics.emplace_back("behaviour.noise", noise_);
   add_state(state);
   return state;

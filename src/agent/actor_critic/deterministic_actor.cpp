@@ -48,15 +48,15 @@ class DeterministicActor final : public Actor {
 
 DeterministicActor::DeterministicActor(const LearnerOptions& options)
     : seed_(options.seed),
-      adam_(options.adam),
-      polyak_(options.polyak),
+      adam_(options.train.adam),
+      polyak_(options.train.polyak),
       options_(options.td3),
-      network_({options.observation_size, options.hidden, options.action_size}, options.batch,
-               true),
-      action_(options.action_size, options.batch),
-      next_action_(options.action_size, options.batch),
-      noise_(options.action_size, options.batch),
-      log_probability_(1, options.batch) {
+      network_({options.observation_size, options.network.hidden, options.action_size},
+               options.train.batch, true),
+      action_(options.action_size, options.train.batch),
+      next_action_(options.action_size, options.train.batch),
+      noise_(options.action_size, options.train.batch),
+      log_probability_(1, options.train.batch) {
   initialise_actor(options, network_);
   restored();
 }

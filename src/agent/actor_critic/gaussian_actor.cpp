@@ -156,14 +156,14 @@ class GaussianActor final : public Actor {
 // The quantile algorithms draw a' from a target policy, SAC from the current one.
 GaussianActor::GaussianActor(const LearnerOptions& options)
     : seed_(options.seed),
-      adam_(options.adam),
-      tunes_temperature_(options.tunes_temperature),
-      polyak_(options.polyak),
-      network_({options.observation_size, options.hidden, 2 * options.action_size}, options.batch,
-               options.distributional),
-      log_alpha_{std::log(options.temperature)},
-      sampled_(options.action_size, options.batch),
-      next_(options.action_size, options.batch) {
+      adam_(options.train.adam),
+      tunes_temperature_(options.train.tune_temperature),
+      polyak_(options.train.polyak),
+      network_({options.observation_size, options.network.hidden, 2 * options.action_size},
+               options.train.batch, options.distributional),
+      log_alpha_{std::log(options.train.temperature)},
+      sampled_(options.action_size, options.train.batch),
+      next_(options.action_size, options.train.batch) {
   initialise_actor(options, network_);
   restored();
 }

@@ -19,26 +19,28 @@ void copy_rows(const Batch& from, Batch& to, int first, Blocks blocks) {
 
 Learner::Learner(const LearnerOptions& options)
     : options_(options),
-      blend_(blend_of(options.optimism)),
+      blend_(blend_of(options.critic.optimism)),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
       optimist_(options.optimist ? std::make_unique<Optimist>(options, actor_->network())
                                  : nullptr),
-      rnd_(options.rnd ? std::make_unique<Rnd>(options) : nullptr),
-      discount_(options.rnd && options.rnd->discounted ? std::make_unique<NoiseDiscount>(options)
+      rnd_(options.rnd.bonus != Bonus::none ? std::make_unique<Rnd>(options) : nullptr),
+      discount_(options.rnd.bonus == Bonus::discounted ? std::make_unique<NoiseDiscount>(options)
                                                        : nullptr),
       batch_(options),
-      state_action_(options.observation_size + options.action_size, options.batch),
-      next_state_action_(options.observation_size + options.action_size, options.batch),
-      state_new_action_(options.observation_size + options.action_size, options.batch),
-      targets_(target_count(options.quantiles, options.dropped), options.batch),
-      share_{Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch),
-             Batch(options.minimum == Minimum::quantiles ? options.quantiles : 1, options.batch)},
-      q_gradient_(options.action_size, options.batch) {
+      state_action_(options.observation_size + options.action_size, options.train.batch),
+      next_state_action_(options.observation_size + options.action_size, options.train.batch),
+      state_new_action_(options.observation_size + options.action_size, options.train.batch),
+      targets_(target_count(options.critic.quantiles, options.critic.dropped), options.train.batch),
+      share_{Batch(options.critic.minimum == Minimum::quantiles ? options.critic.quantiles : 1,
+                   options.train.batch),
+             Batch(options.critic.minimum == Minimum::quantiles ? options.critic.quantiles : 1,
+                   options.train.batch)},
+      q_gradient_(options.action_size, options.train.batch) {
   if (optimist_) state_optimist_action_ = state_new_action_;
-  if (options.dropped == 0) return;
-  kept_ = Batch(targets_.features(), options.batch);
-  for (auto& all : all_values_) all.resize(2 * options.quantiles);
+  if (options.critic.dropped == 0) return;
+  kept_ = Batch(targets_.features(), options.train.batch);
+  for (auto& all : all_values_) all.resize(2 * options.critic.quantiles);
 }
 
 UpdateReport Learner::update(const Replay& replay, Team& team) {
@@ -60,19 +62,19 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   if (rnd_) add_bonus(team);
   team.run(2, [&](int half) { fill_targets(half); });
   const auto evaluate_new_actions = [&](int k) {
-    critics_[k]->evaluate(state_new_action_, moves && options_.minimum != Minimum::quantiles,
+    critics_[k]->evaluate(state_new_action_, moves && options_.critic.minimum != Minimum::quantiles,
                           updates_);
   };
   team.run(2, [&](int k) {
     critic_loss_[k] = critics_[k]->learn(state_action_, targets_, batch_.weight,
-                                         moves ? options_.polyak : 0, updates_);
+                                         moves ? options_.train.polyak : 0, updates_);
     if (!optimist_) evaluate_new_actions(k);
   });
   if (optimist_) {
     improve_optimist(team);
     team.run(2, evaluate_new_actions);
   }
-  if (options_.minimum == Minimum::quantiles) {
+  if (options_.critic.minimum == Minimum::quantiles) {
     team.run(2, [&](int half) { evaluate_actor(half); });
     if (moves) {
       team.run(2, [&](int k) {
@@ -133,7 +135,7 @@ void Learner::add_bonus(Team& team) {
 void Learner::fill_targets(int half) {
   const Blocks blocks = half_blocks(targets_, half);
   const Batch *first = target_values_[0], *second = target_values_[1];
-  if (options_.dropped > 0) {
+  if (options_.critic.dropped > 0) {
     keep_smallest(*first, *second, all_values_[half], kept_, blocks);
     first = second = &kept_;
   }
@@ -161,8 +163,8 @@ void Learner::improve_optimist(Team& team) {
 void Learner::evaluate_actor(int half) {
   const Blocks blocks = half_blocks(batch_.weight, half);
   actor_loss_[half] = actor_->own_loss(half);
-  options_.minimum == Minimum::quantiles ? choose_values(blocks, actor_loss_[half])
-                                         : choose_means(blend_, blocks, actor_loss_[half]);
+  options_.critic.minimum == Minimum::quantiles ? choose_values(blocks, actor_loss_[half])
+                                                : choose_means(blend_, blocks, actor_loss_[half]);
 }
 
 // Subtracts what both critics' means come to.
@@ -181,11 +183,11 @@ void Learner::choose_means(const Blend& blend, Blocks blocks, double& loss) {
 void Learner::choose_values(Blocks blocks, double& loss) {
   const Batch &first = critics_[0]->values(), &second = critics_[1]->values();
   const Batch* weights = critics_[0]->value_weights();
-  const float share = 1.0f / static_cast<float>(options_.quantiles);
+  const float share = 1.0f / static_cast<float>(options_.critic.quantiles);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       Vector sum{};
-      for (int i = 0; i < options_.quantiles; ++i) {
+      for (int i = 0; i < options_.critic.quantiles; ++i) {
         const Vector z1 = load(first.row(b, i) + v), z2 = load(second.row(b, i) + v);
         note_shares(blend_, z1 <= z2, b, i, v);
         const Vector weight = weights ? load(weights->row(b, i) + v) : splat(1);
@@ -206,7 +208,7 @@ void Learner::note_shares(const Blend& blend, Mask first_is_smaller, int block, 
 
 // Its gradient: of each sample through what counts of either critic, then through the actor.
 void Learner::differentiate_actor(int half) {
-  add_gradients(options_.minimum == Minimum::quantiles, half_blocks(batch_.weight, half));
+  add_gradients(options_.critic.minimum == Minimum::quantiles, half_blocks(batch_.weight, half));
   actor_->differentiate(batch_.observation, q_gradient_, batch_.weight, half);
 }
 
@@ -230,8 +232,8 @@ std::span<const float> Learner::optimist() const {
 }
 
 ValueReport Learner::value_report() const {
-  return ovde::value_report(critics_[0]->values(), critics_[1]->values(), options_.uncertainty,
-                            critics_[0]->value_weights());
+  return ovde::value_report(critics_[0]->values(), critics_[1]->values(),
+                            options_.critic.uncertainty, critics_[0]->value_weights());
 }
 
 LearnerState Learner::state() {
@@ -258,7 +260,7 @@ double Learner::flop_per_update() const {
   double moving = actor_->network().backward_flop();
   for (const auto& critic : critics_) {
     always += critic->learning_flop() + critic->evaluation_flop();
-    moving += critic->action_gradient_flop(options_.minimum == Minimum::quantiles);
+    moving += critic->action_gradient_flop(options_.critic.minimum == Minimum::quantiles);
   }
   if (optimist_) {
     always += optimist_->network().forward_flop() + optimist_->network().backward_flop();

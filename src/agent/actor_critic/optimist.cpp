@@ -8,11 +8,11 @@
 namespace ovde {
 
 Optimist::Optimist(const LearnerOptions& options, const BatchNetwork& policy)
-    : options_(options.optimist.value()),
+    : options_(options.dac),
       seed_(options.seed),
-      adam_(options.adam),
-      network_(policy.shape(), options.batch, false),
-      sampled_(options.action_size, options.batch) {
+      adam_(options.train.adam),
+      network_(policy.shape(), options.train.batch, false),
+      sampled_(options.action_size, options.train.batch) {
   start_from(policy);
 }
 

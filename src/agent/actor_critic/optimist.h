@@ -57,7 +57,7 @@ class Optimist {
   // Adam's, since it last started.
   std::uint64_t step_number(std::uint64_t update) const;
 
-  OptimistOptions options_;
+  DacOptions options_;
   std::uint64_t seed_;
   AdamOptions adam_;
   BatchNetwork network_;

@@ -4,14 +4,19 @@
 
 namespace ovde {
 
+LearnerOptions own_learner(const AgentOptions& options) {
+  LearnerOptions learner = options.learner;
+  if (options.scout.share > 0) learner.rnd.bonus = Bonus::none;
+  return learner;
+}
+
 LearnerOptions scout_learner(const AgentOptions& options) {
   constexpr std::uint64_t kOwnSeed = std::uint64_t{1} << 63;  // beyond every seed of a run
   LearnerOptions learner = options.learner;
-  learner.hidden = options.scout.value().hidden;
-  learner.rnd = options.scout->rnd;
-  learner.optimism = -1;
-  if (options.scout->n_step > 0) learner.n_step = options.scout->n_step;
-  learner.optimist.reset();
+  learner.network.hidden = options.scout.hidden;
+  learner.critic.optimism = -1;
+  if (options.scout.n_step > 0) learner.train.n_step = options.scout.n_step;
+  learner.optimist = false;  // its policy itself explores
   learner.seed ^= kOwnSeed;
   return learner;
 }

@@ -11,8 +11,11 @@
 
 namespace ovde {
 
-// What its learner is made of: the agent's, but for networks of its own size, random numbers of its
-// own, and the bonus. Its policy explores itself.
+// Options of the agent's own learner: where there is a scout, it alone has the bonus.
+LearnerOptions own_learner(const AgentOptions& options);
+
+// Options of the scout's learner: the agent's, but for networks of its own size, random numbers of
+// its own, and the bonus. Its policy explores itself.
 LearnerOptions scout_learner(const AgentOptions& options);
 
 // In front of the names of what it saves.

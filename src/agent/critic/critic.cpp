@@ -19,7 +19,7 @@ void CriticPair::check_finite(const QuantilePair& quantiles) {
 }
 
 std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k) {
-  switch (options.head) {
+  switch (options.critic.head) {
     case CriticHead::qr:
       return std::make_unique<QuantileCritic>(options, k);
     case CriticHead::iqn:
@@ -30,10 +30,10 @@ std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k) {
 }
 
 std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options) {
-  switch (options.head) {
+  switch (options.critic.head) {
     case CriticHead::qr:
-      return std::make_unique<QuantileCriticPair>(quantile_critic_shape(options),
-                                                  options.observation_size, options.uncertainty);
+      return std::make_unique<QuantileCriticPair>(
+          quantile_critic_shape(options), options.observation_size, options.critic.uncertainty);
     case CriticHead::iqn:
     case CriticHead::embedded:
       return std::make_unique<IqnCriticPair>(options);

@@ -39,36 +39,38 @@ void cut_interval(Fractions& fractions) {
 // ---- learning
 
 IqnShape iqn_critic_shape(const LearnerOptions& options) {
-  return {options.observation_size + options.action_size, options.hidden, options.norm};
+  return {options.observation_size + options.action_size, options.network.hidden,
+          options.critic.norm};
 }
 
 IqnCritic::IqnCritic(const LearnerOptions& options, int k)
     : shape_(iqn_critic_shape(options)),
-      random_(options.head == CriticHead::iqn),
+      random_(options.critic.head == CriticHead::iqn),
       seed_(options.seed),
-      weights_(options.weights),
-      adam_(options.adam),
+      weights_(options.critic.weights),
+      adam_(options.train.adam),
       net_(shape_.size()),
       online_(shape_, Mlp::Use::forward_and_backward, options.observation_size,
               options.action_size),
       target_(shape_, Mlp::Use::forward),
-      fractions_(options.quantiles, options.batch),
-      target_fractions_(options.quantiles, options.batch),
-      activations_(shape_, options.quantiles, Mlp::Use::forward_and_backward),
-      target_activations_(shape_, options.quantiles, Mlp::Use::forward),
-      deltas_(shape_, options.quantiles),
-      values_(options.quantiles, options.batch),
-      target_values_(options.quantiles, options.batch),
-      value_gradient_(options.quantiles, options.batch),
+      fractions_(options.critic.quantiles, options.train.batch),
+      target_fractions_(options.critic.quantiles, options.train.batch),
+      activations_(shape_, options.critic.quantiles, Mlp::Use::forward_and_backward),
+      target_activations_(shape_, options.critic.quantiles, Mlp::Use::forward),
+      deltas_(shape_, options.critic.quantiles),
+      values_(options.critic.quantiles, options.train.batch),
+      target_values_(options.critic.quantiles, options.train.batch),
+      value_gradient_(options.critic.quantiles, options.train.batch),
       gradient_(shape_.size()),
-      mean_(1, options.batch),
-      action_gradient_(options.action_size, options.batch),
-      chosen_gradient_(options.action_size, options.batch) {
+      mean_(1, options.train.batch),
+      action_gradient_(options.action_size, options.train.batch),
+      chosen_gradient_(options.action_size, options.train.batch) {
   const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
-  initialise(shape_, options.seed, number, net_.parameters, options.init, kCriticOutputRange);
+  initialise(shape_, options.seed, number, net_.parameters, options.network.init,
+             kCriticOutputRange);
   net_.target = net_.parameters;
-  if (options.targets == TargetStart::own)
-    initialise(shape_, options.seed, kOwnTarget + number, net_.target, options.init,
+  if (options.network.targets == TargetStart::own)
+    initialise(shape_, options.seed, kOwnTarget + number, net_.target, options.network.init,
                kCriticOutputRange);
   restored();
 }
@@ -196,13 +198,13 @@ double IqnCritic::action_gradient_flop(bool by_value) const {
 
 IqnCriticPair::IqnCriticPair(const LearnerOptions& options)
     : observation_size_(options.observation_size),
-      random_(options.head == CriticHead::iqn),
-      weights_(options.weights),
-      fractions_(options.quantiles, 1),
+      random_(options.critic.head == CriticHead::iqn),
+      weights_(options.critic.weights),
+      fractions_(options.critic.quantiles, 1),
       input_(options.observation_size + options.action_size, kLanes),
-      midpoint_((options.quantiles + kLanes - 1) / kLanes, kLanes),
-      quantiles_(options.quantiles) {
-  quantiles_.form = options.uncertainty;
+      midpoint_((options.critic.quantiles + kLanes - 1) / kLanes, kLanes),
+      quantiles_(options.critic.quantiles) {
+  quantiles_.form = options.critic.uncertainty;
   const IqnShape shape = iqn_critic_shape(options);
   const int actions = options.action_size, rows = midpoint_.features();
   for (Side& side : side_) {

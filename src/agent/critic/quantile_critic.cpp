@@ -7,34 +7,35 @@
 namespace ovde {
 
 MlpShape quantile_critic_shape(const LearnerOptions& options) {
-  return {options.observation_size + options.action_size, options.hidden, options.quantiles,
-          options.norm};
+  return {options.observation_size + options.action_size, options.network.hidden,
+          options.critic.quantiles, options.critic.norm};
 }
 
 QuantileCritic::QuantileCritic(const LearnerOptions& options, int k)
     : shape_(quantile_critic_shape(options)),
       distributional_(options.distributional),
-      batch_(options.batch),
-      adam_(options.adam),
-      fractions_(midpoints(options.quantiles)),
+      batch_(options.train.batch),
+      adam_(options.train.adam),
+      fractions_(midpoints(options.critic.quantiles)),
       net_(shape_.size()),
       online_(shape_, Mlp::Use::forward_and_backward, options.observation_size,
               options.action_size),
       target_(shape_, Mlp::Use::forward),
-      activations_(shape_, options.batch),
-      target_activations_(shape_, options.batch),
-      deltas_(shape_, options.batch),
+      activations_(shape_, options.train.batch),
+      target_activations_(shape_, options.train.batch),
+      deltas_(shape_, options.train.batch),
       gradient_(shape_.size()),
-      scratch_(shape_.widest(), options.batch),
+      scratch_(shape_.widest(), options.train.batch),
       mean_weights_(shape_.layer(shape_.layers() - 1).stride),
-      mean_(1, options.batch),
-      action_gradient_(options.action_size, options.batch) {
+      mean_(1, options.train.batch),
+      action_gradient_(options.action_size, options.train.batch) {
   const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
-  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters, options.init);
+  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters,
+             options.network.init);
   net_.target = net_.parameters;
-  if (options.targets == TargetStart::own)
+  if (options.network.targets == TargetStart::own)
     initialise(shape_, options.seed, kOwnTarget + number, kCriticOutputRange, net_.target,
-               options.init);
+               options.network.init);
   restored();
 }
 

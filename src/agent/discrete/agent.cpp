@@ -10,7 +10,7 @@ namespace {
 
 std::unique_ptr<DiscreteRule> make_rule(const AgentOptions& options, int actions) {
   if (options.algorithm.explorer == "ids")
-    return make_ids_rule(options.discrete.ids, actions, options.learner.quantiles);
+    return make_ids_rule(options.ids, actions, options.learner.critic.quantiles);
   throw Error(options.algorithm.name + " has no rule for discrete actions");
 }
 
@@ -18,10 +18,10 @@ std::unique_ptr<DiscreteRule> make_rule(const AgentOptions& options, int actions
 
 DiscreteAgent::DiscreteAgent(const AgentOptions& options)
     : Agent(options),
-      grid_(options.learner.action_size, options.discrete.bins),
+      grid_(options.learner.action_size, options.ids.bins),
       learner_(options.learner, grid_),
       rule_(make_rule(options, grid_.actions())),
-      greedy_(learner_.critic_shape(), grid_, options.learner.quantiles),
+      greedy_(learner_.critic_shape(), grid_, options.learner.critic.quantiles),
       critics_(learner_.critic_shape(), options.learner.observation_size),
       acted_on_(options.learner.observation_size),
       observation_(options.learner.observation_size) {}

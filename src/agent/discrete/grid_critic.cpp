@@ -21,7 +21,7 @@ void add_scaled(float scale, const float* x, float* y, int count) {
 }
 
 MlpShape trunk_shape(const LearnerOptions& options) {
-  const std::vector<int>& hidden = options.hidden;
+  const std::vector<int>& hidden = options.network.hidden;
   return {options.observation_size, {hidden.begin(), hidden.end() - 1}, hidden.back()};
 }
 
@@ -81,38 +81,39 @@ void ActionHead::backward(std::span<const float> parameters, std::span<const int
 // ---- learning
 
 MlpShape grid_critic_shape(const LearnerOptions& options, int actions) {
-  return {options.observation_size, options.hidden, actions * options.quantiles};
+  return {options.observation_size, options.network.hidden, actions * options.critic.quantiles};
 }
 
 GridCritic::GridCritic(const LearnerOptions& options, int actions, int k)
-    : quantiles_(options.quantiles),
+    : quantiles_(options.critic.quantiles),
       actions_(actions),
-      adam_(options.adam),
-      polyak_(options.polyak),
-      fractions_(midpoints(options.quantiles)),
+      adam_(options.train.adam),
+      polyak_(options.train.polyak),
+      fractions_(midpoints(options.critic.quantiles)),
       shape_(grid_critic_shape(options, actions)),
       trunk_(trunk_shape(options)),
       net_(shape_.size()),
       online_(trunk_, Mlp::Use::forward_and_backward),
       target_(trunk_, Mlp::Use::forward),
-      activations_(trunk_, options.batch),
-      deltas_(trunk_, options.batch),
-      head_(shape_, options.quantiles, options.batch),
+      activations_(trunk_, options.train.batch),
+      deltas_(trunk_, options.train.batch),
+      head_(shape_, options.critic.quantiles, options.train.batch),
       gradient_(shape_.size()),
-      scratch_(trunk_.widest(), options.batch),
-      values_(options.quantiles, options.batch),
-      value_gradient_(options.quantiles, options.batch),
-      target_values_(options.quantiles, options.batch),
-      mean_weights_(actions, options.hidden.back()),
+      scratch_(trunk_.widest(), options.train.batch),
+      values_(options.critic.quantiles, options.train.batch),
+      value_gradient_(options.critic.quantiles, options.train.batch),
+      target_values_(options.critic.quantiles, options.train.batch),
+      mean_weights_(actions, options.network.hidden.back()),
       mean_rows_(static_cast<std::size_t>(actions) * shape_.layer(shape_.layers() - 1).stride),
       mean_bias_(round_up(actions, kRows)),
-      means_(actions, options.batch) {
+      means_(actions, options.train.batch) {
   const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
-  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters, options.init);
+  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters,
+             options.network.init);
   net_.target = net_.parameters;
-  if (options.targets == TargetStart::own)
+  if (options.network.targets == TargetStart::own)
     initialise(shape_, options.seed, kOwnTarget + number, kCriticOutputRange, net_.target,
-               options.init);
+               options.network.init);
   restored();
 }
 

@@ -9,7 +9,7 @@ DiscreteLearner::DiscreteLearner(const LearnerOptions& options, const ActionGrid
       batch_(options),
       action_(static_cast<std::size_t>(batch_.weight.blocks()) * kLanes),
       next_action_(action_.size()),
-      targets_(options.quantiles, options.batch) {}
+      targets_(options.critic.quantiles, options.train.batch) {}
 
 UpdateReport DiscreteLearner::update(const Replay& replay, Team& team) {
   team.run(2, [&](int half) { load_batch(replay, half_blocks(targets_, half)); });
@@ -50,7 +50,7 @@ void DiscreteLearner::choose_next_actions(Blocks blocks) {
 
 ValueReport DiscreteLearner::value_report() const {
   return ovde::value_report(critics_[0].target_values(), critics_[1].target_values(),
-                            options_.uncertainty);
+                            options_.critic.uncertainty);
 }
 
 LearnerState DiscreteLearner::state() {

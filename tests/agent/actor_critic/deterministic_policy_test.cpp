@@ -19,11 +19,12 @@ AgentOptions td3_options(const std::string& name, double noise, double correlati
   AgentOptions options = options_for(find_algorithm(name));
   options.learner.observation_size = 5;
   options.learner.action_size = 3;
-  options.learner.hidden = {16, 16};
-  options.learner.quantiles = 5;
+  options.learner.network.hidden = {16, 16};
+  options.learner.critic.quantiles = 5;
   options.learner.seed = 4;
-  options.replay = 100;
-  options.action_noise = {noise, correlation};
+  options.learner.train.replay = 100;
+  options.learner.td3.noise = noise;
+  options.learner.td3.correlation = correlation;
   return options;
 }
 

@@ -32,37 +32,37 @@ LearnerOptions options_of(const Case& c) {
   LearnerOptions options;
   options.observation_size = c.observations;
   options.action_size = c.actions;
-  options.hidden = {16, 16};
-  options.quantiles = c.quantiles;
+  options.network.hidden = {16, 16};
+  options.critic.quantiles = c.quantiles;
   options.distributional = c.distributional;
   options.policy = c.policy;
-  options.norm = c.norm;
-  options.minimum = c.minimum;
-  options.dropped = c.dropped;
-  options.optimism = c.optimism;
+  options.critic.norm = c.norm;
+  options.critic.minimum = c.minimum;
+  options.critic.dropped = c.dropped;
+  options.critic.optimism = c.optimism;
   if (c.bonus != Bonus::none) {
-    const bool discounted = c.bonus == Bonus::discounted, relative = discounted && c.actions == 3;
-    options.rnd = RndOptions{.scale = relative ? 300.0f : 3.0f,
-                             .relative = relative,
-                             .discounted = discounted,
-                             .tolerance = 0.7f,
-                             .hidden = {16, 12},
-                             .outputs = 6};
+    const bool relative = c.bonus == Bonus::discounted && c.actions == 3;
+    options.rnd = {.bonus = c.bonus,
+                   .scale = relative ? 300.0f : 3.0f,
+                   .relative = relative,
+                   .tolerance = 0.7f};
+    options.rnd_network = {{16, 12}, 6};
   }
+  options.optimist = c.optimist;
   if (c.optimist)
-    options.optimist = OptimistOptions{.divergence = 0.1f,
-                                       .optimism = c.actions == 3 ? 0.7f : 1.6f,
-                                       .weight = 0.3f,
-                                       .copy_updates = c.actions == 3 ? 3 : 0};
+    options.dac = {.divergence = 0.1f,
+                   .optimism = c.actions == 3 ? 0.7f : 1.6f,
+                   .weight = 0.3f,
+                   .copy_updates = c.actions == 3 ? 3 : 0};
   options.td3.clip = 0.25f;  // not far from the noise that it clips
   options.td3.penalty = 0.3f;
-  options.batch = c.batch;
+  options.train.batch = c.batch;
   options.seed = 42;
   // steps that change the networks visibly, and an epsilon that keeps them a smooth function of the
   // gradient where it is small: Adam at its own settings has tests of its own
-  options.adam.learning_rate = 1e-2f;
-  options.adam.epsilon = 1e-3f;
-  options.polyak = 0.05f;
+  options.train.adam.learning_rate = 1e-2f;
+  options.train.adam.epsilon = 1e-3f;
+  options.train.polyak = 0.05f;
   return options;
 }
 
@@ -213,9 +213,9 @@ TEST(Update, TargetNetworksStartAsCopiesOrOnTheirOwn) {
   for (const CriticHead head : {CriticHead::qr, CriticHead::iqn}) {
     for (const PolicyKind policy : {PolicyKind::gaussian, PolicyKind::deterministic}) {
       LearnerOptions options = options_of({true, 8, 2, 2, 5, "", policy});
-      options.head = head;
+      options.critic.head = head;
       Learner copies(options);
-      options.targets = TargetStart::own;
+      options.network.targets = TargetStart::own;
       Learner own(options);
       const auto a = copies.state().arrays, b = own.state().arrays;
       std::vector<Vec> targets;
@@ -255,7 +255,7 @@ TEST(Update, TheTemperatureIsLearntFromWhereItIsToldToStart) {
   Learner standard(options);
   EXPECT_EQ(log_temperature(standard), 0);
 
-  options.temperature = 0.05f;
+  options.train.temperature = 0.05f;
   Learner learner(options);
   EXPECT_FLOAT_EQ(log_temperature(learner), std::log(0.05));
   const Replay replay = filled_replay(2, 2, 100);
@@ -271,8 +271,8 @@ TEST(Update, TheTemperatureIsLearntFromWhereItIsToldToStart) {
 // is not lost in rounding agree too.
 TEST(Update, FollowsTheReferenceWithDefaultOptions) {
   LearnerOptions options = options_of({true, 48, 5, 3, 5, ""});
-  options.adam = {};
-  options.polyak = 5e-3f;
+  options.train.adam = {};
+  options.train.polyak = 5e-3f;
   Learner learner(options);
   spread_parameters(learner, 6);
   const Replay replay = filled_replay(5, 3, 300);

@@ -30,7 +30,7 @@ void update(Agent& agent, int times) {
 
 // Mean KL(optimist || policy) over some observations, for each dimension of the action.
 double divergence(Agent& agent) {
-  const double spread = agent.options().learner.optimist->spread;
+  const double spread = agent.options().learner.dac.spread;
   Random random(7, Stream::user);
   double sum = 0;
   constexpr int kCount = 200;
@@ -52,7 +52,7 @@ double divergence(Agent& agent) {
 TEST(Optimist, LeavesPolicyAndCriticsAlone) {
   for (const CriticHead head : {CriticHead::qr, CriticHead::iqn}) {
     AgentOptions dac = small_agent("dac"), dsac = small_agent("dsac");
-    dac.learner.head = dsac.learner.head = head;
+    dac.learner.critic.head = dsac.learner.critic.head = head;
     const auto with = agent_with_rows(dac), without = agent_with_rows(dsac);
     Team team(2);
     for (int i = 0; i < 20; ++i) {
@@ -104,9 +104,9 @@ TEST(Optimist, ActsWhereverItExploresAndNowhereElse) {
 
 TEST(Optimist, AHeavyDivergenceKeepsItAtThePolicy) {
   AgentOptions light = small_agent("dac"), heavy = light;
-  for (AgentOptions* options : {&light, &heavy}) options->learner.adam.learning_rate = 3e-3f;
-  light.learner.optimist->weight = 1e-6f;
-  heavy.learner.optimist->weight = 20;
+  for (AgentOptions* options : {&light, &heavy}) options->learner.train.adam.learning_rate = 3e-3f;
+  light.learner.dac.weight = 1e-6f;
+  heavy.learner.dac.weight = 20;
   const auto free = agent_with_rows(light), held = agent_with_rows(heavy);
   update(*free, 300);
   update(*held, 300);
@@ -119,9 +119,9 @@ TEST(Optimist, AHeavyDivergenceKeepsItAtThePolicy) {
 TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
   const auto disagreement = [](float optimism) {
     AgentOptions options = small_agent("dac");
-    options.learner.optimist->weight = 1e-6f;
-    options.learner.optimist->optimism = optimism;
-    options.learner.adam.learning_rate = 3e-3f;
+    options.learner.dac.weight = 1e-6f;
+    options.learner.dac.optimism = optimism;
+    options.learner.train.adam.learning_rate = 3e-3f;
     const auto agent = agent_with_rows(options);
     spread_parameters(dynamic_cast<ActorCriticAgent&>(*agent).learner(), 5);
     update(*agent, 100);
@@ -146,9 +146,9 @@ TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
 TEST(Optimist, ItsMultipliersHoldTheDivergence) {
   for (const float aim : {0.0f, 1e3f}) {
     AgentOptions options = small_agent("dac");
-    options.learner.optimist->divergence = aim;
-    options.learner.optimist->optimism = 0.5f;
-    options.learner.optimist->weight = 0.01f;
+    options.learner.dac.divergence = aim;
+    options.learner.dac.optimism = 0.5f;
+    options.learner.dac.weight = 0.01f;
     const auto agent = agent_with_rows(options);
     update(*agent, 50);
     const float optimism = array(*agent, "optimist.log_optimism")[0] - std::log(1.5f);
@@ -164,14 +164,14 @@ TEST(Optimist, ItsMultipliersHoldTheDivergence) {
 
 TEST(Optimist, StartsAgainFromThePolicy) {
   AgentOptions options = small_agent("dac");
-  options.learner.optimist->copy_updates = 7;
+  options.learner.dac.copy_updates = 7;
   const auto agent = agent_with_rows(options);
   update(*agent, 6);
   EXPECT_NE(array(*agent, "optimist.parameters"), array(*agent, "actor.parameters"));
   update(*agent, 1);
   EXPECT_EQ(array(*agent, "optimist.parameters"), array(*agent, "actor.parameters"));
   EXPECT_EQ(array(*agent, "optimist.log_optimism"),
-            (std::vector<float>{std::log(options.learner.optimist->optimism + 1), 0, 0}));
+            (std::vector<float>{std::log(options.learner.dac.optimism + 1), 0, 0}));
   EXPECT_NEAR(divergence(*agent), 0, 1e-12);
 
   // steps are as long as the first ones again: Adam counts anew
@@ -182,7 +182,7 @@ TEST(Optimist, StartsAgainFromThePolicy) {
   for (std::size_t i = 0; i < after.size(); ++i)
     longest = std::max<double>(longest, std::abs(after[i] - before[i]));
   EXPECT_GT(longest, 0);
-  EXPECT_LT(longest, 2.1 * options.learner.adam.learning_rate);
+  EXPECT_LT(longest, 2.1 * options.learner.train.adam.learning_rate);
 }
 
 }  // namespace

@@ -41,8 +41,9 @@ struct LearnerReference {
     const auto state = learner.state();
     updates = *state.updates;
     for (const auto& [name, values] : state.arrays) *array(name) = to_double(values);
-    if (options.rnd) {
-      rnd_shape = MlpShape(options.observation_size, options.rnd->hidden, options.rnd->outputs);
+    if (options.rnd.bonus != Bonus::none) {
+      rnd_shape = MlpShape(options.observation_size, options.rnd_network.hidden,
+                           options.rnd_network.outputs);
     }
   }
 
@@ -69,8 +70,8 @@ struct LearnerReference {
 
   // Rows and noise are numbered in rows of a multiple of 64.
   std::vector<Sample> draw(const Replay& replay) const {
-    const std::uint64_t row = (options.batch + 63) / 64 * 64;
-    std::vector<Sample> batch(options.batch);
+    const std::uint64_t row = (options.train.batch + 63) / 64 * 64;
+    std::vector<Sample> batch(options.train.batch);
     for (std::uint64_t s = 0; s < batch.size(); ++s) {
       const auto words =
           Random::block(options.seed, Stream::replay_batch, 0, (updates * row + s) / 4);
@@ -129,11 +130,11 @@ struct LearnerReference {
   double value(const Vec& parameters, const Vec& observation, const Vec& action) const {
     double sum = 0;
     for (const double z : mlp(critic_shape, parameters, join(observation, action))) sum += z;
-    return sum / options.quantiles;
+    return sum / options.critic.quantiles;
   }
 
   // Two critics as one: their mean, and so many times half their distance.
-  double blended(double a, double b) const { return blended(a, b, options.optimism); }
+  double blended(double a, double b) const { return blended(a, b, options.critic.optimism); }
   static double blended(double a, double b, double optimism) {
     return (a + b) / 2 + optimism * std::abs(a - b) / 2;
   }
@@ -141,7 +142,7 @@ struct LearnerReference {
   // What the actor's loss takes for the value: min_k mean_i z_ki, or mean_i min_k z_ki, or another
   // blend of the two.
   double smaller_value(const Vec& observation, const Vec& action) const {
-    if (options.minimum == Minimum::means) {
+    if (options.critic.minimum == Minimum::means) {
       return blended(value(critic[0].parameters, observation, action),
                      value(critic[1].parameters, observation, action));
     }
@@ -149,27 +150,27 @@ struct LearnerReference {
     const Vec z1 = mlp(critic_shape, critic[0].parameters, input);
     const Vec z2 = mlp(critic_shape, critic[1].parameters, input);
     double sum = 0;
-    for (int i = 0; i < options.quantiles; ++i) sum += blended(z1[i], z2[i]);
-    return sum / options.quantiles;
+    for (int i = 0; i < options.critic.quantiles; ++i) sum += blended(z1[i], z2[i]);
+    return sum / options.critic.quantiles;
   }
 
   // Its gradient by (s, a).
   Vec smaller_value_gradient(const Vec& input) const {
-    return value_gradient(input, options.minimum, options.optimism);
+    return value_gradient(input, options.critic.minimum, options.critic.optimism);
   }
   Vec value_gradient(const Vec& input, Minimum minimum, double optimism) const {
     std::array<std::vector<Vec>, 2> layers;
     for (int k = 0; k < 2; ++k) layers[k] = mlp_layers(critic_shape, critic[k].parameters, input);
     const Vec &z1 = layers[0].back(), &z2 = layers[1].back();
     double difference = 0;
-    for (int i = 0; i < options.quantiles; ++i) difference += z1[i] - z2[i];
+    for (int i = 0; i < options.critic.quantiles; ++i) difference += z1[i] - z2[i];
     Vec total(input.size());
     for (int k = 0; k < 2; ++k) {
       Vec slope, unused(critic_shape.size());
-      for (int i = 0; i < options.quantiles; ++i) {
+      for (int i = 0; i < options.critic.quantiles; ++i) {
         const double apart = minimum == Minimum::means ? difference : z1[i] - z2[i];
         const double sign = (apart <= 0) == (k == 0) ? -1 : 1;
-        slope.push_back((1 + sign * optimism) / 2 / options.quantiles);
+        slope.push_back((1 + sign * optimism) / 2 / options.critic.quantiles);
       }
       const Vec part = mlp_backward(critic_shape, critic[k].parameters, layers[k], slope, unused);
       for (std::size_t f = 0; f < input.size(); ++f) total[f] += part[f];
@@ -197,17 +198,17 @@ struct LearnerReference {
     const Vec z1 = mlp(critic_shape, critic[0].target, input);
     const Vec z2 = mlp(critic_shape, critic[1].target, input);
     Vec y;
-    if (options.dropped > 0) {
+    if (options.critic.dropped > 0) {
       Vec all = join(z1, z2);
       std::ranges::sort(all);
-      all.resize(all.size() - 2 * options.dropped);
+      all.resize(all.size() - 2 * options.critic.dropped);
       for (const double z : all)
-        y.push_back(s.reward +
-                    options.discount * (1 - s.terminal) * (z - alpha() * next.log_probability));
+        y.push_back(s.reward + options.train.discount * (1 - s.terminal) *
+                                   (z - alpha() * next.log_probability));
       return y;
     }
-    for (int i = 0; i < options.quantiles; ++i) {
-      y.push_back(s.reward + options.discount * (1 - s.terminal) *
+    for (int i = 0; i < options.critic.quantiles; ++i) {
+      y.push_back(s.reward + options.train.discount * (1 - s.terminal) *
                                  (blended(z1[i], z2[i]) - alpha() * next.log_probability));
     }
     return y;
@@ -215,7 +216,7 @@ struct LearnerReference {
 
   // Of one sample; the slope with respect to the prediction is added to `slope`, if wanted.
   double critic_loss(const Vec& y, const Vec& z, Vec* slope) const {
-    const int n = options.quantiles;
+    const int n = options.critic.quantiles;
     if (!options.distributional) {
       if (slope) (*slope)[0] += 2 * (z[0] - y[0]);
       return (z[0] - y[0]) * (z[0] - y[0]);
@@ -240,10 +241,10 @@ struct LearnerReference {
     for (const Sample& s : batch) {
       const Sampled now = sample(parameters, s.observation, s.noise);
       loss += (alpha() * now.log_probability - smaller_value(s.observation, now.action)) /
-              options.batch;
+              options.train.batch;
       if (!deterministic()) continue;
       for (const double u : mlp(actor_shape, parameters, s.observation))
-        loss += options.td3.penalty * u * u / options.batch;
+        loss += options.td3.penalty * u * u / options.train.batch;
     }
     return loss;
   }
@@ -263,16 +264,16 @@ struct LearnerReference {
         if (deterministic()) {
           delta[d] =
               (2 * options.td3.penalty * head[d] - by_input[options.observation_size + d] * slope) /
-              options.batch;
+              options.train.batch;
           continue;
         }
         const double raw = head[options.action_size + d];
         const double by_u = alpha() * 2 * a * slope / (slope + 1e-6) -
                             by_input[options.observation_size + d] * slope;
-        delta[d] = by_u / options.batch;
+        delta[d] = by_u / options.train.batch;
         if (raw > -20 && raw < 2) {
           delta[options.action_size + d] =
-              (by_u * s.noise[d] * std::exp(raw) - alpha()) / options.batch;
+              (by_u * s.noise[d] * std::exp(raw) - alpha()) / options.train.batch;
         }
       }
       mlp_backward(actor_shape, actor.parameters, layers, delta, gradient);
@@ -289,7 +290,7 @@ struct LearnerReference {
   Vec optimist_action(const Vec& head, const Vec& noise) const {
     Vec action;
     for (int d = 0; d < options.action_size; ++d)
-      action.push_back(std::tanh(head[d] + options.optimist->spread *
+      action.push_back(std::tanh(head[d] + options.dac.spread *
                                                std::exp(clamped(head[options.action_size + d])) *
                                                noise[d]));
     return action;
@@ -311,7 +312,7 @@ struct LearnerReference {
     for (const Sample& s : batch)
       sum += divergence(mlp(actor_shape, parameters, s.observation),
                         mlp(actor_shape, actor.parameters, s.observation)) /
-             options.batch;
+             options.train.batch;
     return sum;
   }
 
@@ -322,7 +323,7 @@ struct LearnerReference {
           optimist_action(mlp(actor_shape, parameters, s.observation), s.optimist_noise);
       loss -= blended(value(critic[0].parameters, s.observation, action),
                       value(critic[1].parameters, s.observation, action), beta()) /
-              options.batch;
+              options.train.batch;
     }
     return loss;
   }
@@ -339,11 +340,11 @@ struct LearnerReference {
       for (int d = 0; d < n; ++d) {
         const double by_u = -by_input[options.observation_size + d] * (1 - action[d] * action[d]);
         const double std = std::exp(clamped(head[n + d])), p = std::exp(clamped(policy[n + d]));
-        delta[d] = (by_u + tau() * (head[d] - policy[d]) / (p * p)) / options.batch;
+        delta[d] = (by_u + tau() * (head[d] - policy[d]) / (p * p)) / options.train.batch;
         if (head[n + d] > -20 && head[n + d] < 2)
-          delta[n + d] = (by_u * options.optimist->spread * std * s.optimist_noise[d] +
+          delta[n + d] = (by_u * options.dac.spread * std * s.optimist_noise[d] +
                           tau() * (std * std / (p * p) - 1)) /
-                         options.batch;
+                         options.train.batch;
       }
       mlp_backward(actor_shape, optimist.parameters, layers, delta, gradient);
     }
@@ -351,11 +352,11 @@ struct LearnerReference {
   }
 
   void update_optimist(const std::vector<Sample>& batch) {
-    const std::uint64_t period = options.optimist->copy_updates;
+    const std::uint64_t period = options.dac.copy_updates;
     const double t = 1.0 + static_cast<double>(period > 0 ? updates % period : updates);
-    const double excess = mean_divergence(optimist.parameters, batch) / options.action_size -
-                          options.optimist->divergence;
-    optimist.step(options.adam, t, optimist_gradient(batch), 0);
+    const double excess =
+        mean_divergence(optimist.parameters, batch) / options.action_size - options.dac.divergence;
+    optimist.step(options.train.adam, t, optimist_gradient(batch), 0);
     for (Vec* x : {&log_optimism, &log_weight}) {
       Net scalar{{(*x)[0]}, {(*x)[1]}, {(*x)[2]}, {0}};
       const double sign = x == &log_optimism ? 1 : -1;
@@ -367,12 +368,12 @@ struct LearnerReference {
 
   // Every so many updates all of it starts again.
   void copy_policy() {
-    const std::uint64_t period = options.optimist->copy_updates;
+    const std::uint64_t period = options.dac.copy_updates;
     if (period == 0 || updates % period != 0) return;
     const Vec zero(actor.parameters.size());
     optimist = {actor.parameters, zero, zero, actor.parameters};
-    log_optimism = {std::log(options.optimist->optimism + 1.0), 0, 0};
-    log_weight = {std::log(double{options.optimist->weight}), 0, 0};
+    log_optimism = {std::log(options.dac.optimism + 1.0), 0, 0};
+    log_weight = {std::log(double{options.dac.weight}), 0, 0};
   }
 
   // Random network distillation. All transitions so far, in their order: next observations, and the
@@ -415,8 +416,8 @@ struct LearnerReference {
   // for its own errors already.
   void observe(const Replay& replay) {
     const auto first = static_cast<std::int64_t>(series.observations.size());
-    for (std::int64_t piece = first; piece < replay.added(); piece += options.batch) {
-      const std::int64_t end = std::min<std::int64_t>(piece + options.batch, replay.added());
+    for (std::int64_t piece = first; piece < replay.added(); piece += options.train.batch) {
+      const std::int64_t end = std::min<std::int64_t>(piece + options.train.batch, replay.added());
       for (std::int64_t i = piece; i < end; ++i) {
         const float* x = replay.row(i).next_observation;
         series.observations.emplace_back(x, x + options.observation_size);
@@ -425,7 +426,7 @@ struct LearnerReference {
         const double error =
             prediction_error(predictor.parameters, normalised(series.observations[i]));
         const double before = series.returns.empty() ? 0 : series.returns.back();
-        series.returns.push_back(options.discount * before + error);
+        series.returns.push_back(options.train.discount * before + error);
       }
     }
   }
@@ -466,7 +467,7 @@ struct LearnerReference {
       usual += spreads.back() / static_cast<double>(batch.size());
     }
     for (const double sigma : spreads)
-      shares.push_back(1 / (1 + std::pow(sigma / (options.rnd->tolerance * usual), 2)));
+      shares.push_back(1 / (1 + std::pow(sigma / (options.rnd.tolerance * usual), 2)));
     return shares;
   }
 
@@ -474,7 +475,8 @@ struct LearnerReference {
     observe(replay);
     std::vector<Vec> inputs;
     Vec errors;
-    const Vec share = options.rnd->discounted ? noise_discounts(batch) : Vec(batch.size(), 1.0);
+    const Vec share =
+        options.rnd.bonus == Bonus::discounted ? noise_discounts(batch) : Vec(batch.size(), 1.0);
     for (std::size_t s = 0; s < batch.size(); ++s) {
       inputs.push_back(normalised(batch[s].next_observation));
       errors.push_back(prediction_error(predictor.parameters, inputs.back()));
@@ -482,17 +484,17 @@ struct LearnerReference {
     double mean = 0;
     for (const double e : errors) mean += e / static_cast<double>(batch.size());
     const double unit =
-        options.rnd->relative ? mean / (1 - options.discount) : deviation(series.returns);
+        options.rnd.relative ? mean / (1 - options.train.discount) : deviation(series.returns);
     for (std::size_t s = 0; s < batch.size(); ++s)
-      batch[s].reward += options.rnd->scale * share[s] * errors[s] / unit;
-    predictor.step(options.adam, t, predictor_gradient(inputs), 0);
+      batch[s].reward += options.rnd.scale * share[s] * errors[s] / unit;
+    predictor.step(options.train.adam, t, predictor_gradient(inputs), 0);
   }
 
   UpdateReport update(const Replay& replay) {
     auto batch = draw(replay);
     const double t = static_cast<double>(updates) + 1;
     UpdateReport report;
-    if (options.rnd) add_bonus(replay, batch, t);
+    if (options.rnd.bonus != Bonus::none) add_bonus(replay, batch, t);
 
     if (!deterministic()) {
       update_temperature(batch, t);
@@ -511,18 +513,20 @@ struct LearnerReference {
       for (std::size_t s = 0; s < batch.size(); ++s) {
         const auto layers =
             mlp_layers(critic_shape, net.parameters, join(batch[s].observation, batch[s].action));
-        Vec slope(options.quantiles);
-        report.critic_loss += critic_loss(y[s], layers.back(), &slope) / (2.0 * options.batch);
-        for (double& x : slope) x /= options.batch;
+        Vec slope(options.critic.quantiles);
+        report.critic_loss +=
+            critic_loss(y[s], layers.back(), &slope) / (2.0 * options.train.batch);
+        for (double& x : slope) x /= options.train.batch;
         mlp_backward(critic_shape, net.parameters, layers, slope, gradient);
       }
-      net.step(options.adam, t, gradient, moves ? options.polyak : 0);
+      net.step(options.train.adam, t, gradient, moves ? options.train.polyak : 0);
     }
 
     // the actors, by the critics just updated
     if (options.optimist) update_optimist(batch);
     report.actor_loss = actor_loss(actor.parameters, batch);
-    if (moves) actor.step(options.adam, t / delay, actor_gradient(batch), options.polyak);
+    if (moves)
+      actor.step(options.train.adam, t / delay, actor_gradient(batch), options.train.polyak);
     ++updates;
     if (options.optimist) copy_policy();
     return report;
@@ -534,10 +538,10 @@ struct LearnerReference {
     for (const Sample& s : batch) {
       entropy_gap +=
           (sample(actor.parameters, s.observation, s.noise).log_probability - options.action_size) /
-          options.batch;
+          options.train.batch;
     }
     Net scalar{{log_alpha[0]}, {log_alpha[1]}, {log_alpha[2]}, {0}};
-    scalar.step(options.adam, t, {-entropy_gap}, 0);
+    scalar.step(options.train.adam, t, {-entropy_gap}, 0);
     log_alpha = {scalar.parameters[0], scalar.first_moment[0], scalar.second_moment[0]};
   }
 

@@ -16,9 +16,9 @@ namespace {
 
 AgentOptions scout_options(const std::string& algorithm, double share = 0.5) {
   AgentOptions options = small_agent(algorithm);
-  if (options.scout) {
-    options.scout->share = share;
-    options.scout->hidden = {16};
+  if (options.scout.share > 0) {
+    options.scout.share = share;
+    options.scout.hidden = {16};
   }
   return options;
 }
@@ -45,9 +45,9 @@ TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
   const AgentOptions options = scout_options("scout");
   const auto scouted = agent_with_rows(options);
   Learner own(scout_learner(options));
-  EXPECT_EQ(own.options().hidden, options.scout->hidden);
+  EXPECT_EQ(own.options().network.hidden, options.scout.hidden);
   EXPECT_NE(own.options().seed, options.learner.seed);  // the two draw different batches
-  ASSERT_TRUE(own.options().rnd && own.options().rnd->discounted);
+  ASSERT_TRUE(own.options().rnd.bonus == Bonus::discounted);
   Team team(1);
   for (int i = 0; i < 20; ++i) {
     scouted->update(team);

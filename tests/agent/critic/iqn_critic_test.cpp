@@ -39,13 +39,13 @@ struct Cut {
 // 64.
 Cut cut_of(const LearnerOptions& options, std::uint64_t update, FractionsFor purpose, int sample) {
   Vec numbers;
-  for (int i = 0; i < options.quantiles; ++i) {
-    const std::uint64_t row = (options.batch + 63) / 64 * 64;
+  for (int i = 0; i < options.critic.quantiles; ++i) {
+    const std::uint64_t row = (options.train.batch + 63) / 64 * 64;
     const std::uint64_t number =
-        ((update * 3 + static_cast<int>(purpose)) * options.quantiles + i) * row + sample;
+        ((update * 3 + static_cast<int>(purpose)) * options.critic.quantiles + i) * row + sample;
     const double drawn =
         Random::block(options.seed, Stream::fractions, 0, number / 4)[number % 4] * 0x1p-32;
-    numbers.push_back(options.head == CriticHead::iqn ? drawn : 1);
+    numbers.push_back(options.critic.head == CriticHead::iqn ? drawn : 1);
   }
   return Cut(numbers);
 }
@@ -54,14 +54,14 @@ LearnerOptions iqn_options(int batch = 37) {
   LearnerOptions options;
   options.observation_size = 4;
   options.action_size = 3;
-  options.hidden = {12, 9};
-  options.head = CriticHead::iqn;
-  options.norm = true;
-  options.quantiles = 5;
-  options.batch = batch;
+  options.network.hidden = {12, 9};
+  options.critic.head = CriticHead::iqn;
+  options.critic.norm = true;
+  options.critic.quantiles = 5;
+  options.train.batch = batch;
   options.seed = 8;
-  options.adam.learning_rate = 1e-2f;
-  options.adam.epsilon = 1e-3f;  // steps stay a smooth function of small gradients
+  options.train.adam.learning_rate = 1e-2f;
+  options.train.adam.epsilon = 1e-3f;  // steps stay a smooth function of small gradients
   return options;
 }
 
@@ -86,13 +86,14 @@ TEST(Fractions, AreMidpointsOfRandomIntervals) {
   for (const auto purpose :
        {FractionsFor::target, FractionsFor::prediction, FractionsFor::policy}) {
     for (const std::uint64_t update : {0u, 1u, 77u}) {
-      Fractions fractions(options.quantiles, options.batch);
+      Fractions fractions(options.critic.quantiles, options.train.batch);
       draw_fractions(options.seed, update, purpose, fractions);
-      for (int s = 0; s < options.batch; ++s) {
+      for (int s = 0; s < options.train.batch; ++s) {
         const Cut expected = cut_of(options, update, purpose, s);
-        for (int i = 0; i < options.quantiles; ++i) {
+        for (int i = 0; i < options.critic.quantiles; ++i) {
           EXPECT_NEAR(fractions.midpoint.at(i, s), expected.midpoint[i], 1e-6);
-          EXPECT_NEAR(fractions.weight.at(i, s), options.quantiles * expected.width[i], 1e-6);
+          EXPECT_NEAR(fractions.weight.at(i, s), options.critic.quantiles * expected.width[i],
+                      1e-6);
         }
         seen.insert(fractions.midpoint.at(0, s));
       }
@@ -116,7 +117,7 @@ double loss_of(const Vec& y, const Vec& widths, const Vec& z, const Vec& fractio
 
 TEST(QuantileLoss, CountsTargetsByTheirWidths) {
   const LearnerOptions options = iqn_options();
-  const int n = options.quantiles, samples = options.batch;
+  const int n = options.critic.quantiles, samples = options.train.batch;
   Fractions target(n, samples), prediction(n, samples);
   draw_fractions(1, 0, FractionsFor::target, target);
   draw_fractions(1, 0, FractionsFor::prediction, prediction);
@@ -156,22 +157,23 @@ struct CriticReference {
   double learn(const Batch& state_action, const Batch& targets, std::uint64_t update) {
     Vec gradient(shape.size());
     double total = 0;
-    for (int s = 0; s < options.batch; ++s) {
+    for (int s = 0; s < options.train.batch; ++s) {
       const Cut target = cut_of(options, update, FractionsFor::target, s);
       const Cut prediction = cut_of(options, update, FractionsFor::prediction, s);
       const auto loss = [&](const Vec& z) {
-        return loss_of(column(targets, s), target.width, z, prediction.midpoint) / options.batch;
+        return loss_of(column(targets, s), target.width, z, prediction.midpoint) /
+               options.train.batch;
       };
       const Vec z = values(net.parameters, column(state_action, s), prediction);
       total += loss(z);
       const Vec slope = reference::gradient(loss, z);
       IqnReference iqn(shape, net.parameters);
-      for (int j = 0; j < options.quantiles; ++j) {
+      for (int j = 0; j < options.critic.quantiles; ++j) {
         iqn(column(state_action, s), prediction.midpoint[j]);
         iqn.backward(slope[j], gradient);
       }
     }
-    net.step(options.adam, static_cast<double>(update) + 1, gradient, options.polyak);
+    net.step(options.train.adam, static_cast<double>(update) + 1, gradient, options.train.polyak);
     return total;
   }
 
@@ -202,26 +204,26 @@ INSTANTIATE_TEST_SUITE_P(Heads, IqnCriticTest,
 
 TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
   LearnerOptions options = iqn_options();
-  options.head = GetParam().first;
-  options.norm = GetParam().second;
-  const int n = options.quantiles, inputs = options.observation_size + options.action_size;
+  options.critic.head = GetParam().first;
+  options.critic.norm = GetParam().second;
+  const int n = options.critic.quantiles, inputs = options.observation_size + options.action_size;
   IqnCritic critic(options, 1);
   spread(critic.network(), 4);
   critic.restored();
   CriticReference reference(options, critic.network());
-  Batch weight(1, options.batch), chosen(1, options.batch);
-  for (int s = 0; s < options.batch; ++s) {
-    weight.at(0, s) = 1.0f / static_cast<float>(options.batch);
+  Batch weight(1, options.train.batch), chosen(1, options.train.batch);
+  for (int s = 0; s < options.train.batch; ++s) {
+    weight.at(0, s) = 1.0f / static_cast<float>(options.train.batch);
     chosen.at(0, s) = s % 3 == 0 ? 1.0f : 0.0f;
   }
 
   for (std::uint64_t update = 0; update < 4; ++update) {
-    const Batch state_action = random_batch(inputs, options.batch, 10 + update);
-    const Batch next = random_batch(inputs, options.batch, 20 + update);
-    const Batch new_action = random_batch(inputs, options.batch, 30 + update);
+    const Batch state_action = random_batch(inputs, options.train.batch, 10 + update);
+    const Batch next = random_batch(inputs, options.train.batch, 20 + update);
+    const Batch new_action = random_batch(inputs, options.train.batch, 30 + update);
     const Batch& target_values = critic.target_values(next, update);
-    Batch targets = random_batch(n, options.batch, 40 + update, 0.3);
-    for (int s = 0; s < options.batch; ++s) {
+    Batch targets = random_batch(n, options.train.batch, 40 + update, 0.3);
+    for (int s = 0; s < options.train.batch; ++s) {
       const Vec z = reference.values(reference.net.target, column(next, s),
                                      cut_of(options, update, FractionsFor::target, s));
       for (int i = 0; i < n; ++i) {
@@ -231,7 +233,7 @@ TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
     }
 
     const double expected = reference.learn(state_action, targets, update);
-    const double found = critic.learn(state_action, targets, weight, options.polyak, update);
+    const double found = critic.learn(state_action, targets, weight, options.train.polyak, update);
     EXPECT_NEAR(found, expected, 1e-4 * (1 + expected));
     const Trained& net = critic.network();
     const auto expect_near = [&](std::span<const float> a, const Vec& b, const char* name) {
@@ -243,7 +245,7 @@ TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
 
     critic.evaluate(new_action, true, update);
     const Batch& by_action = critic.action_gradient(chosen, all_blocks(weight));
-    for (int s = 0; s < options.batch; ++s) {
+    for (int s = 0; s < options.train.batch; ++s) {
       const Cut cut = cut_of(options, update, FractionsFor::policy, s);
       IqnReference iqn(reference.shape, reference.net.parameters);
       Vec unused(reference.shape.size()), by_input(inputs);
@@ -269,16 +271,16 @@ TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
 TEST(IqnCritic, GradientByChosenValuesMatchesTheReference) {
   for (const auto weights : {QuantileWeights::widths, QuantileWeights::equal}) {
     LearnerOptions options = iqn_options();
-    options.weights = weights;
+    options.critic.weights = weights;
     const bool equal = weights == QuantileWeights::equal;
-    const int n = options.quantiles, inputs = options.observation_size + options.action_size;
+    const int n = options.critic.quantiles, inputs = options.observation_size + options.action_size;
     IqnCritic critic(options, 0);
     spread(critic.network(), 4);
     critic.restored();
     const CriticReference reference(options, critic.network());
-    const Batch new_action = random_batch(inputs, options.batch, 30);
-    Batch chosen(n, options.batch), all(1, options.batch);
-    for (int s = 0; s < options.batch; ++s) {
+    const Batch new_action = random_batch(inputs, options.train.batch, 30);
+    Batch chosen(n, options.train.batch), all(1, options.train.batch);
+    for (int s = 0; s < options.train.batch; ++s) {
       for (int i = 0; i < n; ++i) chosen.at(i, s) = (s + i) % 3 == 0 ? 1.0f : 0.0f;
       all.at(0, s) = 1;
     }
@@ -287,7 +289,7 @@ TEST(IqnCritic, GradientByChosenValuesMatchesTheReference) {
     const Batch by_value = critic.action_gradient_by_value(new_action, chosen);
     critic.evaluate(new_action, true, 0);
     const Batch by_mean = critic.action_gradient(all, all_blocks(all));
-    for (int s = 0; s < options.batch; ++s) {
+    for (int s = 0; s < options.train.batch; ++s) {
       const Cut cut = cut_of(options, 0, FractionsFor::policy, s);
       IqnReference iqn(reference.shape, reference.net.parameters);
       Vec unused(reference.shape.size()), some(inputs), every(inputs);
@@ -326,16 +328,16 @@ struct ActingPair {
 
   static LearnerOptions options_for(int quantiles, CriticHead head) {
     LearnerOptions options = iqn_options();
-    options.quantiles = quantiles;
-    options.head = head;
+    options.critic.quantiles = quantiles;
+    options.critic.head = head;
     return options;
   }
 
   // Next cut of a stream, as acting draws it.
   Cut cut(Random& random) const {
     Vec numbers;
-    for (int i = 0; i < options.quantiles; ++i)
-      numbers.push_back(options.head == CriticHead::iqn ? random.uniform() : 1);
+    for (int i = 0; i < options.critic.quantiles; ++i)
+      numbers.push_back(options.critic.head == CriticHead::iqn ? random.uniform() : 1);
     return Cut(numbers);
   }
   Vec values(int k, const Vec& action, const Cut& cut) const {
@@ -405,8 +407,8 @@ TEST(IqnCriticPair, WithFixedFractionsDrawsNothing) {
 TEST(IqnCriticPair, WeighsQuantilesAlikeWhereSoAsked) {
   ActingPair acting(5);
   LearnerOptions options = acting.options;
-  options.weights = QuantileWeights::equal;
-  options.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
+  options.critic.weights = QuantileWeights::equal;
+  options.critic.uncertainty = {EpistemicForm::means, VarianceForm::unbiased};
   IqnCriticPair equal(options);
   equal.load(acting.parameters[0], acting.parameters[1]);
   Random random(3, Stream::explorer), again(3, Stream::explorer);

@@ -26,13 +26,13 @@ LearnerOptions small_options(int batch, int observations, int actions, int quant
   LearnerOptions options;
   options.observation_size = observations;
   options.action_size = actions;
-  options.hidden = {16, 16};
-  options.quantiles = quantiles;
-  options.batch = batch;
+  options.network.hidden = {16, 16};
+  options.critic.quantiles = quantiles;
+  options.train.batch = batch;
   options.seed = 42;
-  options.adam.learning_rate = 1e-2f;  // as in learner_test.cpp
-  options.adam.epsilon = 1e-3f;
-  options.polyak = 0.05f;
+  options.train.adam.learning_rate = 1e-2f;  // as in learner_test.cpp
+  options.train.adam.epsilon = 1e-3f;
+  options.train.polyak = 0.05f;
   return options;
 }
 
@@ -58,9 +58,9 @@ struct DiscreteReference {
   }
 
   std::vector<Sample> draw(const Replay& replay) const {
-    const std::uint64_t row = (options.batch + 63) / 64 * 64;  // how draws are numbered
+    const std::uint64_t row = (options.train.batch + 63) / 64 * 64;  // how draws are numbered
     std::vector<Sample> batch;
-    for (std::uint64_t s = 0; s < static_cast<std::uint64_t>(options.batch); ++s) {
+    for (std::uint64_t s = 0; s < static_cast<std::uint64_t>(options.train.batch); ++s) {
       const auto words =
           Random::block(options.seed, Stream::replay_batch, 0, (updates * row + s) / 4);
       const auto from = replay.row(
@@ -78,8 +78,8 @@ struct DiscreteReference {
   std::vector<Vec> values(const Vec& parameters, const Vec& observation) const {
     const Vec out = reference::mlp(shape, parameters, observation);
     std::vector<Vec> table;
-    for (auto at = out.begin(); at != out.end(); at += options.quantiles)
-      table.emplace_back(at, at + options.quantiles);
+    for (auto at = out.begin(); at != out.end(); at += options.critic.quantiles)
+      table.emplace_back(at, at + options.critic.quantiles);
     return table;
   }
 
@@ -97,15 +97,15 @@ struct DiscreteReference {
     const Vec z1 = values(critic[0].target, s.next_observation)[next];
     const Vec z2 = values(critic[1].target, s.next_observation)[next];
     Vec y;
-    for (int i = 0; i < options.quantiles; ++i)
-      y.push_back(s.reward + options.discount * (1 - s.terminal) * std::min(z1[i], z2[i]));
+    for (int i = 0; i < options.critic.quantiles; ++i)
+      y.push_back(s.reward + options.train.discount * (1 - s.terminal) * std::min(z1[i], z2[i]));
     return y;
   }
 
   // Of one critic with these parameters, mean over the batch.
   double loss(const Vec& parameters, const std::vector<Sample>& batch,
               const std::vector<Vec>& y) const {
-    const int n = options.quantiles;
+    const int n = options.critic.quantiles;
     double loss = 0;
     for (std::size_t s = 0; s < batch.size(); ++s) {
       const Vec z = values(parameters, batch[s].observation)[batch[s].action];
@@ -121,7 +121,7 @@ struct DiscreteReference {
 
   Vec gradient(const Vec& parameters, const std::vector<Sample>& batch,
                const std::vector<Vec>& y) const {
-    const int n = options.quantiles;
+    const int n = options.critic.quantiles;
     Vec sum(parameters.size());
     for (std::size_t s = 0; s < batch.size(); ++s) {
       const auto layers = reference::mlp_layers(shape, parameters, batch[s].observation);
@@ -130,7 +130,8 @@ struct DiscreteReference {
         double& slope = delta[batch[s].action * n + j];
         for (const double target : y[s]) {
           const double u = target - layers.back()[batch[s].action * n + j];
-          slope -= std::abs((j + 0.5) / n - (u < 0)) * std::clamp(u, -1.0, 1.0) / n / options.batch;
+          slope -= std::abs((j + 0.5) / n - (u < 0)) * std::clamp(u, -1.0, 1.0) / n /
+                   options.train.batch;
         }
       }
       reference::mlp_backward(shape, parameters, layers, delta, sum);
@@ -146,8 +147,8 @@ struct DiscreteReference {
     double both = 0;
     for (Net& net : critic) {
       both += loss(net.parameters, batch, y);
-      net.step(options.adam, static_cast<double>(updates), gradient(net.parameters, batch, y),
-               options.polyak);
+      net.step(options.train.adam, static_cast<double>(updates), gradient(net.parameters, batch, y),
+               options.train.polyak);
     }
     return both / 2;
   }
@@ -232,7 +233,7 @@ TEST_P(DiscreteUpdate, GradientMatchesCentralDifferences) {
     const Vec expected = reference::gradient(
         [&](const Vec& p) { return reference.loss(p, batch, y); }, parameters, which);
     for (std::size_t i = 0; i < which.size(); ++i) {
-      const double found = moment[which[i]] / (1 - double{options.adam.beta1});
+      const double found = moment[which[i]] / (1 - double{options.train.adam.beta1});
       EXPECT_NEAR(found, expected[i], 1e-4 * (1 + std::abs(expected[i])))
           << name << " " << which[i];
       visible += std::abs(expected[i]) > 1e-3;
@@ -276,11 +277,11 @@ INSTANTIATE_TEST_SUITE_P(Sizes, DiscreteUpdate,
                          });
 
 AgentOptions agent_options(double lambda) {
-  return {.algorithm = find_algorithm("ids"),
-          .learner = small_options(48, 5, 2, 5),
-          .explore = {},
-          .replay = 1000,
-          .discrete = {.bins = 4, .ids = {.lambda = lambda}}};
+  AgentOptions options = options_for(find_algorithm("ids"));
+  options.learner = small_options(48, 5, 2, 5);
+  options.learner.train.replay = 1000;
+  options.ids = {.bins = 4, .lambda = lambda};
+  return options;
 }
 
 // The agent acts and explores by its networks as they are after each update.
@@ -349,7 +350,7 @@ TEST(DiscreteAgent, LearnsTheValuesOfATinyProblem) {
   AgentOptions options = agent_options(0.1);
   options.learner.observation_size = 1;
   options.learner.action_size = 1;
-  options.learner.discount = 0.5f;
+  options.learner.train.discount = 0.5f;
   DiscreteAgent agent(options);
   const ActionGrid grid(1, 4);
   Random random(6, Stream::user);

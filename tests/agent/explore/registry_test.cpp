@@ -50,7 +50,7 @@ TEST(ExplorerRegistry, AnExplorerIsAnAlgorithmOfItsOwn) {
   AgentOptions options = options_for(algorithm);
   options.learner.observation_size = 3;
   options.learner.action_size = 2;
-  options.learner.hidden = {8, 8};
+  options.learner.network.hidden = {8, 8};
   options.explore.set("by", 0.5);
   const auto agent = make_agent(options);
   const std::vector<double> observation = {1, 2, 3};

@@ -1,0 +1,150 @@
+// The hyper-parameters of an agent, one struct for each table of the configuration. The
+// configuration, the learner and the record of an agent on a GPU hold these same structs; the keys
+// that fill them are declared in config/config_keys.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ovde/explorer.h>
+#include "nn/equations.h"
+
+namespace ovde {
+
+// Initial values of the target networks: copies of the networks, or drawn independently.
+enum class TargetStart { copies, own };
+
+struct NetworkOptions {
+  std::vector<int> hidden = {256, 256};
+  Initialisation init = Initialisation::base;  // of the critics
+  TargetStart targets = TargetStart::copies;
+};
+
+// How a distributional critic represents the return: fixed fractions, an output for each (qr), or
+// fractions that are an input of the network, drawn at random (iqn) or fixed (embedded).
+enum class CriticHead { qr, iqn, embedded };
+inline bool is_implicit(CriticHead head) { return head != CriticHead::qr; }
+
+// Weight of a quantile at a random fraction in a mean: the width of its interval, or the same for
+// all.
+enum class QuantileWeights { widths, equal };
+
+// The actor's loss takes the smaller of the two critics' means (Eq. 6), or of each pair of
+// quantiles.
+enum class Minimum { means, quantiles };
+
+struct CriticOptions {
+  CriticHead head = CriticHead::qr;
+  bool norm = false;  // layer norm in the hidden layers
+  int quantiles = 20;
+  QuantileWeights weights = QuantileWeights::widths;
+  Minimum minimum = Minimum::means;
+  // targets and the actor's loss use mean + optimism * half the distance of the two critics; -1 is
+  // their minimum
+  float optimism = -1;
+  // targets leave out this many of the largest values for each critic (critic/truncation.h)
+  int dropped = 0;
+  UncertaintyForm uncertainty = {};
+};
+
+// The deterministic policy (Fujimoto et al., 2018).
+struct Td3Options {
+  double noise = 0.1;      // standard deviation of the exploration noise
+  double correlation = 0;  // of that noise in consecutive steps
+  float smoothing = 0.2f;  // standard deviation of the noise on the target policy's actions
+  float clip = 0.5f;       // and its largest size
+  int delay = 2;           // critic updates for each update of the actor and the targets
+  float penalty = 0;       // weight of the squared outputs in the actor's loss
+};
+
+// A bonus for new observations in the rewards of an update (rnd.h): none, the whole bonus, or
+// less of it where the return is noisy (noise_discount.h).
+enum class Bonus { none, plain, discounted };
+
+struct RndOptions {
+  Bonus bonus = Bonus::none;
+  float scale = 1;
+  // errors are divided by their mean over the batch, so that the bonus does not fade; otherwise by
+  // the standard deviation of the intrinsic return so far
+  bool relative = false;
+  float tolerance = 1;  // the bonus is halved where the noise is this many times its mean
+};
+
+// A second learner on the same replay buffer that acts in some of the episodes
+// (actor_critic/scout.h).
+struct ScoutOptions {
+  double share = 0;            // of the episodes; 0: no scout
+  double minimum_share = 0.2;  // of that share, where its returns are not higher (turns.h)
+  std::vector<int> hidden = {128, 128};
+  int n_step = 0;  // 0: train.n_step
+};
+
+// The bandit that chooses the critics' optimism (bandit.h).
+struct TopOptions {
+  std::vector<double> arms = {-1, 0};
+  double rate = 0.1;  // change of a weight for a gain of one standard deviation
+};
+
+// A second actor for exploring, on the same critics (actor_critic/optimist.h).
+struct DacOptions {
+  float spread = 1.25f;      // factor of its standard deviation when it acts
+  float divergence = 0.25f;  // target divergence from the policy for each action dimension
+  float optimism = 1;        // beta before the first update; above -1
+  float weight = 1;          // tau, the weight of the divergence, before the first update
+  int copy_updates = 25000;  // updates after which it restarts from the policy; 0: never
+};
+
+// Information-directed sampling (discrete/).
+struct IdsOptions {
+  int bins = 5;  // values of each action dimension
+  int max_actions = 1000;
+  double lambda = 0.1;  // width of the confidence bounds in standard deviations
+};
+
+// The learner's part of the table "train".
+struct TrainOptions {
+  int batch = 256;
+  int replay = 100'000;
+  float discount = 0.99f;
+  int n_step = 1;  // rewards in a return before it is bootstrapped (n_step.h)
+  AdamOptions adam = {};
+  float polyak = 5e-3f;
+  float temperature = 1;  // of a Gaussian policy, before the first update
+  bool tune_temperature = true;
+  bool normalise_observations = false;  // see Agent::set_scaling()
+};
+
+// A squashed Gaussian whose entropy is rewarded (SAC), an action without noise (TD3), or the best
+// of finitely many actions (IDS).
+enum class PolicyKind { gaussian, deterministic, greedy };
+
+// Hidden layers and outputs of the two networks of random network distillation.
+struct RndNetwork {
+  std::vector<int> hidden = {128, 128};
+  int outputs = 64;
+};
+
+// Products of matrices on a GPU: of numbers rounded to 10 bits of mantissa and summed in fp32, or
+// all in fp32.
+enum class Precision { tf32, fp32 };
+
+struct LearnerOptions {
+  int observation_size = 0;
+  int action_size = 0;
+  std::uint64_t seed = 0;
+
+  // the algorithm's (algorithm.h)
+  bool distributional = true;  // quantile loss and a target policy; otherwise the squared loss
+  PolicyKind policy = PolicyKind::gaussian;
+  bool optimist = false;  // a second actor explores
+
+  NetworkOptions network;
+  CriticOptions critic;
+  Td3Options td3;
+  RndOptions rnd;
+  RndNetwork rnd_network;
+  DacOptions dac;
+  TrainOptions train;
+};
+
+}  // namespace ovde
