@@ -212,9 +212,11 @@ TEST(Config, QuantileCriticsAreNormalisedAndStartAsPyTorchsUnlessAskedOtherwise)
 }
 
 TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
-  EXPECT_EQ(
-      refusal("train.bacth=1"),
-      "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
+  EXPECT_EQ(refusal("train.bacth=1"),
+            "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
+            "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
+            "score_eval_epochs, precision, batch, replay, discount, n_step, learning_rate, polyak, "
+            "temperature, tune_temperature, clip_gradient, normalise_observations"); train has epochs, "
       "steps_per_epoch, updates_per_step, "
       "warmup_steps, eval_steps, eval_epochs, score_eval_epochs, batch, replay, discount, n_step, "
       "learning_rate, polyak, temperature, tune_temperature, clip_gradient, "
