@@ -216,11 +216,7 @@ TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
             "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
             "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
             "score_eval_epochs, precision, batch, replay, discount, n_step, learning_rate, polyak, "
-            "temperature, tune_temperature, clip_gradient, normalise_observations"); train has epochs, "
-      "steps_per_epoch, updates_per_step, "
-      "warmup_steps, eval_steps, eval_epochs, score_eval_epochs, batch, replay, discount, n_step, "
-      "learning_rate, polyak, temperature, tune_temperature, clip_gradient, "
-      "normalise_observations, precision");
+            "temperature, tune_temperature, clip_gradient, normalise_observations");
   EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
             std::string::npos);
   EXPECT_EQ(refusal("train.batch=0"),
