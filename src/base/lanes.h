@@ -10,7 +10,7 @@
 
 namespace ovde {
 
-// One thread that does it all, in order. A warp has the same functions (cuda/explorers.cuh).
+// One thread that does it all, in order. A warp has the same functions (cuda/tile/warp.cuh).
 struct OneThread {
   // work(i) for i = 0 .. n - 1
   template <typename Work>

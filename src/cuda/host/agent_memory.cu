@@ -1,0 +1,272 @@
+#include "cuda/host/agent_memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/tile/fraction_rows.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kRowsAlign = 128;  // the rows of a batch fill whole tiles of any size
+
+int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+Network take_network(Arena& arena, int size, const NetworkStep* step) {
+  return {arena.take(size), arena.take(size), arena.take(size), arena.take(size), step};
+}
+
+Trace take_trace(Arena& arena, const NetworkShape& shape, std::size_t rows, const float* input,
+                 int input_stride, const __half* half_input = nullptr) {
+  Trace trace{};
+  trace.input = input;
+  trace.half_input = half_input;
+  trace.input_stride = input_stride;
+  for (int l = 0; l < shape.layers; ++l) {
+    const int width = rounded_up(shape.layer[l].outputs, 16);
+    if (l < shape.layers - 1) trace.hidden[l] = arena.take(rows * width);
+    trace.delta[l] = arena.take(rows * width);
+  }
+  return trace;
+}
+
+NormTrace take_norm_trace(Arena& arena, const NetworkShape& shape, std::size_t rows) {
+  NormTrace trace{};
+  for (int l = 0; shape.norm && l < shape.layers - 1; ++l) {
+    const int width = rounded_up(shape.layer[l].outputs, 16);
+    trace.normal[l] = arena.take(rows * width);
+    trace.scale[l] = arena.take(rows);
+    trace.by_gain[l] = arena.take(rows / kSummedRows * width);
+    trace.by_shift[l] = arena.take(rows / kSummedRows * width);
+  }
+  return trace;
+}
+
+IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples,
+                        std::size_t rows) {
+  IqnTrace trace{};
+  const int gate = shape.feature_layers, merge = gate + 1;
+  for (int l = 0; l <= merge; ++l) {
+    const auto width = static_cast<std::size_t>(rounded_up(shape.layer[l].outputs, 16));
+    trace.by_gain[l] = arena.take(samples * width);
+    trace.by_shift[l] = arena.take(samples * width);
+    if (l < gate) {
+      trace.features[l] = arena.take(samples * width);
+      trace.feature_normal[l] = arena.take(samples * width);
+      trace.feature_scale[l] = arena.take(samples);
+    } else if (l == gate) {
+      trace.gated = arena.take(rows * width);
+    }
+    trace.delta[l] = arena.take((l < gate ? samples : rows) * width);
+  }
+  trace.gate = trace.delta[gate];
+  trace.by_value = arena.take(samples);
+  return trace;
+}
+
+__half* take_half(Arena& arena, std::size_t count) {
+  return reinterpret_cast<__half*>(arena.take((count + 1) / 2));
+}
+
+// Memory for the slabs of a layer with so many terms.
+__half* take_slabs(Arena& arena, int terms) {
+  return take_half(arena, rounded_up(terms, HalfSlab::kTerms) / HalfSlab::kTerms *
+                              static_cast<std::size_t>(HalfSlab::kNumbers));
+}
+
+HalfCopies take_half_copies(Arena& arena, const NetworkShape& shape) {
+  HalfCopies copies{};
+  const int last = shape.layers - 1;
+  for (int l = 0; l <= last; ++l) {
+    for (__half** copy : {&copies.forward[l], &copies.target[l]})
+      *copy = l < last ? take_slabs(arena, shape.layer[l].stride)
+                       : take_half(arena, kMostOutputs * kMostWidth);
+    if (l > 0) copies.backward[l] = take_slabs(arena, shape.layer[l].outputs);
+  }
+  return copies;
+}
+
+HalfCopies take_half_copies(Arena& arena, const IqnShape& shape) {
+  const auto take = [&](int terms) { return take_slabs(arena, terms); };
+  HalfCopies copies{};
+  const int gate = shape.feature_layers;
+  for (int l = 0; l <= gate + 1; ++l) {
+    const LayerShape& layer = shape.layer[l];
+    copies.forward[l] = take(layer.stride);
+    copies.target[l] = take(layer.stride);
+    if (l > 0 && l != gate) copies.backward[l] = take(layer.outputs);
+  }
+  return copies;
+}
+
+// The additional memory of critics that take fractions as inputs.
+void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
+  const auto rows = static_cast<std::size_t>(rounded_up(agent.batch * agent.quantiles, kRowsAlign));
+  agent.next_state_action = arena.take(samples * agent.state_action_stride);
+  const int last = agent.iqn_shape.layer[agent.iqn_shape.feature_layers - 1].outputs;
+  for (float*& features : agent.next_features)
+    features = arena.take(samples * rounded_up(last, 16));
+  agent.next_weights = arena.take(rows);
+  agent.weights_at_new = arena.take(rows);
+  for (float*& fractions : agent.fractions) fractions = arena.take(rows);
+  agent.cosines = arena.take(rows * kCosines);
+  for (IqnTrace& trace : agent.iqn_trace)
+    trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
+  for (int k = 0; k < 2; ++k) agent.critic_half[k] = take_half_copies(arena, agent.iqn_shape);
+
+  IqnActing& acting = agent.acting;
+  const int asked = std::max(agent.explorer.samples(), 1);
+  acting.explores = reinterpret_cast<int*>(arena.take(1));
+  acting.head = arena.take(2 * agent.actions);
+  acting.input = arena.take(agent.state_action_stride);
+  acting.weights = arena.take(agent.quantiles);
+  acting.m = reinterpret_cast<double*>(arena.take(2 * asked));
+  acting.by_quantile = arena.take(std::size_t{2} * asked * agent.quantiles);
+  for (int k = 0; k < 2; ++k) {
+    acting.values[k] = arena.take(agent.quantiles);
+    acting.by_action[k] = arena.take(std::size_t{1} * asked * agent.actions);
+  }
+}
+
+void allocate_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep* step) {
+  const NetworkShape& shape = agent.rnd_shape;
+  const auto doubles = [&](int count) { return reinterpret_cast<double*>(arena.take(2 * count)); };
+  const int n = agent.observations, stride = shape.layer[0].stride;
+  Rnd& rnd = agent.rnd;
+  rnd.net = take_network(arena, shape.size, step);
+  rnd.input = arena.take(rows * stride);
+  rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
+  rnd.error = arena.take(rows);
+  rnd.noise = doubles(static_cast<int>(rows));
+  rnd.center = arena.take(n);
+  rnd.scale = arena.take(n);
+  rnd.bonus_scale = arena.take(1);
+  const int observation_moments = 1 + 2 * n, return_moments = 3;
+  double* at = doubles(2 + observation_moments + return_moments);
+  rnd.statistics = {at, at + 1, at + 2, at + 2 + observation_moments};
+}
+
+// The memory of an agent over a grid of actions, for updates and for acting.
+void allocate_grid(Agent& agent, Arena& arena, std::size_t rows) {
+  const NetworkShape& trunk = agent.trunk_shape;
+  const LayerShape& output = agent.critic_shape.layer[trunk.layers];
+  const auto choices = static_cast<std::size_t>(agent.choices),
+             n = static_cast<std::size_t>(agent.quantiles);
+  Grid& grid = agent.grid;
+  agent.state_action = arena.take(rows * agent.state_action_stride);
+  for (float** p : {&agent.reward, &agent.continues, &agent.actor_loss}) *p = arena.take(rows);
+  grid.action = reinterpret_cast<int*>(arena.take(rows));
+  grid.arms = reinterpret_cast<IdsArm*>(arena.take(choices * sizeof(IdsArm) / sizeof(float)));
+  grid.means_stride = rounded_up(agent.choices, 16);
+  for (int k = 0; k < 2; ++k) {
+    grid.mean_weights[k] = arena.take(choices * output.stride);
+    grid.mean_bias[k] = arena.take(choices);
+    grid.means[k] = arena.take(rows * grid.means_stride);
+    grid.next_hidden[k] = arena.take(rows * output.stride);
+    grid.slope[k] = arena.take(rows * n);
+    grid.hidden[k] = arena.take(output.stride);
+    agent.next_quantiles[k] = arena.take(rows * n);
+    agent.quantiles_at_new[k] = agent.next_quantiles[k];  // these are reported
+    agent.critic_loss[k] = arena.take(rows);
+    Trace& trace = agent.critic_trace[k];
+    trace = take_trace(arena, trunk, rows, agent.state_action, agent.state_action_stride);
+    trace.hidden[trunk.layers - 1] = arena.take(rows * output.stride);
+  }
+}
+
+// An actor's trace, and the critics at its actions.
+void allocate_actor(Agent& agent, Arena& arena, std::size_t rows) {
+  agent.actor_half = take_half_copies(arena, agent.actor_shape);
+  for (float** p : {&agent.log_probability, &agent.actor_loss}) *p = arena.take(rows);
+  for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std})
+    *p = arena.take(rows * agent.actions);
+  agent.actor_trace = take_trace(arena, agent.actor_shape, rows, agent.state_action,
+                                 agent.state_action_stride, agent.half_state_action);
+  agent.actor_active =
+      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
+  for (int k = 0; k < 2; ++k) {
+    agent.quantiles_at_new[k] = arena.take(rows * agent.quantiles);
+    agent.value[k] = arena.take(rows);
+    agent.action_gradient[k] = arena.take(rows * agent.actions);
+  }
+}
+
+void allocate_optimist(Agent& agent, Arena& arena, std::size_t rows) {
+  Optimist& optimist = agent.optimist;
+  for (float** p : {&optimist.head, &optimist.policy_head})
+    *p = arena.take(rows * 2 * agent.actions);
+  optimist.divergence = arena.take(rows);
+  for (float** p : {&optimist.log_optimism, &optimist.log_weight}) *p = arena.take(3);
+}
+
+}  // namespace
+
+Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
+  Agent agent{spec};
+  agent.replay_stride = 2 * spec.observations + spec.actions + 2;
+  agent.progress = progress;
+
+  const auto step = [&](NetworkStep Progress::*of) {
+    return progress != nullptr ? &(progress->*of) : nullptr;
+  };
+  const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
+  agent.actor = take_network(arena, spec.actor_shape.size, step(&Progress::actor_step));
+  if (spec.role == Role::optimist) {
+    allocate_actor(agent, arena, rows);
+    allocate_optimist(agent, arena, rows);
+    return agent;
+  }
+  for (Network& critic : agent.critic)
+    critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
+  if (spec.role == Role::agent)
+    agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
+
+  if (spec.is_grid) {
+    allocate_grid(agent, arena, rows);
+    return agent;
+  }
+  const int stride = spec.state_action_stride;
+  agent.state_action = arena.take(rows * stride);
+  agent.half_state_action = take_half(arena, rows * stride);
+  allocate_actor(agent, arena, rows);
+  for (float** p : {&agent.reward, &agent.continues, &agent.next_log_probability})
+    *p = arena.take(rows);
+  agent.next_action = arena.take(rows * spec.actions);
+  for (int k = 0; k < 2; ++k) {
+    agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
+    agent.critic_loss[k] = arena.take(rows);
+    if (spec.iqn) continue;
+    agent.critic_half[k] = take_half_copies(arena, spec.critic_shape);
+    agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride,
+                                       agent.half_state_action);
+    agent.norm_trace[k] = take_norm_trace(arena, spec.critic_shape, rows);
+  }
+  if (spec.iqn) allocate_iqn(agent, arena, rows);
+  if (spec.has_rnd) allocate_rnd(agent, arena, rows, step(&Progress::rnd_step));
+  if (spec.deterministic) agent.before_squash = arena.take(rows * spec.actions);
+  return agent;
+}
+
+void share_with_owner(const Agent& owner, Agent& agent) {
+  agent.replay = owner.replay;
+  if (agent.role != Role::optimist) return;
+  agent.optimist.policy = owner.actor;
+  agent.optimist.policy_half = owner.actor_half;
+  agent.state_action = owner.state_action;
+  agent.half_state_action = owner.half_state_action;
+  agent.actor_trace.input = owner.state_action;
+  agent.actor_trace.half_input = owner.half_state_action;
+  for (int k = 0; k < 2; ++k) {
+    agent.critic[k] = owner.critic[k];
+    agent.critic_half[k] = owner.critic_half[k];
+    agent.critic_loss[k] = owner.critic_loss[k];
+    // both evaluate these critics, one after the other
+    agent.norm_trace[k] = owner.norm_trace[k];
+    agent.iqn_trace[k] = owner.iqn_trace[k];
+  }
+  agent.weights_at_new = owner.weights_at_new;
+  std::ranges::copy(owner.fractions, agent.fractions);
+}
+
+}  // namespace ovde::cuda

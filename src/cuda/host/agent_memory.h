@@ -1,0 +1,33 @@
+// Where an agent's networks, replay buffer and the working memory of an update lie on the GPU.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/agent.h"
+
+namespace ovde::cuda {
+
+// One block of device memory that is handed out from its beginning. Without memory it only counts.
+class Arena {
+ public:
+  explicit Arena(float* base) : base_(base) {}
+  float* take(std::size_t floats) {
+    float* at = base_ == nullptr ? nullptr : base_ + used_;
+    used_ += (floats + kAlign - 1) / kAlign * kAlign;
+    return at;
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  static constexpr std::size_t kAlign = 64;  // floats: 256 bytes
+  float* base_;
+  std::size_t used_ = 0;
+};
+
+// Takes an agent's memory from the arena, except what share_with_owner() sets.
+Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress);
+
+// Points a scout or an optimist at the memory that it shares with its owner.
+void share_with_owner(const Agent& owner, Agent& agent);
+
+}  // namespace ovde::cuda

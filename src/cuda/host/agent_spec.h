@@ -1,0 +1,16 @@
+// From the options of agents to what the device is told of them, with the limits of the kernels.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "agent/agent.h"
+#include "cuda/agent.h"
+
+namespace ovde::cuda {
+
+// First the agents, then the scouts of those that have one, then the optimists. InputError, with
+// the valid range, if an agent exceeds a limit of the kernels.
+std::vector<AgentSpec> agent_specs(std::span<const AgentOptions> agents);
+
+}  // namespace ovde::cuda

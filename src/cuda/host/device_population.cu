@@ -1,0 +1,338 @@
+#include "cuda/host/device_population.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <ovde/error.h>
+#include "cuda/host/agent_memory.h"
+#include "cuda/host/device.h"
+#include "cuda/host/handles.h"
+#include "cuda/host/update_graph.h"
+#include "cuda/kernels/explore/act.cuh"
+#include "cuda/kernels/update.cuh"
+#include "cuda/tile/fraction_rows.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kMostTogether = 16;  // samples of an explorer that are computed side by side
+
+// The order of updates: first agents with an actor, then those over a grid of actions, then
+// optimists in the order of their owners.
+std::vector<int> order_of_updates(std::span<const Agent> agents) {
+  std::vector<int> order(agents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) {
+    return agents[i].role == Role::optimist ? 2 : agents[i].is_grid ? 1 : 0;
+  });
+  return order;
+}
+
+std::size_t floats_of(std::span<const AgentSpec> specs) {
+  Arena counting(nullptr);
+  for (const AgentSpec& spec : specs) allocate(spec, counting, nullptr);
+  return counting.used();
+}
+
+// Random or embedded fractions that an explorer draws.
+int drawn_fractions(const AgentSpec& spec) {
+  return spec.iqn && spec.explorer.explores() ? spec.quantiles : 0;
+}
+
+// The inputs and outputs of acting, one row for each agent.
+struct ActMemory {
+  explicit ActMemory(std::span<const AgentSpec> specs)
+      : count(specs.size()),
+        observations(largest(specs, [](const AgentSpec& s) { return s.observations; })),
+        actions(largest(specs, [](const AgentSpec& s) { return s.actions; })),
+        samples(largest(specs, [](const AgentSpec& s) { return s.explorer.samples(); })),
+        fractions(largest(specs, drawn_fractions)) {}
+
+  DevicePopulation::Exchange on_host() const {
+    return {observations, actions,         samples,      fractions,   observation.host(),
+            noise.host(), fraction.host(), plain.host(), mean.host(), std.host(),
+            moved.host(), m.host(),        choice.host()};
+  }
+  ActExchange on_device(int smallest_batch) const {
+    return {static_cast<int>(count),
+            observations,
+            actions,
+            samples,
+            fractions,
+            std::min({samples, smallest_batch, kMostTogether}),
+            fits<IqnTile<true, 1>>() ? 1 : 0,
+            observation.device(),
+            noise.device(),
+            fraction.device(),
+            plain.device(),
+            mean.device(),
+            std.device(),
+            moved.device(),
+            m.device(),
+            choice.device()};
+  }
+
+  std::size_t count;
+  int observations, actions, samples, fractions;
+  MappedArray<float> observation{count * observations}, fraction{count * fractions};
+  MappedArray<double> noise{count * samples};
+  MappedArray<bool> plain{count};
+  MappedArray<double> mean{count * actions}, std{count * actions}, moved{count * actions}, m{count};
+  MappedArray<int> choice{count};
+};
+
+}  // namespace
+
+std::size_t bytes_of(const AgentSpec& spec) {
+  return floats_of({&spec, 1}) * sizeof(float) + 2 * sizeof(Agent) + sizeof(Progress) +
+         sizeof(ValueMeans);
+}
+
+struct DevicePopulation::Impl {
+  Impl(std::span<const AgentSpec> specs, bool exact);
+
+  const float* array(ArrayId id, std::size_t size) const;
+  const float* multiplier(int agent, Multiplier multiplier, std::size_t size) const;
+
+  // Enqueue copies; `what` names them in errors.
+  void to_device(void* to, const void* from, std::size_t bytes, const char* what) const {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream.get()), what);
+  }
+  void to_host(void* to, const void* from, std::size_t bytes, const char* what) const {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream.get()), what);
+  }
+
+  int count;                    // agents
+  std::vector<Agent> agents;    // as the device has them
+  std::vector<int> in_updates;  // each agent's place in the order of updates
+  Owned<cudaStream_t> stream = make_stream();
+  DeviceArray<float> memory;
+  DeviceArray<Progress> progress;
+  DeviceArray<ValueMeans> means;
+  DeviceArray<Agent> device_agents, update_agents;  // the latter in the order of updates
+  std::unique_ptr<UpdateGraph> updates;
+
+  bool written = true;  // parameters were written since the fp16 copies were made
+  bool iqn_explorers;
+  int choices = 0;  // of the largest grid of actions
+  ActMemory acting;
+  Exchange exchange;
+  ActExchange act_exchange;
+};
+
+DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact)
+    : count(static_cast<int>(specs.size())),
+      in_updates(count),
+      progress(make_device_array<Progress>(count)),
+      means(make_device_array<ValueMeans>(count)),
+      device_agents(make_device_array<Agent>(count)),
+      update_agents(make_device_array<Agent>(count)),
+      iqn_explorers(std::ranges::any_of(specs, drawn_fractions)),
+      acting(specs),
+      exchange(acting.on_host()),
+      act_exchange(acting.on_device(std::ranges::min(specs, {}, &AgentSpec::batch).batch)) {
+  const std::size_t floats = floats_of(specs);
+  memory = make_device_array<float>(floats);
+  check(cudaMemsetAsync(memory.get(), 0, floats * sizeof(float), stream.get()), "cudaMemset");
+  check(cudaMemsetAsync(progress.get(), 0, count * sizeof(Progress), stream.get()), "cudaMemset");
+  Arena arena(memory.get());
+  for (int i = 0; i < count; ++i) agents.push_back(allocate(specs[i], arena, progress.get() + i));
+  for (Agent& agent : agents) {
+    if (agent.role != Role::agent) share_with_owner(agents[agent.owner], agent);
+    choices = std::max(choices, agent.choices);
+  }
+  std::vector<Agent> in_order;
+  for (const int i : order_of_updates(agents)) {
+    in_updates[i] = static_cast<int>(in_order.size());
+    in_order.push_back(agents[i]);
+  }
+  to_device(device_agents.get(), agents.data(), count * sizeof(Agent), "cudaMemcpy of the agents");
+  to_device(update_agents.get(), in_order.data(), count * sizeof(Agent),
+            "cudaMemcpy of the agents");
+
+  std::vector<int> owners;
+  for (const Agent& agent : in_order) {
+    if (agent.role == Role::optimist) owners.push_back(in_updates[agent.owner]);
+  }
+  updates = std::make_unique<UpdateGraph>(
+      update_agents.get(), std::vector<AgentSpec>(in_order.begin(), in_order.end()), owners, exact);
+  check(cudaStreamSynchronize(stream.get()), "setting up the population");
+}
+
+const float* DevicePopulation::Impl::array(ArrayId id, std::size_t size) const {
+  const Agent& agent = agents[id.agent];
+  const auto found = [&]() -> std::pair<const Network&, int> {
+    switch (id.network) {
+      case NetworkId::actor:
+        return {agent.actor, agent.actor_shape.size};
+      case NetworkId::critic_1:
+        return {agent.critic[0], agent.critic_size};
+      case NetworkId::critic_2:
+        return {agent.critic[1], agent.critic_size};
+      case NetworkId::predictor:
+        return {agent.rnd.net, agent.rnd_shape.size};
+    }
+    throw Error("CUDA: an unknown network");
+  };
+  const auto [net, length] = found();
+  if (size != static_cast<std::size_t>(length)) throw Error("CUDA: an array of the wrong length");
+  switch (id.array) {
+    case NetworkArray::parameters:
+      return net.parameters;
+    case NetworkArray::first_moment:
+      return net.first_moment;
+    case NetworkArray::second_moment:
+      return net.second_moment;
+    case NetworkArray::target:
+      return net.target;
+  }
+  throw Error("CUDA: an unknown array");
+}
+
+const float* DevicePopulation::Impl::multiplier(int agent, Multiplier multiplier,
+                                                std::size_t size) const {
+  if (size != 3) throw Error("CUDA: an array of the wrong length");
+  const Optimist& optimist = agents[agent].optimist;
+  return multiplier == Multiplier::optimism ? optimist.log_optimism : optimist.log_weight;
+}
+
+DevicePopulation::DevicePopulation(std::span<const AgentSpec> agents, bool exact)
+    : impl_(std::make_unique<Impl>(agents, exact)) {}
+DevicePopulation::~DevicePopulation() = default;
+
+void DevicePopulation::write(ArrayId id, std::span<const float> values) {
+  impl_->written = true;
+  impl_->to_device(const_cast<float*>(impl_->array(id, values.size())), values.data(),
+                   values.size_bytes(), "cudaMemcpy of parameters to the GPU");
+}
+
+void DevicePopulation::read(ArrayId id, std::span<float> values) {
+  impl_->to_host(values.data(), impl_->array(id, values.size()), values.size_bytes(),
+                 "cudaMemcpy of parameters from the GPU");
+}
+
+void DevicePopulation::write(int agent, Multiplier multiplier, std::span<const float> values) {
+  impl_->to_device(const_cast<float*>(impl_->multiplier(agent, multiplier, values.size())),
+                   values.data(), values.size_bytes(), "cudaMemcpy of multipliers to the GPU");
+}
+
+void DevicePopulation::read(int agent, Multiplier multiplier, std::span<float> values) {
+  impl_->to_host(values.data(), impl_->multiplier(agent, multiplier, values.size()),
+                 values.size_bytes(), "cudaMemcpy of multipliers from the GPU");
+}
+
+void DevicePopulation::write_rows(int agent, std::int64_t index, std::span<const float> rows) {
+  const Agent& a = impl_->agents[agent];
+  impl_->to_device(a.replay + index * a.replay_stride, rows.data(), rows.size_bytes(),
+                   "cudaMemcpy of transitions to the GPU");
+}
+
+void DevicePopulation::write_counters(std::span<const Counters> counters) {
+  std::vector<Progress> progress(counters.size());
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    const Counters& c = counters[i];
+    progress[i].updates = c.updates;
+    progress[i].replay_rows = c.replay_rows;
+    progress[i].replay_added = c.replay_added;
+    std::ranges::copy(c.log_alpha, progress[i].log_alpha);
+    progress[i].alpha = std::exp(c.log_alpha[0]);
+    progress[i].critic_loss = c.critic_loss;
+    progress[i].actor_loss = c.actor_loss;
+    progress[i].first_bad = c.first_bad;
+  }
+  impl_->to_device(impl_->progress.get(), progress.data(), progress.size() * sizeof(Progress),
+                   "cudaMemcpy of counters to the GPU");
+  wait();
+}
+
+std::vector<DevicePopulation::Counters> DevicePopulation::read_counters() {
+  std::vector<Progress> progress(impl_->count);
+  impl_->to_host(progress.data(), impl_->progress.get(), progress.size() * sizeof(Progress),
+                 "cudaMemcpy of counters from the GPU");
+  wait();
+  std::vector<Counters> counters;
+  for (const Progress& p : progress)
+    counters.push_back({.updates = p.updates,
+                        .replay_rows = p.replay_rows,
+                        .replay_added = p.replay_added,
+                        .log_alpha = {p.log_alpha[0], p.log_alpha[1], p.log_alpha[2]},
+                        .critic_loss = p.critic_loss,
+                        .actor_loss = p.actor_loss,
+                        .first_bad = p.first_bad});
+  return counters;
+}
+
+void DevicePopulation::set_blend(int agent, const Blend& blend) {
+  for (Agent* at :
+       {impl_->device_agents.get() + agent, impl_->update_agents.get() + impl_->in_updates[agent]})
+    impl_->to_device(&at->blend, &blend, sizeof(Blend),
+                     "cudaMemcpy of an agent's optimism to the GPU");
+  wait();
+}
+
+void DevicePopulation::write_rnd(int agent, std::span<const double> statistics) {
+  impl_->to_device(impl_->agents[agent].rnd.statistics.next_row, statistics.data(),
+                   statistics.size_bytes(), "cudaMemcpy of statistics to the GPU");
+  wait();
+}
+
+void DevicePopulation::read_rnd(int agent, int from, std::span<double> statistics) {
+  impl_->to_host(statistics.data(), impl_->agents[agent].rnd.statistics.next_row + from,
+                 statistics.size_bytes(), "cudaMemcpy of statistics from the GPU");
+  wait();
+}
+
+void DevicePopulation::observe(int batches) {
+  const std::span<const Agent> agents = impl_->agents;
+  const int batch = largest(agents, [](const Agent& a) { return a.batch; });
+  const bool errors =
+      std::ranges::any_of(agents, [](const Agent& a) { return a.has_rnd && !a.relative_bonus; });
+  const int size = exact_size();
+  for (; batches > 0; --batches)
+    observe_unseen(impl_->count, batch, size, errors, impl_->device_agents.get(),
+                   impl_->stream.get());
+}
+
+void DevicePopulation::update(int n) {
+  if (std::exchange(impl_->written, false)) impl_->updates->copy_networks(impl_->stream.get());
+  impl_->updates->launch(n, impl_->stream.get());
+}
+
+bool DevicePopulation::is_done() {
+  const cudaError_t state = cudaStreamQuery(impl_->stream.get());
+  if (state == cudaErrorNotReady) return false;
+  check(state, "waiting for the GPU");
+  return true;
+}
+
+void DevicePopulation::wait() {
+  check(cudaStreamSynchronize(impl_->stream.get()), "waiting for the GPU");
+}
+
+std::vector<ValueMeans> DevicePopulation::value_means() {
+  std::vector<ValueMeans> means(impl_->count);
+  compute_value_means(impl_->count, impl_->device_agents.get(), impl_->means.get(),
+                      impl_->stream.get());
+  impl_->to_host(means.data(), impl_->means.get(), means.size() * sizeof(ValueMeans),
+                 "cudaMemcpy of values");
+  wait();
+  return means;
+}
+
+const DevicePopulation::Exchange& DevicePopulation::exchange() const { return impl_->exchange; }
+
+void DevicePopulation::act() {
+  const Agent* agents = impl_->device_agents.get();
+  const cudaStream_t stream = impl_->stream.get();
+  enqueue_act(agents, impl_->act_exchange, stream);
+  if (impl_->iqn_explorers) enqueue_iqn_act(agents, impl_->act_exchange, stream);
+  if (impl_->choices > 0) enqueue_grid_act(agents, impl_->choices, impl_->act_exchange, stream);
+  wait();
+}
+
+}  // namespace ovde::cuda

@@ -1,0 +1,93 @@
+// A population of agents in the memory of one GPU: their networks, replay buffers and counters, and
+// the work on them. Plain numbers in and out; cuda/population.h ties it to the agents of the rest
+// of the program. Not thread-safe. Any call may throw Error, naming the CUDA call that failed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cuda/agent.h"
+
+namespace ovde::cuda {
+
+// Bytes of device memory that one agent takes.
+std::size_t bytes_of(const AgentSpec& spec);
+
+// One array of one network of an agent. The predictor belongs to the bonus.
+enum class NetworkId { actor, critic_1, critic_2, predictor };
+enum class NetworkArray { parameters, first_moment, second_moment, target };
+struct ArrayId {
+  int agent;
+  NetworkId network;
+  NetworkArray array;
+};
+
+// The two learnt numbers of an optimist, each with its two moments.
+enum class Multiplier { optimism, weight };
+
+class DevicePopulation {
+ public:
+  // exact: products in fp32 instead of fp16.
+  DevicePopulation(std::span<const AgentSpec> agents, bool exact);
+  ~DevicePopulation();
+
+  // Copies between host and device; values must stay as they are until the next wait().
+  void write(ArrayId id, std::span<const float> values);
+  void read(ArrayId id, std::span<float> values);
+  void write(int agent, Multiplier multiplier, std::span<const float> values);
+  void read(int agent, Multiplier multiplier, std::span<float> values);
+
+  // Rows of an agent's replay buffer from `index` on, likewise.
+  void write_rows(int agent, std::int64_t index, std::span<const float> rows);
+
+  // Counters, temperature and losses; writing replaces all of them.
+  struct Counters {
+    std::uint64_t updates = 0, replay_rows = 0, replay_added = 0;
+    std::array<float, 3> log_alpha{};
+    double critic_loss = 0, actor_loss = 0;  // sums since the last write
+    std::uint64_t first_bad = 0;  // first update (from 1) with a loss that is not finite; 0: none
+  };
+  void write_counters(std::span<const Counters> counters);
+  std::vector<Counters> read_counters();
+
+  // How an agent's two critics become one from now on.
+  void set_blend(int agent, const Blend& blend);
+
+  // The statistics of an agent's bonus in the order of agent/rnd.h; reading starts at number
+  // `from`.
+  void write_rnd(int agent, std::span<const double> statistics);
+  void read_rnd(int agent, int from, std::span<double> statistics);
+  // The statistics follow so many batches of the transitions that were added since the last call.
+  void observe(int batches);
+
+  // Enqueues n updates of every agent and returns; later calls wait for them.
+  void update(int n);
+  // Whether everything that was enqueued has finished; wait() returns when it has.
+  bool is_done();
+  void wait();
+
+  std::vector<ValueMeans> value_means();
+
+  // One row for each agent, in and out (cuda/kernels/explore/act.cuh). Fill, call act(), read.
+  struct Exchange {
+    int observations, actions, samples, fractions;  // length of a row
+    std::span<float> observation;
+    std::span<double> explorer_noise;
+    std::span<float> fraction;
+    std::span<bool> plain;
+    std::span<double> mean, std, moved, m;
+    std::span<const int> choice;
+  };
+  const Exchange& exchange() const;
+  void act();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ovde::cuda

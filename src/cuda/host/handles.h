@@ -1,0 +1,79 @@
+// CUDA resources that are released with the object that holds them: memory, streams, events and
+// graphs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "cuda/kernels/launch.cuh"
+
+namespace ovde::cuda {
+
+struct Release {
+  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+  void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+  void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
+};
+template <typename Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Release>;
+
+inline Owned<cudaStream_t> make_stream() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return Owned<cudaStream_t>(stream);
+}
+
+inline Owned<cudaEvent_t> make_event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+  return Owned<cudaEvent_t>(event);
+}
+
+// Work enqueued on `stream` from now on waits for the work that is on `other` now.
+inline void wait_for(cudaStream_t stream, cudaStream_t other, const Owned<cudaEvent_t>& event) {
+  check(cudaEventRecord(event.get(), other), "cudaEventRecord");
+  check(cudaStreamWaitEvent(stream, event.get()), "cudaStreamWaitEvent");
+}
+
+struct FreeDevice {
+  void operator()(void* memory) const { cudaFree(memory); }
+};
+template <typename T>
+using DeviceArray = std::unique_ptr<T, FreeDevice>;
+
+template <typename T>
+DeviceArray<T> make_device_array(std::size_t size) {
+  T* memory = nullptr;
+  check(cudaMalloc(&memory, size * sizeof(T)), "cudaMalloc");
+  return DeviceArray<T>(memory);
+}
+
+// Host memory that the device reads and writes in place, for small exchanges. Starts as zeros.
+template <typename T>
+class MappedArray {
+ public:
+  explicit MappedArray(std::size_t size) : size_(size) {
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, size * sizeof(T), cudaHostAllocMapped), "cudaHostAlloc");
+    host_.reset(static_cast<T*>(memory));
+    check(cudaHostGetDevicePointer(&device_, memory, 0), "cudaHostGetDevicePointer");
+    std::memset(memory, 0, size * sizeof(T));
+  }
+  std::span<T> host() const { return {host_.get(), size_}; }
+  T* device() const { return static_cast<T*>(device_); }
+
+ private:
+  struct FreeHost {
+    void operator()(T* memory) const { cudaFreeHost(memory); }
+  };
+  std::size_t size_;
+  std::unique_ptr<T, FreeHost> host_;
+  void* device_ = nullptr;
+};
+
+}  // namespace ovde::cuda

@@ -1,0 +1,373 @@
+#include "cuda/population.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "agent/actor_critic/optimist.h"
+#include "agent/actor_critic/scout.h"
+#include "cuda/host/agent_spec.h"
+#include "cuda/host/device.h"
+#include "cuda/host/device_population.h"
+
+namespace ovde {
+
+namespace {
+
+using cuda::AgentSpec, cuda::ArrayId, cuda::DevicePopulation, cuda::NetworkArray, cuda::NetworkId,
+    cuda::Role;
+
+// The names of networks and their arrays in a LearnerState.
+constexpr std::pair<NetworkId, std::string_view> kNetworks[] = {{NetworkId::actor, "actor"},
+                                                                {NetworkId::critic_1, "critic_1"},
+                                                                {NetworkId::critic_2, "critic_2"},
+                                                                {NetworkId::predictor, "rnd"}};
+constexpr std::pair<NetworkArray, std::string_view> kArrays[] = {
+    {NetworkArray::parameters, "parameters"},
+    {NetworkArray::first_moment, "first_moment"},
+    {NetworkArray::second_moment, "second_moment"},
+    {NetworkArray::target, "target"}};
+
+// One learner of an agent: its index on the device and what it is to the agent.
+struct DeviceLearner {
+  int index;
+  Role role;
+
+  std::string prefix() const {
+    switch (role) {
+      case Role::agent:
+        return "";
+      case Role::scout:
+        return kScout;
+      case Role::optimist:
+        return kOptimist;
+    }
+    throw Error("unknown role of a learner");
+  }
+};
+
+// Empty if the learner has no such array.
+std::span<float> array(const LearnerState& state, const std::string& name) {
+  for (const auto& [key, values] : state.arrays) {
+    if (key == name) return values;
+  }
+  return {};
+}
+
+// Calls visit(network, array, values) for each array of a learner's networks. An optimist has an
+// actor alone, which the state does not name.
+template <typename Visit>
+void for_each_array(const LearnerState& state, const DeviceLearner& learner, Visit&& visit) {
+  for (const auto& [network, network_name] : kNetworks) {
+    if (learner.role == Role::optimist && network != NetworkId::actor) continue;
+    const std::string name = learner.role == Role::optimist ? "" : fmt::format("{}.", network_name);
+    for (const auto& [id, array_name] : kArrays) {
+      const auto values = array(state, fmt::format("{}{}{}", learner.prefix(), name, array_name));
+      if (!values.empty()) visit(network, id, values);
+    }
+  }
+}
+
+// Calls visit(multiplier, values) for both multipliers of an optimist.
+template <typename Visit>
+void for_each_multiplier(const LearnerState& state, const DeviceLearner& learner, Visit&& visit) {
+  if (learner.role != Role::optimist) return;
+  visit(cuda::Multiplier::optimism, array(state, learner.prefix() + "log_optimism"));
+  visit(cuda::Multiplier::weight, array(state, learner.prefix() + "log_weight"));
+}
+
+// Calls visit(values) for the statistics of a learner's bonus, in their order.
+template <typename Visit>
+void for_each_rnd_statistic(const LearnerState& state, const DeviceLearner& learner,
+                            Visit&& visit) {
+  for (const auto& [name, values] : state.statistics) {
+    if (name.starts_with(learner.prefix() + "rnd.")) visit(values);
+  }
+}
+
+void check_memory(std::span<const AgentSpec> specs) {
+  constexpr double kUsable = 0.95;  // the driver, the kernels and the graphs take the rest
+  const double free = kUsable * static_cast<double>(cuda::device_memory().free);
+  double needed = 0;
+  std::size_t fit = 0;
+  for (const AgentSpec& spec : specs) {
+    needed += static_cast<double>(cuda::bytes_of(spec));
+    if (needed <= free) ++fit;
+  }
+  if (fit == specs.size()) return;
+  throw InputError(
+      fmt::format("{} agents need {:.1f} GB of memory on the GPU, {:.1f} GB are free: {} of them "
+                  "would fit (a smaller train.replay makes room for more)",
+                  specs.size(), 1e-9 * needed, 1e-9 * free, fit));
+}
+
+std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Precision precision) {
+  check_algorithms(agents);
+  if (const std::string why = why_no_gpu(); !why.empty())
+    throw InputError("no GPU can be used: " + why);
+  std::vector<AgentSpec> specs = cuda::agent_specs(agents);
+  for (const AgentSpec& spec : specs) {
+    if (const std::string why = cuda::why_not(spec, precision == Precision::fp32); !why.empty())
+      throw InputError(why);
+  }
+  check_memory(specs);
+  return specs;
+}
+
+class Population final : public GpuPopulation {
+ public:
+  Population(std::vector<AgentSpec> specs, Precision precision)
+      : specs_(std::move(specs)),
+        agents_(std::ranges::count(specs_, Role::agent, &AgentSpec::role)),
+        scout_acts_(std::make_unique<bool[]>(agents_.size())),
+        device_(specs_, precision == Precision::fp32),
+        counters_(specs_.size()),
+        uploaded_(agents_.size()),
+        observed_(specs_.size()) {
+    for (int i = 0; i < static_cast<int>(specs_.size()); ++i) {
+      const AgentSpec& spec = specs_[i];
+      if (spec.role == Role::scout) agents_[spec.owner].scout = i;
+      if (spec.role == Role::optimist) agents_[spec.owner].optimist = i;
+    }
+    const DevicePopulation::Exchange& e = device_.exchange();
+    acting_ = {.observations = e.observations,
+               .actions = e.actions,
+               .samples = e.samples,
+               .fractions = e.fractions,
+               .observation = e.observation,
+               .fraction = e.fraction,
+               .explorer_noise = e.explorer_noise,
+               .plain = e.plain,
+               .scouts = {scout_acts_.get(), agents_.size()},
+               .mean = e.mean,
+               .std = e.std,
+               .moved = e.moved,
+               .m = e.m,
+               .choice = e.choice};
+  }
+
+  void upload(int index, Agent& agent) override {
+    const LearnerState state = agent.state();
+    for (const DeviceLearner& learner : learners(index)) {
+      const int at = learner.index;
+      for_each_array(state, learner, [&](NetworkId network, NetworkArray id, auto values) {
+        device_.write({at, network, id}, values);
+      });
+      for_each_multiplier(state, learner, [&](cuda::Multiplier multiplier, auto values) {
+        device_.write(at, multiplier, values);
+      });
+      if (specs_[at].has_rnd) {
+        std::vector<double> statistics;
+        for_each_rnd_statistic(state, learner, [&](std::span<double> values) {
+          statistics.insert(statistics.end(), values.begin(), values.end());
+        });
+        device_.write_rnd(at, statistics);
+        observed_[at] = static_cast<std::int64_t>(statistics[0]);
+      }
+      counters_[at].updates = *state.updates;
+      std::ranges::copy(array(state, learner.prefix() + "log_alpha"),
+                        counters_[at].log_alpha.begin());
+    }
+    uploaded_[index] = agent.replay().added() - agent.replay().size();
+    add_rows(index, agent.replay());
+  }
+
+  void download(int index, Agent& agent) override {
+    const LearnerState state = agent.state();
+    for (const DeviceLearner& learner : learners(index)) {
+      const int at = learner.index;
+      for_each_array(state, learner, [&](NetworkId network, NetworkArray id, auto values) {
+        device_.read({at, network, id}, values);
+      });
+      for_each_multiplier(state, learner, [&](cuda::Multiplier multiplier, auto values) {
+        device_.read(at, multiplier, values);
+      });
+      device_.wait();
+      for_each_rnd_statistic(state, learner, [&, from = 0](std::span<double> values) mutable {
+        device_.read_rnd(at, from, values);
+        from += static_cast<int>(values.size());
+      });
+      if (const auto log_alpha = array(state, learner.prefix() + "log_alpha"); !log_alpha.empty())
+        std::ranges::copy(counters_[at].log_alpha, log_alpha.begin());
+    }
+    *state.updates = counters_[index].updates;
+    agent.restored();
+  }
+
+  void download_policies(std::span<Agent* const> agents) override {
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      const LearnerState state = agents[i]->state();
+      for (const auto& policy : agents[i]->policy().networks) {
+        for (const auto& [network, name] : kNetworks) {
+          if (name == policy.name)
+            device_.read({static_cast<int>(i), network, NetworkArray::parameters},
+                         array(state, policy.name + ".parameters"));
+        }
+      }
+      *state.updates = counters_[i].updates;
+    }
+    device_.wait();
+  }
+
+  void add_rows(int index, const Replay& replay) override {
+    for (std::int64_t& row = uploaded_[index]; row < replay.added();) {
+      const std::int64_t at = row % replay.capacity();
+      const std::int64_t count = std::min(replay.added() - row, replay.capacity() - at);
+      device_.write_rows(index, at, replay.raw(at, count));
+      row += count;
+    }
+    for (const DeviceLearner& learner : learners(index)) {
+      counters_[learner.index].replay_rows = replay.size();
+      counters_[learner.index].replay_added = replay.added();
+    }
+  }
+
+  void set_optimism(int index, float optimism) override {
+    device_.set_blend(index, blend_of(optimism));
+  }
+
+  const PopulationActing& acting() const override { return acting_; }
+
+  void act() override {
+    const DevicePopulation::Exchange& e = device_.exchange();
+    for_each_substitute([&](int agent, int other) {
+      std::ranges::copy(e.observation.subspan(agent * e.observations, e.observations),
+                        e.observation.begin() + other * e.observations);
+    });
+    device_.act();
+    for_each_substitute([&](int agent, int other) {
+      if (specs_[other].role == Role::scout) {
+        for (const auto& answers : {e.mean, e.std, e.moved})
+          std::ranges::copy(answers.subspan(other * e.actions, e.actions),
+                            answers.begin() + agent * e.actions);
+        e.m[agent] = e.m[other];
+        return;
+      }
+      const double spread = specs_[other].optimist_spec.spread;
+      for (int d = 0; d < e.actions; ++d) {
+        e.moved[agent * e.actions + d] = e.mean[other * e.actions + d];
+        e.std[agent * e.actions + d] = spread * e.std[other * e.actions + d];
+      }
+    });
+  }
+
+  void update(int n) override {
+    for (DevicePopulation::Counters& c : counters_) c.critic_loss = c.actor_loss = 0;
+    device_.write_counters(counters_);
+    device_.observe(batches_to_observe());
+    updates_ = n;
+    device_.update(n);
+  }
+
+  bool is_done() override { return device_.is_done(); }
+
+  std::vector<PopulationReport> finish() override {
+    counters_ = device_.read_counters();
+    const auto means = device_.value_means();
+    std::vector<PopulationReport> reports(agents_.size());
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      const DevicePopulation::Counters& c = counters_[i];
+      const bool actor = !specs_[i].is_grid, gaussian = actor && !specs_[i].deterministic;
+      UpdateReport& update = reports[i].update;
+      update.critic_loss = c.critic_loss / updates_;
+      if (actor) update.actor_loss = c.actor_loss / updates_;
+      if (gaussian) update.temperature = std::exp(c.log_alpha[0]);
+      reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
+      for (const DeviceLearner& learner : learners(static_cast<int>(i))) {
+        if (reports[i].first_bad == 0) reports[i].first_bad = counters_[learner.index].first_bad;
+      }
+    }
+    return reports;
+  }
+
+  double bytes_per_update() const override {
+    double floats = 0;
+    for (const AgentSpec& spec : specs_) {
+      floats += 8.0 * spec.actor_shape.size;
+      if (spec.role == Role::optimist) continue;
+      floats += 8.0 * 2 * spec.critic_size;
+      if (spec.has_rnd) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
+      floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
+    }
+    return floats * sizeof(float);
+  }
+
+ private:
+  // The learners that an agent has besides its own.
+  struct Companions {
+    std::optional<int> scout, optimist;
+  };
+
+  // All learners of an agent, its own first.
+  std::vector<DeviceLearner> learners(int index) const {
+    std::vector<DeviceLearner> all = {{index, Role::agent}};
+    if (const auto& scout = agents_[index].scout) all.push_back({*scout, Role::scout});
+    if (const auto& optimist = agents_[index].optimist) all.push_back({*optimist, Role::optimist});
+    return all;
+  }
+
+  // Calls visit(agent, other) where a scout or an optimist acts in its agent's place.
+  template <typename Visit>
+  void for_each_substitute(Visit&& visit) {
+    for (int i = 0; i < static_cast<int>(agents_.size()); ++i) {
+      if (acting_.plain[i]) continue;
+      const auto& [scout, optimist] = agents_[i];
+      if (scout && scout_acts_[i]) {
+        visit(i, *scout);
+      } else if (optimist) {
+        visit(i, *optimist);
+      }
+    }
+  }
+
+  // How many batches of transitions the statistics of the bonuses have yet to follow. At least one,
+  // which may be empty, for the scales that follow from statistics that have just been uploaded.
+  int batches_to_observe() {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (!specs_[i].has_rnd) continue;
+      const auto added = static_cast<std::int64_t>(counters_[i].replay_added);
+      const auto rows = static_cast<std::int64_t>(counters_[i].replay_rows);
+      const std::int64_t unseen = std::min(added - observed_[i], rows), batch = specs_[i].batch;
+      most = std::max({most, (unseen + batch - 1) / batch, std::int64_t{1}});
+      observed_[i] = added;
+    }
+    return static_cast<int>(most);
+  }
+
+  std::vector<AgentSpec> specs_;  // agents, then scouts, then optimists
+  std::vector<Companions> agents_;
+  std::unique_ptr<bool[]> scout_acts_;  // one for each agent
+  DevicePopulation device_;
+  std::vector<DevicePopulation::Counters> counters_;  // as of the last finish()
+  std::vector<std::int64_t> uploaded_;  // number of the first row that is not on the device
+  std::vector<std::int64_t> observed_;  // number of the first row that a bonus has not observed
+  PopulationActing acting_{};
+  int updates_ = 1;
+};
+
+}  // namespace
+
+std::string why_no_gpu() { return cuda::why_no_device(); }
+
+std::string gpu_name() { return cuda::device_name(); }
+
+void check_gpu_population(std::span<const AgentOptions> agents, Precision precision) {
+  checked_specs(agents, precision);
+}
+
+std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
+                                                   Precision precision) {
+  return std::make_unique<Population>(checked_specs(agents, precision), precision);
+}
+
+GpuCeilings measure_gpu() {
+  const cuda::PeakRates peak = cuda::measure_peak_rates();
+  return {peak.flops, peak.bytes};
+}
+
+}  // namespace ovde

@@ -1,0 +1,240 @@
+// Random network distillation (agent/rnd.h): the errors of an update's batch with the predictor's
+// step, and the statistics that scale them. Always in fp32: an error is the small difference of two
+// networks.
+#include "agent/running_moments.h"
+#include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/update.cuh"
+#include "cuda/tile/network.cuh"
+#include "cuda/tile/optimiser.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+// At most one batch of the transitions that were added since the last call.
+struct Unseen {
+  __device__ explicit Unseen(const Agent& agent) : agent(agent) {
+    const Progress& progress = *agent.progress;
+    const double oldest = static_cast<double>(progress.replay_added - progress.replay_rows);
+    first = static_cast<std::int64_t>(fmax(*agent.rnd.statistics.next_row, oldest));
+    count = static_cast<int>(
+        min(static_cast<std::int64_t>(progress.replay_added) - first, std::int64_t{agent.batch}));
+  }
+  __device__ const float* next_observation(int s) const {
+    return agent.replay + (first + s) % agent.replay_rows * agent.replay_stride +
+           agent.observations + agent.actions + 1;
+  }
+  // Marks them as observed.
+  __device__ void end() const {
+    *agent.rnd.statistics.next_row = static_cast<double>(first + max(count, 0));
+  }
+  const Agent& agent;
+  std::int64_t first;
+  int count;
+};
+
+// 1 / standard deviation, from moments in the format of RunningMoments; 0 for a constant.
+__device__ double inverse_deviation(const double* moments, int size, int i) {
+  const double deviation = moments[0] > 0 ? sqrt(moments[1 + size + i] / moments[0]) : 0;
+  return deviation > 0 ? 1 / deviation : 0;
+}
+
+// Derives the scales of observations and errors from the moments; a thread for each observation.
+__device__ void follow_moments(const Agent& agent) {
+  const Rnd& rnd = agent.rnd;
+  const int n = agent.observations;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    rnd.center[i] = static_cast<float>(rnd.statistics.observations[1 + i]);
+    rnd.scale[i] = static_cast<float>(inverse_deviation(rnd.statistics.observations, n, i));
+  }
+  if (threadIdx.x == 0)
+    *rnd.bonus_scale =
+        static_cast<float>(agent.rnd_scale * inverse_deviation(rnd.statistics.returns, 1, 0));
+}
+
+// The prediction error of each sample, take(s, error), at the observations observation(r): the mean
+// squared difference of the two networks. Leaves the gradient of the errors' mean over `count`
+// samples in x and in the trace.
+template <int kSize, typename Observation, typename Take>
+__device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int count,
+                        const Observation& observation, const Take& take) {
+  constexpr float kLargestInput = 5;  // as in agent/rnd.cpp
+  const Rnd& rnd = agent.rnd;
+  const NetworkShape& shape = agent.rnd_shape;
+  const int observations = agent.observations, stride = rnd.trace.input_stride,
+            outputs = shape.layer[shape.layers - 1].outputs;
+  const auto fill_input = [&] {
+    fill(tile, multiple_of_32(stride), [&](int r, int i) {
+      if (i >= observations || first_sample + r >= count) return 0.0f;
+      const float x = (observation(r)[i] - rnd.center[i]) * rnd.scale[i];
+      return x != x ? x : fmaxf(fminf(x, kLargestInput), -kLargestInput);
+    });
+  };
+
+  // the random network, then the predictor, whose active units the backward pass needs
+  float* delta = rnd.trace.delta[shape.layers - 1];
+  const int delta_stride = stride_of_deltas(outputs);
+  begin_forward(tile, {rnd.net.target}, shape);
+  fill_input();
+  forward_wide<false>(tile, rnd.net.target, shape, first_sample, nullptr);
+  begin_forward(tile, {rnd.net.parameters}, shape);
+  for (int i = threadIdx.x % 32; i < outputs; i += 32) {
+    for_each_row<kSize>(
+        [&](int r, int) { delta[(first_sample + r) * delta_stride + i] = tile.x[r][i]; });
+  }
+  fill_input();
+  for (int i = threadIdx.x % 32; i < stride; i += 32) {
+    for_each_row<kSize>(
+        [&](int r, int) { rnd.input[(first_sample + r) * stride + i] = tile.x[r][i]; });
+  }
+  forward_wide<false>(tile, rnd.net.parameters, shape, first_sample, rnd.trace.hidden);
+
+  const float share = 1.0f / outputs;
+  for_each_row<kSize>([&](int r, int lane) {
+    const int s = first_sample + r;
+    const bool counts = s < count;
+    float squares = 0;
+    for (int i = lane; i < multiple_of_32(outputs); i += 32) {
+      float& aim = delta[s * delta_stride + min(i, delta_stride - 1)];
+      const float difference = counts && i < outputs ? tile.x[r][i] - aim : 0.0f;
+      squares += difference * difference;
+      const float gradient = 2 * share * difference / count;
+      tile.x[r][i] = gradient;
+      if (i < delta_stride) aim = gradient;
+    }
+    squares = sum_of_warp(squares);
+    if (lane == 0 && counts) take(s, share * squares);
+  });
+}
+
+// ---- the statistics, a batch at a time; errors and their returns where the bonus is scaled by
+// them
+
+// blockIdx: agent
+
+__global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.x];
+  if (!agent.has_rnd) return;
+  const Unseen unseen(agent);
+  double* moments = agent.rnd.statistics.observations;
+  const double before = moments[0];
+  __syncthreads();
+  if (const int i = threadIdx.x; i < agent.observations) {
+    for (int s = 0; s < unseen.count; ++s)
+      add_to_moments(moments[1 + i], moments[1 + agent.observations + i], before + s + 1,
+                     unseen.next_observation(s)[i]);
+  }
+  if (threadIdx.x == 0) {
+    moments[0] = before + max(unseen.count, 0);
+    if (agent.relative_bonus) unseen.end();  // without returns_kernel()
+  }
+  __syncthreads();
+  follow_moments(agent);
+}
+
+// blockIdx: (tile of samples, 0, agent)
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) errors_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.has_rnd || agent.relative_bonus) return;
+  const Unseen unseen(agent);
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows;
+  if (first_sample >= unseen.count) return;
+  predict(
+      shared_as<NetworkTile<kSize>>(), agent, first_sample, unseen.count,
+      [&](int r) { return unseen.next_observation(first_sample + r); },
+      [&](int s, float error) { agent.rnd.error[s] = error; });
+}
+
+// blockIdx: agent
+__global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.x];
+  if (!agent.has_rnd || agent.relative_bonus) return;
+  const Unseen unseen(agent);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const RndStatistics& statistics = agent.rnd.statistics;
+    for (int s = 0; s < unseen.count; ++s) {
+      double& so_far = *statistics.intrinsic_return;
+      so_far = double{agent.discount} * so_far + agent.rnd.error[s];
+      const double count = ++statistics.returns[0];
+      add_to_moments(statistics.returns[1], statistics.returns[2], count, so_far);
+    }
+    unseen.end();
+  }
+  __syncthreads();
+  follow_moments(agent);
+}
+
+// ---- an update
+
+// blockIdx: (tile of samples, 0, agent)
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) predict_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows;
+  if (!agent.has_rnd || first_sample >= agent.batch) return;
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    agent.progress->rnd_step = {AdamCorrection(agent.adam, agent.progress->updates + 1), 0};
+  auto& tile = shared_as<NetworkTile<kSize>>();
+  choose_rows(tile, agent, first_sample);
+  go_to_last_rows(tile, agent);
+  const int next = agent.observations + agent.actions + 1;  // offset of s' in a row
+  predict(
+      tile, agent, first_sample, agent.batch,
+      [&](int r) { return replay_row(tile, agent, r) + next; },
+      [&](int s, float error) { agent.rnd.error[s] = error; });
+  __syncthreads();
+  const float* parameters = agent.rnd.net.parameters;
+  begin_backward(tile, {parameters}, agent.rnd_shape);
+  backward(tile, {parameters}, agent.rnd_shape, first_sample, agent.rnd.trace.delta);
+}
+
+// blockIdx: (tile of parameters, 0, agent)
+__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(const Agent* agents) {
+  OVDE_BLOCK_MEMORY(memory);
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.has_rnd) return;
+  int index = blockIdx.x;
+  step_layers(agent, agent.rnd.net, agent.rnd.trace, agent.rnd_shape, 1, index,
+              reinterpret_cast<float*>(memory));
+}
+
+template <int kSize, typename Kernel>
+void launch_tiled(Kernel* kernel, int batch, int agent_count, const Agent* agents,
+                  cudaStream_t stream) {
+  constexpr int kRows = Tile<kSize>::kRows;
+  launch(kernel, dim3((batch + kRows - 1) / kRows, 1, agent_count), Tile<kSize>::kThreads,
+         sizeof(NetworkTile<kSize>), agents, stream);
+}
+
+}  // namespace
+
+void observe_unseen(int agent_count, int batch, int size, bool errors, const Agent* agents,
+                    cudaStream_t stream) {
+  launch(observations_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
+  if (!errors) return;
+  if (size == 0) {
+    launch_tiled<0>(errors_kernel<0>, batch, agent_count, agents, stream);
+  } else {
+    launch_tiled<2>(errors_kernel<2>, batch, agent_count, agents, stream);
+  }
+  launch(returns_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
+}
+
+void find_errors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  if (plan.exact_size == 0) {
+    launch_tiled<0>(predict_kernel<0>, plan.batch, plan.agents, agents, stream);
+  } else if (plan.size == 0) {
+    launch_tiled<1>(predict_kernel<1>, plan.batch, plan.agents, agents, stream);
+  } else {
+    launch_tiled<2>(predict_kernel<2>, plan.batch, plan.agents, agents, stream);
+  }
+}
+
+void step_predictors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  launch(step_kernel, dim3(plan.rnd_tiles, 1, plan.agents), Step::kThreads, Step::kBytes, agents,
+         stream);
+}
+
+}  // namespace ovde::cuda

@@ -1,0 +1,301 @@
+// The critics that take fractions as inputs: the targets' values, the loss with its gradient, and
+// the values at the policy's actions. A block has the features of many samples or all fractions of
+// a few: features have a kernel before those of the fractions, and their gradient one after.
+#include "cuda/kernels/actor/temperature.cuh"
+#include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/update.cuh"
+#include "cuda/tile/iqn_network.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+// The rows of this block, for so many fractions of each sample. A count below 1 means none.
+template <int kSize>
+__device__ IqnRows block_rows(const Agent& agent, int fractions) {
+  const int samples = IqnRows::samples<kSize>(fractions), first = blockIdx.x * samples;
+  return {fractions, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
+}
+
+template <bool kExact, int kSize>
+__device__ void set_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
+                         FractionsFor purpose) {
+  const float* fractions = agent.fractions[static_cast<int>(purpose)];
+  set_rows(tile, rows, [&](int r) { return __ldg(fractions + rows.row(r)); });
+}
+
+// ---- features
+
+// Draws the fractions of this update for a tile of samples, and their weights where they are used.
+template <bool kExact, int kSize>
+__device__ void write_fractions(IqnTile<kExact, kSize>& tile, const Agent& agent,
+                                const IqnRows& samples, FractionsFor purpose) {
+  const int n = agent.quantiles, first = samples.first * n;
+  float *to = agent.fractions[static_cast<int>(purpose)],
+        *weights = purpose == FractionsFor::target   ? agent.next_weights
+                   : purpose == FractionsFor::policy ? agent.weights_at_new
+                                                     : nullptr;
+  draw_fractions(
+      reinterpret_cast<float*>(&tile.x[0][0]), samples.count * n, n,
+      [&](int r) {
+        if (!agent.random_fractions) return kEqualWidths;
+        return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch, n, r % n,
+                               samples.first + r / n);
+      },
+      [&](int r, float fraction, float weight) {
+        to[first + r] = fraction;
+        if (weights != nullptr) weights[first + r] = weight;
+      });
+}
+
+// The features of both critics at the batch and of their target networks at s'; the temperature's
+// step; and all fractions of the update. blockIdx: (tile of samples; critic, 2 + critic for its
+// target network, or 4 + FractionsFor; agent)
+constexpr int kFeatureParts = 4 + 3;
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    features_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, 1);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  if (blockIdx.y >= 4)
+    return write_fractions(tile, agent, rows, static_cast<FractionsFor>(blockIdx.y - 4));
+  const int k = blockIdx.y % 2, stride = agent.state_action_stride;
+  const bool next = blockIdx.y >= 2;
+  const Network& net = agent.critic[k];
+  const HalfCopies& copies = agent.critic_half[k];
+  FeaturePass<kExact, kSize> pass(tile, next ? target(net, copies) : online(net, copies),
+                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+  pass.begin();
+  if (blockIdx.x == 0 && blockIdx.y == 0) next_temperature(tile, agent, true);
+  const float* input = (next ? agent.next_state_action : agent.state_action) + rows.first * stride;
+  fill(tile, multiple_of_32(stride),
+       [=](int r, int i) { return i < stride ? __ldg(input + r * stride + i) : 0.0f; });
+  pass.forward(next ? agent.next_features[k] : last_features(agent, k), !next);
+}
+
+// The features of both critics at the actor's new actions. blockIdx, here and below: (tile of
+// samples, critic, agent)
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    new_features_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, 1);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
+            actions = agent.actions;
+  FeaturePass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+  pass.begin();
+  const float *state_action = agent.state_action + rows.first * stride,
+              *action = agent.action + rows.first * actions;
+  fill(tile, multiple_of_32(stride), [=](int r, int i) {
+    return i < observations             ? __ldg(state_action + r * stride + i)
+           : i < observations + actions ? __ldg(action + r * actions + i - observations)
+                                        : 0.0f;
+  });
+  pass.forward(last_features(agent, k), true);
+}
+
+// From the gradient of the features to that of their first layer, for the parameters' steps, or to
+// the gradient by the actions.
+template <bool kExact, int kSize, Way kWay>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    features_gradient_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, 1);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y, actions = agent.actions;
+  FeaturePass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+  pass.begin_backward();
+  pass.template backward<kWay>();
+  if constexpr (kWay == Way::to_inputs) {
+    to_actions(tile, agent.critic[k].parameters, agent.iqn_shape.layer[0], agent.observations,
+               actions);
+    float* gradient = agent.action_gradient[k] + rows.first * actions;
+    for_each_row<kSize>([&](int r, int d) {
+      if (d < actions) gradient[r * actions + d] = tile.result(r, d);
+    });
+  }
+}
+
+// ---- fractions
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    targets_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y;
+  FractionPass<kExact, kSize> pass(tile, target(agent.critic[k], agent.critic_half[k]),
+                                   agent.iqn_shape, agent.iqn_trace[k], rows,
+                                   agent.next_features[k]);
+  pass.begin();
+  set_rows(tile, agent, rows, FractionsFor::target);
+  typename FractionPass<kExact, kSize>::Product out;
+  pass.template forward<Way::none>(out, nullptr);
+  if (const int r = threadIdx.x; rows.has(r)) agent.next_quantiles[k][rows.row(r)] = tile.value[r];
+}
+
+// The gradient of the quantile Huber loss (agent/critic/quantile_loss.h), summed over the batch, by
+// each value in tile.slope; and the sums of each sample. Four threads share a row, each with every
+// fourth target.
+template <bool kExact, int kSize>
+__device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
+                            int k) {
+  static_assert(Tile<kSize>::kThreads == 4 * Tile<kSize>::kRows);
+  float *targets = &tile.part[0][0][0], *weights = &tile.part[1][0][0];  // unused here otherwise
+  if (const int r = threadIdx.x; rows.has(r)) {
+    const int s = tile.sample[r], at = rows.row(r);
+    targets[r] = td_target(agent.reward[s], agent.continues[s], agent.next_quantiles[0][at],
+                           agent.next_quantiles[1][at],
+                           agent.progress->alpha * agent.next_log_probability[s], agent.blend);
+    weights[r] = agent.next_weights[at];
+  }
+  __syncthreads();
+  const int r = threadIdx.x / 4, n = rows.fractions;
+  float slope = 0, loss = 0;
+  if (rows.has(r)) {
+    const float z = tile.value[r], above = tile.tau[r], below = 1 - above;
+    const int first = r / n * n;
+    for (int i = first + threadIdx.x % 4; i < first + n; i += 4) {
+      const auto term = quantile_huber(targets[i] - z, above, below, weights[i]);
+      slope -= term.slope;
+      loss += term.value;
+    }
+  }
+#pragma unroll
+  for (int offset = 1; offset < 4; offset *= 2) {
+    slope += __shfl_xor_sync(~0u, slope, offset);
+    loss += __shfl_xor_sync(~0u, loss, offset);
+  }
+  __syncthreads();  // every value has been read
+  if (threadIdx.x % 4 == 0) {
+    tile.slope[r] = slope * (1.0f / n);
+    tile.value[r] = loss * (1.0f / n);
+  }
+  __syncthreads();
+  if (const int s = threadIdx.x; s < rows.count) {
+    loss = slope = 0;
+    for (int i = s * n; i < (s + 1) * n; ++i) {
+      loss += tile.value[i];
+      slope += tile.slope[i];
+    }
+    agent.critic_loss[k][rows.first + s] = loss * (1.0f / agent.batch);
+    agent.iqn_trace[k].by_value[rows.first + s] = slope;
+  }
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    loss_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y;
+  FractionPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                   agent.iqn_shape, agent.iqn_trace[k], rows,
+                                   last_features(agent, k));
+  pass.begin();
+  set_rows(tile, agent, rows, FractionsFor::prediction);
+  typename FractionPass<kExact, kSize>::Product out;
+  pass.template forward<Way::to_parameters>(out, k == 0 ? agent.cosines : nullptr);
+  critic_loss(tile, agent, rows, k);
+  pass.template backward<Way::to_parameters>(out);
+}
+
+// Q_k(s, a) = sum_i w_i z_ki at the actor's new actions, and its gradient by the features. Where
+// the smaller critic is chosen quantile by quantile, a launch with kValues first computes both
+// critics' values.
+template <bool kExact, int kSize, bool kValues>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    new_actions_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const bool by_quantile = agent.smaller_by_quantile;
+  if (!agent.iqn || (kValues && !by_quantile)) return;
+  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y, n = rows.fractions, r = threadIdx.x;
+  FractionPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+                                   agent.iqn_shape, agent.iqn_trace[k], rows,
+                                   last_features(agent, k));
+  pass.begin();
+  set_rows(tile, agent, rows, FractionsFor::policy);
+  typename FractionPass<kExact, kSize>::Product out;
+  pass.template forward<kValues ? Way::none : Way::to_inputs>(out, nullptr);
+  if (rows.has(r) && kValues == by_quantile) agent.quantiles_at_new[k][rows.row(r)] = tile.value[r];
+  if (kValues) return;
+  float counts = rows.has(r) ? 1.0f : 0.0f;
+  if (rows.has(r) && by_quantile) {
+    const float first = agent.quantiles_at_new[0][rows.row(r)],
+                second = agent.quantiles_at_new[1][rows.row(r)];
+    counts = (first <= second) == (k == 0) ? agent.blend.smaller : agent.blend.larger;
+    tile.value[r] = blended(agent.blend, first, second);
+  }
+  const float share = 1.0f / n;
+  if (r < Tile<kSize>::kRows) {
+    const float weight = !rows.has(r)          ? 0
+                         : agent.equal_weights ? share
+                                               : agent.weights_at_new[rows.row(r)] * share;
+    tile.weight[r] = weight;
+    tile.slope[r] = counts * weight;
+  }
+  __syncthreads();
+  if (r < rows.count) {
+    float mean = 0;
+    for (int i = r * n; i < (r + 1) * n; ++i) mean += tile.weight[i] * tile.value[i];
+    agent.value[k][rows.first + r] = mean;
+  }
+  pass.template backward<Way::to_inputs>(out);
+}
+
+// As OVDE_LAUNCH_TILED, always with 64 rows in a tile, for samples with so many fractions.
+#define OVDE_LAUNCH_IQN(kernel, plan, fractions, parts, agents, stream, ...)           \
+  do {                                                                                 \
+    const int samples = IqnRows::samples<2>(fractions);                                \
+    const dim3 blocks(((plan).batch + samples - 1) / samples, (parts), (plan).agents); \
+    const auto launch_exact = [&]<bool kExact>() {                                     \
+      launch(kernel<kExact, 2 __VA_OPT__(, ) __VA_ARGS__>, blocks, Tile<2>::kThreads,  \
+             sizeof(IqnTile<kExact, 2>), agents, stream);                              \
+    };                                                                                 \
+    (plan).exact ? launch_exact.template operator()<true>()                            \
+                 : launch_exact.template operator()<false>();                          \
+  } while (false)
+
+}  // namespace
+
+void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  if (plan.random_agents == 0) return;
+  OVDE_LAUNCH_IQN(features_kernel, plan, 1, kFeatureParts, agents, stream);
+  OVDE_LAUNCH_IQN(targets_kernel, plan, plan.fractions, 2, agents, stream);
+}
+
+void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  if (plan.random_agents == 0) return;
+  OVDE_LAUNCH_IQN(loss_kernel, plan, plan.fractions, 2, agents, stream);
+  OVDE_LAUNCH_IQN(features_gradient_kernel, plan, 1, 2, agents, stream, Way::to_parameters);
+}
+
+void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  if (plan.random_agents == 0) return;
+  OVDE_LAUNCH_IQN(new_features_kernel, plan, 1, 2, agents, stream);
+  if (plan.by_quantile)
+    OVDE_LAUNCH_IQN(new_actions_kernel, plan, plan.fractions, 2, agents, stream, true);
+  OVDE_LAUNCH_IQN(new_actions_kernel, plan, plan.fractions, 2, agents, stream, false);
+  OVDE_LAUNCH_IQN(features_gradient_kernel, plan, 1, 2, agents, stream, Way::to_inputs);
+}
+
+}  // namespace ovde::cuda

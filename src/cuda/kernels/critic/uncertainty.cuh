@@ -1,0 +1,34 @@
+// The uncertainty of the two critics' quantiles at one sample of a batch
+// (agent/critic/uncertainty.h).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "agent/critic/uncertainty.h"
+#include "cuda/agent.h"
+
+namespace ovde::cuda {
+
+struct RowQuantiles {
+  OVDE_BOTH int size() const { return n; }
+  OVDE_BOTH double value(int critic, int i) const { return z[critic][i]; }
+  OVDE_BOTH double weight(int i) const { return weights ? weights[i] : 1.0; }
+  OVDE_BOTH const UncertaintyForm& form() const { return uncertainty; }
+  const float* z[2];
+  const float* weights;  // null: all are equal
+  int n;
+  const UncertaintyForm& uncertainty;
+};
+
+// At sample s of both critics' quantiles (batch x N) and, where quantiles have weights, theirs.
+__device__ inline Uncertainty uncertainty_at(const Agent& agent, float* const (&quantiles)[2],
+                                             const float* weights, int s) {
+  const int n = agent.quantiles;
+  const bool weighted = agent.iqn && !agent.equal_weights;
+  return uncertainty(OneThread{}, RowQuantiles{{quantiles[0] + s * n, quantiles[1] + s * n},
+                                               weighted ? weights + s * n : nullptr,
+                                               n,
+                                               agent.uncertainty});
+}
+
+}  // namespace ovde::cuda

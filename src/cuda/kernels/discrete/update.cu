@@ -1,0 +1,326 @@
+// The update of an agent over a grid of actions (agent/discrete/learner.h): the networks choose the
+// next action, the target networks value it. Always in fp32: most of the time goes into Adam on the
+// output layer, and the best action depends on small differences.
+#include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/counters.cuh"
+#include "cuda/kernels/discrete/output_layer.cuh"
+#include "cuda/kernels/update.cuh"
+#include "cuda/tile/network.cuh"
+#include "cuda/tile/optimiser.cuh"
+
+namespace ovde::cuda {
+
+namespace {
+
+constexpr int kWarps = 8;  // of a block whose warps have an action or a sample each
+
+// The mean of each action's rows of the output layer. blockIdx: (kWarps actions, critic, agent)
+__global__ void __launch_bounds__(32 * kWarps) means_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int k = blockIdx.y, a = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (a >= agent.choices) return;
+  const ActionRows rows(agent, agent.critic[k].parameters, a);
+  const float share = 1.0f / rows.n;
+  HiddenRow mean;
+#pragma unroll 4
+  for (int i = 0; i < rows.n; ++i) mean.add(share, rows.row(i));
+  float* to = agent.grid.mean_weights[k] + static_cast<std::size_t>(a) * rows.stride;
+#pragma unroll
+  for (int p = 0; p < 2; ++p) {
+    if (const int at = lane * 4 + 128 * p; at < rows.stride)
+      *reinterpret_cast<float4*>(to + at) = mean.part[p];
+  }
+  if (lane != 0) return;
+  float bias = 0;
+  for (int i = 0; i < rows.n; ++i) bias += share * rows.bias[i];
+  agent.grid.mean_bias[k][a] = bias;
+}
+
+// The number of the nearest action of the grid (ActionGrid::nearest).
+__device__ int nearest_action(const Agent& agent, const float* action) {
+  int number = 0;
+  for (int d = agent.actions - 1; d >= 0; --d) {
+    const float bin = roundf((action[d] + 1) / 2 * (agent.bins - 1));
+    number = number * agent.bins + static_cast<int>(fminf(fmaxf(bin, 0), agent.bins - 1));
+  }
+  return number;
+}
+
+// Writes the batch for the rest of the update.
+template <int kSize>
+__device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int first_sample) {
+  const int observations = agent.observations, stride = agent.state_action_stride;
+  for (int i = threadIdx.x % 32; i < stride; i += 32) {
+    for_each_row<kSize>([&](int r, int) {
+      const bool there = i < observations && first_sample + r < agent.batch;
+      agent.state_action[(first_sample + r) * stride + i] =
+          there ? replay_row(tile, agent, r)[i] : 0.0f;
+    });
+  }
+  if (threadIdx.x >= Tile<kSize>::kRows) return;
+  const int s = first_sample + threadIdx.x;
+  save_return(tile, agent, threadIdx.x, s);
+  agent.grid.action[s] = nearest_action(agent, replay_row(tile, agent, threadIdx.x) + observations);
+}
+
+// The mean value of each action, from the last hidden layer in x, kMostWidth actions at a time.
+template <int kSize>
+__device__ void value_actions(NetworkTile<kSize>& tile, const Agent& agent, int k,
+                              int first_sample) {
+  const Grid& grid = agent.grid;
+  const LayerShape& output = ActionRows::output_layer(agent);
+  float out[Tile<kSize>::kTiles][8][4];
+  for (int first = 0; first < agent.choices; first += kMostWidth) {
+    LayerShape layer = output;
+    layer.outputs = min(agent.choices - first, kMostWidth);
+    layer.weights = first * output.stride;
+    const Weights weights(grid.mean_weights[k], layer);
+    fetch_first<Pass::forward>(tile, weights);
+    product<Pass::forward>(tile, weights, out);
+    for_each_group<kSize>([&](const auto& group) {
+      group.each([&](const auto& at, int m, int) {
+        const int a = first + at.column, s = first_sample + at.row;
+        if (a >= grid.means_stride || at.column >= layer.outputs) return;
+        float value[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+          value[i] = at(out[m], i) + (a + i < agent.choices ? grid.mean_bias[k][a + i] : 0.0f);
+        store8(grid.means[k] + static_cast<std::size_t>(s) * grid.means_stride + a, value);
+      });
+    });
+  }
+}
+
+// The networks at s': the mean value of each action, and the last hidden layer of the target
+// networks. blockIdx: (tile of samples; 2 * critic, plus 1 for its target network; agent)
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y / 2;
+  if (first_sample >= agent.batch) return;
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) begin_update(agent);
+  auto& tile = shared_as<NetworkTile<kSize>>();
+  const bool target = blockIdx.y % 2 == 1;
+  const float* parameters = target ? agent.critic[k].target : agent.critic[k].parameters;
+  const NetworkShape& trunk = agent.trunk_shape;
+  begin_forward(tile, {parameters}, trunk);
+  choose_rows(tile, agent, first_sample);
+  if (blockIdx.y == 0) load_batch(tile, agent, first_sample);
+  go_to_last_rows(tile, agent);
+  const int observations = agent.observations, next = observations + agent.actions + 1;
+  fill(tile, multiple_of_32(observations), [&](int r, int i) {
+    const bool there = i < observations && first_sample + r < agent.batch;
+    return there ? __ldg(replay_row(tile, agent, r) + next + i) : 0.0f;
+  });
+  forward_wide<true>(tile, parameters, trunk, first_sample, nullptr);
+  if (!target) return value_actions(tile, agent, k, first_sample);
+  const int stride = ActionRows::output_layer(agent).stride;
+  for (int i = threadIdx.x % 32; i < stride; i += 32) {
+    for_each_row<kSize>([&](int r, int) {
+      agent.grid.next_hidden[k][(first_sample + r) * stride + i] = tile.x[r][i];
+    });
+  }
+}
+
+// a'(s') = argmax_a of the mean over quantiles and critics, the first of equals; and the target
+// networks' quantiles there. A warp for each sample. blockIdx: (kWarps samples, 0, agent)
+__global__ void __launch_bounds__(32 * kWarps) targets_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int s = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (s >= agent.batch) return;
+  const Grid& grid = agent.grid;
+  const float *first = grid.means[0] + static_cast<std::size_t>(s) * grid.means_stride,
+              *second = grid.means[1] + static_cast<std::size_t>(s) * grid.means_stride;
+  float best = -INFINITY;
+  int choice = agent.choices;
+  for (int a = lane; a < agent.choices; a += 32) {
+    const float value = first[a] + second[a];
+    if (value > best) {
+      best = value;
+      choice = a;
+    }
+  }
+  choice = index_of_largest(best, choice);
+  if (choice == agent.choices) choice = 0;  // all values are NaN
+  for (int k = 0; k < 2; ++k) {
+    const ActionRows rows(agent, agent.critic[k].target, choice);
+    const float z = rows.quantile(
+        {grid.next_hidden[k] + static_cast<std::size_t>(s) * rows.stride, rows.stride});
+    if (lane < rows.n) agent.next_quantiles[k][s * rows.n + lane] = z;
+  }
+}
+
+// From the last hidden layer of a sample in x to the gradient of its sums there, through the
+// quantile Huber loss (Eq. 2) of the sample's action. A warp has whole rows.
+template <int kSize>
+__device__ void differentiate_head(NetworkTile<kSize>& tile, const Agent& agent, int k,
+                                   int first_sample) {
+  const int batch = agent.batch, n = agent.quantiles, hidden = agent.trunk_shape.layers;
+  float* delta = agent.critic_trace[k].delta[hidden - 1];
+  const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
+  const float above = (threadIdx.x % 32 + 0.5f) / n, below = 1 - above;
+  const int stride = ActionRows::output_layer(agent).stride;
+  for_each_row<kSize>([&](int r, int lane) {
+    const int s = first_sample + r;
+    HiddenRow gradient;
+    if (s < batch) {
+      const ActionRows rows(agent, agent.critic[k].parameters, agent.grid.action[s]);
+      const HiddenRow x(tile.x[r], stride);
+      const float z = rows.quantile(x);
+      const int at = s * n + min(lane, n - 1);
+      const float y = td_target(agent.reward[s], agent.continues[s], first[at], second[at], 0.0f);
+      float slope = 0, loss = 0;
+      for (int i = 0; i < n; ++i) {
+        const auto term = quantile_huber(__shfl_sync(~0u, y, i) - z, above, below, 1.0f);
+        slope -= term.slope;
+        loss += term.value;
+      }
+      const float weight = lane < n ? 1.0f / batch / n : 0.0f;
+      slope = lane < n ? slope * weight : 0.0f;
+      loss = sum_of_warp(lane < n ? loss * weight : 0.0f);
+      if (lane < n) agent.grid.slope[k][at] = slope;
+      if (lane == 0) agent.critic_loss[k][s] = loss;
+      for (int i = 0; i < n; ++i) gradient.add(__shfl_sync(~0u, slope, i), rows.row(i));
+#pragma unroll
+      for (int p = 0; p < 2; ++p) {
+        float4& g = gradient.part[p];
+        const float4 h = x.part[p];
+        g = {h.x > 0 ? g.x : 0.0f, h.y > 0 ? g.y : 0.0f, h.z > 0 ? g.z : 0.0f,
+             h.w > 0 ? g.w : 0.0f};
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < 2; ++p) {
+      const int at = lane * 4 + 128 * p;
+      *reinterpret_cast<float4*>(&tile.x[r][at]) = gradient.part[p];
+      if (at < stride)
+        *reinterpret_cast<float4*>(delta + static_cast<std::size_t>(s) * stride + at) =
+            gradient.part[p];
+    }
+  });
+}
+
+// blockIdx: (tile of samples, critic, agent)
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y;
+  if (first_sample >= agent.batch) return;
+  auto& tile = shared_as<NetworkTile<kSize>>();
+  const float* parameters = agent.critic[k].parameters;
+  const NetworkShape& trunk = agent.trunk_shape;
+  begin_forward(tile, {parameters}, trunk);
+  const int stride = agent.state_action_stride;
+  fill(tile, multiple_of_32(stride), [&](int r, int i) {
+    return i < stride ? agent.state_action[(first_sample + r) * stride + i] : 0.0f;
+  });
+  const Trace& trace = agent.critic_trace[k];
+  forward_wide<true>(tile, parameters, trunk, first_sample, trace.hidden);
+  differentiate_head(tile, agent, k, first_sample);
+  if (trunk.layers == 1) return;
+  __syncthreads();
+  begin_backward(tile, {parameters}, trunk);
+  backward(tile, {parameters}, trunk, first_sample, trace.delta);
+}
+
+// Adam and Polyak on the hidden layers. blockIdx: (tile of parameters, then the end of the update;
+// critic; agent)
+__global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(const Agent* agents) {
+  OVDE_BLOCK_MEMORY(memory);
+  const Agent& agent = agents[blockIdx.z];
+  const int k = blockIdx.y;
+  if (blockIdx.x == gridDim.x - 1) {
+    if (k == 0) finish_update(agent, reinterpret_cast<float*>(memory));
+    return;
+  }
+  int index = blockIdx.x;
+  step_layers(agent, agent.critic[k], agent.critic_trace[k], agent.trunk_shape, 1, index,
+              reinterpret_cast<float*>(memory));
+}
+
+// Adam and Polyak on one action's rows of the output layer; gradients are summed over the samples
+// of that action in their order. blockIdx: (action, critic, agent)
+__global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const int a = blockIdx.x, k = blockIdx.y;
+  if (a >= agent.choices) return;
+  OVDE_BLOCK_MEMORY(memory);
+  int* samples = reinterpret_cast<int*>(memory);  // those of this action
+  __shared__ int count;
+  if (threadIdx.x < 32) {
+    int found = 0;
+    for (int first = 0; first < agent.batch; first += 32) {
+      const int s = first + threadIdx.x;
+      const bool mine = s < agent.batch && agent.grid.action[s] == a;
+      const unsigned all = __ballot_sync(~0u, mine);
+      if (mine) samples[found + __popc(all & ((1u << threadIdx.x) - 1))] = s;
+      found += __popc(all);
+    }
+    if (threadIdx.x == 0) count = found;
+  }
+  __syncthreads();
+
+  const Network& net = agent.critic[k];
+  const AdamStep adam(agent, net);
+  const LayerShape& layer = ActionRows::output_layer(agent);
+  const int n = agent.quantiles, stride = layer.stride;
+  const float *slopes = agent.grid.slope[k],
+              *hidden = agent.critic_trace[k].hidden[agent.trunk_shape.layers - 1];
+  const std::size_t weights = layer.weights + static_cast<std::size_t>(a) * n * stride;
+  float* const arrays[] = {net.parameters, net.first_moment, net.second_moment, net.target};
+  for (int e = 4 * threadIdx.x; e < n * stride; e += 4 * blockDim.x) {
+    const int i = e / stride, f = e % stride;
+    float4 g = {};
+    for (int c = 0; c < count; ++c) {
+      const float slope = slopes[samples[c] * n + i];
+      const float4 h = *reinterpret_cast<const float4*>(
+          hidden + static_cast<std::size_t>(samples[c]) * stride + f);
+      g.x += slope * h.x;
+      g.y += slope * h.y;
+      g.z += slope * h.z;
+      g.w += slope * h.w;
+    }
+    float4 values[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      values[j] = *reinterpret_cast<const float4*>(arrays[j] + weights + e);
+    auto& [p, m, v, t] = values;
+    adam(g.x, p.x, m.x, v.x, t.x);
+    adam(g.y, p.y, m.y, v.y, t.y);
+    adam(g.z, p.z, m.z, v.z, t.z);
+    adam(g.w, p.w, m.w, v.w, t.w);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) *reinterpret_cast<float4*>(arrays[j] + weights + e) = values[j];
+  }
+  if (const int i = threadIdx.x; i < n) {
+    float gradient = 0;
+    for (int c = 0; c < count; ++c) gradient += slopes[samples[c] * n + i];
+    adam(net, layer.bias + a * n + i, gradient);
+  }
+}
+
+}  // namespace
+
+void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream) {
+  const auto blocks = [](int count, int each) { return (count + each - 1) / each; };
+  const auto launch_tiled = [&](auto* large, auto* small, int parts) {
+    const bool is_small = plan.size == 0;
+    const int rows = is_small ? Tile<0>::kRows : Tile<2>::kRows;
+    static_assert(Tile<0>::kThreads == Tile<2>::kThreads);
+    launch(is_small ? small : large, dim3(blocks(plan.batch, rows), parts, plan.agents),
+           Tile<2>::kThreads, is_small ? sizeof(NetworkTile<0>) : sizeof(NetworkTile<2>), agents,
+           stream);
+  };
+  launch(means_kernel, dim3(blocks(plan.choices, kWarps), 2, plan.agents), 32 * kWarps, 0, agents,
+         stream);
+  launch_tiled(next_kernel<2>, next_kernel<0>, 4);
+  launch(targets_kernel, dim3(blocks(plan.batch, kWarps), 1, plan.agents), 32 * kWarps, 0, agents,
+         stream);
+  launch_tiled(loss_kernel<2>, loss_kernel<0>, 2);
+  launch(trunk_kernel, dim3(plan.trunk_tiles + 1, 2, plan.agents), Step::kThreads, Step::kBytes,
+         agents, stream);
+  launch(outputs_kernel, dim3(plan.choices, 2, plan.agents), 32 * kWarps,
+         static_cast<int>(plan.batch * sizeof(int)), agents, stream);
+}
+
+}  // namespace ovde::cuda

@@ -1,0 +1,32 @@
+// Launches of kernels, and errors of the CUDA runtime as ovde::Error.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+#include <type_traits>
+
+#include <ovde/error.h>
+
+namespace ovde::cuda {
+
+// Error, naming the call, unless it succeeded.
+inline void check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  throw Error(std::string("CUDA: ") + call + ": " + cudaGetErrorString(status) + " (" +
+              cudaGetErrorName(status) + ")");
+}
+
+// Launches a kernel with `bytes` of dynamic shared memory per block.
+template <typename... Parameters>
+void launch_kernel(void (*kernel)(Parameters...), dim3 blocks, int threads, int bytes,
+                   cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  if (bytes > 0)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+          "cudaFuncSetAttribute");
+  void* pointers[] = {&arguments...};
+  check(cudaLaunchKernel(kernel, blocks, dim3(threads), pointers, bytes, stream),
+        "cudaLaunchKernel");
+}
+
+}  // namespace ovde::cuda
