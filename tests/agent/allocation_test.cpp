@@ -15,9 +15,7 @@
 #define OVDE_COUNTS_ALLOCATIONS 1
 #endif
 
-namespace {
-std::atomic<long> allocations{0};
-}
+static std::atomic<long> allocations{0};
 
 #ifdef OVDE_COUNTS_ALLOCATIONS
 extern "C" {
@@ -51,7 +49,7 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 #endif
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 class AllocationTest : public testing::TestWithParam<std::string> {
  protected:
@@ -110,5 +108,5 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, AllocationTest,
                                          "ovde_td3", "dsac_iqn", "ovde_g_iqn", "ids"),
                          [](const auto& info) { return info.param; });
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

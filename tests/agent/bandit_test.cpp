@@ -12,7 +12,7 @@
 #include "agent/agent_fixture.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(Bandit, AGainSpeaksForTheArmOfItsEpisode) {
   Bandit bandit({.arms = {-1, 0}, .rate = 0.1});
@@ -101,5 +101,5 @@ TEST(Top, ChoosesAnewWithEveryEpisode) {
   EXPECT_GT(seen[1], 10);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

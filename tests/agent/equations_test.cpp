@@ -9,7 +9,7 @@
 #include "nn/simd.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -45,5 +45,5 @@ TEST(Equations, TargetsTakeTheSmallerCriticLessTheEntropy) {
   EXPECT_TRUE(std::isnan(td_target(1.0f, 0.9f, kNaN, 4.0f, 0.5f)));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -13,7 +13,7 @@
 #include "agent/agent_fixture.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 struct Independent {
   std::string algorithm;
@@ -177,5 +177,5 @@ TEST(Agent, ActsTheSameWithAndWithoutATeam) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "agent/replay.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 struct Episode {
   std::vector<float> rewards;
@@ -110,5 +110,5 @@ TEST(NStepReturn, EndsWhereAnEpisodeWasGivenUp) {
   EXPECT_EQ(replay.row(1).terminal, 1);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

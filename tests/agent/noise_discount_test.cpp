@@ -12,7 +12,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(NoiseDiscount, HalfIsLeftAtTheToleratedNoise) {
   EXPECT_EQ(noise_discount(2, 2, 1), 0.5);
@@ -119,5 +119,5 @@ TEST(NoiseDiscount, ANoisyPlaceStopsBeingInteresting) {
   EXPECT_GT(noise_discount(quiet, usual, 1), 0.9);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

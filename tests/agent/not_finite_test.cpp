@@ -14,7 +14,7 @@
 #include "agent/agent_fixture.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr float kSpoilt = std::numeric_limits<float>::quiet_NaN();
 const std::vector<double> kFiniteObservation = {0.3, -1, 0.5, 2, -0.2};
@@ -112,5 +112,5 @@ TEST(NotFinite, ACriticsStopsABehaviourThatAsksIt) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -6,7 +6,7 @@
 #include "agent/replay.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr int kReplayObservation = 3, kAction = 2;
 
@@ -71,5 +71,5 @@ TEST(Replay, RestoredRowsContinueTheRing) {
     EXPECT_EQ(copy.raw(0, 5)[i], original.raw(0, 5)[i]);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

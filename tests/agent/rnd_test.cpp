@@ -11,7 +11,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr int kRndObservations = 3, kBatch = 64;
 
@@ -210,5 +210,5 @@ TEST(Rnd, GradientOfTheReferenceMatchesCentralDifferences) {
     EXPECT_NEAR(found[which[i]], expected[i], 1e-5 * (1 + std::abs(expected[i])));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

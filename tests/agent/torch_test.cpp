@@ -9,7 +9,7 @@
 #include "torch_dsac.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 void fill(Batch& batch, std::uint64_t seed) {
   Random random(seed, Stream::user);
@@ -136,5 +136,5 @@ TEST(Torch, DsacUpdatesAgree) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

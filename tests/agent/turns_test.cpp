@@ -10,7 +10,7 @@
 #include "agent/agent_fixture.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 void play_returns(Turns& turns, bool scout, std::vector<double> returns) {
   for (const double r : returns) {
@@ -116,5 +116,5 @@ TEST(Turns, AScoutThatReturnsLessActsLess) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

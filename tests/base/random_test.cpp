@@ -9,7 +9,7 @@
 #include <ovde/random.h>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // Known answers of Philox4x32-10 from the Random123 distribution (kat_vectors): counter and key all
 // zero, all one, and digits of pi.
@@ -106,5 +106,5 @@ TEST(FillNormal, MatchesAPlainComputation) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -15,7 +15,7 @@
 #include "base/team.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(Team, RunsEveryPieceOnce) {
   for (const int threads : {1, 2, 3}) {
@@ -89,5 +89,5 @@ TEST(Team, HandsOnTheExceptionOfTheLowestPiece) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

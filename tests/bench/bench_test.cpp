@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 BenchRequest small(const std::string& algorithm) {
   BenchRequest request;
@@ -58,5 +58,5 @@ TEST(SlowBench, EnvWithoutAnEngineHasNoRatio) {
   EXPECT_TRUE(std::isnan(row.metric("ratio")));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -8,7 +8,7 @@
 #include "cuda/population.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kTrain = "train --task GridChaos-v0:s --algo sac ";
 
@@ -315,5 +315,5 @@ TEST(BadInput, UnwritableFolder) {
   expect_refusals({{kTrain + "--out locked/run", {"cannot write to folder locked/run"}}}, program);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -8,7 +8,7 @@
 #include "cli/program.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kExportedRun =
     "train --task GridChaos-v0:e --epochs 2 --set network.hidden=[8,5] --set train.batch=16 "
@@ -180,5 +180,5 @@ TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
   EXPECT_EQ(program.run("verify ids/progress.csv").code, 2);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kOvde = std::string("'") + OVDE_PROGRAM + "' ";
 const std::string kSaved =
@@ -244,5 +244,5 @@ TEST(SlowFaults, StatusIsATable) {
   expect_words(some.out, {"3/3", "run/lock is not a folder", "there is no run in nothing"});
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

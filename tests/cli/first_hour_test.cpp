@@ -10,7 +10,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -193,5 +193,5 @@ TEST(FirstHour, StudyActionsRefuseUnusedOptions) {
   expect_words(program.run("study rnu plan.toml").err, {"unknown action", "did you mean run?"});
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -4,25 +4,22 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
+#include "small_study.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
-const std::string kTiny =
-    " --task GridChaos-v0:a --algo dsac --epochs 2 --set task.horizon=20 --set network.hidden=[8] "
-    "--set train.steps_per_epoch=20 --set train.warmup_steps=20 --set train.eval_steps=20 --set "
-    "train.batch=8 --set train.replay=200";
+const std::string kTiny = " --task GridChaos-v0:a --algo dsac --epochs 2" + small_flags();
 
 class SlowImportCommand : public testing::Test {
  protected:
   SlowImportCommand() {
-    std::ofstream(program_.folder() / "plan.toml") << R"toml(
-epochs = 2
-seeds = "0-1"
-set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
-row = [{ name = "a", task = "GridChaos-v0:a" }]
-column = [{ name = "DSAC", algorithm = "dsac" }, { name = "other", imported = true }]
-)toml";
+    std::ofstream(program_.folder() / "plan.toml")
+        << SmallStudy{.epochs = 2,
+                      .rows = {"a"},
+                      .columns = {"DSAC"},
+                      .more = "[[column]]\nname = \"other\"\nimported = true\n"}
+               .text();
     std::ofstream(program_.folder() / "run.csv") << "step,return\n40,1\n60,2\n";
   }
 
@@ -74,5 +71,5 @@ TEST_F(SlowImportCommand, RefusesIncompleteCommands) {
   EXPECT_EQ(import_from("--as a/other --seed 7 run.csv").code, 2);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

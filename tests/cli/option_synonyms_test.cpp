@@ -8,7 +8,7 @@
 #include "config/synonyms.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kShort =
     " --set network.hidden=[8,8] --set train.steps_per_epoch=25 --set task.horizon=40"
@@ -93,5 +93,5 @@ TEST(OptionSynonyms, ThePageListsAllNames) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,9 +10,10 @@
 
 #include <ovde/env.h>
 #include "cli/program.h"
+#include "small_study.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using Names = std::set<std::string>;
 
@@ -217,19 +218,18 @@ TEST(Program, StoredConfigWithAnotherTaskUsesItsDefaults) {
 
 TEST(Program, AChangedPlanKeepsTheOldReport) {
   const Program program;
-  const auto write_plan = [&](const std::string& set) {
-    write_file_atomically(program.folder() / "plan.toml",
-                          "epochs = 1\nseeds = [0]\n[set]\nnetwork.hidden = [8, 8]\n"
-                          "train = { batch = 8, warmup_steps = 20, steps_per_epoch = 25" +
-                              set +
-                              " }\n[[row]]\ntask = \"GridChaos-v0:s\"\n"
-                              "[[column]]\nalgorithm = \"sac\"\n");
+  const auto write_plan = [&](const std::vector<std::string>& settings) {
+    write_file_atomically(
+        program.folder() / "plan.toml",
+        SmallStudy{
+            .epochs = 1, .seeds = "0", .settings = settings, .rows = {"s"}, .columns = {"DSAC"}}
+            .text());
   };
-  write_plan("");
+  write_plan({});
   ASSERT_EQ(program.run("study run plan.toml --out study").code, 0);
   ASSERT_EQ(program.run("study report plan.toml --out study").code, 0);
   const std::string good = read_file(program.folder() / "study/report.html");
-  write_plan(", discount = 0.5");
+  write_plan({"train.discount=0.5"});
   const Outcome refused = program.run("study report plan.toml --out study");
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("report.html is kept"), std::string::npos) << refused.err;
@@ -339,5 +339,5 @@ TEST(Program, TheConfigurationPageIsUpToDate) {
       << "run: build/ovde list config --markdown > docs/config.md";
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "cli/program.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kRecording = OVDE_SOURCE_DIR "/tests/data/mujoco/Hopper-v4.rollouts.json";
 
@@ -84,7 +84,7 @@ TEST(SlowBenchCommand, EnvComparesWithTheEngine) {
   EXPECT_GT(row.at("ratio").get<double>(), 0.5);  // loose: other programs may be running
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde
 
 #endif

@@ -12,7 +12,7 @@
 #include "serve/http_client.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -181,5 +181,5 @@ TEST(SlowServe, MemoryIsBoundedWithFiftyViewers) {
   EXPECT_LT(resident() - before, 512);  // kB
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "on_cpu_explorer.h"
 
 namespace ovde::cli {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kPlan = R"toml(
 epochs = 4
@@ -143,5 +143,5 @@ TEST(Slurm, FailuresAreReported) {
   EXPECT_EQ(program.shell("ls runs/p/slurm/*.cells").out, "");
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde::cli

@@ -13,7 +13,7 @@
 #include "io/files.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(Config, ValuesOnTheCommandLine) {
   EXPECT_EQ(parse_value(".05"), OptionValue(0.05));
@@ -256,5 +256,5 @@ TEST(ConfigFile, TextThatIsNotUtf8IsRefused) {
                  "f.toml"));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

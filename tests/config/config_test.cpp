@@ -12,7 +12,7 @@
 #include "config/stored_config.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // A task registered for these tests: `steps_per_epoch` 0 ties the epoch to the horizon.
 std::string task_with(const std::string& name, int horizon, int steps_per_epoch) {
@@ -431,5 +431,5 @@ TEST(Config, AStoredConfigurationWithoutANormHadNone) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -8,7 +8,7 @@
 #include "config/config.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // One step without a move of its own from `start`, often: the standard deviation of each
 // coordinate.
@@ -46,5 +46,5 @@ TEST(GridChaosPresets, TheNoiseOfEachQuadrantIsThePapers) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "config/resolving.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::vector<Setting> stored(const Config& config) {
   return parse_toml(to_toml(config, "0.1.0", "ovde train"), "config.toml");
@@ -85,5 +85,5 @@ TEST(StoredConfig, WhatWasAskedForStays) {
   EXPECT_EQ(next.train.warmup_steps, 777);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -7,7 +7,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(UnreadKeys, OfAnotherAlgorithmAreRefused) {
   expect_words(refusal("ids.bins=5", "sac"), {"--set: ids.bins = 5", "sac does not read", "ids"});
@@ -90,5 +90,5 @@ TEST(UnreadKeys, AFileMayRepeatTheirDefaults) {
   expect_words(complaint([&] { resolve_config(settings); }), {"my.toml:3: ids.bins = 7"});
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "on_cpu_explorer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   NEEDS_GPU();
@@ -142,5 +142,5 @@ TEST(Population, WithoutAGpuTheReasonIsGiven) {
                InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

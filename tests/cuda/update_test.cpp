@@ -11,7 +11,7 @@
 #include "cuda/gpu_fixture.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // While it lives, this GPU's blocks have no more shared memory than any card's since Ampere.
 struct LittleMemory {
@@ -183,20 +183,23 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
   }
 }
 
+// SlowUpdate: takes minutes where the kernels run on the CPU, and is left out there.
+INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
+                         ::testing::Values("dsac", "dsac_norm", "dsac_iqn", "scout_norm", "ids"),
+                         [](const auto& test) { return test.param; });
 INSTANTIATE_TEST_SUITE_P(
-    Update, EveryAlgorithm,
-    ::testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "dsac_iqn",
-                      "doac_iqn", "ovde_g_iqn", "ovde_q_iqn", "ovde_m_iqn", "sac_norm", "dsac_norm",
-                      "doac_norm", "ovde_g_norm", "dsac_embedded", "ovde_g_embedded", "dsac_bare",
-                      "sac_published", "dsac_published", "dsac_norm_published",
-                      "dsac_iqn_published", "ovde_g_iqn_published", "dsac_fixed", "dsac_iqn_fixed",
-                      "td3", "ovde_td3", "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published",
-                      "dsac_rnd", "dsac_rnd_iqn", "novd", "novd_norm", "novd_iqn",
-                      "novd_iqn_published", "novd_absolute", "scout", "scout_norm", "tqc",
-                      "tqc_norm", "top", "dac", "dac_norm", "dac_iqn", "dac_published",
-                      "dac_iqn_published", "dac_optimistic", "dsac_optimistic",
-                      "dsac_published_optimistic", "dsac_iqn_optimistic",
-                      "dsac_iqn_published_optimistic", "td3_optimistic", "ids", "ids_published"),
+    SlowUpdate, EveryAlgorithm,
+    ::testing::Values("sac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m", "doac_iqn", "ovde_g_iqn",
+                      "ovde_q_iqn", "ovde_m_iqn", "sac_norm", "doac_norm", "ovde_g_norm",
+                      "dsac_embedded", "ovde_g_embedded", "dsac_bare", "sac_published",
+                      "dsac_published", "dsac_norm_published", "dsac_iqn_published",
+                      "ovde_g_iqn_published", "dsac_fixed", "dsac_iqn_fixed", "td3", "ovde_td3",
+                      "td3_penalty", "td3_norm", "td3_iqn", "td3_iqn_published", "dsac_rnd",
+                      "dsac_rnd_iqn", "novd", "novd_norm", "novd_iqn", "novd_iqn_published",
+                      "novd_absolute", "scout", "tqc", "tqc_norm", "top", "dac", "dac_norm",
+                      "dac_iqn", "dac_published", "dac_iqn_published", "dac_optimistic",
+                      "dsac_optimistic", "dsac_published_optimistic", "dsac_iqn_optimistic",
+                      "dsac_iqn_published_optimistic", "td3_optimistic", "ids_published"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.
@@ -246,7 +249,7 @@ TEST(Update, OptimismThatIsSetLaterAgreesWithTheCpu) {
 
 // Updates in which it starts again and again from the policy; beside scouts and grids, whose
 // places are others in the order of updates.
-TEST(Update, OptimistsThatStartAgainAgreeWithTheCpu) {
+TEST(SlowUpdate, OptimistsThatStartAgainAgreeWithTheCpu) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
   for (const char* name : {"ids", "scout", "dac", "dsac", "dac_norm", "dac"}) {
@@ -341,7 +344,7 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
 }
 
 // Different algorithms and sizes side by side: each gets, to the bit, what it gets alone.
-TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
+TEST(SlowUpdate, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
   NEEDS_GPU();
   const std::vector<std::string> names = {"sac",
                                           "dsac",
@@ -389,7 +392,7 @@ TEST(Update, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
   for (std::size_t i = 0; i < small.size(); ++i) expect_same(small[i]->gpu, together[i]->gpu);
 }
 
-TEST(Update, ACutBetweenUpdatesChangesNothing) {
+TEST(SlowUpdate, ACutBetweenUpdatesChangesNothing) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> whole, cut;
   for (auto* pairs : {&whole, &cut}) {
@@ -414,7 +417,7 @@ TEST(Update, ACutBetweenUpdatesChangesNothing) {
 }
 
 // Wherever it is: also where a ReLU or a rounding could swallow it.
-TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
+TEST(SlowUpdate, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));
@@ -445,5 +448,5 @@ TEST(Update, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
     EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "env/standard_env.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -110,5 +110,5 @@ TEST(Check, TheBuiltInTasksPass) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -11,7 +11,7 @@
 #include "env/standard_env.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::vector<Solid> moving(const Env& env) {
   std::vector<Solid> solids = env.solids();
@@ -77,7 +77,7 @@ TEST(Drawing, LookingChangesNothing) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde
 
 #endif

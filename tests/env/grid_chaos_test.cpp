@@ -7,7 +7,7 @@
 #include "env/wrappers.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 OptionValues options(std::vector<double> noise = {0, 0, 0, 0}) {
   OptionValues values(find_task("GridChaos-v0").options);
@@ -126,5 +126,5 @@ TEST(Registry, NamesTheNearestTask) {
   EXPECT_THROW(find_task("GridChaos-v0:z"), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -17,7 +17,7 @@
 #include "env/mujoco/model.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using Json = nlohmann::json;
 
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(All, ListedContacts, testing::ValuesIn(kListed),
 
 TEST(MujocoModels, OfOneNameAreShared) { EXPECT_EQ(shared_model("ant"), shared_model("ant")); }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde
 
 #endif

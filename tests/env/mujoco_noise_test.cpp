@@ -17,7 +17,7 @@
 #include "env/standard_env.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using Quaternion = std::array<double, 4>;
 
@@ -285,7 +285,7 @@ TEST(MujocoNoise, BringsTheObservationUpToDate) {
   EXPECT_NEAR(s[9], 0.1 * std::sin(shoulder) + 0.11 * std::sin(both) - s[5], 1e-12);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde
 
 #endif

@@ -22,7 +22,7 @@
 #include "env/wrappers.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const char* const names[] = {"Ant-v4",
                              "HalfCheetah-v4",
@@ -238,7 +238,7 @@ TEST(Mujoco, StartStatesAreDrawnFromWhereTheyShould) {
   EXPECT_LT(nearest, 0.175);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde
 
 #endif

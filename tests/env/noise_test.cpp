@@ -9,7 +9,7 @@
 #include "env/goodness_of_fit.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr int draws = 100000;
 constexpr double unlikely = 1e-3;  // the seeds are fixed: a test that passes once always passes
@@ -282,5 +282,5 @@ TEST(Noise, RefusesOptionsThatDoNotFit) {
   EXPECT_THROW(env->step(stand_still, s), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

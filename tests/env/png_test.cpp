@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // Python's zlib and the format's rules: size, checksums, palette, the filter of every row.
 const std::string kReader = R"py(
@@ -89,5 +89,5 @@ TEST(Png, AnotherReaderFindsTheSamePixels) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

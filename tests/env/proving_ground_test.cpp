@@ -8,7 +8,7 @@
 #include "env/standard_env.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::unique_ptr<Env> make(const std::string& name, const std::vector<double>& start = {}) {
   const Task& task = find_task(name);
@@ -129,5 +129,5 @@ TEST(PatchyTasks, HaveTheirNoiseByACoordinateOfTheirOwn) {
 }
 #endif
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // A recording with this text.
 class ReplayFile : public testing::Test {
@@ -112,5 +112,5 @@ TEST_F(ReplayFile, WrongFilesAreRefusedWithAReason) {
   EXPECT_THROW(replay(file_with(std::string(100000, '['))), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -8,7 +8,7 @@
 #include "env/wrappers.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::string at(const std::vector<Signal>& signals, std::size_t i) {
   return signals[i].name + ", " + signals[i].unit;
@@ -61,5 +61,5 @@ TEST(Signals, PassThroughWrappers) {
   EXPECT_EQ(env.signals().rate, 0);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "env/wrappers.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // Has everything that an environment can have; its state is one number, its action space [2, 6].
 class Everything : public Env {
@@ -156,5 +156,5 @@ TEST(ScaledActions, MapsTheUnitBoxAndClips) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -5,7 +5,7 @@
 #include "io/crc32c.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::uint32_t crc_of(const std::string& text, std::uint32_t before = 0) {
   return crc32c(std::as_bytes(std::span(text)), before);
@@ -28,5 +28,5 @@ TEST(Crc32c, ContinuesWhereItStopped) {
     EXPECT_EQ(crc_of(text.substr(cut), crc_of(text.substr(0, cut))), crc_of(text)) << cut;
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

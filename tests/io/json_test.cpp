@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::string coded(const std::string& text) { return base64(std::as_bytes(std::span(text))); }
 
@@ -31,5 +31,5 @@ TEST(Json, LinesHoldWhateverTheyAreGiven) {
   EXPECT_EQ(to_line(object), "{\"z\":1,\"a\":null,\"bytes\":\"\xef\xbf\xbd\"}");
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

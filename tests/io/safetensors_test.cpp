@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TensorFile example() {
   TensorFile file;
@@ -166,5 +166,5 @@ TEST(Safetensors, RefusesToWriteNonsense) {
   EXPECT_THROW(to_safetensors(file), Error);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

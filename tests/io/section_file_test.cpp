@@ -7,7 +7,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 Bytes bytes_of(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
@@ -70,5 +70,5 @@ TEST(Checkpoint, ANewerFormatIsNotCalledDamage) {
 
 TEST(Checkpoint, AMissingSectionIsAnError) { EXPECT_THROW(section(kSections, "learner"), Error); }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

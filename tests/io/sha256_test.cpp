@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::string of(const std::string& text) { return sha256(std::as_bytes(std::span(text))); }
 
@@ -24,5 +24,5 @@ TEST(Sha256, GivesThePublishedValues) {
             "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -7,7 +7,7 @@
 #include "nn/adam.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(Adam, FollowsThePaperInDoublePrecision) {
   const std::size_t n = 37;
@@ -88,5 +88,5 @@ TEST(Adam, ScalarAndBufferAgree) {
   EXPECT_FLOAT_EQ(net.parameters[0], p);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

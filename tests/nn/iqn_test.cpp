@@ -11,7 +11,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::IqnReference;
 using reference::Vec;
@@ -210,5 +210,5 @@ TEST(Iqn, CanStartAsTheBaseCodesNetworksDo) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

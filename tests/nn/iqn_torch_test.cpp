@@ -8,7 +8,7 @@
 #include "nn/torch_batch.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace nn = torch::nn;
 
@@ -105,5 +105,5 @@ TEST(Torch, ImplicitQuantileNetworkAndItsGradientsAgree) {
   EXPECT_LT((x.grad().slice(1, 17) - rows(action_gradient)).abs().max().item<float>(), 1e-4);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::Vec;
 
@@ -259,5 +259,5 @@ TEST(Mlp, TorchInitialisationGoesByTheFanIn) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include <numbers>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
@@ -84,5 +84,5 @@ TEST(VectorMath, NotANumberStaysOne) {
     EXPECT_TRUE(std::isnan(one(f, kNaN)));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

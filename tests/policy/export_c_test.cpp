@@ -21,7 +21,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using ActFunction = void(const float* observation, float* action);
 
@@ -270,5 +270,5 @@ TEST_F(SlowExportC, RefusesNonFiniteNumbers) {
   EXPECT_TRUE(std::filesystem::exists(path("policy.c")));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

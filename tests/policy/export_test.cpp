@@ -14,7 +14,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::vector<std::pair<ExportFormat, std::string>> kFormats = {
     {ExportFormat::c, ".c"},
@@ -219,5 +219,5 @@ TEST_F(ExportedFile, SafetensorsCanBeLoadedAsAPolicy) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -17,7 +17,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kModules = OVDE_SOURCE_DIR "/.cache/onnxruntime/node_modules";
 
@@ -190,5 +190,5 @@ for path in sys.argv[1:]:
   EXPECT_EQ(shell(command), 0);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

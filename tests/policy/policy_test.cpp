@@ -13,7 +13,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 class LoadedPolicy : public testing::Test {
  protected:
@@ -149,5 +149,5 @@ TEST_F(LoadedPolicy, SurvivesFlippedBits) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // Bit by bit, from the polynomial 0x1edc6f41.
 std::uint32_t slow_crc(const std::string& bytes) {
@@ -182,5 +182,5 @@ TEST(EventFile, AResumedOneHoldsEachEpochOnce) {
   expect_rows(read_events(folder.path()), rows, 1.7e9);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

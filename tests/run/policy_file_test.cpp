@@ -12,7 +12,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 class PolicyFile : public testing::Test {
  protected:
@@ -130,5 +130,5 @@ TEST_F(PolicyFile, ThePolicyOfAnotherRunIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(ProgressCsv, RowsHaveTheColumnsOfTheContract) {
   EXPECT_EQ(csv_header(),
@@ -207,5 +207,5 @@ TEST(ProgressReader, RefusesWhatIsNoRow) {
   EXPECT_THROW(file.look(), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

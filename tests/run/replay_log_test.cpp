@@ -7,7 +7,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -166,5 +166,5 @@ TEST(ReplayLog, AFullDiskIsAnError) {
   EXPECT_THROW(ReplayLog(folder.path()).write(buffer.replay, 20), Error);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -144,5 +144,5 @@ TEST(Metrics, TheScoreIsTheMeanOfWhatWasEvaluated) {
   EXPECT_TRUE(std::isnan(summarise(rows).score));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -11,7 +11,7 @@
 #include "serve/http_client.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using std::chrono::milliseconds;
 
@@ -235,5 +235,5 @@ TEST(HttpServer, APortThatIsTakenIsRefusedByName) {
   EXPECT_THROW(HttpServer("example.org", 0), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

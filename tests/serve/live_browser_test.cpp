@@ -17,7 +17,7 @@
 #include "train/evaluation.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -165,5 +165,5 @@ if (shows[on.textContent]()) {
   EXPECT_EQ(opened.complaints, "");
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

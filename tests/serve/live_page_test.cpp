@@ -14,7 +14,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -224,5 +224,5 @@ TEST(RunWatch, ARunThatCannotBeReadIsOneThatSaysWhy) {
   EXPECT_EQ(watch.runs()[1].status.state, RunState::interrupted);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

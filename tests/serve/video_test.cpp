@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -113,5 +113,5 @@ TEST(SlowVideo, ATaskWithoutSolidsIsRefused) {
   EXPECT_THROW(write_video(recording, "film.mp4"), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -14,7 +14,7 @@
 #include "stats/statistics.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 double pooled_mean(const Strata& strata) { return mean(pooled(strata)); }
 
@@ -140,5 +140,5 @@ TEST(ProbabilityOfImprovement, IntervalTellsAClearWinnerFromNone) {
   EXPECT_GT(even.high, 0.5);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

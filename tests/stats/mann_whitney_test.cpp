@@ -12,7 +12,7 @@
 #include <ovde/random.h>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using Sample = std::vector<double>;
 
@@ -171,5 +171,5 @@ TEST(MannWhitney, Edges) {
                Error);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

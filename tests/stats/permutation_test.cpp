@@ -8,7 +8,7 @@
 #include "stats/mann_whitney.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::vector<double> normal(int count, double mean, std::uint64_t seed) {
   Random random(seed, Stream::user);
@@ -62,5 +62,5 @@ TEST(StratifiedRanks, SmallEffectsInManyTasksAddUpWhereTasksDifferWidely) {
   EXPECT_EQ(stratified_rank_test(x, y).p, stratified_rank_test(x, y).p);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

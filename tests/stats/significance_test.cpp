@@ -14,7 +14,7 @@
 #include "stats/power.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using Sample = std::vector<double>;
 
@@ -272,5 +272,5 @@ TEST(Power, Edges) {
   EXPECT_THROW(welch_power({1, 1, 1}, 1, 5), Error);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

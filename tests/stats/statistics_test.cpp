@@ -12,7 +12,7 @@
 #include <ovde/random.h>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using Sample = std::vector<double>;
 
@@ -110,5 +110,5 @@ TEST(RunScore, IsTheMeanOfTheLastReturnsOnly) {
   EXPECT_THROW(run_score(Sample{1, std::numeric_limits<double>::quiet_NaN()}), Error);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

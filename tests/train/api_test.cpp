@@ -12,7 +12,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::string refusal(const std::vector<std::uint64_t>& seeds) {
   const TemporaryFolder folder;
@@ -130,5 +130,5 @@ TEST(Library, WhatTheProgressThrowsEndsTheTraining) {
   EXPECT_EQ(resume(training).size(), 2u);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

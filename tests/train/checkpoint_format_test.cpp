@@ -17,7 +17,7 @@
 #include "train/agent_run.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -151,5 +151,5 @@ TEST(CheckpointFormat, ARunSavedInFormat1EndsLikeAnyOther) {
   EXPECT_GE(within, 1);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

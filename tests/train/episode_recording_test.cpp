@@ -9,7 +9,7 @@
 #include "train/evaluation.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 Config config_of(const std::string& task, const std::string& algorithm = "ovde_g") {
   return resolve_config({{"run.task", task, ""}, {"run.algorithm", algorithm, ""}});
@@ -127,5 +127,5 @@ TEST(EpisodeRecording, KeepsNoMoreThanItSays) {
   EXPECT_LT(steps, RecordingEnv::kMostSteps + 100);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -14,7 +14,7 @@
 #include "train/whole_runs.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 Config loop_config(const std::string& task, const std::string& algorithm,
                    const std::vector<Setting>& more = {}) {
@@ -318,5 +318,5 @@ TEST(SlowEpochLoop, StateOfAnotherRunIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -9,7 +9,7 @@
 #include "train/whole_runs.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 constexpr std::int64_t kAll = 1 << 20;
 
@@ -122,5 +122,5 @@ TEST(EvaluationRule, EachEpisodeHasASeedOfItsOwn) {
   EXPECT_EQ(std::set(played.env.seeds.begin(), played.env.seeds.end()).size(), 4u);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

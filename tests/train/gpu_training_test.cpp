@@ -9,7 +9,7 @@
 #include "train/whole_runs.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -98,5 +98,5 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, SlowGpuTraining,
                            return test.param.algorithm + "_" + test.param.head;
                          });
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -12,7 +12,7 @@
 #include "train/epoch_loop.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 class SlowLearning : public testing::TestWithParam<const char*> {};
 
@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, SlowLearning,
                          testing::Values("sac", "dsac", "ovde_g", "dsac_rnd", "dac"),
                          [](const auto& info) { return info.param; });
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde
 
 #endif

@@ -19,7 +19,7 @@
 #include "train/whole_runs.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -377,5 +377,5 @@ TEST(InStep, EpochsOfAnotherLengthAreNot) {
       in_step(config, small_config("dsac", {{"train.precision", std::string("fp32"), ""}})));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -5,7 +5,7 @@
 #include <array>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(LongestFirstQueue, TheOneWithTheMostLeftComesFirst) {
   LongestFirstQueue queue(std::array<std::int64_t, 4>{3, 7, 0, 5});
@@ -21,5 +21,5 @@ TEST(LongestFirstQueue, TheOneWithTheMostLeftComesFirst) {
   EXPECT_EQ(queue.take(), -1);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

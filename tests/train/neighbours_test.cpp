@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 class Busy final : public Helped {
  public:
@@ -69,5 +69,5 @@ TEST(Neighbours, WhoHasFinishedHelpsTheOthersToTheirEnd) {
   neighbours.finished();
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

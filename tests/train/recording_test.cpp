@@ -20,7 +20,7 @@
 #include "train/whole_runs.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -169,5 +169,5 @@ TEST(Recording, IsOnForTasksThatHaveAMapAndOffForOthers) {
   EXPECT_THROW(resolve_config(asked), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -26,7 +26,7 @@
 #include "train/whole_runs.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -650,5 +650,5 @@ TEST_F(SlowResume, AFullDiskStopsTrainingAndKeepsTheLastCheckpoint) {
   EXPECT_EQ(fingerprint(run()), expected_);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

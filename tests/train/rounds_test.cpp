@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 class RoundsOf : public testing::TestWithParam<int> {};
 
@@ -47,5 +47,5 @@ TEST_P(RoundsOf, EveryPieceIsTakenOnceAndInItsRound) {
 INSTANTIATE_TEST_SUITE_P(Pieces, RoundsOf, testing::Values(1, 3, 20),
                          testing::PrintToStringParamName());
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -11,7 +11,7 @@
 #include "agent/explore/explorer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::vector<double> kTd3Observation = {0.3, -1, 0.5, 2, -0.2};
 
@@ -159,5 +159,5 @@ TEST(DeterministicPolicy, IsMovedByOvdExplorerBeforeTheSquash) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -11,7 +11,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::Vec;
 
@@ -211,5 +211,5 @@ TEST(SquashedGaussian, StaysFiniteWhereItSaturates) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::LearnerReference;
 using reference::Vec;
@@ -294,5 +294,5 @@ TEST(Update, FollowsTheReferenceWithDefaultOptions) {
   EXPECT_GT(checked, all / 4);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

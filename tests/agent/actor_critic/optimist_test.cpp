@@ -13,7 +13,7 @@
 #include "agent/agent_fixture.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::vector<float> array(Agent& agent, const std::string& name) {
   for (const auto& [key, values] : agent.state().arrays) {
@@ -185,5 +185,5 @@ TEST(Optimist, StartsAgainFromThePolicy) {
   EXPECT_LT(longest, 2.1 * options.learner.train.adam.learning_rate);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

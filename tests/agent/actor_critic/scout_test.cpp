@@ -12,7 +12,7 @@
 #include "agent/agent_fixture.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 AgentOptions scout_options(const std::string& algorithm, double share = 0.5) {
   AgentOptions options = small_agent(algorithm);
@@ -100,5 +100,5 @@ TEST(Scout, DoesNotActInTheWarmUpNorWhenEvaluated) {
   EXPECT_EQ(a, b);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -16,7 +16,7 @@
 #include "iqn_reference.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::IqnReference;
 using reference::Vec;
@@ -465,5 +465,5 @@ TEST(IqnCriticPair, OvdExplorerWeighsQuantilesByTheirWidths) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "reference.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::Vec;
 
@@ -157,5 +157,5 @@ TEST(SquaredLoss, MatchesItsDefinition) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

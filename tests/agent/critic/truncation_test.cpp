@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::vector<float> kept(std::vector<float> first, std::vector<float> second, int dropped) {
   const int n = static_cast<int>(first.size());
@@ -39,5 +39,5 @@ TEST(Truncation, ANumberThatIsNotFiniteIsNotLeftOut) {
   for (const float z : kept({1, NAN, 3}, {2, 9, 8}, 1)) EXPECT_TRUE(std::isnan(z));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

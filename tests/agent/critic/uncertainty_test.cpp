@@ -7,7 +7,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::Quantiles;
 using reference::Vec;
@@ -138,5 +138,5 @@ TEST(Uncertainty, GradientIsZeroWhereTheUncertaintyIs) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -17,7 +17,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::Table;
 using reference::Vec;
@@ -387,5 +387,5 @@ TEST(DiscreteAgent, AnAlgorithmWithoutARuleIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

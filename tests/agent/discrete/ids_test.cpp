@@ -13,7 +13,7 @@
 #include "agent/discrete/rule.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::Table;
 using reference::Vec;
@@ -131,5 +131,5 @@ TEST(IdsRule, PrefersTheLessNoisyOfTwo) {
   EXPECT_EQ(choice(z, 0.1), 1);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

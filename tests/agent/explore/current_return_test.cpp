@@ -13,7 +13,7 @@
 #include "sanitizer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::Quantiles;
 using reference::Vec;
@@ -175,5 +175,5 @@ TEST(ReturnDistribution, HasNoDirectionWhereItIsFlat) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

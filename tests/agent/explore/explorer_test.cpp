@@ -8,7 +8,7 @@
 #include "agent/critic/reference_critics.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 using reference::OvdReference;
 using reference::Vec;
@@ -250,5 +250,5 @@ TEST(Ovd, EqualCriticsGiveTheCentreOfTheGaussian) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

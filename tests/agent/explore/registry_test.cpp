@@ -10,7 +10,7 @@
 #include "agent/explore/explorer.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // Adds a constant to the mean.
 class Push final : public Explorer {
@@ -87,5 +87,5 @@ TEST(ExplorerRegistry, RefusesWhatContradictsAnother) {
   EXPECT_THROW(find_explorer("shove"), Error);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

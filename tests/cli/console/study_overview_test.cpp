@@ -6,25 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "io/files.h"
+#include "small_study.h"
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
-
-const std::string kShownStudy = R"toml(
-epochs = 2
-seeds = "0-1"
-set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
-[[row]]
-name = "a"
-task = "GridChaos-v0:a"
-[[row]]
-name = "b"
-task = "GridChaos-v0:b"
-[[column]]
-name = "DSAC"
-algorithm = "dsac"
-)toml";
+namespace OVDE_TEST_FILE {
 
 TEST(Overview, APipeGetsPlainLines) {
   const TemporaryFolder folder;
@@ -32,7 +18,8 @@ TEST(Overview, APipeGetsPlainLines) {
   std::FILE* out = std::fopen(file.c_str(), "w");
   ConsoleStyle style;
   style.line_seconds = 0;
-  run_study({.plan = parse_plan(kShownStudy, "small.toml"), .out = folder.path() / "study"},
+  const std::string plan = SmallStudy{.epochs = 2, .columns = {"DSAC"}}.text();
+  run_study({.plan = parse_plan(plan, "small.toml"), .out = folder.path() / "study"},
             *console_overview(out, style));
   std::fclose(out);
   const std::string text = read_file(file);
@@ -42,5 +29,5 @@ TEST(Overview, APipeGetsPlainLines) {
   EXPECT_NE(text.find("2 of 2 cells finished, 0 failed"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -7,7 +7,7 @@
 #include "cli/console/train_bar.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // Collects the output.
 class Console {
@@ -155,5 +155,5 @@ TEST(TrainBar, ThreadsMayReportConcurrently) {
   EXPECT_NE(text.find("epoch 50/50"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -10,7 +10,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -107,5 +107,5 @@ TEST_F(CompareRuns, TheSameRunTwiceCountsOnce) {
   ASSERT_EQ(all.notes.size(), 1u);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

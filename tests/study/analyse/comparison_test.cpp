@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 std::vector<double> normal_sample(std::mt19937_64& random, int runs, double mean,
                                   double deviation) {
@@ -132,5 +132,5 @@ TEST(SlowComparison, MissingAndSingleRunsAreNotTested) {
   EXPECT_NEAR(out[2].adjusted, out[2].p, 1e-12);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -13,6 +13,7 @@
 #include "io/safetensors.h"
 #include "run/recording.h"
 #include "run/run_folder.h"
+#include "small_study.h"
 #include "study/execute/run_study.h"
 #include "study/plot/exploration_figures.h"
 #include "study/plot/gnuplot.h"
@@ -23,7 +24,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -251,27 +252,13 @@ TEST_F(SlowInspectedRun, OpensInABrowserWithoutComplaint) {
 // A study keeps the networks that its maps are about, and draws them for every cell.
 TEST(Exploration, AStudyDrawsTheMapsOfItsCells) {
   const TemporaryFolder folder;
-  const Plan plan = parse_plan(R"toml(
-epochs = 3
-seeds = "0-1"
-show = ["maps"]
-set = { network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.batch = 8 }
-[[row]]
-name = "a"
-task = "GridChaos-v0:a"
-[[column]]
-name = "DSAC"
-algorithm = "dsac"
-[[column]]
-name = "OVDE"
-algorithm = "ovde_g"
-role = "ours"
-[maps]
-steps = [20, 80]
-epochs = [0, 1]
-state = [1, 2]
-)toml",
-                               "maps.toml");
+  const Plan plan =
+      parse_plan(SmallStudy{.epochs = 3,
+                            .head = "show = [\"maps\"]\n",
+                            .rows = {"a"},
+                            .more = "[maps]\nsteps = [20, 80]\nepochs = [0, 1]\nstate = [1, 2]\n"}
+                     .text(),
+                 "maps.toml");
   StudySink silent;
   run_study({.plan = plan, .out = folder.path()}, silent);
   EXPECT_EQ(recorded_epochs(folder.path() / "a/DSAC/seed_1"), (std::vector<int>{0, 1}));
@@ -333,5 +320,5 @@ TEST(Exploration, ARunWithoutQuantilesShowsTheDisagreementAlone) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -17,7 +17,7 @@
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -257,5 +257,5 @@ TEST(Claims, ACellThatKillsOneWorkerAfterTheOtherIsGivenUp) {
   EXPECT_TRUE(survivor.failure("a/DSAC"));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

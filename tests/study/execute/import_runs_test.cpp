@@ -14,35 +14,25 @@
 #include "run/run_folder.h"
 #include "study/analyse/imported_run.h"
 #include "study/analyse/results.h"
-#include "study/execute/small_study.h"
+#include "study/execute/run_small_study.h"
 #include "study/plot/gnuplot.h"
 #include "study/report/report.h"
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
-// With the columns and the seeds that a test has.
+// `more` is added after the column OVDE.
 Plan plan_of(const std::string& seeds, const std::string& more = "") {
-  return parse_plan("epochs = 4\nseeds = \"" + seeds + "\"\n" + R"toml(
-measures = ["score", "frg", "runtime"]
-show = ["curves"]
-set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
-[[row]]
-name = "a"
-task = "GridChaos-v0:a"
-[[column]]
-name = "DSAC"
-algorithm = "dsac"
-[[column]]
-name = "OVDE"
-algorithm = "ovde_g"
-role = "ours"
-set = { explore.alpha = 0.2 }
-)toml" + more,
-                    "plan.toml");
+  return parse_plan(
+      SmallStudy{.seeds = seeds,
+                 .head = "measures = [\"score\", \"frg\", \"runtime\"]\nshow = [\"curves\"]\n",
+                 .rows = {"a"},
+                 .more = "set = { explore.alpha = 0.2 }\n" + more}
+          .text(),
+      "plan.toml");
 }
 
 const std::string kOtherProgram = "[[column]]\nname = \"other's SAC\"\nimported = true\n";
@@ -300,5 +290,5 @@ TEST(ImportedColumn, HasAFolderOfItsOwnAndNoSettings) {
   EXPECT_THROW(plan_of("0", "[[column]]\nimported = true\n"), InputError);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -18,12 +18,12 @@
 #include "io/files.h"
 #include "run/run_lock.h"
 #include "study/execute/claims.h"
-#include "study/execute/small_study.h"
+#include "study/execute/run_small_study.h"
 #include "study/plan/smoke.h"
 #include "temporary_folder.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -319,7 +319,7 @@ TEST(SlowRunStudy, KilledAtAnyInstantEndsAsIfNeverStopped) {
   run(small_plan(), folder.path() / "whole");
   const auto whole = all_returns(folder.path() / "whole");
   const std::string file = folder.path() / "small.toml";
-  write_file_atomically(file, kStudy);
+  write_file_atomically(file, SmallStudy().text());
 
   int kills = 0;
   for (int round = 0; round < 40 && kills < 15; ++round) {
@@ -332,5 +332,5 @@ TEST(SlowRunStudy, KilledAtAnyInstantEndsAsIfNeverStopped) {
   EXPECT_GE(kills, 15);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

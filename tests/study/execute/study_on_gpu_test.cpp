@@ -11,12 +11,12 @@
 
 #include <ovde/error.h>
 #include "on_cpu_explorer.h"
-#include "study/execute/small_study.h"
+#include "study/execute/run_small_study.h"
 #include "temporary_folder.h"
 #include "train/stand_in_population.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(SlowStudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
   const TemporaryFolder folder;
@@ -243,5 +243,5 @@ TEST(SlowStudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -13,12 +13,12 @@
 #include "io/files.h"
 #include "run/run_lock.h"
 #include "study/execute/claims.h"
-#include "study/execute/small_study.h"
+#include "study/execute/run_small_study.h"
 #include "temporary_folder.h"
 #include "train/stand_in_population.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -55,7 +55,7 @@ TEST(SlowWorkers, OfOneStudyRunEveryCellOnce) {
 }
 
 TEST(SlowWorkers, ManyOnTinyCellsRunEachOnce) {
-  std::string text = kStudy.substr(0, kStudy.find("[[row]]"));
+  std::string text = SmallStudy{.rows = {}, .columns = {}}.text();
   for (int i = 0; i < 40; ++i) {
     const std::string number = std::to_string(i);
     text += "[[row]]\nname = \"r" + number + "\"\ntask = \"GridChaos-v0:a\"\nseeds = [" + number +
@@ -162,7 +162,7 @@ TEST(SlowWorkers, AKilledOnesCellsAreFinishedByTheOther) {
   run(small_plan(), folder.path() / "whole");
   const auto whole = all_returns(folder.path() / "whole");
   const std::string file = folder.path() / "small.toml";
-  write_file_atomically(file, kStudy);
+  write_file_atomically(file, SmallStudy().text());
 
   const auto began = std::chrono::steady_clock::now();
   for (const pid_t worker : {start_worker(file, folder.path() / "timed", "/dev/null"),
@@ -197,5 +197,5 @@ TEST(SlowWorkers, AKilledOnesCellsAreFinishedByTheOther) {
   EXPECT_GE(kills, 25);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -14,7 +14,7 @@
 #include "study/plan/plan.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 Plan paper_plan(const std::string& name) {
   return read_plan(std::filesystem::path(OVDE_SOURCE_DIR) / "configs/paper" / (name + ".toml"));
@@ -149,5 +149,5 @@ TEST(PaperPlans, OptionsFollowThePaper) {
   EXPECT_EQ(setting(betas[6], "explore.beta"), "3.2");
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

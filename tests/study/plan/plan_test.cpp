@@ -18,7 +18,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 const std::string kGrid = R"toml(
 epochs = 100
@@ -343,5 +343,5 @@ TEST(Plan, TooManyCellsAreRefusedAndManyTakeNoTime) {
   EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 20);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -7,7 +7,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(Panels, StepsOfAnAxisAreRoundAndFew) {
   EXPECT_DOUBLE_EQ(axis_step(1250, 5), 250);
@@ -46,5 +46,5 @@ TEST(Panels, TheKeyNamesAllHoweverManyTheyAre) {
   }
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

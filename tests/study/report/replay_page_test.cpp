@@ -10,7 +10,7 @@
 #include "train/episode_recording.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 // One solid of every kind above a floor; all move to the right, past a red ball that stays.
 EpisodeRecording all_kinds() {
@@ -154,5 +154,5 @@ TEST(SlowReplayPage, AReportShowsTheNewestAndNamesWhatItLeavesOut) {
   EXPECT_NE(remarks[0].find("other.json is not a recording"), std::string::npos) << remarks[0];
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

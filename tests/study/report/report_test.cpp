@@ -27,7 +27,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -444,5 +444,5 @@ TEST(SlowReport, OpensInABrowserWithoutComplaint) {
   EXPECT_EQ(seen.complaints, "");
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -14,7 +14,7 @@
 #include "words.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
@@ -162,5 +162,5 @@ TEST(SlowSite, OfThisProjectIsUpToDateAndWhole) {
 }
 #endif
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -1,4 +1,4 @@
-// A study of four small cells, run and read back.
+// Runs a small study and reads its results.
 #pragma once
 
 #include <atomic>
@@ -6,38 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "small_study.h"
 #include "study/analyse/results.h"
 #include "study/execute/run_study.h"
 
 namespace ovde {
 
-inline const std::string kStudy = R"toml(
-epochs = 4
-seeds = "0-1"
-set = { task.horizon = 20, network.hidden = [8], train.steps_per_epoch = 20, train.warmup_steps = 20, train.eval_steps = 20, train.batch = 8, train.replay = 200 }
-[[row]]
-name = "a"
-task = "GridChaos-v0:a"
-[[row]]
-name = "b"
-task = "GridChaos-v0:b"
-[[column]]
-name = "DSAC"
-algorithm = "dsac"
-[[column]]
-name = "OVDE"
-algorithm = "ovde_g"
-role = "ours"
-)toml";
-
-inline Plan small_plan() { return parse_plan(kStudy, "small.toml"); }
+inline Plan small_plan() { return parse_plan(SmallStudy().text(), "small.toml"); }
 
 inline StudyOutcome run(const Plan& plan, const std::filesystem::path& out, int jobs = 1) {
   StudySink silent;
   return run_study({.plan = plan, .out = out, .jobs = jobs, .threads = 2}, silent);
 }
 
-// Every return of every run, to the last bit.
+// The returns of every run.
 inline std::vector<std::vector<double>> all_returns(const std::filesystem::path& out,
                                                     const Plan& plan = small_plan()) {
   std::vector<std::vector<double>> returns;
@@ -54,7 +36,7 @@ class CountingSink : public StudySink {
   int started = 0, epochs = 0;
 };
 
-// Wishes to stop after so many epochs of all runs together.
+// Asks to stop after a number of epochs, counted over all runs.
 class StoppingSink final : public StudySink {
  public:
   explicit StoppingSink(int epochs) : left_(epochs) {}
