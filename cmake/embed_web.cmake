@@ -1,5 +1,5 @@
-# Writes the styles and scripts of the pages into one C++ source as raw strings: `accessor`, declared in `header`, gives
-# the text of the file of a name.
+# Writes the styles and scripts of the pages into one C++ source as raw strings. `accessor`, declared in `header`, returns
+# the text of a file by its name.
 function(ovde_embed_web output header accessor)
   set(rows "")
   foreach(path IN LISTS ARGN)

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS ovde_core ovde_act EXPORT ovde-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# a program that uses the shared library finds it beside itself, wherever both were installed
+# relative path, so that a program finds the shared library wherever both are installed
 file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(ovde PROPERTIES INSTALL_RPATH $ORIGIN/${to_libraries})
 install(TARGETS ovde RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -18,7 +18,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ovde-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/ovde-config.cmake ${PROJECT_BINARY_DIR}/ovde-config-version.cmake
   DESTINATION ${OVDE_CMAKE_DIR})
 
-# static libraries: whoever links them needs what they were linked with
+# a static library needs the libraries it was linked with
 set(OVDE_PC_FMT "")
 set(OVDE_PC_LIBS "")
 if(fmt_FOUND AND NOT BUILD_SHARED_LIBS)
@@ -33,7 +33,7 @@ endif()
 if(OVDE_HAS_CUDA AND NOT BUILD_SHARED_LIBS)
   string(APPEND OVDE_PC_LIBS " ${CUDAToolkit_LIBRARY_DIR}/libcudart_static.a -ldl -lrt")
 endif()
-# found from where the file lies: --prefix of cmake --install may be another than the one configured
+# relative to this file, because --prefix of cmake --install may differ from the configured one
 file(RELATIVE_PATH OVDE_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/ovde.pc.in ${PROJECT_BINARY_DIR}/ovde.pc @ONLY)
 configure_file(cmake/ovde-policy.pc.in ${PROJECT_BINARY_DIR}/ovde-policy.pc @ONLY)

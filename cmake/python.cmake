@@ -1,5 +1,5 @@
-# A Python for the package of python/: one with NumPy, headers and pybind11. The first python3 of the path may be one
-# without NumPy while the system's has it.
+# Finds a Python with NumPy, headers and pybind11 for the package in python/. The first python3 of the path may lack NumPy
+# while the system's has it.
 if(NOT Python_EXECUTABLE)
   foreach(candidate IN ITEMS python3 /usr/bin/python3)
     execute_process(COMMAND ${candidate} -c "import numpy, sys; print(sys.executable)" OUTPUT_VARIABLE found
@@ -19,7 +19,7 @@ if(Python_EXECUTABLE)
 endif()
 if(pybind11_FOUND)
   set(OVDE_HAS_PYTHON ON)
-  # what scripts/gymnasium fetches where no package manager has it
+  # the folder that scripts/gymnasium fills
   set(OVDE_GYMNASIUM ${PROJECT_SOURCE_DIR}/.cache/gymnasium/usr/lib/python3/dist-packages)
 else()
   message(STATUS "Python with NumPy, its headers or pybind11 not found: the Python package is left out")

@@ -1,5 +1,5 @@
-# ovde inside another project (add_subdirectory, as FetchContent does it) as a shared library that a plug-in uses: builds
-# tests/embedded with the parts of ovde it needs, without optimisation, and runs it on a policy that is trained here.
+# ovde inside another project (add_subdirectory, as with FetchContent) as a shared library used by a plug-in: builds
+# tests/embedded with the parts of ovde it needs, without optimisation, and runs it with a policy trained here.
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
@@ -14,7 +14,7 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/tests/embedded -B ${work}/build -G ${GENERATOR
   -DOVDE_SOURCE=${SOURCE} -DOVDE_UNITY=ON -DOVDE_NATIVE=OFF "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
   -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 run(${CMAKE_COMMAND} --build ${work}/build)
-# the program as the test's own project built it; the plug-in acts with what that leaves
+# the program of the main build trains the policy that the plug-in uses
 run(${OVDE} train --task GridChaos-v0:s --algo ovde_g --epochs 1 --out ${work}/run --set network.hidden=[16,16]
   --set train.batch=16 --set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100)
 run(${work}/build/host ${work}/build/libplugin.so ${work}/run/policy.safetensors)
@@ -22,7 +22,7 @@ if(NOT output MATCHES "^-?[0-9.e-]+ -?[0-9.e-]+\n$")
   message(FATAL_ERROR "no action of two numbers: ${output}")
 endif()
 
-# the library that acts needs nothing that only training needs
+# the library for acting does not depend on libraries for training
 find_program(READELF readelf)
 if(READELF)
   file(GLOB library ${work}/build/ovde/libovde_policy.so)

@@ -1,5 +1,4 @@
-# Installs into an empty folder, builds examples/ against that alone, through the CMake package and through pkg-config,
-# and runs what comes out.
+# Installs into an empty folder, builds examples/ against it with the CMake package and with pkg-config, and runs them.
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
@@ -20,13 +19,13 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/examples -B ${work}/build -G ${GENERATOR} -DCM
   "-DCMAKE_PREFIX_PATH=${prefix};${PREFIX_PATH}" "-DCMAKE_CXX_FLAGS=${flags}")
 run(${CMAKE_COMMAND} --build ${work}/build)
 
-# a task of one's own: known to the program, trained, evaluated
+# a user's task: listed, trained, evaluated
 set(tiny --set network.hidden=[16,16] --set train.batch=16 --set train.warmup_steps=50 --set train.steps_per_epoch=20
   --set train.eval_steps=200)
 run(${work}/build/custom_env list tasks)
 run(${work}/build/custom_env train --task Valve-v0 --algo ovde_g --epochs 2 --out ${work}/run ${tiny})
 run(${work}/build/custom_env eval ${work}/run --episodes 2)
-# an explorer of one's own: an algorithm with keys of its own, refused by name where it has no form for the device
+# a user's explorer: an algorithm with its own keys, refused by name on a GPU
 run(${work}/build/custom_explorer train --task GridChaos-v0:s --algo cautious --epochs 2 --set explore.caution=2
   --out ${work}/careful ${tiny} --set task.horizon=50)
 run(${work}/build/custom_explorer eval ${work}/careful --episodes 2)
@@ -36,7 +35,7 @@ execute_process(COMMAND ${work}/build/custom_explorer train --task GridChaos-v0:
 if(NOT result EQUAL 2 OR NOT output MATCHES "cautious runs on the CPU only|--device cuda: ")
   message(FATAL_ERROR "an explorer without a device form on a GPU: ${result}\n${output}")
 endif()
-# the policy of that run in a control loop
+# the policy of the first run in a control loop
 run(${work}/build/control_loop ${work}/run/policy.safetensors 200)
 
 find_program(PKG_CONFIG pkg-config)

@@ -1,5 +1,5 @@
-// The implicit quantile network in double precision, one sample and one fraction at a time, and its
-// gradients by the textbook. Shares with the implementation the layout of the parameter buffer.
+// The implicit quantile network and its gradients in double precision, one sample and one fraction
+// at a time. Shares only the layout of the parameter buffer with the implementation.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ class IqnReference {
   }
 
   // Adds the gradient of the parameters at the last evaluation, times `slope`, to `gradient`;
-  // returns that of the input.
+  // returns the gradient of the input.
   Vec backward(double slope, Vec& gradient) const {
     Vec delta = linear_backward(shape_.output(), merged_, {slope}, gradient);
     delta = normed_backward(static_cast<int>(tape_.size()) - 1, mask(delta, merged_), gradient);

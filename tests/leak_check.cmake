@@ -1,4 +1,4 @@
-# The program at each kind of its work, as a process of its own, for LeakSanitizer, which looks when a process ends.
+# Runs each kind of command in its own process; LeakSanitizer reports when the process ends.
 #   cmake -DOVDE=program -DSOURCE=repository -DOUT=folder -P leak_check.cmake
 function(run)
   execute_process(COMMAND ${OVDE} ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -1,5 +1,5 @@
-// An explorer without a form for GPUs, such as one that a user registers: DSAC with it is the
-// algorithm "on_cpu", which runs on the CPU only.
+// An explorer without a rule for GPUs, as a user registers it. DSAC with it is the algorithm
+// "on_cpu", which runs on the CPU only.
 #pragma once
 
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace ovde {
 
-// As often as one likes.
+// May be called repeatedly.
 inline void register_on_cpu_explorer() {
   class Still final : public Explorer {
     double shift(std::span<const float>, const ActorHead&, Critics&, Random&,

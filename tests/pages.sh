@@ -107,7 +107,7 @@ for page in $pages; do
   if [ "$page" = docs/runs.md ] && python3 -c 'import numpy' 2>/dev/null; then
     awk '/^```python/ {on = 1; next} /^```/ {on = 0} on' "$source/$page" >read.py
     echo 'assert len(steps) == len(returns) == 2 and visits.shape[1] == 2 and "actor.0.weight" in tensors' >>read.py
-    python3 read.py || { failed=$((failed + 1)); echo "$page: its lines of Python"; }
+    python3 read.py || { failed=$((failed + 1)); echo "$page: its Python code"; }
   fi
 done
 echo "$ran commands ran, $skipped left out, $failed failed"

@@ -1,6 +1,6 @@
-// Plain double-precision re-derivations that the tests compare with: one sample at a time, textbook
-// loops, gradients by central differences. Shares nothing with the implementation but the layout of
-// the parameter buffer.
+// Independent double-precision implementations that tests compare with: one sample at a time, plain
+// loops, gradients by central differences. Shares only the layout of the parameter buffer with the
+// implementation.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using Vec = std::vector<double>;
 
 inline Vec to_double(std::span<const float> x) { return {x.begin(), x.end()}; }
 
-// What an MLP with ReLU between its layers, before it a layer normalisation where it has one,
-// computes: [0] is the input, the last the output.
+// The values of all layers of an MLP: [0] is the input, the last is the output. Each hidden layer
+// has ReLU, after layer normalisation if the shape has it.
 inline std::vector<Vec> mlp_layers(const MlpShape& shape, const Vec& parameters, const Vec& x) {
   std::vector<Vec> values = {x};
   for (int l = 0; l < shape.layers(); ++l) {
@@ -50,8 +50,8 @@ inline Vec mlp(const MlpShape& shape, const Vec& parameters, const Vec& x) {
   return mlp_layers(shape, parameters, x).back();
 }
 
-// From the gradient of a layer's output, masked by its ReLU, to that of its sums, given the layer's
-// input; adds those of gain and shift to `gradient`.
+// Turns the gradient of a layer's output (`delta`, masked by its ReLU) into that of its weighted
+// sums, given the layer's input `x`. Adds the gradients of gain and shift to `gradient`.
 inline Vec norm_backward(const MlpShape::Layer& layer, const Vec& parameters, const Vec& x,
                          Vec delta, Vec& gradient) {
   Vec y(layer.outputs);
@@ -76,8 +76,8 @@ inline Vec norm_backward(const MlpShape::Layer& layer, const Vec& parameters, co
   return y;
 }
 
-// Adds the gradient of the parameters to `gradient`, given that of the output; returns that of the
-// input.
+// Given the gradient of the output, adds the gradient of the parameters to `gradient` and returns
+// the gradient of the input.
 inline Vec mlp_backward(const MlpShape& shape, const Vec& parameters,
                         const std::vector<Vec>& values, Vec delta, Vec& gradient) {
   for (int l = shape.layers() - 1; l >= 0; --l) {
@@ -98,7 +98,7 @@ inline Vec mlp_backward(const MlpShape& shape, const Vec& parameters,
   return delta;
 }
 
-// Central differences of f at x, in the chosen coordinates (all where none are given).
+// Central differences of f at x in the given coordinates; in all if none are given.
 inline Vec gradient(const std::function<double(const Vec&)>& f, Vec x,
                     const std::vector<int>& which = {}, double h = 1e-6) {
   std::vector<int> coordinates = which;

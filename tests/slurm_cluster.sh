@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# slurm_cluster.sh PROGRAM SLURM_HERE: a study of twelve cells on a real Slurm of two emulated nodes, where everything goes
-# wrong that a cluster has to offer. Every cell must finish, with the policies and tables of a run on this machine alone.
+# slurm_cluster.sh PROGRAM SLURM_HERE: runs a study of twelve cells on a real Slurm with two emulated nodes, with failures of
+# tasks, nodes and the controller. Every cell must finish with the same policies and tables as a run without Slurm.
 #
-# Prints "skipped: ..." where there is no Slurm, otherwise a line for each thing that holds; exit code 1 at the first that
-# does not.
+# Prints "skipped: ..." if there is no Slurm, otherwise one line per successful check; exits with 1 at the first failure.
 set -u
 ovde=$1 slurm_here=$2
 work=$(mktemp -d "${TMPDIR:-/tmp}/ovde_slurm_XXXXXX")
@@ -28,7 +27,7 @@ fail() {
   exit 1
 }
 holds() { echo "ok, after $SECONDS s: $*"; }
-# goes on as soon as a command succeeds
+# waits until a command succeeds
 await() {
   local what=$1
   shift
@@ -57,7 +56,7 @@ PLAN
 running() { squeue --me --noheader --array --states=RUNNING --format="%F_%K %N" | grep -v N/A; }
 runs_on() { running | grep -q " $1\$"; }
 any_runs() { running | grep -q .; }
-# one that is at work, for a while already; sets `victim`
+# sets `victim` to a task that has been running for a while
 choose() {
   for victim in $(running | cut -d' ' -f1); do
     tail -n 1 "study/slurm/log/$victim.txt" | grep -q "updates/s" && return
@@ -67,7 +66,7 @@ choose() {
 has_trained() { grep -q . study/*/*/seed_0/progress.csv; }
 submit() { "$ovde" study run plan.toml --on slurm --out study; }
 
-# ---- submitted once; what is queued is not submitted again
+# ---- the study is submitted once; queued cells are not submitted again
 "$ovde" study run plan.toml --on slurm --out study --dry-run >script.sh || fail "dry run"
 bash -n script.sh || fail "the script is none"
 [ ! -e study ] || fail "a dry run writes"
@@ -82,7 +81,7 @@ grep -Eq "running on .*job [0-9]+_[0-9]+" status || fail "status does not show w
 grep -q "queued (job " status || fail "status does not show what waits: $(cat status)"
 holds "status shows what runs where and what waits"
 
-# ---- the controller dies. It writes down what happened up to five seconds later: nothing is to start meanwhile
+# ---- the controller is killed. It saves its state with a delay of up to five seconds, so no task may start meanwhile
 scontrol update PartitionName=main State=DOWN
 sleep 6
 kill -KILL "$(cat cluster/slurmctld.pid)"
@@ -92,7 +91,7 @@ await "the controller is back" squeue
 scontrol update PartitionName=main State=UP
 holds "the controller died"
 
-# ---- one task is cancelled, and comes back by submitting again
+# ---- one task is cancelled and submitted again
 await "a task is at work" choose
 scancel "$victim"
 gone() { ! squeue --me --noheader --array --format="%F_%K" | grep -qx "$victim"; }
@@ -101,23 +100,23 @@ submit >said || fail "submit again"
 grep -q "1 cells in 1 tasks" said || fail "not just the cancelled one: $(cat said)"
 holds "a cancelled task is submitted again, alone"
 
-# ---- one is told that its time is nearly over
+# ---- one task gets the signal for its time limit
 await "a task is at work" choose
 scancel --batch --signal=USR1 "$victim" &
-teller=$!  # tries again while the task changes its state
+teller=$!  # retries while the task changes its state
 waits() { squeue --me --noheader --array --states=PENDING --format="%F_%K" | grep -qx "$victim"; }
 await "$victim goes back into the queue" waits
 kill $teller 2>/dev/null
 holds "near its limit a task goes back into the queue"
 
-# ---- a node is set down, and comes back
+# ---- a node is set down and up again
 await "a task runs on n1" runs_on n1
 scontrol update NodeName=n1 State=DOWN Reason=test
 sleep 1
 scontrol update NodeName=n1 State=RESUME
 holds "a node was set down"
 
-# ---- a node dies, with everything on it
+# ---- a node is killed with all its processes
 await "a task runs on n2" runs_on n2
 kill -KILL "$(cat cluster/slurmd.n2.pid)"
 for process in /proc/[0-9]*; do
@@ -136,7 +135,7 @@ await "the controller misses n2" is n2 "DOWN\+NOT_RESPONDING"
 await "n2 is back" is n2 "IDLE|MIXED|ALLOCATED"
 holds "a node died"
 
-# ---- all of it ends, as if nothing had happened
+# ---- the study finishes with the same results
 timeout 240 "$ovde" study run plan.toml --on slurm --out study --wait || fail "not all cells finished"
 holds "every cell finished"
 [ ! -e study/claims ] || fail "claims are left: $(ls study/claims)"
@@ -147,14 +146,14 @@ await "the report is written" test -s study/report.html
 for file in $(cd local && find . -name "policy*.safetensors" -o -name "visits.f32" -o -path "./tables/*" ! -name runs.csv ! -name "runtime*"); do
   cmp -s "local/$file" "study/$file" || fail "$file differs"
 done
-# without what the runs took
+# without the times of the runs
 for file in $(cd local && find . -name progress.csv); do
   drop() { awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; ++i) time[i] = $i ~ /seconds|per_second/ } { for (i = 1; i <= NF; ++i) if (time[i]) $i = ""; print }' "$1"; }
   [ "$(drop "local/$file")" = "$(drop "study/$file")" ] || fail "$file differs"
 done
 holds "policies and tables are those of one machine, to the bit ($(find local -name policy.safetensors | wc -l) runs)"
 
-# ---- a cell that fails by itself is shown and leaves the queue
+# ---- a failed cell is shown and leaves the queue
 sed 's/title = .*/title = "Fails"/; s/epochs = [1-9][0-9]\+/epochs = 2/' plan.toml >fails.toml
 mkdir -p fails/a && touch fails/a/DSAC
 "$ovde" study run fails.toml --on slurm --out fails --cells 'a/*' --wait >said 2>&1 && fail "a failure is not told"
@@ -163,7 +162,7 @@ grep -q "a / DSAC: failed: " status || fail "the failure is not shown: $(cat sta
 grep -q "a / OVDE: finished" status || fail "the others are not finished: $(cat status)"
 holds "a cell that fails is shown, and the others finish"
 
-# ---- and what is not wanted any more is cancelled
+# ---- cancelling a study
 sed 's/epochs = [1-9][0-9]\+/epochs = 100000/' plan.toml >long.toml
 "$ovde" study run long.toml --on slurm --out long >/dev/null || fail "submit"
 await "it runs" any_runs

@@ -1,4 +1,4 @@
-# A study file at a few epochs of small agents, run and reported on: every cell is there, and every figure is drawn.
+# Runs a study with small agents and a few epochs and writes its report, which must have every cell and every figure.
 #   cmake -DOVDE=program -DPLAN=file.toml -DOUT=folder -P smoke_plan.cmake
 file(REMOVE_RECURSE ${OUT})
 foreach(action IN ITEMS run report)

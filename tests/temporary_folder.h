@@ -1,4 +1,4 @@
-// A folder of its own for one test, gone when the test ends.
+// A folder for one test, removed when the test ends.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Everything in it, at any depth, sorted.
+  // Paths of all files and folders in it, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {

@@ -1,4 +1,4 @@
-// What a text says.
+// Checks that a text contains given words.
 #pragma once
 
 #include <string>
