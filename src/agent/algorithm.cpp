@@ -18,7 +18,7 @@ constexpr RndOptions kRelativeBonus = {.bonus = Bonus::discounted, .scale = 10, 
 struct List {
   List() { add_explorers(); }
 
-  // Those that were registered since it was last asked.
+  // Adds the explorers that were registered since the last call.
   void add_explorers() {
     for (; seen < explorers().size(); ++seen) {
       const ExplorerType& type = explorers()[seen];
@@ -50,20 +50,20 @@ struct List {
        .summary = "DSAC with a bonus for new observations (random network distillation)",
        .presets = {.rnd = {.bonus = Bonus::plain}}},
       {.name = "novd",
-       .summary = "DSAC with that bonus, discounted where the return is noisy",
+       .summary = "DSAC with that bonus, reduced where the return is noisy",
        .presets = {.rnd = kRelativeBonus}},
       {.name = "scout",
-       .summary = "DSAC beside a second learner that seeks what is new and acts in up to half of "
-                  "the episodes",
+       .summary = "DSAC with a second learner that seeks novelty and acts in up to half of the "
+                  "episodes",
        .presets = {.rnd = kRelativeBonus, .scout = {.share = 0.5}}},
       {.name = "tqc",
        .summary = "truncated quantile critics: targets without the largest of both critics' values",
        .presets = {.critic = {.quantiles = 25, .optimism = 0, .dropped = 2}}},
       {.name = "top",
-       .summary = "DSAC whose critics' optimism a bandit chooses for each episode",
+       .summary = "DSAC with a bandit that chooses the critics' optimism for each episode",
        .bandit = true},
       {.name = "dac",
-       .summary = "DSAC beside a second, optimistic actor on its critics, which explores",
+       .summary = "DSAC with a second, optimistic actor on its critics, which explores",
        .optimist = true},
       {.name = "td3", .summary = "TD3 with quantile critics", .policy = PolicyKind::deterministic},
       {.name = "ovde_td3",

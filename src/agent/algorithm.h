@@ -1,5 +1,5 @@
-// What an algorithm is: a choice of critics, policy, behaviour policy and bonus for the one
-// learner; none has code of its own. Everything that follows from the choice is asked here.
+// An algorithm is a choice of critics, policy, behaviour policy and presets for the one learner; it
+// has no code of its own.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ovde {
 
-// Values of the algorithm's own for keys that a user did not set.
+// The algorithm's defaults for three tables; a user's settings override them.
 struct Presets {
   CriticOptions critic = {};
   RndOptions rnd = {};
@@ -23,20 +23,20 @@ struct Algorithm {
   // Quantile critics and a target policy; otherwise one value per critic (SAC).
   bool distributional = true;
   PolicyKind policy = PolicyKind::gaussian;
-  // What moves the policy's mean (ovde/explorer.h), or chooses among finitely many actions
-  // (agent/discrete/rule.h); "": nothing, the policy's own noise explores.
+  // Explorer that moves the policy's mean (ovde/explorer.h), or the rule that chooses among
+  // finitely many actions (agent/discrete/rule.h); empty: the policy's own noise explores.
   std::string explorer = "";
   bool bandit = false;    // the critics' optimism is chosen for each episode (TOP)
   bool optimist = false;  // a second actor on the same critics explores (DAC)
   Presets presets = {};
 };
 
-// The table of the program, then DSAC with each registered explorer that it does not name.
+// The built-in algorithms, then DSAC with each further explorer that is registered.
 const std::vector<Algorithm>& algorithms();
-// InputError with the nearest name otherwise.
+// Throws InputError that suggests the nearest name.
 const Algorithm& find_algorithm(const std::string& name);
 
-// Whether it has been written for a GPU; asks nothing of this machine.
+// Whether the algorithm can run on a GPU; does not look for one.
 bool runs_on_gpu(const Algorithm& algorithm);
 
 struct AgentOptions {

@@ -7,12 +7,19 @@
 #include <vector>
 
 #include <ovde/explorer.h>
+#include "base/names.h"
 #include "nn/equations.h"
 
 namespace ovde {
 
 // Initial values of the target networks: copies of the networks, or drawn independently.
 enum class TargetStart { copies, own };
+template <>
+inline constexpr Names<TargetStart> kNames<TargetStart> = {{TargetStart::copies, "copies"},
+                                                           {TargetStart::own, "own"}};
+template <>
+inline constexpr Names<Initialisation> kNames<Initialisation> = {{Initialisation::base, "base"},
+                                                                 {Initialisation::torch, "torch"}};
 
 struct NetworkOptions {
   std::vector<int> hidden = {256, 256};
@@ -23,15 +30,30 @@ struct NetworkOptions {
 // How a distributional critic represents the return: fixed fractions, an output for each (qr), or
 // fractions that are an input of the network, drawn at random (iqn) or fixed (embedded).
 enum class CriticHead { qr, iqn, embedded };
+template <>
+inline constexpr Names<CriticHead> kNames<CriticHead> = {
+    {CriticHead::qr, "qr"}, {CriticHead::iqn, "iqn"}, {CriticHead::embedded, "embedded"}};
 inline bool is_implicit(CriticHead head) { return head != CriticHead::qr; }
 
 // Weight of a quantile at a random fraction in a mean: the width of its interval, or the same for
 // all.
 enum class QuantileWeights { widths, equal };
+template <>
+inline constexpr Names<QuantileWeights> kNames<QuantileWeights> = {
+    {QuantileWeights::widths, "widths"}, {QuantileWeights::equal, "equal"}};
 
 // The actor's loss takes the smaller of the two critics' means (Eq. 6), or of each pair of
 // quantiles.
 enum class Minimum { means, quantiles };
+template <>
+inline constexpr Names<Minimum> kNames<Minimum> = {{Minimum::means, "means"},
+                                                   {Minimum::quantiles, "quantiles"}};
+template <>
+inline constexpr Names<EpistemicForm> kNames<EpistemicForm> = {
+    {EpistemicForm::quantiles, "quantiles"}, {EpistemicForm::means, "means"}};
+template <>
+inline constexpr Names<VarianceForm> kNames<VarianceForm> = {{VarianceForm::biased, "biased"},
+                                                             {VarianceForm::unbiased, "unbiased"}};
 
 struct CriticOptions {
   CriticHead head = CriticHead::qr;
@@ -60,6 +82,9 @@ struct Td3Options {
 // A bonus for new observations in the rewards of an update (rnd.h): none, the whole bonus, or
 // less of it where the return is noisy (noise_discount.h).
 enum class Bonus { none, plain, discounted };
+template <>
+inline constexpr Names<Bonus> kNames<Bonus> = {
+    {Bonus::none, "none"}, {Bonus::plain, "plain"}, {Bonus::discounted, "discounted"}};
 
 struct RndOptions {
   Bonus bonus = Bonus::none;
@@ -123,10 +148,6 @@ struct RndNetwork {
   std::vector<int> hidden = {128, 128};
   int outputs = 64;
 };
-
-// Products of matrices on a GPU: of numbers rounded to 10 bits of mantissa and summed in fp32, or
-// all in fp32.
-enum class Precision { tf32, fp32 };
 
 struct LearnerOptions {
   int observation_size = 0;

@@ -2,7 +2,6 @@
 // default are the member's own, so that a struct as it is built has the defaults.
 #pragma once
 
-#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <string>
@@ -10,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <ovde/error.h>
 #include <ovde/option.h>
+#include "base/names.h"
 
 namespace ovde {
 
@@ -50,6 +49,8 @@ OptionValue to_option_value(const T& member) {
     return static_cast<double>(member);
   } else if constexpr (std::is_same_v<T, std::vector<int>>) {
     return std::vector<double>(member.begin(), member.end());
+  } else if constexpr (std::is_enum_v<T>) {
+    return std::string(name(member));
   } else {
     return member;
   }
@@ -62,6 +63,8 @@ T from_option_value(const OptionValue& value) {
   } else if constexpr (std::is_same_v<T, std::vector<int>>) {
     const auto& list = std::get<std::vector<double>>(value);
     return T(list.begin(), list.end());
+  } else if constexpr (std::is_enum_v<T>) {
+    return value_named<T>(std::get<std::string>(value));
   } else {
     return std::get<T>(value);
   }
@@ -71,10 +74,31 @@ template <typename Struct, typename T>
 Field<Struct> field(T Struct::*member, Option option, std::string derived_default = "") {
   option.default_value = to_option_value(Struct{}.*member);
   option.integer = std::is_integral_v<T> || std::is_same_v<T, std::vector<int>>;
+  if constexpr (std::is_enum_v<T>) {
+    for (const auto& [value, name] : kNames<T>) option.choices.push_back(name);
+  }
   return {
       std::move(option), std::move(derived_default),
       [member](const Struct& from) { return to_option_value(from.*member); },
       [member](Struct& to, const OptionValue& value) { to.*member = from_option_value<T>(value); }};
+}
+
+struct Range {
+  double low, high;
+};
+
+// A number, or a list of numbers, in the range.
+template <typename Struct, typename T>
+Field<Struct> field(T Struct::*member, const char* name, Range range, const char* help,
+                    const char* derived_default = "") {
+  return field(member, number(name, help, range.low, range.high), derived_default);
+}
+
+// Any other option.
+template <typename Struct, typename T>
+Field<Struct> field(T Struct::*member, const char* name, const char* help,
+                    const char* derived_default = "") {
+  return field(member, Option{.name = name, .help = help}, derived_default);
 }
 
 // A field of a struct that is a member of another one.
@@ -84,22 +108,6 @@ Field<Outer> within(Member Outer::*member, Field<Inner> inner) {
           [member, get = std::move(inner.get)](const Outer& from) { return get(from.*member); },
           [member, set = std::move(inner.set)](Outer& to, const OptionValue& value) {
             set(to.*member, value);
-          }};
-}
-
-// An enumeration, whose values name() spells.
-template <typename Struct, typename Word>
-Field<Struct> field(Word Struct::*member, Option option, std::vector<Word> words,
-                    std::string derived_default = "") {
-  option.default_value = std::string(name(Struct{}.*member));
-  for (const Word word : words) option.choices.push_back(name(word));
-  return {std::move(option), std::move(derived_default),
-          [member](const Struct& from) { return std::string(name(from.*member)); },
-          [member, words](Struct& to, const OptionValue& value) {
-            const auto& text = std::get<std::string>(value);
-            const auto found = std::ranges::find(words, text, [](Word w) { return name(w); });
-            if (found == words.end()) throw Error("nothing is called " + text);
-            to.*member = *found;
           }};
 }
 

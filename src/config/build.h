@@ -1,4 +1,4 @@
-// From a resolved configuration to the objects it describes.
+// Builds the environment and the options of the agent from a configuration.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace ovde {
 
-// The task as an agent sees it: with its noise and time limit, actions in [-1, 1].
+// The task with its noise and its time limit, and with actions in [-1, 1].
 std::unique_ptr<ScaledActions> make_environment(const Config& config);
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed);

@@ -13,7 +13,7 @@
 #include "agent/agent.h"
 #include "agent/discrete/action_grid.h"
 #include "config/config_keys.h"
-#include "config/removed_keys.h"
+#include "config/older_keys.h"
 #include "config/setting_checks.h"
 #include "config/synonyms.h"
 #include "config/unread_keys.h"
@@ -24,18 +24,18 @@ namespace ovde {
 
 namespace {
 
-// A file with as many of the longest texts and lists as there are keys is not too large.
 constexpr std::size_t kLargestFile = 4 << 20;
-constexpr int kMostOutputs = 1 << 20;  // of a network: what a policy file may hold
+constexpr int kMostOutputs = 1 << 20;  // of a network, so that a policy file can hold it
 
-// The value of run.<name>: the last setting that gives it.
+// The last setting of the key; nullptr where there is none.
 const Setting* last(const std::vector<Setting>& settings, const std::string& key) {
   const auto found = std::find_if(settings.rbegin(), settings.rend(),
                                   [&](const Setting& s) { return s.key == key; });
   return found == settings.rend() ? nullptr : &*found;
 }
 
-// What run.<what> names, found by `find`, whose complaint then says where the name was given.
+// The task or algorithm that run.<what> names. An error of `find` is reported with the place where
+// the name was given.
 template <typename Find>
 const auto& find_named(const std::vector<Setting>& settings, const std::string& what, Find find) {
   const Setting* setting = last(settings, "run." + what);
@@ -48,9 +48,9 @@ const auto& find_named(const std::vector<Setting>& settings, const std::string& 
   }
 }
 
-// Values that the task and the algorithm bring, weaker than anything a person asks for.
-std::vector<Setting> presets(const Task& task, const std::string& task_id,
-                             const Algorithm& algorithm) {
+// Values of the task and its preset; every value that a user gives is stronger.
+std::vector<Setting> task_presets(const Task& task, const std::string& task_id,
+                                  const Algorithm& algorithm) {
   std::vector<Setting> all;
   for (const auto& [key, value] : task.brings) {
     if (concerns(algorithm, key)) all.push_back({key, value, ""});
@@ -63,7 +63,7 @@ std::vector<Setting> presets(const Task& task, const std::string& task_id,
   return all;
 }
 
-// Ten epochs, or all where there are fewer, the last among them.
+// At most ten epochs, the last one among them.
 std::vector<int> evenly_spaced(int epochs) {
   const int count = std::min(epochs, 10);
   std::vector<int> out;
@@ -72,8 +72,8 @@ std::vector<int> evenly_spaced(int epochs) {
   return out;
 }
 
-// In place of a task that this program does not have, registered by another one that embeds the
-// library: enough to read the configuration of its run, to report on it and to export its policy.
+// A stand-in for a task that another program registered: enough to read the configuration of its
+// run, to report on the run and to export its policy.
 Task foreign_task(const std::string& id, const std::vector<Setting>& settings) {
   Task task;
   task.name = id.substr(0, id.find(':'));
@@ -93,7 +93,7 @@ Task foreign_task(const std::string& id, const std::vector<Setting>& settings) {
   return task;
 }
 
-// A configuration in the making: knows which keys were given, and where.
+// Builds a configuration; remembers which keys were given, and where.
 class Resolver {
  public:
   Resolver(const Task& task, const Algorithm& algorithm)
@@ -101,9 +101,7 @@ class Resolver {
     for (const ConfigTable& table : tables_) {
       for (const ConfigKey& key : table.keys) key.set(config_, key.option.default_value);
     }
-    config_.critic = algorithm.presets.critic;
-    config_.rnd = algorithm.presets.rnd;
-    config_.scout = algorithm.presets.scout;
+    set_presets(algorithm, config_);
   }
 
   void apply(const Setting& setting) {
@@ -111,16 +109,11 @@ class Resolver {
     given_[setting.key] = setting.where;
   }
 
-  // A key that was removed, with the value that all runs have now (removed_keys.h).
-  bool ignores(const Setting& setting) const {
-    return find_key(tables_, setting.key) == nullptr && is_removed_default(setting);
-  }
+  // Defaults and presets are applied; the user's settings follow.
+  void end_presets() { presets_ = config_; }
 
-  // What was applied so far is what the task and the algorithm bring.
-  void end_of_presets() { brought_ = config_; }
-
-  // The protocol's defaults for everything that nobody asked for (docs/config.md). A stored
-  // configuration may be older than a key: it has the value that there was before.
+  // Defaults that follow from other keys (docs/config.md). A stored configuration that is older
+  // than a key gets the value that its run had.
   void derive(bool is_new) {
     TrainConfig& train = config_.train;
     const int horizon = config_.horizon;
@@ -134,204 +127,169 @@ class Resolver {
     if (!given("train.score_eval_epochs")) train.score_eval_epochs = train.eval_epochs;
     if (!given("train.replay")) train.replay = n <= 500 ? 100'000 : 1'000'000;
 
-    const bool published =
-        is_new ? algorithm_.distributional && algorithm_.policy != PolicyKind::greedy
-               : is_implicit(config_.critic.head);
-    if (published) {  // as the published critic has them
+    // the critics of the published code
+    if (is_new ? algorithm_.distributional && !has_grid() : is_implicit(config_.critic.head)) {
       if (!given("network.init")) config_.network.init = Initialisation::torch;
       if (!given("critic.norm")) config_.critic.norm = true;
     }
 
-    if (algorithm_.policy == PolicyKind::greedy && !given("ids.bins")) {
+    if (has_grid() && !given("ids.bins"))
       config_.ids.bins = ActionGrid::standard_bins(action_dimensions(), config_.ids.max_actions);
-    }
 
     if (!task_.map) return;
     if (!given("record.visits")) config_.record.visits = true;
     if (!given("record.networks")) config_.record.networks = evenly_spaced(train.epochs);
   }
 
-  // Keys that are each in range and still cannot be trained with.
+  // Refuses values that are in range but do not fit each other.
   void check_together() const {
-    const int quantiles = config_.critic.quantiles;
-    if (algorithm_.distributional && quantiles < 2) {
-      conflict("critic.quantiles", quantiles, fmt::format("{} needs at least 2", algorithm_.name));
-    }
-    if (!algorithm_.distributional && quantiles != 1) {
-      conflict("critic.quantiles", quantiles,
-               fmt::format("{} has no quantile critics; must be 1", algorithm_.name));
-    }
-    if (!algorithm_.distributional && config_.rnd.bonus == Bonus::discounted)
-      refuse("rnd.bonus",
-             fmt::format("rnd.bonus = \"discounted\", but {} has one value per critic, "
-                         "which has no spread; must be \"none\" or \"plain\"",
-                         algorithm_.name));
-    const auto layers = config_.network.hidden.size();
-    if (is_implicit(config_.critic.head)) {
-      const auto refuse_head = [&](const char* why) {
-        refuse("critic.head", fmt::format("critic.head = \"{}\", but {} {}; must be \"qr\"",
-                                          name(config_.critic.head), algorithm_.name, why));
-      };
-      if (!algorithm_.distributional) refuse_head("has one value per critic and no quantiles");
-      if (algorithm_.policy == PolicyKind::greedy)
-        refuse_head("has outputs for each of its actions");
-      if (layers < 2) {
-        refuse("network.hidden",
-               fmt::format("network.hidden has 1 layer; critic.head = \"{}\" needs at least 2: "
-                           "for the features, and after their product with the fraction's",
-                           name(config_.critic.head)));
-      }
-    }
-    if (config_.critic.norm && algorithm_.policy == PolicyKind::greedy)
-      refuse("critic.norm", fmt::format("critic.norm = true, but {} has no normalised critics; "
-                                        "must be false",
-                                        algorithm_.name));
-    if (config_.scout.share > 0) check_scout();
-    if (config_.critic.dropped > 0) check_truncation();
-    if (config_.top.arms.empty()) refuse("top.arms", "top.arms is empty; must have a number");
-    if (layers > 8) {
-      refuse("network.hidden",
-             fmt::format("network.hidden has {} layers; must have at most 8", layers));
-    }
-
-    if (algorithm_.policy == PolicyKind::greedy) check_grid();
+    check_critics();
+    check_layers();
+    if (has_grid()) check_grid();
+    if (config_.top.arms.empty()) refuse("top.arms", "must have at least one number");
 
     const TrainConfig& train = config_.train;
-    if (train.eval_steps < config_.horizon) {
-      conflict("train.eval_steps", train.eval_steps,
-               fmt::format("must be at least task.horizon = {}, for one whole episode",
-                           config_.horizon));
-    }
-    if (train.replay < train.batch) {
-      conflict("train.replay", train.replay,
-               fmt::format("must be at least train.batch = {}", train.batch));
-    }
-    if (const int first = train.warmup_steps + train.steps_per_epoch; first < train.batch) {
-      conflict("train.batch", train.batch,
-               fmt::format("must be at most train.warmup_steps + train.steps_per_epoch = {}, what "
-                           "the first update "
-                           "can choose from",
-                           first));
-    }
-
-    if (config_.record.visits && !task_.map) {
+    if (train.eval_steps < config_.horizon)
+      refuse("train.eval_steps",
+             fmt::format("must be at least task.horizon = {}, for one whole episode",
+                         config_.horizon));
+    if (train.replay < train.batch)
+      refuse("train.replay", fmt::format("must be at least train.batch = {}", train.batch));
+    if (const int first = train.warmup_steps + train.steps_per_epoch; first < train.batch)
+      refuse("train.batch",
+             fmt::format("must be at most train.warmup_steps + train.steps_per_epoch = {}, the "
+                         "transitions before the first update",
+                         first));
+    if (config_.record.visits && !task_.map)
       refuse("record.visits",
-             fmt::format("record.visits = true: the observations of {} are not positions on a map",
-                         task_.name));
-    }
+             fmt::format("the observations of {} are not positions on a map", task_.name));
   }
 
-  // What would be refused while it runs, or not have the effect that was asked for. A run that is
-  // there is not judged again.
+  // Checks of a new run alone; a stored configuration has passed them.
   void check_new_run() const {
     const int epochs = config_.train.epochs;
     for (const int epoch : config_.record.networks) {
-      if (epoch < epochs) continue;
-      refuse("record.networks",
-             fmt::format("record.networks has {}; must be epochs from 0 to {} (train.epochs = {})",
-                         epoch, epochs - 1, epochs));
+      if (epoch >= epochs)
+        refuse("record.networks",
+               fmt::format("{} is not an epoch; must be from 0 to {} (train.epochs = {})", epoch,
+                           epochs - 1, epochs));
     }
-
     try {
       with_noise(task_.make(config_.task_options), config_.noise);
     } catch (const OptionError& error) {
-      refuse(error.key(), error.what());
+      refuse_setting(place(error.key()), error.what());
     }
-    refuse_unread_keys();
+    check_unread_keys();
   }
 
   Config take() { return std::move(config_); }
 
  private:
   bool given(const std::string& key) const { return given_.contains(key); }
-
-  // Keys that were asked for and that nothing will read. A file may repeat what they would be
-  // anyway, as the config.toml of every run does.
-  void refuse_unread_keys() const {
-    for (const ConfigTable& table : tables_) {
-      for (const ConfigKey& key : table.keys) {
-        const std::string name = table.name + "." + key.option.name;
-        const auto found = given_.find(name);
-        if (found == given_.end() || found->second.empty()) continue;
-        const bool in_file = found->second.find(':') != std::string::npos;
-        if (in_file && key.get(config_) == key.get(brought_)) continue;
-        if (const std::string why = why_unread(config_, algorithm_, name); !why.empty())
-          refuse(name, fmt::format("{} = {}: {}", name, to_string(key.get(config_)), why));
-      }
-    }
-  }
-
+  bool has_grid() const { return algorithm_.policy == PolicyKind::greedy; }
   int action_dimensions() const { return task_.make(config_.task_options)->action_space().size(); }
 
-  void check_truncation() const {
-    const int dropped = config_.critic.dropped, quantiles = config_.critic.quantiles;
-    if (algorithm_.policy == PolicyKind::greedy)
-      conflict("critic.dropped", dropped,
-               fmt::format("{} has no truncated targets; must be 0", algorithm_.name));
-    if (is_implicit(config_.critic.head))
-      conflict("critic.dropped", dropped, "needs critic.head = \"qr\", whose values count alike");
-    if (dropped >= quantiles)
-      conflict("critic.dropped", dropped,
-               fmt::format("must be less than critic.quantiles = {}", quantiles));
+  void check_critics() const {
+    const CriticOptions& critic = config_.critic;
+    const std::string& name = algorithm_.name;
+    if (algorithm_.distributional) {
+      if (critic.quantiles < 2) refuse("critic.quantiles", name + " needs at least 2");
+    } else {
+      const std::string one_value = name + " has one value per critic and no quantiles; ";
+      if (critic.quantiles != 1) refuse("critic.quantiles", one_value + "must be 1");
+      if (is_implicit(critic.head)) refuse("critic.head", one_value + "must be \"qr\"");
+      if (config_.rnd.bonus == Bonus::discounted)
+        refuse("rnd.bonus", one_value + "must be \"none\" or \"plain\"");
+    }
+    if (has_grid()) {
+      if (is_implicit(critic.head))
+        refuse("critic.head", name + " has outputs for each of its actions; must be \"qr\"");
+      if (critic.norm) refuse("critic.norm", name + " has no layer norm; must be false");
+      if (critic.dropped > 0)
+        refuse("critic.dropped", name + " has no truncated targets; must be 0");
+    }
+    if (critic.dropped > 0 && is_implicit(critic.head))
+      refuse("critic.dropped", "needs critic.head = \"qr\", where all quantiles weigh the same");
+    if (critic.dropped >= critic.quantiles)
+      refuse("critic.dropped",
+             fmt::format("must be less than critic.quantiles = {}", critic.quantiles));
   }
 
-  void check_scout() const {
-    const auto layers = config_.scout.hidden.size();
-    const std::size_t least = is_implicit(config_.critic.head) ? 2 : 1;
-    if (layers < least || layers > 8)
-      refuse("scout.hidden",
-             fmt::format("scout.hidden has {} layers; must have {} to 8", layers, least));
+  void check_layers() const {
+    const auto check = [&](const char* key, const std::vector<int>& hidden) {
+      const bool implicit = is_implicit(config_.critic.head);
+      if (hidden.size() > 8 || hidden.size() < (implicit ? 2 : 1))
+        refuse(key, fmt::format("{} layers; must be {} to 8{}", hidden.size(), implicit ? 2 : 1,
+                                implicit ? fmt::format(" with critic.head = \"{}\"",
+                                                       name(config_.critic.head))
+                                         : ""));
+    };
+    check("network.hidden", config_.network.hidden);
+    if (config_.scout.share > 0) check("scout.hidden", config_.scout.hidden);
   }
 
-  // Networks with an output for each quantile of each action: not too many actions.
+  // The networks have an output for each quantile of each action.
   void check_grid() const {
-    const int dimensions = action_dimensions(), bins = config_.ids.bins;
-    const int most = config_.ids.max_actions;
-    const int actions = ActionGrid::count(dimensions, bins);
+    const int dimensions = action_dimensions(), most = config_.ids.max_actions;
+    const int actions = ActionGrid::count(dimensions, config_.ids.bins);
     if (actions > most) {
       const int fitting = ActionGrid::fitting_bins(dimensions, most);
-      conflict(
-          "ids.bins", bins,
-          fmt::format("{} action dimensions make {}{} actions, more than ids.max_actions = {}; "
-                      "{}",
-                      dimensions, actions > ActionGrid::most() ? "more than " : "",
-                      std::min(actions, ActionGrid::most()), most,
-                      fitting >= 2 ? fmt::format("ids.bins = {} would fit ({} actions)", fitting,
-                                                 ActionGrid::count(dimensions, fitting))
-                                   : "not even 2 bins would fit"));
+      refuse("ids.bins",
+             fmt::format("{} action dimensions make {}{} actions, more than ids.max_actions = {}; "
+                         "{}",
+                         dimensions, actions > ActionGrid::most() ? "more than " : "",
+                         std::min(actions, ActionGrid::most()), most,
+                         fitting >= 2 ? fmt::format("ids.bins = {} would fit ({} actions)", fitting,
+                                                    ActionGrid::count(dimensions, fitting))
+                                      : "not even 2 bins would fit"));
     }
-    const int quantiles = config_.critic.quantiles;
-    if (std::int64_t{actions} * quantiles > kMostOutputs) {
-      conflict("critic.quantiles", quantiles,
-               fmt::format("with {} actions must be at most {}", actions, kMostOutputs / actions));
+    if (std::int64_t{actions} * config_.critic.quantiles > kMostOutputs)
+      refuse("critic.quantiles",
+             fmt::format("with {} actions must be at most {}", actions, kMostOutputs / actions));
+  }
+
+  // Refuses keys that were given and that the run ignores. A file may repeat the value that the key
+  // has anyway, as the config.toml of every run does.
+  void check_unread_keys() const {
+    for (const auto& [name, where] : given_) {
+      if (where.empty()) continue;
+      const ConfigKey& key = *find_key(tables_, name);
+      const bool in_file = where.find(':') != std::string::npos;
+      if (in_file && key.get(config_) == key.get(presets_)) continue;
+      if (const std::string why = why_unread(config_, algorithm_, name); !why.empty())
+        refuse(name, why);
     }
   }
 
-  [[noreturn]] void refuse(const std::string& key, const std::string& message) const {
+  std::string place(const std::string& key) const {
     const auto found = given_.find(key);
-    refuse_setting(found == given_.end() ? "" : found->second, message);
+    return found == given_.end() ? "" : found->second;
   }
 
-  [[noreturn]] void conflict(const std::string& key, int value, const std::string& why) const {
-    refuse(key, fmt::format("{} = {}: {}", key, value, why));
+  // "--set: train.batch = 64: why"; without the value of a list.
+  [[noreturn]] void refuse(const std::string& key, const std::string& why) const {
+    const OptionValue value = find_key(tables_, key)->get(config_);
+    const bool list = std::holds_alternative<std::vector<double>>(value);
+    refuse_setting(place(key),
+                   fmt::format("{}{}: {}", key, list ? "" : " = " + to_string(value), why));
   }
 
   const Task& task_;
   const Algorithm& algorithm_;
   std::vector<ConfigTable> tables_;
-  Config config_, brought_;
+  Config config_, presets_;
   std::map<std::string, std::string> given_;  // key -> where
 };
 
 using Values = std::map<std::string, OptionValue>;  // by name
 
-// All that a configuration holds, table by table.
+// The values of a configuration, table by table.
 std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
   std::vector<std::pair<std::string, Values>> all;
   for (const ConfigTable& table : config_tables()) {
     Values values;
     if (table.name == "explore") {
-      values = config.explore.all();  // not those of every explorer
+      values = config.explore.all();  // of its own explorer alone
     } else {
       for (const ConfigKey& key : table.keys) values[key.option.name] = key.get(config);
     }
@@ -342,7 +300,8 @@ std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
   return all;
 }
 
-Config resolve(const std::vector<Setting>& settings, bool is_new) {
+Config resolve(const std::vector<Setting>& given, bool is_new) {
+  const std::vector<Setting> settings = in_todays_keys(given);
   for (const Setting& setting : settings) check_form(setting);
   std::optional<Task> foreign;
   const Task& task = find_named(settings, "task", [&](const std::string& id) -> const Task& {
@@ -354,11 +313,11 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
   Resolver resolver(task, algorithm);
   if (is_new) {
     const auto& task_id = std::get<std::string>(last(settings, "run.task")->value);
-    for (const Setting& setting : presets(task, task_id, algorithm)) resolver.apply(setting);
-    resolver.end_of_presets();
+    for (const Setting& setting : task_presets(task, task_id, algorithm)) resolver.apply(setting);
+    resolver.end_presets();
   }
   for (const Setting& setting : settings) {
-    if (!setting.is_table && !resolver.ignores(setting)) resolver.apply(setting);
+    if (!setting.is_table) resolver.apply(setting);
   }
   if (!foreign) {
     resolver.derive(is_new);
@@ -369,7 +328,7 @@ Config resolve(const std::vector<Setting>& settings, bool is_new) {
   return resolver.take();
 }
 
-// The keys whose values are not the same, with both as they would be written.
+// Keys with different values, and both values as text.
 using Differences = std::map<std::string, std::pair<std::string, std::string>>;
 
 Differences differing_keys(const Config& a, const Config& b) {
@@ -396,100 +355,6 @@ std::vector<std::string> described(const Differences& differences) {
 
 int updates_per_epoch(const TrainConfig& train) {
   return std::max(1, static_cast<int>(std::lround(train.updates_per_step * train.steps_per_epoch)));
-}
-
-const char* name(Initialisation init) {
-  switch (init) {
-    case Initialisation::base:
-      return "base";
-    case Initialisation::torch:
-      return "torch";
-  }
-  throw Error("an initialisation without a name");
-}
-
-const char* name(TargetStart targets) {
-  switch (targets) {
-    case TargetStart::copies:
-      return "copies";
-    case TargetStart::own:
-      return "own";
-  }
-  throw Error("a start of target networks without a name");
-}
-
-const char* name(CriticHead head) {
-  switch (head) {
-    case CriticHead::qr:
-      return "qr";
-    case CriticHead::iqn:
-      return "iqn";
-    case CriticHead::embedded:
-      return "embedded";
-  }
-  throw Error("a critic's head without a name");
-}
-
-const char* name(QuantileWeights weights) {
-  switch (weights) {
-    case QuantileWeights::widths:
-      return "widths";
-    case QuantileWeights::equal:
-      return "equal";
-  }
-  throw Error("weights of quantiles without a name");
-}
-
-const char* name(Minimum minimum) {
-  switch (minimum) {
-    case Minimum::means:
-      return "means";
-    case Minimum::quantiles:
-      return "quantiles";
-  }
-  throw Error("a minimum of critics without a name");
-}
-
-const char* name(EpistemicForm epistemic) {
-  switch (epistemic) {
-    case EpistemicForm::quantiles:
-      return "quantiles";
-    case EpistemicForm::means:
-      return "means";
-  }
-  throw Error("a form of the epistemic uncertainty without a name");
-}
-
-const char* name(VarianceForm variance) {
-  switch (variance) {
-    case VarianceForm::biased:
-      return "biased";
-    case VarianceForm::unbiased:
-      return "unbiased";
-  }
-  throw Error("a form of the variance without a name");
-}
-
-const char* name(Bonus bonus) {
-  switch (bonus) {
-    case Bonus::none:
-      return "none";
-    case Bonus::plain:
-      return "plain";
-    case Bonus::discounted:
-      return "discounted";
-  }
-  throw Error("a bonus without a name");
-}
-
-const char* name(Precision precision) {
-  switch (precision) {
-    case Precision::tf32:
-      return "tf32";
-    case Precision::fp32:
-      return "fp32";
-  }
-  throw Error("a precision without a name");
 }
 
 bool operator==(const Config& a, const Config& b) { return differing_keys(a, b).empty(); }
@@ -522,7 +387,7 @@ std::string to_toml(const Config& config, const std::string& version, const std:
   text += fmt::format("\n[run]\ntask = {}\nalgorithm = {}\nseed = {}\n", to_string(config.task),
                       to_string(config.algorithm), config.seed);
   for (const auto& [table, values] : values_of(config)) {
-    if (table == "run") continue;  // in an order of its own
+    if (table == "run") continue;
     text += fmt::format("\n[{}]\n", table);
     for (const auto& [name, value] : values) text += toml_entry(name, value);
   }

@@ -1,6 +1,6 @@
-// The configuration of a run: every key resolved, from defaults, presets, a file and the command
-// line, and checked. What the keys mean, their ranges and the members they fill are declared in
-// config_keys.cpp; how they are spelled in a file is io/settings.h.
+// The configuration of a run: every key resolved from defaults, presets, a file and the command
+// line, and checked. The keys are declared in config_keys.cpp; io/settings.h reads and writes
+// files.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include <ovde/option.h>
 #include "agent/options.h"
+#include "base/precision.h"
 #include "env/noise.h"
 #include "io/settings.h"
 
@@ -23,10 +24,10 @@ struct TrainConfig : TrainOptions {
   int eval_steps = 1000;
   int eval_epochs = 1;
   int score_eval_epochs = 1;
-  Precision precision = Precision::tf32;
+  Precision precision = Precision::fp16;
 };
 
-// Updates of one epoch: at least one.
+// Updates in one epoch, at least one.
 int updates_per_epoch(const TrainConfig& train);
 
 struct CheckpointConfig {
@@ -40,12 +41,12 @@ struct RecordConfig {
 };
 
 struct Config {
-  std::string task;       // "GridChaos-v0:s"
-  std::string algorithm;  // "ovde_g"
+  std::string task;       // for example "GridChaos-v0:s"
+  std::string algorithm;  // for example "ovde_g"
   std::uint64_t seed = 0;
 
-  int horizon = 100;          // of table "task"
-  OptionValues task_options;  // the others of that table, which the task declares
+  int horizon = 100;          // task.horizon
+  OptionValues task_options;  // the keys of table "task" that the task declares
   NoiseOptions noise;
   NetworkOptions network;
   CriticOptions critic;
@@ -61,38 +62,26 @@ struct Config {
   RecordConfig record;
 };
 
-// As a configuration spells them.
-const char* name(Initialisation init);
-const char* name(TargetStart targets);
-const char* name(CriticHead head);
-const char* name(QuantileWeights weights);
-const char* name(Minimum minimum);
-const char* name(EpistemicForm epistemic);
-const char* name(VarianceForm variance);
-const char* name(Precision precision);
-const char* name(Bonus bonus);
-
 bool operator==(const Config& a, const Config& b);
 
-// Every key that differs, as "train.batch = 64, was 256".
+// The keys that differ, each as "train.batch = 64, was 256".
 std::vector<std::string> differences(const Config& now, const Config& before);
-// Of these, those in keys that either of them reads (unread_keys.h): the default of another may
-// change without harm to a run.
+// The same without keys that both ignore (unread_keys.h): such a default may change.
 std::vector<std::string> differences_read(const Config& now, const Config& before);
 
-// Defaults < algorithm and task presets < `settings`, of which a later one wins over an earlier
-// one. The settings must name a task and an algorithm (run.task, run.algorithm). Throws InputError
-// that says where the fault is and what is valid.
+// The configuration of a new run. A preset of the algorithm or the task overrides a default, a
+// setting overrides both, and a later setting an earlier one. The settings must include run.task
+// and run.algorithm. Throws InputError with the place of the fault and the valid values.
 Config resolve_config(const std::vector<Setting>& settings);
 
-// The same for what to_toml() wrote, maybe before a key existed: such a key has its default, not
-// what the task brings today.
+// The configuration that to_toml() wrote. A key that is younger than the file has its default, not
+// the task's preset.
 Config restore_config(const std::vector<Setting>& settings);
 
 // The settings of a file; InputError if it cannot be read.
 std::vector<Setting> read_settings(const std::filesystem::path& file);
 
-// Everything resolved, as a file that restore_config() turns back into the same Config.
+// All keys as a file; restore_config() reads the same Config from it.
 std::string to_toml(const Config& config, const std::string& version, const std::string& command);
 
 }  // namespace ovde

@@ -1,5 +1,5 @@
-// The keys of the configuration, each declared once with the member it fills: validation, reading
-// and writing files, `ovde list config` and docs/config.md all go by them.
+// The keys of the configuration, each declared once with the member that it sets. Checks, files,
+// `ovde list config` and docs/config.md are all made from these declarations.
 #pragma once
 
 #include <string>
@@ -21,15 +21,17 @@ struct ConfigTable {
   std::vector<ConfigKey> keys;
 };
 
-// The tables that every run has, in the order in which they are written. Table "task" holds the
-// keys common to all tasks only. Made once for the explorers that are registered.
+// Sets the keys that the algorithm presets.
+void set_presets(const Algorithm& algorithm, Config& config);
+
+// The tables of every run, in the order of a file. Table "task" has only the keys that all tasks
+// share, table "explore" those of all registered explorers.
 const std::vector<ConfigTable>& config_tables();
 
-// The same with the task's own options in table "task", and those of the algorithm's explorer in
-// table "explore".
+// The same with the keys of this task and of this algorithm's explorer.
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm);
 
-// The key "train.batch" among these tables; nullptr: none.
+// The key with a name such as "train.batch"; nullptr: unknown.
 const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::string& name);
 
 }  // namespace ovde

@@ -18,7 +18,7 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
 }
 
-// A run is rebuilt from its config.toml: what would not survive being written there is refused.
+// A run is restored from its config.toml, so that file must be able to hold the value.
 void check_writable(const Setting& setting) {
   const auto refuse_as = [&](const std::string& valid) {
     refuse_setting(setting.where, fmt::format("{} must be {}", setting.key, valid));

@@ -1,5 +1,4 @@
-// Whether one setting can be a configuration's, by itself: that its key exists, that its value is
-// in range, and that it would survive being written to config.toml, from which a run is rebuilt.
+// Checks of a single setting: its key exists, its value is in range, and config.toml can hold it.
 #pragma once
 
 #include <string>
@@ -10,13 +9,13 @@
 
 namespace ovde {
 
-// InputError that begins with where the setting was given.
+// Throws InputError whose message begins with the place of the setting.
 [[noreturn]] void refuse_setting(const std::string& where, const std::string& message);
 
-// Refuses what has no key to look up: a table without keys, or a key outside any table.
+// Refuses unknown tables without keys, and keys without a table.
 void check_form(const Setting& setting);
 
-// The setting's key among these tables. Refuses what is none, or no value of it.
+// The key that the setting sets. Refuses unknown keys and invalid values.
 const ConfigKey& check_setting(const Setting& setting, const std::vector<ConfigTable>& tables);
 
 }  // namespace ovde

@@ -4,7 +4,7 @@
 #include <map>
 
 #include <ovde/error.h>
-#include "config/removed_keys.h"
+#include "config/older_keys.h"
 #include "config/unread_keys.h"
 #include "io/files.h"
 
@@ -12,7 +12,7 @@ namespace ovde {
 
 namespace {
 
-// What comes of the settings, by key.
+// The values of the resolved settings, by key.
 std::map<std::string, OptionValue> resolved(const std::vector<Setting>& settings) {
   std::map<std::string, OptionValue> out;
   for (Setting& setting : parse_toml(to_toml(resolve_config(settings), "", ""), "resolved"))
@@ -20,15 +20,15 @@ std::map<std::string, OptionValue> resolved(const std::vector<Setting>& settings
   return out;
 }
 
-// The epochs whose networks a run of this length keeps by default.
-std::vector<int> kept_by_default(const Config& config, int epochs) {
+// The epochs after which a run of this length saves its networks by default.
+std::vector<int> saved_by_default(const Config& config, int epochs) {
   return resolve_config({{"run.task", config.task, ""},
                          {"run.algorithm", config.algorithm, ""},
                          {"train.epochs", static_cast<double>(epochs), ""}})
       .record.networks;
 }
 
-bool comes_anyway(const std::map<std::string, OptionValue>& values, const Setting& setting) {
+bool is_unchanged(const std::map<std::string, OptionValue>& values, const Setting& setting) {
   const auto found = values.find(setting.key);
   return found != values.end() && found->second == setting.value;
 }
@@ -40,7 +40,7 @@ bool is_stored_config(const std::filesystem::path& file) {
 }
 
 std::vector<Setting> in_full(std::vector<Setting> stored) {
-  std::erase_if(stored, is_removed_default);
+  stored = in_todays_keys(std::move(stored));
   for (Setting& setting : parse_toml(to_toml(restore_config(stored), "", ""), "")) {
     if (std::ranges::find(stored, setting.key, &Setting::key) == stored.end())
       stored.push_back(std::move(setting));
@@ -55,9 +55,9 @@ std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
       (setting.key.starts_with("run.") ? named : others).push_back(setting);
     const Config config = restore_config(stored);
     std::erase_if(others, [&](const Setting& setting) { return !reads(config, setting.key); });
-    const auto brought = resolved(named);
-    std::erase_if(others, [&](const Setting& setting) { return comes_anyway(brought, setting); });
-    // what follows from another key that was asked for: the warm-up from the steps of an epoch
+    const auto presets = resolved(named);
+    std::erase_if(others, [&](const Setting& setting) { return is_unchanged(presets, setting); });
+    // values that follow from another given key, as the warm-up from the steps of an epoch
     for (std::size_t i = 0; i < others.size();) {
       std::vector<Setting> without = named;
       for (std::size_t j = 0; j < others.size(); ++j) {
@@ -65,8 +65,8 @@ std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
       }
       bool follows = false;
       try {
-        follows = comes_anyway(resolved(without), others[i]);
-      } catch (const InputError&) {  // the others need it
+        follows = is_unchanged(resolved(without), others[i]);
+      } catch (const InputError&) {  // the other settings are invalid without it
       }
       follows ? static_cast<void>(others.erase(others.begin() + static_cast<std::ptrdiff_t>(i)))
               : static_cast<void>(++i);
@@ -79,8 +79,8 @@ std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
 }
 
 Config train_longer(Config config, int epochs) {
-  if (config.record.networks == kept_by_default(config, config.train.epochs)) {
-    for (const int epoch : kept_by_default(config, epochs)) {
+  if (config.record.networks == saved_by_default(config, config.train.epochs)) {
+    for (const int epoch : saved_by_default(config, epochs)) {
       if (epoch >= config.train.epochs) config.record.networks.push_back(epoch);
     }
   }

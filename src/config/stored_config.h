@@ -1,5 +1,5 @@
-// A run's own config.toml as the beginning of another run: everything in it is resolved, and what
-// its task and algorithm brought must not follow it to another task or algorithm.
+// The config.toml of a run as the start of another run. The file has every key; those that were
+// presets of its task and algorithm must not carry over to another task or algorithm.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +10,19 @@
 
 namespace ovde {
 
-// Whether this program wrote the file, rather than a person.
+// Whether a run wrote the file.
 bool is_stored_config(const std::filesystem::path& file);
 
-// The settings of such a file, with those of keys that are younger than it: they have the values
-// that there were before them, not those that a new run would get.
+// The settings of such a file, completed by keys that are younger than it, with the values that its
+// run had.
 std::vector<Setting> in_full(std::vector<Setting> stored);
 
-// Of the settings of such a file, in full, those that it reads and that its task and its algorithm
-// would not bring by themselves: what a person asked for. Tasks and algorithms that this program
-// does not know leave everything as it is.
+// The settings of such a file that a user gave: the run reads them, and they are neither defaults
+// nor presets. All settings where the task or the algorithm is unknown.
 std::vector<Setting> asked_for(const std::vector<Setting>& stored);
 
-// The configuration of a run that is to have more epochs than it was begun with. Networks that are
-// kept by default are also kept of the epochs that are added.
+// The configuration with more epochs. Where the networks of the default epochs are saved, those of
+// the added epochs are saved as well.
 Config train_longer(Config config, int epochs);
 
 }  // namespace ovde

@@ -10,7 +10,7 @@ namespace ovde {
 
 const std::vector<Synonym>& synonyms() {
   static const std::vector<Synonym> all = {
-      // hyper-parameters of the same meaning
+      // the same meaning
       {"batch_size", "train.batch", ""},
       {"buffer_size", "train.replay", ""},
       {"replay_size", "train.replay", ""},
@@ -39,16 +39,15 @@ const std::vector<Synonym>& synonyms() {
       {"autotune", "train.tune_temperature", ""},
       {"target_noise_clip", "td3.clip", ""},
       {"noise_clip", "td3.clip", ""},
-      // another meaning, or none here
+      // another meaning, or no such key
       {"policy_lr", "", "actor, critics and temperature share train.learning_rate"},
       {"q_lr", "", "actor, critics and temperature share train.learning_rate"},
       {"alpha", "",
-       "the weight of the entropy is train.temperature, learnt from there on unless "
-       "train.tune_temperature=false; explore.alpha is how "
-       "far OVD-Explorer moves the mean"},
+       "the weight of the entropy is train.temperature, the initial value unless "
+       "train.tune_temperature=false; explore.alpha is the step size of OVD-Explorer"},
       {"ent_coef", "",
-       "the weight of the entropy is train.temperature, where it starts; with "
-       "train.tune_temperature=false it stays there"},
+       "the weight of the entropy is train.temperature, the initial value unless "
+       "train.tune_temperature=false"},
       {"policy_kwargs", "",
        "hidden layers are network.hidden=[256,256]; ovde list config has the rest"},
       {"train_freq", "",
@@ -82,9 +81,9 @@ const Synonym* find_synonym(const std::string& typed) {
 
 Setting translated(Setting setting) {
   if (setting.is_table || find_key(config_tables(), setting.key) != nullptr) return setting;
-  // a key of a task or an explorer of one's own may have any name
+  // tasks and explorers may declare keys of any name
   const bool own_table = setting.key.starts_with("task.") || setting.key.starts_with("explore.");
-  // and one of a table that there is not is misspelt in that
+  // an unknown table is an error of its own
   const auto dot = setting.key.find('.');
   const bool no_table =
       dot != std::string::npos && std::ranges::find(config_tables(), setting.key.substr(0, dot),

@@ -1,6 +1,6 @@
-// Words that people bring from other programs of the field: Stable-Baselines3, CleanRL, Gymnasium.
-// Where the meaning is the same the word is taken for the key, elsewhere the answer names the right
-// one. docs/words.md has the same table for users.
+// Option names of Stable-Baselines3, CleanRL and Gymnasium. A name with the same meaning as a key
+// is read as that key; for the others an error names the right key. docs/words.md has the same
+// table.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 namespace ovde {
 
 struct Synonym {
-  std::string word;    // "batch_size"; typed as an option, with dashes
-  std::string key;     // "train.batch"; empty: none has the same meaning
-  std::string answer;  // what to use then
+  std::string word;    // for example "batch_size"
+  std::string key;     // for example "train.batch"; empty: no key has the same meaning
+  std::string answer;  // what to use instead, where there is no key
 };
 
 const std::vector<Synonym>& synonyms();
 
-// The bare word of a key or an option as it was typed.
+// "batch_size" for "--batch-size" and "train.batch_size".
 std::string plain_word(const std::string& typed);
 
-// The synonym that "batch_size", "train.batch_size" or the option of that name is; nullptr: none.
+// The synonym of a key or an option; nullptr: none.
 const Synonym* find_synonym(const std::string& typed);
 
-// The setting under its own key. InputError with the answer where there is none of the same
-// meaning.
+// The setting with the key that its synonym stands for. InputError with the answer where no key has
+// the same meaning.
 Setting translated(Setting setting);
 
 }  // namespace ovde

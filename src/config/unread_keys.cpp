@@ -13,7 +13,7 @@ namespace ovde {
 
 namespace {
 
-// Keys of the noise that is injected into the state, which noise.transition switches on.
+// Keys that are read with noise.transition = true only.
 const std::set<std::string> kTransitionKeys = {"noise.scales",  "noise.scale",     "noise.draw",
                                                "noise.part",    "noise.relative",  "noise.edges",
                                                "noise.factors", "noise.coordinate"};

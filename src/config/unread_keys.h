@@ -1,5 +1,5 @@
-// Which keys a run never reads, given its algorithm and its other keys. Asking for one is a mistake
-// that would otherwise show in nothing but the results.
+// Keys that a run ignores, given its algorithm and its other keys. Setting one is a mistake that
+// would show only in the results.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace ovde {
 
-// Whether the algorithm has anything to do with the key.
+// Whether the algorithm reads the key, with suitable values of the others.
 bool concerns(const Algorithm& algorithm, const std::string& key);
 
-// What would have to be otherwise for the key to be read; "": it is.
+// Why the key is ignored; empty: it is read.
 std::string why_unread(const Config& config, const Algorithm& algorithm, const std::string& key);
 bool reads(const Config& config, const std::string& key);
 

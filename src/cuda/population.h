@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "agent/explore/explorer.h"
+#include "base/precision.h"
 
 namespace ovde {
 

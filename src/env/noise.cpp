@@ -9,28 +9,6 @@
 
 namespace ovde {
 
-const char* name(NoisePart part) {
-  switch (part) {
-    case NoisePart::all:
-      return "all";
-    case NoisePart::velocities:
-      return "velocities";
-  }
-  throw Error("unknown part of the state");
-}
-
-const char* name(ScaleDraw draw) {
-  switch (draw) {
-    case ScaleDraw::step:
-      return "step";
-    case ScaleDraw::coordinate:
-      return "coordinate";
-    case ScaleDraw::episode:
-      return "episode";
-  }
-  throw Error("unknown way to draw scales");
-}
-
 std::vector<Field<NoiseOptions>> noise_options() {
   using Noise = NoiseOptions;
   return {
@@ -44,12 +22,10 @@ std::vector<Field<NoiseOptions>> noise_options() {
       field(&Noise::draw,
             {.name = "draw",
              .help = "one is drawn for each step, for each coordinate in each step, or for each "
-                     "episode"},
-            {ScaleDraw::step, ScaleDraw::coordinate, ScaleDraw::episode}),
+                     "episode"}),
       field(&Noise::part,
             {.name = "part",
-             .help = "what is disturbed: positions and velocities, or velocities alone"},
-            {NoisePart::all, NoisePart::velocities}),
+             .help = "what is disturbed: positions and velocities, or velocities alone"}),
       field(&Noise::relative,
             {.name = "relative",
              .help = "scales are in units of each coordinate's standard deviation under random "

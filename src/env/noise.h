@@ -16,8 +16,13 @@ namespace ovde {
 
 enum class NoisePart { all, velocities };
 enum class ScaleDraw { step, coordinate, episode };
-const char* name(NoisePart part);
-const char* name(ScaleDraw draw);
+template <>
+inline constexpr Names<NoisePart> kNames<NoisePart> = {{NoisePart::all, "all"},
+                                                       {NoisePart::velocities, "velocities"}};
+template <>
+inline constexpr Names<ScaleDraw> kNames<ScaleDraw> = {{ScaleDraw::step, "step"},
+                                                       {ScaleDraw::coordinate, "coordinate"},
+                                                       {ScaleDraw::episode, "episode"}};
 
 struct NoiseOptions {
   bool transition = false;                       // into the state

@@ -115,13 +115,13 @@ TEST(BadInput, Keys) {
       {kTrain + "--set task.noise=[1,2]", {"task.noise = [1, 2]", "a list of 4 numbers"}},
       {kTrain + "--set explore.gradient=ful", {"unit, raw, full", "did you mean full?"}},
       {kTrain + "--set train.batch", {"table.key=value"}},
-      {kTrain + "--set critic.quantiles=5", {"sac has no quantile critics"}},
+      {kTrain + "--set critic.quantiles=5", {"sac has one value per critic"}},
       {kTrain + "--set noise.transition=true --set noise.coordinate=zz",
        {"--set: noise.coordinate = \"zz\"", "x, y"}},
       {kTrain + "--set noise.coordinate=zz", {"--set: noise.coordinate = \"zz\"", "x, y"}},
       {kTrain + "--set task.goal=[0,-10.5]", {"--set: task.goal = [0, -10.5]", "from -10 to 10"}},
       {kTrain + "--epochs 1 --set record.networks=[5]",
-       {"--set: record.networks has 5", "from 0 to 0"}},
+       {"--set: record.networks: 5 is not an epoch", "from 0 to 0"}},
       {kTrain + "--set critic.head=iqn", {"critic.head", "qr"}},
   });
 }

@@ -1,4 +1,4 @@
-// Configurations as text: what is typed, what is read of a file, and what is written and read back.
+// Configurations as text: values of the command line, files, and files that are read back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ TEST(Config, ValuesOnTheCommandLine) {
   EXPECT_EQ(parse_value(""), OptionValue(std::string()));
 }
 
-// The keys as they are, and as the agent is built from them.
-TEST(Config, ThePublishedReadingsAreAllInOneFile) {
+// configs/published.toml sets every key that differs between the paper and the published code.
+TEST(Config, PublishedFileSetsEveryDifference) {
   std::vector<Setting> settings = run_of("GridChaos-v0", "ovde_g");
   const std::string path = OVDE_SOURCE_DIR "/configs/published.toml";
   for (const Setting& setting : parse_toml(read_file(path), path)) settings.push_back(setting);
@@ -54,7 +54,7 @@ TEST(Config, ThePublishedReadingsAreAllInOneFile) {
   EXPECT_EQ(b.critic.uncertainty.variance, VarianceForm::unbiased);
 }
 
-TEST(Config, FilesAreComplainedAboutByLine) {
+TEST(Config, ErrorsInFilesNameTheLine) {
   const auto refusal_of = [](const std::string& text) {
     return complaint([&] {
       std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
@@ -99,7 +99,7 @@ TEST(Config, FilesAreComplainedAboutByLine) {
             std::string::npos);
 }
 
-TEST(Config, DeepNestingIsRefusedNotFollowed) {
+TEST(Config, DeepNestingIsRefused) {
   std::string dotted = "a";
   for (int i = 0; i < 300'000; ++i) dotted += ".a";
   EXPECT_NE(complaint([&] { parse_toml(dotted + " = 1\n", "deep.toml"); }).find("deep.toml:1"),
@@ -118,8 +118,8 @@ TEST(Config, DeepNestingIsRefusedNotFollowed) {
             std::string::npos);
 }
 
-// The deepest that is accepted, so that whoever goes through it must bear it.
-TEST(Config, TheDeepestFileIsReadAndRefusedByItsMeaning) {
+// The deepest nesting that the parser accepts.
+TEST(Config, DeepestFileIsReadAndItsValueRefused) {
   std::string dotted = "a";
   for (int i = 0; i < 2000; ++i) dotted += ".a";
   std::string keys = "a = [\n", end;
@@ -131,7 +131,7 @@ TEST(Config, TheDeepestFileIsReadAndRefusedByItsMeaning) {
             "deep.toml:2: a must be a list of numbers");
 }
 
-TEST(Config, AResolvedFileGivesTheSameConfigAgain) {
+TEST(Config, WrittenFilesRestoreTheSameConfig) {
   const std::vector<std::string> assignments = {
       "run.seed=9007199254740991", "task.noise=[0.1,1e-300,0.30000000000000004,0]",
       "train.learning_rate=0.0001234567890123", "network.hidden=[17]"};
@@ -156,7 +156,7 @@ std::size_t longest_line(std::string_view text) {
   return longest;
 }
 
-TEST(Config, ALongListAndALongCommandCanBeReadBack) {
+TEST(Config, LongListsAndCommandsAreReadBack) {
   std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
   settings.push_back({"train.epochs", 5000.0, "--set"});
   std::vector<double> epochs, edges;
@@ -173,8 +173,8 @@ TEST(Config, ALongListAndALongCommandCanBeReadBack) {
   EXPECT_TRUE(config == restore_config(parse_toml(text, "config.toml")));
 }
 
-// Files of runs do not change: what was written in one line, and could be read back, still is.
-TEST(Config, OnlyAListThatDoesNotFitInALineIsWrittenOverSeveral) {
+// Existing files must not change: a list that fits in a line stays in one.
+TEST(Config, OnlyListsTooLongForALineAreWrapped) {
   std::vector<int> list(1000, 10);
   const auto text_with = [&] {
     Config config = resolve_config(run_of("GridChaos-v0", "sac"));
@@ -197,7 +197,7 @@ TEST(Config, OnlyAListThatDoesNotFitInALineIsWrittenOverSeveral) {
   EXPECT_NE(wrapped.find("  10,\n  10000000\n]\nvisits = true\n"), std::string::npos);
 }
 
-TEST(Config, WhatWouldBeTooLongToReadBackIsRefused) {
+TEST(Config, ValuesTooLongToReadBackAreRefused) {
   EXPECT_EQ(refusal("noise.coordinate=" + std::string(1001, 'x')),
             "--set: noise.coordinate must be at most 1000 characters long");
   std::string list = "1";
@@ -227,7 +227,7 @@ TEST(Config, SurvivesFlippedBitsAndTruncation) {
   }
 }
 
-TEST(ConfigFile, CharactersBeyondAsciiAreFineInCommentsAndRefusedInKeysAndValues) {
+TEST(ConfigFile, OnlyCommentsMayHaveCharactersBeyondAscii) {
   const auto settings =
       parse_toml("\xef\xbb\xbf# r\u00e9glages \u2014 na\u00efve\n[train]\nepochs = 7\n", "f.toml");
   ASSERT_EQ(settings.size(), 1u);

@@ -14,7 +14,7 @@
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
-// A task registered for these tests: `steps_per_epoch` 0 ties the epoch to the horizon.
+// Registers a task; with `steps_per_epoch` 0 an epoch is as long as the horizon.
 std::string task_with(const std::string& name, int horizon, int steps_per_epoch) {
   Task task = find_task("GridChaos-v0");
   task.name = name;
@@ -25,7 +25,7 @@ std::string task_with(const std::string& name, int horizon, int steps_per_epoch)
   return name;
 }
 
-TEST(Config, DefaultsAreThoseOfThePaper) {
+TEST(Config, DefaultsMatchThePaper) {
   const Config config = resolve({});
   EXPECT_EQ(config.task, "GridChaos-v0");
   EXPECT_EQ(config.algorithm, "ovde_g");
@@ -45,8 +45,8 @@ TEST(Config, DefaultsAreThoseOfThePaper) {
   EXPECT_EQ(config.train.polyak, 5e-3f);
 }
 
-// Members of single precision keep the number as it was written.
-TEST(Config, FloatsAreWrittenAsTheyWereGiven) {
+// A key whose member is a float prints and compares as the user wrote it.
+TEST(Config, FloatKeysKeepTheirDecimalForm) {
   const Config config =
       resolve({"train.polyak=0.1", "rnd.tolerance=2.7", "critic.optimism=-0.3"}, "novd");
   EXPECT_EQ(config.train.polyak, 0.1f);
@@ -83,7 +83,7 @@ TEST(Config, EpochFollowsTheHorizonOnlyWhereTheTaskTiesThem) {
   EXPECT_EQ(resolve({"task.horizon=70"}, "sac", free).train.steps_per_epoch, 1000);
 }
 
-TEST(Config, WhatWasAskedForIsNotDerived) {
+TEST(Config, GivenKeysAreNotDerived) {
   const Config config = resolve({"train.steps_per_epoch=1000", "train.replay=5000",
                                  "train.eval_steps=200", "train.warmup_steps=300"});
   EXPECT_EQ(config.train.replay, 5000);
@@ -91,13 +91,13 @@ TEST(Config, WhatWasAskedForIsNotDerived) {
   EXPECT_EQ(config.train.warmup_steps, 300);
 }
 
-TEST(Config, DefaultsOfShortEpochsStillTrain) {
+TEST(Config, ShortEpochsHaveValidDefaults) {
   const Config config = resolve({"task.horizon=3"});
   EXPECT_EQ(config.train.warmup_steps, 256);
   EXPECT_EQ(resolve({"train.steps_per_epoch=1"}).train.eval_steps, 100);
 }
 
-TEST(Config, LaterIsStronger) {
+TEST(Config, LaterSettingsOverride) {
   // defaults < preset < file < --set
   const std::vector<double> preset = {0.01, 0.005, 0.005, 0.01}, file = {1, 1, 1, 1},
                             set = {2, 2, 2, 2};
@@ -110,7 +110,7 @@ TEST(Config, LaterIsStronger) {
   EXPECT_EQ(resolve_config(settings).task_options.list("noise"), set);
 }
 
-TEST(Config, TasksBringValuesOfOtherTables) {
+TEST(Config, TasksPresetKeysOfOtherTables) {
   Task task = find_task("GridChaos-v0");
   task.name = "Shaken-v0";
   task.brings = {{"noise.transition", true}};
@@ -119,16 +119,16 @@ TEST(Config, TasksBringValuesOfOtherTables) {
   EXPECT_FALSE(resolve({"noise.transition=false"}, "sac", "Shaken-v0").noise.transition);
 }
 
-// What a task brings for td3 is nothing to other algorithms, and their files do not change by it.
-TEST(Config, GridChaosBringsTd3ItsExploration) {
+// The task's preset for td3 does not reach other algorithms or their files.
+TEST(Config, GridChaosPresetsTheExplorationOfTd3) {
   EXPECT_EQ(resolve({}, "td3").td3.correlation, 0.9);
   EXPECT_EQ(resolve({"td3.correlation=0.5"}, "ovde_td3").td3.correlation, 0.5);
   EXPECT_EQ(resolve({}, "dsac").td3.correlation, 0);
   EXPECT_EQ(resolve({}, "dsac").td3.noise, 0.1);
 }
 
-// A run keeps the meaning it had when a key did not exist yet.
-TEST(Config, ARestoredFileHasDefaultsWhereItSaysNothing) {
+// A run that is older than a key keeps its behaviour.
+TEST(Config, RestoredFilesUseDefaultsForMissingKeys) {
   const Config now = resolve({}, "td3");
   std::vector<Setting> settings = parse_toml(to_toml(now, "1", ""), "config.toml");
   EXPECT_TRUE(differences(restore_config(settings), now).empty());
@@ -137,17 +137,18 @@ TEST(Config, ARestoredFileHasDefaultsWhereItSaysNothing) {
   EXPECT_EQ(resolve_config(settings).td3.correlation, 0.9);
 }
 
-TEST(Config, QuantilesBelongToQuantileCritics) {
+TEST(Config, QuantilesNeedQuantileCritics) {
   EXPECT_EQ(resolve({}, "sac").critic.quantiles, 1);
   EXPECT_EQ(resolve({}, "oac").critic.quantiles, 1);
   EXPECT_EQ(resolve({"critic.quantiles=1"}, "sac").critic.quantiles, 1);
-  EXPECT_EQ(refusal("critic.quantiles=20", "sac"),
-            "--set: critic.quantiles = 20: sac has no quantile critics; must be 1");
+  EXPECT_EQ(
+      refusal("critic.quantiles=20", "sac"),
+      "--set: critic.quantiles = 20: sac has one value per critic and no quantiles; must be 1");
   EXPECT_EQ(refusal("critic.quantiles=1", "dsac"),
             "--set: critic.quantiles = 1: dsac needs at least 2");
 }
 
-TEST(Config, TruncationIsOfFixedFractionsAndLeavesSomething) {
+TEST(Config, TruncationNeedsFixedFractionsAndLeavesAValue) {
   const Config tqc = resolve({}, "tqc");
   EXPECT_EQ(tqc.critic.quantiles, 25);
   EXPECT_EQ(tqc.critic.dropped, 2);
@@ -160,7 +161,7 @@ TEST(Config, TruncationIsOfFixedFractionsAndLeavesSomething) {
   EXPECT_NE(refusal("critic.head=iqn", "tqc").find("critic.head = \"qr\""), std::string::npos);
 }
 
-TEST(Config, RemovedKeysAreAnsweredWithWhy) {
+TEST(Config, RemovedKeysAreRefusedWithTheReason) {
   EXPECT_EQ(refusal("critic.count=3", "ovde_g"),
             "--set: critic.count was removed: more critics kept no more goals than two; the last "
             "version that had it is commit 38772dc, see docs/research.md");
@@ -182,18 +183,37 @@ TEST(Config, RemovedKeysWithTheirDefaultsAreIgnored) {
   for (const Setting& setting : in_full(stored)) EXPECT_NE(setting.key, "critic.count");
 }
 
-TEST(Config, RandomFractionsBelongToQuantileCritics) {
+TEST(Config, RenamedKeysAndValuesAreRead) {
+  EXPECT_EQ(resolve({"scout.least=0.7"}, "scout").scout.minimum_share, 0.7);
+  EXPECT_EQ(resolve({"train.precision=tf32"}).train.precision, Precision::fp16);
+  const std::vector<Setting> stored = {{"run.task", std::string("GridChaos-v0:s"), "config.toml:1"},
+                                       {"run.algorithm", std::string("scout"), "config.toml:2"},
+                                       {"scout.least", 0.7, "config.toml:3"},
+                                       {"train.precision", std::string("tf32"), "config.toml:4"}};
+  EXPECT_EQ(restore_config(stored).scout.minimum_share, 0.7);
+  EXPECT_EQ(restore_config(stored).train.precision, Precision::fp16);
+  int shares = 0;
+  for (const Setting& setting : in_full(stored)) {
+    EXPECT_NE(setting.key, "scout.least");
+    if (setting.key != "scout.minimum_share") continue;
+    EXPECT_EQ(setting.value, OptionValue(0.7));
+    ++shares;
+  }
+  EXPECT_EQ(shares, 1);
+}
+
+TEST(Config, RandomFractionsNeedQuantileCritics) {
   EXPECT_EQ(resolve({"critic.head=iqn"}, "dsac").critic.head, CriticHead::iqn);
   for (const std::string algorithm : {"sac", "oac"}) {
     EXPECT_EQ(refusal("critic.head=iqn", algorithm),
-              "--set: critic.head = \"iqn\", but " + algorithm +
+              "--set: critic.head = \"iqn\": " + algorithm +
                   " has one value per critic and no quantiles; must be \"qr\"");
   }
   EXPECT_THROW(resolve({"critic.head=iqn", "network.hidden=[64]"}, "dsac"), InputError);
   resolve({"critic.head=iqn", "network.hidden=[64,32,16]"}, "dsac");
 }
 
-TEST(Config, QuantileCriticsAreNormalisedAndStartAsPyTorchsUnlessAskedOtherwise) {
+TEST(Config, QuantileCriticsHaveLayerNormAndTorchInitialisation) {
   for (const std::string algorithm : {"dsac", "doac", "ovde_g", "ovde_td3", "dsac_rnd"}) {
     EXPECT_TRUE(resolve({}, algorithm).critic.norm);
     EXPECT_EQ(resolve({}, algorithm).network.init, Initialisation::torch);
@@ -208,10 +228,10 @@ TEST(Config, QuantileCriticsAreNormalisedAndStartAsPyTorchsUnlessAskedOtherwise)
     EXPECT_EQ(resolve({head, "network.init=base"}, "dsac").network.init, Initialisation::base);
   }
   EXPECT_EQ(refusal("critic.norm=true", "ids"),
-            "--set: critic.norm = true, but ids has no normalised critics; must be false");
+            "--set: critic.norm = true: ids has no layer norm; must be false");
 }
 
-TEST(Config, ComplaintsNamePlaceKeyAndWhatIsValid) {
+TEST(Config, ErrorsNamePlaceKeyAndValidValues) {
   EXPECT_EQ(refusal("train.bacth=1"),
             "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
             "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
@@ -257,7 +277,7 @@ TEST(Config, AbsurdSizesAreOutOfRange) {
   }
 }
 
-TEST(Config, KeysThatCannotBeTrainedWithTogetherAreRefused) {
+TEST(Config, ConflictingKeysAreRefused) {
   EXPECT_NE(
       refusal("train.replay=100").find("train.replay = 100: must be at least train.batch = 256"),
       std::string::npos);
@@ -267,7 +287,7 @@ TEST(Config, KeysThatCannotBeTrainedWithTogetherAreRefused) {
             std::string::npos);
 }
 
-TEST(Config, WhatTheEnvironmentRefusesNamesItsKeyAndPlace) {
+TEST(Config, ErrorsOfTheEnvironmentNameKeyAndPlace) {
   EXPECT_EQ(refusal("noise.coordinate=z"),
             "--set: noise.coordinate = \"z\": must be a state coordinate of the task: x, y");
   EXPECT_EQ(complaint([] {
@@ -287,19 +307,19 @@ TEST(Config, WhatTheEnvironmentRefusesNamesItsKeyAndPlace) {
             "task.goal = [9, 9]: must lie in the square, from -5 to 5 (task.half_width = 5)");
 }
 
-TEST(Config, NetworksAreKeptOfEpochsThatThereAre) {
+TEST(Config, NetworksAreSavedAfterExistingEpochs) {
   EXPECT_EQ(complaint([] {
               resolve({"train.epochs=5", "record.networks=[0,5]"});
             }),
-            "--set: record.networks has 5; must be epochs from 0 to 4 (train.epochs = 5)");
+            "--set: record.networks: 5 is not an epoch; must be from 0 to 4 (train.epochs = 5)");
   EXPECT_NO_THROW(resolve({"train.epochs=5", "record.networks=[0,4]"}));
-  // a run that is there can still be read
+  // a stored run can still be read
   Config config = resolve({"train.epochs=5"});
   config.record.networks = {7};
   EXPECT_NO_THROW(restore_config(parse_toml(to_toml(config, "0.0.0", "ovde"), "config.toml")));
 }
 
-// A task registered for these tests, with that many action dimensions.
+// Registers a task with this many action dimensions.
 std::string task_with_actions(int dimensions) {
   struct Wide final : Env {
     explicit Wide(int size) : space{std::vector<double>(size, -1), std::vector<double>(size, 1)} {}
@@ -317,7 +337,7 @@ std::string task_with_actions(int dimensions) {
   return task.name;
 }
 
-TEST(Config, BinsAreAsManyAsTheActionsAllow) {
+TEST(Config, BinsFitTheLargestNumberOfActions) {
   const auto bins = [](int dimensions, const std::vector<std::string>& more = {}) {
     return resolve(more, "ids", task_with_actions(dimensions)).ids.bins;
   };
@@ -329,7 +349,7 @@ TEST(Config, BinsAreAsManyAsTheActionsAllow) {
   EXPECT_EQ(bins(9, {"ids.bins=2"}), 2);
 }
 
-TEST(Config, TooManyActionsAreRefusedWithABinsThatFits) {
+TEST(Config, TooManyActionsAreRefusedWithFittingBins) {
   const auto says = [](int dimensions, const std::vector<std::string>& settings) {
     return complaint([&] { resolve(settings, "ids", task_with_actions(dimensions)); });
   };
@@ -345,7 +365,7 @@ TEST(Config, TooManyActionsAreRefusedWithABinsThatFits) {
   EXPECT_EQ(says(2, {"ids.bins=300", "ids.max_actions=100000", "critic.quantiles=100"}),
             "--set: critic.quantiles = 100: with 90000 actions must be at most 11");
   EXPECT_EQ(says(2, {"critic.head=iqn"}),
-            "--set: critic.head = \"iqn\", but ids has outputs for each of its actions; must be "
+            "--set: critic.head = \"iqn\": ids has outputs for each of its actions; must be "
             "\"qr\"");
   // only ids has bins
   EXPECT_NO_THROW(resolve({}, "sac", task_with_actions(12)));
@@ -363,7 +383,7 @@ TEST(Config, TaskAndAlgorithmMustBeNamed) {
             std::string::npos);
 }
 
-// A value that the option takes and that is not the one given.
+// A valid value of the option that differs from the given one.
 OptionValue other_value(const Option& option, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
   if (const auto* number = std::get_if<double>(&value))
@@ -374,7 +394,7 @@ OptionValue other_value(const Option& option, const OptionValue& value) {
   return option.choices.empty() ? text + "x" : option.choices[text == option.choices[0]];
 }
 
-TEST(Config, EachKeyFillsAMemberOfItsOwn) {
+TEST(Config, EachKeySetsItsOwnMember) {
   const Config before = resolve({}, "ovde_g", "GridChaos-v0");
   int keys = 0;
   for (const ConfigTable& table :
@@ -393,21 +413,22 @@ TEST(Config, EachKeyFillsAMemberOfItsOwn) {
   EXPECT_GT(keys, 40);
 }
 
-TEST(Config, DifferencesThatAreReadAreInKeysThatAreRead) {
+TEST(Config, ReadDifferencesLeaveOutIgnoredKeys) {
   const Config scout = resolve({}, "scout");
-  EXPECT_EQ(differences_read(resolve({"scout.least=1"}, "scout"), scout),
-            std::vector<std::string>{"scout.least = 1, was 0.2"});
+  EXPECT_EQ(differences_read(resolve({"scout.minimum_share=1"}, "scout"), scout),
+            std::vector<std::string>{"scout.minimum_share = 1, was 0.2"});
 
   const Config dsac = resolve({}, "dsac");
   Config other = dsac;
   other.scout.minimum_share = 1;
   EXPECT_EQ(differences_read(other, dsac), std::vector<std::string>{});
   other.scout.share = 0.5;
-  EXPECT_EQ(differences_read(other, dsac),
-            (std::vector<std::string>{"scout.least = 1, was 0.2", "scout.share = 0.5, was 0"}));
+  EXPECT_EQ(
+      differences_read(other, dsac),
+      (std::vector<std::string>{"scout.minimum_share = 1, was 0.2", "scout.share = 0.5, was 0"}));
 }
 
-TEST(Config, EveryDefaultIsInItsOwnRange) {
+TEST(Config, DefaultsAreInRange) {
   for (const Task& task : tasks()) {
     for (const ConfigTable& table : config_tables(task, find_algorithm("dsac"))) {
       for (const ConfigKey& key : table.keys) {
@@ -419,8 +440,8 @@ TEST(Config, EveryDefaultIsInItsOwnRange) {
   }
 }
 
-// Runs from before these keys had plain critics, unless they had random fractions.
-TEST(Config, AStoredConfigurationWithoutANormHadNone) {
+// Runs older than these keys had critics without layer norm, unless they had random fractions.
+TEST(Config, StoredConfigurationsWithoutTheKeyHaveNoNorm) {
   for (const std::string head : {"qr", "iqn"}) {
     const std::vector<Setting> stored = {{"run.task", std::string("GridChaos-v0"), ""},
                                          {"run.algorithm", std::string("dsac"), ""},

@@ -1,4 +1,4 @@
-// From the name of a preset to the noise that moves its point.
+// The noise that each preset of GridChaos adds to the position.
 #include <array>
 #include <cmath>
 
@@ -10,8 +10,7 @@
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
-// One step without a move of its own from `start`, often: the standard deviation of each
-// coordinate.
+// Standard deviation of each coordinate after a step of length zero from `start`.
 double noise_at(const std::string& task, const std::vector<double>& start) {
   const auto env = make_environment(resolve_config({{"run.task", task, ""},
                                                     {"run.algorithm", std::string("sac"), ""},
@@ -28,7 +27,7 @@ double noise_at(const std::string& task, const std::vector<double>& start) {
 }
 
 // Tables 1 and 2 of the paper, quadrants 1 to 4.
-TEST(GridChaosPresets, TheNoiseOfEachQuadrantIsThePapers) {
+TEST(GridChaosPresets, NoiseOfEachQuadrantMatchesThePaper) {
   const std::pair<const char*, std::array<double, 4>> paper[] = {
       {"s", {0.1, 0.5, 0.5, 0.1}},         {"a", {0.0, 0.5, 0.1, 0.1}},
       {"b", {0.0, 0.05, 0.01, 0.01}},      {"c", {0.05, 0.1, 0.1, 0.05}},

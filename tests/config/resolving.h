@@ -1,4 +1,4 @@
-// Configurations of small runs, and what is said where one is refused.
+// Resolves configurations of small runs, and returns the messages of errors.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline std::vector<Setting> run_of(const std::string& task, const std::string& a
   return {{"run.task", task, "--task"}, {"run.algorithm", algorithm, "--algo"}};
 }
 
-// A run of GridChaos with assignments as --set has them.
+// The configuration with assignments as of --set.
 inline Config resolve(const std::vector<std::string>& assignments,
                       const std::string& algorithm = "ovde_g",
                       const std::string& task = "GridChaos-v0") {

@@ -1,5 +1,5 @@
-// The config.toml of a run as the beginning of one with another task or algorithm: what was asked
-// for stays, what the old task and algorithm brought does not.
+// The config.toml of a run as the start of one with another task or algorithm: given values stay,
+// presets of the old task and algorithm do not.
 #include "config/stored_config.h"
 
 #include <gtest/gtest.h>
@@ -21,14 +21,14 @@ Config with(std::vector<Setting> settings, const std::string& task, const std::s
   return resolve_config(settings);
 }
 
-TEST(StoredConfig, AnotherPresetBringsItsOwnValues) {
+TEST(StoredConfig, AnotherPresetReplacesItsValues) {
   const Config s = resolve({"train.batch=64"}, "dsac", "GridChaos-v0:s");
   const Config a = resolve({"train.batch=64"}, "dsac", "GridChaos-v0:a");
   ASSERT_NE(s.task_options.list("noise"), a.task_options.list("noise"));
   EXPECT_EQ(with(asked_for(stored(s)), "GridChaos-v0:a", "dsac"), a);
 }
 
-TEST(StoredConfig, AnotherAlgorithmBringsItsOwnValues) {
+TEST(StoredConfig, AnotherAlgorithmReplacesItsPresets) {
   const Config dsac = resolve({"train.batch=64"}, "dsac");
   for (const char* algorithm : {"sac", "td3", "ids", "ovde_g"}) {
     EXPECT_EQ(with(asked_for(stored(dsac)), "GridChaos-v0", algorithm),
@@ -40,13 +40,13 @@ TEST(StoredConfig, AnotherAlgorithmBringsItsOwnValues) {
 }
 
 #ifdef OVDE_MUJOCO
-TEST(StoredConfig, AnotherTaskBringsItsNoiseAndItsProtocol) {
+TEST(StoredConfig, AnotherTaskReplacesNoiseAndProtocol) {
   const Config noisy = resolve({"train.discount=0.9"}, "sac", "NoisyHopper-v4");
   EXPECT_EQ(with(asked_for(stored(noisy)), "HalfCheetah-v4", "sac"),
             resolve({"train.discount=0.9"}, "sac", "HalfCheetah-v4"));
 }
 
-TEST(StoredConfig, AFileOlderThanAKeyKeepsWhatThereWasBefore) {
+TEST(StoredConfig, FilesOlderThanAKeyKeepTheirBehaviour) {
   std::vector<Setting> settings = stored(resolve({}, "dsac", "PatchyHopper-v4"));
   std::erase_if(settings, [](const Setting& setting) {
     return setting.key == "noise.part" || setting.key == "noise.relative" ||
@@ -61,8 +61,8 @@ TEST(StoredConfig, AFileOlderThanAKeyKeepsWhatThereWasBefore) {
 }
 #endif
 
-// The warm-up that followed from the steps of an epoch follows from them again.
-TEST(StoredConfig, WhatFollowsFromAnotherKeyIsNotAskedFor) {
+// The warm-up follows from the steps of an epoch.
+TEST(StoredConfig, DerivedValuesAreNotGiven) {
   const auto asked = asked_for(stored(resolve({"train.steps_per_epoch=50", "train.epochs=20"})));
   std::vector<std::string> keys;
   for (const Setting& setting : asked) keys.push_back(setting.key);
@@ -71,14 +71,14 @@ TEST(StoredConfig, WhatFollowsFromAnotherKeyIsNotAskedFor) {
                                             "train.steps_per_epoch"}));
 }
 
-// Its default was another one when the run was made.
-TEST(StoredConfig, AKeyThatTheRunDoesNotReadIsNotAskedFor) {
+// The default of an ignored key may have changed since the run.
+TEST(StoredConfig, IgnoredKeysAreNotGiven) {
   Config dsac = resolve({}, "dsac");
   dsac.scout.minimum_share = 1;
   EXPECT_EQ(with(asked_for(stored(dsac)), "GridChaos-v0", "scout"), resolve({}, "scout"));
 }
 
-TEST(StoredConfig, WhatWasAskedForStays) {
+TEST(StoredConfig, GivenValuesStay) {
   const Config own = resolve({"task.noise=[1,2,3,4]", "train.warmup_steps=777"}, "dsac");
   const Config next = with(asked_for(stored(own)), "GridChaos-v0:s", "sac");
   EXPECT_EQ(next.task_options.list("noise"), (std::vector<double>{1, 2, 3, 4}));

@@ -1,4 +1,4 @@
-// A key that nothing will read is refused, with what would have to be otherwise.
+// A key that the run ignores is refused, with the reason.
 #include "config/unread_keys.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
-TEST(UnreadKeys, OfAnotherAlgorithmAreRefused) {
+TEST(UnreadKeys, KeysOfAnotherAlgorithmAreRefused) {
   expect_words(refusal("ids.bins=5", "sac"), {"--set: ids.bins = 5", "sac does not read", "ids"});
   expect_words(refusal("td3.noise=0.2", "dsac"), {"td3.noise", "td3, ovde_td3"});
   expect_words(refusal("rnd.scale=2", "dsac"), {"rnd.scale", "dsac_rnd"});
@@ -20,11 +20,11 @@ TEST(UnreadKeys, OfAnotherAlgorithmAreRefused) {
   EXPECT_EQ(resolve({"explore.oac_beta=1"}, "oac").explore.number("oac_beta"), 1);
 }
 
-TEST(UnreadKeys, OfABonusThatThereIsNotAreRefused) {
+TEST(UnreadKeys, KeysOfAMissingBonusAreRefused) {
   expect_words(refusal("rnd.tolerance=2", "dsac_rnd"),
                {"rnd.tolerance", "rnd.bonus = \"discounted\"", "novd"});
   expect_words(refusal("rnd.bonus=plain", "ids"), {"rnd.bonus", "ids does not read"});
-  expect_words(refusal("rnd.bonus=discounted", "sac"), {"rnd.bonus", "no spread", "plain"});
+  expect_words(refusal("rnd.bonus=discounted", "sac"), {"rnd.bonus", "no quantiles", "plain"});
   expect_words(refusal("rnd.relative=true", "dsac"), {"rnd.relative", "rnd.bonus"});
   EXPECT_EQ(resolve({"rnd.tolerance=2"}, "novd").rnd.tolerance, 2);
   EXPECT_FALSE(resolve({}, "dsac_rnd").rnd.relative);
@@ -36,7 +36,7 @@ TEST(UnreadKeys, OfABonusThatThereIsNotAreRefused) {
   EXPECT_EQ(resolve({"rnd.bonus=plain", "rnd.scale=3"}, "ovde_g").rnd.scale, 3);
 }
 
-TEST(UnreadKeys, OptimismIsABanditsOrAKeys) {
+TEST(UnreadKeys, OptimismIsSetByTheBanditOrTheKey) {
   expect_words(refusal("critic.optimism=0", "top"), {"critic.optimism", "top does not read"});
   expect_words(refusal("critic.optimism=0", "ids"), {"critic.optimism", "ids does not read"});
   expect_words(refusal("top.rate=1", "dsac"), {"top.rate", "only top"});
@@ -44,24 +44,24 @@ TEST(UnreadKeys, OptimismIsABanditsOrAKeys) {
   EXPECT_NE(refusal("top.arms=[]", "top").find("top.arms"), std::string::npos);
 }
 
-TEST(UnreadKeys, OfASecondActorThatThereIsNotAreRefused) {
+TEST(UnreadKeys, KeysOfAMissingSecondActorAreRefused) {
   expect_words(refusal("dac.spread=2", "dsac"), {"dac.spread", "only dac"});
   EXPECT_EQ(resolve({"dac.spread=2"}, "dac").dac.spread, 2);
   EXPECT_EQ(resolve({"dac.copy_updates=0"}, "dac").dac.copy_updates, 0);
   EXPECT_NE(refusal("dac.optimism=-1", "dac").find("dac.optimism"), std::string::npos);
 }
 
-TEST(UnreadKeys, OfAScoutThatThereIsNotAreRefused) {
+TEST(UnreadKeys, KeysOfAMissingScoutAreRefused) {
   expect_words(refusal("scout.hidden=[32]", "dsac"), {"scout.hidden", "scout.share > 0"});
   expect_words(refusal("scout.n_step=3", "dsac"), {"scout.n_step", "scout.share > 0"});
-  expect_words(refusal("scout.least=0.2", "dsac"), {"scout.least", "scout.share > 0"});
+  expect_words(refusal("scout.minimum_share=0.2", "dsac"),
+               {"scout.minimum_share", "scout.share > 0"});
   EXPECT_EQ(resolve({"scout.n_step=3"}, "scout").scout.n_step, 3);
   expect_words(refusal("scout.share=0.5", "ids"), {"scout.share", "ids does not read"});
   EXPECT_EQ(resolve({"scout.hidden=[32]"}, "scout").scout.hidden, std::vector{32});
   EXPECT_EQ(resolve({"scout.share=0.2"}, "td3").scout.share, 0.2);
 }
 
-// What an algorithm is, and what a key makes of another.
 TEST(UnreadKeys, TheBonusFollowsTheAlgorithm) {
   EXPECT_EQ(resolve({}, "dsac").rnd.bonus, Bonus::none);
   EXPECT_EQ(resolve({}, "dsac_rnd").rnd.bonus, Bonus::plain);
@@ -69,7 +69,7 @@ TEST(UnreadKeys, TheBonusFollowsTheAlgorithm) {
   EXPECT_EQ(resolve({"rnd.bonus=discounted"}, "td3").rnd.bonus, Bonus::discounted);
 }
 
-TEST(UnreadKeys, OfNoiseThatIsSwitchedOffAreRefused) {
+TEST(UnreadKeys, KeysOfDisabledNoiseAreRefused) {
   expect_words(refusal("noise.scales=[0,0.1]"), {"noise.scales", "noise.transition = true"});
   expect_words(refusal("noise.factors=[1,2,3]"), {"noise.factors", "noise.transition = true"});
 #ifdef OVDE_MUJOCO
@@ -81,7 +81,7 @@ TEST(UnreadKeys, OfNoiseThatIsSwitchedOffAreRefused) {
 #endif
 }
 
-// As the config.toml of every run does.
+// The config.toml of every run does.
 TEST(UnreadKeys, AFileMayRepeatTheirDefaults) {
   std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
   settings.push_back({"ids.bins", 5.0, "my.toml:3"});

@@ -53,7 +53,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
       }
     }
   }
-  const auto population = make_gpu_population(options, Precision::tf32);
+  const auto population = make_gpu_population(options, Precision::fp16);
   const PopulationActing& acting = population->acting();
   std::vector<std::unique_ptr<Agent>> agents;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -111,7 +111,7 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   std::vector<AgentOptions> options(3, options_of("dsac", 1));
   for (AgentOptions& o : options) o.learner.train.replay = 400'000'000;
   try {
-    check_gpu_population(options, Precision::tf32);
+    check_gpu_population(options, Precision::fp16);
     FAIL();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
@@ -119,8 +119,8 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   for (const char* name : {"dsac", "dsac_iqn"}) {
     AgentOptions wide = options_of(name, 1);
     wide.learner.network.hidden = {512, 512};
-    EXPECT_THROW(check_gpu_population(std::vector{wide}, Precision::tf32), InputError);
-    EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::tf32), InputError);
+    EXPECT_THROW(check_gpu_population(std::vector{wide}, Precision::fp16), InputError);
+    EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::fp16), InputError);
   }
 }
 
@@ -128,7 +128,7 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
 TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
   register_on_cpu_explorer();
   try {
-    check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::tf32);
+    check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::fp16);
     FAIL() << "accepted";
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("on_cpu runs on the CPU only"), std::string::npos)
@@ -138,7 +138,7 @@ TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
 
 TEST(Population, WithoutAGpuTheReasonIsGiven) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
-  EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::tf32),
+  EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::fp16),
                InputError);
 }
 

@@ -167,14 +167,14 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
   Team team(2);
   constexpr int kUpdates = kKernelsOnCpu ? 4 : 100;
   for (int i = 0; i < kUpdates; ++i) cpu->update(team);
-  for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+  for (const Precision precision : {Precision::fp32, Precision::fp16}) {
     std::vector<std::unique_ptr<Pair>> pairs;
     pairs.push_back(std::make_unique<Pair>(options(6)));
     update_on_gpu(pairs, kUpdates, precision);
     std::string where;
     const double difference = largest_difference(pairs[0]->gpu, *cpu, false, where);
     std::printf("%s: %d updates, %s: largest relative difference %.2e (%s)\n", GetParam().c_str(),
-                kUpdates, precision == Precision::fp32 ? "fp32" : "tf32", difference,
+                kUpdates, precision == Precision::fp32 ? "fp32" : "fp16", difference,
                 where.c_str());
     if (precision == Precision::fp32 || kKernelsOnCpu) {
       EXPECT_LT(difference, 1e-2) << where;
@@ -214,9 +214,9 @@ TEST(Update, BetweenTheActorsStepsTheTargetsStay) {
         EXPECT_EQ(is_same(before, after, array), !moved) << name << " " << array;
       EXPECT_FALSE(is_same(before, after, "critic_2.parameters")) << name;
     };
-    update_on_gpu(pairs, 1, Precision::tf32);
+    update_on_gpu(pairs, 1, Precision::fp16);
     expect_moved(false);
-    update_on_gpu(pairs, 1, Precision::tf32);
+    update_on_gpu(pairs, 1, Precision::fp16);
     expect_moved(true);
   }
 }
@@ -331,7 +331,7 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
     EXPECT_LT(largest_difference(pair->gpu, pair->cpu, true, where), 1e-4) << where;
   }
   // with operands rounded, the gradients, as far as the first moments are theirs
-  update_on_gpu(rounded, 1, Precision::tf32);
+  update_on_gpu(rounded, 1, Precision::fp16);
   for (std::size_t k = 0; k < rounded.size(); ++k) {
     const LearnerState gpu = rounded[k]->gpu.state(), cpu = pairs[k]->cpu.state();
     for (std::size_t i = 0; i < gpu.arrays.size(); ++i) {
@@ -378,17 +378,17 @@ TEST(SlowUpdate, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
       together.push_back(std::make_unique<Pair>(options));
     }
   }
-  update_on_gpu(together, 25, Precision::tf32);
+  update_on_gpu(together, 25, Precision::fp16);
   for (const auto& one : together) {
     std::vector<std::unique_ptr<Pair>> alone;
     alone.push_back(std::make_unique<Pair>(one->options));
-    update_on_gpu(alone, 25, Precision::tf32);
+    update_on_gpu(alone, 25, Precision::fp16);
     expect_same(alone[0]->gpu, one->gpu);
   }
   const LittleMemory little;
   std::vector<std::unique_ptr<Pair>> small;
   for (const auto& one : together) small.push_back(std::make_unique<Pair>(one->options));
-  update_on_gpu(small, 25, Precision::tf32);
+  update_on_gpu(small, 25, Precision::fp16);
   for (std::size_t i = 0; i < small.size(); ++i) expect_same(small[i]->gpu, together[i]->gpu);
 }
 
@@ -410,9 +410,9 @@ TEST(SlowUpdate, ACutBetweenUpdatesChangesNothing) {
     dac.learner.dac.copy_updates = 11;
     pairs->push_back(std::make_unique<Pair>(dac));
   }
-  update_on_gpu(whole, 30, Precision::tf32);
-  update_on_gpu(cut, 13, Precision::tf32);
-  update_on_gpu(cut, 17, Precision::tf32);
+  update_on_gpu(whole, 30, Precision::fp16);
+  update_on_gpu(cut, 13, Precision::fp16);
+  update_on_gpu(cut, 17, Precision::fp16);
   for (std::size_t k = 0; k < whole.size(); ++k) expect_same(whole[k]->gpu, cut[k]->gpu);
 }
 
@@ -442,7 +442,7 @@ TEST(SlowUpdate, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
     }
   }
   std::vector<PopulationReport> reports;
-  update_on_gpu(pairs, 5, Precision::tf32, &reports);
+  update_on_gpu(pairs, 5, Precision::fp16, &reports);
   EXPECT_EQ(reports[0].first_bad, 0u);
   for (std::size_t i = 0; i < places.size(); ++i)
     EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];

@@ -111,7 +111,7 @@ TEST_F(SlowLockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
       {"dac", small_config("dac", {{"dac.copy_updates", 7.0, ""}})},
       {"scout", small_config("scout", {{"scout.hidden", std::vector<double>{20, 12}, ""}})},
       {"ovde_scout", small_config("ovde_g", {{"scout.share", 0.5, ""},
-                                             {"scout.least", 0.2, ""},
+                                             {"scout.minimum_share", 0.2, ""},
                                              {"explore.samples", 2.0, ""}})},
       {"ids", small_config("ids", {{"ids.bins", 3.0, ""}})},
       {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
@@ -194,8 +194,8 @@ TEST_F(SlowLockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   for (const Config& config :
        {small_config("ovde_g", {samples}), small_config("ovde_td3", {samples}),
         small_config("dsac_rnd"), small_config("novd"),
-        small_config("scout", {{"scout.least", 0.2, ""}}), small_config("tqc"), small_config("top"),
-        small_config("dac"), small_config("ids")}) {
+        small_config("scout", {{"scout.minimum_share", 0.2, ""}}), small_config("tqc"),
+        small_config("top"), small_config("dac"), small_config("ids")}) {
     const std::string whole = "whole_" + config.algorithm, cut = "cut_" + config.algorithm;
     train_run(whole, config, {}, {3, 4, 5});
     EXPECT_FALSE(train_run(cut, config, stand_in(faults_), {3, 4, 5}, 4));  // in the second epoch

@@ -82,7 +82,7 @@ std::string why_not(const AgentSpec& spec, bool exact) {
     return "random or embedded fractions (critic.head) in fp32 (precision) take " +
            std::to_string(sizeof(IqnTile<true, 2>) / 1024 + 1) +
            " KB of shared memory a block; this GPU has " + std::to_string(shared_memory() / 1024) +
-           " KB. precision = \"tf32\" fits";
+           " KB. train.precision = \"fp16\" fits";
   return "";
 }
 

@@ -1,4 +1,6 @@
-#include "config/removed_keys.h"
+#include "config/older_keys.h"
+
+#include <string>
 
 #include <fmt/format.h>
 
@@ -23,9 +25,14 @@ const RemovedKey kRemovedKeys[] = {
 };
 constexpr const char* kLastVersion = "38772dc";  // the last commit that had them
 
-}  // namespace
+void rename(Setting& setting) {
+  if (setting.key == "scout.least") setting.key = "scout.minimum_share";
+  if (setting.key == "train.precision" && setting.value == OptionValue(std::string("tf32")))
+    setting.value = std::string("fp16");
+}
 
-bool is_removed_default(const Setting& setting) {
+bool is_removed(const Setting& setting) {
+  if (find_key(config_tables(), setting.key) != nullptr) return false;  // an explorer has it again
   for (const RemovedKey& removed : kRemovedKeys) {
     if (setting.key != removed.key) continue;
     if (setting.value == removed.value) return true;
@@ -35,6 +42,14 @@ bool is_removed_default(const Setting& setting) {
                                removed.key, removed.why, kLastVersion));
   }
   return false;
+}
+
+}  // namespace
+
+std::vector<Setting> in_todays_keys(std::vector<Setting> settings) {
+  for (Setting& setting : settings) rename(setting);
+  std::erase_if(settings, is_removed);
+  return settings;
 }
 
 }  // namespace ovde
