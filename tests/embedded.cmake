@@ -8,6 +8,7 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
+include(${CMAKE_CURRENT_LIST_DIR}/small_run.cmake)
 set(work ${BUILD}/embedded)
 file(REMOVE_RECURSE ${work}/run)
 run(${CMAKE_COMMAND} -S ${SOURCE}/tests/embedded -B ${work}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Debug
@@ -15,8 +16,7 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/tests/embedded -B ${work}/build -G ${GENERATOR
   -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 run(${CMAKE_COMMAND} --build ${work}/build)
 # the program of the main build trains the policy that the plug-in uses
-run(${OVDE} train --task GridChaos-v0:s --algo ovde_g --epochs 1 --out ${work}/run --set network.hidden=[16,16]
-  --set train.batch=16 --set train.warmup_steps=50 --set train.steps_per_epoch=20 --set train.eval_steps=100)
+run(${OVDE} train --task GridChaos-v0:s --algo ovde_g --epochs 1 --out ${work}/run ${small})
 run(${work}/build/host ${work}/build/libplugin.so ${work}/run/policy.safetensors)
 if(NOT output MATCHES "^-?[0-9.e-]+ -?[0-9.e-]+\n$")
   message(FATAL_ERROR "no action of two numbers: ${output}")

@@ -20,17 +20,16 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/examples -B ${work}/build -G ${GENERATOR} -DCM
 run(${CMAKE_COMMAND} --build ${work}/build)
 
 # a user's task: listed, trained, evaluated
-set(tiny --set network.hidden=[16,16] --set train.batch=16 --set train.warmup_steps=50 --set train.steps_per_epoch=20
-  --set train.eval_steps=200)
+include(${CMAKE_CURRENT_LIST_DIR}/small_run.cmake)
 run(${work}/build/custom_env list tasks)
-run(${work}/build/custom_env train --task Valve-v0 --algo ovde_g --epochs 2 --out ${work}/run ${tiny})
+run(${work}/build/custom_env train --task Valve-v0 --algo ovde_g --epochs 2 --out ${work}/run ${small})
 run(${work}/build/custom_env eval ${work}/run --episodes 2)
 # a user's explorer: an algorithm with its own keys, refused by name on a GPU
 run(${work}/build/custom_explorer train --task GridChaos-v0:s --algo cautious --epochs 2 --set explore.caution=2
-  --out ${work}/careful ${tiny} --set task.horizon=50)
+  --out ${work}/careful ${small} --set task.horizon=50)
 run(${work}/build/custom_explorer eval ${work}/careful --episodes 2)
 execute_process(COMMAND ${work}/build/custom_explorer train --task GridChaos-v0:s --algo cautious --epochs 2
-    --device cuda --out ${work}/on_gpu ${tiny} --set task.horizon=50
+    --device cuda --out ${work}/on_gpu ${small} --set task.horizon=50
   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(NOT result EQUAL 2 OR NOT output MATCHES "cautious runs on the CPU only|--device cuda: ")
   message(FATAL_ERROR "an explorer without a device form on a GPU: ${result}\n${output}")

@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "env/png.h"
 #include "env/renderer.h"
 #include "io/files.h"
-#include "env/png.h"
 #include "io/shell.h"
 
 namespace ovde {

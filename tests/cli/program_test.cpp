@@ -108,9 +108,9 @@ TEST(Program, TrainingBenchmarkPrintsJson) {
   const Program program;
   const Outcome json = program.run("bench train --algo dsac --json " + kQuick);
   EXPECT_EQ(json.code, 0) << json.err;
-  EXPECT_TRUE(json.out.starts_with(
-      R"({"what":"train","task":"GridChaos-v0","algo":"dsac","population":1,)"
-      R"("threads":1,"device":"cpu","per_second":)"))
+  EXPECT_TRUE(
+      json.out.starts_with(R"({"what":"train","task":"GridChaos-v0","algo":"dsac","population":1,)"
+                           R"("threads":1,"device":"cpu","per_second":)"))
       << json.out;
   for (const char* key : {R"(,"ms":)", R"(,"relative_to_sac":)"})
     EXPECT_NE(json.out.find(key), std::string::npos) << json.out;
