@@ -45,7 +45,7 @@ struct AgentOptions {
   ScoutOptions scout;
   TopOptions top;
   IdsOptions ids;
-  OptionValues explore;  // of the algorithm's explorer
+  OptionValues explore;  // options that the explorer declares
 };
 
 // The algorithm with its presets, and the defaults of everything else; the caller sets the sizes

@@ -23,7 +23,7 @@ inline constexpr Names<Initialisation> kNames<Initialisation> = {{Initialisation
 
 struct NetworkOptions {
   std::vector<int> hidden = {256, 256};
-  Initialisation init = Initialisation::base;  // of the critics
+  Initialisation init = Initialisation::base;  // for the critics alone
   TargetStart targets = TargetStart::copies;
 };
 
@@ -72,7 +72,7 @@ struct CriticOptions {
 // The deterministic policy (Fujimoto et al., 2018).
 struct Td3Options {
   double noise = 0.1;      // standard deviation of the exploration noise
-  double correlation = 0;  // of that noise in consecutive steps
+  double correlation = 0;  // correlation of that noise between consecutive steps
   float smoothing = 0.2f;  // standard deviation of the noise on the target policy's actions
   float clip = 0.5f;       // and its largest size
   int delay = 2;           // critic updates for each update of the actor and the targets
@@ -98,8 +98,8 @@ struct RndOptions {
 // A second learner on the same replay buffer that acts in some of the episodes
 // (actor_critic/scout.h).
 struct ScoutOptions {
-  double share = 0;            // of the episodes; 0: no scout
-  double minimum_share = 0.2;  // of that share, where its returns are not higher (turns.h)
+  double share = 0;            // share of the episodes; 0: no scout
+  double minimum_share = 0.2;  // part of it that always remains (turns.h)
   std::vector<int> hidden = {128, 128};
   int n_step = 0;  // 0: train.n_step
 };
@@ -134,13 +134,13 @@ struct TrainOptions {
   int n_step = 1;  // rewards in a return before it is bootstrapped (n_step.h)
   AdamOptions adam = {};
   float polyak = 5e-3f;
-  float temperature = 1;  // of a Gaussian policy, before the first update
+  float temperature = 1;  // initial value, for a Gaussian policy
   bool tune_temperature = true;
   bool normalise_observations = false;  // see Agent::set_scaling()
 };
 
-// A squashed Gaussian whose entropy is rewarded (SAC), an action without noise (TD3), or the best
-// of finitely many actions (IDS).
+// SAC: a squashed Gaussian whose entropy is rewarded. TD3: an action without noise. IDS: one of
+// finitely many actions.
 enum class PolicyKind { gaussian, deterministic, greedy };
 
 // Hidden layers and outputs of the two networks of random network distillation.

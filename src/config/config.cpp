@@ -25,7 +25,7 @@ namespace ovde {
 namespace {
 
 constexpr std::size_t kLargestFile = 4 << 20;
-constexpr int kMostOutputs = 1 << 20;  // of a network, so that a policy file can hold it
+constexpr int kMostOutputs = 1 << 20;  // a policy file holds no more
 
 // The last setting of the key; nullptr where there is none.
 const Setting* last(const std::vector<Setting>& settings, const std::string& key) {
@@ -289,7 +289,7 @@ std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
   for (const ConfigTable& table : config_tables()) {
     Values values;
     if (table.name == "explore") {
-      values = config.explore.all();  // of its own explorer alone
+      values = config.explore.all();  // its own explorer's keys alone
     } else {
       for (const ConfigKey& key : table.keys) values[key.option.name] = key.get(config);
     }

@@ -22,7 +22,7 @@ std::string presets_text(const ConfigKey& key) {
     const auto* word = std::get_if<std::string>(&value);
     return word ? *word : to_string(value);
   };
-  std::vector<std::pair<std::string, std::vector<std::string>>> users;  // of each value
+  std::vector<std::pair<std::string, std::vector<std::string>>> users;  // algorithms by value
   for (const Algorithm& algorithm : algorithms()) {
     Config config;
     set_presets(algorithm, config);

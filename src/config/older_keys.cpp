@@ -12,7 +12,7 @@ namespace {
 
 struct RemovedKey {
   const char* key;
-  OptionValue value;  // of every run today
+  OptionValue value;  // the value that every run has today
   const char* why;
 };
 

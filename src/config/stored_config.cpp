@@ -1,6 +1,7 @@
 #include "config/stored_config.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include <ovde/error.h>
@@ -33,6 +34,15 @@ bool is_unchanged(const std::map<std::string, OptionValue>& values, const Settin
   return found != values.end() && found->second == setting.value;
 }
 
+// Whether the other settings give this key the same value.
+bool follows(const std::vector<Setting>& others, const Setting& setting) {
+  try {
+    return is_unchanged(resolved(others), setting);
+  } catch (const InputError&) {  // they are invalid without it
+    return false;
+  }
+}
+
 }  // namespace
 
 bool is_stored_config(const std::filesystem::path& file) {
@@ -58,18 +68,11 @@ std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
     const auto presets = resolved(named);
     std::erase_if(others, [&](const Setting& setting) { return is_unchanged(presets, setting); });
     // values that follow from another given key, as the warm-up from the steps of an epoch
-    for (std::size_t i = 0; i < others.size();) {
+    for (auto each = others.begin(); each != others.end();) {
       std::vector<Setting> without = named;
-      for (std::size_t j = 0; j < others.size(); ++j) {
-        if (j != i) without.push_back(others[j]);
-      }
-      bool follows = false;
-      try {
-        follows = is_unchanged(resolved(without), others[i]);
-      } catch (const InputError&) {  // the other settings are invalid without it
-      }
-      follows ? static_cast<void>(others.erase(others.begin() + static_cast<std::ptrdiff_t>(i)))
-              : static_cast<void>(++i);
+      std::copy(others.begin(), each, std::back_inserter(without));
+      std::copy(each + 1, others.end(), std::back_inserter(without));
+      each = follows(without, *each) ? others.erase(each) : each + 1;
     }
   } catch (const InputError&) {
     return stored;
