@@ -50,16 +50,16 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     }
     return fmt::format("{} does not read it, only {}", algorithm.name, fmt::join(readers, ", "));
   }
-  if ((key == "rnd.scale" || key == "rnd.relative") && config.rnd.bonus == Bonus::none)
-    return "it is read with a bonus only (rnd.bonus), as dsac_rnd and novd have it";
   if (key == "rnd.tolerance" && config.rnd.bonus != Bonus::discounted)
-    return "it is read with rnd.bonus = \"discounted\" only, as novd has it";
+    return "it is read only with rnd.bonus = \"discounted\", as in novd";
+  if (key.starts_with("rnd.") && key != "rnd.bonus" && config.rnd.bonus == Bonus::none)
+    return "it is read only with a bonus (rnd.bonus), as in dsac_rnd and novd";
   if (key.starts_with("scout.") && key != "scout.share" && config.scout.share == 0)
-    return "it is read with scout.share > 0 only, as scout has it";
+    return "it is read only with scout.share > 0, as in scout";
   if (kTransitionKeys.contains(key) && !config.noise.transition)
-    return "it is read with noise.transition = true only";
+    return "it is read only with noise.transition = true";
   if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())
-    return "it is read with a noise.coordinate only";
+    return "it is read only with a noise.coordinate";
   return "";
 }
 
