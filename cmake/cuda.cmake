@@ -1,12 +1,12 @@
-# The CUDA toolkit for the GPU population (src/cuda), where there is one.
+# Finds the CUDA toolkit for src/cuda, if there is one.
 set(OVDE_HAS_CUDA OFF)
 if(OVDE_CUDA)
   find_program(OVDE_NVCC nvcc HINTS ENV CUDA_PATH PATH_SUFFIXES bin PATHS /usr/local/cuda/bin)
 endif()
 if(OVDE_CUDA AND OVDE_NVCC)
   set(CMAKE_CUDA_COMPILER ${OVDE_NVCC})
-  # Code for 8.0 runs on 8.6 and 8.9 as well, and newer cards compile what is there for 9.0. Code for each card by itself
-  # (OVDE_CUDA_ALL) takes three times as long to build and starts without that compilation.
+  # Code for 8.0 also runs on 8.6 and 8.9; newer cards compile the code for 9.0 when the program first starts.
+  # OVDE_CUDA_ALL builds code for each card, which takes three times as long.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
     if(OVDE_CUDA_ALL)
@@ -20,13 +20,13 @@ if(OVDE_CUDA AND OVDE_NVCC)
     endif()
   endif()
   enable_language(CUDA)
-  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know it of nvcc
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know nvcc's option
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
   endif()
   find_package(CUDAToolkit REQUIRED)
   set(OVDE_HAS_CUDA ON)
-  # by path, as it will be needed by whoever links the installed library
+  # by path: programs that link the installed library need it too
   set(OVDE_CUDA_LIBRARIES ${CUDAToolkit_LIBRARY_DIR}/libcudart_static.a dl rt)
 else()
-  message(STATUS "No CUDA toolkit found, or switched off: populations on a GPU are left out")
+  message(STATUS "No CUDA toolkit found, or switched off: no populations on a GPU")
 endif()

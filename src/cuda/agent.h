@@ -7,6 +7,7 @@
 #include "agent/discrete/ids_rule.h"
 #include "agent/equations.h"
 #include "agent/explore/rules.h"
+#include "agent/options.h"
 #include "nn/equations.h"
 
 struct __half;  // cuda_fp16.h
@@ -133,18 +134,12 @@ struct ValueMeans {
 
 // ---- extensions
 
-// Td3Options of agent/options.h; the delay is 1 for other policies.
-struct Td3Policy {
-  float smoothing, clip, penalty;
-  int delay;
-};
-
 // Random network distillation. The statistics follow each other in memory in this order, which is
 // that of agent/rnd.h.
 struct RndStatistics {
   double *next_row, *intrinsic_return, *observations, *returns;
 };
-struct Rnd {
+struct Distillation {
   Network net;  // the predictor; its target network is the random one
   Trace trace;
   float *input, *error;  // of each row: the normalised observation, the prediction error
@@ -167,10 +162,9 @@ struct Grid {
   IdsArm* arms;
 };
 
-// DacOptions of agent/options.h, the initial multipliers as logarithms, and their optimiser.
-struct OptimistSpec {
-  float spread, divergence, log_optimism, log_weight;
-  int copy_updates;
+// The initial multipliers of an optimist, and their optimiser.
+struct Multipliers {
+  float log_optimism, log_weight;
   AdamOptions adam;
 };
 
@@ -189,49 +183,47 @@ struct Optimist {
 // replay buffer; or its optimist, which has its own actor and its owner's critics and batch.
 enum class Role { agent, scout, optimist };
 
-// The constants of an agent.
+// The constants of an agent: the learner's options, and what is derived from them.
 struct AgentSpec {
   Role role = Role::agent;
   int owner = 0;  // index of the agent that a scout or an optimist belongs to
 
+  int observations, actions;
+  std::uint64_t seed;
+  bool distributional;
+  PolicyKind policy;
+  CriticOptions critic;
+  Td3Options td3;  // the delay is 1 for other policies
+  RndOptions rnd;
+  DacOptions dac;
+  IdsOptions ids;
+  TrainOptions train;
+  DeviceRule explorer;
+
   NetworkShape actor_shape;
   bool iqn;                   // critics take fractions as inputs
-  bool random_fractions;      // these are drawn at random
   NetworkShape critic_shape;  // if not iqn
   IqnShape iqn_shape;         // if iqn
   int critic_size;            // floats of a critic's parameters
   int state_action_stride;
-  int observations, actions, quantiles, batch;
-  bool distributional;
-  bool equal_weights;        // quantiles at random fractions have equal weights in means
-  bool smaller_by_quantile;  // the actor's loss takes the smaller critic quantile by quantile
   Blend blend;               // shares of the smaller and the larger critic in losses and targets
-  int dropped;               // TQC: values dropped from the targets, for each critic
-  UncertaintyForm uncertainty;
-  float discount, polyak;
-  bool tunes_temperature;
-  bool deterministic;  // TD3's policy
-  Td3Policy td3;
-  bool is_grid;  // it acts on a grid of actions
-  int bins, choices;
-  double ids_lambda;
+  int choices;               // actions of the grid
   NetworkShape trunk_shape;  // the critics of a grid without their output layer
-  bool has_rnd;              // rewards have a bonus
   NetworkShape rnd_shape;
-  float rnd_scale;
-  bool relative_bonus;   // relative to the mean error of the batch
-  bool discounts_bonus;  // discounted where the return is noisy (agent/noise_discount.h)
-  float noise_tolerance;
-  AdamOptions adam;
-  std::uint64_t seed;
-  DeviceRule explorer;
-  int n_step;  // rewards in a return (agent/n_step.h)
-  std::int64_t replay_rows;
-  OptimistSpec optimist_spec;  // of an optimist
+  Multipliers multipliers;  // of an optimist
+
+  OVDE_BOTH bool is_grid() const { return policy == PolicyKind::greedy; }
+  OVDE_BOTH bool is_deterministic() const { return policy == PolicyKind::deterministic; }
+  OVDE_BOTH bool has_bonus() const { return rnd.bonus != Bonus::none; }
+  OVDE_BOTH bool discounts_bonus() const { return rnd.bonus == Bonus::discounted; }
+  // quantiles at random fractions have equal weights in means
+  OVDE_BOTH bool has_equal_weights() const { return critic.weights == QuantileWeights::equal; }
+  // the actor's loss takes the smaller critic quantile by quantile
+  OVDE_BOTH bool is_by_quantile() const { return critic.minimum == Minimum::quantiles; }
 };
 
 struct Agent : AgentSpec {
-  Network actor, critic[2];
+  Network actor_net, critic_net[2];
   HalfCopies actor_half, critic_half[2];
 
   float* replay;  // rows in the format of agent/replay.h
@@ -262,7 +254,7 @@ struct Agent : AgentSpec {
   IqnTrace iqn_trace[2];
   IqnActing acting;
 
-  Rnd rnd;
+  Distillation distillation;
   Grid grid;
   Optimist optimist;
 };

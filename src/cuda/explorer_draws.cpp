@@ -1,5 +1,5 @@
-// What of a population needs no CUDA toolkit: which algorithms may be part of it, and what the host
-// draws for them.
+// The part of a population that needs no CUDA toolkit: which algorithms run on a GPU, and the
+// random numbers that the host draws for their explorers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,6 +1,6 @@
-// A population of agents whose learning and acting happen on one GPU. The agents keep their host
-// side (replay buffer, random streams, checkpoints); here are the copies of their learners that are
-// updated. Knows nothing of environments or files.
+// A population of agents that learn and act on one GPU. The agents keep their replay buffers,
+// random streams and checkpoints on the host; the GPU has copies of their learners. Knows nothing
+// of environments or files.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +15,39 @@
 
 namespace ovde {
 
-// Empty: this build has the GPU code and finds a GPU it can use. Otherwise why not.
+// Empty if this build has GPU code and finds a GPU that it can use; otherwise the reason why not.
 std::string why_no_gpu();
 std::string gpu_name();
 
-// Of `steps` updates: means of the losses, and the values at the last one's batch.
+// Mean losses since the last finish(), and the values at the last update's batch.
 struct PopulationReport {
   UpdateReport update;
   ValueReport value;
-  std::uint64_t first_bad = 0;  // the first update (from 1) whose loss was not finite; 0: none
+  std::uint64_t first_bad = 0;  // first update (from 1) with a loss that is not finite; 0: none
 };
 
 // One row for each agent, filled before and read after act().
 struct PopulationActing {
   int observations, actions, samples, fractions;  // length of a row: the largest of any agent
   std::span<float> observation;
-  // what the explorer draws from its stream: a number U(0, 1) for each quantile where its critics
-  // have random fractions, then as many standard normal numbers as it takes samples
+  // the explorer's draws: a U(0, 1) for each quantile of critics that take fractions as inputs,
+  // then a standard normal number for each of its samples
   std::span<float> fraction;
   std::span<double> explorer_noise;
-  std::span<bool> plain;                     // the policy alone
+  std::span<bool> plain;                     // the policy acts alone, without its explorer
   std::span<bool> scouts;                    // the scout acts, where there is one
   std::span<const double> mean, std, moved;  // before the squash; moved: by the explorer
   std::span<const double> m;
-  std::span<const int> choice;  // of an agent over discrete actions
+  std::span<const int> choice;  // number of a discrete action
 };
 
-// InputError, with those that do, if an agent's algorithm does not run on a GPU.
+// InputError, with the algorithms that do, if an agent's algorithm does not run on a GPU.
 void check_algorithms(std::span<const AgentOptions> agents);
 
-// The explorer of an algorithm that runs on a GPU; of one over discrete actions none, which has a
-// rule of its own.
+// The explorer's rule for a GPU; none for discrete actions, whose rule is ids.
 DeviceRule device_rule(const AgentOptions& options);
 
-// How many numbers an explorer draws for an action: U(0, 1) for fractions, then standard normal.
+// The numbers that an explorer draws for an action: U(0, 1) for fractions, then standard normal.
 struct ExplorerDraws {
   int fractions;
   bool random_fractions;
@@ -56,7 +55,7 @@ struct ExplorerDraws {
 };
 ExplorerDraws explorer_draws(const AgentOptions& options);
 
-// What the explorer of agent number `index` draws for its next action, as on the CPU.
+// Draws the numbers for the next action of agent number `index`, the same as on the CPU.
 void draw_for_explorer(const ExplorerDraws& draws, int index, Random& random,
                        const PopulationActing& acting);
 
@@ -64,44 +63,42 @@ class GpuPopulation {
  public:
   virtual ~GpuPopulation() = default;
 
-  // What agent number `index` has learnt and its replay buffer, to the GPU; what it has learnt,
+  // Copies the learner of agent number `index`, and its replay buffer, to the GPU; or its learner
   // back.
   virtual void upload(int index, Agent& agent) = 0;
   virtual void download(int index, Agent& agent) = 0;
 
-  // The same for the parameters of the policies and the number of updates alone, of all agents:
-  // what the trained policy needs.
+  // Copies the policies' parameters and the numbers of updates of all agents back: enough to act.
   virtual void download_policies(std::span<Agent* const> agents) = 0;
 
-  // Rows added to an agent's replay buffer since it was last uploaded.
+  // Copies the rows that were added to an agent's replay buffer since the last upload.
   virtual void add_rows(int index, const Replay& replay) = 0;
 
-  // Of an agent's critics, in the updates to come.
+  // Sets the optimism of an agent's critics for the next updates.
   virtual void set_optimism(int index, float optimism) = 0;
 
   virtual const PopulationActing& acting() const = 0;
   virtual void act() = 0;
 
-  // Puts n updates of every agent on their way; finish() waits for them, unless they are done.
+  // Starts n updates of every agent; finish() waits for them, unless they are done.
   virtual void update(int n) = 0;
   virtual bool is_done() = 0;
   virtual std::vector<PopulationReport> finish() = 0;
 
-  // Bytes that an update must move at least: every parameter, moment and target read and written
-  // once, and the batch.
+  // The least number of bytes that an update moves: every parameter, moment and target read and
+  // written once, and the batch.
   virtual double bytes_per_update() const = 0;
 };
 
 // InputError, with what would be possible, if there is no GPU, an agent cannot be put on one, or
-// they do not fit into its memory together. Builds nothing.
+// the agents do not fit into its memory together. Builds nothing.
 void check_gpu_population(std::span<const AgentOptions> agents, Precision precision);
 
 // InputError as above.
 std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
                                                    Precision precision);
 
-// What the GPU can do at most, measured now: operations of products per second and bytes moved per
-// second.
+// The GPU's peak rates, measured now: operations of products and bytes moved per second.
 struct GpuCeilings {
   double flops, bytes;
 };

@@ -1,4 +1,4 @@
-// What a build without CUDA code says of GPUs.
+// The interface of cuda/population.h in a build without CUDA code: errors with the reason.
 #include <filesystem>
 
 #include <ovde/error.h>
@@ -7,7 +7,7 @@
 namespace ovde {
 
 std::string why_no_gpu() {
-  // what NVIDIA's driver makes where there is a card
+  // a device file of NVIDIA's driver
   if (std::error_code ignored; !std::filesystem::exists("/dev/nvidiactl", ignored))
     return "this machine has no NVIDIA GPU (and this build no CUDA code)";
   return "this build has no CUDA code: it was made where nvcc was not found, or with OVDE_CUDA=OFF";

@@ -1,4 +1,4 @@
-// The behaviour policies on a GPU against those on the CPU, and what cannot run there.
+// The behaviour policies on a GPU against those on the CPU, and populations that are refused.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -106,7 +106,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   }
 }
 
-TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
+TEST(Population, TooLargeOnesAreRefused) {
   NEEDS_GPU();
   std::vector<AgentOptions> options(3, options_of("dsac", 1));
   for (AgentOptions& o : options) o.learner.train.replay = 400'000'000;
@@ -124,8 +124,8 @@ TEST(Population, WhatDoesNotFitIsRefusedBeforeItStarts) {
   }
 }
 
-// Whether or not there is a GPU.
-TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
+// With and without a GPU.
+TEST(Population, AnExplorerWithoutADeviceRuleIsRefused) {
   register_on_cpu_explorer();
   try {
     check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::fp16);
@@ -136,7 +136,7 @@ TEST(Population, AnExplorerWithoutADeviceFormIsRefusedByName) {
   }
 }
 
-TEST(Population, WithoutAGpuTheReasonIsGiven) {
+TEST(Population, AMissingGpuIsExplained) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
   EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::fp16),
                InputError);

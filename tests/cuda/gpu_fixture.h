@@ -16,16 +16,16 @@
 
 namespace ovde {
 
-#ifdef OVDE_KERNELS_ON_CPU  // a thread at a time: less of everything
+#ifdef OVDE_KERNELS_ON_CPU  // slow: smaller tests
 inline constexpr bool kKernelsOnCpu = true;
 #else
 inline constexpr bool kKernelsOnCpu = false;
 #endif
 
-// "dsac_iqn": dsac with random fractions; "_embedded": with fixed ones through the same network;
-// "_bare": the same as iqn without its norm; "_norm": fixed fractions with one; "_published" after
-// any of them: every other key as the published code has it; "_fixed": the temperature stays;
-// "_penalty": TD3's actor pays for large outputs; "_optimistic": more of the larger critic counts;
+// An algorithm with variants as suffixes. "_iqn": random fractions; "_embedded": fixed fractions in
+// the same network; "_bare": iqn without layer norm; "_norm": fixed fractions with layer norm;
+// "_published", after any of them: the other keys of the published code; "_fixed": a fixed
+// temperature; "_penalty": TD3's penalty on large outputs; "_optimistic": a higher critic.optimism;
 // "_absolute": the bonus is not relative to the errors of the batch.
 inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {

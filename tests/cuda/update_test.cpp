@@ -1,4 +1,4 @@
-// The learner on a GPU against the one on the CPU: the same seed, the same state, the same numbers.
+// The learner on a GPU against the one on the CPU, with the same seed and state.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
-// While it lives, this GPU's blocks have no more shared memory than any card's since Ampere.
-struct LittleMemory {
-  LittleMemory() { setenv("OVDE_GPU_SHARED_MEMORY", "101376", 1); }
-  ~LittleMemory() { unsetenv("OVDE_GPU_SHARED_MEMORY"); }
+// Limits the shared memory of blocks, for its lifetime, to that of the smallest cards.
+struct SmallSharedMemory {
+  SmallSharedMemory() { setenv("OVDE_GPU_SHARED_MEMORY", "101376", 1); }
+  ~SmallSharedMemory() { unsetenv("OVDE_GPU_SHARED_MEMORY"); }
 };
 
-// An agent, twice: what happens to one happens on the GPU.
+// Two copies of an agent; one of them learns on the GPU.
 struct Pair {
   explicit Pair(const AgentOptions& o)
       : options(o), agents{make_agent(o), make_agent(o)}, cpu(*agents[0]), gpu(*agents[1]) {
@@ -31,7 +31,7 @@ struct Pair {
   Agent &cpu, &gpu;
 };
 
-// To the bit.
+// Bit-identical and finite.
 void expect_same(Agent& one, Agent& other) {
   const LearnerState a = one.state(), b = other.state();
   const auto compare = [&](const std::string& name, auto x, auto y) {
@@ -67,7 +67,7 @@ double relative_difference(std::span<const T> a, std::span<const T> b) {
   return length > 0 ? std::sqrt(difference / length) : std::sqrt(difference);
 }
 
-// The largest relative difference over the groups of parameters (moments too, where asked for).
+// The largest relative difference over the arrays, with or without moments.
 double largest_difference(Agent& a, Agent& b, bool moments, std::string& where) {
   const LearnerState left = a.state(), right = b.state();
   double largest = 0;
@@ -100,7 +100,7 @@ void update_on_gpu(std::vector<std::unique_ptr<Pair>>& pairs, int updates, Preci
 
 class EveryAlgorithm : public ::testing::TestWithParam<std::string> {
  protected:
-  // The CPU takes its time with random fractions: of the real size once.
+  // Random fractions are slow on the CPU: one test has the real batch.
   static AgentOptions options(std::uint64_t seed) {
     AgentOptions options = options_of(GetParam(), seed);
     if (is_implicit(options.learner.critic.head) && GetParam() != "dsac_iqn")
@@ -117,7 +117,7 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   small.push_back(std::make_unique<Pair>(options(5)));
   Pair& pair = *pairs[0];
   Team team(2);
-  // into general position, and just before the actor moves
+  // some updates first, until the next one moves the actor
   for (int i = 0; i < 50 || (i + 1) % pair.options.learner.td3.delay != 0; ++i)
     pair.cpu.update(team);
   const auto from = pair.cpu.state();
@@ -151,7 +151,7 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   EXPECT_NEAR(reports[0].value.epistemic, value.epistemic, 1e-3 * value.epistemic + 1e-6);
   EXPECT_NEAR(reports[0].value.aleatoric, value.aleatoric, 1e-3 * value.aleatoric + 1e-6);
 
-  const LittleMemory little;
+  const SmallSharedMemory small_memory;
   if (is_implicit(pair.options.learner.critic.head)) {
     EXPECT_THROW(update_on_gpu(small, 1, Precision::fp32), InputError);
   } else {
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.
-TEST(Update, BetweenTheActorsStepsTheTargetsStay) {
+TEST(Update, TargetsWaitForTheActor) {
   NEEDS_GPU();
   for (const char* name : {"td3", "td3_iqn"}) {
     std::vector<std::unique_ptr<Pair>> pairs;
@@ -221,8 +221,8 @@ TEST(Update, BetweenTheActorsStepsTheTargetsStay) {
   }
 }
 
-// What a bandit has chosen, in a population whose order of updates is another.
-TEST(Update, OptimismThatIsSetLaterAgreesWithTheCpu) {
+// A bandit's choice, in a population whose order of updates differs from that of its agents.
+TEST(Update, ChangedOptimismAgreesWithTheCpu) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
   for (const char* name : {"ids", "top", "dsac"})
@@ -247,9 +247,9 @@ TEST(Update, OptimismThatIsSetLaterAgreesWithTheCpu) {
   }
 }
 
-// Updates in which it starts again and again from the policy; beside scouts and grids, whose
-// places are others in the order of updates.
-TEST(SlowUpdate, OptimistsThatStartAgainAgreeWithTheCpu) {
+// Optimists that restart from the policy several times, in a population with scouts and grids,
+// which change the order of updates.
+TEST(SlowUpdate, RestartedOptimistsAgreeWithTheCpu) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
   for (const char* name : {"ids", "scout", "dac", "dsac", "dac_norm", "dac"}) {
@@ -265,7 +265,7 @@ TEST(SlowUpdate, OptimistsThatStartAgainAgreeWithTheCpu) {
   for (auto& pair : pairs) {
     for (int i = 0; i < 23; ++i) pair->cpu.update(team);
   }
-  update_on_gpu(pairs, 21, Precision::fp32);  // it has just started again
+  update_on_gpu(pairs, 21, Precision::fp32);  // they have just restarted
   for (const int i : {2, 4, 5}) {
     const LearnerState state = pairs[i]->gpu.state();
     const auto array = [&](const std::string& name) {
@@ -330,7 +330,7 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
     std::string where;
     EXPECT_LT(largest_difference(pair->gpu, pair->cpu, true, where), 1e-4) << where;
   }
-  // with operands rounded, the gradients, as far as the first moments are theirs
+  // in fp16: the gradients, which the first moments are made of
   update_on_gpu(rounded, 1, Precision::fp16);
   for (std::size_t k = 0; k < rounded.size(); ++k) {
     const LearnerState gpu = rounded[k]->gpu.state(), cpu = pairs[k]->cpu.state();
@@ -343,8 +343,8 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
   }
 }
 
-// Different algorithms and sizes side by side: each gets, to the bit, what it gets alone.
-TEST(SlowUpdate, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
+// Different algorithms and sizes in one population.
+TEST(SlowUpdate, AgentsOfAPopulationAreBitIdenticalToSingleOnes) {
   NEEDS_GPU();
   const std::vector<std::string> names = {"sac",
                                           "dsac",
@@ -369,7 +369,7 @@ TEST(SlowUpdate, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
                                           "dac_iqn",
                                           "ids"};
   std::vector<std::unique_ptr<Pair>> together;
-  for (int copy = 0; copy < 4; ++copy) {  // enough of them for another size of tile
+  for (int copy = 0; copy < 4; ++copy) {  // enough of them for larger tiles
     for (const std::string& name : names) {
       AgentOptions options = options_of(name, 10 + together.size());
       if (copy == 1) options.learner.observation_size = 2;
@@ -385,14 +385,14 @@ TEST(SlowUpdate, AnAgentOfAMixedPopulationLearnsWhatItLearnsAlone) {
     update_on_gpu(alone, 25, Precision::fp16);
     expect_same(alone[0]->gpu, one->gpu);
   }
-  const LittleMemory little;
+  const SmallSharedMemory small_memory;
   std::vector<std::unique_ptr<Pair>> small;
   for (const auto& one : together) small.push_back(std::make_unique<Pair>(one->options));
   update_on_gpu(small, 25, Precision::fp16);
   for (std::size_t i = 0; i < small.size(); ++i) expect_same(small[i]->gpu, together[i]->gpu);
 }
 
-TEST(SlowUpdate, ACutBetweenUpdatesChangesNothing) {
+TEST(SlowUpdate, SplitUpdatesAreBitIdentical) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> whole, cut;
   for (auto* pairs : {&whole, &cut}) {
@@ -416,8 +416,8 @@ TEST(SlowUpdate, ACutBetweenUpdatesChangesNothing) {
   for (std::size_t k = 0; k < whole.size(); ++k) expect_same(whole[k]->gpu, cut[k]->gpu);
 }
 
-// Wherever it is: also where a ReLU or a rounding could swallow it.
-TEST(SlowUpdate, ANumberThatIsNotFiniteIsReportedWithItsUpdate) {
+// In every array, also where a ReLU or a rounding could hide it.
+TEST(SlowUpdate, NonFiniteNumbersAreReported) {
   NEEDS_GPU();
   std::vector<std::unique_ptr<Pair>> pairs;
   pairs.push_back(std::make_unique<Pair>(options_of("dsac", 1)));

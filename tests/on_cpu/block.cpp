@@ -14,8 +14,8 @@
 
 #include "cuda_runtime.h"
 
-// void on_cpu_switch(void** from, void* to): goes on at the stack `to`, and leaves at `from` where
-// this one is to go on. Registers that a function must preserve are kept on the stacks.
+// void on_cpu_switch(void** from, void* to): continues on the stack `to` and stores the current
+// stack pointer at `from`. Callee-saved registers are kept on the stacks.
 #if defined(__x86_64__)
 asm(R"(
 .text
@@ -37,7 +37,7 @@ on_cpu_switch:
   popq %rbp
   ret
 )");
-// words that are kept on a stack, and which of them is the address to go on at
+// words that are kept on a stack, and the index of the return address among them
 constexpr int kFrame = 8, kReturn = 6;
 #elif defined(__aarch64__)
 asm(R"(
@@ -94,9 +94,9 @@ struct Copy {
 struct Thread {
   void* stack_pointer;
   State state;
-  int barrier_threads;  // where it waits: 0, all of the block
+  int barrier_threads;  // of the barrier where it waits; 0: all of the block
   std::vector<Copy> copies;
-  std::deque<std::size_t> groups;  // copies in each that is not finished
+  std::deque<std::size_t> groups;  // number of copies in each unfinished group
   std::size_t begun = 0;           // copies since the last group
 };
 
@@ -109,7 +109,7 @@ struct Warp {
   bool is_whole() const { return present == std::popcount(active); }
 };
 
-// One at a time: kernels of different populations take turns (runtime.cpp).
+// One block runs at a time (runtime.cpp).
 struct Block {
   std::unique_ptr<std::uint64_t[]> stacks =
       std::make_unique_for_overwrite<std::uint64_t[]>(kMostThreads * kStack / 8);
@@ -122,12 +122,12 @@ struct Block {
 Block the_block;
 Block& block() { return the_block; }
 
-void go_on_with(int thread) {
+void switch_to(int thread) {
   block().current = thread;
   threadIdx.x = static_cast<unsigned>(thread);
 }
 
-// To another lane of the warp that can go on, otherwise to run_ready().
+// Switches to another lane of the warp that is ready, otherwise to run_ready().
 void leave() {
   Block& b = block();
   const int here = b.current, first = here / kLanes * kLanes;
@@ -136,13 +136,13 @@ void leave() {
   for (int i = 1; i < lanes; ++i) {
     const int next = first + (here - first + i) % lanes;
     if (b.threads[next].state != State::ready) continue;
-    go_on_with(next);
+    switch_to(next);
     return on_cpu_switch(from, b.threads[next].stack_pointer);
   }
   on_cpu_switch(from, b.scheduler);
 }
 
-// Everybody who could come is there.
+// Called when all lanes that have not ended have arrived.
 void do_work(Warp& warp, int first_lane) {
   warp.work(warp.given, warp.active);
   warp.present = 0;
@@ -166,7 +166,7 @@ void do_work(Warp& warp, int first_lane) {
 }
 
 void begin(Thread& thread, int index) {
-  // as if it had been left in the middle of a function that was called from nowhere
+  // a frame as on_cpu_switch() leaves it, which returns to thread_main()
   std::uint64_t* top = block().stacks.get() + (index + 1) * kStack / 8 - 2;
   std::uint64_t* frame = top - kFrame;
   std::fill(frame, top + 2, 0);
@@ -178,15 +178,15 @@ void begin(Thread& thread, int index) {
   thread.begun = 0;
 }
 
-// Warp by warp; of every second block the last thread first, so that what depends on their order
-// does not stay hidden.
+// Runs the ready threads, warp by warp. Every second block begins with its last thread, to find
+// results that depend on the order.
 bool run_ready(bool backwards) {
   Block& b = block();
   bool any = false;
   for (int i = 0; i < b.count; ++i) {
     const int thread = backwards ? b.count - 1 - i : i;
     while (b.threads[thread].state == State::ready) {
-      go_on_with(thread);
+      switch_to(thread);
       on_cpu_switch(&b.scheduler, b.threads[thread].stack_pointer);
       any = true;
     }
@@ -194,7 +194,7 @@ bool run_ready(bool backwards) {
   return any;
 }
 
-// Releases whom nobody is missing any more.
+// Releases the threads at barriers that all have reached.
 bool open_barriers() {
   Block& b = block();
   bool any = false;
@@ -252,7 +252,8 @@ void run_block(const Place& place, const std::function<void()>& thread) {
   }
   const bool ended = std::all_of(b.threads.begin(), b.threads.begin() + b.count,
                                  [](const Thread& t) { return t.state == State::ended; });
-  if (!ended) throw std::logic_error("threads of a block wait for others that do not come");
+  if (!ended)
+    throw std::logic_error("threads of a block wait at a barrier that others do not reach");
 }
 
 int this_lane() { return block().current % kLanes; }
@@ -271,7 +272,7 @@ void meet(void* given, Work work) {
   const int lane = b.current % kLanes;
   Warp& warp = b.warps[b.current / kLanes];
   if (warp.present > 0 && warp.work != work) {
-    std::fprintf(stderr, "lanes of a warp meet in different instructions\n");
+    std::fprintf(stderr, "lanes of a warp are in different instructions\n");
     std::abort();
   }
   warp.work = work;

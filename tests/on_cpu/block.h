@@ -1,7 +1,7 @@
-// The threads of one block, each on a stack of its own: one runs until it has to wait for others,
-// then the next. What a block may not do is found here and not on a GPU: to wait where others do
-// not come, to meet in different instructions, to read what nobody has written (shared memory
-// begins full of NaNs) or what is still on its way.
+// The threads of one CUDA block on a CPU, each on a stack of its own: one runs until it has to wait
+// for others, then the next. Finds faults that a GPU may hide: threads that wait at a barrier which
+// others do not reach, lanes of a warp in different instructions, and reads of shared memory before
+// it is written (it starts as NaNs) or before an asynchronous copy has finished.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ alignas(128) inline unsigned char block_memory[kBlockMemory];
 struct Place {
   unsigned block[3], blocks[3], threads;
 };
-// Runs all threads of a block; std::logic_error if they come to a standstill.
+// Runs all threads of a block; std::logic_error if they deadlock.
 void run_block(const Place& place, const std::function<void()>& thread);
 
 int this_lane();
 
-// Until all threads of the block, or the first so many, are here or have ended.
+// Barriers of all threads of the block, or of the first so many, that have not ended.
 void wait_for_block();
 void wait_for_first(int threads);
 
-// Until all lanes of the warp are here; the last to come does `work` for all of them. It gets what
-// each has given, and which lanes have not ended.
+// A barrier of the lanes of a warp. The last to arrive calls `work` with the pointers that each
+// lane has passed and the mask of lanes that have not ended.
 using Work = void (*)(void* const* given, unsigned active);
 void meet(void* given, Work work);
 
-// The same; `Do` is a function without a state.
+// The same with types; `Do` is a lambda without captures.
 struct Nothing {};
 template <typename Given, typename Do>
 void together(Given& mine, Do) {
@@ -41,7 +41,7 @@ void together(Given& mine, Do) {
   });
 }
 
-// 16 bytes, or zeros; in groups.
+// Asynchronous copies of 16 bytes, or of zeros if `from` is null, in groups.
 void begin_copy(void* to, const void* from);
 void end_group_of_copies();
 void finish_copies(int groups_left);

@@ -1,4 +1,4 @@
-// CUDA's numbers of 16 bits, on a CPU.
+// CUDA's fp16 numbers on a CPU.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline float to_float(std::uint16_t half) {
   return std::bit_cast<float>(sign << 16 | high << 23 | mantissa << 13);
 }
 
-// To the nearest, ties to even; what is too large becomes the largest, NaN stays NaN.
+// Rounds to the nearest, ties to even; clamps to the largest number; NaN stays NaN.
 inline std::uint16_t to_half(float x) {
   const auto sign = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16 & 0x8000u);
   if (x != x) return static_cast<std::uint16_t>(sign | 0x7fffu);

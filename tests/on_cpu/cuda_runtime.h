@@ -1,7 +1,6 @@
-// The part of CUDA that the kernels of src/cuda use, on a CPU: what stands here in the place of the
-// toolkit's header lets a C++ compiler have them, so that they are tested where there is no GPU.
-// block.h says how a block runs. Everything happens at once and in order; a stream is only a place
-// where a graph is recorded.
+// The part of CUDA that src/cuda uses, on a CPU. It replaces the toolkit's header, so that a C++
+// compiler can compile the kernels and they are tested without a GPU. block.h runs a block. All
+// calls are synchronous and in order; a stream only records graphs.
 #pragma once
 
 #include <bit>
@@ -175,7 +174,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaHostAllocMapped };
-// Full of NaNs.
+// The memory starts as NaNs.
 cudaError_t cudaMalloc(void** to, std::size_t bytes);
 template <typename T>
 cudaError_t cudaMalloc(T** to, std::size_t bytes) {
@@ -186,10 +185,10 @@ cudaError_t cudaHostAlloc(void** to, std::size_t bytes, unsigned);
 cudaError_t cudaHostGetDevicePointer(void** to, void* host, unsigned);
 cudaError_t cudaFreeHost(void* memory);
 
-// A graph is the launches that were recorded, each with those that it waits for.
+// A graph is a list of launches, each with the launches that it waits for.
 namespace on_cpu {
 struct Graph;
-// Launches of a graph, by their number, that what comes next has to wait for.
+// Numbers of the launches that the next one waits for.
 using Before = std::set<std::size_t>;
 struct Stream {
   Graph* recording = nullptr;

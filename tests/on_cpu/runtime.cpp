@@ -18,7 +18,7 @@ struct Launch {
 };
 struct Graph {
   std::vector<Launch> launches;
-  std::vector<Stream*> branches;  // that are being recorded into it
+  std::vector<Stream*> branches;  // streams that record into it
 };
 
 namespace {
@@ -35,8 +35,8 @@ void run(const Launch& launch) {
   }
 }
 
-// In the order in which they were recorded, and every second time, of those that wait for nothing
-// any more, always the last: branches that do not wait for each other may run in any order.
+// Runs the launches in the order of recording; every second time always the last of those that are
+// ready, since branches that do not wait for each other may run in any order.
 void run(const Graph& graph) {
   static std::atomic<bool> last_first = false;
   if (!last_first.exchange(!last_first)) {
@@ -56,7 +56,7 @@ void run(const Graph& graph) {
   }
 }
 
-// Whether everything in a graph comes before something that is to be waited for.
+// Whether all launches of a graph come before those in `before`, or are among them.
 bool is_joined(const Graph& graph, Before before) {
   for (std::size_t i = graph.launches.size(); i-- > 0;) {
     if (!before.contains(i)) return false;
@@ -153,7 +153,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
   return cudaSuccess;
 }
 
-// A stream that waits for what was recorded is recorded with it.
+// A stream that waits for an event of a recorded stream is recorded into the same graph.
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->recorded = stream != nullptr ? stream->recording : nullptr;
   if (event->recorded != nullptr) event->before = stream->before;

@@ -102,7 +102,8 @@ HalfCopies take_half_copies(Arena& arena, const IqnShape& shape) {
 
 // The additional memory of critics that take fractions as inputs.
 void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
-  const auto rows = static_cast<std::size_t>(rounded_up(agent.batch * agent.quantiles, kRowsAlign));
+  const auto rows =
+      static_cast<std::size_t>(rounded_up(agent.train.batch * agent.critic.quantiles, kRowsAlign));
   agent.next_state_action = arena.take(samples * agent.state_action_stride);
   const int last = agent.iqn_shape.layer[agent.iqn_shape.feature_layers - 1].outputs;
   for (float*& features : agent.next_features)
@@ -120,11 +121,11 @@ void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   acting.explores = reinterpret_cast<int*>(arena.take(1));
   acting.head = arena.take(2 * agent.actions);
   acting.input = arena.take(agent.state_action_stride);
-  acting.weights = arena.take(agent.quantiles);
+  acting.weights = arena.take(agent.critic.quantiles);
   acting.m = reinterpret_cast<double*>(arena.take(2 * asked));
-  acting.by_quantile = arena.take(std::size_t{2} * asked * agent.quantiles);
+  acting.by_quantile = arena.take(std::size_t{2} * asked * agent.critic.quantiles);
   for (int k = 0; k < 2; ++k) {
-    acting.values[k] = arena.take(agent.quantiles);
+    acting.values[k] = arena.take(agent.critic.quantiles);
     acting.by_action[k] = arena.take(std::size_t{1} * asked * agent.actions);
   }
 }
@@ -133,7 +134,7 @@ void allocate_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkSte
   const NetworkShape& shape = agent.rnd_shape;
   const auto doubles = [&](int count) { return reinterpret_cast<double*>(arena.take(2 * count)); };
   const int n = agent.observations, stride = shape.layer[0].stride;
-  Rnd& rnd = agent.rnd;
+  Distillation& rnd = agent.distillation;
   rnd.net = take_network(arena, shape.size, step);
   rnd.input = arena.take(rows * stride);
   rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
@@ -142,9 +143,8 @@ void allocate_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkSte
   rnd.center = arena.take(n);
   rnd.scale = arena.take(n);
   rnd.bonus_scale = arena.take(1);
-  const int observation_moments = 1 + 2 * n, return_moments = 3;
-  double* at = doubles(2 + observation_moments + return_moments);
-  rnd.statistics = {at, at + 1, at + 2, at + 2 + observation_moments};
+  double* at = doubles(static_cast<int>(rnd_statistics_count(n)));
+  rnd.statistics = {at, at + 1, at + 2, at + 2 + (1 + 2 * n)};
 }
 
 // The memory of an agent over a grid of actions, for updates and for acting.
@@ -152,7 +152,7 @@ void allocate_grid(Agent& agent, Arena& arena, std::size_t rows) {
   const NetworkShape& trunk = agent.trunk_shape;
   const LayerShape& output = agent.critic_shape.layer[trunk.layers];
   const auto choices = static_cast<std::size_t>(agent.choices),
-             n = static_cast<std::size_t>(agent.quantiles);
+             n = static_cast<std::size_t>(agent.critic.quantiles);
   Grid& grid = agent.grid;
   agent.state_action = arena.take(rows * agent.state_action_stride);
   for (float** p : {&agent.reward, &agent.continues, &agent.actor_loss}) *p = arena.take(rows);
@@ -186,7 +186,7 @@ void allocate_actor(Agent& agent, Arena& arena, std::size_t rows) {
   agent.actor_active =
       reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
   for (int k = 0; k < 2; ++k) {
-    agent.quantiles_at_new[k] = arena.take(rows * agent.quantiles);
+    agent.quantiles_at_new[k] = arena.take(rows * agent.critic.quantiles);
     agent.value[k] = arena.take(rows);
     agent.action_gradient[k] = arena.take(rows * agent.actions);
   }
@@ -210,19 +210,19 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
   const auto step = [&](NetworkStep Progress::*of) {
     return progress != nullptr ? &(progress->*of) : nullptr;
   };
-  const auto rows = static_cast<std::size_t>(rounded_up(spec.batch, kRowsAlign));
-  agent.actor = take_network(arena, spec.actor_shape.size, step(&Progress::actor_step));
+  const auto rows = static_cast<std::size_t>(rounded_up(spec.train.batch, kRowsAlign));
+  agent.actor_net = take_network(arena, spec.actor_shape.size, step(&Progress::actor_step));
   if (spec.role == Role::optimist) {
     allocate_actor(agent, arena, rows);
     allocate_optimist(agent, arena, rows);
     return agent;
   }
-  for (Network& critic : agent.critic)
+  for (Network& critic : agent.critic_net)
     critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
   if (spec.role == Role::agent)
-    agent.replay = arena.take(static_cast<std::size_t>(spec.replay_rows) * agent.replay_stride);
+    agent.replay = arena.take(static_cast<std::size_t>(spec.train.replay) * agent.replay_stride);
 
-  if (spec.is_grid) {
+  if (spec.is_grid()) {
     allocate_grid(agent, arena, rows);
     return agent;
   }
@@ -234,7 +234,7 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
     *p = arena.take(rows);
   agent.next_action = arena.take(rows * spec.actions);
   for (int k = 0; k < 2; ++k) {
-    agent.next_quantiles[k] = arena.take(rows * spec.quantiles);
+    agent.next_quantiles[k] = arena.take(rows * spec.critic.quantiles);
     agent.critic_loss[k] = arena.take(rows);
     if (spec.iqn) continue;
     agent.critic_half[k] = take_half_copies(arena, spec.critic_shape);
@@ -243,22 +243,22 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
     agent.norm_trace[k] = take_norm_trace(arena, spec.critic_shape, rows);
   }
   if (spec.iqn) allocate_iqn(agent, arena, rows);
-  if (spec.has_rnd) allocate_rnd(agent, arena, rows, step(&Progress::rnd_step));
-  if (spec.deterministic) agent.before_squash = arena.take(rows * spec.actions);
+  if (spec.has_bonus()) allocate_rnd(agent, arena, rows, step(&Progress::rnd_step));
+  if (spec.is_deterministic()) agent.before_squash = arena.take(rows * spec.actions);
   return agent;
 }
 
 void share_with_owner(const Agent& owner, Agent& agent) {
   agent.replay = owner.replay;
   if (agent.role != Role::optimist) return;
-  agent.optimist.policy = owner.actor;
+  agent.optimist.policy = owner.actor_net;
   agent.optimist.policy_half = owner.actor_half;
   agent.state_action = owner.state_action;
   agent.half_state_action = owner.half_state_action;
   agent.actor_trace.input = owner.state_action;
   agent.actor_trace.half_input = owner.half_state_action;
   for (int k = 0; k < 2; ++k) {
-    agent.critic[k] = owner.critic[k];
+    agent.critic_net[k] = owner.critic_net[k];
     agent.critic_half[k] = owner.critic_half[k];
     agent.critic_loss[k] = owner.critic_loss[k];
     // both evaluate these critics, one after the other

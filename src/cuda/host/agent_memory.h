@@ -24,6 +24,11 @@ class Arena {
   std::size_t used_ = 0;
 };
 
+// Number of statistics of a bonus (RndStatistics).
+constexpr std::size_t rnd_statistics_count(int observations) {
+  return 2 + (1 + 2 * observations) + 3;
+}
+
 // Takes an agent's memory from the arena, except what share_with_owner() sets.
 Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress);
 

@@ -66,24 +66,24 @@ IqnShape iqn_shape(const ovde::IqnShape& shape) {
   return out;
 }
 
-// The networks of the actor and the critics.
-void set_shapes(const AgentOptions& options, const LearnerOptions& learner, AgentSpec& spec) {
-  spec.iqn = is_implicit(learner.critic.head) && !spec.is_grid;
-  if (!spec.is_grid) {
-    const int outputs = spec.deterministic ? learner.action_size : 2 * learner.action_size;
-    spec.actor_shape =
-        network_shape(MlpShape(learner.observation_size, learner.network.hidden, outputs));
+// The networks of the actor, the critics and the bonus.
+void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
+  spec.iqn = is_implicit(learner.critic.head) && !spec.is_grid();
+  if (!spec.is_grid()) {
+    const int outputs = spec.is_deterministic() ? spec.actions : 2 * spec.actions;
+    spec.actor_shape = network_shape(MlpShape(spec.observations, learner.network.hidden, outputs));
   }
+  if (spec.has_bonus())
+    spec.rnd_shape = network_shape(
+        MlpShape(spec.observations, learner.rnd_network.hidden, learner.rnd_network.outputs));
   if (spec.iqn) {
     spec.iqn_shape = iqn_shape(iqn_critic_shape(learner));
     spec.critic_size = spec.iqn_shape.size;
     spec.state_action_stride = spec.iqn_shape.layer[0].stride;
     return;
   }
-  if (spec.is_grid) {
-    spec.bins = options.ids.bins;
-    spec.choices = ActionGrid::count(learner.action_size, spec.bins);
-    spec.ids_lambda = options.ids.lambda;
+  if (spec.is_grid()) {
+    spec.choices = ActionGrid::count(spec.actions, spec.ids.bins);
     spec.critic_shape = network_shape(grid_critic_shape(learner, spec.choices));
     spec.trunk_shape = spec.critic_shape;
     --spec.trunk_shape.layers;
@@ -96,40 +96,22 @@ void set_shapes(const AgentOptions& options, const LearnerOptions& learner, Agen
 
 AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner) {
   check_limits(learner);
-  AgentSpec spec{};
-  spec.is_grid = learner.policy == PolicyKind::greedy;
-  spec.deterministic = learner.policy == PolicyKind::deterministic;
-  set_shapes(options, learner, spec);
-  spec.random_fractions = learner.critic.head == CriticHead::iqn;
-  spec.observations = learner.observation_size;
-  spec.actions = learner.action_size;
-  spec.quantiles = learner.critic.quantiles;
-  spec.batch = learner.train.batch;
-  spec.distributional = learner.distributional;
-  spec.equal_weights = learner.critic.weights == QuantileWeights::equal;
-  spec.smaller_by_quantile = learner.critic.minimum == Minimum::quantiles;
-  spec.blend = blend_of(learner.critic.optimism);
-  spec.dropped = learner.critic.dropped;
-  spec.uncertainty = learner.critic.uncertainty;
-  spec.discount = learner.train.discount;
-  spec.polyak = learner.train.polyak;
-  spec.tunes_temperature = learner.policy == PolicyKind::gaussian && learner.train.tune_temperature;
-  spec.td3 = {learner.td3.smoothing, learner.td3.clip, learner.td3.penalty,
-              spec.deterministic ? learner.td3.delay : 1};
-  spec.has_rnd = learner.rnd.bonus != Bonus::none;
-  if (spec.has_rnd) {
-    spec.rnd_shape = network_shape(MlpShape(learner.observation_size, learner.rnd_network.hidden,
-                                            learner.rnd_network.outputs));
-    spec.rnd_scale = learner.rnd.scale;
-    spec.relative_bonus = learner.rnd.relative;
-    spec.discounts_bonus = learner.rnd.bonus == Bonus::discounted;
-    spec.noise_tolerance = learner.rnd.tolerance;
-  }
-  spec.adam = learner.train.adam;
-  spec.seed = learner.seed;
-  spec.explorer = device_rule(options);
-  spec.n_step = learner.train.n_step;
-  spec.replay_rows = learner.train.replay;
+  AgentSpec spec{.observations = learner.observation_size,
+                 .actions = learner.action_size,
+                 .seed = learner.seed,
+                 .distributional = learner.distributional,
+                 .policy = learner.policy,
+                 .critic = learner.critic,
+                 .td3 = learner.td3,
+                 .rnd = learner.rnd,
+                 .dac = learner.dac,
+                 .ids = options.ids,
+                 .train = learner.train,
+                 .explorer = device_rule(options)};
+  spec.blend = blend_of(spec.critic.optimism);
+  if (!spec.is_deterministic()) spec.td3.delay = 1;
+  if (spec.policy != PolicyKind::gaussian) spec.train.tune_temperature = false;
+  set_shapes(learner, spec);
   return spec;
 }
 
@@ -144,15 +126,13 @@ AgentSpec scout_spec(const AgentOptions& options, int owner) {
 
 // An optimist has an actor of its own and shares the rest with its owner.
 AgentSpec optimist_spec(const AgentOptions& options, int owner) {
-  const DacOptions& dac = options.learner.dac;
   AgentSpec spec = agent_spec(options, own_learner(options));
   spec.role = Role::optimist;
   spec.owner = owner;
-  spec.smaller_by_quantile = false;  // its value is a blend of the critics' means
-  spec.has_rnd = false;
+  spec.critic.minimum = Minimum::means;  // its value is a blend of the critics' means
+  spec.rnd.bonus = Bonus::none;
   spec.explorer = {};
-  spec.optimist_spec = {dac.spread,           dac.divergence,   std::log(dac.optimism + 1),
-                        std::log(dac.weight), dac.copy_updates, kMultiplierAdam};
+  spec.multipliers = {std::log(spec.dac.optimism + 1), std::log(spec.dac.weight), kMultiplierAdam};
   return spec;
 }
 

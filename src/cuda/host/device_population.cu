@@ -28,7 +28,7 @@ std::vector<int> order_of_updates(std::span<const Agent> agents) {
   std::vector<int> order(agents.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int i) {
-    return agents[i].role == Role::optimist ? 2 : agents[i].is_grid ? 1 : 0;
+    return agents[i].role == Role::optimist ? 2 : agents[i].is_grid() ? 1 : 0;
   });
   return order;
 }
@@ -39,9 +39,14 @@ std::size_t floats_of(std::span<const AgentSpec> specs) {
   return counting.used();
 }
 
+int smallest_batch(std::span<const AgentSpec> specs) {
+  const auto batch = [](const AgentSpec& spec) { return spec.train.batch; };
+  return batch(std::ranges::min(specs, {}, batch));
+}
+
 // Random or embedded fractions that an explorer draws.
 int drawn_fractions(const AgentSpec& spec) {
-  return spec.iqn && spec.explorer.explores() ? spec.quantiles : 0;
+  return spec.iqn && spec.explorer.explores() ? spec.critic.quantiles : 0;
 }
 
 // The inputs and outputs of acting, one row for each agent.
@@ -96,9 +101,6 @@ std::size_t bytes_of(const AgentSpec& spec) {
 struct DevicePopulation::Impl {
   Impl(std::span<const AgentSpec> specs, bool exact);
 
-  const float* array(ArrayId id, std::size_t size) const;
-  const float* multiplier(int agent, Multiplier multiplier, std::size_t size) const;
-
   // Enqueue copies; `what` names them in errors.
   void to_device(void* to, const void* from, std::size_t bytes, const char* what) const {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream.get()), what);
@@ -117,7 +119,7 @@ struct DevicePopulation::Impl {
   DeviceArray<Agent> device_agents, update_agents;  // the latter in the order of updates
   std::unique_ptr<UpdateGraph> updates;
 
-  bool written = true;  // parameters were written since the fp16 copies were made
+  bool has_copies = false;  // the fp16 copies of the networks are up to date
   bool iqn_explorers;
   int choices = 0;  // of the largest grid of actions
   ActMemory acting;
@@ -135,7 +137,7 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact)
       iqn_explorers(std::ranges::any_of(specs, drawn_fractions)),
       acting(specs),
       exchange(acting.on_host()),
-      act_exchange(acting.on_device(std::ranges::min(specs, {}, &AgentSpec::batch).batch)) {
+      act_exchange(acting.on_device(smallest_batch(specs))) {
   const std::size_t floats = floats_of(specs);
   memory = make_device_array<float>(floats);
   check(cudaMemsetAsync(memory.get(), 0, floats * sizeof(float), stream.get()), "cudaMemset");
@@ -164,72 +166,65 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact)
   check(cudaStreamSynchronize(stream.get()), "setting up the population");
 }
 
-const float* DevicePopulation::Impl::array(ArrayId id, std::size_t size) const {
-  const Agent& agent = agents[id.agent];
-  const auto found = [&]() -> std::pair<const Network&, int> {
-    switch (id.network) {
-      case NetworkId::actor:
-        return {agent.actor, agent.actor_shape.size};
-      case NetworkId::critic_1:
-        return {agent.critic[0], agent.critic_size};
-      case NetworkId::critic_2:
-        return {agent.critic[1], agent.critic_size};
-      case NetworkId::predictor:
-        return {agent.rnd.net, agent.rnd_shape.size};
-    }
-    throw Error("CUDA: an unknown network");
-  };
-  const auto [net, length] = found();
-  if (size != static_cast<std::size_t>(length)) throw Error("CUDA: an array of the wrong length");
-  switch (id.array) {
-    case NetworkArray::parameters:
-      return net.parameters;
-    case NetworkArray::first_moment:
-      return net.first_moment;
-    case NetworkArray::second_moment:
-      return net.second_moment;
-    case NetworkArray::target:
-      return net.target;
-  }
-  throw Error("CUDA: an unknown array");
-}
-
-const float* DevicePopulation::Impl::multiplier(int agent, Multiplier multiplier,
-                                                std::size_t size) const {
-  if (size != 3) throw Error("CUDA: an array of the wrong length");
-  const Optimist& optimist = agents[agent].optimist;
-  return multiplier == Multiplier::optimism ? optimist.log_optimism : optimist.log_weight;
-}
-
 DevicePopulation::DevicePopulation(std::span<const AgentSpec> agents, bool exact)
     : impl_(std::make_unique<Impl>(agents, exact)) {}
 DevicePopulation::~DevicePopulation() = default;
 
-void DevicePopulation::write(ArrayId id, std::span<const float> values) {
-  impl_->written = true;
-  impl_->to_device(const_cast<float*>(impl_->array(id, values.size())), values.data(),
-                   values.size_bytes(), "cudaMemcpy of parameters to the GPU");
+std::span<float> DevicePopulation::array(ArrayId id) const {
+  const Agent& agent = impl_->agents[id.agent];
+  const auto array_of = [&](const Network& net, int size) -> std::span<float> {
+    const auto length = static_cast<std::size_t>(size);
+    switch (id.array) {
+      case NetworkArray::parameters:
+        return {net.parameters, length};
+      case NetworkArray::first_moment:
+        return {net.first_moment, length};
+      case NetworkArray::second_moment:
+        return {net.second_moment, length};
+      case NetworkArray::target:
+        return {net.target, length};
+    }
+    throw Error("CUDA: an unknown array");
+  };
+  switch (id.network) {
+    case NetworkId::actor:
+      return array_of(agent.actor_net, agent.actor_shape.size);
+    case NetworkId::critic_1:
+      return array_of(agent.critic_net[0], agent.critic_size);
+    case NetworkId::critic_2:
+      return array_of(agent.critic_net[1], agent.critic_size);
+    case NetworkId::predictor:
+      return array_of(agent.distillation.net, agent.rnd_shape.size);
+  }
+  throw Error("CUDA: an unknown network");
 }
 
-void DevicePopulation::read(ArrayId id, std::span<float> values) {
-  impl_->to_host(values.data(), impl_->array(id, values.size()), values.size_bytes(),
-                 "cudaMemcpy of parameters from the GPU");
+std::span<float> DevicePopulation::multiplier(int agent, Multiplier multiplier) const {
+  const Optimist& optimist = impl_->agents[agent].optimist;
+  return {multiplier == Multiplier::optimism ? optimist.log_optimism : optimist.log_weight, 3};
 }
 
-void DevicePopulation::write(int agent, Multiplier multiplier, std::span<const float> values) {
-  impl_->to_device(const_cast<float*>(impl_->multiplier(agent, multiplier, values.size())),
-                   values.data(), values.size_bytes(), "cudaMemcpy of multipliers to the GPU");
-}
-
-void DevicePopulation::read(int agent, Multiplier multiplier, std::span<float> values) {
-  impl_->to_host(values.data(), impl_->multiplier(agent, multiplier, values.size()),
-                 values.size_bytes(), "cudaMemcpy of multipliers from the GPU");
-}
-
-void DevicePopulation::write_rows(int agent, std::int64_t index, std::span<const float> rows) {
+std::span<double> DevicePopulation::rnd_statistics(int agent) const {
   const Agent& a = impl_->agents[agent];
-  impl_->to_device(a.replay + index * a.replay_stride, rows.data(), rows.size_bytes(),
-                   "cudaMemcpy of transitions to the GPU");
+  return {a.distillation.statistics.next_row, rnd_statistics_count(a.observations)};
+}
+
+std::span<float> DevicePopulation::replay_rows(int agent, std::int64_t first,
+                                               std::int64_t count) const {
+  const Agent& a = impl_->agents[agent];
+  return {a.replay + first * a.replay_stride, static_cast<std::size_t>(count * a.replay_stride)};
+}
+
+void DevicePopulation::networks_changed() { impl_->has_copies = false; }
+
+void DevicePopulation::write_bytes(std::span<std::byte> device, std::span<const std::byte> values) {
+  if (device.size() != values.size()) throw Error("CUDA: an array of the wrong length");
+  impl_->to_device(device.data(), values.data(), values.size(), "cudaMemcpy to the GPU");
+}
+
+void DevicePopulation::read_bytes(std::span<const std::byte> device, std::span<std::byte> values) {
+  if (device.size() != values.size()) throw Error("CUDA: an array of the wrong length");
+  impl_->to_host(values.data(), device.data(), values.size(), "cudaMemcpy from the GPU");
 }
 
 void DevicePopulation::write_counters(std::span<const Counters> counters) {
@@ -275,23 +270,11 @@ void DevicePopulation::set_blend(int agent, const Blend& blend) {
   wait();
 }
 
-void DevicePopulation::write_rnd(int agent, std::span<const double> statistics) {
-  impl_->to_device(impl_->agents[agent].rnd.statistics.next_row, statistics.data(),
-                   statistics.size_bytes(), "cudaMemcpy of statistics to the GPU");
-  wait();
-}
-
-void DevicePopulation::read_rnd(int agent, int from, std::span<double> statistics) {
-  impl_->to_host(statistics.data(), impl_->agents[agent].rnd.statistics.next_row + from,
-                 statistics.size_bytes(), "cudaMemcpy of statistics from the GPU");
-  wait();
-}
-
 void DevicePopulation::observe(int batches) {
   const std::span<const Agent> agents = impl_->agents;
-  const int batch = largest(agents, [](const Agent& a) { return a.batch; });
+  const int batch = largest(agents, [](const Agent& a) { return a.train.batch; });
   const bool errors =
-      std::ranges::any_of(agents, [](const Agent& a) { return a.has_rnd && !a.relative_bonus; });
+      std::ranges::any_of(agents, [](const Agent& a) { return a.has_bonus() && !a.rnd.relative; });
   const int size = exact_size();
   for (; batches > 0; --batches)
     observe_unseen(impl_->count, batch, size, errors, impl_->device_agents.get(),
@@ -299,7 +282,7 @@ void DevicePopulation::observe(int batches) {
 }
 
 void DevicePopulation::update(int n) {
-  if (std::exchange(impl_->written, false)) impl_->updates->copy_networks(impl_->stream.get());
+  if (!std::exchange(impl_->has_copies, true)) impl_->updates->copy_networks(impl_->stream.get());
   impl_->updates->launch(n, impl_->stream.get());
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "cuda/agent.h"
@@ -35,14 +36,26 @@ class DevicePopulation {
   DevicePopulation(std::span<const AgentSpec> agents, bool exact);
   ~DevicePopulation();
 
-  // Copies between host and device; values must stay as they are until the next wait().
-  void write(ArrayId id, std::span<const float> values);
-  void read(ArrayId id, std::span<float> values);
-  void write(int agent, Multiplier multiplier, std::span<const float> values);
-  void read(int agent, Multiplier multiplier, std::span<float> values);
+  // Device memory: arrays of networks, multipliers, the statistics of the bonus in the order of
+  // agent/rnd.h, and `count` rows of the replay buffer from `first` on.
+  std::span<float> array(ArrayId id) const;
+  std::span<float> multiplier(int agent, Multiplier multiplier) const;
+  std::span<double> rnd_statistics(int agent) const;
+  std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const;
 
-  // Rows of an agent's replay buffer from `index` on, likewise.
-  void write_rows(int agent, std::int64_t index, std::span<const float> rows);
+  // Copies to and from device memory of the same size. The host's values must stay as they are
+  // until the next wait().
+  template <typename T>
+  void write(std::span<T> device, std::span<const std::type_identity_t<T>> values) {
+    write_bytes(std::as_writable_bytes(device), std::as_bytes(values));
+  }
+  template <typename T>
+  void read(std::span<T> device, std::span<std::type_identity_t<T>> values) {
+    read_bytes(std::as_bytes(device), std::as_writable_bytes(values));
+  }
+
+  // Must be called after the host has written parameters.
+  void networks_changed();
 
   // Counters, temperature and losses; writing replaces all of them.
   struct Counters {
@@ -57,11 +70,8 @@ class DevicePopulation {
   // How an agent's two critics become one from now on.
   void set_blend(int agent, const Blend& blend);
 
-  // The statistics of an agent's bonus in the order of agent/rnd.h; reading starts at number
-  // `from`.
-  void write_rnd(int agent, std::span<const double> statistics);
-  void read_rnd(int agent, int from, std::span<double> statistics);
-  // The statistics follow so many batches of the transitions that were added since the last call.
+  // The statistics of the bonuses follow so many batches of the transitions that were added since
+  // the last call.
   void observe(int batches);
 
   // Enqueues n updates of every agent and returns; later calls wait for them.
@@ -86,6 +96,9 @@ class DevicePopulation {
   void act();
 
  private:
+  void write_bytes(std::span<std::byte> device, std::span<const std::byte> values);
+  void read_bytes(std::span<const std::byte> device, std::span<std::byte> values);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

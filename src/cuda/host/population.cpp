@@ -18,8 +18,8 @@ namespace ovde {
 
 namespace {
 
-using cuda::AgentSpec, cuda::ArrayId, cuda::DevicePopulation, cuda::NetworkArray, cuda::NetworkId,
-    cuda::Role;
+using cuda::AgentSpec, cuda::DevicePopulation, cuda::Multiplier, cuda::NetworkArray,
+    cuda::NetworkId, cuda::Role;
 
 // The names of networks and their arrays in a LearnerState.
 constexpr std::pair<NetworkId, std::string_view> kNetworks[] = {{NetworkId::actor, "actor"},
@@ -58,26 +58,28 @@ std::span<float> array(const LearnerState& state, const std::string& name) {
   return {};
 }
 
-// Calls visit(network, array, values) for each array of a learner's networks. An optimist has an
-// actor alone, which the state does not name.
+// Calls visit(device, values) for each array of a learner on the device and in a state. An optimist
+// has an actor alone, which the state does not name, and its multipliers.
 template <typename Visit>
-void for_each_array(const LearnerState& state, const DeviceLearner& learner, Visit&& visit) {
+void for_each_array(const DevicePopulation& device, const LearnerState& state,
+                    const DeviceLearner& learner, Visit&& visit) {
+  const std::string prefix = learner.prefix();
+  if (learner.role == Role::optimist) {
+    for (const auto& [id, name] : kArrays)
+      visit(device.array({learner.index, NetworkId::actor, id}),
+            array(state, fmt::format("{}{}", prefix, name)));
+    visit(device.multiplier(learner.index, Multiplier::optimism),
+          array(state, prefix + "log_optimism"));
+    visit(device.multiplier(learner.index, Multiplier::weight),
+          array(state, prefix + "log_weight"));
+    return;
+  }
   for (const auto& [network, network_name] : kNetworks) {
-    if (learner.role == Role::optimist && network != NetworkId::actor) continue;
-    const std::string name = learner.role == Role::optimist ? "" : fmt::format("{}.", network_name);
-    for (const auto& [id, array_name] : kArrays) {
-      const auto values = array(state, fmt::format("{}{}{}", learner.prefix(), name, array_name));
-      if (!values.empty()) visit(network, id, values);
+    for (const auto& [id, name] : kArrays) {
+      const auto values = array(state, fmt::format("{}{}.{}", prefix, network_name, name));
+      if (!values.empty()) visit(device.array({learner.index, network, id}), values);
     }
   }
-}
-
-// Calls visit(multiplier, values) for both multipliers of an optimist.
-template <typename Visit>
-void for_each_multiplier(const LearnerState& state, const DeviceLearner& learner, Visit&& visit) {
-  if (learner.role != Role::optimist) return;
-  visit(cuda::Multiplier::optimism, array(state, learner.prefix() + "log_optimism"));
-  visit(cuda::Multiplier::weight, array(state, learner.prefix() + "log_weight"));
 }
 
 // Calls visit(values) for the statistics of a learner's bonus, in their order.
@@ -154,24 +156,22 @@ class Population final : public GpuPopulation {
     const LearnerState state = agent.state();
     for (const DeviceLearner& learner : learners(index)) {
       const int at = learner.index;
-      for_each_array(state, learner, [&](NetworkId network, NetworkArray id, auto values) {
-        device_.write({at, network, id}, values);
-      });
-      for_each_multiplier(state, learner, [&](cuda::Multiplier multiplier, auto values) {
-        device_.write(at, multiplier, values);
-      });
-      if (specs_[at].has_rnd) {
+      for_each_array(device_, state, learner,
+                     [&](auto device, auto values) { device_.write(device, values); });
+      if (specs_[at].has_bonus()) {
         std::vector<double> statistics;
         for_each_rnd_statistic(state, learner, [&](std::span<double> values) {
           statistics.insert(statistics.end(), values.begin(), values.end());
         });
-        device_.write_rnd(at, statistics);
+        device_.write(device_.rnd_statistics(at), statistics);
+        device_.wait();
         observed_[at] = static_cast<std::int64_t>(statistics[0]);
       }
       counters_[at].updates = *state.updates;
       std::ranges::copy(array(state, learner.prefix() + "log_alpha"),
                         counters_[at].log_alpha.begin());
     }
+    device_.networks_changed();
     uploaded_[index] = agent.replay().added() - agent.replay().size();
     add_rows(index, agent.replay());
   }
@@ -180,20 +180,16 @@ class Population final : public GpuPopulation {
     const LearnerState state = agent.state();
     for (const DeviceLearner& learner : learners(index)) {
       const int at = learner.index;
-      for_each_array(state, learner, [&](NetworkId network, NetworkArray id, auto values) {
-        device_.read({at, network, id}, values);
-      });
-      for_each_multiplier(state, learner, [&](cuda::Multiplier multiplier, auto values) {
-        device_.read(at, multiplier, values);
-      });
-      device_.wait();
-      for_each_rnd_statistic(state, learner, [&, from = 0](std::span<double> values) mutable {
-        device_.read_rnd(at, from, values);
-        from += static_cast<int>(values.size());
+      for_each_array(device_, state, learner,
+                     [&](auto device, auto values) { device_.read(device, values); });
+      for_each_rnd_statistic(state, learner, [&, from = std::size_t{0}](auto values) mutable {
+        device_.read(device_.rnd_statistics(at).subspan(from, values.size()), values);
+        from += values.size();
       });
       if (const auto log_alpha = array(state, learner.prefix() + "log_alpha"); !log_alpha.empty())
         std::ranges::copy(counters_[at].log_alpha, log_alpha.begin());
     }
+    device_.wait();
     *state.updates = counters_[index].updates;
     agent.restored();
   }
@@ -204,7 +200,7 @@ class Population final : public GpuPopulation {
       for (const auto& policy : agents[i]->policy().networks) {
         for (const auto& [network, name] : kNetworks) {
           if (name == policy.name)
-            device_.read({static_cast<int>(i), network, NetworkArray::parameters},
+            device_.read(device_.array({static_cast<int>(i), network, NetworkArray::parameters}),
                          array(state, policy.name + ".parameters"));
         }
       }
@@ -217,7 +213,7 @@ class Population final : public GpuPopulation {
     for (std::int64_t& row = uploaded_[index]; row < replay.added();) {
       const std::int64_t at = row % replay.capacity();
       const std::int64_t count = std::min(replay.added() - row, replay.capacity() - at);
-      device_.write_rows(index, at, replay.raw(at, count));
+      device_.write(device_.replay_rows(index, at, count), replay.raw(at, count));
       row += count;
     }
     for (const DeviceLearner& learner : learners(index)) {
@@ -247,7 +243,7 @@ class Population final : public GpuPopulation {
         e.m[agent] = e.m[other];
         return;
       }
-      const double spread = specs_[other].optimist_spec.spread;
+      const double spread = specs_[other].dac.spread;
       for (int d = 0; d < e.actions; ++d) {
         e.moved[agent * e.actions + d] = e.mean[other * e.actions + d];
         e.std[agent * e.actions + d] = spread * e.std[other * e.actions + d];
@@ -271,7 +267,7 @@ class Population final : public GpuPopulation {
     std::vector<PopulationReport> reports(agents_.size());
     for (std::size_t i = 0; i < reports.size(); ++i) {
       const DevicePopulation::Counters& c = counters_[i];
-      const bool actor = !specs_[i].is_grid, gaussian = actor && !specs_[i].deterministic;
+      const bool actor = !specs_[i].is_grid(), gaussian = actor && !specs_[i].is_deterministic();
       UpdateReport& update = reports[i].update;
       update.critic_loss = c.critic_loss / updates_;
       if (actor) update.actor_loss = c.actor_loss / updates_;
@@ -290,8 +286,8 @@ class Population final : public GpuPopulation {
       floats += 8.0 * spec.actor_shape.size;
       if (spec.role == Role::optimist) continue;
       floats += 8.0 * 2 * spec.critic_size;
-      if (spec.has_rnd) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
-      floats += double(spec.batch) * (2 * spec.observations + spec.actions + 2);
+      if (spec.has_bonus()) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
+      floats += double(spec.train.batch) * (2 * spec.observations + spec.actions + 2);
     }
     return floats * sizeof(float);
   }
@@ -329,10 +325,11 @@ class Population final : public GpuPopulation {
   int batches_to_observe() {
     std::int64_t most = 0;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (!specs_[i].has_rnd) continue;
+      if (!specs_[i].has_bonus()) continue;
       const auto added = static_cast<std::int64_t>(counters_[i].replay_added);
       const auto rows = static_cast<std::int64_t>(counters_[i].replay_rows);
-      const std::int64_t unseen = std::min(added - observed_[i], rows), batch = specs_[i].batch;
+      const std::int64_t unseen = std::min(added - observed_[i], rows),
+                         batch = specs_[i].train.batch;
       most = std::max({most, (unseen + batch - 1) / batch, std::int64_t{1}});
       observed_[i] = added;
     }

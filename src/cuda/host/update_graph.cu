@@ -91,7 +91,7 @@ void enqueue_updates(const Group& group, const Agent* agents, int updates, const
 UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   UpdatePlan plan{};
   plan.agents = static_cast<int>(specs.size());
-  plan.batch = largest(specs, [](const AgentSpec& s) { return s.batch; });
+  plan.batch = largest(specs, [](const AgentSpec& s) { return s.train.batch; });
   plan.size = agents <= 24 ? 0 : 2;
   plan.exact_size = exact_size();
   plan.exact = exact;
@@ -102,19 +102,21 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
       largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic_shape); });
   plan.random_agents = static_cast<int>(std::ranges::count_if(specs, &AgentSpec::iqn));
   plan.fixed_agents = plan.agents - plan.random_agents;
-  plan.by_quantile = std::ranges::any_of(specs, &AgentSpec::smaller_by_quantile);
-  plan.fractions = largest(specs, [](const AgentSpec& s) { return s.iqn ? s.quantiles : 0; });
+  plan.by_quantile = std::ranges::any_of(specs, &AgentSpec::is_by_quantile);
+  plan.fractions =
+      largest(specs, [](const AgentSpec& s) { return s.iqn ? s.critic.quantiles : 0; });
   plan.iqn_tiles =
       largest(specs, [](const AgentSpec& s) { return s.iqn ? parameter_tiles(s.iqn_shape) : 0; });
   for (const AgentSpec& spec : specs) {
-    if (spec.has_rnd) plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
+    if (spec.has_bonus())
+      plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));
   }
   return plan;
 }
 
 GridPlan make_grid_plan(std::span<const AgentSpec> specs) {
   return {.agents = static_cast<int>(specs.size()),
-          .batch = largest(specs, [](const AgentSpec& s) { return s.batch; }),
+          .batch = largest(specs, [](const AgentSpec& s) { return s.train.batch; }),
           .choices = largest(specs, [](const AgentSpec& s) { return s.choices; }),
           .trunk_tiles =
               largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.trunk_shape); }),

@@ -80,9 +80,9 @@ __device__ inline float fraction_number(std::uint64_t seed, std::uint64_t update
 template <typename T>
 __device__ void choose_rows(T& tile, const Agent& agent, int first_sample) {
   for (int r = threadIdx.x; r < T::kRows; r += T::kThreads) {
-    tile.index(r) =
-        static_cast<std::uint32_t>(replay_index(agent.seed, agent.progress->updates, agent.batch,
-                                                first_sample + r, agent.progress->replay_rows));
+    tile.index(r) = static_cast<std::uint32_t>(replay_index(agent.seed, agent.progress->updates,
+                                                            agent.train.batch, first_sample + r,
+                                                            agent.progress->replay_rows));
   }
   __syncthreads();
 }
@@ -96,9 +96,9 @@ __device__ const float* replay_row(T& tile, const Agent& agent, int r) {
 __device__ inline NStepReturn return_from(const Agent& agent, std::uint32_t first) {
   const float* rewards = agent.replay + agent.observations + agent.actions;
   const auto at = [&](std::int64_t row) { return rewards + row * agent.replay_stride; };
-  const std::int64_t newest = (agent.progress->replay_added - 1) % agent.replay_rows;
+  const std::int64_t newest = (agent.progress->replay_added - 1) % agent.train.replay;
   return n_step_return(
-      first, agent.n_step, agent.discount, newest, agent.replay_rows,
+      first, agent.train.n_step, agent.train.discount, newest, agent.train.replay,
       [&](std::int64_t row) { return __ldg(at(row)); },
       [&](std::int64_t row) { return __ldg(at(row) + 1 + agent.observations); });
 }
@@ -106,10 +106,10 @@ __device__ inline NStepReturn return_from(const Agent& agent, std::uint32_t firs
 // Writes the return of sample s, row r of the tile, and the discount of the value after it.
 template <typename T>
 __device__ void save_return(T& tile, const Agent& agent, int r, int s) {
-  float sum, discount = agent.discount;
+  float sum, discount = agent.train.discount;
   const float* row = replay_row(tile, agent, r);
   const int reward = agent.observations + agent.actions;
-  if (agent.n_step == 1) {
+  if (agent.train.n_step == 1) {
     sum = __ldg(row + reward);
   } else {
     const NStepReturn found = return_from(agent, tile.index(r));
@@ -124,7 +124,7 @@ __device__ void save_return(T& tile, const Agent& agent, int r, int s) {
 // From the first rows of the samples' returns to their last rows. Ends with a barrier.
 template <typename T>
 __device__ void go_to_last_rows(T& tile, const Agent& agent) {
-  if (agent.n_step == 1) return;
+  if (agent.train.n_step == 1) return;
   __syncthreads();
   for (int r = threadIdx.x; r < T::kRows; r += T::kThreads)
     tile.index(r) = static_cast<std::uint32_t>(return_from(agent, tile.index(r)).last);

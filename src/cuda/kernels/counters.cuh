@@ -11,8 +11,10 @@ __device__ inline void begin_update(const Agent& agent) {
   Progress& progress = *agent.progress;
   const std::uint64_t update = progress.updates + 1;  // from 1
   progress.moves = update % agent.td3.delay == 0;
-  progress.critic_step = {AdamCorrection(agent.adam, update), progress.moves ? agent.polyak : 0.0f};
-  progress.actor_step = {AdamCorrection(agent.adam, update / agent.td3.delay), agent.polyak};
+  progress.critic_step = {AdamCorrection(agent.train.adam, update),
+                          progress.moves ? agent.train.polyak : 0.0f};
+  progress.actor_step = {AdamCorrection(agent.train.adam, update / agent.td3.delay),
+                         agent.train.polyak};
 }
 
 // Temperature, losses, counter. For a block of at least 128 threads; `sums` holds 256 floats.
@@ -21,7 +23,7 @@ __device__ inline void finish_update(const Agent& agent, float* sums) {
   if (threadIdx.x >= kSummands) return;
   Progress& progress = *agent.progress;
   float critic = 0, actor = 0;
-  for (int s = threadIdx.x; s < agent.batch; s += kSummands) {
+  for (int s = threadIdx.x; s < agent.train.batch; s += kSummands) {
     critic += (agent.critic_loss[0][s] + agent.critic_loss[1][s]) / 2;
     actor += agent.actor_loss[s];
   }

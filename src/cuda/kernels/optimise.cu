@@ -29,7 +29,7 @@ __device__ bool step_half_layers(const Agent& agent, const Network& net, const H
   int l;
   Corner corner;
   if (!find_tile(shape.layer, shape.layers, index, l, corner)) return false;
-  HalfSummands from(summands(trace, shape, l, agent.batch, scale), shape.layer[l]);
+  HalfSummands from(summands(trace, shape, l, agent.train.batch, scale), shape.layer[l]);
   if (l == 0) from.input = trace.half_input;
   step_half_tile<kSlab>(agent, net, shape.layer[l], from, corner, memory,
                         CopyLayer{copies, l, l == shape.layers - 1});
@@ -42,7 +42,7 @@ __device__ void step_network(const Agent& agent, const Network& net, const HalfC
                              const NormTrace* norm = nullptr) {
   OVDE_BLOCK_MEMORY(bytes);
   auto* memory = reinterpret_cast<float*>(bytes);
-  const float scale = 1.0f / agent.batch;
+  const float scale = 1.0f / agent.train.batch;
   int index = blockIdx.x;
   if (kExact ? step_layers(agent, net, trace, shape, scale, index, memory)
              : step_half_layers(agent, net, copies, trace, shape, scale, index, memory))
@@ -50,7 +50,7 @@ __device__ void step_network(const Agent& agent, const Network& net, const HalfC
   for (int l = 0; l < shape.layers - 1; index -= unit_blocks(shape, l++)) {
     if (index >= unit_blocks(shape, l)) continue;
     step_units(agent, net, shape.layer[l], norm->by_gain[l], norm->by_shift[l],
-               (agent.batch + kSummedRows - 1) / kSummedRows, scale, index * Step::kThreads);
+               (agent.train.batch + kSummedRows - 1) / kSummedRows, scale, index * Step::kThreads);
     return;
   }
 }
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
     critics_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
-  step_network<kExact>(agent, agent.critic[k], agent.critic_half[k], agent.critic_trace[k],
+  step_network<kExact>(agent, agent.critic_net[k], agent.critic_half[k], agent.critic_trace[k],
                        agent.critic_shape, &agent.norm_trace[k]);
 }
 
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(Step::kThreads, kBlocks<kExact>)
     OVDE_BLOCK_MEMORY(memory);
     finish_update(agent, reinterpret_cast<float*>(memory));
   } else if (agent.progress->moves) {
-    step_network<kExact>(agent, agent.actor, agent.actor_half, agent.actor_trace,
+    step_network<kExact>(agent, agent.actor_net, agent.actor_half, agent.actor_trace,
                          agent.actor_shape);
   }
 }
@@ -84,13 +84,13 @@ __global__ void __launch_bounds__(256) copies_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
   if (k == 2) {
-    copy_layers(agent.actor, agent.actor_half, agent.actor_shape.layer, agent.actor_shape.layers,
-                true);
+    copy_layers(agent.actor_net, agent.actor_half, agent.actor_shape.layer,
+                agent.actor_shape.layers, true);
   } else if (agent.iqn) {
-    copy_layers(agent.critic[k], agent.critic_half[k], agent.iqn_shape.layer,
+    copy_layers(agent.critic_net[k], agent.critic_half[k], agent.iqn_shape.layer,
                 agent.iqn_shape.feature_layers + 2, false);
   } else {
-    copy_layers(agent.critic[k], agent.critic_half[k], agent.critic_shape.layer,
+    copy_layers(agent.critic_net[k], agent.critic_half[k], agent.critic_shape.layer,
                 agent.critic_shape.layers, true);
   }
 }

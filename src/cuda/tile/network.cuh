@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cuda/tile/layer_norm.cuh"
+#include "cuda/tile/product_fp16.cuh"
 #include "cuda/tile/warp.cuh"
 
 namespace ovde::cuda {
@@ -299,15 +300,34 @@ __device__ void back_through_norm(NetworkTile<kSize>& tile, const float* paramet
   norm.apply(load_normal, out);
 }
 
+// Leaves the gradient of hidden layer l's sums in x and, unless `keep` is null, in its rows there;
+// kMasked: zero for the units that were not active.
+template <int kSize, bool kMasked, typename T, typename Number>
+__device__ void store_deltas(T& tile, int l, Number* keep, int stride,
+                             const float (&out)[Tile<kSize>::kTiles][8][4]) {
+#pragma unroll
+  for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+    const std::uint32_t active = kMasked ? tile.active[l][m][threadIdx.x] : ~0u;
+#pragma unroll
+    for (int part = 0; part < 4; ++part) {
+      const Octet<kSize> at(m, part % 2, part / 2);
+      float value[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) value[i] = is_active(active, part, i) ? at(out[m], i) : 0.0f;
+      store8(&tile.x[at.row][at.column], value);
+      if (keep != nullptr && at.column < stride) store8(keep + at.row * stride + at.column, value);
+    }
+  }
+}
+
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
 // layer's output in x, through the active units. `kept` and `norm` as in forward().
 template <bool kNorm, int kSize>
 __device__ void backward(NetworkTile<kSize>& tile, const PassParameters& net,
                          const NetworkShape& shape, int first_sample, float* const* kept,
                          const NormTrace* norm) {
-  constexpr int kTiles = Tile<kSize>::kTiles;
   const float* parameters = net.values;
-  float out[kTiles][8][4];
+  float out[Tile<kSize>::kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
     const LayerShape layer = shape.layer[l], next = shape.layer[l - 1];
     float* keep = kept != nullptr
@@ -325,21 +345,7 @@ __device__ void backward(NetworkTile<kSize>& tile, const PassParameters& net,
       }
     }
 
-#pragma unroll
-    for (int m = 0; m < kTiles; ++m) {
-      const std::uint32_t active = tile.active[l - 1][m][threadIdx.x];
-#pragma unroll
-      for (int part = 0; part < 4; ++part) {
-        const Octet<kSize> at(m, part % 2, part / 2);
-        float value[8];
-#pragma unroll
-        for (int i = 0; i < 8; ++i)
-          value[i] = kNorm || is_active(active, part, i) ? at(out[m], i) : 0.0f;
-        store8(&tile.x[at.row][at.column], value);
-        if (keep != nullptr && at.column < layer.stride)
-          store8(keep + at.row * layer.stride + at.column, value);
-      }
-    }
+    store_deltas<kSize, !kNorm>(tile, l - 1, keep, layer.stride, out);
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cuda/tile/network.cuh"
-#include "cuda/tile/product_fp16.cuh"
 
 namespace ovde::cuda {
 
@@ -206,19 +205,8 @@ __device__ void backward(HalfNetworkTile<kSize>& tile, const PassParameters& net
         back_through_norm<false>(tile, *norm, l - 1, shape.layer[l - 1], stride, first_sample, out);
       }
     }
-    __half* keep = kept != nullptr ? numbers<false>(kept[l - 1]) : nullptr;
-    for_each_group<kSize>([&](const auto& group) {
-      group.each([&](const auto& at, int m, int half) {
-        const std::uint32_t active = kNorm ? ~0u : tile.active[l - 1][m][threadIdx.x];
-        float value[8];
-#pragma unroll
-        for (int i = 0; i < 8; ++i)
-          value[i] = is_active(active, half + 2 * group.number, i) ? at(out[m], i) : 0.0f;
-        store8(&tile.x[at.row][at.column], value);
-        if (keep != nullptr && at.column < stride)
-          store8(keep + (first_sample + at.row) * stride + at.column, value);
-      });
-    });
+    __half* keep = kept != nullptr ? numbers<false>(kept[l - 1]) + first_sample * stride : nullptr;
+    store_deltas<kSize, !kNorm>(tile, l - 1, keep, stride, out);
   }
 }
 

@@ -26,7 +26,7 @@ struct FastMath {
 // One step of Adam and Polyak, with its constants in registers.
 struct AdamStep {
   __device__ AdamStep(const Agent& agent, const Network& net)
-      : options(agent.adam), correction(net.step->adam), polyak(net.step->polyak) {}
+      : options(agent.train.adam), correction(net.step->adam), polyak(net.step->polyak) {}
   __device__ void operator()(float gradient, float& p, float& m, float& v, float& target) const {
     adam_update(options, correction, gradient, p, m, v, FastMath{});
     polyak_update(polyak, p, target);
@@ -284,8 +284,8 @@ __device__ inline bool step_layers(const Agent& agent, const Network& net, const
   int l;
   Corner corner;
   if (!find_tile(shape.layer, shape.layers, index, l, corner)) return false;
-  step_tile<true>(agent, net, shape.layer[l], summands(trace, shape, l, agent.batch, scale), corner,
-                  memory);
+  step_tile<true>(agent, net, shape.layer[l], summands(trace, shape, l, agent.train.batch, scale),
+                  corner, memory);
   return true;
 }
 

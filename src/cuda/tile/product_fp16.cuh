@@ -6,7 +6,7 @@
 
 #include <cuda_fp16.h>
 
-#include "cuda/tile/layer_norm.cuh"
+#include "cuda/tile/product.cuh"
 
 namespace ovde::cuda {
 

@@ -11,8 +11,8 @@ namespace ovde::cuda {
 template <typename T, typename Visit>
 __device__ void deterministic_actions(T& tile, const Agent& agent, int first_sample, bool smooth,
                                       float* log_probability, Visit&& visit) {
-  const int actions = agent.actions, batch = agent.batch;
-  const Td3Policy& td3 = agent.td3;
+  const int actions = agent.actions, batch = agent.train.batch;
+  const Td3Options& td3 = agent.td3;
   for (int e = threadIdx.x; e < T::kRows * actions; e += T::kThreads) {
     const int r = e / actions, d = e % actions, s = first_sample + r;
     const float u = tile.result(r, d);

@@ -13,16 +13,16 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     actor_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (first_sample >= agent.batch) return;
+  if (first_sample >= agent.train.batch) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
-  const bool deterministic = agent.deterministic;
+  const bool deterministic = agent.is_deterministic();
   const int actions = agent.actions, outputs = deterministic ? actions : 2 * actions,
-            batch = agent.batch;
+            batch = agent.train.batch;
   const NetworkShape& shape = agent.actor_shape;
-  const PassParameters net = online(agent.actor, agent.actor_half);
+  const PassParameters net = online(agent.actor_net, agent.actor_half);
   const float alpha = agent.progress->alpha;
   const float *first = agent.value[0], *second = agent.value[1];
-  const bool by_quantile = agent.smaller_by_quantile;  // both values are the blended one already
+  const bool by_quantile = agent.is_by_quantile();  // both values are the blended one already
   const Blend blend = agent.blend;
   const float penalty = agent.td3.penalty, *before_squash = agent.before_squash;
 

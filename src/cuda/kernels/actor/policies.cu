@@ -19,7 +19,7 @@ template <typename T, typename Visit>
 __device__ void sample_actions(T& tile, const Agent& agent, int first_sample, Stream stream,
                                float* log_probability, Visit&& visit) {
   constexpr int kTerms = kMostOutputs;  // first column of the terms in the results
-  const int actions = agent.actions, batch = agent.batch;
+  const int actions = agent.actions, batch = agent.train.batch;
   const std::uint64_t seed = agent.seed, update = agent.progress->updates;
   for (int e = threadIdx.x; e < T::kRows * actions; e += T::kThreads) {
     const int r = e / actions, d = e % actions, s = first_sample + r;
@@ -46,12 +46,12 @@ template <bool kExact, int kSize>
 __device__ void current_policy(TileFor<kExact, kSize>& tile, const Agent& agent, int first_sample) {
   const int observations = agent.observations, actions = agent.actions,
             width = observations + actions;
-  const PassParameters net = online(agent.actor, agent.actor_half);
+  const PassParameters net = online(agent.actor_net, agent.actor_half);
   begin_forward(tile, net, agent.actor_shape);
   choose_rows(tile, agent, first_sample);
 
   // (s, a) for the critics, zero beyond it; the actor sees s alone
-  const int stride = agent.state_action_stride, batch = agent.batch;
+  const int stride = agent.state_action_stride, batch = agent.train.batch;
   float* state_action = agent.state_action;
   __half* half_state_action = agent.half_state_action;
   fill(tile, multiple_of_32(stride), [&](int r, int i) {
@@ -70,7 +70,7 @@ __device__ void current_policy(TileFor<kExact, kSize>& tile, const Agent& agent,
   save_active(tile, agent.actor_shape.layers - 1,
               agent.actor_active +
                   first_sample / Tile<kSize>::kRows * TileFor<kExact, kSize>::kActiveWords);
-  if (agent.deterministic) {
+  if (agent.is_deterministic()) {
     deterministic_actions(tile, agent, first_sample, false, agent.log_probability,
                           [&](int s, int d, float action, float u) {
                             agent.action[s * actions + d] = action;
@@ -91,11 +91,11 @@ __device__ void current_policy(TileFor<kExact, kSize>& tile, const Agent& agent,
 template <bool kExact, int kSize>
 __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int first_sample,
                         int first, int last) {
-  const int observations = agent.observations, actions = agent.actions, n = agent.quantiles,
-            batch = agent.batch;
+  const int observations = agent.observations, actions = agent.actions, n = agent.critic.quantiles,
+            batch = agent.train.batch;
   const int next = observations + actions + 1;  // where s' begins in a row
-  const PassParameters policy = agent.distributional ? target(agent.actor, agent.actor_half)
-                                                     : online(agent.actor, agent.actor_half);
+  const PassParameters policy = agent.distributional ? target(agent.actor_net, agent.actor_half)
+                                                     : online(agent.actor_net, agent.actor_half);
   float* next_action = agent.next_action;
   const auto next_state = [&](int r) { return replay_row(tile, agent, r) + next; };
   const auto next_observation = [&](int r, int i) {
@@ -107,7 +107,7 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
   fill(tile, multiple_of_32(observations),
        [&](int r, int i) { return i < observations ? next_observation(r, i) : 0.0f; });
   evaluate<false>(tile, policy, agent.actor_shape);
-  if (agent.deterministic) {
+  if (agent.is_deterministic()) {
     deterministic_actions(
         tile, agent, first_sample, true, agent.next_log_probability,
         [=](int s, int d, float action, float) { next_action[s * actions + d] = action; });
@@ -130,7 +130,7 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
     return;
   }
   for (int k = first; k < last; ++k) {
-    const PassParameters critic = target(agent.critic[k], agent.critic_half[k]);
+    const PassParameters critic = target(agent.critic_net[k], agent.critic_half[k]);
     begin_forward(tile, critic, agent.critic_shape);
     fill(tile, multiple_of_32(observations + actions), [&](int r, int i) {
       const int s = first_sample + r;
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     policies_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (first_sample >= agent.batch) return;
+  if (first_sample >= agent.train.batch) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
   const int part = blockIdx.y, parts = gridDim.y - 1;
   if (part == parts) {

@@ -14,7 +14,7 @@ __device__ float next_temperature(Tile& tile, const Agent& agent, bool write) {
   constexpr int kSummands = 256;                          // the same for every size of tile
   float* sums = reinterpret_cast<float*>(&tile.x[0][0]);  // not in use yet
   float sum = 0;
-  for (int s = threadIdx.x; s < agent.batch && threadIdx.x < kSummands; s += kSummands)
+  for (int s = threadIdx.x; s < agent.train.batch && threadIdx.x < kSummands; s += kSummands)
     sum += agent.log_probability[s];
   sum = sum_of_warp(sum);
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
@@ -24,10 +24,11 @@ __device__ float next_temperature(Tile& tile, const Agent& agent, bool write) {
   __syncthreads();
 
   // a fixed temperature has no gradient and zero moments: it does not move
-  const float gradient = agent.tunes_temperature ? -(sum / agent.batch - agent.actions) : 0.0f;
+  const float gradient =
+      agent.train.tune_temperature ? -(sum / agent.train.batch - agent.actions) : 0.0f;
   float value = progress.log_alpha[0], first = progress.log_alpha[1],
         second = progress.log_alpha[2];
-  adam_update(agent.adam, progress.critic_step.adam, gradient, value, first, second,
+  adam_update(agent.train.adam, progress.critic_step.adam, gradient, value, first, second,
               AccurateMath{});
   if (write && threadIdx.x == 0) {
     agent.progress->next_log_alpha[0] = value;

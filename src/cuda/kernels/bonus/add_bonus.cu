@@ -30,26 +30,27 @@ __device__ double sum_over_batch(int batch, double* sums, const Term& term) {
 // blockIdx: agent
 __global__ void __launch_bounds__(kThreads) bonus_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
-  if (!agent.has_rnd) return;
+  if (!agent.has_bonus()) return;
   __shared__ double sums[kThreads];
-  const float* error = agent.rnd.error;
+  const float* error = agent.distillation.error;
   const float scale =
-      agent.relative_bonus
+      agent.rnd.relative
           ? static_cast<float>(relative_bonus(
-                agent.rnd_scale, agent.discount,
-                sum_over_batch(agent.batch, sums, [&](int s) { return double{error[s]}; }),
-                agent.batch))
-          : *agent.rnd.bonus_scale;
-  double* noise = agent.rnd.noise;
+                agent.rnd.scale, agent.train.discount,
+                sum_over_batch(agent.train.batch, sums, [&](int s) { return double{error[s]}; }),
+                agent.train.batch))
+          : *agent.distillation.bonus_scale;
+  double* noise = agent.distillation.noise;
   // the noise of a sample is the aleatoric uncertainty of the target critics at (s', a')
   const auto noise_of = [&](int s) {
     return noise[s] = uncertainty_at(agent, agent.next_quantiles, agent.next_weights, s).aleatoric;
   };
-  const double usual =
-      agent.discounts_bonus ? sum_over_batch(agent.batch, sums, noise_of) / agent.batch : 0;
-  for (int s = threadIdx.x; s < agent.batch; s += kThreads) {
+  const double usual = agent.discounts_bonus()
+                           ? sum_over_batch(agent.train.batch, sums, noise_of) / agent.train.batch
+                           : 0;
+  for (int s = threadIdx.x; s < agent.train.batch; s += kThreads) {
     const double share =
-        agent.discounts_bonus ? noise_discount(noise[s], usual, agent.noise_tolerance) : 1;
+        agent.discounts_bonus() ? noise_discount(noise[s], usual, agent.rnd.tolerance) : 1;
     agent.reward[s] += scale * static_cast<float>(share) * error[s];
   }
 }

@@ -16,17 +16,17 @@ struct Unseen {
   __device__ explicit Unseen(const Agent& agent) : agent(agent) {
     const Progress& progress = *agent.progress;
     const double oldest = static_cast<double>(progress.replay_added - progress.replay_rows);
-    first = static_cast<std::int64_t>(fmax(*agent.rnd.statistics.next_row, oldest));
-    count = static_cast<int>(
-        min(static_cast<std::int64_t>(progress.replay_added) - first, std::int64_t{agent.batch}));
+    first = static_cast<std::int64_t>(fmax(*agent.distillation.statistics.next_row, oldest));
+    count = static_cast<int>(min(static_cast<std::int64_t>(progress.replay_added) - first,
+                                 std::int64_t{agent.train.batch}));
   }
   __device__ const float* next_observation(int s) const {
-    return agent.replay + (first + s) % agent.replay_rows * agent.replay_stride +
+    return agent.replay + (first + s) % agent.train.replay * agent.replay_stride +
            agent.observations + agent.actions + 1;
   }
   // Marks them as observed.
   __device__ void end() const {
-    *agent.rnd.statistics.next_row = static_cast<double>(first + max(count, 0));
+    *agent.distillation.statistics.next_row = static_cast<double>(first + max(count, 0));
   }
   const Agent& agent;
   std::int64_t first;
@@ -41,7 +41,7 @@ __device__ double inverse_deviation(const double* moments, int size, int i) {
 
 // Derives the scales of observations and errors from the moments; a thread for each observation.
 __device__ void follow_moments(const Agent& agent) {
-  const Rnd& rnd = agent.rnd;
+  const Distillation& rnd = agent.distillation;
   const int n = agent.observations;
   for (int i = threadIdx.x; i < n; i += blockDim.x) {
     rnd.center[i] = static_cast<float>(rnd.statistics.observations[1 + i]);
@@ -49,7 +49,7 @@ __device__ void follow_moments(const Agent& agent) {
   }
   if (threadIdx.x == 0)
     *rnd.bonus_scale =
-        static_cast<float>(agent.rnd_scale * inverse_deviation(rnd.statistics.returns, 1, 0));
+        static_cast<float>(agent.rnd.scale * inverse_deviation(rnd.statistics.returns, 1, 0));
 }
 
 // The prediction error of each sample, take(s, error), at the observations observation(r): the mean
@@ -59,7 +59,7 @@ template <int kSize, typename Observation, typename Take>
 __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int count,
                         const Observation& observation, const Take& take) {
   constexpr float kLargestInput = 5;  // as in agent/rnd.cpp
-  const Rnd& rnd = agent.rnd;
+  const Distillation& rnd = agent.distillation;
   const NetworkShape& shape = agent.rnd_shape;
   const int observations = agent.observations, stride = rnd.trace.input_stride,
             outputs = shape.layer[shape.layers - 1].outputs;
@@ -114,9 +114,9 @@ __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_
 
 __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
-  if (!agent.has_rnd) return;
+  if (!agent.has_bonus()) return;
   const Unseen unseen(agent);
-  double* moments = agent.rnd.statistics.observations;
+  double* moments = agent.distillation.statistics.observations;
   const double before = moments[0];
   __syncthreads();
   if (const int i = threadIdx.x; i < agent.observations) {
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* 
   }
   if (threadIdx.x == 0) {
     moments[0] = before + max(unseen.count, 0);
-    if (agent.relative_bonus) unseen.end();  // without returns_kernel()
+    if (agent.rnd.relative) unseen.end();  // without returns_kernel()
   }
   __syncthreads();
   follow_moments(agent);
@@ -136,27 +136,27 @@ __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* 
 template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) errors_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.has_rnd || agent.relative_bonus) return;
+  if (!agent.has_bonus() || agent.rnd.relative) return;
   const Unseen unseen(agent);
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= unseen.count) return;
   predict(
       shared_as<NetworkTile<kSize>>(), agent, first_sample, unseen.count,
       [&](int r) { return unseen.next_observation(first_sample + r); },
-      [&](int s, float error) { agent.rnd.error[s] = error; });
+      [&](int s, float error) { agent.distillation.error[s] = error; });
 }
 
 // blockIdx: agent
 __global__ void __launch_bounds__(kMostInputs) returns_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
-  if (!agent.has_rnd || agent.relative_bonus) return;
+  if (!agent.has_bonus() || agent.rnd.relative) return;
   const Unseen unseen(agent);
   __syncthreads();
   if (threadIdx.x == 0) {
-    const RndStatistics& statistics = agent.rnd.statistics;
+    const RndStatistics& statistics = agent.distillation.statistics;
     for (int s = 0; s < unseen.count; ++s) {
       double& so_far = *statistics.intrinsic_return;
-      so_far = double{agent.discount} * so_far + agent.rnd.error[s];
+      so_far = double{agent.train.discount} * so_far + agent.distillation.error[s];
       const double count = ++statistics.returns[0];
       add_to_moments(statistics.returns[1], statistics.returns[2], count, so_far);
     }
@@ -173,30 +173,30 @@ template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) predict_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (!agent.has_rnd || first_sample >= agent.batch) return;
+  if (!agent.has_bonus() || first_sample >= agent.train.batch) return;
   if (blockIdx.x == 0 && threadIdx.x == 0)
-    agent.progress->rnd_step = {AdamCorrection(agent.adam, agent.progress->updates + 1), 0};
+    agent.progress->rnd_step = {AdamCorrection(agent.train.adam, agent.progress->updates + 1), 0};
   auto& tile = shared_as<NetworkTile<kSize>>();
   choose_rows(tile, agent, first_sample);
   go_to_last_rows(tile, agent);
   const int next = agent.observations + agent.actions + 1;  // offset of s' in a row
   predict(
-      tile, agent, first_sample, agent.batch,
+      tile, agent, first_sample, agent.train.batch,
       [&](int r) { return replay_row(tile, agent, r) + next; },
-      [&](int s, float error) { agent.rnd.error[s] = error; });
+      [&](int s, float error) { agent.distillation.error[s] = error; });
   __syncthreads();
-  const float* parameters = agent.rnd.net.parameters;
+  const float* parameters = agent.distillation.net.parameters;
   begin_backward(tile, {parameters}, agent.rnd_shape);
-  backward(tile, {parameters}, agent.rnd_shape, first_sample, agent.rnd.trace.delta);
+  backward(tile, {parameters}, agent.rnd_shape, first_sample, agent.distillation.trace.delta);
 }
 
 // blockIdx: (tile of parameters, 0, agent)
 __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(const Agent* agents) {
   OVDE_BLOCK_MEMORY(memory);
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.has_rnd) return;
+  if (!agent.has_bonus()) return;
   int index = blockIdx.x;
-  step_layers(agent, agent.rnd.net, agent.rnd.trace, agent.rnd_shape, 1, index,
+  step_layers(agent, agent.distillation.net, agent.distillation.trace, agent.rnd_shape, 1, index,
               reinterpret_cast<float*>(memory));
 }
 

@@ -14,7 +14,7 @@ namespace {
 template <int kSize>
 __device__ IqnRows block_rows(const Agent& agent, int fractions) {
   const int samples = IqnRows::samples<kSize>(fractions), first = blockIdx.x * samples;
-  return {fractions, first, min(samples, agent.batch - first), static_cast<int>(blockIdx.x)};
+  return {fractions, first, min(samples, agent.train.batch - first), static_cast<int>(blockIdx.x)};
 }
 
 template <bool kExact, int kSize>
@@ -30,7 +30,7 @@ __device__ void set_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const
 template <bool kExact, int kSize>
 __device__ void write_fractions(IqnTile<kExact, kSize>& tile, const Agent& agent,
                                 const IqnRows& samples, FractionsFor purpose) {
-  const int n = agent.quantiles, first = samples.first * n;
+  const int n = agent.critic.quantiles, first = samples.first * n;
   float *to = agent.fractions[static_cast<int>(purpose)],
         *weights = purpose == FractionsFor::target   ? agent.next_weights
                    : purpose == FractionsFor::policy ? agent.weights_at_new
@@ -38,9 +38,9 @@ __device__ void write_fractions(IqnTile<kExact, kSize>& tile, const Agent& agent
   draw_fractions(
       reinterpret_cast<float*>(&tile.x[0][0]), samples.count * n, n,
       [&](int r) {
-        if (!agent.random_fractions) return kEqualWidths;
-        return fraction_number(agent.seed, agent.progress->updates, purpose, agent.batch, n, r % n,
-                               samples.first + r / n);
+        if (agent.critic.head != CriticHead::iqn) return kEqualWidths;
+        return fraction_number(agent.seed, agent.progress->updates, purpose, agent.train.batch, n,
+                               r % n, samples.first + r / n);
       },
       [&](int r, float fraction, float weight) {
         to[first + r] = fraction;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     return write_fractions(tile, agent, rows, static_cast<FractionsFor>(blockIdx.y - 4));
   const int k = blockIdx.y % 2, stride = agent.state_action_stride;
   const bool next = blockIdx.y >= 2;
-  const Network& net = agent.critic[k];
+  const Network& net = agent.critic_net[k];
   const HalfCopies& copies = agent.critic_half[k];
   FeaturePass<kExact, kSize> pass(tile, next ? target(net, copies) : online(net, copies),
                                   agent.iqn_shape, agent.iqn_trace[k], rows);
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
             actions = agent.actions;
-  FeaturePass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+  FeaturePass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
                                   agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin();
   const float *state_action = agent.state_action + rows.first * stride,
@@ -112,12 +112,12 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, actions = agent.actions;
-  FeaturePass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+  FeaturePass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
                                   agent.iqn_shape, agent.iqn_trace[k], rows);
   pass.begin_backward();
   pass.template backward<kWay>();
   if constexpr (kWay == Way::to_inputs) {
-    to_actions(tile, agent.critic[k].parameters, agent.iqn_shape.layer[0], agent.observations,
+    to_actions(tile, agent.critic_net[k].parameters, agent.iqn_shape.layer[0], agent.observations,
                actions);
     float* gradient = agent.action_gradient[k] + rows.first * actions;
     for_each_row<kSize>([&](int r, int d) {
@@ -133,11 +133,11 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     targets_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
+  const IqnRows rows = block_rows<kSize>(agent, agent.critic.quantiles);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y;
-  FractionPass<kExact, kSize> pass(tile, target(agent.critic[k], agent.critic_half[k]),
+  FractionPass<kExact, kSize> pass(tile, target(agent.critic_net[k], agent.critic_half[k]),
                                    agent.iqn_shape, agent.iqn_trace[k], rows,
                                    agent.next_features[k]);
   pass.begin();
@@ -191,7 +191,7 @@ __device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, co
       loss += tile.value[i];
       slope += tile.slope[i];
     }
-    agent.critic_loss[k][rows.first + s] = loss * (1.0f / agent.batch);
+    agent.critic_loss[k][rows.first + s] = loss * (1.0f / agent.train.batch);
     agent.iqn_trace[k].by_value[rows.first + s] = slope;
   }
 }
@@ -201,11 +201,11 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
+  const IqnRows rows = block_rows<kSize>(agent, agent.critic.quantiles);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y;
-  FractionPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+  FractionPass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
                                    agent.iqn_shape, agent.iqn_trace[k], rows,
                                    last_features(agent, k));
   pass.begin();
@@ -223,13 +223,13 @@ template <bool kExact, int kSize, bool kValues>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     new_actions_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const bool by_quantile = agent.smaller_by_quantile;
+  const bool by_quantile = agent.is_by_quantile();
   if (!agent.iqn || (kValues && !by_quantile)) return;
-  const IqnRows rows = block_rows<kSize>(agent, agent.quantiles);
+  const IqnRows rows = block_rows<kSize>(agent, agent.critic.quantiles);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y, n = rows.fractions, r = threadIdx.x;
-  FractionPass<kExact, kSize> pass(tile, online(agent.critic[k], agent.critic_half[k]),
+  FractionPass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
                                    agent.iqn_shape, agent.iqn_trace[k], rows,
                                    last_features(agent, k));
   pass.begin();
@@ -247,9 +247,9 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   }
   const float share = 1.0f / n;
   if (r < Tile<kSize>::kRows) {
-    const float weight = !rows.has(r)          ? 0
-                         : agent.equal_weights ? share
-                                               : agent.weights_at_new[rows.row(r)] * share;
+    const float weight = !rows.has(r)                ? 0
+                         : agent.has_equal_weights() ? share
+                                                     : agent.weights_at_new[rows.row(r)] * share;
     tile.weight[r] = weight;
     tile.slope[r] = counts * weight;
   }

@@ -10,7 +10,7 @@ namespace {
 // The number of partial sums of a layer with so many fractions, one for each warp's rows.
 __device__ int summed_rows(const Agent& agent, int fractions) {
   const int samples = IqnRows::samples<2>(fractions);
-  return (agent.batch + samples - 1) / samples * Tile<2>::kWarpRows;
+  return (agent.train.batch + samples - 1) / samples * Tile<2>::kWarpRows;
 }
 
 // Steps gain and shift of kThreads units of a layer; with the merging layer also the output's
@@ -20,12 +20,12 @@ __device__ void step_units(const Agent& agent, const Network& net, const IqnTrac
   const IqnShape& shape = agent.iqn_shape;
   const LayerShape layer = shape.layer[l];
   const AdamStep adam(agent, net);
-  const float scale = 1.0f / agent.batch;
+  const float scale = 1.0f / agent.train.batch;
   const auto step = [&](int at, float gradient) { adam(net, at, gradient * scale); };
   const int f = first_unit + threadIdx.x, stride = stride_of_deltas(layer.outputs);
   const bool merge = l == shape.feature_layers + 1;
   if (f < layer.outputs) {
-    const int rows = summed_rows(agent, l < shape.feature_layers ? 1 : agent.quantiles);
+    const int rows = summed_rows(agent, l < shape.feature_layers ? 1 : agent.critic.quantiles);
     float by_gain = sum_column(trace.by_gain[l], stride, f, rows);
     float by_shift = sum_column(trace.by_shift[l], stride, f, rows);
     if (merge) {
@@ -41,7 +41,7 @@ __device__ void step_units(const Agent& agent, const Network& net, const IqnTrac
     step(layer.gain + f, by_gain);
     step(layer.shift + f, by_shift);
   }
-  if (merge && f == 0) step(shape.output.bias, sum_column(trace.by_value, 1, 0, agent.batch));
+  if (merge && f == 0) step(shape.output.bias, sum_column(trace.by_value, 1, 0, agent.train.batch));
 }
 
 // blockIdx: (tile of weights, then units of the layers; critic; agent)
@@ -53,19 +53,19 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
   const IqnShape& shape = agent.iqn_shape;
-  const Network& net = agent.critic[blockIdx.y];
+  const Network& net = agent.critic_net[blockIdx.y];
   const IqnTrace& trace = agent.iqn_trace[blockIdx.y];
   const int gate = shape.feature_layers, layers = gate + 2;
   int index = blockIdx.x, l;
   Corner corner;
   if (find_tile(shape.layer, layers, index, l, corner)) {
     const LayerShape layer = shape.layer[l];
-    const float scale = 1.0f / agent.batch;
+    const float scale = 1.0f / agent.train.batch;
     const float* input = l == 0      ? agent.state_action
                          : l < gate  ? trace.features[l - 1]
                          : l == gate ? agent.cosines
                                      : trace.gated;
-    const int rows = l < gate ? agent.batch : agent.batch * agent.quantiles;
+    const int rows = l < gate ? agent.train.batch : agent.train.batch * agent.critic.quantiles;
     const Summands from = {trace.delta[l], input, layer.stride, rows, scale};
     if constexpr (kExact) {
       step_tile<true>(agent, net, layer, from, corner, memory);

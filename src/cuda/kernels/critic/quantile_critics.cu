@@ -26,7 +26,7 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
                             int first_sample, float alpha) {
   constexpr int kTargets = kMostOutputs;  // first column of the targets in the results
   constexpr int kEach = Tile<kSize>::kEach;
-  const int n = agent.quantiles, batch = agent.batch, targets = target_count(agent),
+  const int n = agent.critic.quantiles, batch = agent.train.batch, targets = target_count(agent),
             first_row = first_row_of_warp<Tile<kSize>>();
   const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
   const Blend blend = agent.blend;
@@ -34,7 +34,7 @@ __device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, in
               *entropy = agent.next_log_probability;
 
   // the targets (Eq. 4)
-  if (agent.dropped > 0) {
+  if (agent.critic.dropped > 0) {
 #pragma unroll 1
     for (int row = first_row; row < first_row + kEach; ++row)
       truncated_targets(agent, first_sample + row, alpha, &tile.result(row, kTargets));
@@ -120,9 +120,9 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (agent.iqn || first_sample >= agent.batch) return;
+  if (agent.iqn || first_sample >= agent.train.batch) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
-  const PassParameters net = online(agent.critic[k], agent.critic_half[k]);
+  const PassParameters net = online(agent.critic_net[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
   begin_forward(tile, net, shape);
   const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
@@ -144,13 +144,13 @@ template <bool kExact, int kSize, bool kValues>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     new_actions_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const bool by_quantile = agent.smaller_by_quantile;
+  const bool by_quantile = agent.is_by_quantile();
   const Blend blend = agent.blend;
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (agent.iqn || first_sample >= agent.batch || (kValues && !by_quantile)) return;
+  if (agent.iqn || first_sample >= agent.train.batch || (kValues && !by_quantile)) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
-  const int observations = agent.observations, actions = agent.actions, n = agent.quantiles;
-  const PassParameters net = online(agent.critic[k], agent.critic_half[k]);
+  const int observations = agent.observations, actions = agent.actions, n = agent.critic.quantiles;
+  const PassParameters net = online(agent.critic_net[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
   begin_forward(tile, net, shape);
   const int stride = shape.layer[0].stride;

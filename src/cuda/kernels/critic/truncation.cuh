@@ -7,7 +7,8 @@ namespace ovde::cuda {
 
 // The number of targets of a sample.
 __device__ inline int target_count(const Agent& agent) {
-  return agent.dropped > 0 ? 2 * (agent.quantiles - agent.dropped) : agent.quantiles;
+  return agent.critic.dropped > 0 ? 2 * (agent.critic.quantiles - agent.critic.dropped)
+                                  : agent.critic.quantiles;
 }
 
 // Lane i < n has value i of each critic. Calls keep(place, z) for the `count` smallest of all 2 n,
@@ -34,7 +35,7 @@ __device__ void keep_smallest(float first, float second, int n, int count, const
 
 // Writes the targets of sample s (Eq. 4 with truncation); by a warp.
 __device__ inline void truncated_targets(const Agent& agent, int s, float alpha, float* out) {
-  const int n = agent.quantiles, at = s * n + min(static_cast<int>(threadIdx.x % 32), n - 1);
+  const int n = agent.critic.quantiles, at = s * n + min(static_cast<int>(threadIdx.x % 32), n - 1);
   const float reward = __ldg(agent.reward + s), continues = __ldg(agent.continues + s),
               entropy = alpha * __ldg(agent.next_log_probability + s);
   keep_smallest(__ldg(agent.next_quantiles[0] + at), __ldg(agent.next_quantiles[1] + at), n,

@@ -23,12 +23,12 @@ struct RowQuantiles {
 // At sample s of both critics' quantiles (batch x N) and, where quantiles have weights, theirs.
 __device__ inline Uncertainty uncertainty_at(const Agent& agent, float* const (&quantiles)[2],
                                              const float* weights, int s) {
-  const int n = agent.quantiles;
-  const bool weighted = agent.iqn && !agent.equal_weights;
+  const int n = agent.critic.quantiles;
+  const bool weighted = agent.iqn && !agent.has_equal_weights();
   return uncertainty(OneThread{}, RowQuantiles{{quantiles[0] + s * n, quantiles[1] + s * n},
                                                weighted ? weights + s * n : nullptr,
                                                n,
-                                               agent.uncertainty});
+                                               agent.critic.uncertainty});
 }
 
 }  // namespace ovde::cuda

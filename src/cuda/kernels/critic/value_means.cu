@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(kThreads) means_kernel(const Agent* agents, Va
   const Agent& agent = agents[blockIdx.x];
   __shared__ double sums[3][kThreads];
   double total[3] = {};
-  for (int s = threadIdx.x; s < agent.batch; s += kThreads) {
+  for (int s = threadIdx.x; s < agent.train.batch; s += kThreads) {
     const Uncertainty u = uncertainty_at(agent, agent.quantiles_at_new, agent.weights_at_new, s);
     total[0] += u.mean;
     total[1] += u.epistemic;
@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(kThreads) means_kernel(const Agent* agents, Va
   for (int t = 1; t < kThreads; ++t) {
     for (int j = 0; j < 3; ++j) sums[j][0] += sums[j][t];
   }
-  out[blockIdx.x] = {sums[0][0] / agent.batch, sums[1][0] / agent.batch, sums[2][0] / agent.batch};
+  out[blockIdx.x] = {sums[0][0] / agent.train.batch, sums[1][0] / agent.train.batch,
+                     sums[2][0] / agent.train.batch};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr int kWarps = 8;
 
 __device__ bool explores(const Agent& agent, const ActExchange& exchange, int index) {
-  return agent.is_grid && !exchange.plain[index];
+  return agent.is_grid() && !exchange.plain[index];
 }
 
 // The last hidden layer of critic blockIdx.x. blockIdx: (critic, agent)
@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(32 * kWarps)
   const NetworkShape& trunk = agent.trunk_shape;
   for (int l = 0; l < trunk.layers; ++l) {
     // weights beyond a layer's inputs are zero
-    dense(agent.critic[k].parameters, trunk.layer[l], layers[l % 2], true, threadIdx.x / 32, kWarps,
-          layers[(l + 1) % 2]);
+    dense(agent.critic_net[k].parameters, trunk.layer[l], layers[l % 2], true, threadIdx.x / 32,
+          kWarps, layers[(l + 1) % 2]);
     __syncthreads();
   }
   for (int i = threadIdx.x; i < ActionRows::output_layer(agent).stride; i += blockDim.x)
@@ -48,10 +48,10 @@ __global__ void __launch_bounds__(32 * kWarps)
   const Agent& agent = agents[index];
   if (!explores(agent, exchange, index) || a >= agent.choices) return;
   const Warp warp;
-  const int n = agent.quantiles;
+  const int n = agent.critic.quantiles;
   double z[2], mean[2];
   for (int k = 0; k < 2; ++k) {
-    const ActionRows rows(agent, agent.critic[k].parameters, a);
+    const ActionRows rows(agent, agent.critic_net[k].parameters, a);
     z[k] = rows.quantile({agent.grid.hidden[k], rows.stride});
     mean[k] = warp.sum(n, [&](int) { return z[k]; }) / n;
   }
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(32) choice_kernel(const Agent* agents, ActExch
   if (!explores(agent, exchange, index)) return;
   const int lane = threadIdx.x, actions = agent.choices;
   const IdsArm* arms = agent.grid.arms;
-  const IdsRule rule{agent.ids_lambda};
+  const IdsRule rule{agent.ids.lambda};
   double best_bound = -INFINITY;
   for (int a = lane; a < actions; a += 32) best_bound = fmax(best_bound, rule.upper_bound(arms[a]));
   for (int offset = 16; offset > 0; offset /= 2)

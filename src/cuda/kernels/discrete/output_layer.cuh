@@ -40,7 +40,7 @@ struct HiddenRow {
 // The rows of one action in the output layer.
 struct ActionRows {
   __device__ ActionRows(const Agent& agent, const float* parameters, int action)
-      : n(agent.quantiles), stride(output_layer(agent).stride) {
+      : n(agent.critic.quantiles), stride(output_layer(agent).stride) {
     const LayerShape& layer = output_layer(agent);
     weights = parameters + layer.weights + static_cast<std::size_t>(action) * n * stride;
     bias = parameters + layer.bias + static_cast<std::size_t>(action) * n;

@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(32 * kWarps) means_kernel(const Agent* agents)
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, a = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (a >= agent.choices) return;
-  const ActionRows rows(agent, agent.critic[k].parameters, a);
+  const ActionRows rows(agent, agent.critic_net[k].parameters, a);
   const float share = 1.0f / rows.n;
   HiddenRow mean;
 #pragma unroll 4
@@ -40,8 +40,8 @@ __global__ void __launch_bounds__(32 * kWarps) means_kernel(const Agent* agents)
 __device__ int nearest_action(const Agent& agent, const float* action) {
   int number = 0;
   for (int d = agent.actions - 1; d >= 0; --d) {
-    const float bin = roundf((action[d] + 1) / 2 * (agent.bins - 1));
-    number = number * agent.bins + static_cast<int>(fminf(fmaxf(bin, 0), agent.bins - 1));
+    const float bin = roundf((action[d] + 1) / 2 * (agent.ids.bins - 1));
+    number = number * agent.ids.bins + static_cast<int>(fminf(fmaxf(bin, 0), agent.ids.bins - 1));
   }
   return number;
 }
@@ -52,7 +52,7 @@ __device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int fir
   const int observations = agent.observations, stride = agent.state_action_stride;
   for (int i = threadIdx.x % 32; i < stride; i += 32) {
     for_each_row<kSize>([&](int r, int) {
-      const bool there = i < observations && first_sample + r < agent.batch;
+      const bool there = i < observations && first_sample + r < agent.train.batch;
       agent.state_action[(first_sample + r) * stride + i] =
           there ? replay_row(tile, agent, r)[i] : 0.0f;
     });
@@ -97,11 +97,11 @@ template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y / 2;
-  if (first_sample >= agent.batch) return;
+  if (first_sample >= agent.train.batch) return;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) begin_update(agent);
   auto& tile = shared_as<NetworkTile<kSize>>();
   const bool target = blockIdx.y % 2 == 1;
-  const float* parameters = target ? agent.critic[k].target : agent.critic[k].parameters;
+  const float* parameters = target ? agent.critic_net[k].target : agent.critic_net[k].parameters;
   const NetworkShape& trunk = agent.trunk_shape;
   begin_forward(tile, {parameters}, trunk);
   choose_rows(tile, agent, first_sample);
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Ag
   go_to_last_rows(tile, agent);
   const int observations = agent.observations, next = observations + agent.actions + 1;
   fill(tile, multiple_of_32(observations), [&](int r, int i) {
-    const bool there = i < observations && first_sample + r < agent.batch;
+    const bool there = i < observations && first_sample + r < agent.train.batch;
     return there ? __ldg(replay_row(tile, agent, r) + next + i) : 0.0f;
   });
   forward_wide<true>(tile, parameters, trunk, first_sample, nullptr);
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Ag
 __global__ void __launch_bounds__(32 * kWarps) targets_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int s = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
-  if (s >= agent.batch) return;
+  if (s >= agent.train.batch) return;
   const Grid& grid = agent.grid;
   const float *first = grid.means[0] + static_cast<std::size_t>(s) * grid.means_stride,
               *second = grid.means[1] + static_cast<std::size_t>(s) * grid.means_stride;
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(32 * kWarps) targets_kernel(const Agent* agent
   choice = index_of_largest(best, choice);
   if (choice == agent.choices) choice = 0;  // all values are NaN
   for (int k = 0; k < 2; ++k) {
-    const ActionRows rows(agent, agent.critic[k].target, choice);
+    const ActionRows rows(agent, agent.critic_net[k].target, choice);
     const float z = rows.quantile(
         {grid.next_hidden[k] + static_cast<std::size_t>(s) * rows.stride, rows.stride});
     if (lane < rows.n) agent.next_quantiles[k][s * rows.n + lane] = z;
@@ -155,7 +155,8 @@ __global__ void __launch_bounds__(32 * kWarps) targets_kernel(const Agent* agent
 template <int kSize>
 __device__ void differentiate_head(NetworkTile<kSize>& tile, const Agent& agent, int k,
                                    int first_sample) {
-  const int batch = agent.batch, n = agent.quantiles, hidden = agent.trunk_shape.layers;
+  const int batch = agent.train.batch, n = agent.critic.quantiles,
+            hidden = agent.trunk_shape.layers;
   float* delta = agent.critic_trace[k].delta[hidden - 1];
   const float *first = agent.next_quantiles[0], *second = agent.next_quantiles[1];
   const float above = (threadIdx.x % 32 + 0.5f) / n, below = 1 - above;
@@ -164,7 +165,7 @@ __device__ void differentiate_head(NetworkTile<kSize>& tile, const Agent& agent,
     const int s = first_sample + r;
     HiddenRow gradient;
     if (s < batch) {
-      const ActionRows rows(agent, agent.critic[k].parameters, agent.grid.action[s]);
+      const ActionRows rows(agent, agent.critic_net[k].parameters, agent.grid.action[s]);
       const HiddenRow x(tile.x[r], stride);
       const float z = rows.quantile(x);
       const int at = s * n + min(lane, n - 1);
@@ -205,9 +206,9 @@ template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y;
-  if (first_sample >= agent.batch) return;
+  if (first_sample >= agent.train.batch) return;
   auto& tile = shared_as<NetworkTile<kSize>>();
-  const float* parameters = agent.critic[k].parameters;
+  const float* parameters = agent.critic_net[k].parameters;
   const NetworkShape& trunk = agent.trunk_shape;
   begin_forward(tile, {parameters}, trunk);
   const int stride = agent.state_action_stride;
@@ -234,7 +235,7 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(co
     return;
   }
   int index = blockIdx.x;
-  step_layers(agent, agent.critic[k], agent.critic_trace[k], agent.trunk_shape, 1, index,
+  step_layers(agent, agent.critic_net[k], agent.critic_trace[k], agent.trunk_shape, 1, index,
               reinterpret_cast<float*>(memory));
 }
 
@@ -249,9 +250,9 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
   __shared__ int count;
   if (threadIdx.x < 32) {
     int found = 0;
-    for (int first = 0; first < agent.batch; first += 32) {
+    for (int first = 0; first < agent.train.batch; first += 32) {
       const int s = first + threadIdx.x;
-      const bool mine = s < agent.batch && agent.grid.action[s] == a;
+      const bool mine = s < agent.train.batch && agent.grid.action[s] == a;
       const unsigned all = __ballot_sync(~0u, mine);
       if (mine) samples[found + __popc(all & ((1u << threadIdx.x) - 1))] = s;
       found += __popc(all);
@@ -260,10 +261,10 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
   }
   __syncthreads();
 
-  const Network& net = agent.critic[k];
+  const Network& net = agent.critic_net[k];
   const AdamStep adam(agent, net);
   const LayerShape& layer = ActionRows::output_layer(agent);
-  const int n = agent.quantiles, stride = layer.stride;
+  const int n = agent.critic.quantiles, stride = layer.stride;
   const float *slopes = agent.grid.slope[k],
               *hidden = agent.critic_trace[k].hidden[agent.trunk_shape.layers - 1];
   const std::size_t weights = layer.weights + static_cast<std::size_t>(a) * n * stride;

@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   __shared__ Shared shared;
   const int index = blockIdx.x;
   const Agent& agent = agents[index];
-  if (agent.is_grid) return;  // cuda/kernels/discrete/act.cu
+  if (agent.is_grid()) return;  // discrete/act.cu
   const int warp = threadIdx.x / 32, actions = agent.actions;
   for (int i = threadIdx.x; i < kMostInputs; i += kThreads)
     shared.input[i] =
@@ -159,8 +159,8 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   __syncthreads();
 
   // the policy
-  run_network(agent.actor.parameters, agent.actor_shape, shared, 0, warp, kWarps, shared.head);
-  take_head(shared, actions, agent.deterministic);
+  run_network(agent.actor_net.parameters, agent.actor_shape, shared, 0, warp, kWarps, shared.head);
+  take_head(shared, actions, agent.is_deterministic());
   if (threadIdx.x < actions) {
     const int d = threadIdx.x, at = index * exchange.actions + d;
     exchange.mean[at] = shared.head[d];
@@ -175,10 +175,10 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   shared.m = nan("");
   if (!plain && !agent.iqn) {
     // the critics at the policy's own action; the actor's activations are no longer needed
-    const float* parameters = agent.critic[side()].parameters;
+    const float* parameters = agent.critic_net[side()].parameters;
     run_critic(agent, parameters, shared);
-    for (int i = threadIdx.x; i < 2 * agent.quantiles; i += kThreads) {
-      const int critic = i / agent.quantiles, at = i % agent.quantiles;
+    for (int i = threadIdx.x; i < 2 * agent.critic.quantiles; i += kThreads) {
+      const int critic = i / agent.critic.quantiles, at = i % agent.critic.quantiles;
       shared.z[critic][at] = shared.by_quantile[critic][at];
       shared.weight[at] = 1;
     }
@@ -186,7 +186,8 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
 
     explorer.visit([&](const auto& rule) {
       typename std::decay_t<decltype(rule)>::Belief belief{};
-      if (warp == 0) belief = believe(rule, shared, agent.quantiles, agent.uncertainty);
+      if (warp == 0)
+        belief = believe(rule, shared, agent.critic.quantiles, agent.critic.uncertainty);
       const int samples = max(rule.samples, 1);
       double m_sum = 0;
       for (int sample = 0; sample < samples; ++sample) {
@@ -194,7 +195,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
         if (warp == 0) {
           const double noise =
               rule.samples > 0 ? exchange.explorer_noise[index * exchange.samples + sample] : 0;
-          m = weigh(rule, shared, agent.quantiles, agent.uncertainty, belief, noise);
+          m = weigh(rule, shared, agent.critic.quantiles, agent.critic.uncertainty, belief, noise);
         }
         m_sum += m;
         __syncthreads();

@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   if (!explores(agent)) return;
   const int k = blockIdx.x, r = threadIdx.x;
   auto& tile = shared_as<IqnTile<true, kSize>>();
-  const IqnRows rows = {agent.quantiles, 0, 1}, sample = {1, 0, 1};
-  const PassParameters network = {agent.critic[k].parameters};
+  const IqnRows rows = {agent.critic.quantiles, 0, 1}, sample = {1, 0, 1};
+  const PassParameters network = {agent.critic_net[k].parameters};
   Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], sample);
   Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
                        last_features(agent, k));
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   evaluate<Way::none>(tile, agent, exchange, rows, features, critic, out);
   if (!rows.has(r)) return;
   agent.acting.values[k][r] = tile.value[r];
-  if (k == 0) agent.acting.weights[r] = agent.equal_weights ? 1 : tile.weight[r];
+  if (k == 0) agent.acting.weights[r] = agent.has_equal_weights() ? 1 : tile.weight[r];
 }
 
 // The direction of each sample's step and its weight m: one warp.
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, Act
   if (!explores(agent)) return;
   __shared__ Exploration at;
   const IqnActing& acting = agent.acting;
-  const int n = agent.quantiles, i = threadIdx.x;
+  const int n = agent.critic.quantiles, i = threadIdx.x;
   if (i < n) {
     for (int k = 0; k < 2; ++k) at.z[k][i] = acting.values[k][i];
     at.weight[i] = acting.weights[i];
@@ -77,12 +77,12 @@ __global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, Act
   __syncwarp();
   const double* noise = exchange.explorer_noise + blockIdx.z * exchange.samples;
   agent.explorer.visit([&](const auto& rule) {
-    const auto belief = believe(rule, at, n, agent.uncertainty);
+    const auto belief = believe(rule, at, n, agent.critic.uncertainty);
     const int samples = max(rule.samples, 1);
     double m_sum = 0;
     for (int sample = 0; sample < samples; ++sample) {
-      const double m =
-          weigh(rule, at, n, agent.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
+      const double m = weigh(rule, at, n, agent.critic.uncertainty, belief,
+                             rule.samples > 0 ? noise[sample] : 0);
       for (int k = 0; i < n && k < 2; ++k)
         acting.by_quantile[(2 * sample + k) * n + i] = at.by_quantile[k][i];
       if (i == 0) acting.m[sample] = m;
@@ -100,11 +100,11 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const Agent& agent = agents[blockIdx.z];
   if (!explores(agent)) return;
   const IqnActing& acting = agent.acting;
-  const int k = blockIdx.x, r = threadIdx.x, n = agent.quantiles, actions = agent.actions;
+  const int k = blockIdx.x, r = threadIdx.x, n = agent.critic.quantiles, actions = agent.actions;
   auto& tile = shared_as<IqnTile<true, kSize>>();
   const int place = blockIdx.y;  // in the trace, which holds a batch
   const IqnRows rows = {n, place, 1}, one = {1, place, 1};
-  const PassParameters network = {agent.critic[k].parameters};
+  const PassParameters network = {agent.critic_net[k].parameters};
   Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], one);
   Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
                        last_features(agent, k));
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
   const int actions = agent.actions, d = threadIdx.x;
   if (d < 2 * actions) at.head[d] = acting.head[d];
   __syncwarp();
-  take_head(at, actions, agent.deterministic);
+  take_head(at, actions, agent.is_deterministic());
   __syncwarp();
   agent.explorer.visit([&](const auto& rule) {
     for (int sample = 0; sample < max(rule.samples, 1); ++sample) {

@@ -13,7 +13,7 @@ namespace {
 
 // Adam's step number in an update (from 0), since the optimist last started from the policy.
 __device__ std::uint64_t step_number(const Agent& agent, std::uint64_t update) {
-  const int period = agent.optimist_spec.copy_updates;
+  const int period = agent.dac.copy_updates;
   return 1 + (period > 0 ? update % period : update);
 }
 
@@ -25,15 +25,15 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   using T = TileFor<kExact, kSize>;
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (first_sample >= agent.batch) return;
+  if (first_sample >= agent.train.batch) return;
   auto& tile = shared_as<T>();
   const bool own = blockIdx.y == 1;
   const Optimist& optimist = agent.optimist;
   const NetworkShape& shape = agent.actor_shape;
-  const PassParameters net =
-      own ? online(agent.actor, agent.actor_half) : online(optimist.policy, optimist.policy_half);
+  const PassParameters net = own ? online(agent.actor_net, agent.actor_half)
+                                 : online(optimist.policy, optimist.policy_half);
   const int observations = agent.observations, actions = agent.actions, outputs = 2 * actions,
-            stride = agent.state_action_stride, batch = agent.batch;
+            stride = agent.state_action_stride, batch = agent.train.batch;
   const std::uint64_t update = agent.progress->updates;
   const float* state_action = agent.state_action;
   begin_forward(tile, net, shape);
@@ -49,12 +49,12 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     agent.progress->moves = true;
-    agent.progress->actor_step = {AdamCorrection(agent.adam, step_number(agent, update)), 0};
+    agent.progress->actor_step = {AdamCorrection(agent.train.adam, step_number(agent, update)), 0};
   }
   save_active(tile, shape.layers - 1,
               agent.actor_active +
                   first_sample / Tile<kSize>::kRows * TileFor<kExact, kSize>::kActiveWords);
-  const float wider = agent.optimist_spec.spread;
+  const float wider = agent.dac.spread;
   for (int e = threadIdx.x; e < T::kRows * actions; e += T::kThreads) {
     const int r = e / actions, d = e % actions, s = first_sample + r, at = s * actions + d;
     const float noise =
@@ -87,12 +87,12 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     gradient_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
-  if (first_sample >= agent.batch) return;
+  if (first_sample >= agent.train.batch) return;
   auto& tile = shared_as<TileFor<kExact, kSize>>();
-  const int actions = agent.actions, outputs = 2 * actions, batch = agent.batch;
+  const int actions = agent.actions, outputs = 2 * actions, batch = agent.train.batch;
   const NetworkShape& shape = agent.actor_shape;
   const Optimist& optimist = agent.optimist;
-  const PassParameters net = online(agent.actor, agent.actor_half);
+  const PassParameters net = online(agent.actor_net, agent.actor_half);
   const float *first = agent.value[0], *second = agent.value[1];
   const float *head = optimist.head, *policy_head = optimist.policy_head;
   const Blend blend = blend_of(expf(optimist.log_optimism[0]) - 1);
@@ -153,20 +153,20 @@ constexpr int kThreads = 256;
 __global__ void __launch_bounds__(kThreads) end_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const Optimist& optimist = agent.optimist;
-  const OptimistSpec& spec = agent.optimist_spec;
+  const Multipliers& start = agent.multipliers;
   const std::uint64_t updates = agent.progress->updates;
-  if (spec.copy_updates > 0 && updates % spec.copy_updates == 0) {
+  if (agent.dac.copy_updates > 0 && updates % agent.dac.copy_updates == 0) {
     const int size = agent.actor_shape.size;
     for (int e = blockIdx.x * kThreads + threadIdx.x; e < size; e += gridDim.x * kThreads) {
-      agent.actor.parameters[e] = agent.actor.target[e] = optimist.policy.parameters[e];
-      agent.actor.first_moment[e] = agent.actor.second_moment[e] = 0;
+      agent.actor_net.parameters[e] = agent.actor_net.target[e] = optimist.policy.parameters[e];
+      agent.actor_net.first_moment[e] = agent.actor_net.second_moment[e] = 0;
     }
     copy_layers(optimist.policy, agent.actor_half, agent.actor_shape.layer,
                 agent.actor_shape.layers, true);
     if (blockIdx.x == 0 && threadIdx.x < 3) {
       const int i = threadIdx.x;
-      optimist.log_optimism[i] = i == 0 ? spec.log_optimism : 0;
-      optimist.log_weight[i] = i == 0 ? spec.log_weight : 0;
+      optimist.log_optimism[i] = i == 0 ? start.log_optimism : 0;
+      optimist.log_weight[i] = i == 0 ? start.log_weight : 0;
     }
     return;
   }
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(kThreads) end_kernel(const Agent* agents) {
 
   __shared__ float sums[kThreads];
   float sum = 0;
-  for (int s = threadIdx.x; s < agent.batch; s += kThreads) sum += optimist.divergence[s];
+  for (int s = threadIdx.x; s < agent.train.batch; s += kThreads) sum += optimist.divergence[s];
   sums[threadIdx.x] = sum;
   __syncthreads();
   for (int half = kThreads / 2; half > 0; half /= 2) {
@@ -182,11 +182,11 @@ __global__ void __launch_bounds__(kThreads) end_kernel(const Agent* agents) {
     __syncthreads();
   }
   if (threadIdx.x >= 2) return;
-  const float excess = sums[0] / agent.batch / agent.actions - spec.divergence;
+  const float excess = sums[0] / agent.train.batch / agent.actions - agent.dac.divergence;
   float* x = threadIdx.x == 0 ? optimist.log_optimism : optimist.log_weight;
   const float gradient = (threadIdx.x == 0 ? 1 : -1) * expf(x[0]) * excess;
-  const AdamCorrection correction(spec.adam, step_number(agent, updates - 1));
-  adam_update(spec.adam, correction, gradient, x[0], x[1], x[2], AccurateMath{});
+  const AdamCorrection correction(start.adam, step_number(agent, updates - 1));
+  adam_update(start.adam, correction, gradient, x[0], x[1], x[2], AccurateMath{});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// src/cuda/tile/instructions.cuh on a CPU: each instruction as what it computes.
+// src/cuda/tile/instructions.cuh on a CPU: each instruction by its arithmetic.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -13,7 +13,7 @@ inline void sync_first_128() { on_cpu::wait_for_first(128); }
 
 // ---- memory
 
-// What is copied is there when it is waited for, and not before.
+// A copy is done by the wait, not before.
 inline void copy_async(float* to, const float* from, bool valid) {
   on_cpu::begin_copy(to, valid ? from : nullptr);
 }
@@ -82,7 +82,7 @@ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b
                      std::uint32_t b1) {
   Product mine{c, a, {b0, b1}};
   on_cpu::together(mine, [](Product* const* lane, unsigned) {
-    // 10 bits of the mantissa
+    // the tensor cores read 10 bits of the mantissa
     const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits & ~0x1fffu); };
     float a[16][8], b[8][8];
     for (int i = 0; i < on_cpu::kLanes; ++i) {
