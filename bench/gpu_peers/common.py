@@ -1,5 +1,5 @@
-"""What the yardsticks share: sizes and constants of the update, where its parameters start, how it is timed, and its losses
-once more in NumPy, one agent at a time and in double precision, to check them by.
+"""The common part of the yardsticks: sizes and constants of the update, initial parameters, timing, and the losses
+in NumPy, one agent at a time and in double precision, as a check.
 
 An update is DSAC's (docs/method.md, "Learning"): temperature, both critics, the actor by the critics just updated, target
 networks. A layer is a list [weights (in, out), bias] with [gain, shift] behind them where its sums are normalised.
@@ -20,7 +20,7 @@ QUANTILES, COSINES = 20, 64
 DISCOUNT, POLYAK, LEARNING_RATE, BETA1, BETA2, EPSILON = 0.99, 0.005, 3e-4, 0.9, 0.999, 1e-8
 NORM_EPSILON, SQUASH_EPSILON, NARROWEST = 1e-5, 1e-6, 0.1
 MIN_LOG_STD, MAX_LOG_STD = -20.0, 2.0
-ENTROPY = -ACTION  # that the temperature is tuned for
+ENTROPY = -ACTION  # target entropy of the temperature
 LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 
 # columns of a row of the replay buffer: s, a, r, s', terminal
@@ -36,7 +36,7 @@ ROUNDS, UPDATES = 9, 100  # a measurement is the median of this many rounds of t
 
 
 def arguments(description, *more):
-    """more: (flag, settings) of a library's own options."""
+    """more: (flag, settings) for the options of one library."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--head", choices=["qr", "iqn"], default="qr", help="fixed fractions, or drawn anew")
     parser.add_argument("--agents", type=int, nargs="+", default=[1, 10, 50, 200], help="sizes of the population")
@@ -48,7 +48,7 @@ def arguments(description, *more):
     return parser.parse_args()
 
 
-# ---- where everything starts
+# ---- initial values
 
 
 def _layer(rng, agents, inputs, outputs, norm):
@@ -60,14 +60,14 @@ def _layer(rng, agents, inputs, outputs, norm):
 
 
 def actor_parameters(agents, seed=0):
-    """Of `agents` actors: each array has an axis for them in front."""
+    """The actors' parameters; the first axis of each array is the agent."""
     rng = np.random.default_rng(seed)
     sizes = [(OBSERVATION, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 2 * ACTION)]
     return [_layer(rng, (agents,), *size, norm=False) for size in sizes]
 
 
 def critic_parameters(head, agents, seed=1):
-    """Of two critics for each agent: axes (2, agents) in front. qr: three layers; iqn: features, gate, merged, output."""
+    """Two critics for each agent; the first axes are (2, agents). qr: three layers; iqn: features, gate, merged, output."""
     rng = np.random.default_rng(seed)
     inputs = OBSERVATION + ACTION
     if head == "qr":
@@ -86,8 +86,8 @@ def replay_rows(agents, seed=2):
 
 
 def some_draws(head, agents, seed=3):
-    """The random numbers of one update: rows of the buffer, noise of both policies, and for iqn the uniform numbers behind
-    the fractions of target, prediction and policy."""
+    """The random numbers of one update: rows of the buffer, noise of both policies, and for iqn the uniform numbers of the
+    fractions of target, prediction and policy."""
     rng = np.random.default_rng(seed)
     draws = {
         "rows": rng.integers(0, REPLAY, (agents, BATCH)),
@@ -207,7 +207,7 @@ def check(head, evaluate, update):
         np.testing.assert_allclose([loss[i] for loss in losses], expected, rtol=1e-4, atol=1e-5)
 
     def slope(loss, parameters, gradients):
-        """Of the sum over the agents along a random direction: by the gradients, and by differences."""
+        """The derivative of the sum over the agents in a random direction: by the gradients, and by differences."""
         rng, step = np.random.default_rng(4), 1e-6
         direction = [[rng.standard_normal(part.shape) for part in layer] for layer in parameters]
         moved = lambda size: [[p + size * d for p, d in zip(*both)] for both in zip(parameters, direction)]
@@ -220,7 +220,7 @@ def check(head, evaluate, update):
     ):
         np.testing.assert_allclose(*pair, rtol=1e-3)
 
-    # whatever its place among the others
+    # independent of its place among the others
     say("checking an update")
     swapped = lambda part, axis: part.take([2, 1, 0], axis)
     in_place = update(actor, critics, rows, draws)

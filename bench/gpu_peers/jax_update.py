@@ -14,7 +14,7 @@ from jax.tree_util import tree_map
 import common
 from common import ACTION, BATCH, COSINES, QUANTILES
 
-# ---- networks: of one agent
+# ---- networks of one agent
 
 
 def linear(layer, x):
@@ -94,7 +94,7 @@ def mean_value(head, critics, observation, action, midpoint, width):
 
 
 def begin(head, state, rows, draws):
-    """Batch, fractions, the policy's actions at s with what pulls a gradient back through them, and the gradient of the
+    """Batch, fractions, the policy's actions at s with their vector-Jacobian product, and the gradient of the
     temperature's loss."""
     batch = rows[draws["rows"]]
     uniform = draws["fractions"] if head == "iqn" else [jnp.full((BATCH, QUANTILES), 0.5)] * 3
@@ -150,7 +150,7 @@ def update(head, step, state, rows, draws):
 
 
 def first_state(actor, critics):
-    """Every array has the axis of the agents in front."""
+    """The first axis of every array is the agent."""
     onto_device = lambda layers: tree_map(jnp.array, layers)
     critics = [[part.swapaxes(0, 1) for part in layer] for layer in critics]
     networks = {"actor": onto_device(actor), "critics": onto_device(critics), "log_alpha": jnp.zeros(len(actor[0][0]))}
@@ -161,7 +161,7 @@ def first_state(actor, critics):
 
 
 def axes(head):
-    """Where the arrays of some_draws have the axis of the agents."""
+    """The agents' axis in the arrays of some_draws."""
     draws = {"rows": 0, "noise": 0, "next_noise": 0}
     return draws | {"fractions": 1} if head == "iqn" else draws
 
@@ -224,7 +224,7 @@ def main():
     options = common.arguments(__doc__.split("\n\n")[0])
     jax.config.update("jax_default_prng_impl", "rbg")  # the faster one on a GPU
     if not options.no_check:
-        # on the CPU, where compiling does not try variants of every product
+        # on the CPU, where compilation does not tune every product
         with jax.default_device(jax.devices("cpu")[0]):
             check(options.head)
     # JAX's default for products of floats on a GPU is TF32

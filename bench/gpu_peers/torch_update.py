@@ -13,7 +13,7 @@ from common import ACTION, BATCH, HIDDEN, QUANTILES
 PER_GRAPH = 10  # updates in one graph
 
 
-# ---- networks: every array has an axis of networks in front, (M, ...) for actors, (2 M, ...) for critics
+# ---- networks: the first axis of every array is the network, (M, ...) for actors, (2 M, ...) for critics
 
 
 def linear(layer, x):
@@ -58,7 +58,7 @@ def cut_interval(uniform):
     return width, width.cumsum(-1) - width / 2
 
 
-# ---- losses, summed over the agents: their gradients do not touch each other
+# ---- losses, summed over the agents, whose gradients are independent
 
 
 def td_targets(values, actor_target, critic_targets, alpha, batch, next_noise, midpoint):
@@ -100,7 +100,7 @@ def flat(layers):
 
 
 def like(parts, layers):
-    """A flat list of parts as layers again."""
+    """The layers from a flat list of their parts."""
     parts = iter(parts)
     return [[next(parts) for _ in layer] for layer in layers]
 
@@ -124,7 +124,7 @@ class Learner:
         self.actor, self.critics = tensors(actor, device), tensors(joined, device)
         self.actor_target, self.critic_targets = tensors(actor, device), tensors(joined, device)
         self.log_alpha = torch.zeros(agents, 1, device=device, requires_grad=True)
-        # rows of all agents one below the other
+        # rows of all agents in one array
         self.rows = torch.tensor(rows, device=device).flatten(0, 1)
         self.first_row = common.REPLAY * torch.arange(agents, device=device).unsqueeze(-1)
         equal = torch.full((agents, BATCH, QUANTILES), 0.5, device=device)
@@ -217,7 +217,7 @@ def check(head, device, compiled):
 
 
 def captured(learner):
-    """What replays PER_GRAPH updates."""
+    """A function that replays PER_GRAPH updates."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):

@@ -56,7 +56,7 @@ struct NetworkStep {
 // Parameters, Adam's moments and the target network.
 struct Network {
   float *parameters, *first_moment, *second_moment, *target;
-  const NetworkStep* step;  // of the current update
+  const NetworkStep* step;  // the current update's
 };
 
 // fp16 copies of the weights of a network's layers in the order in which the tiles read them
@@ -75,7 +75,7 @@ static_assert(kMostNormalised == kMostHidden + 1);
 // the next layer. Critics and actors keep fp16 numbers, unless products are fp32, and gradients of
 // the sum over the batch: those of its mean would vanish in fp16.
 struct Trace {
-  const float* input;        // of the first layer
+  const float* input;        // the first layer's
   const __half* half_input;  // the same
   int input_stride;
   float* hidden[kMostHidden];
@@ -105,11 +105,11 @@ struct IqnTrace {
   float* by_value;  // gradient of the output's bias, for each sample
 };
 
-// What the kernels of one action hand to one another (kernels/explore/act_iqn.cu).
+// Numbers that the kernels of one action pass on (kernels/explore/act_iqn.cu).
 struct IqnActing {
   int* explores;
   float *head, *input;                // the actor's output; (s, a) for the critics
-  float *weights, *values[2];         // of the quantiles
+  float *weights, *values[2];         // quantiles with their weights
   double* m;                          // one for each sample of the optimistic value
   float *by_quantile, *by_action[2];  // (samples x 2 x quantiles); (samples x actions)
 };
@@ -142,8 +142,8 @@ struct RndStatistics {
 struct Distillation {
   Network net;  // the predictor; its target network is the random one
   Trace trace;
-  float *input, *error;  // of each row: the normalised observation, the prediction error
-  double* noise;         // of each row, where the bonus is discounted
+  float *input, *error;  // each row's normalised observation and prediction error
+  double* noise;         // each row's, where the bonus is discounted
   RndStatistics statistics;
   float *center, *scale, *bonus_scale;  // derived from them: of observations, of an error
 };
@@ -173,7 +173,7 @@ struct Optimist {
   Network policy;  // its owner's actor
   HalfCopies policy_half;
   float *head, *policy_head;         // outputs of both actors at s (rows x 2 actions)
-  float* divergence;                 // of each row
+  float* divergence;                 // one for each row
   float *log_optimism, *log_weight;  // value and two moments
 };
 
@@ -183,7 +183,7 @@ struct Optimist {
 // replay buffer; or its optimist, which has its own actor and its owner's critics and batch.
 enum class Role { agent, scout, optimist };
 
-// The constants of an agent: the learner's options, and what is derived from them.
+// The constants of an agent: the learner's options, and values derived from them.
 struct AgentSpec {
   Role role = Role::agent;
   int owner = 0;  // index of the agent that a scout or an optimist belongs to
@@ -210,7 +210,7 @@ struct AgentSpec {
   int choices;               // actions of the grid
   NetworkShape trunk_shape;  // the critics of a grid without their output layer
   NetworkShape rnd_shape;
-  Multipliers multipliers;  // of an optimist
+  Multipliers multipliers;  // only an optimist has them
 
   OVDE_BOTH bool is_grid() const { return policy == PolicyKind::greedy; }
   OVDE_BOTH bool is_deterministic() const { return policy == PolicyKind::deterministic; }
@@ -241,16 +241,16 @@ struct Agent : AgentSpec {
   // the critics at the current policy's action: quantiles, their mean, its gradient by the action;
   // by quantile: the mean of the smaller ones, and the gradient of each critic's part
   float *quantiles_at_new[2], *value[2], *action_gradient[2];
-  float *critic_loss[2], *actor_loss;  // of each row
+  float *critic_loss[2], *actor_loss;  // one for each row
   Trace actor_trace, critic_trace[2];
   NormTrace norm_trace[2];
   std::uint32_t* actor_active;  // which of the actor's hidden units are above zero
 
-  // of critics that take fractions as inputs
+  // only for critics that take fractions as inputs
   float *next_state_action, *next_features[2];  // the target critics' last features
   float *next_weights, *weights_at_new;         // weights of the quantiles
-  float* fractions[3];                          // of this update, for each FractionsFor
-  float* cosines;                               // of the predictions' fractions
+  float* fractions[3];                          // one set for each FractionsFor
+  float* cosines;                               // cosines of the predictions' fractions
   IqnTrace iqn_trace[2];
   IqnActing acting;
 

@@ -1,6 +1,6 @@
 // A population of agents that learn and act on one GPU. The agents keep their replay buffers,
-// random streams and checkpoints on the host; the GPU has copies of their learners. Knows nothing
-// of environments or files.
+// random streams and checkpoints on the host; the GPU has copies of their learners. Does not know
+// environments or files.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/explore/explorer.h"
 #include "base/precision.h"
+#include "cuda/acting.h"
 
 namespace ovde {
 
@@ -24,21 +25,6 @@ struct PopulationReport {
   UpdateReport update;
   ValueReport value;
   std::uint64_t first_bad = 0;  // first update (from 1) with a loss that is not finite; 0: none
-};
-
-// One row for each agent, filled before and read after act().
-struct PopulationActing {
-  int observations, actions, samples, fractions;  // length of a row: the largest of any agent
-  std::span<float> observation;
-  // the explorer's draws: a U(0, 1) for each quantile of critics that take fractions as inputs,
-  // then a standard normal number for each of its samples
-  std::span<float> fraction;
-  std::span<double> explorer_noise;
-  std::span<bool> plain;                     // the policy acts alone, without its explorer
-  std::span<bool> scouts;                    // the scout acts, where there is one
-  std::span<const double> mean, std, moved;  // before the squash; moved: by the explorer
-  std::span<const double> m;
-  std::span<const int> choice;  // number of a discrete action
 };
 
 // InputError, with the algorithms that do, if an agent's algorithm does not run on a GPU.

@@ -29,7 +29,7 @@ constexpr std::size_t rnd_statistics_count(int observations) {
   return 2 + (1 + 2 * observations) + 3;
 }
 
-// Takes an agent's memory from the arena, except what share_with_owner() sets.
+// Takes an agent's memory from the arena, except the parts that it shares with its owner.
 Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress);
 
 // Points a scout or an optimist at the memory that it shares with its owner.

@@ -1,4 +1,4 @@
-// From the options of agents to what the device is told of them, with the limits of the kernels.
+// The constants of agents on the device, from their options; checks the limits of the kernels.
 #pragma once
 
 #include <span>

@@ -92,10 +92,10 @@ std::string device_name() {
   return properties.name;
 }
 
-DeviceMemory device_memory() {
-  DeviceMemory memory{};
-  check(cudaMemGetInfo(&memory.free, &memory.total), "cudaMemGetInfo");
-  return memory;
+std::size_t free_device_memory() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return free;
 }
 
 PeakRates measure_peak_rates() {

@@ -14,10 +14,7 @@ std::string why_no_device();
 std::string why_not(const AgentSpec& spec, bool exact);
 std::string device_name();
 
-struct DeviceMemory {
-  std::size_t free, total;
-};
-DeviceMemory device_memory();
+std::size_t free_device_memory();
 
 // Bytes of shared memory that a block may use. The environment variable OVDE_GPU_SHARED_MEMORY
 // lowers it, to try the tiles of smaller GPUs.

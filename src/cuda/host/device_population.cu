@@ -58,10 +58,21 @@ struct ActMemory {
         samples(largest(specs, [](const AgentSpec& s) { return s.explorer.samples(); })),
         fractions(largest(specs, drawn_fractions)) {}
 
-  DevicePopulation::Exchange on_host() const {
-    return {observations, actions,         samples,      fractions,   observation.host(),
-            noise.host(), fraction.host(), plain.host(), mean.host(), std.host(),
-            moved.host(), m.host(),        choice.host()};
+  PopulationActing on_host() const {
+    return {.observations = observations,
+            .actions = actions,
+            .samples = samples,
+            .fractions = fractions,
+            .observation = observation.host(),
+            .fraction = fraction.host(),
+            .explorer_noise = noise.host(),
+            .plain = plain.host(),
+            .scouts = scouts.host(),
+            .mean = mean.host(),
+            .std = std.host(),
+            .moved = moved.host(),
+            .m = m.host(),
+            .choice = choice.host()};
   }
   ActExchange on_device(int smallest_batch) const {
     return {static_cast<int>(count),
@@ -86,7 +97,7 @@ struct ActMemory {
   int observations, actions, samples, fractions;
   MappedArray<float> observation{count * observations}, fraction{count * fractions};
   MappedArray<double> noise{count * samples};
-  MappedArray<bool> plain{count};
+  MappedArray<bool> plain{count}, scouts{count};
   MappedArray<double> mean{count * actions}, std{count * actions}, moved{count * actions}, m{count};
   MappedArray<int> choice{count};
 };
@@ -121,9 +132,9 @@ struct DevicePopulation::Impl {
 
   bool has_copies = false;  // the fp16 copies of the networks are up to date
   bool iqn_explorers;
-  int choices = 0;  // of the largest grid of actions
-  ActMemory acting;
-  Exchange exchange;
+  int choices = 0;  // actions of the largest grid
+  ActMemory act_memory;
+  PopulationActing acting;
   ActExchange act_exchange;
 };
 
@@ -135,9 +146,9 @@ DevicePopulation::Impl::Impl(std::span<const AgentSpec> specs, bool exact)
       device_agents(make_device_array<Agent>(count)),
       update_agents(make_device_array<Agent>(count)),
       iqn_explorers(std::ranges::any_of(specs, drawn_fractions)),
-      acting(specs),
-      exchange(acting.on_host()),
-      act_exchange(acting.on_device(smallest_batch(specs))) {
+      act_memory(specs),
+      acting(act_memory.on_host()),
+      act_exchange(act_memory.on_device(smallest_batch(specs))) {
   const std::size_t floats = floats_of(specs);
   memory = make_device_array<float>(floats);
   check(cudaMemsetAsync(memory.get(), 0, floats * sizeof(float), stream.get()), "cudaMemset");
@@ -307,7 +318,7 @@ std::vector<ValueMeans> DevicePopulation::value_means() {
   return means;
 }
 
-const DevicePopulation::Exchange& DevicePopulation::exchange() const { return impl_->exchange; }
+const PopulationActing& DevicePopulation::acting() const { return impl_->acting; }
 
 void DevicePopulation::act() {
   const Agent* agents = impl_->device_agents.get();

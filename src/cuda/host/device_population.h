@@ -1,6 +1,6 @@
 // A population of agents in the memory of one GPU: their networks, replay buffers and counters, and
-// the work on them. Plain numbers in and out; cuda/population.h ties it to the agents of the rest
-// of the program. Not thread-safe. Any call may throw Error, naming the CUDA call that failed.
+// the work on them. Plain numbers in and out; cuda/host/population.cpp connects it to the agents.
+// Not thread-safe. Any call may throw Error, naming the CUDA call that failed.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cuda/acting.h"
 #include "cuda/agent.h"
 
 namespace ovde::cuda {
@@ -82,17 +83,8 @@ class DevicePopulation {
 
   std::vector<ValueMeans> value_means();
 
-  // One row for each agent, in and out (cuda/kernels/explore/act.cuh). Fill, call act(), read.
-  struct Exchange {
-    int observations, actions, samples, fractions;  // length of a row
-    std::span<float> observation;
-    std::span<double> explorer_noise;
-    std::span<float> fraction;
-    std::span<bool> plain;
-    std::span<double> mean, std, moved, m;
-    std::span<const int> choice;
-  };
-  const Exchange& exchange() const;
+  // Inputs and outputs of act(). The device ignores `scouts`.
+  const PopulationActing& acting() const;
   void act();
 
  private:

@@ -32,7 +32,7 @@ constexpr std::pair<NetworkArray, std::string_view> kArrays[] = {
     {NetworkArray::second_moment, "second_moment"},
     {NetworkArray::target, "target"}};
 
-// One learner of an agent: its index on the device and what it is to the agent.
+// One learner of an agent: its index on the device and its role.
 struct DeviceLearner {
   int index;
   Role role;
@@ -93,7 +93,7 @@ void for_each_rnd_statistic(const LearnerState& state, const DeviceLearner& lear
 
 void check_memory(std::span<const AgentSpec> specs) {
   constexpr double kUsable = 0.95;  // the driver, the kernels and the graphs take the rest
-  const double free = kUsable * static_cast<double>(cuda::device_memory().free);
+  const double free = kUsable * static_cast<double>(cuda::free_device_memory());
   double needed = 0;
   std::size_t fit = 0;
   for (const AgentSpec& spec : specs) {
@@ -125,7 +125,6 @@ class Population final : public GpuPopulation {
   Population(std::vector<AgentSpec> specs, Precision precision)
       : specs_(std::move(specs)),
         agents_(std::ranges::count(specs_, Role::agent, &AgentSpec::role)),
-        scout_acts_(std::make_unique<bool[]>(agents_.size())),
         device_(specs_, precision == Precision::fp32),
         counters_(specs_.size()),
         uploaded_(agents_.size()),
@@ -135,21 +134,6 @@ class Population final : public GpuPopulation {
       if (spec.role == Role::scout) agents_[spec.owner].scout = i;
       if (spec.role == Role::optimist) agents_[spec.owner].optimist = i;
     }
-    const DevicePopulation::Exchange& e = device_.exchange();
-    acting_ = {.observations = e.observations,
-               .actions = e.actions,
-               .samples = e.samples,
-               .fractions = e.fractions,
-               .observation = e.observation,
-               .fraction = e.fraction,
-               .explorer_noise = e.explorer_noise,
-               .plain = e.plain,
-               .scouts = {scout_acts_.get(), agents_.size()},
-               .mean = e.mean,
-               .std = e.std,
-               .moved = e.moved,
-               .m = e.m,
-               .choice = e.choice};
   }
 
   void upload(int index, Agent& agent) override {
@@ -226,10 +210,10 @@ class Population final : public GpuPopulation {
     device_.set_blend(index, blend_of(optimism));
   }
 
-  const PopulationActing& acting() const override { return acting_; }
+  const PopulationActing& acting() const override { return device_.acting(); }
 
   void act() override {
-    const DevicePopulation::Exchange& e = device_.exchange();
+    const PopulationActing& e = acting();
     for_each_substitute([&](int agent, int other) {
       std::ranges::copy(e.observation.subspan(agent * e.observations, e.observations),
                         e.observation.begin() + other * e.observations);
@@ -310,9 +294,9 @@ class Population final : public GpuPopulation {
   template <typename Visit>
   void for_each_substitute(Visit&& visit) {
     for (int i = 0; i < static_cast<int>(agents_.size()); ++i) {
-      if (acting_.plain[i]) continue;
+      if (acting().plain[i]) continue;
       const auto& [scout, optimist] = agents_[i];
-      if (scout && scout_acts_[i]) {
+      if (scout && acting().scouts[i]) {
         visit(i, *scout);
       } else if (optimist) {
         visit(i, *optimist);
@@ -338,12 +322,10 @@ class Population final : public GpuPopulation {
 
   std::vector<AgentSpec> specs_;  // agents, then scouts, then optimists
   std::vector<Companions> agents_;
-  std::unique_ptr<bool[]> scout_acts_;  // one for each agent
   DevicePopulation device_;
   std::vector<DevicePopulation::Counters> counters_;  // as of the last finish()
   std::vector<std::int64_t> uploaded_;  // number of the first row that is not on the device
   std::vector<std::int64_t> observed_;  // number of the first row that a bonus has not observed
-  PopulationActing acting_{};
   int updates_ = 1;
 };
 

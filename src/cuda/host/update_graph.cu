@@ -21,10 +21,10 @@ struct Branch {
 
 // Agents that are updated together, side by side with other groups.
 struct Group {
-  UpdatePlan plan = {};           // of agents with an actor
-  GridPlan grid = {};             // of agents over a grid of actions
+  UpdatePlan plan = {};           // agents with an actor
+  GridPlan grid = {};             // agents over a grid of actions
   int first = 0;                  // agent, in the order of updates
-  UpdatePlan optimist_plan = {};  // of the agents' optimists
+  UpdatePlan optimist_plan = {};  // the agents' optimists
   int first_optimist = 0;
 
   bool has_bonus() const { return plan.rnd_tiles > 0; }

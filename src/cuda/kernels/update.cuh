@@ -14,8 +14,8 @@ namespace ovde::cuda {
 struct UpdatePlan {
   int agents;
   int batch;       // the largest
-  int size;        // of a tile in fp16: 0 or 2 (cuda/tile/product.cuh)
-  int exact_size;  // of a tile in fp32: 0 or 2
+  int size;        // tile size in fp16: 0 or 2 (cuda/tile/product.cuh)
+  int exact_size;  // tile size in fp32: 0 or 2
   bool exact;      // fp32 instead of fp16
   bool split;      // the two target critics of a tile on two blocks
   // tiles of parameters, of the largest network; rnd_tiles: zero where no agent has a bonus
@@ -65,7 +65,7 @@ void end_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t 
 // A whole update of agents over a grid of actions (discrete/update.cu).
 struct GridPlan {
   int agents, batch, choices, trunk_tiles;  // the largest of each
-  int size;                                 // of a tile in fp32: 0 or 2
+  int size;                                 // tile size in fp32: 0 or 2
 };
 void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream);
 

@@ -15,7 +15,7 @@ __device__ inline float* last_features(const Agent& agent, int k) {
   return agent.iqn_trace[k].features[agent.iqn_shape.feature_layers - 1];
 }
 
-// What both steps have in common.
+// Functions of both steps.
 template <bool kExact, int kSize>
 class IqnLayers {
  public:
@@ -23,7 +23,7 @@ class IqnLayers {
   using Product = float[T::kTiles][8][4];
 
  protected:
-  using Number = std::conditional_t<kExact, float, __half>;  // of rows in memory
+  using Number = std::conditional_t<kExact, float, __half>;  // in the rows of a trace
 
   __device__ IqnLayers(IqnTile<kExact, kSize>& tile, const PassParameters& network,
                        const IqnShape& shape, const IqnTrace& trace, const IqnRows& rows)

@@ -84,7 +84,7 @@ __device__ void for_each_number(int n, Visit&& visit) {
 // Calls visit(r, sum) once for every row with the sum of value(r, i) over i < n, in a fixed order.
 template <int kSize, typename Value, typename Visit>
 __device__ void sum_each_row(int n, Value&& value, Visit&& visit) {
-  constexpr int kLanes = 32 / Tile<kSize>::kEach;  // of a row
+  constexpr int kLanes = 32 / Tile<kSize>::kEach;  // for each row
   const int lane = threadIdx.x % 32, row = first_row_of_warp<Tile<kSize>>() + lane / kLanes;
   float sum = 0;
   for (int i = lane % kLanes; i < n; i += kLanes) sum += value(row, i);

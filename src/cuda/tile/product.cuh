@@ -1,6 +1,6 @@
 // Products of a tile of samples with a network's weights on the tensor cores, in fp32. The samples'
-// activations stay in shared memory from layer to layer; the weights stream through it. The result
-// of a row does not depend on the other rows of its tile.
+// activations stay in shared memory from layer to layer; the weights stream through it. A row's
+// result does not depend on the other rows of its tile.
 //
 // The tensor cores read numbers of 11 significant bits. Each operand is split into two of them, and
 // three products of these parts equal one in fp32 up to its last bits.
@@ -88,16 +88,16 @@ struct Tile {
   // weights arrive in slabs of kSlab terms of the sum; kStages of them are in flight or in use
   static constexpr int kSlab = kSize == 0 ? 16 : 32;
   static constexpr int kStages = kSize == 0 ? 2 : kSize == 1 ? 4 : 3;
-  static constexpr int kStride = kMostWidth + 4;          // of x: without bank conflicts
+  static constexpr int kStride = kMostWidth + 4;          // x without bank conflicts
   static constexpr int kForwardStride = kSlab + 4;        // slab as [output][term]
   static constexpr int kBackwardStride = kMostWidth + 8;  // slab as [term][input]
   static constexpr int kSlabFloats = kMostWidth * kForwardStride;
   static_assert(kSlab * kBackwardStride <= kSlabFloats);
-  static_assert(kMostOutputs * kStride <= kStages * kSlabFloats);  // of a narrow layer
+  static_assert(kMostOutputs * kStride <= kStages * kSlabFloats);  // narrow layer
 
   float x[kRows][kStride];
   float weights[kStages * kSlabFloats];
-  float bias[2][kMostWidth];  // of this layer and the next
+  float bias[2][kMostWidth];  // for this layer and the next
 
   using Operand = Fragment<true, 4>;
 
@@ -193,8 +193,8 @@ __device__ void clear(float (&out)[kTiles][8][4]) {
       for (int i = 0; i < 4; ++i) out[m][n][i] = 0;
 }
 
-// out = x * W' (forward) or x * W (backward), after fetch_first(). x must have zeros up to the end
-// of the last slab. Rows beyond the first `rows` may be skipped. Ends with a barrier.
+// out = x * W' (forward) or x * W (backward), after fetch_first(). x must be zero beyond its terms
+// up to the last slab's end. Rows beyond the first `rows` may be skipped. Ends with a barrier.
 template <Pass kPass, int kSize>
 __device__ void product(Tile<kSize>& tile, const Weights& w,
                         float (&out)[Tile<kSize>::kTiles][8][4], int rows = Tile<kSize>::kRows) {

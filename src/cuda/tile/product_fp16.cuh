@@ -177,7 +177,7 @@ __device__ void product(HalfTile<kSize>& tile, const HalfWeights& w,
                         : S::backward(lane % 8 + lane / 8 % 2 * 8, first_column + lane / 16 * 8);
   clear(out);
   SlabStream<kPass, kSize> stream(tile, w, T::kStages - 1);
-  int stage = 0;  // of this slab
+  int stage = 0;
 #pragma unroll 1
   for (int slab = w.slabs<kPass>(); slab > 0; --slab) {
     wait_for_copies<T::kStages - 2>();

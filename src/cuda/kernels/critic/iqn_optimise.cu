@@ -29,8 +29,8 @@ __device__ void step_units(const Agent& agent, const Network& net, const IqnTrac
     float by_gain = sum_column(trace.by_gain[l], stride, f, rows);
     float by_shift = sum_column(trace.by_shift[l], stride, f, rows);
     if (merge) {
-      // the output's weight multiplies relu(normal * gain + shift): the two sums give the gradients
-      // of weight, gain and shift
+      // the output's weight multiplies relu(normal * gain + shift): the gradients of weight, gain
+      // and shift follow from the two sums
       const int output = shape.output.weights + f;
       const float weight = net.parameters[output];
       step(output,

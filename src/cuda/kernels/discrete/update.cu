@@ -12,7 +12,7 @@ namespace ovde::cuda {
 
 namespace {
 
-constexpr int kWarps = 8;  // of a block whose warps have an action or a sample each
+constexpr int kWarps = 8;  // each has an action or a sample
 
 // The mean of each action's rows of the output layer. blockIdx: (kWarps actions, critic, agent)
 __global__ void __launch_bounds__(32 * kWarps) means_kernel(const Agent* agents) {
@@ -239,8 +239,8 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(co
               reinterpret_cast<float*>(memory));
 }
 
-// Adam and Polyak on one action's rows of the output layer; gradients are summed over the samples
-// of that action in their order. blockIdx: (action, critic, agent)
+// Adam and Polyak on one action's rows of the output layer; gradients are summed over its samples
+// in their order. blockIdx: (action, critic, agent)
 __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int a = blockIdx.x, k = blockIdx.y;

@@ -17,8 +17,8 @@ constexpr int kThreads = 1024, kWarps = kThreads / 32, kParts = 8;
 // The shared memory of one agent's block.
 struct Shared : Exploration {
   float input[kMostInputs];
-  float hidden[2][kMostHidden][kMostWidth];  // of each critic; the actor uses the first
-  float delta[2][2][kMostWidth];             // of each critic: for this layer and the next
+  float hidden[2][kMostHidden][kMostWidth];  // each critic's; the actor uses the first
+  float delta[2][2][kMostWidth];             // each critic's, for this layer and the next
   float partial[2][kParts][kMostWidth];      // sums over a part of a layer's outputs
   float normal[2][kMostHidden][kMostWidth];  // each critic's normalised sums
   float scale[2][kMostHidden];
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   __shared__ Shared shared;
   const int index = blockIdx.x;
   const Agent& agent = agents[index];
-  if (agent.is_grid()) return;  // discrete/act.cu
+  if (agent.is_grid()) return;  // cuda/kernels/discrete/act.cu
   const int warp = threadIdx.x / 32, actions = agent.actions;
   for (int i = threadIdx.x; i < kMostInputs; i += kThreads)
     shared.input[i] =

@@ -13,7 +13,7 @@ struct ActExchange {
   int agents;
   int observations, actions, samples, fractions;  // length of a row: the largest of any agent
   int together;  // samples of an explorer that are computed side by side
-  int size;      // of a tile in fp32: 0 or 1
+  int size;      // tile size in fp32: 0 or 1
   // in
   const float* observation;
   const double* explorer_noise;  // standard normal numbers for an explorer's samples

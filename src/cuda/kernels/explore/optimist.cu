@@ -17,8 +17,8 @@ __device__ std::uint64_t step_number(const Agent& agent, std::uint64_t update) {
   return 1 + (period > 0 ? update % period : update);
 }
 
-// The policy at s, before its step, and the optimist there, with noise of its own. blockIdx: (tile
-// of samples; 0 for the policy, 1 for the optimist; optimist)
+// The policy at s, before its step, and the optimist there, with noise of its own.
+// blockIdx: (tile of samples; 0 for the policy, 1 for the optimist; optimist)
 template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     actions_kernel(const Agent* agents) {

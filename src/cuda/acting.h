@@ -1,0 +1,26 @@
+// The inputs and outputs of a population's actions.
+#pragma once
+
+#include <span>
+
+namespace ovde {
+
+// One row for each agent, filled before and read after GpuPopulation::act().
+struct PopulationActing {
+  int observations, actions, samples, fractions;  // length of a row: the largest of any agent
+
+  std::span<float> observation;
+  // the explorer's draws: a U(0, 1) for each quantile of critics that take fractions as inputs,
+  // then a standard normal number for each of its samples
+  std::span<float> fraction;
+  std::span<double> explorer_noise;
+  std::span<bool> plain;   // the policy acts alone, without its explorer
+  std::span<bool> scouts;  // the scout acts, where there is one
+
+  // the policy's Gaussian before the squash, and its mean after the explorer's step
+  std::span<double> mean, std, moved;
+  std::span<double> m;    // OVD-Explorer's weight of the step; NaN for other methods
+  std::span<int> choice;  // number of a discrete action
+};
+
+}  // namespace ovde
