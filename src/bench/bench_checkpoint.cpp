@@ -1,11 +1,9 @@
 // The cost of a checkpoint with a full replay buffer: pause of the training, time to write, bytes
 // written and memory.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include <ovde/error.h>
 #include "base/clock.h"
@@ -44,38 +42,17 @@ class ScratchFolder {
   fs::path path_;
 };
 
-// Anonymous memory of the process in megabytes.
-double own_memory() {
+// A size in /proc/self/status, in megabytes.
+double memory(const std::string& field) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
     double kilobytes = 0;
-    if (word == "RssAnon:" && status >> kilobytes) return kilobytes / 1024;
+    if (word == field && status >> kilobytes) return kilobytes / 1024;
   }
   return 0;
 }
 
-// The largest increase in memory between construction and stop().
-class PeakMemory {
- public:
-  PeakMemory() : before_(own_memory()), watcher_([this] { watch(); }) {}
-  ~PeakMemory() { stop(); }
-  double stop() {
-    done_ = true;
-    if (watcher_.joinable()) watcher_.join();
-    return std::max(0.0, peak_ - before_);
-  }
-
- private:
-  void watch() {
-    while (!done_) {
-      peak_ = std::max(peak_, own_memory());
-      std::this_thread::sleep_for(std::chrono::microseconds(500));
-    }
-  }
-  double before_, peak_ = 0;
-  std::atomic<bool> done_{false};
-  std::thread watcher_;
-};
+void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 void add_rows(Replay& replay, const LearnerOptions& sizes, std::int64_t count) {
   std::vector<float> observation(sizes.observation_size), action(sizes.action_size);
@@ -126,16 +103,17 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
     store.wait();
   });
 
-  double pause = 0, write = 0, memory = 0, written = 0;
+  double pause = 0, write = 0, most_memory = 0, written = 0;
   for (int i = 0; i < kCheckpointRounds; ++i) {
     add_rows(replay, sizes, rows);
-    PeakMemory peak;
+    reset_peak_memory();
+    const double before = memory("VmRSS:");
     const auto start = Clock::now();
     store.save(run.save(), replay);
     pause = std::max(pause, seconds_since(start));
     store.wait();
     write = std::max(write, seconds_since(start));
-    memory = std::max(memory, peak.stop());
+    most_memory = std::max(most_memory, memory("VmHWM:") - before);
   }
   const double row_bytes = replay.row_floats() * sizeof(float);
   for (const auto& [name, contents] : run.save()) written += static_cast<double>(contents.size());
@@ -147,7 +125,7 @@ std::vector<BenchRow> bench_checkpoint(const BenchRequest& request) {
                     {{"pause_ms", pause * 1e3},
                      {"first_ms", first * 1e3},
                      {"megabytes", written / 1e6},
-                     {"memory_megabytes", memory},
+                     {"memory_megabytes", most_memory},
                      {"disk_megabytes", static_cast<double>(bytes_in(folder.path())) / 1e6},
                      {"interval_seconds", interval},
                      {"overhead", overhead}})};
