@@ -1,8 +1,8 @@
 // The TOML form of a plan: what the file may say. docs/studies.md has the same for users.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <stdexcept>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -41,16 +41,13 @@ std::optional<PublishedNumber> bounded_figure(const std::string& printed) {
   const bool at_least = printed.back() == '+';
   if (!at_least && printed.front() != '<') return std::nullopt;
   const std::string digits = at_least ? printed.substr(0, printed.size() - 1) : printed.substr(1);
-  try {
-    std::size_t used = 0;
-    const double value = std::stod(digits, &used);
-    if (used != digits.size()) return std::nullopt;
-    return PublishedNumber{
-        value, std::nullopt,
-        at_least ? PublishedNumber::Bound::at_least : PublishedNumber::Bound::below};
-  } catch (const std::logic_error&) {  // what std::stod throws on text that is no number
-    return std::nullopt;
-  }
+  double value = 0;  // std::from_chars does not depend on the locale
+  const char* const last = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), last, value);
+  if (error != std::errc() || end != last) return std::nullopt;
+  return PublishedNumber{
+      value, std::nullopt,
+      at_least ? PublishedNumber::Bound::at_least : PublishedNumber::Bound::below};
 }
 
 bool are_whole(const std::vector<double>& numbers, double most) {
