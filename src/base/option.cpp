@@ -154,8 +154,7 @@ const std::vector<double>& OptionValues::list(const std::string& name) const {
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
-  int best_distance =
-      static_cast<int>(word.size()) / 2 + 2;  // further away is no longer a misspelling
+  int best_distance = std::max(2, static_cast<int>(word.size()) / 3) + 1;  // more is another word
   for (const std::string& candidate : candidates) {
     const int distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -10,6 +10,8 @@
 #include "agent/algorithm.h"
 #include "bench/bench.h"
 #include "cli/commands.h"
+#include "cli/console/text.h"
+#include "cli/option_synonyms.h"
 #include "io/json.h"
 
 namespace ovde::cli {
@@ -49,10 +51,10 @@ std::string json_line(const BenchRow& row) {
 
 std::string update_text(const BenchRow& row) {
   const bool gpu = row.device == "cuda";
-  const std::string where = gpu ? " on " + gpu_name() : fmt::format(", {} thread(s)", row.threads);
+  const std::string where = gpu ? " on " + gpu_name() : ", " + plural(row.threads, "thread");
   const std::string first =
-      fmt::format("{} update, {} agent(s){}: {:.3f} ms, {:.1f} updates/s\n", row.algorithm,
-                  row.population, where, 1e3 * row.seconds, row.per_second);
+      fmt::format("{} update, {}{}: {:.3f} ms, {:.1f} updates/s\n", row.algorithm,
+                  plural(row.population, "agent"), where, 1e3 * row.seconds, row.per_second);
   if (gpu) {
     return first + fmt::format(
                        "  {:.1f} GFLOP/s in products; at this GPU's full rate they take {:.3f} ms "
@@ -71,16 +73,17 @@ std::string update_text(const BenchRow& row) {
 std::string act_text(const BenchRow& row) {
   const double policy = 1e3 * row.metric("policy_ms");
   if (row.device == "cuda") {
-    return fmt::format("{} actions of {} agent(s) on {}: {:.2f} us; the policies' own: {:.2f} us",
-                       row.algorithm, row.population, gpu_name(), 1e6 * row.seconds, policy);
+    return fmt::format("{} actions of {} on {}: {:.2f} us; of their policies: {:.2f} us",
+                       row.algorithm, plural(row.population, "agent"), gpu_name(),
+                       1e6 * row.seconds, policy);
   }
-  return fmt::format("{} action: {:.2f} us; the policy's own action: {:.2f} us; ratio {:.2f}",
+  return fmt::format("{} action: {:.2f} us; action of the policy: {:.2f} us; ratio {:.2f}",
                      row.algorithm, 1e6 * row.seconds, policy, row.metric("ratio_to_policy"));
 }
 
 std::string env_text(const BenchRow& row) {
-  std::string text = fmt::format("{}, {} thread{}: {:.0f} steps/s", row.task, row.threads,
-                                 row.threads == 1 ? "" : "s", row.per_second);
+  std::string text = fmt::format("{}, {}: {:.0f} steps/s", row.task, plural(row.threads, "thread"),
+                                 row.per_second);
   if (const double ratio = row.metric("ratio"); !std::isnan(ratio))
     text +=
         fmt::format(", {:.3f} of mj_step alone ({:.0f})", ratio, row.metric("engine_per_second"));
@@ -123,7 +126,8 @@ void run(const BenchCommand& command) {
   check_options(command);
   const Benchmark& benchmark = *std::ranges::find(kBenchmarks, command.what, &Benchmark::name);
   request.task = command.task.empty() ? benchmark.task : command.task;
-  request.algorithm = command.algorithm.empty() ? benchmark.algorithm : command.algorithm;
+  request.algorithm =
+      command.algorithm.empty() ? benchmark.algorithm : algorithm_name(command.algorithm);
   request.threads = thread_count(command.threads);
   request.population = command.population.value_or(1);
   for (const std::string& assignment : command.set)

@@ -15,6 +15,7 @@
 #include <ovde/option.h>
 #include "base/field.h"
 #include "base/version.h"
+#include "cli/commands.h"
 #include "cli/option_synonyms.h"
 #include "io/seeds.h"
 #include "io/settings.h"
@@ -51,9 +52,30 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
+// Commands that other programs have, and the answer.
+constexpr std::pair<const char*, const char*> kCommandAnswers[] = {
+    {"resume", "ovde train --resume DIR continues a run"},
+    {"continue", "ovde train --resume DIR continues a run"},
+    {"test", "ovde eval DIR evaluates the policy of a run"},
+    {"evaluate", "ovde eval DIR evaluates the policy of a run"},
+    {"play", "ovde eval DIR --record FILE.html plays episodes to watch"},
+    {"enjoy", "ovde eval DIR --record FILE.html plays episodes to watch"},
+    {"render", "ovde eval DIR --record FILE.html plays episodes to watch"},
+    {"plot", "ovde report DIR draws the curves of a run"},
+    {"tune", "hyper-parameters are not tuned automatically; ovde study run compares settings"},
+    {"optimize", "hyper-parameters are not tuned automatically; ovde study run compares settings"},
+    {"sweep", "ovde study run compares settings (docs/studies.md)"},
+};
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text = "ovde";
+  for (const std::string& word : words) text += " " + shell_word(word);
+  return text;
+}
+
 // In ASCII, so that a comment can hold it and a shell can run it again.
 std::string shell_command(int argc, const char* const* argv) {
-  std::string text = "ovde";
+  std::string text = program_name();
   for (int i = 1; i < argc; ++i) text += " " + ascii_shell_word(argv[i]);
   return text;
 }
@@ -83,6 +105,12 @@ class Grammar {
 
   Command parse(int argc, const char* const* argv) {
     std::vector<std::string> words(argv + 1, argv + argc);
+    if (!words.empty() && words.front() == "help") {
+      words.erase(words.begin());
+      words.emplace_back("--help");
+    }
+    if (words == std::vector<std::string>{"version"}) words = {"--version"};
+    check_command_first(words);
     if (!words.empty() && words.front() == "train")
       translate_options(words, flags_of(*app_.get_subcommand("train")), train_.notes);
     std::ranges::reverse(words);  // the library's order
@@ -105,6 +133,26 @@ class Grammar {
   }
 
  private:
+  // "ovde --task x train" is answered with the command in the right order.
+  void check_command_first(std::vector<std::string> words) const {
+    if (words.empty() || !words.front().starts_with("--")) return;
+    const auto own = flags_of(app_), train = flags_of(*app_.get_subcommand("train"));
+    if (std::ranges::find(own, words.front()) != own.end()) return;
+    const auto command = std::ranges::find_if(
+        words, [&](const std::string& word) { return results_.contains(word); });
+    const bool train_option =
+        std::ranges::find(train, words.front().substr(0, words.front().find('='))) != train.end();
+    if (command != words.end()) {
+      std::rotate(words.begin(), command, command + 1);
+    } else if (train_option) {
+      words.insert(words.begin(), "train");
+    } else {
+      return;
+    }
+    throw InputError(
+        fmt::format("the command comes before its options; did you mean: {}", joined(words)));
+  }
+
   // `values`: the command that parse() then returns.
   template <typename Values>
   CLI::App* add_command(const std::string& name, const std::string& help, const Values& values) {
@@ -117,8 +165,8 @@ class Grammar {
   void add_list() {
     CLI::App* command = add_command(
         "list", "Show the tasks, the algorithms and the keys of the configuration", list_);
-    command->add_option("WHAT", list_.what, "tasks, algos or config; all if left out")
-        ->each(one_of("list", {"tasks", "algos", "config"}, "ovde list"));
+    command->add_option("WHAT", list_.what, "tasks, algorithms or config; all if left out")
+        ->each(one_of("list", {"tasks", "algorithms", "algos", "config"}, "ovde list"));
     command->add_flag("--markdown", list_.markdown, "the configuration as in docs/config.md");
   }
 
@@ -130,7 +178,11 @@ class Grammar {
     CLI::Option* seed = add(command, "--seed", train_.seed, "S", "seed of the run (0)");
     add(command, "--seeds", train_.seeds, "A-B",
         "a population: one agent for each seed, such as 0-9 or 0,1,2")
-        ->excludes(seed);
+        ->excludes(seed)
+        ->excludes(add(command, "--n-seeds", train_.n_seeds, "N",
+                       "a population of N agents with the seeds 0 to N-1")
+                       ->check(CLI::Range(1, static_cast<int>(kMostSeeds)))
+                       ->excludes(seed));
     CLI::Option* epochs = add(command, "--epochs", train_.epochs, "E",
                               "epochs to train; short for --set train.epochs=E. With --resume: the "
                               "new total, to train a run for longer");
@@ -163,7 +215,8 @@ class Grammar {
   void check_resume() const {
     if (!train_.resume) return;
     const TrainCommand& t = train_;
-    if (t.task || t.algorithm || t.seed || t.seeds || t.config || !t.set.empty() || t.out) {
+    if (t.task || t.algorithm || t.seed || t.seeds || t.n_seeds || t.config || !t.set.empty() ||
+        t.out) {
       throw InputError(
           "--resume can be combined only with --threads, --device, --epochs, --steps and --serve: "
           "everything else is stored in the folder (ovde train --help)");
@@ -183,8 +236,10 @@ class Grammar {
         "eval", "Evaluate the policy of a run, or the last checkpoint of an unfinished one", eval_);
     command
         ->add_option("DIR", eval_.folder,
-                     "folder of the run, or a policy file in it (policy_best.safetensors)")
+                     "folder of a run or a population, or a policy file in a run "
+                     "(policy_best.safetensors)")
         ->required();
+    add_agent(command, eval_.agent, "all");
     add(command, "--episodes", eval_.episodes, "N", "number of episodes (10)")
         ->check(CLI::Range(1, kMostEpisodes));
     add_seed(command, "seed of the episodes (0)", [this](std::uint64_t x) { eval_.seed = x; });
@@ -256,8 +311,11 @@ class Grammar {
   void add_export() {
     CLI::App* command = add_command(
         "export", "Write the policy of a finished run as C source, ONNX or safetensors", export_);
-    command->add_option("DIR", export_.folder, "folder of the run, or a policy file in it")
+    command
+        ->add_option("DIR", export_.folder,
+                     "folder of a run or a population, or a policy file in a run")
         ->required();
+    add_agent(command, export_.agent, "best");
     add(command, "--format", export_.format, "F",
         "c (with a header), onnx or safetensors (chosen by the extension of --out; otherwise c)")
         ->each(one_of("format", {"c", "onnx", "safetensors"}, "ovde export"));
@@ -326,7 +384,8 @@ class Grammar {
         "task, or the task whose sizes are used (HalfCheetah)");
     add(command, "--algo", bench_.algorithm, "NAME",
         "algorithm (update: dsac, act: ovde_g, train: all)");
-    add_threads(command, bench_.threads);
+    add(command, "--threads", bench_.threads, "T", "threads to measure with (all cores)")
+        ->check(CLI::Range(1, kMostThreads));
     add(command, "--population", bench_.population, "M", "agents at once (1)")
         ->check(CLI::Range(1, kMostAgents));
     add_set(command, bench_.set);
@@ -439,6 +498,13 @@ class Grammar {
         ->type_name("S");
   }
 
+  static void add_agent(CLI::App* command, std::optional<std::string>& agent,
+                        const std::string& standard) {
+    const std::string help =
+        "agent of a population: its seed, best or median by score, or all (" + standard + ")";
+    add(command, "--agent", agent, "A", help.c_str());
+  }
+
   static void add_threads(CLI::App* command, int& threads) {
     add(command, "--threads", threads, "T", "threads (all cores); the result does not depend on it")
         ->check(CLI::Range(1, kMostThreads));
@@ -474,8 +540,13 @@ class Grammar {
     const CLI::App& command = chosen.empty() ? app_ : *chosen.back();
     const std::string name = chosen_name();
     const std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
-    if (!rest.empty() && rest.front().starts_with('-'))
+    if (!rest.empty() && rest.front().starts_with('-')) {
+      if (const OptionSynonym* synonym = find_option_synonym(rest.front());
+          synonym != nullptr && !synonym->answer.empty())
+        throw InputError(fmt::format("unknown option '{}': {} ({} --help)", rest.front(),
+                                     synonym->answer, name));
       refuse_word("option", rest.front(), flags_of(command), name);
+    }
 
     std::vector<std::string> names;
     for (const CLI::App* known : command.get_subcommands({})) names.push_back(known->get_name());
@@ -483,6 +554,11 @@ class Grammar {
     if (!names.empty() && rest.empty())
       throw InputError(
           fmt::format("no {} given; valid: {} ({} --help)", kind, fmt::join(names, ", "), name));
+    if (chosen.empty()) {
+      for (const auto& [word, answer] : kCommandAnswers)
+        if (rest.front() == word)
+          throw InputError(fmt::format("unknown command '{}': {} (ovde --help)", word, answer));
+    }
     if (!names.empty()) refuse_word(kind, rest.front(), names, name);
     if (!rest.empty())
       throw InputError(fmt::format("unexpected argument '{}' ({} --help)", rest.front(), name));

@@ -22,6 +22,7 @@ struct ListCommand {
 // Values of configuration keys stay text here; the configuration checks them.
 struct TrainCommand {
   std::optional<std::string> task, algorithm, seed, seeds, epochs, steps, config, out, resume;
+  std::optional<int> n_seeds;  // the seeds from 0 on
   std::vector<std::string> set;
   int threads = 0;  // 0: all cores
   std::string device = "cpu";
@@ -36,6 +37,7 @@ struct StatusCommand {
 
 struct EvalCommand {
   std::string folder;
+  std::optional<std::string> agent;  // of a population: a seed, best, median or all
   int episodes = 10;
   std::uint64_t seed = 0;
   bool json = false;
@@ -66,6 +68,7 @@ struct InspectCommand {
 
 struct ExportCommand {
   std::string folder;
+  std::optional<std::string> agent;  // of a population: a seed, best, median or all
   std::optional<std::string> out;
   std::optional<std::string> format;  // c, onnx or safetensors; none: the extension of `out`
   std::string name = "ovde_policy";

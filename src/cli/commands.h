@@ -40,6 +40,20 @@ class Interrupted : public Error {
 
 int thread_count(int asked);  // 0: all cores
 
+// The program as the user started it: "ovde", or the path of a program built on the library.
+const std::string& program_name();
+std::string resume_command(const std::filesystem::path& run);  // "ovde train --resume runs/x"
+
+// An agent of a population, or the run or policy file that was named.
+struct ChosenAgent {
+  std::filesystem::path folder;
+  std::optional<std::uint64_t> seed;  // in a population
+};
+// `asked`: --agent, which only a population has; `standard`: its default.
+std::vector<ChosenAgent> choose_agents(const std::filesystem::path& path,
+                                       const std::optional<std::string>& asked,
+                                       const std::string& standard);
+
 // `ovde study report`
 void report_on_study(const StudyCommand& command, const Plan& plan,
                      const std::filesystem::path& folder);

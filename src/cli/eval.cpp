@@ -1,19 +1,27 @@
 // ovde eval: plays episodes with the policy of a run, prints the results and records them.
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <ovde/env.h>
 #include <ovde/policy.h>
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "config/build.h"
+#include "io/columns.h"
 #include "io/files.h"
 #include "io/json.h"
+#include "policy/export.h"
+#include "run/progress_csv.h"
 #include "run/recording.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
@@ -106,13 +114,6 @@ EvaluationResult play(const EvalCommand& command, Env& env, const Act& act) {
   return evaluation.result();
 }
 
-void check_free(const fs::path& file) {
-  std::error_code ignored;
-  if (fs::exists(file, ignored))
-    throw InputError(fmt::format("{} exists already; remove it, or choose another", file.string()));
-  if (file.has_parent_path()) make_folder(file.parent_path());
-}
-
 void write_recording(const EpisodeRecording& recording, const fs::path& file,
                      const std::string& run) {
   const std::string json = to_json(recording);
@@ -121,71 +122,175 @@ void write_recording(const EpisodeRecording& recording, const fs::path& file,
       file, file.extension() == ".html" ? replay_page(title, json, "run " + run) : json);
 }
 
+// The episodes of one agent.
+struct Played {
+  fs::path folder;
+  std::optional<std::uint64_t> agent;  // its seed, in a population
+  Config config;
+  EvaluationResult result;
+  std::optional<int> unfinished_at = {};  // epochs of the checkpoint
+  std::optional<EpisodeRecording> recording = {};
+  std::optional<Video> video = {};
+
+  std::int64_t episodes() const { return std::ssize(result.returns); }
+  bool has_goal() const { return find_task(config.task).has_goal; }
+  double return_mean() const { return mean(result.returns); }
+  double length_mean() const { return mean(result.lengths); }
+  double return_std() const {  // NaN: one episode has none
+    return episodes() > 1 ? standard_deviation(result.returns) : EpochRow::kNone;
+  }
+};
+
+Played play_agent(const EvalCommand& command, const ChosenAgent& agent) {
+  const FoundActor actor = find_actor(agent.folder);
+  Played played{.folder = agent.folder, .agent = agent.seed, .config = read_config(actor.run)};
+  if (actor.state) played.unfinished_at = actor.state->epochs_done();
+  if (!command.record && !command.video) {
+    played.result = play(command, *make_environment(played.config), actor.act);
+    return played;
+  }
+  try {
+    if (command.record) check_new_file(*command.record);
+    if (command.video) check_new_file(*command.video);
+  } catch (const OutputPathError& error) {
+    throw InputError(error.what());  // without the hint at --out
+  }
+  const Critic critic = find_critic(actor, played.config);
+  RecordingEnv env(played.config, critic.judge);
+  played.result = play(command, env, actor.act);
+  played.recording = env.take();
+  played.recording->source = actor.source;
+  played.recording->critics = critic.source;
+  if (command.record) write_recording(*played.recording, *command.record, agent.folder.string());
+  if (command.video) played.video = write_video(*played.recording, *command.video);
+  return played;
+}
+
+std::string json_line(const EvalCommand& command, const Played& played) {
+  const auto episodes = static_cast<int>(played.episodes());
+  Json object = {{"run", played.folder.string()},
+                 {"task", played.config.task},
+                 {"algorithm", played.config.algorithm},
+                 {"seed", command.seed},
+                 {"episodes", episodes},
+                 {"return_mean", played.return_mean()},
+                 {"return_std", played.return_std()},
+                 {"length_mean", played.length_mean()}};
+  if (played.has_goal()) {
+    object["successes"] = played.result.successes;
+    object["success_rate"] = static_cast<double>(played.result.successes) / episodes;
+  }
+  object["seconds"] = played.result.seconds;
+  if (played.agent) object["agent"] = *played.agent;
+  if (played.unfinished_at) object["unfinished_at_epoch"] = *played.unfinished_at;
+  if (command.record) object["replay"] = *command.record;
+  if (command.record) object["critics"] = played.recording->critics;
+  if (played.video) object["video"] = played.video->written.string();
+  if (played.video) object["frames"] = played.video->frames;
+  return to_line(object);
+}
+
+void print_result(const EvalCommand& command, const Played& played) {
+  print("{} on {}, {} of {}\n", played.config.algorithm, played.config.task,
+        plural(played.episodes(), "episode"), printable(played.folder.string()));
+  if (played.unfinished_at) {
+    print("  the run is not finished: this is its last checkpoint, epoch {} of {}\n",
+          *played.unfinished_at, played.config.train.epochs);
+  }
+  print("  return   {:.2f}", played.return_mean());
+  if (played.episodes() > 1) print(" (standard deviation {:.2f})", played.return_std());
+  print("\n  length   {:.1f} steps\n", played.length_mean());
+  if (played.has_goal())
+    print("  goal     reached in {} of {}\n", played.result.successes, played.episodes());
+  if (command.record) {
+    print("  replay   {}: {}, critics: {}\n", *command.record,
+          plural(std::ssize(played.recording->episodes), "episode"), played.recording->critics);
+  }
+  if (const auto& video = played.video) {
+    print("  video    {}: {} frames, {:.1f} s{}{}\n", video->written.string(), video->frames,
+          video->seconds, video->remark.empty() ? "" : "; ", video->remark);
+  }
+  if (played.recording && !played.recording->complete) {
+    print("  only the first {} of {} episodes are recorded\n", played.recording->episodes.size(),
+          played.episodes());
+  }
+}
+
+// A line for each agent, and the mean over the agents.
+void print_table(const std::string& population, const std::vector<Played>& agents) {
+  const Played& first = agents.front();
+  const bool goal = first.has_goal();
+  print("{} on {}, {} of each of {} agents of {}\n", first.config.algorithm, first.config.task,
+        plural(first.episodes(), "episode"), agents.size(), printable(population));
+  std::vector<std::vector<std::string>> lines = {{"agent", "return", "deviation", "length"}};
+  if (goal) lines[0].push_back("goal");
+  std::vector<double> returns;
+  bool unfinished = false;
+  for (const Played& played : agents) {
+    returns.push_back(played.return_mean());
+    unfinished |= played.unfinished_at.has_value();
+    lines.push_back({fmt::format("seed {}{}", *played.agent, played.unfinished_at ? " *" : ""),
+                     fmt::format("{:.2f}", played.return_mean()),
+                     played.episodes() > 1 ? fmt::format("{:.2f}", played.return_std()) : "-",
+                     fmt::format("{:.1f}", played.length_mean())});
+    if (goal)
+      lines.back().push_back(fmt::format("{}/{}", played.result.successes, played.episodes()));
+  }
+  print_text(in_columns(lines, 1));
+  print("mean of the agents {:.2f} (standard deviation {:.2f})\n", mean(returns),
+        standard_deviation(returns));
+  if (unfinished) print("* not finished: its last checkpoint\n");
+}
+
 }  // namespace
 
+std::vector<ChosenAgent> choose_agents(const fs::path& path,
+                                       const std::optional<std::string>& asked,
+                                       const std::string& standard) {
+  std::error_code ignored;
+  const auto population = fs::is_directory(path, ignored) && holds_population(path)
+                              ? read_population(path)
+                              : std::nullopt;
+  if (!population) {
+    if (asked) throw InputError(fmt::format("--agent: {} is not a population", path.string()));
+    return {{path, std::nullopt}};
+  }
+  std::vector<ChosenAgent> agents;
+  std::vector<std::pair<double, std::size_t>> scores;
+  for (const std::uint64_t seed : population->seeds) {
+    const auto folder = find_agent(path, seed);
+    if (!folder) continue;
+    const double score = summarise(read_progress(*folder)).score;
+    if (!std::isnan(score)) scores.emplace_back(score, agents.size());
+    agents.push_back({*folder, seed});
+  }
+  const std::string which = asked.value_or(standard);
+  if (which == "all" && !agents.empty()) return agents;
+  if (which == "best" || which == "median") {
+    if (scores.empty()) throw InputError(fmt::format("no agent of {} has a score", path.string()));
+    std::ranges::stable_sort(scores, std::less(), [](const auto& each) { return each.first; });
+    const auto& [score, at] = which == "best" ? scores.back() : scores[(scores.size() - 1) / 2];
+    return {agents[at]};
+  }
+  for (const ChosenAgent& agent : agents)
+    if (std::to_string(*agent.seed) == which) return {agent};
+  throw InputError(
+      fmt::format("--agent {}: must be best, median, all or one of the seeds of {}: {}", which,
+                  path.string(), fmt::join(population->seeds, ", ")));
+}
+
 void run(const EvalCommand& command) {
-  const FoundActor actor = find_actor(command.folder);
-  const Config config = read_config(actor.run);
-  std::optional<EpisodeRecording> recording;
-  std::optional<Video> video;
-  EvaluationResult result;
-  if (command.record || command.video) {
-    for (const auto& file : {command.record, command.video})
-      if (file) check_free(*file);
-    const Critic critic = find_critic(actor, config);
-    RecordingEnv env(config, critic.judge);
-    result = play(command, env, actor.act);
-    recording = env.take();
-    recording->source = actor.source;
-    recording->critics = critic.source;
-    if (command.record) write_recording(*recording, *command.record, command.folder);
-    if (command.video) video = write_video(*recording, *command.video);
-  } else {
-    result = play(command, *make_environment(config), actor.act);
-  }
-  const bool has_goal = find_task(config.task).has_goal;
-
-  const double return_mean = mean(result.returns), length_mean = mean(result.lengths);
-  const double return_std = standard_deviation(result.returns);
-  const auto episodes = static_cast<int>(result.returns.size());
-
+  const auto agents = choose_agents(command.folder, command.agent, "all");
+  if (agents.size() > 1 && (command.record || command.video))
+    throw InputError("--record and --video need one agent, such as --agent best");
+  std::vector<Played> played;
+  for (const ChosenAgent& agent : agents) played.push_back(play_agent(command, agent));
   if (command.json) {
-    Json object = {{"run", command.folder},         {"task", config.task},
-                   {"algorithm", config.algorithm}, {"seed", command.seed},
-                   {"episodes", episodes},          {"return_mean", return_mean},
-                   {"return_std", return_std},      {"length_mean", length_mean}};
-    if (has_goal) object["successes"] = result.successes;
-    if (has_goal) object["success_rate"] = static_cast<double>(result.successes) / episodes;
-    object["seconds"] = result.seconds;
-    if (actor.state) object["unfinished_at_epoch"] = actor.state->epochs_done();
-    if (command.record) object["replay"] = *command.record;
-    if (command.record) object["critics"] = recording->critics;
-    if (video) object["video"] = video->written.string();
-    if (video) object["frames"] = video->frames;
-    fmt::print("{}\n", to_line(object));
-    return;
-  }
-
-  fmt::print("{} on {}, {} episodes of {}\n", config.algorithm, config.task, episodes,
-             command.folder);
-  if (actor.state) {
-    fmt::print("  the run is not finished: this is its last checkpoint, epoch {} of {}\n",
-               actor.state->epochs_done(), config.train.epochs);
-  }
-  fmt::print("  return   {:.2f} (standard deviation {:.2f})\n", return_mean, return_std);
-  fmt::print("  length   {:.1f} steps\n", length_mean);
-  if (has_goal) fmt::print("  goal     reached in {} of {}\n", result.successes, episodes);
-  if (command.record) {
-    fmt::print("  replay   {}: {} episodes, critics: {}\n", *command.record,
-               recording->episodes.size(), recording->critics);
-  }
-  if (video) {
-    fmt::print("  video    {}: {} frames, {:.1f} s{}{}\n", video->written.string(), video->frames,
-               video->seconds, video->remark.empty() ? "" : "; ", video->remark);
-  }
-  if (recording && !recording->complete) {
-    fmt::print("  only the first {} of {} episodes are recorded\n", recording->episodes.size(),
-               episodes);
+    for (const Played& each : played) fmt::print("{}\n", json_line(command, each));
+  } else if (played.size() > 1) {
+    print_table(command.folder, played);
+  } else {
+    print_result(command, played.front());
   }
 }
 

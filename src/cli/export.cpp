@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "io/shell.h"
 #include "policy/export_c.h"
 
@@ -30,7 +31,10 @@ const Format& chosen_format(const ExportCommand& command) {
   if (!command.out) return kFormats[0];
   const std::string extension = fs::path(*command.out).extension().string();
   const auto found = std::ranges::find(kFormats, extension, &Format::extension);
-  return found == std::end(kFormats) ? kFormats[0] : *found;
+  if (found != std::end(kFormats)) return *found;
+  throw InputError(fmt::format(
+      "--out {}: unknown extension '{}'; valid: .c, .onnx, .safetensors, or choose a --format",
+      *command.out, extension));
 }
 
 // In the folder of the run, with the name of the policy file.
@@ -41,48 +45,55 @@ fs::path default_path(const fs::path& run_or_policy, const Format& format) {
   return policy.parent_path() / (policy.stem().string() + format.default_ending);
 }
 
-}  // namespace
-
-void run(const ExportCommand& command) {
-  const Format& format = chosen_format(command);
-  const fs::path out = command.out ? fs::path(*command.out) : default_path(command.folder, format);
-  check_c_name(command.name, "--name");
+void export_agent(const ExportCommand& command, const ChosenAgent& agent, const Format& format) {
+  const fs::path out = command.out ? fs::path(*command.out) : default_path(agent.folder, format);
   const Contract contract = export_policy(
-      {.run = command.folder, .out = out, .format = format.format, .name = command.name});
+      {.run = agent.folder, .out = out, .format = format.format, .name = command.name});
 
-  fmt::print("{} on {}, as {}: {}\n", contract.algorithm, contract.task, format.shown,
-             out.string());
+  if (agent.seed) print("seed {}: ", *agent.seed);
+  print("{} on {}, as {}: {}\n", contract.algorithm, contract.task, format.shown, out.string());
   const std::size_t in = contract.observation.size(), numbers = contract.action.size();
   switch (format.format) {
     case ExportFormat::c:
-      fmt::print("  void {}_act(const float* observation, float* action);  // {} in, {} out\n",
-                 command.name, in, numbers);
-      fmt::print("  declared in {}; cc -DOVDE_SELF_TEST {} -lm makes a program that tests it\n",
-                 header_of(out).string(), shell_word(out.string()));
+      print("  void {}_act(const float* observation, float* action);  // {} in, {} out\n",
+            command.name, in, numbers);
+      print("  declared in {}; cc -DOVDE_SELF_TEST {} -lm makes a program that tests it\n",
+            header_of(out).string(), shell_word(out.string()));
       break;
     case ExportFormat::onnx:
-      fmt::print("  observation (batch x {}) to action (batch x {}), opset 13\n", in, numbers);
+      print("  observation (batch x {}) to action (batch x {}), opset 13\n", in, numbers);
       break;
     case ExportFormat::safetensors:
-      fmt::print("  {} observations, {} actions\n", in, numbers);
+      print("  {} observations, {} actions\n", in, numbers);
       break;
   }
+}
+
+}  // namespace
+
+void run(const ExportCommand& command) {
+  const auto agents = choose_agents(command.folder, command.agent, "best");
+  if (agents.size() > 1 && command.out)
+    throw InputError("--out needs one agent, such as --agent best");
+  const Format& format = chosen_format(command);
+  check_c_name(command.name, "--name");
+  for (const ChosenAgent& agent : agents) export_agent(command, agent, format);
 }
 
 void run(const VerifyCommand& command) {
   const auto asked = command.run ? std::optional<fs::path>(*command.run) : std::nullopt;
   const Verified verified = verify_export(command.file, asked);
   const Contract& contract = verified.contract;
-  fmt::print("{}: {} on {}, seed {}, as {}\n", command.file, contract.algorithm, contract.task,
-             contract.seed, std::ranges::find(kFormats, verified.format, &Format::format)->shown);
-  fmt::print("  file     unchanged since it was exported\n");
-  fmt::print("  actions  {} tests agree to {:.1e} of the range ({:.0e} allowed)\n",
-             contract.tests.size(), verified.largest_difference, contract.tolerance);
+  print("{}: {} on {}, seed {}, as {}\n", command.file, contract.algorithm, contract.task,
+        contract.seed, std::ranges::find(kFormats, verified.format, &Format::format)->shown);
+  print("  file     unchanged since it was exported\n");
+  print("  actions  {} tests agree to {:.1e} of the range ({:.0e} allowed)\n",
+        contract.tests.size(), verified.largest_difference, contract.tolerance);
   if (verified.run) {
-    fmt::print("  run      the weights of {}, to the bit, and its configuration\n",
-               (*verified.run / contract.policy).string());
+    print("  run      a new export of {} has the same bytes\n",
+          (*verified.run / contract.policy).string());
   } else {
-    fmt::print("  run      not compared: no run in the file's folder (--run DIR)\n");
+    print("  run      not compared: no run in the file's folder (--run DIR)\n");
   }
 }
 

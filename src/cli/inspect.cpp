@@ -7,6 +7,7 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
+#include "cli/console/text.h"
 
 namespace ovde::cli {
 
@@ -50,8 +51,8 @@ void run(const InspectCommand& command) {
   }
 
   const Report report = write_inspection(request);
-  for (const std::string& remark : report.remarks) fmt::print("{}\n", remark);
-  fmt::print("page: {}\n", report.page.string());
+  for (const std::string& remark : report.remarks) print("{}\n", remark);
+  print("page: {}\n", report.page.string());
 }
 
 }  // namespace ovde::cli

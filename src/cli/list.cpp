@@ -9,6 +9,7 @@
 #include <ovde/error.h>
 #include "agent/algorithm.h"
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "config/config_keys.h"
 
 namespace ovde::cli {
@@ -25,18 +26,18 @@ std::size_t longest_name(const List& list) {
 void list_tasks() {
   const std::size_t width = longest_name(tasks());
   for (const Task& task : tasks()) {
-    fmt::print("  {:<{}}  {}; {} steps\n", task.name, width, task.summary, task.horizon);
+    print("  {:<{}}  {}; {} steps\n", task.name, width, task.summary, task.horizon);
     if (task.presets.empty()) continue;
     std::vector<std::string> names;
     for (const TaskPreset& preset : task.presets) names.push_back(":" + preset.name);
-    fmt::print("  {:<{}}  presets {}\n", "", width, fmt::join(names, " "));
+    print("  {:<{}}  presets {}\n", "", width, fmt::format("{}", fmt::join(names, " ")));
   }
 }
 
 void list_algorithms() {
   const std::size_t width = longest_name(algorithms());
   for (const Algorithm& algorithm : algorithms())
-    fmt::print("  {:<{}}  {}\n", algorithm.name, width, algorithm.summary);
+    print("  {:<{}}  {}\n", algorithm.name, width, algorithm.summary);
 }
 
 // ---- configuration keys
@@ -141,18 +142,18 @@ std::string config_keys_text(bool markdown) {
 void run(const ListCommand& command) {
   if (command.markdown) {
     if (command.what != "config") throw InputError("--markdown needs ovde list config");
-    return fmt::print("{}", config_keys_text(true));
+    return print("{}", config_keys_text(true));
   }
   if (command.what == "tasks") return list_tasks();
-  if (command.what == "algos") return list_algorithms();
-  if (command.what == "config") return fmt::print("{}", config_keys_text(false));
+  if (command.what == "algos" || command.what == "algorithms") return list_algorithms();
+  if (command.what == "config") return print("{}", config_keys_text(false));
 
-  fmt::print("Tasks (--task)\n");
+  print("Tasks (--task)\n");
   list_tasks();
-  fmt::print("\nAlgorithms (--algo)\n");
+  print("\nAlgorithms (--algo)\n");
   list_algorithms();
-  fmt::print("\nConfiguration (--config FILE, --set table.key=value): key = default\n\n{}",
-             config_keys_text(false));
+  print("\nConfiguration (--config FILE, --set table.key=value): key = default\n\n{}",
+        config_keys_text(false));
 }
 
 }  // namespace ovde::cli

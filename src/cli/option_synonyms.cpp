@@ -4,21 +4,54 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <ovde/env.h>
 #include <ovde/error.h>
+#include "agent/algorithm.h"
 #include "config/setting_checks.h"
 #include "config/synonyms.h"
+#include "env/registry.h"
 
 namespace ovde::cli {
-
-namespace {
 
 const OptionSynonym* find_option_synonym(const std::string& typed) {
   const auto found = std::ranges::find(option_synonyms(), plain_word(typed), &OptionSynonym::word);
   return found == option_synonyms().end() ? nullptr : &*found;
 }
 
-}  // namespace
+std::string algorithm_name(const std::string& typed) {
+  std::string name = typed;
+  for (char& c : name)
+    c = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.name == name) return name;
+  static constexpr std::string_view kElsewhere[] = {
+      "ppo", "a2c", "a3c", "trpo", "dqn", "ddpg", "ars", "reinforce", "rainbow", "dreamer"};
+  if (std::ranges::find(kElsewhere, name) == std::end(kElsewhere)) return typed;
+  throw InputError(
+      fmt::format("--algo {}: this algorithm is not here; ovde has off-policy algorithms for "
+                  "continuous actions, "
+                  "such as sac, td3, tqc and ovde_g (ovde list algorithms)",
+                  typed));
+}
+
+void check_task_name(const std::string& typed) {
+  const std::string name = typed.substr(0, typed.find(':'));
+  const std::size_t version = name.rfind("-v");
+  const bool like_gymnasium =
+      version != std::string::npos && version > 0 && version + 2 < name.size() &&
+      name.find_first_not_of("0123456789", version + 2) == std::string::npos;
+  if (!like_gymnasium || registered_task(name) != nullptr) return;
+  std::vector<std::string> valid;
+  for (const Task& task : tasks()) valid.push_back(task.name);
+  const std::string near = nearest(name, valid);
+  throw InputError(fmt::format(
+      "--task {}: unknown task '{}'{}; valid: {} (ovde list tasks); environments of Gymnasium are "
+      "trained from Python (docs/python.md)",
+      typed, name, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+      fmt::join(valid, ", ")));
+}
 
 const std::vector<OptionSynonym>& option_synonyms() {
   static const std::vector<OptionSynonym> all = {
@@ -29,6 +62,15 @@ const std::vector<OptionSynonym>& option_synonyms() {
       {"total_timesteps", "--steps", ""},
       {"n_timesteps", "--steps", ""},
       {"timesteps", "--steps", ""},
+      {"num_seeds", "--n-seeds", ""},
+      {"log_dir", "--out", ""},
+      {"logdir", "--out", ""},
+      {"output_dir", "--out", ""},
+      {"save_dir", "--out", ""},
+      {"render", "", "ovde eval DIR --record FILE.html, or --video FILE.mp4, shows episodes"},
+      {"render_mode", "", "ovde eval DIR --record FILE.html, or --video FILE.mp4, shows episodes"},
+      {"capture_video", "",
+       "ovde eval DIR --record FILE.html, or --video FILE.mp4, shows episodes"},
       {"num_envs", "", "an agent has one environment; --seeds 0-9 trains ten agents at once"},
       {"n_envs", "", "an agent has one environment; --seeds 0-9 trains ten agents at once"},
       {"cuda", "", "--device cuda, or cpu"},

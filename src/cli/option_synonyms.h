@@ -16,6 +16,14 @@ struct OptionSynonym {
 };
 
 const std::vector<OptionSynonym>& option_synonyms();
+const OptionSynonym* find_option_synonym(const std::string& typed);  // null: none
+
+// The name of an algorithm typed in any case: "SAC", "OVDE-G". InputError with an explanation for
+// well-known algorithms that are not here; other unknown names are returned unchanged.
+std::string algorithm_name(const std::string& typed);
+
+// InputError that mentions Python for an unknown task that is named as in Gymnasium.
+void check_task_name(const std::string& typed);
 
 // Replaces the option names of other programs in a `train` command: --env ID becomes --task ID,
 // --batch-size 64 becomes --set train.batch=64. `own`: the options of `train`. Appends a note about

@@ -14,6 +14,7 @@
 #include <ovde/error.h>
 #include <ovde/program.h>
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "io/files.h"
 #include "io/shell.h"
 #include "run/run_status.h"
@@ -21,6 +22,16 @@
 namespace ovde::cli {
 
 void run(const PrintCommand& command) { std::fputs(command.text.c_str(), stdout); }
+
+namespace {
+std::string started_as = "ovde";
+}
+
+const std::string& program_name() { return started_as; }
+
+std::string resume_command(const std::filesystem::path& run) {
+  return fmt::format("{} train --resume {}", program_name(), shell_word(run.string()));
+}
 
 int thread_count(int asked) {
   if (asked > 0) return asked;
@@ -52,7 +63,7 @@ int complain(std::string message, int code) {
               message.substr(message.size() - kLongestMessage / 2);
   std::ranges::replace(message, '\n', ' ');
   std::fflush(stdout);
-  std::fprintf(stderr, "ovde: %s\n", message.c_str());
+  std::fprintf(stderr, "ovde: %s\n", printable(message).c_str());
   return code;
 }
 
@@ -60,6 +71,8 @@ int complain(std::string message, int code) {
 
 int run_program(int argc, char** argv) {
   open_standard_streams();
+  if (argc > 0 && std::filesystem::path(argv[0]).filename() != "ovde")
+    cli::started_as = ascii_shell_word(argv[0]);
   ::signal(SIGXFSZ, SIG_IGN);  // a file size limit must fail the write, not end the process
   try {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
@@ -69,9 +82,9 @@ int run_program(int argc, char** argv) {
     return complain(error.what() + std::string(" (--out)"), kWrongInput);
   } catch (const UnfinishedRun& error) {
     if (error.run.empty()) return complain(error.what(), kWrongInput);
-    return complain(fmt::format("{}; ovde train --resume {} continues it", error.what(),
-                                shell_word(error.run.string())),
-                    kWrongInput);
+    return complain(
+        fmt::format("{}; {} continues it", error.what(), cli::resume_command(error.run)),
+        kWrongInput);
   } catch (const InputError& error) {
     return complain(error.what(), kWrongInput);
   } catch (const std::bad_alloc&) {

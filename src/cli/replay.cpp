@@ -3,18 +3,19 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "env/rollout_check.h"
 
 namespace ovde::cli {
 
 void run(const ReplayCommand& command) {
   const ReplayResult result = replay(command.file);
-  fmt::print("{}: {} rollouts, {} steps{}\n", result.task, result.rollouts, result.steps,
-             result.arch.empty() ? "" : ", recorded on " + result.arch);
-  fmt::print("  first observation  {:.3g}\n", result.first_observation);
-  fmt::print("  observation        {:.3g}\n", result.observation);
-  fmt::print("  reward             {:.3g}\n", result.reward);
-  fmt::print("  different ends     {}\n", result.ends);
+  print("{}: {} rollouts, {} steps{}\n", result.task, result.rollouts, result.steps,
+        result.arch.empty() ? "" : ", recorded on " + result.arch);
+  print("  first observation  {:.3g}\n", result.first_observation);
+  print("  observation        {:.3g}\n", result.observation);
+  print("  reward             {:.3g}\n", result.reward);
+  print("  different ends     {}\n", result.ends);
   if (!result.within(command.tolerance))
     throw Error(fmt::format("{} differs from the recording by more than {:g}", result.task,
                             command.tolerance));

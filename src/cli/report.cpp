@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "io/files.h"
 #include "run/run_folder.h"
 #include "study/analyse/compare_runs.h"
@@ -16,14 +17,14 @@ namespace ovde::cli {
 namespace {
 
 void print_left_out(const StudyResults& results) {
-  for (const std::string& text : results.unfinished) fmt::print("not finished: {}\n", text);
-  for (const std::string& text : results.notes) fmt::print("not counted: {}\n", text);
+  for (const std::string& text : results.unfinished) print("not finished: {}\n", text);
+  for (const std::string& text : results.notes) print("not counted: {}\n", text);
 }
 
-void print(const Report& report) {
-  fmt::print("{}", report.text);
-  for (const std::string& remark : report.remarks) fmt::print("{}\n", remark);
-  fmt::print("page: {}\n", report.page.string());
+void print_report(const Report& report) {
+  print("{}", report.text);
+  for (const std::string& remark : report.remarks) print("{}\n", remark);
+  print("page: {}\n", report.page.string());
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ void report_on_study(const StudyCommand& command, const Plan& plan,
   if (command.table) {
     StudyResults results = results_of_table(plan, *command.table);
     add_asked_by_plan(results);
-    return print(write_report(results, folder));
+    return print_report(write_report(results, folder));
   }
   const StudyResults results = read_results(plan, folder, command.first_epochs);
   print_left_out(results);
@@ -44,13 +45,13 @@ void report_on_study(const StudyCommand& command, const Plan& plan,
                     "above, or remove the report to write one without them",
                     page.string(), results.notes.size()));
   }
-  print(write_report(results, folder));
+  print_report(write_report(results, folder));
 }
 
 void run(const ReportCommand& command) {
   const StudyResults results = results_of_run(command.folder);
   print_left_out(results);
-  print(write_report(results, command.folder));
+  print_report(write_report(results, command.folder));
 }
 
 void run(const CompareCommand& command) {
@@ -58,9 +59,9 @@ void run(const CompareCommand& command) {
   const StudyResults results = compare_runs(folders);
   const std::filesystem::path out =
       command.out ? std::filesystem::path(*command.out) : unused_folder("runs/compare");
-  fmt::print("{}\n", results.plan.text);
+  print("{}\n", results.plan.text);
   print_left_out(results);
-  print(write_report(results, out));
+  print_report(write_report(results, out));
 }
 
 void run(const SiteCommand& command) {
@@ -68,7 +69,7 @@ void run(const SiteCommand& command) {
   const std::filesystem::path page =
       command.out ? std::filesystem::path(*command.out) : file.parent_path() / "index.html";
   write_file_atomically(page, site_html(file));
-  fmt::print("page: {}\n", page.string());
+  print("page: {}\n", page.string());
 }
 
 }  // namespace ovde::cli

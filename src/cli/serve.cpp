@@ -13,6 +13,7 @@
 
 #include <ovde/error.h>
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "cli/signals.h"
 #include "serve/live_page.h"
 #include "study/plan/smoke.h"
@@ -64,7 +65,7 @@ void run(const ServeCommand& command) {
   const auto server = command.port_given
                           ? std::make_unique<HttpServer>(command.address, command.port)
                           : listen_at_free_port(command.address, command.port);
-  fmt::print("serving at {} (Ctrl-C ends it)\n", url_of(command.address, server->port()));
+  print("serving at {} (Ctrl-C ends it)\n", url_of(command.address, server->port()));
   std::fflush(stdout);
   const Signals signals;
   serve(*server, folders, stop_asked());
@@ -78,7 +79,7 @@ LivePageProcess::LivePageProcess(const fs::path& folder) {
     std::fprintf(stderr, "ovde: no live page: %s\n", error.what());
     return;
   }
-  fmt::print("live page: {}\n", url_of("127.0.0.1", server->port()));
+  print("live page: {}\n", url_of("127.0.0.1", server->port()));
   std::fflush(stdout);
   const pid_t parent = ::getpid();
   process_ = ::fork();

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
-#include "cli/console/train_bar.h"
+#include "cli/console/text.h"
 #include "io/columns.h"
 #include "run/run_status.h"
 #include "stats/statistics.h"
@@ -27,9 +27,9 @@ std::string formatted(double value, const char* format) {
 }
 
 Line line_of(const RunStatus& run) {
-  return {run.folder.string(),
-          run.task.empty() ? "-" : run.task,
-          run.algorithm.empty() ? "-" : run.algorithm,
+  return {printable(run.folder.string()),
+          run.task.empty() ? "-" : printable(run.task),
+          run.algorithm.empty() ? "-" : printable(run.algorithm),
           name(run.state),
           fmt::format("{}/{}", run.epochs_done, run.epochs),
           formatted(run.last_return, "{:.4g}"),
@@ -101,12 +101,13 @@ void run(const StatusCommand& command) {
   std::vector<Line> lines = {
       {"run", "task", "algorithm", "state", "epoch", "return", "steps/s", "time left"}};
   for (Line& line : lines_of(runs)) lines.push_back(std::move(line));
-  fmt::print("{}", in_columns(lines, kTextColumns));
+  print("{}", in_columns(lines, kTextColumns));
 
   for (const RunStatus& run : runs) {
-    if (!run.message.empty()) fmt::print("{}: {}\n", run.folder.string(), run.message);
+    if (!run.message.empty())
+      print("{}: {}\n", printable(run.folder.string()), printable(run.message));
   }
-  for (const std::string& why : refusals) fmt::print("{}\n", why);
+  for (const std::string& why : refusals) print("{}\n", why);
 }
 
 }  // namespace ovde::cli

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/console/study_overview.h"
+#include "cli/console/text.h"
 #include "cli/signals.h"
 #include "cli/slurm.h"
 #include "io/files.h"
@@ -55,8 +56,8 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
   const StudyOutcome outcome = run_study(request, *overview);
 
   for (const CellFailure& failure : outcome.failures) {
-    fmt::print("failed: {} / {} (in {}): {}\n", failure.row, failure.column,
-               failure.folder.string(), failure.why);
+    print("failed: {} / {} (in {}): {}\n", failure.row, failure.column, failure.folder.string(),
+          failure.why);
   }
   if (outcome.stopped)
     throw Interrupted("interrupted; the state is saved: the same command continues");
@@ -65,8 +66,8 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
                             outcome.failures.size(), outcome.cells));
   }
   if (command.what == "run") {
-    fmt::print("to compare them: ovde study report {} --out {}\n", shell_word(command.file),
-               shell_word(out.string()));
+    print("to compare them: ovde study report {} --out {}\n", shell_word(command.file),
+          shell_word(out.string()));
   }
 }
 
@@ -140,7 +141,7 @@ void wait_for_queue(const StudyRequest& request) {
                              std::ranges::count(*tasks, "RUNNING", &QueuedTask::state),
                              std::ranges::count(*tasks, "PENDING", &QueuedTask::state));
     if (line != printed) {
-      fmt::print("{}\n", line);
+      print("{}\n", line);
       std::fflush(stdout);
       printed = line;
     }
@@ -171,24 +172,25 @@ void submit_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
     return queue.contains(cell.folder) || (claim != claims.end() && claim->second.holder);
   });
   if (cells.empty()) {
-    fmt::print("nothing to submit: every cell is finished, queued or running\n");
+    print("nothing to submit: every cell is finished, queued or running\n");
   } else {
     job.tasks = tasks_of(cells, command.device == "cuda");
     if (command.dry_run) return fmt::print("{}", job_script(job));
     prepare_study(request);
     const std::string number = submit(job, read_file(command.file));
     const std::string report = submit_report(job, number);
-    fmt::print("submitted job {}: {} cells in {} tasks, into {}; job {} writes the report\n",
-               number, cells.size(), job.tasks.size(), out.string(), report);
+    print("submitted job {}: {} in {}, into {}; job {} writes the report\n", number,
+          plural(std::ssize(cells), "cell"), plural(std::ssize(job.tasks), "task"), out.string(),
+          report);
   }
   if (command.stay) wait_for_queue(request);
 }
 
 void cancel(const fs::path& out) {
   const auto tasks = queued_tasks(out);
-  if (tasks.empty()) return fmt::print("no job of the study in {} is in the queue\n", out.string());
+  if (tasks.empty()) return print("no job of the study in {} is in the queue\n", out.string());
   cancel_jobs(tasks);
-  fmt::print("cancelled {} tasks; their progress is saved\n", tasks.size());
+  print("cancelled {}; their progress is saved\n", plural(std::ssize(tasks), "task"));
 }
 
 // ---- import
@@ -206,20 +208,19 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   prepare_study({.plan = plan, .out = out, .smoke = smoke});
   if (command.as) {
     const bool is_new = import_csv(plan, out, *command.as, *command.seed, command.from.front());
-    return fmt::print("{}: seed {} {}\n", *command.as, *command.seed,
-                      is_new ? "imported" : "exists already");
+    return print("{}: seed {} {}\n", *command.as, *command.seed,
+                 is_new ? "imported" : "exists already");
   }
 
   const std::vector<fs::path> from(command.from.begin(), command.from.end());
   const ImportOutcome outcome = import_runs(plan, out, from, command.typed);
   for (const auto& [cell, count] : outcome.cells)
-    fmt::print("{}: {} imported, {} exist already\n", cell, count.taken, count.already_there);
+    print("{}: {} imported, {} exist already\n", cell, count.taken, count.already_there);
   for (const auto* list : {&outcome.foreign, &outcome.refused}) {
-    for (const auto& [run, why] : *list) fmt::print("not imported: {}: {}\n", run.string(), why);
+    for (const auto& [run, why] : *list) print("not imported: {}: {}\n", run.string(), why);
   }
-  fmt::print("{} runs imported, {} exist already, {} not imported, into {}\n", outcome.taken(),
-             outcome.already_there(), outcome.foreign.size() + outcome.refused.size(),
-             out.string());
+  print("{} runs imported, {} exist already, {} not imported, into {}\n", outcome.taken(),
+        outcome.already_there(), outcome.foreign.size() + outcome.refused.size(), out.string());
   if (!outcome.refused.empty())
     throw Error(fmt::format("{} runs of the plan were not imported", outcome.refused.size()));
   if (outcome.cells.empty()) throw Error("none of these runs belongs to the plan");
@@ -249,10 +250,10 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
   } catch (const Error& error) {
     return error.what();
   }
-  if (finished) return fmt::format("finished ({} runs)", cell.seeds.size());
+  if (finished) return fmt::format("finished ({})", plural(std::ssize(cell.seeds), "run"));
   std::size_t found = 0, finished_runs = 0;
   int least_epoch = cell.epochs;
-  bool training = false;
+  bool training = false, stopped = false;
   std::string message, left;
   double longest = 0;
   try {
@@ -262,8 +263,9 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
       if (!folder) continue;
       ++found;
       for (const RunStatus& run : run_status(*folder)) {
-        finished_runs += run.state == RunState::finished;
+        finished_runs += run.state == RunState::finished && run.epochs_done >= cell.epochs;
         training |= run.state == RunState::alive;
+        stopped |= run.state == RunState::interrupted;
         least_epoch = std::min(least_epoch, run.epochs_done);
         if (run.seconds_left > longest) longest = run.seconds_left;
         if (!run.message.empty()) message = ": " + run.message;
@@ -275,7 +277,12 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
   if (found == 0) return without_runs;
   if (claim.error && message.empty()) message = ": " + *claim.error;
   if (longest > 0) left = fmt::format(", {} left", format_duration(longest));
-  if (state.empty()) state = training ? "training" : message.empty() ? "interrupted" : "failed";
+  if (state.empty()) {
+    state = training           ? "training"
+            : !message.empty() ? "failed"
+            : stopped          ? "interrupted"
+                               : "not complete";  // the plan has got more epochs or seeds
+  }
   return fmt::format("{}, {} of {} runs finished, the last at epoch {}/{}{}{}", state,
                      finished_runs, cell.seeds.size(), least_epoch, cell.epochs, left, message);
 }
@@ -295,13 +302,13 @@ void show_status(const Plan& plan, const fs::path& out) {
     bool is_finished = false;
     const auto claim = claims.find(cell.folder);
     const auto task = queue.find(cell.folder);
-    fmt::print("{} / {}: {}\n", cell.row, cell.column,
-               cell_state(cell, out, claim == claims.end() ? ClaimState{} : claim->second,
-                          task == queue.end() ? nullptr : &task->second, is_finished));
+    print("{} / {}: {}\n", cell.row, cell.column,
+          cell_state(cell, out, claim == claims.end() ? ClaimState{} : claim->second,
+                     task == queue.end() ? nullptr : &task->second, is_finished));
     finished += is_finished;
   }
-  fmt::print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
-  if (!trouble.empty()) fmt::print("the queue is unknown: {}\n", trouble);
+  print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
+  if (!trouble.empty()) print("the queue is unknown: {}\n", trouble);
 }
 
 // A plan without rows only shows an example and needs no runs.
@@ -327,7 +334,8 @@ void run(const StudyCommand& command) {
   if (!command.table) check_study_folder(plan, out);
   if (command.what == "report") return report_on_study(command, plan, out);
   if (command.what == "cancel") return cancel(out);
-  show_status(plan, out);
+  if (command.what == "status") return show_status(plan, out);
+  throw Error("no study action is called " + command.what);
 }
 
 }  // namespace ovde::cli

@@ -10,6 +10,7 @@
 #include <ovde/error.h>
 #include "base/field.h"
 #include "cli/commands.h"
+#include "cli/console/text.h"
 #include "cli/console/train_bar.h"
 #include "cli/option_synonyms.h"
 #include "cli/signals.h"
@@ -56,6 +57,7 @@ std::vector<Setting> settings_of_file(const TrainCommand& command) {
 std::vector<Setting> collect_settings(const TrainCommand& command) {
   std::vector<Setting> settings;
   if (command.config) settings = settings_of_file(command);
+  if (command.task) check_task_name(*command.task);
   if (command.task) settings.push_back({"run.task", *command.task, "--task"});
   if (command.algorithm) settings.push_back({"run.algorithm", *command.algorithm, "--algo"});
   if (command.seed) settings.push_back({"run.seed", parse_value(*command.seed), "--seed"});
@@ -63,9 +65,13 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
     settings.push_back({"train.epochs", parse_value(*command.epochs), "--epochs"});
   for (const std::string& assignment : command.set) {
     settings.push_back(parse_assignment(assignment, "--set"));
-    if (command.seeds && settings.back().key == "run.seed")
+    const std::string& key = settings.back().key;
+    if (command.seeds && key == "run.seed")
       throw InputError(
           fmt::format("--set {} and --seeds {} exclude each other", assignment, *command.seeds));
+    if (command.steps && key == "train.epochs")
+      throw InputError(
+          fmt::format("--set {} and --steps {} exclude each other", assignment, *command.steps));
   }
 
   for (Setting& setting : settings) {
@@ -141,14 +147,24 @@ void train_to_end(const RunPlan& plan, const Workers& workers, bool serve) {
   if (serve) page.emplace(plan.folder);
   const Signals signals;
   if (train(plan, workers, *console_progress(stdout, console_style(stdout)))) return;
-  throw Interrupted(fmt::format("interrupted; the state is saved: ovde train --resume {}",
-                                shell_word(plan.folder.string())));
+  throw Interrupted("interrupted; the state is saved: " + resume_command(plan.folder));
 }
 
 }  // namespace
 
-void run(const TrainCommand& command) {
-  for (const std::string& note : command.notes) std::fprintf(stderr, "ovde: %s\n", note.c_str());
+void run(const TrainCommand& typed) {
+  TrainCommand command = typed;
+  if (command.algorithm) command.algorithm = algorithm_name(*command.algorithm);
+  if (command.n_seeds)
+    command.seeds = *command.n_seeds == 1 ? "0" : fmt::format("0-{}", *command.n_seeds - 1);
+  const bool one_number =
+      typed.seeds && typed.seeds->find_first_not_of("0123456789") == std::string::npos;
+  if (one_number) {
+    command.notes.push_back(
+        fmt::format("--seeds {0} is the one seed {0}; --n-seeds N trains N agents", *typed.seeds));
+  }
+  for (const std::string& note : command.notes)
+    std::fprintf(stderr, "ovde: %s\n", printable(note).c_str());
   const Workers workers = workers_for(command);
   if (command.resume) return train_to_end(plan_to_resume(command), workers, command.serve);
 

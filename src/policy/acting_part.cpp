@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "agent/discrete/grid_critic.h"
@@ -83,17 +82,6 @@ void act_in_double(const StoredPolicy& part, std::span<const float> observation,
   }
   for (std::size_t d = 0; d < action.size(); ++d)
     action[d] = part.low[d] + (action[d] + 1) / 2 * (double{part.high[d]} - part.low[d]);
-}
-
-bool same_bits(const StoredPolicy& a, const StoredPolicy& b) {
-  const auto same = [](std::span<const float> x, std::span<const float> y) {
-    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size_bytes()) == 0;
-  };
-  const auto same_network = [&](const StoredPolicy::Network& x, const StoredPolicy::Network& y) {
-    return x.shape == y.shape && same(x.parameters, y.parameters);
-  };
-  return a.bins == b.bins && same(a.low, b.low) && same(a.high, b.high) &&
-         std::ranges::equal(a.networks, b.networks, same_network);
 }
 
 }  // namespace ovde

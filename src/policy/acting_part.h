@@ -16,7 +16,4 @@ StoredPolicy acting_part(const StoredPolicy& policy);
 void act_in_double(const StoredPolicy& part, std::span<const float> observation,
                    std::span<double> action);
 
-// Whether both are bit-identical.
-bool same_bits(const StoredPolicy& a, const StoredPolicy& b);
-
 }  // namespace ovde

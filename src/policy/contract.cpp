@@ -1,6 +1,7 @@
 #include "policy/contract.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -58,6 +59,20 @@ std::vector<float> draw_observation(int number, int size, Random& random) {
   std::vector<float> observation(size);
   for (float& x : observation) x = static_cast<float>(scale * random.normal());
   return observation;
+}
+
+// Epochs that the policy was trained for. Policy files name their epoch, counted from 0.
+int epochs_of(const std::filesystem::path& policy, const Config& config) {
+  const auto metadata = read_safetensors(policy).metadata;
+  const auto epoch = metadata.find("epoch");
+  if (epoch == metadata.end()) return config.train.epochs;
+  int number = 0;
+  const char* const end = epoch->second.data() + epoch->second.size();
+  if (const auto [at, error] = std::from_chars(epoch->second.data(), end, number);
+      error != std::errc() || at != end || number < 0)
+    throw InputError(
+        fmt::format("{}: its epoch '{}' is not a number", policy.string(), epoch->second));
+  return number + 1;
 }
 
 class Tester {
@@ -143,7 +158,7 @@ Contract make_contract(const std::filesystem::path& run, const std::filesystem::
   contract.algorithm = config.algorithm;
   contract.version = version();
   contract.seed = config.seed;
-  contract.epochs = config.train.epochs;
+  contract.epochs = epochs_of(policy, config);
   contract.config_sha256 = bytes_digest(run / "config.toml");
   contract.policy = std::filesystem::absolute(policy)
                         .lexically_normal()

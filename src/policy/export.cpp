@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/version.h"
 #include "io/files.h"
 #include "io/sha256.h"
 #include "policy/acting_part.h"
@@ -23,16 +24,6 @@ namespace {
 // Metadata key in safetensors and ONNX files.
 constexpr const char* kContract = "contract";
 
-void check_new_file(const fs::path& path) {
-  if (path.empty()) throw OutputPathError("the file name is empty");
-  if (std::error_code ignored; fs::exists(path, ignored)) {
-    throw OutputPathError(
-        fmt::format("{} exists already; remove it or choose another name", path.string()));
-  }
-  const fs::path beside = path.parent_path();
-  check_writable_folder(beside.empty() ? fs::path(".") : beside);
-}
-
 // The tensors of the policy file, without critics, which a stored network file has too.
 std::string to_safetensors_file(const fs::path& policy, const Contract& contract) {
   TensorFile file = read_safetensors(policy);
@@ -45,18 +36,23 @@ std::string to_safetensors_file(const fs::path& policy, const Contract& contract
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string to_file(const fs::path& policy, const Contract& contract,
-                    const ExportRequest& request) {
+std::string exported_bytes(const fs::path& policy, const Contract& contract, ExportFormat format,
+                           const std::string& name) {
   const StoredPolicy part = acting_part(read_policy(policy));
-  switch (request.format) {
+  std::string bytes;
+  switch (format) {
     case ExportFormat::c:
-      return to_c(part, contract, request.name);
+      bytes = to_c(part, contract, name);
+      break;
     case ExportFormat::onnx:
-      return to_onnx(part, to_json(contract));
+      bytes = to_onnx(part, to_json(contract));
+      break;
     case ExportFormat::safetensors:
-      return to_safetensors_file(policy, contract);
+      bytes = to_safetensors_file(policy, contract);
+      break;
   }
-  throw Error("an export format without a writer");
+  seal(bytes);
+  return bytes;
 }
 
 void check_digest(const fs::path& of, const std::string& expected, const std::string& name) {
@@ -67,16 +63,46 @@ void check_digest(const fs::path& of, const std::string& expected, const std::st
   }
 }
 
-void check_run(const Exported& file, const fs::path& run, const std::string& name) {
+void check_run(const Exported& file, const std::string& bytes, const fs::path& run,
+               const std::string& name) {
   check_run_folder(run);
-  const fs::path policy = run / file.contract.policy;
-  check_digest(run / "config.toml", file.contract.config_sha256, name);
-  check_digest(policy, file.contract.policy_sha256, name);
-  if (!same_bits(file.part, acting_part(read_policy(policy))))
-    throw Error(fmt::format("{}: its weights differ from those of {}", name, policy.string()));
+  const Contract& contract = file.contract;
+  const fs::path policy = fs::weakly_canonical(run / contract.policy);
+  const fs::path inside = policy.lexically_relative(fs::canonical(run));
+  if (inside.empty() || *inside.begin() == "..")
+    throw Error(fmt::format("{}: its policy {} is outside of the run", name, contract.policy));
+  check_digest(run / "config.toml", contract.config_sha256, name);
+  check_digest(policy, contract.policy_sha256, name);
+  if (contract.version != version()) {
+    throw Error(
+        fmt::format("{} was exported by ovde {}, and this is {}: only the same version writes the "
+                    "same bytes; verify it with that version, or export again",
+                    name, contract.version, version()));
+  }
+  if (exported_bytes(policy, make_contract(run, run / contract.policy), file.format, file.name) !=
+      bytes)
+    throw Error(fmt::format("{} differs from a new export of {}", name, policy.string()));
+}
+
+void check_header(const fs::path& source, const Exported& file) {
+  const fs::path header = header_of(source);
+  std::error_code ignored;
+  if (file.format != ExportFormat::c || header == source || !fs::exists(header, ignored)) return;
+  if (read_file(header) != to_c_header(file.part, file.contract, file.name))
+    throw Error(fmt::format("{} is not the header of {}", header.string(), source.string()));
 }
 
 }  // namespace
+
+void check_new_file(const fs::path& path) {
+  if (path.empty()) throw OutputPathError("the file name is empty");
+  if (std::error_code ignored; fs::exists(path, ignored)) {
+    throw OutputPathError(
+        fmt::format("{} exists already; remove it or choose another name", path.string()));
+  }
+  const fs::path folder = path.parent_path();
+  make_folder(folder.empty() ? fs::path(".") : folder);
+}
 
 fs::path header_of(const fs::path& source) { return fs::path(source).replace_extension(".h"); }
 
@@ -91,8 +117,7 @@ Contract export_policy(const ExportRequest& request) {
   if (is_c) check_new_file(header_of(request.out));
 
   const Contract contract = make_contract(run, policy);
-  std::string bytes = to_file(policy, contract, request);
-  seal(bytes);
+  const std::string bytes = exported_bytes(policy, contract, request.format, request.name);
   check_tests(parse_export(bytes, request.out.string()), request.out.string());
   if (is_c) {
     const StoredPolicy part = acting_part(read_policy(policy));
@@ -116,16 +141,18 @@ Exported parse_export(const std::string& bytes, const std::string& name) {
     file = parse_onnx(bytes, name);
   }
   Contract contract = parse_contract(file.metadata[kContract], name);
+  const std::string file_name = format == ExportFormat::c ? file.metadata["name"] : "";
   if (format == ExportFormat::c) {
     file.metadata["format"] = kPolicyFormat;
     if (contract.bins) file.metadata["bins"] = std::to_string(*contract.bins);
   }
   StoredPolicy part = acting_part(parse_policy(std::move(file), name));
-  return {format, std::move(contract), std::move(part)};
+  return {format, std::move(contract), std::move(part), file_name};
 }
 
 double check_tests(const Exported& file, const std::string& name) {
-  const auto& [format, contract, part] = file;
+  const Contract& contract = file.contract;
+  const StoredPolicy& part = file.part;
   if (part.observations() != std::ssize(contract.observation) || part.low != contract.low ||
       part.high != contract.high || part.bins != contract.bins)
     throw Error(fmt::format("{}: its sizes and bounds differ from its contract", name));
@@ -156,12 +183,15 @@ Verified verify_export(const fs::path& file, const std::optional<fs::path>& run)
         fmt::format("{} was changed since it was exported: its checksum does not match", name));
   }
   const Exported exported = parse_export(bytes, name);
+  if (exported.contract.tests.empty() || !(exported.contract.tolerance <= 1))
+    throw Error(fmt::format("{}: its contract tests nothing", name));
   Verified verified{exported.contract, exported.format, check_tests(exported, name), run};
   if (!run) {
     const fs::path beside = fs::absolute(file).parent_path();
     if (holds_config(beside)) verified.run = beside;
   }
-  if (verified.run) check_run(exported, *verified.run, name);
+  check_header(file, exported);
+  if (verified.run) check_run(exported, bytes, *verified.run, name);
   return verified;
 }
 

@@ -20,6 +20,9 @@ struct ExportRequest {
   std::string name = "ovde_policy";  // prefix of the names in C
 };
 
+// InputError unless the file can be created: it has a name and does not exist. Creates its folder.
+void check_new_file(const std::filesystem::path& path);
+
 // The header beside C source.
 std::filesystem::path header_of(const std::filesystem::path& source);
 
@@ -30,7 +33,8 @@ Contract export_policy(const ExportRequest& request);
 struct Exported {
   ExportFormat format;
   Contract contract;
-  StoredPolicy part;  // see acting_part()
+  StoredPolicy part;      // see acting_part()
+  std::string name = {};  // prefix of the names, for C
 };
 
 // Accepts untrusted bytes; InputError that begins with `name`. Does not check the contract.
@@ -47,9 +51,10 @@ struct Verified {
   std::optional<std::filesystem::path> run;  // the run it was compared with
 };
 
-// `run`: the folder of its run; by default the folder of the file, if that is a run. Error if the
-// file was changed, fails its tests or does not come from the run; InputError if it is not an
-// exported file.
+// `run`: the folder of its run; by default the folder of the file, if that is a run. The policy is
+// exported again in memory, and the bytes must be the same; without a run, only the checksum and
+// the tests are checked. The header beside C source is checked too. Error if something differs;
+// InputError if it is not an exported file.
 Verified verify_export(const std::filesystem::path& file,
                        const std::optional<std::filesystem::path>& run);
 

@@ -318,6 +318,11 @@ std::string to_c_header(const StoredPolicy& part, const Contract& contract,
 TensorFile parse_c(std::string_view source, const std::string& file) {
   TensorFile read;
   read.metadata["contract"] = parse_comment(source);
+  constexpr std::string_view kAct = "_act(const float* observation, float* action) {";
+  const std::size_t end = source.find(kAct), begin = source.rfind(' ', end) + 1;
+  if (end == std::string_view::npos)
+    throw InputError(fmt::format("{}: not a policy: it has no function NAME_act", file));
+  read.metadata["name"] = source.substr(begin, end - begin);
   auto arrays = parse_arrays(source);
   const auto vector = [](std::vector<float>& values) -> Tensor {
     return {{static_cast<std::int64_t>(values.size())}, std::move(values)};

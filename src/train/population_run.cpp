@@ -117,6 +117,10 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int th
              .seeds = plan.seeds,
              .epochs = plan.config.train.epochs,
              .updates_per_epoch = updates_per_epoch(plan.config.train),
+             .steps_per_epoch = plan.config.train.steps_per_epoch,
+             .warmup_steps = plan.config.train.warmup_steps,
+             .eval_steps = plan.config.train.eval_steps,
+             .eval_epochs = plan.config.train.eval_epochs,
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {

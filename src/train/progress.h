@@ -15,7 +15,10 @@ struct RunStart {
   std::string task, algorithm;
   std::vector<std::uint64_t> seeds;  // one agent each
   int epochs = 0;
-  int updates_per_epoch = 0;
+  int updates_per_epoch = 0, steps_per_epoch = 0;
+  std::int64_t warmup_steps = 0;
+  std::int64_t eval_steps = 0;  // steps of one evaluation, which follows every eval_epochs epochs
+  int eval_epochs = 1;
   std::int64_t epochs_done = 0;  // of all agents together, where a resumed run continues
   std::filesystem::path folder;
 };

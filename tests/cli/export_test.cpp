@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include <ovde/policy.h>
 #include "cli/program.h"
 
@@ -83,20 +85,24 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
       {"", 2, "DIR is required"},
       {"nowhere", 2, "nowhere is not a folder"},
       {"nothing", 2, "nothing holds no run"},
-      {"population", 2,
-       "population holds 2 agents; name the folder of one, such as population/seed_3"},
+      {"population --agent 7", 2,
+       "--agent 7: must be best, median, all or one of the seeds of population: 3, 4"},
+      {"population --agent all --out x.c", 2, "--out needs one agent"},
+      {"run --agent best", 2, "--agent: run is not a population"},
       {"unfinished", 2, "unfinished holds no policy yet: it is at epoch 2 of 2"},
       {"damaged", 2, "damaged/policy.safetensors"},
       {"run --out mine.c", 2, "mine.c exists already; remove it or choose another name (--out)"},
-      {"run --out nothing", 2, "nothing exists already"},
-      {"run --out no/such/folder.c", 2, "cannot write to folder no/such: No such file"},
-      {"run --out ''", 2, "the file name is empty (--out)"},
+      {"run --format c --out nothing", 2, "nothing exists already"},
+      {"run --out mine.c/policy.c", 2, "cannot write to folder mine.c"},
+      {"run --format c --out ''", 2, "the file name is empty (--out)"},
+      {"run --out policy.pt", 2, "--out policy.pt: unknown extension '.pt'; valid: .c, .onnx"},
+      {"run --out policy", 2, "unknown extension ''"},
       {"run --name 2nd", 2, "--name 2nd: must be letters, digits and underscores"},
       {"run --name a-b", 2, "--name a-b"},
       {"run --name ''", 2, "--name"},
       {"run --nam x", 2, "did you mean --name?"},
       {"run --format onx", 2, "unknown format 'onx' (did you mean onnx?)"},
-      {"run --out policy.h", 2, "policy.h: the header would have the same name"},
+      {"run --format c --out policy.h", 2, "policy.h: the header would have the same name"},
       {"run --out mine.onnx --format onnx --name 2nd", 2, "--name 2nd"},
   };
   for (const auto& [arguments, code, words] : cases) {
@@ -124,6 +130,37 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
   EXPECT_NE(agent.err.find("/population continues it"), std::string::npos) << agent.err;
 }
 
+TEST(SlowExport, MissingFoldersAreCreated) {
+  const Program program;
+  ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
+  const Outcome exported = program.run("export run --out no/such/gait.c");
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  EXPECT_TRUE(std::filesystem::exists(program.folder() / "no/such/gait.h"));
+}
+
+TEST(SlowExport, AgentsOfAPopulation) {
+  const Program program;
+  ASSERT_EQ(program.run(kExportedRun + "--algo sac --seeds 3-5 --out population").code, 0);
+  std::vector<std::pair<double, std::string>> scores;
+  for (const std::string seed : {"3", "4", "5"}) {
+    const std::string summary =
+        read_file(program.folder() / "population" / ("seed_" + seed) / "summary.json");
+    scores.emplace_back(nlohmann::json::parse(summary).at("score"), seed);
+  }
+  std::ranges::stable_sort(scores);
+  const Outcome best = program.run("export population");
+  EXPECT_EQ(best.code, 0) << best.err;
+  EXPECT_NE(best.out.find("seed " + scores[2].second + ": sac on"), std::string::npos) << best.out;
+  const Outcome median = program.run("export population --agent median --out m.onnx");
+  EXPECT_NE(median.out.find("seed " + scores[1].second + ": sac on"), std::string::npos)
+      << median.out << median.err;
+  EXPECT_EQ(program.run("verify m.onnx --run population/seed_" + scores[1].second).code, 0);
+  ASSERT_EQ(program.run("export population --agent all --format onnx").code, 0);
+  for (const std::string seed : {"3", "4", "5"})
+    EXPECT_TRUE(std::filesystem::exists(program.folder() / "population" / ("seed_" + seed) /
+                                        "policy.onnx"));
+}
+
 TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
   const Program program;
   for (const std::string algorithm : {"ovde_q", "ovde_td3", "ids"}) {
@@ -141,7 +178,7 @@ TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
       EXPECT_EQ(verified.code, 0) << verified.err;
       EXPECT_NE(verified.out.find(algorithm + " on GridChaos-v0:e, seed 0"), std::string::npos);
       EXPECT_NE(verified.out.find("16 tests agree"), std::string::npos) << verified.out;
-      EXPECT_NE(verified.out.find("policy.safetensors, to the bit"), std::string::npos);
+      EXPECT_NE(verified.out.find("policy.safetensors has the same bytes"), std::string::npos);
 
       // elsewhere, it has its contract alone, unless the run is named
       ASSERT_EQ(program.shell("cp " + file + " taken").code, 0);
@@ -169,7 +206,7 @@ TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
   const Outcome best = program.run("export ids/policy_best.safetensors --out best.onnx");
   EXPECT_EQ(best.code, 0) << best.err;
   const Outcome verified = program.run("verify best.onnx --run ids");
-  EXPECT_NE(verified.out.find("policy_best.safetensors, to the bit"), std::string::npos)
+  EXPECT_NE(verified.out.find("policy_best.safetensors has the same bytes"), std::string::npos)
       << verified.out << verified.err;
   const Outcome other = program.run("verify best.onnx --run ovde_q");
   EXPECT_EQ(other.code, 1);

@@ -1,6 +1,7 @@
 // The first things that a new user tries.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -43,6 +44,88 @@ TEST(FirstHour, SeedsMayBeAList) {
     EXPECT_TRUE(fs::exists(program.folder() / "runs/GridChaos-v0-s-dsac-0_2-3" / seed)) << seed;
   for (const char* bad : {"0,", ",1", "0,0", "1,x", "3-1,4"})
     EXPECT_EQ(program.run(kFirstRun + "--seeds " + bad).code, 2) << bad;
+}
+
+TEST(FirstHour, NSeedsTrainsThatManyAgents) {
+  const Program program;
+  const Outcome outcome = program.run(kFirstRun + "--epochs 1 --n-seeds 3 --out run");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  expect_words(outcome.out, {"3 agents (seeds 0 to 2)"});
+  EXPECT_TRUE(fs::exists(program.folder() / "run/seed_2/summary.json"));
+  const Outcome one = program.run(kFirstRun + "--epochs 1 --seeds 5 --out one");
+  expect_words(one.err, {"--seeds 5 is the one seed 5; --n-seeds N trains N agents"});
+}
+
+TEST(FirstHour, AlgorithmNamesIgnoreCase) {
+  const Program program;
+  const std::string small = "train --task GridChaos-v0:s --epochs 1 " + kSmall;
+  ASSERT_EQ(program.run(small + "--algo SAC --out a").code, 0);
+  ASSERT_EQ(program.run(small + "--algo OVDE-G --out b").code, 0);
+  expect_words(read_file(program.folder() / "a/config.toml"), {"algorithm = \"sac\""});
+  expect_words(read_file(program.folder() / "b/config.toml"), {"algorithm = \"ovde_g\""});
+}
+
+TEST(FirstHour, TheFirstLineTellsTheLength) {
+  const Program program;
+  const Outcome outcome = program.run(kFirstRun + "--epochs 3 --out run");
+  expect_words(outcome.out.substr(0, outcome.out.find('\n')),
+               {"dsac on GridChaos-v0:s, seed 0, into run: 3 epochs of 25 steps, 95 steps in all "
+                "with the warm-up; every epoch is evaluated for 40 steps"});
+  const Outcome other = program.run(kFirstRun + "--epochs 4 --set train.eval_epochs=2 --out two");
+  expect_words(other.out, {"every 2 epochs are evaluated for 40 steps"});
+}
+
+// A program built on the library has tasks that ovde does not know.
+TEST(FirstHour, MessagesNameTheProgramThatRuns) {
+  const Program program;
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --out run").code, 0);
+  for (const char* file : {"summary.json", "policy.safetensors"})
+    fs::remove(program.folder() / "run" / file);
+  fs::remove_all(program.folder() / "run/checkpoints");
+  const Outcome own = program.shell("ln -s '" OVDE_PROGRAM "' valve && ./valve eval run");
+  expect_words(own.err, {"./valve train --resume run continues it"});
+  expect_words(program.run("eval run").err, {"; ovde train --resume run continues it"});
+}
+
+TEST(FirstHour, APopulationIsEvaluatedAsATable) {
+  const Program program;
+  ASSERT_EQ(program.run(kFirstRun + "--epochs 2 --seeds 3-5 --out run").code, 0);
+  const Outcome all = program.run("eval run --episodes 2");
+  ASSERT_EQ(all.code, 0) << all.err;
+  expect_words(all.out, {"2 episodes of each of 3 agents of run", "seed 3", "seed 4", "seed 5",
+                         "mean of the agents"});
+  const Outcome one = program.run("eval run --agent 4 --episodes 1");
+  expect_words(one.out, {"1 episode of run/seed_4\n"});
+  EXPECT_EQ(one.out.find("deviation"), std::string::npos) << one.out;
+  const Outcome json = program.run("eval run --json");
+  EXPECT_EQ(std::ranges::count(json.out, '\n'), 3);
+  EXPECT_EQ(nlohmann::json::parse(json.out.substr(0, json.out.find('\n'))).at("agent"), 3);
+  expect_words(program.run("eval run --record x.html").err, {"need one agent"});
+  EXPECT_EQ(program.run("eval run --agent median --record x.html --episodes 1").code, 0);
+}
+
+// Names, logs and notes cannot control the terminal.
+TEST(FirstHour, TerminalEscapesAreNotPrinted) {
+  const Program program;
+  const Outcome trained =
+      program.run(kFirstRun + "--epochs 1 --out \"$(printf 'a\\033]0;x\\007b')\"");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const fs::path run = program.folder() / "a\x1b]0;x\ab";
+  std::vector<Outcome> outcomes = {trained, program.run("status *"), program.run("eval a*"),
+                                   program.run("report a*"), program.run("compare a*")};
+  fs::remove(run / "summary.json");
+  outcomes.push_back(program.run("export a*"));
+  write_file_atomically(
+      run / "log.txt",
+      read_file(run / "log.txt") + "2026-01-01T00:00:00Z error bad \x1b[31mred\xc2\x9b\n");
+  outcomes.push_back(program.run("status *"));
+  outcomes.push_back(program.run("$(printf 'x\\033[2J')"));
+  for (const Outcome& outcome : outcomes) {
+    for (const char* bad : {"\x1b", "\a", "\xc2\x9b"})
+      EXPECT_EQ((outcome.out + outcome.err).find(bad), std::string::npos)
+          << outcome.out << outcome.err;
+  }
+  expect_words(outcomes[1].out, {"a\\x1b]0;x\\x07b"});
 }
 
 TEST(FirstHour, StepsIncludeTheWarmUp) {

@@ -33,15 +33,15 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
   const std::map<std::string, Names> options = {
       {"list", {"--markdown"}},
       {"train",
-       {"--task", "--algo", "--seed", "--seeds", "--epochs", "--steps", "--config", "--set",
-        "--out", "--threads", "--device", "--resume", "--serve"}},
-      {"eval", {"--episodes", "--seed", "--json", "--record", "--video"}},
+       {"--task", "--algo", "--seed", "--seeds", "--n-seeds", "--epochs", "--steps", "--config",
+        "--set", "--out", "--threads", "--device", "--resume", "--serve"}},
+      {"eval", {"--agent", "--episodes", "--seed", "--json", "--record", "--video"}},
       {"status", {}},
       {"report", {}},
       {"compare", {"--out"}},
       {"inspect", {"--out", "--steps", "--epochs", "--state", "--shared-scale"}},
       {"site", {"--out"}},
-      {"export", {"--format", "--out", "--name"}},
+      {"export", {"--agent", "--format", "--out", "--name"}},
       {"verify", {"--run"}},
       {"replay", {"--tolerance"}},
       {"serve", {"--study", "--address", "--port"}},
@@ -73,7 +73,11 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
   }
   EXPECT_EQ(listed(all.out, "Subcommands:"), commands);
   EXPECT_EQ(listed(all.out, "Options:"), (Names{"-h,--help", "--version"}));
-  EXPECT_EQ(program.run("--version").out, "ovde " OVDE_VERSION "\n");
+  for (const char* version : {"--version", "version"})
+    EXPECT_EQ(program.run(version).out, "ovde " OVDE_VERSION "\n");
+  EXPECT_EQ(program.run("help").out, all.out);
+  EXPECT_EQ(program.run("help study run").out, program.run("study run --help").out);
+  EXPECT_EQ(program.run("bench --help").out.find("does not depend"), std::string::npos);
 
   for (auto [command, expected] : options) {
     expected.insert("-h,--help");
@@ -96,6 +100,7 @@ TEST(Program, ListsTasksAlgorithmsAndKeys) {
     EXPECT_NE(all.find(words), std::string::npos) << words;
   }
   EXPECT_EQ(program.run("list algos").out.find("GridChaos"), std::string::npos);
+  EXPECT_EQ(program.run("list algorithms").out, program.run("list algos").out);
   EXPECT_EQ(program.files(), std::vector<std::string>{});
 }
 
@@ -235,6 +240,27 @@ TEST(Program, AChangedPlanKeepsTheOldReport) {
   EXPECT_NE(refused.err.find("report.html is kept"), std::string::npos) << refused.err;
   EXPECT_NE(refused.out.find("train.discount = 0.5, was 0.99"), std::string::npos) << refused.out;
   EXPECT_EQ(read_file(program.folder() / "study/report.html"), good);
+}
+
+TEST(Program, StatusOfAnExtendedStudyCountsTheNewLength) {
+  const Program program;
+  const auto write_plan = [&](int epochs) {
+    write_file_atomically(program.folder() / "plan.toml",
+                          "epochs = " + std::to_string(epochs) +
+                              "\nseeds = \"0-1\"\n[set]\nnetwork.hidden = [8, 8]\n"
+                              "train = { batch = 8, warmup_steps = 20, steps_per_epoch = 25 }\n"
+                              "[[row]]\nname = \"a\"\ntask = \"GridChaos-v0:s\"\n"
+                              "[[column]]\nalgorithm = \"sac\"\n");
+  };
+  write_plan(1);
+  ASSERT_EQ(program.run("study run plan.toml --out study").code, 0);
+  EXPECT_NE(program.run("study status plan.toml --out study").out.find("finished (2 runs)"),
+            std::string::npos);
+  write_plan(3);
+  const std::string longer = program.run("study status plan.toml --out study").out;
+  EXPECT_NE(longer.find("not complete, 0 of 2 runs finished, the last at epoch 1/3"),
+            std::string::npos)
+      << longer;
 }
 
 // A plan and its table of runs are enough for the tables and tests.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,8 +47,10 @@ struct Example {
                            {"train.epochs", 12.0, ""}});
   }
   // Writes it as the policy of a run. Returns the policy file.
-  std::filesystem::path write_run(const std::filesystem::path& folder) const {
-    const auto path = folder / "policy.safetensors";
+  std::filesystem::path write_run(const std::filesystem::path& folder,
+                                  const std::string& file = "policy.safetensors",
+                                  const std::map<std::string, std::string>& metadata = {}) const {
+    const auto path = folder / file;
     std::filesystem::create_directories(folder);
     write_config(folder, config(), "test");
     PolicyContents contents;
@@ -56,7 +59,7 @@ struct Example {
       const std::string of = bins ? "critic_" + std::to_string(k + 1) : "actor";
       contents.networks.push_back({of, networks[k].first, networks[k].second});
     }
-    write_policy(path, contents, box, config());
+    write_policy(path, contents, box, config(), metadata);
     return path;
   }
 };

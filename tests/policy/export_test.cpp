@@ -148,7 +148,7 @@ TEST_F(ExportedFile, ChangedWeightsAreDetected) {
     weight = std::nextafter(weight, 10.0f);
     write(a_bit);
     EXPECT_EQ(refusal(path("model.onnx")), "");  // no action shows it
-    EXPECT_NE(refusal(path("model.onnx"), path("run")).find("its weights differ from those of"),
+    EXPECT_NE(refusal(path("model.onnx"), path("run")).find("differs from a new export of"),
               std::string::npos);
 
     const auto& last = much.networks[0].shape.layer(much.networks[0].shape.layers() - 1);
@@ -156,6 +156,76 @@ TEST_F(ExportedFile, ChangedWeightsAreDetected) {
     write(much);
     EXPECT_NE(refusal(path("model.onnx")).find("the contract says"), std::string::npos);
   }
+}
+
+TEST_F(ExportedFile, TheBestPolicyHasItsOwnEpoch) {
+  const Example example = examples()[0];
+  run_of(example);
+  const auto best =
+      example.write_run(path(example.name), "policy_best.safetensors", {{"epoch", "4"}});
+  EXPECT_EQ(export_policy({.run = best, .out = path("best.c"), .name = "policy"}).epochs, 5);
+  EXPECT_NE(read_file(path("best.c")).find("sac, seed 3, 5 epochs"), std::string::npos);
+  EXPECT_EQ(refusal(path("best.c"), path(example.name)), "");
+  example.write_run(path(example.name), "policy_best.safetensors", {{"epoch", "4x"}});
+  EXPECT_THROW(export_policy({.run = best, .out = path("bad.c"), .name = "policy"}), InputError);
+}
+
+// Changes with a correct checksum.
+TEST_F(ExportedFile, TamperedFilesAreDetected) {
+  const Example example = examples()[0];
+  run_of(example);
+  Example other = example;
+  other.networks[0].second[0] += 1;
+  other.write_run(path("other"));
+  const auto tampered = [&](const std::string& file, const std::string& from,
+                            const std::string& to) {
+    std::string text = read_file(path(file));
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    text.replace(text.find("crc32c-") + 7, 8, "00000000");
+    seal(text);
+    const std::string whole = read_file(path(file));
+    std::ofstream(path(file), std::ios::binary) << text;
+    const std::string why = refusal(path(file), path(example.name));
+    std::ofstream(path(file), std::ios::binary) << whole;
+    return why;
+  };
+  exported(example, ExportFormat::onnx, ".onnx");
+  exported(example, ExportFormat::c, ".c");
+  ASSERT_EQ(refusal(path("one.c"), path("one")), "");
+  const std::string differs = "differs from a new export of";
+  EXPECT_NE(tampered("one.c", "tanhf(mean[d])", "tanhf(-mean[d])").find(differs),
+            std::string::npos);
+  EXPECT_NE(tampered("one.c", "\nstatic const float policy_actor_weights_0",
+                     "\n#if 0\n#endif\nstatic const float policy_actor_weights_0")
+                .find(differs),
+            std::string::npos);
+  EXPECT_NE(tampered("one.onnx", "Relu", "Tanh").find(differs), std::string::npos);
+  EXPECT_NE(tampered("one.c", "\"tolerance\": 1e-06", "\"tolerance\": 1e30").find("tests nothing"),
+            std::string::npos);
+  EXPECT_NE(tampered("one.c", "\"tolerance\": 1e-06", "\"tolerance\": 0.5").find(differs),
+            std::string::npos);
+  for (const std::string outside : {(path("other") / "policy.safetensors").string(),
+                                    std::string("../other/policy.safetensors")})
+    EXPECT_NE(
+        tampered("one.c", "\"policy\": \"policy.safetensors\"", "\"policy\": \"" + outside + "\"")
+            .find("is outside of the run"),
+        std::string::npos);
+  EXPECT_NE(tampered("one.c", "\"version\": \"", "\"version\": \"9").find("was exported by ovde 9"),
+            std::string::npos);
+
+  // a contract without tests
+  std::string text = read_file(path("one.c"));
+  const auto begin = text.find("// ", text.find("\"tests\": [") + 8),
+             end = text.find("//   ]", begin);
+  EXPECT_NE(tampered("one.c", text.substr(begin, end - begin), "").find("tests nothing"),
+            std::string::npos);
+
+  // the header, also without the run
+  const std::string header = read_file(path("one.h"));
+  write_file_atomically(path("one.h"), header + "\n#define policy_act other_act\n");
+  EXPECT_NE(refusal(path("one.c")).find("one.h is not the header of"), std::string::npos);
 }
 
 TEST_F(ExportedFile, OtherFilesAreRefused) {

@@ -7,14 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "cli/console/text.h"
 
 namespace ovde {
 
 namespace {
-
-std::string plural(int count, const char* one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
 
 class ConsoleOverview final : public StudySink {
  public:
@@ -93,7 +90,7 @@ class ConsoleOverview final : public StudySink {
   // Prints a permanent line above the redrawn lines.
   void say(const std::string& line) {
     erase();
-    std::fputs((line + "\n").c_str(), out_);
+    std::fputs((printable(line) + "\n").c_str(), out_);
     std::fflush(out_);
   }
 
@@ -126,7 +123,8 @@ class ConsoleOverview final : public StudySink {
     std::vector<std::string> lines = {summary()};
     for (const auto& [folder, running] : running_) {
       if (lines.size() > kMostCellsShown) break;
-      lines.push_back(fmt::format("  {}  {} epochs in {}", name(*running.cell), running.epochs,
+      lines.push_back(fmt::format("  {}  {} in {}", name(*running.cell),
+                                  plural(static_cast<std::int64_t>(running.epochs), "epoch"),
                                   format_duration(seconds_since(running.began))));
     }
     erase();
@@ -134,7 +132,7 @@ class ConsoleOverview final : public StudySink {
     std::fputs((draw_bar(share, std::min(kLongestBar, style_.width - 3), style_) + "\n").c_str(),
                out_);
     for (const std::string& line : lines) {  // a wrapped line could not be redrawn
-      std::fputs((line.substr(0, width) + "\n").c_str(), out_);
+      std::fputs((printable(line).substr(0, width) + "\n").c_str(), out_);
     }
     std::fflush(out_);
     lines_drawn_ = lines.size() + 1;

@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "cli/console/text.h"
+#include "run/run_status.h"
 
 namespace ovde {
 
@@ -59,8 +61,7 @@ class ConsoleProgress final : public ProgressSink {
     epochs_done_ = run.epochs_done;
     start_ = Clock::now();
     recent_ = {{start_, epochs_done_}};
-    print(fmt::format("{} on {}, {}, {} epochs, into {}\n", run.algorithm, run.task, agents_text(),
-                      run.epochs, run.folder.string()));
+    print(printable(start_text()) + "\n");
   }
 
   void warming_up(int agent, std::int64_t steps, std::int64_t of) override {
@@ -94,12 +95,12 @@ class ConsoleProgress final : public ProgressSink {
     if (bar_drawn_) print("\r\x1b[K");
     bar_drawn_ = false;
     print(fmt::format("done in {}: {}, in {}\n", format_duration(seconds_since(start_)),
-                      result_text(summaries), run_.folder.string()));
+                      result_text(summaries), printable(run_.folder.string())));
   }
 
   void warning(const std::string& text) override {
     const std::lock_guard lock(mutex_);
-    std::fprintf(stderr, "ovde: warning: %s\n", text.c_str());
+    std::fprintf(stderr, "ovde: warning: %s\n", printable(text).c_str());
   }
 
  private:
@@ -128,6 +129,29 @@ class ConsoleProgress final : public ProgressSink {
   void print(const std::string& text) {
     std::fputs(text.c_str(), out_);
     std::fflush(out_);
+  }
+
+  // "ovde_g on GridChaos-v0:s, seed 0, into runs/x: 1250 epochs of 100 steps, 126000 steps in all
+  // with the warm-up; every epoch is evaluated for 1000 steps"
+  std::string start_text() const {
+    std::string text = fmt::format(
+        "{} on {}, {}, into {}: {} of {}", run_.algorithm, run_.task, agents_text(),
+        run_.folder.string(), plural(run_.epochs, "epoch"), plural(run_.steps_per_epoch, "step"));
+    const std::int64_t steps = run_.warmup_steps + std::int64_t{run_.epochs} * run_.steps_per_epoch;
+    text += fmt::format(", {} in all with the warm-up", plural(steps, "step"));
+    if (run_.seeds.size() > 1) text += " for each agent";
+    text += run_.eval_epochs == 1 ? "; every epoch is"
+                                  : fmt::format("; every {} epochs are", run_.eval_epochs);
+    text += fmt::format(" evaluated for {}", plural(run_.eval_steps, "step"));
+    if (run_.epochs_done == 0) return text;
+    double seconds_left = 0;  // of the slowest agent, at the rate before the interruption
+    try {
+      for (const RunStatus& run : run_status(run_.folder))
+        if (run.seconds_left > seconds_left) seconds_left = run.seconds_left;
+    } catch (const Error&) {  // no estimate
+    }
+    if (seconds_left > 0) text += fmt::format("; about {} left", format_duration(seconds_left));
+    return text;
   }
 
   std::string agents_text() const {
@@ -245,13 +269,6 @@ ConsoleStyle console_style(std::FILE* out) {
   winsize size{};
   if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
   return style;
-}
-
-std::string format_duration(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e9)));
-  const long long hours = whole / 3600, minutes = whole / 60 % 60;
-  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
-  return fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
 std::string draw_bar(double share, int width, const ConsoleStyle& style) {

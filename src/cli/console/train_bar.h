@@ -21,7 +21,6 @@ struct ConsoleStyle {
 // A bar on a terminal, lines in a pipe. Respects NO_COLOR and TERM=dumb.
 ConsoleStyle console_style(std::FILE* out);
 
-std::string format_duration(double seconds);  // "0:07", "3:00:00"
 // `share`: the part that is done, in [0, 1].
 std::string draw_bar(double share, int width, const ConsoleStyle& style);
 

@@ -31,7 +31,9 @@ RunStart start_of(std::vector<std::uint64_t> seeds, int epochs) {
   start.algorithm = "ovde_g";
   start.seeds = std::move(seeds);
   start.epochs = epochs;
-  start.updates_per_epoch = 100;
+  start.updates_per_epoch = start.steps_per_epoch = 100;
+  start.warmup_steps = 1000;
+  start.eval_steps = 500;
   start.folder = "runs/x";
   return start;
 }
@@ -61,7 +63,10 @@ TEST(TrainBar, APipeGetsFewPlainLines) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 4);  // start, first epoch, last epoch, result
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find('\r'), std::string::npos);
-  EXPECT_NE(text.find("ovde_g on GridChaos-v0:s, seed 0, 500 epochs"), std::string::npos);
+  EXPECT_NE(
+      text.find("ovde_g on GridChaos-v0:s, seed 0, into runs/x: 500 epochs of 100 steps, 51000 "
+                "steps in all with the warm-up; every epoch is evaluated for 500 steps\n"),
+      std::string::npos);
   EXPECT_NE(text.find("epoch   1/500"), std::string::npos);
   EXPECT_NE(text.find("epoch 500/500  return  499.0  goal  50%"), std::string::npos);
   EXPECT_NE(text.find("score 42.0, goal first reached in epoch 3, in runs/x\n"), std::string::npos);
