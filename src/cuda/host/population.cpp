@@ -103,7 +103,7 @@ void check_memory(std::span<const AgentSpec> specs) {
   if (fit == specs.size()) return;
   throw InputError(
       fmt::format("{} agents need {:.1f} GB of memory on the GPU, {:.1f} GB are free: {} of them "
-                  "would fit (a smaller train.replay makes room for more)",
+                  "would fit (more with a smaller train.replay)",
                   specs.size(), 1e-9 * needed, 1e-9 * free, fit));
 }
 
@@ -124,15 +124,15 @@ class Population final : public GpuPopulation {
  public:
   Population(std::vector<AgentSpec> specs, Precision precision)
       : specs_(std::move(specs)),
-        agents_(std::ranges::count(specs_, Role::agent, &AgentSpec::role)),
+        companions_(std::ranges::count(specs_, Role::agent, &AgentSpec::role)),
         device_(specs_, precision == Precision::fp32),
         counters_(specs_.size()),
-        uploaded_(agents_.size()),
+        uploaded_(companions_.size()),
         observed_(specs_.size()) {
     for (int i = 0; i < static_cast<int>(specs_.size()); ++i) {
       const AgentSpec& spec = specs_[i];
-      if (spec.role == Role::scout) agents_[spec.owner].scout = i;
-      if (spec.role == Role::optimist) agents_[spec.owner].optimist = i;
+      if (spec.role == Role::scout) companions_[spec.owner].scout = i;
+      if (spec.role == Role::optimist) companions_[spec.owner].optimist = i;
     }
   }
 
@@ -248,7 +248,7 @@ class Population final : public GpuPopulation {
   std::vector<PopulationReport> finish() override {
     counters_ = device_.read_counters();
     const auto means = device_.value_means();
-    std::vector<PopulationReport> reports(agents_.size());
+    std::vector<PopulationReport> reports(companions_.size());
     for (std::size_t i = 0; i < reports.size(); ++i) {
       const DevicePopulation::Counters& c = counters_[i];
       const bool actor = !specs_[i].is_grid(), gaussian = actor && !specs_[i].is_deterministic();
@@ -285,17 +285,18 @@ class Population final : public GpuPopulation {
   // All learners of an agent, its own first.
   std::vector<DeviceLearner> learners(int index) const {
     std::vector<DeviceLearner> all = {{index, Role::agent}};
-    if (const auto& scout = agents_[index].scout) all.push_back({*scout, Role::scout});
-    if (const auto& optimist = agents_[index].optimist) all.push_back({*optimist, Role::optimist});
+    if (const auto& scout = companions_[index].scout) all.push_back({*scout, Role::scout});
+    if (const auto& optimist = companions_[index].optimist)
+      all.push_back({*optimist, Role::optimist});
     return all;
   }
 
   // Calls visit(agent, other) where a scout or an optimist acts in its agent's place.
   template <typename Visit>
   void for_each_substitute(Visit&& visit) {
-    for (int i = 0; i < static_cast<int>(agents_.size()); ++i) {
+    for (int i = 0; i < static_cast<int>(companions_.size()); ++i) {
       if (acting().plain[i]) continue;
-      const auto& [scout, optimist] = agents_[i];
+      const auto& [scout, optimist] = companions_[i];
       if (scout && acting().scouts[i]) {
         visit(i, *scout);
       } else if (optimist) {
@@ -321,7 +322,7 @@ class Population final : public GpuPopulation {
   }
 
   std::vector<AgentSpec> specs_;  // agents, then scouts, then optimists
-  std::vector<Companions> agents_;
+  std::vector<Companions> companions_;
   DevicePopulation device_;
   std::vector<DevicePopulation::Counters> counters_;  // as of the last finish()
   std::vector<std::int64_t> uploaded_;  // number of the first row that is not on the device
