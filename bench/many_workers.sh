@@ -30,7 +30,7 @@ done_once=$(grep -c ": finished in " log || true)
 different=$(grep ": finished in " log | sort -u | cut -d: -f1 | sort -u | wc -l)
 grep -h "^ovde:" log || true
 echo "$workers workers, $cells cells, $seconds s: $done_once cells run to their end, $different different ones; $failed workers failed"
-[ ! -e study/claims ] || echo "claims are left: $(ls study/claims | wc -l)"
+[ ! -e study/locks ] || echo "locks are left: $(ls study/locks | wc -l)"
 files=$(find study -mindepth 3 -type f | wc -l)
 calls=$(cat calls/* | paste -sd+ | bc)
 echo "files per cell: $(echo "scale=1; $files / $cells" | bc); calls per cell: $(echo "scale=1; $calls / $cells" | bc)"

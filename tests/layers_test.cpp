@@ -329,7 +329,7 @@ TEST(Layers, OnlyTheProgramNamesItsFlags) {
   // gnuplot's flags, the manual of the configuration keys, and the command that repeats a run
   expect_no_line(std::regex("\"([^\"]*[^-\"])?--[a-z]"),
                  {"src/study/plot/gnuplot.cpp", "src/config/config_keys.cpp",
-                  "src/study/report/train_command.cpp"});
+                  "src/study/report/summary.cpp"});
 }
 
 }  // namespace

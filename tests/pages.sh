@@ -13,7 +13,7 @@ left_out() {
   case $1 in
     scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or runs the tests" ;;
     parallel\ * | for\ * | sbatch\ * | *slurm* | "ovde study cancel"*) echo "needs other machines or Slurm, or is a loop over several lines" ;;
-    *--video*) echo "needs EGL; tested by tests/serve/video_test.cpp" ;;
+    *--video*) echo "needs EGL; tested by tests/study/report/video_test.cpp" ;;
     *"ovde serve"* | *" --serve"*) echo "serves until it is stopped" ;;
     "ovde study import"*" --as "*) echo "needs a file of another program; tested by tests/study/execute/import_runs_test.cpp" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;

@@ -138,7 +138,7 @@ holds "a node died"
 # ---- the study finishes with the same results
 timeout 240 "$ovde" study run plan.toml --on slurm --out study --wait || fail "not all cells finished"
 holds "every cell finished"
-[ ! -e study/claims ] || fail "claims are left: $(ls study/claims)"
+[ ! -e study/locks ] || fail "locks are left: $(ls study/locks)"
 await "the report is written" test -s study/report.html
 
 "$ovde" study run plan.toml --out local >/dev/null && "$ovde" study report plan.toml --out local >/dev/null || fail "local run"

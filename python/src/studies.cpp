@@ -20,7 +20,6 @@
 #include "study/analyse/results.h"
 #include "study/execute/run_study.h"
 #include "study/plan/plan.h"
-#include "study/plan/smoke.h"
 #include "study/report/report.h"
 #include "study/report/tables.h"
 
@@ -94,11 +93,11 @@ class Contenders {
     py::list all;
     for (const Comparison& test : compare(score_contests(results_))) {
       const auto if_tested = [&](double p) {
-        return test.test.empty() ? std::nullopt : std::optional(p);
+        return test.tested() ? std::optional(p) : std::nullopt;
       };
       all.append(py::dict("task"_a = test.row, "ours"_a = test.ours, "baseline"_a = test.baseline,
                           "verdict"_a = verdict_name(test.verdict), "mean_ours"_a = test.x,
-                          "mean_baseline"_a = test.y, "test"_a = test.test,
+                          "mean_baseline"_a = test.y, "test"_a = test_name(test.test),
                           "p"_a = if_tested(test.p), "p_holm"_a = if_tested(test.adjusted),
                           "runs_needed"_a = test.runs_needed));
     }
@@ -136,21 +135,19 @@ class Study {
   Study(const std::string& file, const std::optional<std::string>& out, bool smoke)
       : plan_(read_plan(file)),
         out_(out.value_or(fmt::format("runs/{}{}", plan_.name, smoke ? "-smoke" : ""))) {
-    smoke_ = smoke || is_smoke(out_);
-    if (smoke_) plan_ = smoke_plan(std::move(plan_));
+    if (smoke || is_smoke(out_)) plan_ = smoke_plan(std::move(plan_));
   }
 
   std::string folder() const { return out_.string(); }
 
   py::dict run(int jobs, int threads, const std::string& device, const py::object& progress) {
-    if (is_smoke(out_) && !smoke_)
+    if (is_smoke(out_) && !plan_.smoke)
       throw InputError(fmt::format("{} holds a smoke run; choose another folder", folder()));
     Job job;
     Sink sink(job, progress);
     const StudyRequest request{
         .plan = plan_,
         .out = out_,
-        .smoke = smoke_,
         .jobs = jobs,
         .threads = threads > 0
                        ? threads
@@ -201,7 +198,6 @@ class Study {
 
   Plan plan_;
   fs::path out_;
-  bool smoke_ = false;
 };
 
 }  // namespace

@@ -415,10 +415,9 @@ class Grammar {
     action->add_flag("--no-wait", study_.no_wait,
                      "exit when other processes hold all unfinished cells, instead of waiting to "
                      "continue the cells of a process that dies");
-    const Option patience = number(
-        "--patience", "seconds without a heartbeat after which other machines take over (60)", 1,
-        1e6, 60.0);
-    add_number(action, patience, [this](double x) { study_.patience = x; })->type_name("S");
+    action->add_flag("--take-over", study_.take_over,
+                     "continue cells of a process whose lock cannot be seen from here, because it "
+                     "ran on another machine; make sure that it has ended");
     return action;
   }
 
@@ -439,8 +438,8 @@ class Grammar {
         ->needs(on);
     run->add_flag("--wait", study_.stay, "wait until nothing is queued or running")->needs(on);
     add_study_worker(command, "work",
-                     "Run a study together with other processes, also on other machines that share "
-                     "the folder (docs/clusters.md)");
+                     "Run a study together with other processes of this machine, which share the "
+                     "cells (docs/clusters.md)");
 
     CLI::App* importer =
         add_study_action(command, "import", "Copy runs made elsewhere into the cells of a study");

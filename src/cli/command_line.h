@@ -115,7 +115,7 @@ struct StudyCommand {
   int threads = 0;    // 0: all cores
   std::string cells;  // empty: all
   bool no_wait = false;
-  double patience = 60;  // seconds
+  bool take_over = false;
   // run on Slurm
   std::string on;                  // "slurm"; empty: this machine
   std::vector<std::string> slurm;  // KEY=VALUE

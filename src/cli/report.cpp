@@ -8,7 +8,6 @@
 #include "cli/console/text.h"
 #include "io/files.h"
 #include "run/run_folder.h"
-#include "study/analyse/compare_runs.h"
 #include "study/analyse/results.h"
 #include "study/report/site.h"
 
@@ -32,9 +31,7 @@ void print_report(const Report& report) {
 void report_on_study(const StudyCommand& command, const Plan& plan,
                      const std::filesystem::path& folder) {
   if (command.table) {
-    StudyResults results = results_of_table(plan, *command.table);
-    add_asked_by_plan(results);
-    return print_report(write_report(results, folder));
+    return print_report(write_report(results_of_table(plan, *command.table), folder));
   }
   const StudyResults results = read_results(plan, folder, command.first_epochs);
   print_left_out(results);

@@ -16,7 +16,6 @@
 #include "cli/console/text.h"
 #include "cli/signals.h"
 #include "serve/live_page.h"
-#include "study/plan/smoke.h"
 
 namespace ovde::cli {
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "study/plan/plan.h"
-#include "study/plan/slurm_options.h"
 
 namespace ovde::cli {
 

@@ -21,11 +21,10 @@
 #include "run/run_folder.h"
 #include "run/run_status.h"
 #include "study/analyse/results.h"
-#include "study/execute/claims.h"
+#include "study/execute/cell_locks.h"
 #include "study/execute/import_runs.h"
 #include "study/execute/run_study.h"
 #include "study/plan/plan.h"
-#include "study/plan/smoke.h"
 
 namespace ovde::cli {
 
@@ -40,10 +39,9 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
   }
   const StudyRequest request{.plan = plan,
                              .out = out,
-                             .smoke = command.smoke,
                              .cells = command.cells,
                              .wait = !command.no_wait,
-                             .patience = command.patience,
+                             .take_over = command.take_over,
                              .jobs = command.jobs,
                              .threads = thread_count(command.threads),
                              .command = command.typed,
@@ -56,8 +54,8 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
   const StudyOutcome outcome = run_study(request, *overview);
 
   for (const CellFailure& failure : outcome.failures) {
-    print("failed: {} / {} (in {}): {}\n", failure.row, failure.column, failure.folder.string(),
-          failure.why);
+    print("failed: {} / {} (in {}): {}{}\n", failure.row, failure.column, failure.folder.string(),
+          failure.why, failure.in_doubt ? " (--take-over)" : "");
   }
   if (outcome.stopped)
     throw Interrupted("interrupted; the state is saved: the same command continues");
@@ -103,15 +101,14 @@ SlurmJob slurm_job(const StudyCommand& command, const Plan& plan, const fs::path
     job.arguments.insert(job.arguments.end(), {"--device", command.device});
   if (command.jobs > 0)
     job.arguments.insert(job.arguments.end(), {"--jobs", std::to_string(command.jobs)});
-  if (command.patience != StudyCommand().patience)
-    job.arguments.insert(job.arguments.end(), {"--patience", fmt::format("{}", command.patience)});
+  if (command.take_over) job.arguments.push_back("--take-over");
   return job;
 }
 
-std::map<std::string, ClaimState> claims_of(const std::vector<Cell>& cells, const fs::path& out) {
+std::map<std::string, CellLockState> locks_of(const std::vector<Cell>& cells, const fs::path& out) {
   std::vector<std::string> folders;
   for (const Cell& cell : cells) folders.push_back(cell.folder);
-  return read_claims(out, folders);
+  return read_cell_locks(out, folders);
 }
 
 // The queued tasks by cell.
@@ -161,15 +158,15 @@ void wait_for_queue(const StudyRequest& request) {
 void submit_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
   if (command.device != "cpu" && command.device != "cuda")
     throw InputError(fmt::format("--device {}: must be cpu or cuda", command.device));
-  const StudyRequest request{
-      .plan = plan, .out = out, .smoke = command.smoke, .cells = command.cells};
+  const StudyRequest request{.plan = plan, .out = out, .cells = command.cells};
   SlurmJob job = slurm_job(command, plan, out);
   std::vector<Cell> cells = cells_left(request);
   const auto queue = queue_of(out);
-  const auto claims = claims_of(cells, out);
+  const auto locks = locks_of(cells, out);
   std::erase_if(cells, [&](const Cell& cell) {
-    const auto claim = claims.find(cell.folder);
-    return queue.contains(cell.folder) || (claim != claims.end() && claim->second.holder);
+    const auto lock = locks.find(cell.folder);
+    const bool runs = lock != locks.end() && lock->second.holder && !lock->second.in_doubt;
+    return queue.contains(cell.folder) || runs;
   });
   if (cells.empty()) {
     print("nothing to submit: every cell is finished, queued or running\n");
@@ -195,7 +192,7 @@ void cancel(const fs::path& out) {
 
 // ---- import
 
-void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& out, bool smoke) {
+void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
   std::error_code ignored;
   if (command.as && (command.from.size() != 1 || fs::is_directory(command.from.front(), ignored)))
     throw InputError("--as takes one CSV file");
@@ -205,7 +202,7 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
           "{} is a file; another program's run is imported with --as ROW/COLUMN --seed S", from));
     }
   }
-  prepare_study({.plan = plan, .out = out, .smoke = smoke});
+  prepare_study({.plan = plan, .out = out});
   if (command.as) {
     const bool is_new = import_csv(plan, out, *command.as, *command.seed, command.from.front());
     return print("{}: seed {} {}\n", *command.as, *command.seed,
@@ -229,8 +226,11 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
 // ---- status
 
 // The process that runs a cell, or the job that will.
-std::string activity(const ClaimState& claim, const QueuedTask* task) {
-  if (claim.holder) return "running on " + claim.holder->text();
+std::string activity(const CellLockState& lock, const QueuedTask* task) {
+  if (lock.holder && lock.in_doubt)
+    return fmt::format("running on {}, or interrupted (its lock cannot be seen from here)",
+                       lock.holder->text());
+  if (lock.holder) return "running on " + lock.holder->text();
   if (task == nullptr) return "";
   if (task->state == "PENDING") return fmt::format("queued (job {}: {})", task->job, task->reason);
   return fmt::format("starting on {} (job {})", task->node, task->job);
@@ -238,11 +238,11 @@ std::string activity(const ClaimState& claim, const QueuedTask* task) {
 
 // "finished (5 runs)", "training, 3 of 5 runs finished, the last at epoch 120/1250", "not started",
 // or how the cell's folder differs from the plan.
-std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& claim,
+std::string cell_state(const Cell& cell, const fs::path& out, const CellLockState& lock,
                        const QueuedTask* task, bool& finished) {
-  std::string state = activity(claim, task);
+  std::string state = activity(lock, task);
   const std::string without_runs = !state.empty() ? state
-                                   : claim.error  ? "failed: " + *claim.error
+                                   : lock.error   ? "failed: " + *lock.error
                                                   : "not started";
   if (!fs::exists(out / cell.folder)) return without_runs;
   try {
@@ -275,7 +275,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
     return without_runs;
   }
   if (found == 0) return without_runs;
-  if (claim.error && message.empty()) message = ": " + *claim.error;
+  if (lock.error && message.empty()) message = ": " + *lock.error;
   if (longest > 0) left = fmt::format(", {} left", format_duration(longest));
   if (state.empty()) {
     state = training           ? "training"
@@ -289,7 +289,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const ClaimState& 
 
 void show_status(const Plan& plan, const fs::path& out) {
   const auto cells = distinct_cells(plan);
-  const auto claims = claims_of(cells, out);
+  const auto locks = locks_of(cells, out);
   std::map<std::string, QueuedTask> queue;
   std::string trouble;
   try {
@@ -300,10 +300,10 @@ void show_status(const Plan& plan, const fs::path& out) {
   int finished = 0;
   for (const Cell& cell : cells) {
     bool is_finished = false;
-    const auto claim = claims.find(cell.folder);
+    const auto lock = locks.find(cell.folder);
     const auto task = queue.find(cell.folder);
     print("{} / {}: {}\n", cell.row, cell.column,
-          cell_state(cell, out, claim == claims.end() ? ClaimState{} : claim->second,
+          cell_state(cell, out, lock == locks.end() ? CellLockState{} : lock->second,
                      task == queue.end() ? nullptr : &task->second, is_finished));
     finished += is_finished;
   }
@@ -330,7 +330,7 @@ void run(const StudyCommand& command) {
 
   if (!command.on.empty()) return submit_plan(command, plan, out);
   if (runs) return run_plan(command, plan, out);
-  if (command.what == "import") return import_plan(command, plan, out, smoke);
+  if (command.what == "import") return import_plan(command, plan, out);
   if (!command.table) check_study_folder(plan, out);
   if (command.what == "report") return report_on_study(command, plan, out);
   if (command.what == "cancel") return cancel(out);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <map>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -29,34 +30,19 @@ constexpr std::size_t kLongestTarget = 1024;
 constexpr auto kTick = std::chrono::milliseconds(250);
 
 const char* reason(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 413:
-      return "Content Too Large";
-    case 414:
-      return "URI Too Long";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 503:
-      return "Service Unavailable";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Error";
-  }
+  static const std::map<int, const char*> reasons = {{200, "OK"},
+                                                     {400, "Bad Request"},
+                                                     {403, "Forbidden"},
+                                                     {404, "Not Found"},
+                                                     {405, "Method Not Allowed"},
+                                                     {408, "Request Timeout"},
+                                                     {413, "Content Too Large"},
+                                                     {414, "URI Too Long"},
+                                                     {431, "Request Header Fields Too Large"},
+                                                     {500, "Internal Server Error"},
+                                                     {503, "Service Unavailable"},
+                                                     {505, "HTTP Version Not Supported"}};
+  return reasons.at(status);
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -77,7 +63,7 @@ int hex(char c) {
   return lower(c) >= 'a' && lower(c) <= 'f' ? lower(c) - 'a' + 10 : -1;
 }
 
-// nullopt: not how a path is written.
+// nullopt if the path is malformed.
 std::optional<std::string> decoded(std::string_view path) {
   std::string out;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -155,10 +141,10 @@ struct HttpServer::Connection {
   Socket socket;
   std::string in;
   std::deque<std::shared_ptr<const std::string>> out;
-  std::size_t written = 0;  // of the first of them
-  std::size_t pending = 0;  // bytes of all of them
+  std::size_t written = 0;  // bytes of the first that were sent
+  std::size_t pending = 0;  // bytes of all that were not
   bool events = false, closes = false, gone = false;
-  Clock::time_point since = Clock::now();  // of its state: a request began, a byte was taken
+  Clock::time_point since = Clock::now();  // last progress: a request began, a byte was sent
 
   void send(std::shared_ptr<const std::string> text) {
     if (text->empty()) return;
@@ -223,7 +209,7 @@ int parse_head(std::string_view head, ParsedHead& out) {
   out.request.path = *path;
   if (mark != std::string_view::npos) out.request.query = target.substr(mark + 1);
 
-  // the fields; those that announce a body are refused, the others but two are passed by
+  // header fields: host and connection are read, those that announce a body refused
   int hosts = 0;
   std::string_view rest = head.substr(line_end + 2);
   while (true) {
@@ -280,7 +266,7 @@ void HttpServer::publish(const std::string& name, const std::string& data) {
       std::make_shared<const std::string>(fmt::format("event: {}\ndata: {}\n\n", name, data));
   for (Connection& connection : connections_) {
     if (!connection.events || connection.gone) continue;
-    // one that takes nothing any more begins anew when it comes back
+    // a viewer that reads no more starts again when it reconnects
     if (connection.pending > limits_.pending_events)
       connection.gone = true;
     else
@@ -292,7 +278,7 @@ void HttpServer::accept_all() {
   while (true) {
     Socket opened(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!opened.valid()) {
-      // no descriptors left: the one that waits will be there at the next look, too
+      // no descriptors left: the connection waits until the next round
       if (errno == EMFILE || errno == ENFILE) ::poll(nullptr, 0, kTick.count());
       return;
     }
@@ -318,7 +304,7 @@ void HttpServer::read_from(Connection& connection, const Handler& handler) {
   answer(connection, handler);
 }
 
-// Every whole request that has come in, one after another.
+// Answers the complete requests that have arrived.
 void HttpServer::answer(Connection& connection, const Handler& handler) {
   while (!connection.closes && !connection.events && connection.out.empty()) {
     const auto end = connection.in.find("\r\n\r\n");
@@ -379,7 +365,7 @@ void HttpServer::write_to(Connection& connection) {
     connection.written = 0;
   }
   if (connection.closes) {
-    // what the client still sends must not make the system throw away what it has yet to read
+    // shutdown, not close: data that the client still sends must not discard the answer
     ::shutdown(connection.socket.get(), SHUT_WR);
     connection.since = Clock::now();
   }
@@ -399,7 +385,7 @@ void HttpServer::run(const Handler& handler, const std::function<void()>& tick,
   while (!stop) {
     waiting.assign(1, {listener_.get(), POLLIN, 0});
     for (const Connection& connection : connections_) {
-      // one that sends further requests and takes no answers has to wait
+      // a client that sends requests without reading answers has to wait
       const int reads = connection.in.size() <= limits_.head ? POLLIN : 0;
       const int writes = connection.out.empty() ? 0 : POLLOUT;
       waiting.push_back({connection.socket.get(), static_cast<short>(reads | writes), 0});

@@ -1,8 +1,8 @@
-// A small HTTP/1.1 server for pages that only read: GET and HEAD, no bodies, event streams. One
-// thread waits for all connections at once, so that a client that is slow, or does nothing, costs a
-// slot and no more; every slot has a deadline. (Servers with a thread for each connection and a
-// timeout for each read, such as cpp-httplib, are kept busy for as long as a few clients like by a
-// byte now and then.) Knows nothing of what is served.
+// A small HTTP/1.1 server for read-only pages: GET and HEAD, no bodies, event streams. One thread
+// serves all connections with poll, and every connection has a deadline, so that slow or idle
+// clients cannot block it. (A server with a thread for each connection and a timeout for each read,
+// such as cpp-httplib, is blocked by a few clients that send a byte now and then.) Knows nothing of
+// the pages.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,14 @@ namespace ovde {
 struct HttpRequest {
   std::string path;                                                 // decoded: "/api/run"
   std::string query;                                                // as sent: "id=3&from=20"
-  std::optional<std::int64_t> number(std::string_view name) const;  // of the query; none: not one
+  std::optional<std::int64_t> number(std::string_view name) const;  // a value of the query
 };
 
 struct HttpResponse {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::shared_ptr<const std::string> body = {};
-  bool events = false;  // stays open: `body` is the first of what publish() adds
+  bool events = false;  // an event stream: stays open, and publish() adds to `body`
 };
 HttpResponse refusal(int status, const std::string& why);
 
@@ -36,11 +36,11 @@ struct HttpLimits {
   std::size_t connections = 256;
   std::size_t viewers = 100;                  // event streams among them
   std::size_t head = 8192;                    // bytes of a request
-  std::size_t pending = 64 << 20;             // bytes that all clients together have yet to take
-  std::size_t pending_events = 4 << 20;       // the same of one event stream
+  std::size_t pending = 64 << 20;             // unsent bytes of all clients together
+  std::size_t pending_events = 4 << 20;       // unsent bytes of one event stream
   std::chrono::milliseconds request{10'000};  // until a request is complete
   std::chrono::milliseconds idle{60'000};     // until the next one begins
-  std::chrono::milliseconds stalled{30'000};  // without the client taking a byte
+  std::chrono::milliseconds stalled{30'000};  // without the client reading a byte
 };
 
 // A socket that is closed when its scope ends.
@@ -61,7 +61,7 @@ class HttpServer {
  public:
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
-  // Listens; port 0: any that is free. InputError if the address cannot be had.
+  // Listens; port 0: any free port. InputError if it cannot listen at the address.
   HttpServer(const std::string& address, int port, const HttpLimits& limits = {});
   ~HttpServer();
 
@@ -72,7 +72,7 @@ class HttpServer {
   void run(const Handler& handler, const std::function<void()>& tick,
            const std::atomic<bool>& stop);
 
-  // To every event stream: "event: NAME\ndata: DATA\n\n" with data of one line.
+  // Sends "event: NAME\ndata: DATA\n\n" to every event stream; data is one line.
   void publish(const std::string& name, const std::string& data);
 
  private:
@@ -94,13 +94,12 @@ class HttpServer {
   std::list<Connection> connections_;
 };
 
-// Whether a browser that names the server so may be answered: an address or "localhost", with or
-// without a port, and where others can reach it the machine's own name. Any other name may be one
-// whose owner had it lead here, to read these pages from his own (DNS rebinding).
+// Whether a Host header is accepted: an address or "localhost", with or without a port, and the
+// machine's name unless only local clients are served. Other names may be DNS rebinding.
 bool is_allowed_host(std::string_view host, bool only_local, std::string_view host_name);
 
-// A request's head, up to and including the empty line. The status that it is refused with, or 0;
-// `out` is then filled in.
+// Parses a request's head, up to and including the empty line, into `out`. The status of a refusal;
+// 0 if it is valid.
 struct ParsedHead {
   HttpRequest request;
   std::string host;

@@ -25,15 +25,15 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kShortestRest{500}, kLongestRest{10'000};
-constexpr auto kSearchEvery = std::chrono::seconds(3);  // for runs that have come or gone
-constexpr std::size_t kMostLog = 64 << 10;              // bytes of a log's end
+constexpr auto kSearchEvery = std::chrono::seconds(3);  // for new and removed runs
+constexpr std::size_t kMostLog = 64 << 10;              // bytes, from the end of a log
 constexpr std::size_t kMostText = 1 << 20;
 constexpr std::size_t kMostRecording = 32 << 20;
-constexpr std::int64_t kMostRows = 2000;  // of an answer: a curve has no more points than a screen
+constexpr std::int64_t kMostRows = 2000;  // in one answer
 constexpr int kMapCells = 40;
 constexpr const char* kJson = "application/json";
 
-// That this thread has had; on a busy machine much less than what has passed.
+// CPU time of this thread.
 std::chrono::nanoseconds processor_time() {
   std::timespec used = {};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -45,7 +45,7 @@ HttpResponse text(std::string body, const char* type) {
 }
 HttpResponse json(const Json& value) { return text(to_line(value), kJson); }
 
-// Six digits, which is more than a screen shows.
+// The value with six digits.
 double rounded(double value) {
   if (!std::isfinite(value) || value == 0) return value;
   const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 5);
@@ -93,9 +93,8 @@ Json grid_of(const Plan& plan) {
   return {{"title", plan.title}, {"rows", rows}, {"columns", columns}, {"cells", cells}};
 }
 
-// Columns of the rows from number `from` on; where those are more than a screen has points, the
-// last of each `every`, counted from the first row of the run, so that the next answer goes on, and
-// some of them are evaluated where not all rows are.
+// The columns of progress.csv from row `from` on. Of many rows the last of each `every`, counted
+// from the run's first row, so that answers continue each other and include evaluated rows.
 HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t every) {
   const auto& rows = run.progress.rows();
   const auto count = std::ssize(rows);
@@ -127,7 +126,7 @@ HttpResponse end_of_file(const fs::path& file, std::size_t limit) {
   return text(std::move(whole), "text/plain; charset=utf-8");
 }
 
-// Where a run on a map has been, and the map.
+// The visits of a run on a map, and the map.
 HttpResponse visits_of(const WatchedRun& run) {
   const Task& task = find_task(run.config->task);
   if (!task.map) return refusal(404, "this task has no map");
@@ -248,14 +247,14 @@ void serve(HttpServer& server, const LiveFolders& folders, const std::atomic<boo
   const auto look = [&] {
     try {
       return page.news();
-    } catch (const std::exception&) {  // a folder that changed while it was looked at
+    } catch (const std::exception&) {  // a folder that changed while it was read
       return std::optional<std::string>();
     }
   };
-  look();  // everything is read once before anyone asks
+  look();  // reads everything before the first request
   server.run([&](const HttpRequest& request) { return page.answer(request); },
              [&] {
-               if (server.viewers() == 0) return;  // nothing is looked at for nobody
+               if (server.viewers() == 0) return;
                if (const auto news = look()) server.publish("runs", *news);
              },
              stop);

@@ -1,5 +1,5 @@
-// What `ovde serve` answers: the page, and what it asks for about the runs in some folders. Files
-// are named by numbers that this hands out, never by their paths. Reads only.
+// The answers of `ovde serve`: the page, and the data of the runs in some folders. Requests name
+// runs by numbers, never by paths. Read-only.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@
 namespace ovde {
 
 struct LiveFolders {
-  std::vector<std::filesystem::path> folders;  // of runs, or that hold runs
-  std::optional<Plan> plan = {};               // that the first of them is the study of
+  std::vector<std::filesystem::path> folders;  // run folders, or folders that contain runs
+  std::optional<Plan> plan = {};               // whose study the first folder holds
 };
 
 class LivePage {
@@ -28,10 +28,9 @@ class LivePage {
 
   HttpResponse answer(const HttpRequest& request);
 
-  // What viewers have to be told, as JSON, if anything. Looks at the folders if it is time to: a
-  // look is followed by a rest of so many times the processor time that it took (at least half a
-  // second, at most ten), so that watching costs the machine that trains no more than 1 / kRest of
-  // one core.
+  // The changes since the last call, as JSON; nullopt: none. Reads the folders at intervals of
+  // kRest times the CPU time that reading takes (at least half a second, at most ten), so that
+  // watching costs at most 1 / kRest of one core.
   static constexpr int kRest = 400;
   std::optional<std::string> news();
 
@@ -44,8 +43,8 @@ class LivePage {
 
   LiveFolders folders_;
   RunWatch watch_;
-  std::vector<std::string> summaries_;  // of the runs, as JSON
-  std::set<int> unsaid_;                // runs that have changed since viewers were last told
+  std::vector<std::string> summaries_;  // one for each run, as JSON
+  std::set<int> unsaid_;                // runs that changed since the last news()
   Clock::time_point next_look_ = {}, next_search_ = {};
 };
 

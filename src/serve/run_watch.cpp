@@ -49,7 +49,7 @@ void RunWatch::find(std::vector<int>& changed) {
     std::vector<fs::path> folders;
     try {
       folders = run_folders(folders_[root]);
-    } catch (const InputError&) {  // not there yet, or not at the moment
+    } catch (const InputError&) {  // the folder does not exist (yet)
     }
     for (const fs::path& folder : folders) {
       const auto [at, is_new] = numbers_.emplace(folder, static_cast<int>(runs_.size()));
@@ -77,7 +77,7 @@ bool RunWatch::look_at(WatchedRun& run) {
   for (const char* file : {"config.toml", "summary.json", "log.txt", "progress.csv"})
     stamps.push_back(time_of(run.folder / file));
   const bool touched = !same(stamps, run.stamps);
-  // one that nobody writes is as it was; one that was alive may have ended without a word
+  // an unchanged run has its old state, unless its process may have died
   if (!touched && run.status.state != RunState::alive && run.status.state != RunState::interrupted)
     return false;
   if (run.stamps.empty() || !same({stamps[0]}, {run.stamps[0]})) run.config.reset();

@@ -1,5 +1,5 @@
-// The runs in a set of folders, followed as they are written. Reads only, and only what has changed
-// since it last looked: a look at runs that stand still is a few system calls for each.
+// Follows the runs in a set of folders as they are written. Read-only; only changed files are read,
+// so that a run without changes costs a few system calls.
 #pragma once
 
 #include <ctime>
@@ -21,13 +21,13 @@ struct WatchedRun {
       : folder(folder), name(std::move(name)), root(root), progress(std::move(folder)) {}
 
   std::filesystem::path folder;
-  std::string name;  // within its root
-  int root;          // number of the folder that was asked for
+  std::string name;  // relative to its root
+  int root;          // number of the watched folder
   bool there = true;
   RunStatus status;
   ProgressReader progress;
-  std::optional<Config> config;       // nullopt: it cannot be read
-  std::vector<std::timespec> stamps;  // of the files that its state depends on
+  std::optional<Config> config;       // nullopt: cannot be read
+  std::vector<std::timespec> stamps;  // modification times of the files read
 };
 
 class RunWatch {
@@ -35,11 +35,11 @@ class RunWatch {
   explicit RunWatch(std::vector<std::filesystem::path> folders);
 
   const std::vector<std::filesystem::path>& folders() const { return folders_; }
-  // By their numbers, which do not change; those that are no longer there stay, marked so.
+  // By number. Numbers do not change; removed runs stay, with `there` unset.
   const std::deque<WatchedRun>& runs() const { return runs_; }
 
-  // Looks again, and with `for_new_runs` for folders that have come or gone; the numbers of the
-  // runs that are others than before.
+  // Reads what has changed, and with `for_new_runs` searches for new and removed folders. The
+  // numbers of the runs that changed.
   std::vector<int> look(bool for_new_runs);
 
  private:

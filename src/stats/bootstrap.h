@@ -1,7 +1,6 @@
 // Stratified bootstrap intervals and the aggregate measures that come with them (Agarwal et al.
 // 2021, "Deep reinforcement learning at the edge of the statistical precipice"). A stratum holds
-// the runs of one task; resampling draws runs with replacement within each, so that the set of
-// tasks stays what it is.
+// the runs of one task; resampling draws runs with replacement within each task.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace ovde {
 
-using Strata =
-    std::vector<std::vector<double>>;  // [task][run]; tasks may have different numbers of runs
+// [task][run]; tasks may have different numbers of runs
+using Strata = std::vector<std::vector<double>>;
 
 struct Interval {
   double estimate;  // the statistic of the sample itself
@@ -31,25 +30,24 @@ Interval bootstrap_interval(const Strata& strata,
                             const std::function<double(const Strata&)>& statistic,
                             const BootstrapOptions& options = {});
 
-// Of the mean, as reports put it around one; `values` must not be empty.
+// Percentile interval of the mean, with 2,000 resamples; `values` must not be empty.
 Interval mean_interval(const std::vector<double>& values);
 
-// The same for a statistic with several values, all from the same resamples; one interval for each
-// value.
+// Intervals of a statistic with several values, one for each, all from the same resamples.
 std::vector<Interval> bootstrap_intervals(
     const Strata& strata, const std::function<std::vector<double>(const Strata&)>& statistic,
     const BootstrapOptions& options = {});
 
-// All runs of all strata in one sample: what the interquartile mean over tasks is taken of.
+// All runs of all strata in one sample.
 std::vector<double> pooled(const Strata& strata);
 
-// For each threshold, the fraction of runs whose score is above it, every task counting the same;
-// the band is pointwise. Scores of different tasks have to be brought to one scale before.
+// For each threshold, the fraction of runs whose score is above it, with a pointwise interval.
+// Every task has the same weight. Scores of different tasks must be on one scale.
 std::vector<Interval> performance_profile(const Strata& strata, std::span<const double> thresholds,
                                           const BootstrapOptions& options = {});
 
-// P(X > Y) for a run of each on the same task, ties counting half, averaged over tasks. Needs no
-// common scale.
+// P(X > Y) for a run of each on the same task, ties counting half, averaged over tasks. The tasks
+// need no common scale.
 Interval probability_of_improvement(const Strata& x, const Strata& y,
                                     const BootstrapOptions& options = {});
 

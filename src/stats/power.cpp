@@ -14,13 +14,13 @@ namespace {
 
 constexpr int kMostRuns = 1'000'000;
 
-// Beyond this the scatter of the difference is nothing beside the difference itself, and the series
-// of the noncentral distribution would only get slow.
+// Above this many standard errors the scatter of the difference is negligible, and the series of
+// the noncentral distribution is slow.
 constexpr double kLargeShift = 40;
 
 void check(const Effect& effect, double alpha) {
   if (!std::isfinite(effect.difference) || effect.difference == 0) {
-    throw Error("power: the difference to see must be a number other than 0");
+    throw Error("power: the difference must be a number other than 0");
   }
   for (const double deviation : {effect.deviation_x, effect.deviation_y}) {
     if (!std::isfinite(deviation) || deviation < 0) {
@@ -47,12 +47,11 @@ double welch_power(const Effect& effect, int n_x, int n_y, double alpha) {
   const double share_y = 1 - share_x;
   const double degrees = 1 / (share_x * share_x / (n_x - 1) + share_y * share_y / (n_y - 1));
 
-  // t = (N(0, 1) + shift) / s with degrees * s^2 of a chi-squared distribution: there is rejection
-  // where s is small enough
+  // t = (N(0, 1) + shift) / s, where degrees * s^2 is chi-squared: small s lead to rejection
   const double critical = quantile(complement(StudentsT(degrees), alpha / 2));
   if (shift > kLargeShift) return cdf(ChiSquared(degrees), degrees * std::pow(shift / critical, 2));
 
-  // rejection on either side, the wrong one included
+  // rejection on both sides, also in the wrong direction
   const NonCentralT distribution(degrees, shift);
   return cdf(complement(distribution, critical)) + cdf(distribution, -critical);
 }

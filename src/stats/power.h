@@ -1,12 +1,11 @@
-// How many runs does it take? Power of Welch's test and the sample size that reaches a wanted
-// power.
+// Power of Welch's test, and the number of runs that reaches a given power.
 #pragma once
 
 #include <optional>
 
 namespace ovde {
 
-// The difference in means one wants to see, and how much the runs of either algorithm scatter.
+// A difference of means, and the standard deviations of the runs of both algorithms.
 struct Effect {
   double difference;
   double deviation_x, deviation_y;
@@ -17,7 +16,7 @@ struct Effect {
 double welch_power(const Effect& effect, int n_x, int n_y, double alpha = 0.05);
 
 // Smallest number of runs for each algorithm (the same for both, at least 2) at which the test has
-// this power. nullopt: more than a million, which is to say none.
+// this power. nullopt: more than a million.
 std::optional<int> runs_needed(const Effect& effect, double power = 0.8, double alpha = 0.05);
 
 }  // namespace ovde

@@ -34,7 +34,7 @@ std::optional<WelchTest> welch_test(const Moments& x, const Moments& y, double c
   }
   if (x.count < 2 || y.count < 2) return std::nullopt;
 
-  // squared standard errors of the two means; below rounding error they are no estimate of anything
+  // squared standard errors of the two means; below rounding error they estimate nothing
   const double error_x = x.deviation * x.deviation / x.count;
   const double error_y = y.deviation * y.deviation / y.count;
   const double error = std::sqrt(error_x + error_y);
@@ -91,8 +91,8 @@ std::vector<double> holm(std::span<const double> p) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return p[i]; });
 
-  // the k-th smallest is multiplied by the number of hypotheses not yet rejected, and may not fall
-  // below the one before
+  // the k-th smallest is multiplied by the number of hypotheses not yet rejected, and is not
+  // smaller than its predecessor
   std::vector<double> adjusted(p.size());
   double largest = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {

@@ -1,6 +1,5 @@
 // Tests of significance: Welch's t test for means, Fisher's exact test for success counts, Holm's
-// correction for many tests at once. The rank test has its own file (mann_whitney.h). All p-values
-// are two-sided.
+// correction for multiple tests. Rank tests are in rank_tests.h. All p-values are two-sided.
 #pragma once
 
 #include <optional>
@@ -9,8 +8,7 @@
 
 namespace ovde {
 
-// What Welch's test needs to know of a sample; also what a paper prints ("mean +- deviation of n
-// runs").
+// A sample as a paper prints it: mean and deviation of n runs.
 struct Moments {
   int count;
   double mean;
@@ -27,9 +25,8 @@ struct WelchTest {
   double p;
 };
 
-// Welch's unequal-variance t test. nullopt where there is no estimate of the noise to compare with:
-// a sample of one value, or two samples that are both constant. (Constant but different samples are
-// a case for the rank test.)
+// Welch's unequal-variance t test. nullopt where there is no estimate of the noise: a sample of one
+// value, or two constant samples (for which the rank test can be used).
 std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const double> y,
                                     double confidence = 0.95);
 std::optional<WelchTest> welch_test(const Moments& x, const Moments& y, double confidence = 0.95);

@@ -39,7 +39,7 @@ double standard_deviation(std::span<const double> values) {
   check_sample(values, "standard deviation");
   if (values.size() == 1) return 0;
 
-  // two passes: the one-pass formula loses everything when the mean is large against the spread
+  // two passes: the one-pass formula loses all digits where the mean is large and the spread small
   const double centre = mean(values);
   double squares = 0;
   for (const double x : values) squares += (x - centre) * (x - centre);

@@ -1,6 +1,5 @@
-// Descriptive statistics of one sample: what a table cell shows. Intervals are in bootstrap.h,
-// tests in significance.h and mann_whitney.h. Every function throws Error on an empty sample or a
-// value that is not finite.
+// Descriptive statistics of one sample. Intervals are in bootstrap.h, tests in significance.h and
+// rank_tests.h. Every function throws Error on an empty sample or a value that is not finite.
 #pragma once
 
 #include <span>
@@ -10,8 +9,7 @@ namespace ovde {
 
 double mean(std::span<const double> values);
 
-// Sample standard deviation (divisor n - 1); 0 for a single value, which says nothing about the
-// spread.
+// Sample standard deviation (divisor n - 1); 0 for a single value.
 double standard_deviation(std::span<const double> values);
 
 // The value below which a share `q` in [0, 1] of the sample lies, interpolated linearly between
@@ -20,13 +18,12 @@ double quantile(std::span<const double> values, double q);
 
 double median(std::span<const double> values);
 
-// Mean of what is left after floor(n / 4) values are cut off at either end (Agarwal et al. 2021, as
-// rliable does it).
+// Mean without the floor(n / 4) smallest and largest values (Agarwal et al. 2021, as in rliable).
 double interquartile_mean(std::span<const double> values);
 
-// The number that a run is reduced to: the mean of its evaluation returns over the last epochs, 8 %
-// of the run, rounded up (so at least one), and at most 100. NaN: an epoch that was not evaluated,
-// which is left out; one of those at least must have been.
+// A run's score: its mean evaluation return over the last score_epochs(), which are 8 % of the run,
+// rounded up, and at most 100. Epochs that were not evaluated (NaN) are left out; at least one of
+// the last epochs must have been evaluated.
 int score_epochs(int epochs);
 double run_score(std::span<const double> evaluation_returns);
 

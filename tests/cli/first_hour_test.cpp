@@ -252,7 +252,7 @@ TEST(FirstHour, UnplannedRunsAreCompared) {
   const Outcome outcome = program.run("compare sac dsac ovde_g");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   expect_words(outcome.out, {"sac  ", "ovde_g", "GridChaos-v0:s, dsac against sac: p = ",
-                             "not shown", "page: runs/compare/report.html"});
+                             "no significant difference", "page: runs/compare/report.html"});
   const std::string page = read_file(program.folder() / "runs/compare/report.html");
   expect_words(page, {"<h1>sac, dsac, ovde_g</h1>", "GridChaos-v0:s", "tested against sac",
                       "First epoch at the goal"});
@@ -260,7 +260,7 @@ TEST(FirstHour, UnplannedRunsAreCompared) {
   expect_words(program.run("compare sac dsac").out, {"runs/compare_2/report.html"});
   ASSERT_EQ(program.run("train --resume dsac --epochs 4").code, 0);
   expect_words(program.run("compare sac dsac").out,
-               {"tested against sac", "Not all were trained for as many epochs: sac 3, dsac 4."});
+               {"tested against sac", "Numbers of epochs differ: sac 3, dsac 4."});
   expect_words(program.run("compare nowhere").err, {"nowhere is not a folder"});
   EXPECT_EQ(program.run("compare").code, 2);
 }

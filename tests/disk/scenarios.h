@@ -105,7 +105,7 @@ class Scenario {
         run(may_resume && saved ? "train --threads 1 --resume " + run_folder() : command());
     const bool finished = rest.err.find("there is nothing to resume") != std::string::npos;
     if (rest.code != 0 && !finished) return fmt::format("exit code {}: {}", rest.code, rest.err);
-    if (fs::exists(disk() / "study/claims")) return "claims are left";
+    if (fs::exists(disk() / "study/locks")) return "locks are left";
     return difference();
   }
 
@@ -189,7 +189,7 @@ checkpoint.epochs = 1
       const bool left_out = !entry.is_regular_file() || file == "lock" || file == "log.txt" ||
                             file == "report.html" || file.ends_with(".tmp") ||
                             path.parent_path().filename() == "checkpoints" ||
-                            path.parent_path().filename() == "claims";
+                            path.parent_path().filename() == "locks";
       if (!left_out) files.push_back(fs::relative(path, disk()).string() + "\n" + timeless(path));
     }
     std::ranges::sort(files);

@@ -1,4 +1,4 @@
-// A client that says exactly what it is told to, byte by byte if need be.
+// A client that sends given bytes, one by one if asked to.
 #pragma once
 
 #include <chrono>

@@ -76,7 +76,7 @@ TEST(HttpServer, AnswersGetAndHead) {
   EXPECT_EQ(status_of(ask(server.port(), get("/nothing"))), 404);
 }
 
-TEST(HttpServer, WhatGoesWrongIsAnAnswerToo) {
+TEST(HttpServer, ExceptionsBecomeStatus500) {
   const Running server;
   const std::string answer = ask(server.port(), get("/throws"));
   EXPECT_EQ(status_of(answer), 500);
@@ -94,8 +94,8 @@ TEST(HttpServer, AConnectionServesSeveralRequests) {
   EXPECT_EQ(body_of(client.read()), "hello 3");
 }
 
-// Each is refused with a status of its own, and the server goes on.
-TEST(HttpServer, RefusesWhatIsNotAPlainRequest) {
+// Each is refused with its own status, and the server continues.
+TEST(HttpServer, RefusesMalformedRequests) {
   const Running server;
   const std::string host = "Host: localhost\r\n";
   const std::vector<std::pair<std::string, int>> requests = {
@@ -125,7 +125,7 @@ TEST(HttpServer, RefusesWhatIsNotAPlainRequest) {
 }
 
 // A page of another name that was made to lead here must not be able to read anything.
-TEST(HttpServer, AnswersToItsOwnNamesAlone) {
+TEST(HttpServer, RefusesOtherHostNames) {
   const Running server;
   for (const char* host : {"localhost", "localhost:7575", "127.0.0.1", "127.0.0.1:80", "[::1]:7575",
                            "10.1.2.3:7575", "LOCALHOST"})
@@ -160,7 +160,7 @@ TEST(HttpServer, SlowClientsAreDropped) {
   for (const HttpClient& client : slow) EXPECT_TRUE(client.is_dropped(5000));
 }
 
-TEST(HttpServer, AClientThatTakesNothingIsDropped) {
+TEST(HttpServer, StalledClientsAreDropped) {
   HttpLimits limits;
   limits.stalled = milliseconds(500);
   const Running server(limits);
@@ -170,8 +170,8 @@ TEST(HttpServer, AClientThatTakesNothingIsDropped) {
   EXPECT_LT(client.read().size(), 40U << 20);
 }
 
-// Two at once are within the limit of what may wait to be taken; a third is told to come back.
-TEST(HttpServer, WhatWaitsToBeTakenIsLimited) {
+// Two answers are within the limit of unsent bytes; a third request is refused.
+TEST(HttpServer, PendingBytesAreLimited) {
   HttpLimits limits;
   limits.pending = 100 << 20;
   const Running server(limits);
@@ -184,7 +184,7 @@ TEST(HttpServer, WhatWaitsToBeTakenIsLimited) {
   EXPECT_GT(first.read().size(), 39U << 20);
 }
 
-TEST(HttpServer, TooManyConnectionsAreToldSo) {
+TEST(HttpServer, TooManyConnectionsAreRefused) {
   HttpLimits limits;
   limits.connections = 3;
   const Running server(limits);
@@ -209,7 +209,7 @@ TEST(HttpServer, EventsReachEveryViewerUpToTheLimit) {
   EXPECT_EQ(b.read("much"), "event: news\ndata: \"much\"\n\n");
 }
 
-TEST(HttpServer, AViewerThatLeavesMakesRoom) {
+TEST(HttpServer, ALeavingViewerFreesItsPlace) {
   HttpLimits limits;
   limits.viewers = 1;
   const Running server(limits);
@@ -221,7 +221,7 @@ TEST(HttpServer, AViewerThatLeavesMakesRoom) {
   EXPECT_TRUE(server.wait_for_viewers(0));
 }
 
-TEST(HttpServer, NumbersOfAQueryAreNumbersOrNothing) {
+TEST(HttpServer, QueryNumbersAreParsed) {
   const HttpRequest request = {.path = "/", .query = "id=12&identity=7&from=-3&x=1e3&y=&z=5a"};
   EXPECT_EQ(request.number("id"), 12);
   EXPECT_EQ(request.number("from"), -3);
@@ -229,7 +229,7 @@ TEST(HttpServer, NumbersOfAQueryAreNumbersOrNothing) {
     EXPECT_EQ(request.number(name), std::nullopt);
 }
 
-TEST(HttpServer, APortThatIsTakenIsRefusedByName) {
+TEST(HttpServer, ATakenPortIsRefused) {
   const HttpServer first("127.0.0.1", 0);
   EXPECT_THROW(HttpServer("127.0.0.1", first.port()), InputError);
   EXPECT_THROW(HttpServer("example.org", 0), InputError);

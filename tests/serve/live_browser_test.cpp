@@ -21,7 +21,7 @@ namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
-// The live page with one more script, which says what it saw by asking for /said?WHAT.
+// The live page with a test script, which reports by requests to /said?TEXT.
 class Probed {
  public:
   Probed(const fs::path& folder, std::string script)
@@ -140,7 +140,7 @@ return [seen.empty, seen.training, seen.length > 2, grows, pixels.some(x => x > 
 }
 
 // Log, configuration, map and replay of a run, each by its tab.
-TEST(SlowLiveRun, EveryTabShowsWhatItIsFor) {
+TEST(SlowLiveRun, EveryTabShowsItsContent) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const TemporaryFolder folder;
   const std::string run = (folder.path() / "run").string();

@@ -1,4 +1,4 @@
-// What the live page is told of runs, and what it is not.
+// The data that the live page gets about runs.
 #include "serve/live_page.h"
 
 #include <fstream>
@@ -72,7 +72,7 @@ TEST(LivePage, ListsTheRunsBelowItsFolders) {
   EXPECT_EQ(state["plan"], nullptr);
 }
 
-TEST(LivePage, RowsAreAskedForFromWhereTheViewerIs) {
+TEST(LivePage, RowsContinueFromTheLastRequest) {
   const TemporaryFolder folder;
   write_run(folder.path(), 10);
   LivePage page({.folders = {folder.path()}});
@@ -85,7 +85,7 @@ TEST(LivePage, RowsAreAskedForFromWhereTheViewerIs) {
   EXPECT_EQ(told(page, "/run/rows", "id=0&from=99")["columns"]["epoch"], json::array());
 }
 
-// A curve has no more points than a screen; what follows keeps their distance.
+// Long curves are thinned out, and later rows keep the spacing.
 TEST(LivePage, LongRunsAreThinnedOut) {
   const TemporaryFolder folder;
   write_run(folder.path(), 5000);
@@ -100,7 +100,7 @@ TEST(LivePage, LongRunsAreThinnedOut) {
   for (const json& epoch : rows["columns"]["epoch"]) EXPECT_EQ(epoch.get<int>() % 3, 2);
 }
 
-TEST(LivePage, FiveHundredRunsAreThereAtOnce) {
+TEST(LivePage, ListsFiveHundredRuns) {
   const TemporaryFolder folder;
   for (int i = 0; i < 500; ++i)
     write_run(folder.path() / fmt::format("group_{}/seed_{}", i / 10, i % 10), 20, i % 10);
@@ -111,7 +111,7 @@ TEST(LivePage, FiveHundredRunsAreThereAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(300));
 }
 
-TEST(LivePage, TellsOfNothingButTheFilesOfItsRuns) {
+TEST(LivePage, ServesOnlyFilesOfItsRuns) {
   const TemporaryFolder folder;
   write_run(folder.path() / "run", 1);
   write_file_atomically(folder.path() / "secret.txt", std::string("secret"));
@@ -131,7 +131,7 @@ TEST(LivePage, TellsOfNothingButTheFilesOfItsRuns) {
   EXPECT_EQ(page.answer({.path = "/run/recording", .query = "id=0&number=0"}).status, 404);
 }
 
-TEST(LivePage, APlansCellsAreThereBeforeTheyBegin) {
+TEST(LivePage, PlannedCellsAreListedBeforeTheyStart) {
   const TemporaryFolder folder;
   const Plan plan = parse_plan(R"toml(
 title = "Two by one"
@@ -156,7 +156,7 @@ algorithm = "ovde_g"
   EXPECT_TRUE(state["runs"].empty());
 }
 
-TEST(LivePage, ARunsMapShowsWhereItWent) {
+TEST(LivePage, TheMapShowsTheVisits) {
   const TemporaryFolder folder;
   write_run(folder.path(), 1);
   const std::vector<float> places = {0.1F, 0.1F, 0.2F, 0.2F, -9.9F, -9.9F};
@@ -170,7 +170,7 @@ TEST(LivePage, ARunsMapShowsWhereItWent) {
   EXPECT_EQ(map["noise"][0], 0.5);
 }
 
-TEST(RunWatch, SaysWhatHasChangedAndNothingElse) {
+TEST(RunWatch, ReportsOnlyChanges) {
   const TemporaryFolder folder;
   write_run(folder.path() / "a", 2);
   write_run(folder.path() / "b", 2);
@@ -189,7 +189,7 @@ TEST(RunWatch, SaysWhatHasChangedAndNothingElse) {
   EXPECT_EQ(watch.look(true), std::vector<int>{});
 }
 
-TEST(RunWatch, SeesARunBeginAndEndWithoutAWord) {
+TEST(RunWatch, SeesARunStartAndDie) {
   const TemporaryFolder folder;
   write_run(folder.path(), 1);
   RunWatch watch({folder.path()});
@@ -204,7 +204,7 @@ TEST(RunWatch, SeesARunBeginAndEndWithoutAWord) {
   EXPECT_EQ(watch.runs()[0].status.state, RunState::interrupted);
 }
 
-TEST(RunWatch, AFolderThatIsNotThereYetIsWaitedFor) {
+TEST(RunWatch, WaitsForAMissingFolder) {
   const TemporaryFolder folder;
   RunWatch watch({folder.path() / "later"});
   EXPECT_TRUE(watch.look(true).empty());
@@ -212,7 +212,7 @@ TEST(RunWatch, AFolderThatIsNotThereYetIsWaitedFor) {
   EXPECT_EQ(watch.look(true), std::vector<int>{0});
 }
 
-TEST(RunWatch, ARunThatCannotBeReadIsOneThatSaysWhy) {
+TEST(RunWatch, UnreadableRunsSayWhy) {
   const TemporaryFolder folder;
   write_run(folder.path() / "bad", 1);
   write_file_atomically(folder.path() / "bad/config.toml", std::string("no = such key"));

@@ -71,7 +71,7 @@ TEST(Bootstrap, WrongInputIsRefused) {
 // How often the 95 % interval of the interquartile mean holds the true value: five tasks of ten
 // runs each, the design of the paper's Table 3. Agarwal et al. (2021) find it close to nominal at
 // this size; 600 studies, standard error 0.9 %.
-TEST(Bootstrap, IntervalOfTheInterquartileMeanCoversAsPromised) {
+TEST(Bootstrap, IntervalsHaveTheirCoverage) {
   const double centres[] = {-0.2, -0.1, 0, 0.1, 0.2};  // symmetric, so that the true value is 0
   Random random(11, Stream::user);
   const int studies = 600;

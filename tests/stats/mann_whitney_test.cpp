@@ -1,5 +1,5 @@
 // The rank test against printed tables, published examples and enumeration of every permutation.
-#include "stats/mann_whitney.h"
+#include "stats/rank_tests.h"
 
 #include <algorithm>
 #include <cmath>

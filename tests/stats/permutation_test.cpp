@@ -1,11 +1,10 @@
-#include "stats/permutation.h"
+#include "stats/rank_tests.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include <ovde/random.h>
-#include "stats/mann_whitney.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -50,7 +49,7 @@ TEST(StratifiedRanks, OfTwoTasksAreTheShareOfAllLabellings) {
   EXPECT_NEAR(test.superiority, 0.5 + (2.0 / 4 + 0) / 2, 1e-12);
 }
 
-TEST(StratifiedRanks, SmallEffectsInManyTasksAddUpWhereTasksDifferWidely) {
+TEST(StratifiedRanks, SmallEffectsInManyTasksAddUp) {
   Strata x, y, none;
   for (int t = 0; t < 12; ++t) {
     x.push_back(normal(20, 1000 * t + 0.5, 2 * t));

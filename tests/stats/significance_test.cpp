@@ -240,7 +240,7 @@ TEST(Power, AgreesWithSimulationAtUnequalSpread) {
 
 // Far from no difference, but with one degree of freedom: against simulated tests of a group that
 // does not scatter and one that does.
-TEST(Power, OfALargeDifferenceIsStillNotCertain) {
+TEST(Power, LargeDifferencesAreNotCertain) {
   Random random(6, Stream::user);
   for (const double difference : {30.0, 60.0, 200.0}) {
     const Effect effect{difference, 0, std::sqrt(2.0)};

@@ -1,5 +1,5 @@
-// The live page. The server tells, by an event stream, how every run is getting on; rows of curves, logs and the rest are
-// asked for when they are to be seen. Everything that is text in a run's files stays text.
+// The live page. An event stream brings the progress of all runs; curves, logs and the rest are fetched when they are shown.
+// Text from a run's files is only ever inserted as text.
 "use strict";
 
 (() => {
@@ -25,14 +25,14 @@
     return there.length ? there.reduce((a, b) => a + b) / there.length : null;
   };
 
-  // ---------- what is known ----------
+  // ---------- state ----------
   let roots = [], plan = null;
-  const runs = new Map();    // number -> what the server says of it
+  const runs = new Map();    // number -> the server's summary
   const rows = new Map();    // number -> {count, every, columns}
   const ticked = new Map();  // group -> its colour
   let open_groups = new Set(), chosen = null, first_look = true;
 
-  // The agents of a population are one group; any other run is one of its own.
+  // The agents of a population are one group; every other run is a group of its own.
   const group_of = run => run.population ? `${run.root}/${run.name.split("/").slice(0, -1).join("/")}` : `${run.root}/${run.name}`;
   const path_of = key => key.slice(key.indexOf("/") + 1);
   const title_of = key => {
@@ -48,7 +48,7 @@
     }
     return all;
   };
-  const kStates = ["failed", "unreadable", "alive", "interrupted", "finished"];  // which one a group has: the first of these
+  const kStates = ["failed", "unreadable", "alive", "interrupted", "finished"];  // a group has the first of these that a member has
   const state_of = members => kStates.find(state => members.some(run => run.state === state)) ?? "finished";
   const kWords = {alive: "training", finished: "finished", interrupted: "interrupted", failed: "failed", unreadable: "cannot be read"};
 
@@ -64,7 +64,7 @@
   };
 
   // ---------- the list ----------
-  const lines = new Map();  // key of a group or "agent/<number>" -> its element
+  const lines = new Map();  // key of a group, or "agent/<number>" -> its line
   const line_of = (key, build) => {
     if (!lines.has(key)) lines.set(key, build());
     return lines.get(key);
@@ -89,7 +89,7 @@
     line.name.title = title;
     set_text(line.state, kWords[state]);
     const at = Math.min(...members.map(run => run.epoch)), problem = members.find(run => run.message);
-    const epoch = at === first.epochs ? `${at} epochs` : `epoch ${at} of ${first.epochs}`;
+    const epoch = at === first.epochs ? `${at} epoch${at === 1 ? "" : "s"}` : `epoch ${at} of ${first.epochs}`;
     const what = is_agent ? [epoch] : [epoch, first.task, first.algorithm, members.length > 1 ? `${members.length} agents` : ""];
     set_text(line.what, what.filter(Boolean).map(part => `, ${part}`).join("") + (problem ? `: ${problem.message}` : ""));
     line.what.parentElement.title = line.what.parentElement.textContent;
@@ -127,12 +127,12 @@
     const list = by_id("runs");
     if (order.length !== list.children.length || order.some((element, i) => list.children[i] !== element)) list.replaceChildren(...order);
     by_id("heads").hidden = !order.length;
-    if (!all.size) list.replaceChildren(make("p", {class: "lead"}, "There is no run in these folders yet; one that begins appears here."));
+    if (!all.size) list.replaceChildren(make("p", {class: "lead"}, "There are no runs in these folders yet; new runs appear here."));
   };
   const all_members = key => groups().get(key) ?? [];
 
   // ---------- the study ----------
-  // From its plan; without one, from folders of the form row/column.
+  // The grid of the plan; without one, of folders row/column.
   const study = all => {
     if (plan) return {...plan, key: cell => `0/${cell.folder}`};
     for (let root = 0; root < roots.length; ++root) {
@@ -193,12 +193,12 @@
     ["steps_per_second", "steps per second"]];
   by_id("metric").append(...kMetrics.map(([value, name]) => make("option", {value}, name)));
 
-  const asking = new Set(), asked_for = new Map();  // runs; how many rows a run had when it was last asked for them
-  const kAtOnce = 4;  // requests; the others wait until one has come back
+  const asking = new Set(), asked_for = new Map();  // runs being fetched; number of rows of each run at the last request
+  const kAtOnce = 4;  // requests at a time
   const fetch_rows = async run => {
     if (asking.has(run.id) || asking.size >= kAtOnce || asked_for.get(run.id) === run.rows) return;
     let known = rows.get(run.id);
-    if (known && known.count > run.rows) rows.delete(run.id), known = null;  // it went back to a checkpoint
+    if (known && known.count > run.rows) rows.delete(run.id), known = null;  // the run was resumed from a checkpoint
     asking.add(run.id);
     asked_for.set(run.id, run.rows);
     try {
@@ -210,13 +210,13 @@
       else rows.set(run.id, known = {columns: got.columns});
       known.count = got.count;
       known.every = got.every;
-    } catch { /* the event stream says that the server is gone */ } finally {
+    } catch { /* the event stream reports a lost connection */ } finally {
       asking.delete(run.id);
       changed();
     }
   };
 
-  // [[x, y], ...] of a run, smoothed over so many epochs.
+  // [[x, y], ...] of a run, smoothed over `width` epochs.
   const curve = (run, metric, axis, width) => {
     const known = rows.get(run.id);
     if (!known) return [];
@@ -229,7 +229,7 @@
     }
     return out;
   };
-  // Of several runs, where all have come: by the place in the curve.
+  // The mean of several runs, up to the end of the shortest.
   const mean_curve = curves => {
     const length = Math.min(...curves.map(c => c.length));
     return Array.from({length}, (_, i) => [mean(curves.map(c => c[i][0])), mean(curves.map(c => c[i][1]))]);
@@ -267,7 +267,7 @@
     if (!drawn.length) {
       c.textAlign = "center";
       const waits = [...ticked.keys()].some(key => (all.get(key) ?? []).some(run => asking.has(run.id)));
-      c.fillText(!ticked.size ? "tick runs to see their curves" : waits ? "" : "nothing has been measured yet", width / 2, height / 2);
+      c.fillText(!ticked.size ? "tick runs to see their curves" : waits ? "" : "there are no values yet", width / 2, height / 2);
     } else {
       const room = {left: 52, right: 10, top: 12, bottom: 26};
       if (low === high) { low -= 1; high += 1; }
@@ -334,7 +334,7 @@
     by_id("tabs").replaceChildren(...kTabs.filter(([value]) => value !== "map" || has_map).map(([value, name]) =>
       make("button", {type: "button", role: "tab", "aria-selected": String(value === tab), onclick: () => { tab = value; panel_shows = ""; changed(); }}, name)));
     if (tab === "map" && !has_map) tab = "log";
-    // a log and a map grow with the run; the others are asked for once
+    // logs and maps grow with the run; the others are fetched once
     const wanted = `${tab} ${run.id} ${tab === "log" || tab === "map" ? `${run.rows} ${run.state}` : ""}`;
     if (wanted !== panel_shows) {
       const anew = panel_shows.split(" ").slice(0, 2).join(" ") !== `${tab} ${run.id}`;
@@ -364,7 +364,7 @@
       } else {
         const list = await (await fetch(`/run/recordings?id=${run.id}`)).json();
         if (!is_still()) return;
-        if (!list.length) return refuse("Nothing is recorded. `ovde eval DIR --record DIR/replays/NAME.json`, with this run's folder for DIR, records episodes to be shown here.");
+        if (!list.length) return refuse("There are no recordings. `ovde eval DIR --record DIR/replays/NAME.json`, with this run's folder as DIR, records episodes that are shown here.");
         const select = make("select", {"aria-label": "recording"}, ...list.map((name, i) => make("option", {value: String(i)}, name)));
         const place = make("div"), show = async () => {
           const answer = await fetch(`/run/recording?id=${run.id}&number=${select.value}`);
@@ -381,11 +381,11 @@
       }
     } catch (error) { refuse(`cannot be shown: ${error.message}`); }
   };
-  // Visits, the more the darker; beneath them how noisy steps are.
+  // Visits on a logarithmic scale over the noise of the task.
   const draw_map = (panel, map, anew) => {
-    const n = map.cells, old = panel.querySelector("canvas.map"), canvas = old && !anew ? old : make("canvas", {class: "map", "aria-label": "where the run has been"});
+    const n = map.cells, old = panel.querySelector("canvas.map"), canvas = old && !anew ? old : make("canvas", {class: "map", "aria-label": "visited positions"});
     if (canvas !== old) panel.replaceChildren(canvas, make("p", {class: "caption"}));
-    set_text(panel.querySelector(".caption"), `Where ${map.steps} environment steps led, on a logarithmic scale; grey: how noisy a step from there is. Ring: start; green: goal.`);
+    set_text(panel.querySelector(".caption"), `Positions after ${map.steps} environment steps (blue, logarithmic) and noise of the task (grey). Orange ring: start${map.goal_radius > 0 ? "; green circle: goal" : ""}.`);
     const size = 12;
     canvas.width = canvas.height = n * size;
     const c = canvas.getContext("2d"), most = Math.log1p(Math.max(...map.visits, 1)), loud = Math.max(...map.noise, 1e-12);
@@ -407,7 +407,7 @@
     c.beginPath(); c.arc(...place(map.start), 6, 0, 7); c.stroke();
   };
 
-  // ---------- drawn once for any number of changes ----------
+  // ---------- drawing, once for several changes ----------
   let asked_to_draw = false;
   const changed = () => {
     if (asked_to_draw) return;
@@ -429,7 +429,7 @@
     if (first_look && runs.size) begin();
     changed();
   };
-  // At first the curves of what is being trained are shown, else of what there is.
+  // The first curves shown are those of running trainings, if there are any.
   const begin = () => {
     first_look = false;
     const all = [...groups()], alive = all.filter(([, members]) => state_of(members) === "alive"), some = alive.length ? alive : all;
@@ -446,7 +446,7 @@
 
   const events = new EventSource("/events");
   events.onopen = () => set_text(by_id("link"), "");
-  events.onerror = () => set_text(by_id("link"), "– the server does not answer; what is shown is the last that it said");
+  events.onerror = () => set_text(by_id("link"), "– the server does not answer; this is its last state");
   events.addEventListener("state", event => {
     const state = JSON.parse(event.data);
     roots = state.roots;
@@ -455,7 +455,7 @@
     asked_for.clear();
     set_text(by_id("title"), roots.join(", "));
     document.title = `${roots.join(", ")} – ovde`;
-    set_text(by_id("foot"), `ovde ${state.version}, live: nothing here changes a run`);
+    set_text(by_id("foot"), `ovde ${state.version}, read-only`);
     take(state.runs);
   });
   events.addEventListener("runs", event => take(JSON.parse(event.data)));

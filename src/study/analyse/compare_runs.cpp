@@ -1,5 +1,3 @@
-#include "study/analyse/compare_runs.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,6 +8,7 @@
 #include <ovde/error.h>
 #include "run/run_folder.h"
 #include "run/run_status.h"
+#include "study/analyse/results.h"
 
 namespace ovde {
 
@@ -19,7 +18,7 @@ namespace {
 
 using Values = std::map<std::string, std::string>;  // key -> value, as TOML writes it
 
-// What a row or a column is: the task or the algorithm, and what was asked for beyond it.
+// A row or a column: the task or algorithm, and the settings that are not defaults.
 struct Kind {
   std::string base;
   Values asked;
@@ -59,8 +58,8 @@ std::vector<FoundRun> find_all(std::span<const fs::path> folders) {
   return runs;
 }
 
-// The base alone where there is no other kind of it; otherwise with the values of those keys in
-// which its kinds differ: "ovde_g explore.alpha = 0.1".
+// The task or algorithm, followed by the settings in which several kinds of it differ: "ovde_g
+// explore.alpha = 0.1".
 std::string name_of(const Kind& kind, const std::vector<Kind>& all) {
   std::set<std::string> differing;
   for (const Kind& other : all) {
@@ -89,7 +88,7 @@ std::vector<Kind> kinds_of(const std::vector<FoundRun>& runs, Kind FoundRun::*ki
   return all;
 }
 
-// " Not all were trained for as many epochs: dsac 7, ovde_g 3 to 5." Empty: they were.
+// " Numbers of epochs differ: dsac 7, ovde_g 3 to 5." Empty where they are equal.
 std::string different_lengths(const std::vector<FoundRun>& runs, const std::vector<Kind>& columns,
                               const std::vector<std::string>& names) {
   std::vector<std::string> parts;
@@ -105,7 +104,7 @@ std::string different_lengths(const std::vector<FoundRun>& runs, const std::vect
                         : fmt::format("{} {} to {}", names[c], *own.begin(), *own.rbegin()));
   }
   if (all.size() == 1) return "";
-  return fmt::format(" Not all were trained for as many epochs: {}.", fmt::join(parts, ", "));
+  return fmt::format(" Numbers of epochs differ: {}.", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -135,9 +134,10 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
   for (const PlanColumn& column : out.plan.columns) names.push_back(column.name);
   out.plan.title = fmt::format("{}", fmt::join(names, ", "));
   out.plan.text = fmt::format(
-      "{} runs, put side by side afterwards. Differences are tested against {}, the first that was "
+      "{} run{} that were not planned as a study. Differences are tested against {}, the first one "
       "named.{}",
-      runs.size(), names.front(), different_lengths(runs, columns, names));
+      runs.size(), runs.size() == 1 ? "" : "s", names.front(),
+      different_lengths(runs, columns, names));
 
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -161,7 +161,7 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
       out.cells.push_back(std::move(result));
     }
   }
-  if (!out.any_runs()) throw InputError("none of these runs has an epoch to compare yet");
+  if (!out.any_runs()) throw InputError("none of these runs has finished an epoch yet");
   if (std::ranges::any_of(out.cells, &CellResult::has_goal)) out.plan.measures.push_back("frg");
   return out;
 }

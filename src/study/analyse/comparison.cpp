@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "stats/mann_whitney.h"
-#include "stats/permutation.h"
 #include "stats/power.h"
+#include "stats/rank_tests.h"
 #include "stats/significance.h"
 #include "stats/statistics.h"
 
@@ -13,16 +12,13 @@ namespace ovde {
 
 namespace {
 
-// A single run says nothing about how much runs scatter.
-constexpr std::size_t kFewestRuns = 2;
+constexpr std::size_t kFewestRuns = 2;  // on each side: one run gives no estimate of the scatter
 
-bool testable(const Comparison& comparison) { return !comparison.test.empty(); }
-
-// Holm over the comparisons that were tested, then the verdicts.
+// Holm's correction over the comparisons that were tested, then the verdicts.
 void decide(std::vector<Comparison>& family, double level) {
   std::vector<double> p, rank_p;
   for (const Comparison& each : family) {
-    if (!testable(each)) continue;
+    if (!each.tested()) continue;
     p.push_back(each.p);
     if (each.rank_p) rank_p.push_back(*each.rank_p);
   }
@@ -30,10 +26,10 @@ void decide(std::vector<Comparison>& family, double level) {
   const std::vector<double> rank_adjusted = rank_p.empty() ? rank_p : holm(rank_p);
   std::size_t next = 0, next_rank = 0;
   for (Comparison& each : family) {
-    if (!testable(each)) continue;
+    if (!each.tested()) continue;
     each.adjusted = adjusted[next++];
     if (each.rank_p) each.rank_p = rank_adjusted[next_rank++];
-    each.verdict = each.adjusted > level ? Verdict::not_shown
+    each.verdict = each.adjusted > level ? Verdict::no_difference
                    : each.x > each.y     ? Verdict::better
                                          : Verdict::worse;
   }
@@ -47,7 +43,7 @@ Comparison compare_one(const Contest& contest) {
   if (contest.x.size() < kFewestRuns || contest.y.size() < kFewestRuns) return out;
   out.rank_p = mann_whitney_test(contest.x, contest.y).p;
   const auto welch = welch_test(contest.x, contest.y);
-  out.test = welch ? "Welch" : "Mann-Whitney";
+  out.test = welch ? TestKind::welch : TestKind::mann_whitney;
   out.p = welch ? welch->p : *out.rank_p;
 
   const Effect effect{out.x - out.y, standard_deviation(contest.x), standard_deviation(contest.y)};
@@ -55,26 +51,33 @@ Comparison compare_one(const Contest& contest) {
   return out;
 }
 
-// The paper prints one algorithm of ours in a row without a p-value: the others' are those of their
-// difference from it.
+// In each row the paper prints a p-value for every algorithm but one of ours: that of its
+// difference from this one.
 std::optional<PublishedNumber> paper_p(const Plan& plan, const Cell& ours, const Cell& baseline) {
   if (find_published(plan, "p_value", ours.row, ours.column) != nullptr) return std::nullopt;
   const PublishedNumber* figure = find_published(plan, "p_value", baseline.row, baseline.column);
   return figure != nullptr ? std::optional(*figure) : std::nullopt;
 }
 
+// Each column of ours with each baseline.
+void for_each_pair(
+    const Plan& plan,
+    const std::function<void(const std::string& ours, const std::string& baseline)>& body) {
+  for (const PlanColumn& ours : plan.columns) {
+    if (ours.role != Role::ours) continue;
+    for (const PlanColumn& baseline : plan.columns) {
+      if (baseline.role == Role::baseline) body(ours.name, baseline.name);
+    }
+  }
+}
+
 void for_each_pair(
     const StudyResults& results,
     const std::function<void(const CellResult& ours, const CellResult& baseline)>& body) {
-  const auto columns = results.columns();
   for (const PlanRow& row : results.plan.rows) {
-    for (const PlanColumn* ours : columns) {
-      if (ours->role != Role::ours) continue;
-      for (const PlanColumn* baseline : columns) {
-        if (baseline->role != Role::baseline) continue;
-        body(*results.find(row.name, ours->name), *results.find(row.name, baseline->name));
-      }
-    }
+    for_each_pair(results.plan, [&](const std::string& ours, const std::string& baseline) {
+      body(results.find(row.name, ours), results.find(row.name, baseline));
+    });
   }
 }
 
@@ -86,10 +89,26 @@ const char* verdict_name(Verdict verdict) {
       return "better";
     case Verdict::worse:
       return "worse";
-    case Verdict::not_shown:
-      return "not shown";
+    case Verdict::no_difference:
+      return "no significant difference";
     case Verdict::untestable:
       return "too few runs";
+  }
+  return "";
+}
+
+const char* test_name(TestKind test) {
+  switch (test) {
+    case TestKind::none:
+      return "";
+    case TestKind::welch:
+      return "Welch";
+    case TestKind::mann_whitney:
+      return "Mann-Whitney";
+    case TestKind::fisher:
+      return "Fisher";
+    case TestKind::stratified_ranks:
+      return "stratified ranks";
   }
   return "";
 }
@@ -108,7 +127,7 @@ std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, dou
     if (contest.runs_x > 0 && contest.runs_y > 0) {
       out.x = static_cast<double>(contest.successes_x) / contest.runs_x;
       out.y = static_cast<double>(contest.successes_y) / contest.runs_y;
-      out.test = "Fisher";
+      out.test = TestKind::fisher;
       out.p = fisher_exact_test(contest.successes_x, contest.runs_x, contest.successes_y,
                                 contest.runs_y);
     }
@@ -121,8 +140,8 @@ std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, dou
 std::vector<std::string> whole_rows(const StudyResults& results) {
   std::vector<std::string> out = results.distinct_rows();
   std::erase_if(out, [&](const std::string& row) {
-    return std::ranges::any_of(results.columns(), [&](const PlanColumn* column) {
-      return results.find(row, column->name)->runs.empty();
+    return std::ranges::any_of(results.plan.columns, [&](const PlanColumn& column) {
+      return results.find(row, column.name).runs.empty();
     });
   });
   return out;
@@ -131,7 +150,7 @@ std::vector<std::string> whole_rows(const StudyResults& results) {
 Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,
                  const std::string& column) {
   Strata out;
-  for (const std::string& row : rows) out.push_back(results.find(row, column)->scores());
+  for (const std::string& row : rows) out.push_back(results.find(row, column).scores());
   return out;
 }
 
@@ -139,21 +158,17 @@ std::vector<Comparison> compare_all_rows(const StudyResults& results, double lev
   const std::vector<std::string> rows = whole_rows(results);
   std::vector<Comparison> family;
   if (rows.size() < 2) return family;
-  for (const PlanColumn* ours : results.columns()) {
-    if (ours->role != Role::ours) continue;
-    for (const PlanColumn* baseline : results.columns()) {
-      if (baseline->role != Role::baseline) continue;
-      const auto test = stratified_rank_test(scores_of(results, rows, ours->name),
-                                             scores_of(results, rows, baseline->name));
-      family.push_back({.row = "all rows",
-                        .ours = ours->name,
-                        .baseline = baseline->name,
-                        .x = test.superiority,
-                        .y = 1 - test.superiority,
-                        .test = "stratified ranks",
-                        .p = test.p});
-    }
-  }
+  for_each_pair(results.plan, [&](const std::string& ours, const std::string& baseline) {
+    const auto test =
+        stratified_rank_test(scores_of(results, rows, ours), scores_of(results, rows, baseline));
+    family.push_back({.row = "all rows",
+                      .ours = ours,
+                      .baseline = baseline,
+                      .x = test.superiority,
+                      .y = 1 - test.superiority,
+                      .test = TestKind::stratified_ranks,
+                      .p = test.p});
+  });
   decide(family, level);
   return family;
 }
@@ -170,8 +185,7 @@ std::vector<Contest> score_contests(const StudyResults& results) {
 std::vector<SuccessContest> success_contests(const StudyResults& results) {
   std::vector<SuccessContest> out;
   for_each_pair(results, [&](const CellResult& ours, const CellResult& baseline) {
-    // where one has no goal, or does not say whether it was reached, there is nothing to test that
-    // might weigh on the others' correction
+    // a task without a goal, or runs that do not record it, are not part of the family
     const bool ran = !ours.runs.empty() && !baseline.runs.empty();
     if (ran && !(ours.has_goal() && baseline.has_goal())) return;
     out.push_back({ours.cell.row, ours.cell.column, baseline.cell.column, ours.reached_goal(),

@@ -1,6 +1,6 @@
-// Which differences of a study are real: ours against each baseline, row by row, with one family of
-// tests for each measure. The chance that even one of a family is called significant although
-// nothing is different stays below the stated level (Holm). docs/statistics.md has the tests.
+// Which differences of a study are significant: ours against each baseline, row by row and over all
+// rows. The tests of one measure are one family under Holm's correction, which keeps the chance of
+// even one false rejection below the level. docs/statistics.md has the tests.
 #pragma once
 
 #include <limits>
@@ -15,64 +15,64 @@ namespace ovde {
 
 inline constexpr double kLevel = 0.05;
 
-// Two samples to be compared, larger being better.
+// Two samples of scores; larger is better.
 struct Contest {
   std::string row, ours, baseline;
-  std::vector<double> x, y;                     // of ours, of the baseline
-  std::optional<PublishedNumber> paper_p = {};  // of the paper's own test of the same
+  std::vector<double> x, y;                     // scores of ours and of the baseline
+  std::optional<PublishedNumber> paper_p = {};  // the paper's own p-value
 };
 
-// k of n runs against l of m.
+// Two counts of successful runs.
 struct SuccessContest {
   std::string row, ours, baseline;
   int successes_x, runs_x, successes_y, runs_y;
 };
 
 enum class Verdict {
-  better,      // ours, significantly
-  worse,       // ours, significantly
-  not_shown,   // the test does not reject; that is not evidence of equality
-  untestable,  // a cell has no runs, or a single one on either side
+  better,         // ours is significantly better
+  worse,          // ours is significantly worse
+  no_difference,  // no significant difference, which is not evidence of equality
+  untestable,     // a side has no runs, or a single one
 };
+const char* verdict_name(Verdict verdict);  // "no significant difference"
 
-// As reports and tables have it: "not shown".
-const char* verdict_name(Verdict verdict);
+enum class TestKind { none, welch, mann_whitney, fisher, stratified_ranks };
+const char* test_name(TestKind test);  // "Welch"; empty for none
 
 struct Comparison {
   std::string row, ours, baseline;
   Verdict verdict = Verdict::untestable;
-  // Means, or shares of runs that succeeded; NaN without runs.
+  // Means, or shares of successful runs; NaN without runs.
   double x = std::numeric_limits<double>::quiet_NaN(), y = x;
-  // The one that decides: Welch, Mann-Whitney, Fisher, stratified ranks; empty: untestable, and no
-  // p means anything.
-  std::string test = {};
-  double p = 1;                       // of that test
-  double adjusted = 1;                // by Holm, over the family
-  std::optional<double> rank_p = {};  // of the rank test beside it, adjusted in a family of its own
-  // Runs of each that would show a difference as large as this one, if it is real, with power 0.8
-  // and without correction; a rough guess.
+  TestKind test = TestKind::none;     // the test that decides
+  double p = 1;                       // its p-value; has no meaning without a test
+  double adjusted = 1;                // p after Holm's correction over the family
+  std::optional<double> rank_p = {};  // Mann-Whitney's p, with a Holm correction of its own
+  // Runs of each algorithm with which Welch's test, without correction, has power 0.8 for a
+  // difference and deviations as observed here.
   std::optional<int> runs_needed = {};
-  std::optional<PublishedNumber> paper_p = {};  // the paper's own, not corrected
+  std::optional<PublishedNumber> paper_p = {};  // the paper's own p-value, not corrected
+
+  bool tested() const { return test != TestKind::none; }
 };
 
-// Welch's test decides; where it does not exist (both samples constant), the rank test.
+// Welch's test decides; where both samples are constant, the rank test.
 std::vector<Comparison> compare(const std::vector<Contest>& contests, double level = kLevel);
 
 // Fisher's exact test decides.
 std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, double level = kLevel);
 
-// Distinct rows in which every column has runs: only there is a comparison over rows fair.
+// The distinct rows in which every column has runs; comparisons over rows use these.
 std::vector<std::string> whole_rows(const StudyResults& results);
-// The scores of a column in these rows.
 Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,
                  const std::string& column);
 
-// Ours against each baseline over all whole rows together, if there are two or more: x is the
-// probability that a run of ours is above one of the baseline, y its complement; the stratified
-// rank test decides.
+// Ours against each baseline over all whole rows together, if there are two or more. x is the
+// probability that a run of ours has the higher score, y its complement; the stratified rank test
+// decides.
 std::vector<Comparison> compare_all_rows(const StudyResults& results, double level = kLevel);
 
-// All of ours against all baselines, in the order of rows.
+// Each of ours against each baseline, in the order of the rows.
 std::vector<Contest> score_contests(const StudyResults& results);
 std::vector<SuccessContest> success_contests(const StudyResults& results);
 

@@ -59,7 +59,7 @@ Grid Exploration::visits(std::int64_t first, std::int64_t last) const {
 std::unique_ptr<Agent> Exploration::agent_at(int epoch) const {
   if (std::ranges::find(epochs_, epoch) == epochs_.end()) {
     throw InputError(
-        fmt::format("{} has no networks of epoch {}; there are those of {}", run_.string(), epoch,
+        fmt::format("{} kept no networks of epoch {}; it has those of {}", run_.string(), epoch,
                     epochs_.empty() ? "none" : fmt::format("{}", fmt::join(epochs_, ", "))));
   }
   return read_networks(run_, epoch, config_);
@@ -126,6 +126,28 @@ Grid noise_over_states(const StateMap& map) {
   Grid grid = over_map(map, kBeliefCells);
   fill(grid, map.noise);
   return grid;
+}
+
+std::vector<WeighedAction> weigh_example(const Plan& plan) {
+  if (plan.example.empty()) return {};
+  const OvdRule rule;
+
+  std::vector<WeighedAction> out;
+  for (const ExampleAction& given : plan.example) {
+    WeighedAction action{.given = given};
+    const Uncertainty u{given.mean, given.epistemic, given.aleatoric};
+    action.upper_bound = rule.upper_bound(u);
+    action.center = GaussianReturn(u, rule.pessimism()).center;
+    action.phi = rule.cdf(u, {}, action.upper_bound);
+    action.ability = rule.ability(action.phi);
+    out.push_back(std::move(action));
+  }
+  for (WeighedAction& a : out) {
+    for (const WeighedAction& b : out) {
+      if (a.given.panel == b.given.panel && b.ability > a.ability) a.preferred = false;
+    }
+  }
+  return out;
 }
 
 }  // namespace ovde

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,44 +25,28 @@ struct ScoredStep {
 };
 
 std::vector<ScoredStep> parse_evaluations(const std::string& text, const std::string& name) {
-  std::istringstream lines(text);
-  std::string line;
-  const auto next_line = [&] {
-    if (!std::getline(lines, line)) return false;
-    if (line.ends_with('\r')) line.pop_back();
-    return true;
-  };
-  next_line();
-  if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // as spreadsheets begin a file
-  const std::vector<std::string> header = split_csv(line);
-  const auto place = [&](const char* column) -> std::optional<std::size_t> {
-    const auto found = std::ranges::find(header, column);
-    return found == header.end() ? std::nullopt : std::optional(found - header.begin());
-  };
-  const auto step = place("step"), value = place("return");
-  const auto seconds = place("seconds"), success = place("success");
+  CsvReader in(text, name);
+  const auto step = in.column("step"), value = in.column("return");
+  const auto seconds = in.column("seconds"), success = in.column("success");
   if (!step || !value) {
     throw InputError(
         fmt::format("{}: its first line must name the columns step and return; it has {}", name,
-                    fmt::join(header, ", ")));
+                    fmt::join(in.header(), ", ")));
   }
 
   std::vector<ScoredStep> out;
-  for (int number = 2; next_line(); ++number) {
-    if (line.empty()) continue;
-    const std::vector<std::string> fields = split_csv(line);
-    const auto field = [&](std::size_t at) {
-      const auto parsed =
-          at < fields.size() ? parse_field<double>(fields[at]) : std::optional<double>();
-      if (!parsed || !std::isfinite(*parsed))
-        throw InputError(fmt::format("{}:{}: {} must be a number", name, number, header[at]));
+  while (in.next()) {
+    const auto number = [&](std::size_t column) {
+      const auto parsed = in.number<double>(column);
+      if (!parsed || !std::isfinite(*parsed)) in.refuse(in.header()[column] + " must be a number");
       return *parsed;
     };
-    ScoredStep each{field(*step), field(*value)};
-    if (seconds) each.seconds = field(*seconds);
-    if (success) each.success = field(*success);
-    if (!out.empty() && each.step < out.back().step)
-      throw InputError(fmt::format("{}:{}: step must not fall", name, number));
+    ScoredStep each{number(*step), number(*value)};
+    if (seconds) each.seconds = number(*seconds);
+    if (success) each.success = number(*success);
+    if (each.seconds < 0) in.refuse("seconds must not be negative");
+    if (each.success < 0 || each.success > 1) in.refuse("success must be a share from 0 to 1");
+    if (!out.empty() && each.step < out.back().step) in.refuse("step must not decrease");
     out.push_back(each);
   }
   return out;
@@ -104,11 +87,11 @@ std::vector<EpochRow> parse_imported(const std::string& text, const std::string&
     last = each.step;
   }
   rows.back().seconds = seconds;
-  // half a run is not a run: one more evaluation would have been due by the end
+  // a run whose file ends so early that another evaluation was due is not complete
   if (last <= train.warmup_steps || end - last >= widest) {
-    throw InputError(fmt::format(
-        "{}: its last evaluation that counts is at step {}; the cell's runs have steps {} to {}",
-        name, last, train.warmup_steps + 1, end));
+    throw InputError(
+        fmt::format("{}: its last evaluation is at step {}; a run of this cell has steps {} to {}",
+                    name, last, train.warmup_steps + 1, end));
   }
   return rows;
 }

@@ -1,5 +1,5 @@
-// A run of another program: a CSV file with the columns step and return, evaluation by evaluation,
-// read as the epochs that a run here would have had. It is kept as it came.
+// A run of another program: a CSV file with the columns step and return and a line for each
+// evaluation, read as the epochs that a run of this program would have had.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace ovde {
 
-// Where the run of a seed is kept, in the folder of its cell.
+// The file of a seed, in the folder of its cell.
 std::filesystem::path imported_file(const std::filesystem::path& cell, std::uint64_t seed);
 
-// One row for each of the epochs: the mean of the evaluations at the environment steps that belong
-// to it, none where there are none. What was evaluated before the first update or after the last
-// epoch does not count. Columns: step, return; where there are such, seconds (since the start) and
-// success (share of the evaluation episodes that reached the goal). InputError that begins with
-// `name` if the text is not such a file, or ends before the last epoch.
+// One row for each epoch: the mean of the evaluations at its environment steps, NaN without any.
+// Evaluations before the first update or after the last epoch are ignored. Optional columns:
+// seconds (since the start) and success (share of the evaluation episodes that reached the goal).
+// InputError that begins with `name`, and the line where there is one, if the text is not such a
+// file or ends before the last epoch.
 std::vector<EpochRow> parse_imported(const std::string& text, const std::string& name,
                                      const TrainConfig& train);
 std::vector<EpochRow> read_imported(const std::filesystem::path& file, const TrainConfig& train);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 #include <span>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +17,6 @@
 #include "run/run_folder.h"
 #include "study/analyse/csv.h"
 #include "study/analyse/imported_run.h"
-#include "study/plan/smoke.h"
 
 namespace ovde {
 
@@ -41,13 +39,13 @@ RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed) {
   return out;
 }
 
-// The runs of a cell that count, and how many of them have not ended, with the fewest epochs.
 struct CellRuns {
   std::vector<RunResult> runs = {};
-  int unfinished = 0, fewest = 0;
+  int unfinished = 0;     // runs among them
+  int fewest_epochs = 0;  // among the unfinished runs
 };
 
-// Of the first `epochs` of each. InputError if a run is not what the cell asks for.
+// The first `epochs` of each run that counts. InputError if a run has other settings than the cell.
 CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
   std::optional<Config> asked;
   CellRuns out;
@@ -63,8 +61,8 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
     }
     const auto folder = find_agent(study / cell.folder, seed);
     if (!folder) continue;
-    const bool has_ended = is_finished(*folder);
-    if (!has_ended && epochs == cell.epochs) continue;
+    const bool finished = is_finished(*folder);
+    if (!finished && epochs == cell.epochs) continue;
     if (!asked) asked = resolve_config(cell.settings);
     if (const auto foreign = foreign_settings(*asked, read_config(*folder)); !foreign.empty()) {
       throw InputError(
@@ -78,8 +76,8 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
     const int count = static_cast<int>(rows.size());
     if (count < epochs) continue;
     out.runs.push_back(result_of(std::span(rows).first(epochs), seed));
-    if (has_ended) continue;
-    out.fewest = out.unfinished++ == 0 ? count : std::min(out.fewest, count);
+    if (finished) continue;
+    out.fewest_epochs = out.unfinished++ == 0 ? count : std::min(out.fewest_epochs, count);
   }
   return out;
 }
@@ -88,8 +86,9 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-// Of a configuration as it is stored.
-std::vector<Setting> asked_of_settings(const std::vector<Setting>& stored) {
+// The settings of a stored configuration that are not defaults, without those that the results do
+// not depend on and those that the seed and the cell already say.
+std::vector<Setting> settings_asked_for(const std::vector<Setting>& stored) {
   std::vector<Setting> asked = asked_for(stored);
   std::erase_if(asked, [](const Setting& setting) {
     return setting.is_table || setting.key.starts_with("run.") ||
@@ -98,10 +97,49 @@ std::vector<Setting> asked_of_settings(const std::vector<Setting>& stored) {
   return asked;
 }
 
+// The run of a line of tables/runs.csv. InputError unless it is a run of the cell that the plan
+// asks for.
+RunResult read_table_row(const CsvReader& in, const CellResult& result) {
+  const Cell& cell = result.cell;
+  const auto check = [&](std::size_t column, const std::string& planned) {
+    if (in.field(column) != planned)
+      in.refuse(
+          fmt::format("{} is {}, the plan has {}", in.header()[column], in.field(column), planned));
+  };
+  const auto refuse_value = [&](std::size_t column, const char* valid) {
+    in.refuse(
+        fmt::format("{} is '{}', which is not {}", in.header()[column], in.field(column), valid));
+  };
+  check(2, cell.task);
+  check(3, cell.algorithm);
+  check(5, std::to_string(cell.epochs));
+  RunResult run;
+  const auto seed = in.number<std::uint64_t>(4);
+  if (!seed) refuse_value(4, "a seed");
+  if (std::ranges::find(cell.seeds, *seed) == cell.seeds.end())
+    in.refuse(fmt::format("the plan has no seed {} in {} / {}", *seed, cell.row, cell.column));
+  if (std::ranges::find(result.runs, *seed, &RunResult::seed) != result.runs.end())
+    in.refuse(fmt::format("seed {} of {} / {} is repeated", *seed, cell.row, cell.column));
+  run.seed = *seed;
+  const auto score = in.number<double>(6), seconds = in.number<double>(8);
+  if (!score || !std::isfinite(*score)) refuse_value(6, "a score");
+  const bool measured = !in.field(8).empty();
+  if (measured && (!seconds || !std::isfinite(*seconds) || *seconds < 0))
+    refuse_value(8, "a time in seconds");
+  run.score = *score;
+  run.wall_seconds = seconds.value_or(0);
+  run.first_goal_epoch = in.number<int>(7);
+  const int goal = run.first_goal_epoch.value_or(0);
+  if (!in.field(7).empty() && (!run.first_goal_epoch || goal < 0 || goal >= cell.epochs))
+    refuse_value(7, "an epoch of the run");
+  run.has_goal = cell.imported ? run.first_goal_epoch.has_value() : find_task(cell.task).has_goal;
+  return run;
+}
+
 }  // namespace
 
 std::vector<Setting> asked_of(const fs::path& run) {
-  return asked_of_settings(read_settings(run / "config.toml"));
+  return settings_asked_for(read_settings(run / "config.toml"));
 }
 
 std::vector<std::string> foreign_settings(Config asked, const Config& there) {
@@ -154,21 +192,12 @@ std::optional<int> CellResult::earliest_goal() const {
   return out;
 }
 
-const CellResult* StudyResults::find(const std::string& row, const std::string& column) const {
+const CellResult& StudyResults::find(const std::string& row, const std::string& column) const {
   const auto found = std::ranges::find_if(cells, [&](const CellResult& result) {
     return result.cell.row == row && result.cell.column == column;
   });
-  return found == cells.end() ? nullptr : &*found;
-}
-
-std::vector<const PlanColumn*> StudyResults::columns() const {
-  std::vector<const PlanColumn*> out;
-  for (const PlanColumn& column : plan.columns) {
-    const bool exists = std::ranges::any_of(
-        cells, [&](const CellResult& result) { return result.cell.column == column.name; });
-    if (exists) out.push_back(&column);
-  }
-  return out;
+  if (found == cells.end()) throw Error(fmt::format("the study has no cell {} / {}", row, column));
+  return *found;
 }
 
 std::vector<std::string> StudyResults::row_names() const {
@@ -178,12 +207,12 @@ std::vector<std::string> StudyResults::row_names() const {
 }
 
 std::vector<std::string> StudyResults::distinct_rows() const {
-  std::map<std::string, std::string> row_of;  // the first that has the runs of a folder
+  std::map<std::string, std::string> row_of;  // first row with the runs of a folder
   std::set<std::string> repeated;
   for (const CellResult& result : cells) {
     const auto& row = result.cell.row;
     const auto& folder = result.cell.folder;
-    if (result.runs.empty() || folder.empty()) continue;  // compared runs are in no study's
+    if (result.runs.empty() || folder.empty()) continue;  // runs outside a study have no folder
     if (row_of.try_emplace(folder, row).first->second != row) repeated.insert(row);
   }
   std::vector<std::string> out = row_names();
@@ -202,17 +231,17 @@ std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
   std::map<std::string, Strata> out;
   for (const std::string& row : results.distinct_rows()) {
     std::vector<double> all;
-    for (const PlanColumn* column : results.columns()) {
-      const auto scores = results.find(row, column->name)->scores();
+    for (const PlanColumn& column : results.plan.columns) {
+      const auto scores = results.find(row, column.name).scores();
       all.insert(all.end(), scores.begin(), scores.end());
     }
     if (all.empty()) continue;
     const auto [low, high] = std::ranges::minmax(all);
-    for (const PlanColumn* column : results.columns()) {
-      auto scores = results.find(row, column->name)->scores();
+    for (const PlanColumn& column : results.plan.columns) {
+      auto scores = results.find(row, column.name).scores();
       if (scores.empty()) continue;
       for (double& score : scores) score = high > low ? (score - low) / (high - low) : 0.5;
-      out[column->name].push_back(std::move(scores));
+      out[column.name].push_back(std::move(scores));
     }
   }
   return out;
@@ -220,9 +249,9 @@ std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
 
 StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> first_epochs) {
   StudyResults out;
-  out.smoke = is_smoke(study);
+  plan.smoke |= is_smoke(study);
   out.first_epochs = first_epochs;
-  std::map<std::string, std::vector<RunResult>> by_folder;  // cells may share one
+  std::map<std::string, std::vector<RunResult>> by_folder;  // cells may share a folder
   for (Cell& cell : expand(plan)) {
     const int planned = cell.epochs, epochs = std::min(planned, first_epochs.value_or(planned));
     auto found = by_folder.find(cell.folder);
@@ -234,9 +263,10 @@ StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> f
         out.notes.push_back(fmt::format("{} / {}: {}", cell.row, cell.column, error.what()));
       }
       if (of_cell.unfinished > 0) {
-        out.unfinished.push_back(fmt::format("{} of the runs of {} / {}: at least epoch {} of {}",
-                                             of_cell.unfinished, cell.row, cell.column,
-                                             of_cell.fewest, planned));
+        out.unfinished.push_back(fmt::format("{} run{} of {} / {}: at least epoch {} of {}",
+                                             of_cell.unfinished, of_cell.unfinished == 1 ? "" : "s",
+                                             cell.row, cell.column, of_cell.fewest_epochs,
+                                             planned));
       }
       found = by_folder.emplace(cell.folder, std::move(of_cell.runs)).first;
     }
@@ -252,50 +282,37 @@ StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> f
   return out;
 }
 
-StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
+StudyResults results_of_table(Plan plan, const fs::path& runs_csv,
+                              std::optional<int> first_epochs) {
   StudyResults out;
-  for (Cell& cell : expand(plan)) out.cells.push_back({std::move(cell), {}});
+  out.first_epochs = first_epochs;
+  for (Cell& cell : expand(plan)) {
+    cell.epochs = std::min(cell.epochs, first_epochs.value_or(cell.epochs));
+    out.cells.push_back({std::move(cell), {}});
+  }
   out.plan = std::move(plan);
   std::erase_if(out.plan.show,
                 [](const std::string& what) { return what == "curves" || what == "maps"; });
 
-  std::istringstream lines(read_file(runs_csv));
-  std::string line;
-  std::getline(lines, line);
-  if (line != kRunsHeader) {
+  CsvReader in(read_file(runs_csv), runs_csv.string());
+  if (fmt::format("{}", fmt::join(in.header(), ",")) != kRunsHeader)
     throw InputError(fmt::format("{}: its first line must be {}", runs_csv.string(), kRunsHeader));
-  }
-  for (int number = 2; std::getline(lines, line); ++number) {
-    const auto refuse = [&](const std::string& why) {
-      throw InputError(fmt::format("{}:{}: {}", runs_csv.string(), number, why));
-    };
-    const std::vector<std::string> fields = split_csv(line);
-    if (fields.size() != 9) refuse("must have nine fields");
-    const auto cell = std::ranges::find_if(out.cells, [&](const CellResult& each) {
-      return each.cell.row == fields[0] && each.cell.column == fields[1];
+  while (in.next()) {
+    const auto found = std::ranges::find_if(out.cells, [&](const CellResult& each) {
+      return each.cell.row == in.field(0) && each.cell.column == in.field(1);
     });
-    if (cell == out.cells.end())
-      refuse(fmt::format("the plan has no cell {} / {}", fields[0], fields[1]));
-    RunResult run;
-    run.seed = parse_field<std::uint64_t>(fields[4]).value_or(0);
-    const auto score = parse_field<double>(fields[6]);
-    if (!score || !std::isfinite(*score)) refuse(fmt::format("'{}' is no score", fields[6]));
-    run.score = *score;
-    run.first_goal_epoch = parse_field<int>(fields[7]);
-    run.has_goal = cell->cell.imported ? run.first_goal_epoch.has_value()
-                                       : find_task(cell->cell.task).has_goal;
-    run.wall_seconds = parse_field<double>(fields[8]).value_or(0);
-    cell->runs.push_back(run);
+    if (found == out.cells.end())
+      in.refuse(fmt::format("the plan has no cell {} / {}", in.field(0), in.field(1)));
+    found->runs.push_back(read_table_row(in, *found));
   }
-  return out;
-}
 
-void add_asked_by_plan(StudyResults& results) {
-  for (CellResult& each : results.cells) {
+  // the table has no settings: those of the plan are shown
+  for (CellResult& each : out.cells) {
     if (each.runs.empty() || each.cell.imported) continue;
     const Config config = resolve_config(each.cell.settings);
-    each.asked = asked_of_settings(parse_toml(to_toml(config, "", ""), "the plan's settings"));
+    each.asked = settings_asked_for(parse_toml(to_toml(config, "", ""), "the plan's settings"));
   }
+  return out;
 }
 
 StudyResults results_of_run(const fs::path& folder) {
@@ -303,7 +320,7 @@ StudyResults results_of_run(const fs::path& folder) {
   const Population there = read_runs(folder).value();
   StudyResults out;
   CellResult result;
-  std::error_code ignored;  // a current folder that is gone has no name
+  std::error_code ignored;  // the current folder may have been removed
   result.cell = {.row = there.config.task,
                  .column = there.config.algorithm,
                  .task = there.config.task,
@@ -311,7 +328,7 @@ StudyResults results_of_run(const fs::path& folder) {
                  .epochs = there.config.train.epochs,
                  .seeds = there.seeds,
                  .settings = {},
-                 // wherever the report is written
+                 // absolute: the report may be written to another folder
                  .folder = fs::absolute(folder, ignored).string()};
   for (const std::uint64_t seed : there.seeds) {
     if (const auto run = find_agent(folder, seed)) add_run(*run, read_config(*run), result, out);

@@ -1,12 +1,13 @@
-// What the runs of a study came to, read from its folder. Only runs that have finished count, or
-// that have as many epochs as are asked for; a cell whose runs are not there, or were made with
-// other settings, is empty.
+// The results of a study's runs, read from their folders or from a report's table. Only finished
+// runs count, or runs with the number of epochs that is asked for. A cell without runs, or with
+// runs of other settings, is empty.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,80 +24,80 @@ inline constexpr const char* kRunsHeader =
 struct RunResult {
   std::uint64_t seed = 0;
   double score = 0;
-  std::optional<int> first_goal_epoch = {};  // of the evaluation (FRG)
-  bool has_goal = false;                     // the task has one to reach
+  std::optional<int> first_goal_epoch = {};  // first epoch whose evaluation reached the goal (FRG)
+  bool has_goal = false;                     // whether the task has a goal
   double wall_seconds = 0;
-  std::vector<double> returns = {};    // of the evaluation, epoch by epoch; NaN: there was none
-  std::vector<double> env_steps = {};  // that its policy had seen then
+  std::vector<double> returns = {};    // evaluation return of each epoch; NaN: not evaluated
+  std::vector<double> env_steps = {};  // environment steps at the end of each epoch
 };
 
 struct CellResult {
   Cell cell;
-  std::vector<RunResult> runs;      // in the order of the seeds; those that finished
-  std::vector<Setting> asked = {};  // beyond the defaults, of the first of them
+  std::vector<RunResult> runs;      // in the order of the seeds
+  std::vector<Setting> asked = {};  // settings of the first run that are not defaults
 
   std::vector<double> scores() const;
-  int reached_goal() const;  // runs that did
-  bool has_goal() const;     // false also where there are no runs
-  // Earliest of any run, as the paper's tables have it.
-  std::optional<int> earliest_goal() const;
+  int reached_goal() const;                  // number of runs
+  bool has_goal() const;                     // false also without runs
+  std::optional<int> earliest_goal() const;  // earliest of all runs, as in the paper's tables
 };
 
 struct StudyResults {
   Plan plan;
-  bool smoke = false;
   std::vector<CellResult> cells;   // in the order of expand()
   std::vector<std::string> notes;  // why a cell that has files is empty
-  // Runs that count although they have not ended, as "seed 3 of runs/a: epoch 40 of 100".
+  // Unfinished runs that count, as "seed 3 of runs/a: epoch 40 of 100".
   std::vector<std::string> unfinished = {};
-  std::optional<int> first_epochs = {};  // of each run no more than these count
+  std::optional<int> first_epochs = {};  // epochs of each run that count; nullopt: all
 
-  // Of a row and a column that the plan has; nullptr: its algorithm does not exist.
-  const CellResult* find(const std::string& row, const std::string& column) const;
-  // The columns whose algorithm exists.
-  std::vector<const PlanColumn*> columns() const;
+  // The cell of a row and a column; Error if the plan does not have it.
+  const CellResult& find(const std::string& row, const std::string& column) const;
   std::vector<std::string> row_names() const;
-  // Those whose runs are their own: a run that stands in several rows counts in the first.
+  // Rows whose runs are not also runs of an earlier row.
   std::vector<std::string> distinct_rows() const;
   bool any_runs() const;
   bool shows(const std::string& what) const;
   bool measures(const std::string& what) const;
 };
 
-// Each row's scores on one scale, by column: 0 the lowest of any run, 1 the highest (Agarwal et al.
-// 2021), of the distinct rows that have runs.
+// The scores of the distinct rows with runs, by column; each row is scaled so that its lowest run
+// has 0 and its highest 1 (Agarwal et al. 2021).
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
-// The settings that the results of a run depend on and that are not what the plan asks for, as
-// differences_read() names them. Seeds are the cell's business; when a run is saved and what it
-// records changes nothing.
+// The settings by which results depend on `there` and not on `asked`, as differences_read() names
+// them. Seeds, checkpoints and recordings are not compared.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
-// What was set beyond the defaults of a run, as far as its results depend on it and its seed does
-// not say it.
-std::vector<Setting> asked_of(const std::filesystem::path& run);
-
-// Of one finished run; InputError unless it has so many epochs.
+// A finished run; InputError unless it has this many epochs.
 RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int epochs);
 
-// Adds what there is of a run, finished or not, to the runs of a cell; `out` notes that it has not.
+// The settings of a run that are not defaults and that its results depend on.
+std::vector<Setting> asked_of(const std::filesystem::path& run);
+
+// Adds a run, finished or not, to a cell of `out`, which lists it if it is unfinished.
 void add_run(const std::filesystem::path& folder, const Config& config, CellResult& cell,
              StudyResults& out);
 
-// With `first_epochs`, of the first so many epochs of every run that has them, finished or not;
-// cells that have fewer epochs count as they are.
+// With `first_epochs`, the first so many epochs of every run that has them, finished or not; cells
+// with fewer epochs in the plan count as they are.
 StudyResults read_results(Plan plan, const std::filesystem::path& study,
                           std::optional<int> first_epochs = {});
 
-// The same from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves
-// and no maps. InputError, with the line, where it names a cell that the plan does not have.
-StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv);
-// The settings of its runs, which the table does not have: those of the plan.
-void add_asked_by_plan(StudyResults& results);
+// Results from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves and
+// no maps. InputError with file and line for a row that is not a run of the plan: another cell,
+// task, algorithm or number of epochs, a seed that is repeated or not in the plan, a value that is
+// out of range.
+StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv,
+                              std::optional<int> first_epochs = {});
 
-// A single run, or a population, as a study of one cell, so that it can be reported on like any
-// other. Runs that have not ended count with what they have. InputError if the folder holds no run,
-// or none that has ended an epoch.
+// A single run, or a population, as a study of one cell. Unfinished runs count with the epochs they
+// have. InputError if the folder holds no run with at least one epoch.
 StudyResults results_of_run(const std::filesystem::path& folder);
+
+// Runs that were not planned as a study, as one: tasks are rows, algorithms with their settings are
+// columns, and runs of the same task, algorithm and settings are one cell. The column of the first
+// run is the baseline of all tests. `folders` hold runs or populations. InputError if there is
+// nothing to compare.
+StudyResults compare_runs(std::span<const std::filesystem::path> folders);
 
 }  // namespace ovde

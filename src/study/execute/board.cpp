@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <thread>
 
 #include <fmt/format.h>
@@ -19,10 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kShortestPause = 0.1;  // seconds
-constexpr std::size_t kProbes = 8;
+constexpr double kShortestPause = 0.1, kLongestPause = 2;  // seconds
 
-// Whether all that differs is that the plan asks for more epochs.
+// Whether the only difference is that the plan has more epochs.
 bool asks_for_more_epochs(const Config& config, const Config& there) {
   return config.train.epochs > there.train.epochs &&
          foreign_settings(config, train_longer(there, config.train.epochs)).empty();
@@ -34,7 +32,7 @@ bool has_finished(const Job& job, const fs::path& study) {
   try {
     return is_cell_finished(study, job.cell, job.config);
   } catch (const std::exception&) {
-    return false;  // reported when its turn comes
+    return false;  // plan_cell() reports it
   }
 }
 
@@ -62,30 +60,20 @@ RunPlan plan_cell(const Job& job, const StudyRequest& request) {
 
 Job* Board::take_if(const std::function<bool(const Job&)>& fits, bool wait) {
   double pause = kShortestPause;
-  std::unique_lock turn(turn_);
+  std::unique_lock guard(jobs_mutex_);
   try {
     while (!stopped() && !broken_) {
       elsewhere_ = 0;
-      claims_.look(wait ? kProbes : SIZE_MAX);
-      // first what nobody has had; whether its holder lives is to be asked of the rest, of some
-      // others each time
       for (Job& job : jobs_) {
-        const bool is_new = !claims_.is_known(job.cell.folder);
-        if (!job.settled && is_new && fits(job) && claim(job)) return &job;
-      }
-      first_asked_ += kProbes;
-      for (std::size_t i = 0; i < jobs_.size(); ++i) {
-        Job& job = jobs_[(first_asked_ + i) % jobs_.size()];
-        const bool is_known = claims_.is_known(job.cell.folder);
-        if (!job.settled && is_known && fits(job) && claim(job)) return &job;
+        if (!job.settled && fits(job) && lock(job)) return &job;
       }
       if (elsewhere_ == 0 || !wait) return nullptr;
-      turn.unlock();
+      guard.unlock();
       sleep(pause);
-      pause = std::min(1.5 * pause, request_.patience / 6);
-      turn.lock();
+      pause = std::min(1.5 * pause, kLongestPause);
+      guard.lock();
     }
-  } catch (const std::exception&) {  // of the claims' folder
+  } catch (const std::exception&) {
     broken_ = std::current_exception();
   }
   return nullptr;
@@ -93,36 +81,32 @@ Job* Board::take_if(const std::function<bool(const Job&)>& fits, bool wait) {
 
 void Board::give_back(Job& job, const std::exception& why) {
   if (!job.held) warning(job, why.what());
-  const std::lock_guard turn(turn_);
-  claims_.give_back(job.cell.folder);
+  const std::lock_guard guard(jobs_mutex_);
+  locks_.release(job.cell.folder);
   job.settled = false;
-  // soon the first time: of a process that is killed, the claim may go before the lock of the run
   job.held = Clock::now();
-  job.pause = std::min(std::max(2 * job.pause, kShortestPause), request_.patience);
+  job.pause = std::clamp(2 * job.pause, kShortestPause, kLongestPause);
 }
 
 void Board::epoch_done(const Job& job) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(mutex_);
   sink_.epoch_done(job.cell, job.updates_per_epoch());
 }
 
 void Board::warning(const Job& job, const std::string& text) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(mutex_);
   sink_.warning(fmt::format("{} / {}: {}", job.cell.row, job.cell.column, text));
 }
 
 void Board::finished(const Job& job) {
-  claims_.finish(job.cell.folder);
-  const std::lock_guard lock(mutex_);
+  locks_.finish(job.cell.folder);
+  const std::lock_guard guard(mutex_);
   ++finished_;
   sink_.cell_finished(job.cell);
 }
 
 void Board::failed(const Job& job, const std::string& why) {
-  try {
-    claims_.fail(job.cell.folder, why);
-  } catch (const Error&) {  // the disk may be the reason
-  }
+  locks_.fail(job.cell.folder, why);
   note_failure(job, why);
 }
 
@@ -130,47 +114,44 @@ void Board::check() const {
   if (broken_) std::rethrow_exception(broken_);
 }
 
-bool Board::claim(Job& job) {
-  if (const auto why = claims_.failure(job.cell.folder)) {
+bool Board::lock(Job& job) {
+  const bool written_elsewhere = job.held && seconds_since(*job.held) < job.pause;
+  if (written_elsewhere) {
+    ++elsewhere_;
+    return false;
+  }
+  const std::string& cell = job.cell.folder;
+  if (const auto why = locks_.failure(cell)) {
     job.settled = true;
     note_failure(job, *why);
     return false;
   }
-  const bool was_held = job.held && seconds_since(*job.held) < job.pause;
-  if (was_held || claims_.is_taken(job.cell.folder)) {
+  const CellLocks::Attempt attempt = locks_.take(cell);
+  if (attempt.outcome == CellLocks::Outcome::held) {
     ++elsewhere_;
-    return false;
-  }
-  if (!claims_.is_known(job.cell.folder) && has_finished(job, request_.out)) {
-    settle_finished(job);
-    return false;
-  }
-  if (!claims_.take(job.cell.folder)) {
-    ++elsewhere_;
-    return false;
-  }
-  if (has_finished(job, request_.out)) {  // since the last look, or by one that died then
-    claims_.finish(job.cell.folder);
-    settle_finished(job);
     return false;
   }
   job.settled = true;
-  const std::lock_guard lock(mutex_);
+  if (attempt.outcome != CellLocks::Outcome::taken) {
+    note_failure(job, attempt.why, attempt.outcome == CellLocks::Outcome::in_doubt);
+    return false;
+  }
+  if (has_finished(job, request_.out)) {  // another process has finished it
+    locks_.finish(cell);
+    const std::lock_guard guard(mutex_);
+    ++finished_;
+    sink_.cell_finished_elsewhere(job.cell, job.updates());
+    return false;
+  }
+  const std::lock_guard guard(mutex_);
   sink_.cell_started(job.cell);
   return true;
 }
 
-void Board::settle_finished(Job& job) {
-  job.settled = true;
-  const std::lock_guard lock(mutex_);
-  ++finished_;
-  sink_.cell_finished_elsewhere(job.cell, job.updates());
-}
-
-void Board::note_failure(const Job& job, const std::string& why) {
-  const std::lock_guard lock(mutex_);
+void Board::note_failure(const Job& job, const std::string& why, bool in_doubt) {
+  const std::lock_guard guard(mutex_);
   const std::filesystem::path folder = request_.out / job.cell.folder;
-  failures_.push_back({job.cell.row, job.cell.column, folder, why});
+  failures_.push_back({job.cell.row, job.cell.column, folder, why, in_doubt});
   sink_.cell_failed(job.cell, why);
 }
 

@@ -1,7 +1,7 @@
-// The cells of a study that are to be run: who takes which, and what becomes of them.
+// The cells of a study that are to be run: hands them out to the threads of this process, shares
+// them with other processes by CellLocks, and reports what happens to them.
 #pragma once
 
-#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -11,10 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 #include "base/clock.h"
-#include "study/execute/claims.h"
+#include "study/execute/cell_locks.h"
 #include "study/execute/run_study.h"
 #include "train/population_run.h"
 #include "train/progress.h"
@@ -25,10 +23,10 @@ namespace ovde {
 struct Job {
   Cell cell;
   Config config;
-  bool settled = false;  // nothing is left to do for this process
-  // when it was found to be written by another process, and for how long it is not tried again
+  bool settled = false;  // running, finished, failed or refused: this process takes it no more
+  // Set where another program writes the cell's runs: not tried again for `pause` seconds.
   std::optional<Clock::time_point> held = {};
-  double pause = 0;  // seconds
+  double pause = 0;
 
   double updates_per_epoch() const { return ovde::updates_per_epoch(config.train); }
   double updates() const {
@@ -36,34 +34,33 @@ struct Job {
   }
 };
 
-// Whether nothing is left of it in the study's folder.
+// Whether all its runs in the study's folder are finished.
 bool has_finished(const Job& job, const std::filesystem::path& study);
 
-// InputError if a cell's folder holds runs with other settings: it is never overwritten, and
-// results of another plan are never taken for this one's.
+// InputError if a cell's folder holds runs with other settings, which are never overwritten and
+// never counted as results of this plan.
 void check_same_runs(const Config& config, const Config& there);
 
-// The cell as a run: what is left of one that is there, otherwise a new one. It keeps the seeds
-// that the plan no longer asks for.
+// The cell as a run: the rest of an existing one, or a new one. An existing one keeps seeds that
+// the plan no longer has.
 RunPlan plan_cell(const Job& job, const StudyRequest& request);
 
-// Hands out the jobs that no other process has, in the order of the plan, and passes on, one at a
-// time, what is reported.
+// Safe to use from several threads; the sink is called by one at a time.
 class Board {
  public:
-  Board(std::span<Job> jobs, const StudyRequest& request, Claims& claims, StudySink& sink)
-      : jobs_(jobs), request_(request), claims_(claims), sink_(sink) {}
+  Board(std::span<Job> jobs, const StudyRequest& request, CellLocks& locks, StudySink& sink)
+      : jobs_(jobs), request_(request), locks_(locks), sink_(sink) {}
 
   bool stopped() const { return request_.stop != nullptr && *request_.stop; }
 
-  // nullptr: there is none for this process. With `wait`, only if no other process has one, which
-  // might die.
+  // The next job in the order of the plan that no other process has; nullptr: none is left. With
+  // `wait`, first waits for the jobs of other processes, which may end without finishing them.
   Job* take(bool wait) {
     return take_if([](const Job&) { return true; }, wait);
   }
   Job* take_if(const std::function<bool(const Job&)>& fits, bool wait);
 
-  // Another process is writing its runs, by whatever way it came to that.
+  // Another process writes the cell's runs without holding its lock.
   void give_back(Job& job, const std::exception& why);
   void epoch_done(const Job& job);
   void warning(const Job& job, const std::string& text);
@@ -73,29 +70,29 @@ class Board {
   int finished_count() const { return finished_; }
   int elsewhere_count() const { return elsewhere_; }
   const std::vector<CellFailure>& failures() const { return failures_; }
-  // Throws what has broken it.
+  // Rethrows the error of the locks' folder that ended take().
   void check() const;
 
  private:
-  bool claim(Job& job);
-  void settle_finished(Job& job);
-  void note_failure(const Job& job, const std::string& why);
-  // As long as nobody wishes to stop.
-  void sleep(double seconds) const;
+  bool lock(Job& job);
+  void note_failure(const Job& job, const std::string& why, bool in_doubt = false);
+  void sleep(double seconds) const;  // returns early when stopped
 
   std::span<Job> jobs_;
   const StudyRequest& request_;
-  Claims& claims_;
+  CellLocks& locks_;
   StudySink& sink_;
   std::exception_ptr broken_;
-  std::size_t first_asked_ = static_cast<std::size_t>(::getpid());
   int finished_ = 0, elsewhere_ = 0;
   std::vector<CellFailure> failures_;
-  std::mutex turn_;   // of the jobs and the claims' last look
-  std::mutex mutex_;  // of what is counted, and of the sink
+  std::mutex jobs_mutex_;  // guards the jobs
+  std::mutex mutex_;       // guards the counts and the sink
 };
 
-// What the trainer says of one cell, for the board.
+// Trains the board's jobs on the GPU until none is left. `wait`: as Board::take().
+void work_on_gpu(const StudyRequest& request, Board& board, bool wait);
+
+// Passes the progress of one cell's runs to the board.
 class CellSink final : public ProgressSink {
  public:
   CellSink(const Job& job, Board& board) : job_(job), board_(board) {}

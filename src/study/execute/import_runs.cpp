@@ -15,7 +15,7 @@
 #include "run/run_status.h"
 #include "study/analyse/imported_run.h"
 #include "study/analyse/results.h"
-#include "study/execute/claims.h"
+#include "study/execute/cell_locks.h"
 #include "study/execute/run_study.h"
 
 namespace ovde {
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What makes a run the same run: its settings, its rows, its end.
+// The files by which two runs are compared, and which a report reads.
 constexpr const char* kRunFiles[] = {"progress.csv", "summary.json", "config.toml"};
 
 struct Target {
@@ -38,7 +38,7 @@ bool asks_for(const Cell& cell, std::uint64_t seed) {
   return std::ranges::find(cell.seeds, seed) != cell.seeds.end();
 }
 
-// Another program's runs that the folder has as a study's.
+// A run of another program in a study's folder.
 struct ImportedFile {
   const Cell* cell;
   std::uint64_t seed;
@@ -65,7 +65,7 @@ bool is_same_run(const fs::path& a, const fs::path& b) {
   });
 }
 
-// A file, or a folder with all that is in it.
+// Copies a file, or a folder with its contents.
 void copy_all(const fs::path& from, const fs::path& to) {
   if (!fs::is_directory(from)) return write_file_atomically(to, read_file(from));
   make_folder(to);
@@ -73,7 +73,7 @@ void copy_all(const fs::path& from, const fs::path& to) {
     copy_all(entry.path(), to / entry.path().filename());
 }
 
-// Under another name until it is whole.
+// Copies under another name, and renames when everything is there.
 void copy_run(const fs::path& from, const fs::path& to, bool with_maps) {
   const fs::path beside = to.parent_path() / fmt::format(".{}.part", to.filename().string());
   fs::remove_all(beside);
@@ -89,7 +89,7 @@ void copy_run(const fs::path& from, const fs::path& to, bool with_maps) {
   sync_folder(to.parent_path());
 }
 
-// Why no cell has a place for the run: the cell that comes nearest says it best.
+// Why the run belongs to no cell, by the cell with the fewest different settings.
 std::string why_foreign(const std::vector<Target>& targets, const Config& run) {
   const Target* nearest = nullptr;
   std::vector<std::string> least;
@@ -108,7 +108,7 @@ std::string why_foreign(const std::vector<Target>& targets, const Config& run) {
                      fmt::join(least, ", "));
 }
 
-// The cell's folder as a population that counts the run among its own, for whoever completes it.
+// Adds the run's seed to the population of the cell's folder, so that the study can be completed.
 void join_population(const fs::path& folder, const Config& run, const std::string& command) {
   make_population(folder, command);
   Population population = read_population(folder).value_or(Population{.config = run, .seeds = {}});
@@ -117,14 +117,14 @@ void join_population(const fs::path& folder, const Config& run, const std::strin
   write_population(folder, population, command);
 }
 
-// False: it is there already. InputError if the cell cannot take it.
+// False if the run is there already. InputError if the cell cannot take it.
 bool take_run(const fs::path& run, const Config& config, const Target& target,
               const fs::path& study, bool with_maps, const std::string& command) {
   const fs::path folder = study / target.cell.folder;
-  const auto claims = read_claims(study, {target.cell.folder});
-  const auto claim = claims.find(target.cell.folder);
-  if (claim != claims.end() && claim->second.holder)
-    throw InputError(fmt::format("the cell is running on {}", claim->second.holder->text()));
+  const auto locks = read_cell_locks(study, {target.cell.folder});
+  const auto lock_state = locks.find(target.cell.folder);
+  if (lock_state != locks.end() && lock_state->second.holder)
+    throw InputError(fmt::format("the cell is running on {}", lock_state->second.holder->text()));
   make_folder(folder);
   const RunLock lock(folder);
   if (const auto there = find_agent(folder, config.seed)) {
@@ -228,10 +228,10 @@ bool import_csv(const Plan& plan, const fs::path& study, const std::string& name
   });
   if (cell == cells.end()) throw InputError(fmt::format("the plan has no cell {}", name));
   if (!cell->imported) {
-    throw InputError(
-        fmt::format("the runs of {} are made by this program; another's have a column of their "
-                    "own, with imported = true",
-                    title(*cell)));
+    throw InputError(fmt::format(
+        "the runs of {} are made by this program; runs of another program need a column "
+        "with imported = true",
+        title(*cell)));
   }
   if (!asks_for(*cell, seed))
     throw InputError(fmt::format("the plan has no seed {} in {}", seed, title(*cell)));
@@ -241,7 +241,7 @@ bool import_csv(const Plan& plan, const fs::path& study, const std::string& name
   const fs::path to = imported_file(study / cell->folder, seed);
   if (std::error_code ignored; fs::exists(to, ignored)) {
     if (read_file(to) == text) return false;
-    throw InputError(fmt::format("{} is there already, and is another run", to.string()));
+    throw InputError(fmt::format("{} exists already, with another run", to.string()));
   }
   make_folder(to.parent_path());
   write_file_atomically(to, text);

@@ -1,5 +1,5 @@
-// Runs made elsewhere, put where a study's report looks for them. What a report reads is copied and
-// nothing else: no checkpoint, no policy. Trains nothing and changes no run that is there.
+// Copies runs that were made elsewhere into a study's folder. Only the files that a report reads
+// are copied, no checkpoints and no policies. Existing runs are not changed.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@ struct ImportOutcome {
     std::string why;
   };
   std::map<std::string, Count> cells;  // by "row / column"
-  std::vector<Left> foreign;           // that no cell of the plan asks for
-  std::vector<Left> refused;           // that one does, and that could not be taken all the same
+  std::vector<Left> foreign;           // runs of no cell of the plan
+  std::vector<Left> refused;           // runs of a cell that could not be taken
 
   int taken() const;
   int already_there() const;
 };
 
-// Takes the runs in and below `from` to the cells whose settings and seeds are theirs, each whole
-// or not at all. `command` is written down as what made a population of them. InputError if one of
-// `from` is no folder, or the plan's settings are wrong.
+// Copies the runs in and below the folders `from` to the cells with their settings and seeds, each
+// whole or not at all. `command` is recorded in the population's config.toml. InputError if one of
+// `from` is not a folder with runs, or the plan's settings are wrong.
 ImportOutcome import_runs(const Plan& plan, const std::filesystem::path& study,
                           std::span<const std::filesystem::path> from, const std::string& command);
 
-// Takes another program's run (study/analyse/imported_run.h) to the cell "row/column", whose column
-// is an imported one. False: it is there already. InputError if the cell has none of it: no such
-// seed, another file in its place, not a file of this kind.
+// Copies a run of another program (study/analyse/imported_run.h) to the cell "row/column" of an
+// imported column. False: it is there already. InputError if the file is not such a run, the cell
+// does not have the seed, or has another file for it.
 bool import_csv(const Plan& plan, const std::filesystem::path& study, const std::string& cell,
                 std::uint64_t seed, const std::filesystem::path& file);
 

@@ -1,4 +1,5 @@
-#include "study/execute/on_gpu.h"
+// The cells of a study on a GPU. Cells that are in step are one population; populations are trained
+// side by side.
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +14,7 @@
 
 #include <ovde/error.h>
 #include "run/run_lock.h"
+#include "study/execute/board.h"
 #include "train/lockstep.h"
 #include "train/population_run.h"
 
@@ -20,13 +22,13 @@ namespace ovde {
 
 namespace {
 
-// A cell with the agents of it that are left.
+// A cell with its unfinished agents.
 struct PlannedCell {
   Job* job;
   RunPlan plan;
   std::vector<AgentOptions> agents;
 };
-using CellGroup = std::vector<PlannedCell>;  // cells that are trained together
+using CellGroup = std::vector<PlannedCell>;  // one population
 
 std::vector<AgentOptions> agents_of(const CellGroup& group) {
   std::vector<AgentOptions> all;
@@ -34,8 +36,8 @@ std::vector<AgentOptions> agents_of(const CellGroup& group) {
   return all;
 }
 
-// The next cells, in the order of the plan, as many as are trained at a time, one where runtimes
-// are compared; those that are in step with each other are one group. Empty: there are none.
+// Takes the next cells, in the order of the plan, that are trained at a time (one where runtimes
+// are compared); cells that are in step are one group. Empty: none is left.
 std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bool wait) {
   std::vector<CellGroup> groups;
   std::size_t agents = 0;
@@ -45,7 +47,7 @@ std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bo
     });
   };
   const auto fits = [&](const Job& job) {
-    if (is_about_runtimes(request.plan)) return false;
+    if (measures_only_runtime(request.plan)) return false;
     if (agents + job.cell.seeds.size() > kMostAgentsTogether) return false;
     if (group_of(job) != groups.end()) return true;
     return std::cmp_less(groups.size(), request.threads) &&
@@ -101,7 +103,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
   }
 }
 
-// The groups, those with enough agents in two halves.
+// The groups; those with enough agents are split in two.
 std::vector<CellGroup> populations_of(std::span<const CellGroup> groups, int full, int threads) {
   std::vector<CellGroup> out;
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -123,8 +125,7 @@ std::vector<CellGroup> populations_of(std::span<const CellGroup> groups, int ful
   return out;
 }
 
-// How many threads each population has of its own: at least one, and the more steps its
-// environments have to take, the more.
+// The threads of each population: at least one, the others in proportion to the environment steps.
 std::vector<int> shares_of(std::span<const CellGroup> populations, int threads) {
   std::vector<double> steps;
   for (const CellGroup& population : populations) {
@@ -137,7 +138,7 @@ std::vector<int> shares_of(std::span<const CellGroup> populations, int threads) 
   }
   std::vector<int> shares(populations.size(), 1);
   for (int left = threads - static_cast<int>(shares.size()); left > 0; --left) {
-    std::size_t next = 0;  // has the most to do a thread
+    std::size_t next = 0;  // has the most steps per thread
     for (std::size_t i = 1; i < shares.size(); ++i) {
       if (steps[i] * shares[next] > steps[next] * shares[i]) next = i;
     }
@@ -146,8 +147,8 @@ std::vector<int> shares_of(std::span<const CellGroup> populations, int threads) 
   return shares;
 }
 
-// Populations of their own, each at its pace and with its share of the threads, which help each
-// other out: while the environments of one step, the GPU has the updates of another.
+// Trains the groups as independent populations with their own threads, which help each other: while
+// the environments of one population step, the GPU computes the updates of another.
 void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& request,
                         Board& board) {
   const auto populations = populations_of(groups, request.gpu.full, request.threads);
@@ -168,15 +169,15 @@ void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& r
         neighbours.help_to_the_end(next, shares[next]);
       });
     }
-  } catch (const std::system_error&) {  // those that are left come after the first, then
+  } catch (const std::system_error&) {  // no more threads: the others follow the first
   }
   train_one(0);
   for (; next < count; ++next) train_one(next);
   neighbours.help_to_the_end(0, shares[0]);
 }
 
-// What does not fit on the GPU together is trained in turn: the groups one by one, then halves of a
-// group. A cell that does not fit alone fails.
+// Trains groups that do not fit on the GPU together one after the other, then in halves. A cell
+// that does not fit alone fails.
 void train_what_fits(std::span<const CellGroup> groups, const StudyRequest& request, Board& board) {
   if (board.stopped()) return;
   try {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <set>
@@ -15,17 +14,16 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/version.h"
 #include "config/stored_config.h"
+#include "io/crc32c.h"
 #include "io/files.h"
 #include "io/seeds.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "study/execute/board.h"
-#include "study/execute/claims.h"
-#include "study/execute/on_gpu.h"
-#include "study/execute/processor.h"
-#include "study/plan/smoke.h"
+#include "study/execute/cell_locks.h"
 #include "train/trainer.h"
 
 namespace ovde {
@@ -48,27 +46,27 @@ void work(const StudyRequest& request, int threads, Board& board) {
   }
 }
 
-// Epochs that the runs of a cell have behind them, for the estimate of the time left.
+// Updates that the runs of a cell have done, for the estimate of the time left.
 double updates_done(const Job& job, const fs::path& study) {
   double epochs = 0;
   for (std::size_t i = 0; i < job.cell.seeds.size(); ++i) {
     try {
       const auto run = find_agent(study / job.cell.folder, job.cell.seeds[i]);
       if (run) epochs += static_cast<double>(read_progress_so_far(*run).size());
-    } catch (const Error&) {  // the run itself will complain, if there is reason to
+    } catch (const Error&) {  // reported when the run continues
     }
   }
   return epochs * job.updates_per_epoch();
 }
 
-// As many cells at a time as it takes for their agents to occupy the threads.
+// The number of cells at a time whose agents occupy the threads.
 int default_jobs(std::span<const Job> jobs, int threads) {
   std::size_t agents = 1;
   for (const Job& job : jobs) agents = std::max(agents, job.cell.seeds.size());
   return std::max(1, threads / static_cast<int>(agents));
 }
 
-// Every setting is checked before the first cell runs. Of each cell the first `seeds`.
+// Checks every setting before the first cell runs. Each cell has its first `seeds` seeds.
 std::vector<Job> all_jobs(const StudyRequest& request, std::size_t seeds = SIZE_MAX) {
   std::vector<Job> jobs;
   for (Cell& cell : chosen_cells(request.plan, request.cells)) {
@@ -79,22 +77,23 @@ std::vector<Job> all_jobs(const StudyRequest& request, std::size_t seeds = SIZE_
   return jobs;
 }
 
-// Those on the GPU first; what other processes have is waited for last.
+// Trains on the GPU first, and waits for other processes last.
 void run_jobs(std::span<Job> on_gpu, std::span<Job> on_cpu, const StudyRequest& request,
               const StudyStart& start, StudySink& sink, StudyOutcome& outcome) {
-  // a run that another process goes on with must not be touched again, not even to save it
-  Claims claims(request.out, request.patience, [&](const std::string& why) {
-    sink.warning(why);
-    std::_Exit(EXIT_FAILURE);
-  });
-  Board gpu(on_gpu, request, claims, sink), cpu(on_cpu, request, claims, sink);
+  CellLocks locks(request.out, request.take_over);
+  std::vector<std::string> cells;
+  for (const std::span<Job> jobs : {on_gpu, on_cpu}) {
+    for (const Job& job : jobs) cells.push_back(job.cell.folder);
+  }
+  locks.forget_failures(cells);
+  Board gpu(on_gpu, request, locks, sink), cpu(on_cpu, request, locks, sink);
   work_on_gpu(request, gpu, false);
   {
     std::vector<std::jthread> workers;
     const auto job = [&] { work(request, start.threads_per_job, cpu); };
     try {
       for (int i = 1; i < start.jobs; ++i) workers.emplace_back(job);
-    } catch (const std::system_error&) {  // fewer side by side than was hoped for
+    } catch (const std::system_error&) {  // no more threads: fewer cells at a time
     }
     job();
   }
@@ -107,23 +106,66 @@ void run_jobs(std::span<Job> on_gpu, std::span<Job> on_cpu, const StudyRequest& 
   }
 }
 
-// What is left of the first seeds of every cell.
+constexpr const char* kProcessorFile = "processor.txt";
+
+// The value of the first line of /proc/cpuinfo that has one of these names.
+std::string cpuinfo_field(const std::string& text, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const auto line = text.find(fmt::format("\n{}\t", name));
+    if (line == std::string::npos) continue;
+    const auto begin = text.find(": ", line);
+    if (begin != std::string::npos)
+      return text.substr(begin + 2, text.find('\n', begin) - begin - 2);
+  }
+  return "";
+}
+
+// The name and the instruction set: virtual machines give one name to different processors.
+std::string processor() {
+  const std::string text = "\n" + read_file("/proc/cpuinfo");
+  const std::string instructions = cpuinfo_field(text, {"flags", "Features"});
+  return fmt::format("{} (instructions {:08x})", cpuinfo_field(text, {"model name", "CPU part"}),
+                     crc32c(std::as_bytes(std::span(instructions))));
+}
+
+// Records this machine's processor in the study's folder. A warning if another one is recorded: a
+// program compiled for one processor (OVDE_NATIVE) may compute other last bits on another.
+std::optional<std::string> check_processor(const fs::path& study) {
+  if (!is_native_build()) return std::nullopt;
+  std::string here, there;
+  try {
+    here = processor();
+  } catch (const InputError&) {  // a system without /proc/cpuinfo
+    return std::nullopt;
+  }
+  std::error_code ignored;
+  if (!fs::exists(study / kProcessorFile, ignored)) {
+    try {
+      write_file_atomically(study / kProcessorFile, here + "\n");
+    } catch (const Error&) {  // several processes may start at once
+      if (!fs::exists(study / kProcessorFile, ignored)) throw;
+    }
+    return std::nullopt;
+  }
+  there = read_file(study / kProcessorFile);
+  there = there.substr(0, there.find('\n'));
+  if (here == there || there.empty()) return std::nullopt;
+  return fmt::format(
+      "the study was started on {}, and this is {}: this program was compiled for one kind of "
+      "processor (OVDE_NATIVE), and the last bits of results may differ on another",
+      there, here);
+}
+
+// Runs the unfinished runs of the first seeds of every cell.
 StudyOutcome run_seeds(std::size_t seeds, const StudyRequest& request, StudySink& sink) {
   std::vector<Job> jobs = all_jobs(request, seeds);
   prepare_study(request);
 
-  // what is finished counts, if it is what the plan asks for
   StudyStart start{.name = request.plan.name, .folder = request.out};
   start.cells = static_cast<int>(jobs.size());
   for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
-  std::vector<std::string> finished;
-  std::erase_if(jobs, [&](const Job& job) {
-    const bool is_finished = has_finished(job, request.out);
-    if (is_finished) finished.push_back(job.cell.folder);
-    return is_finished;
-  });
+  std::erase_if(jobs, [&](const Job& job) { return has_finished(job, request.out); });
   start.finished = start.cells - static_cast<int>(jobs.size());
-  Claims::forget(request.out, finished);
 
   const auto first_on_cpu = std::stable_partition(jobs.begin(), jobs.end(), [&](const Job& job) {
     return request.gpu && runs_on_gpu(find_algorithm(job.config.algorithm));
@@ -164,10 +206,9 @@ bool is_cell_finished(const fs::path& study, const Cell& cell, const Config& con
   const auto there = read_runs(folder);
   if (!there) return false;
   check_same_runs(config, there->config);
-  const bool is_alone = !holds_population(folder);
+  const bool single = !holds_population(folder);
   return std::ranges::all_of(cell.seeds, [&](std::uint64_t seed) {
-    // what was just read is not read again: many workers ask this of many cells
-    if (is_alone && there->config.seed == seed)
+    if (single && there->config.seed == seed)
       return is_finished(folder) && there->config.train.epochs >= config.train.epochs;
     const auto run = find_agent(folder, seed);
     return run && is_finished(*run) && read_config(*run).train.epochs >= config.train.epochs;
@@ -193,8 +234,8 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
     }
     const bool beyond = !places.empty() && std::ranges::max(places) >= all.size();
     if (!found || beyond) {
-      throw InputError(fmt::format("'{}' is no cell of the plan; it has 0 to {}, such as {}", part,
-                                   all.size() - 1, all.front().folder));
+      throw InputError(fmt::format("'{}' is not a cell of the plan, which has 0 to {}, such as {}",
+                                   part, all.size() - 1, all.front().folder));
     }
   }
   std::vector<Cell> out;
@@ -204,10 +245,11 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
   return out;
 }
 
-// A smoke run and a real one do not share a folder.
+// Smoke runs and real runs do not share a folder.
 void prepare_study(const StudyRequest& request) {
   make_folder(request.out);
-  if (is_smoke(request.out) && !request.smoke) {
+  const bool smoke = request.plan.smoke;
+  if (is_smoke(request.out) && !smoke) {
     throw OutputPathError(
         fmt::format("{} holds a smoke run; continue it as one, or choose another folder",
                     request.out.string()));
@@ -215,18 +257,18 @@ void prepare_study(const StudyRequest& request) {
   const auto cells = distinct_cells(request.plan);
   const bool holds_cells = std::ranges::any_of(
       cells, [&](const Cell& cell) { return fs::exists(request.out / cell.folder); });
-  if (request.smoke && holds_cells && !is_smoke(request.out)) {
+  if (smoke && holds_cells && !is_smoke(request.out)) {
     throw OutputPathError(fmt::format("{} holds results; choose another folder for the smoke run",
                                       request.out.string()));
   }
-  if (RunLock::is_held(request.out)) {  // as older versions do it
+  if (RunLock::is_held(request.out)) {  // by an earlier version, which locks the whole study
     throw InputError(fmt::format("another process is running a study in {}", request.out.string()));
   }
-  if (!request.smoke || is_smoke(request.out)) return;
+  if (is_smoke(request.out) == smoke && (smoke || holds_cells)) return;
   try {
-    mark_smoke(request.out);
-  } catch (const Error&) {  // several begin at once
-    if (!is_smoke(request.out)) throw;
+    write_study_record(request.out, smoke);
+  } catch (const Error&) {  // several processes may start at once
+    if (is_smoke(request.out) != smoke) throw;
   }
 }
 
@@ -239,9 +281,9 @@ std::vector<Cell> cells_left(const StudyRequest& request) {
 }
 
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink) {
-  if (!is_about_runtimes(request.plan)) return run_seeds(SIZE_MAX, request, sink);
-  // One run at a time, and the first of every cell before the second of any: a machine may become
-  // slower.
+  if (!measures_only_runtime(request.plan)) return run_seeds(SIZE_MAX, request, sink);
+  // one run at a time, and the first seed of every cell before the second: a machine may become
+  // slower
   StudyRequest alone = request;
   if (alone.jobs == 0) alone.jobs = 1;
   std::size_t most = 1;

@@ -1,7 +1,7 @@
-// Runs what is left of a plan: cells side by side, each a population of its seeds; where runtimes
-// are compared, runs one at a time and cells in turns. What is finished is skipped, what was cut
-// off goes on, and a cell that fails does not stop the others. Any number of processes may do so in
-// one folder, on any machines. How a run is trained and saved is src/train's business.
+// Runs the unfinished cells of a plan side by side, each as a population of its seeds. Finished
+// cells are skipped, interrupted ones continue, and a cell that fails does not stop the others.
+// Where only runtimes are compared, runs take turns one at a time. Several processes of one machine
+// may run a study in one folder. src/train trains and saves the runs.
 #pragma once
 
 #include <atomic>
@@ -15,23 +15,21 @@
 
 namespace ovde {
 
-// Past this, a population on one GPU takes as long as two after each other.
+// A larger population on one GPU takes as long as two of half the size after each other.
 constexpr std::size_t kMostAgentsTogether = 512;
 
 struct StudyRequest {
   Plan plan;
-  std::filesystem::path out;  // the study's folder; one that holds results is completed
-  bool smoke = false;         // the plan was made small by smoke_plan()
-  std::string cells = {};     // which of them, for chosen_cells(); empty: all
-  // Whether to wait for cells that other processes run, to go on with them if those should die.
-  bool wait = true;
-  double patience = 60;  // seconds without a sign of life after which others take over its cells
-  int jobs = 0;          // cells at a time, on the CPU; 0: as many as keep the threads busy
-  int threads = 1;       // of all jobs together
-  std::string command = {};                 // written into the runs' config.toml
-  const std::atomic<bool>* stop = nullptr;  // becomes true: save and return
-  // On a GPU: cells that are in step are one population, and those of algorithms that do not run
-  // there come after them, on the CPU. Empty: all on the CPU.
+  std::filesystem::path out;  // the study's folder
+  std::string cells = {};     // for chosen_cells(); empty: all
+  bool wait = true;           // for cells of other processes, to continue those that die
+  bool take_over = false;     // cells whose holder may be running elsewhere
+  int jobs = 0;               // cells at a time on the CPU; 0: chosen automatically
+  int threads = 1;            // for all jobs together
+  std::string command = {};   // written into the runs' config.toml
+  const std::atomic<bool>* stop = nullptr;  // set: save and return
+  // Trains cells that are in step as one population on this GPU, then those of algorithms without
+  // GPU support on the CPU. Empty: all on the CPU.
   GpuDevice gpu = {};
 };
 
@@ -39,14 +37,15 @@ struct CellFailure {
   std::string row, column;
   std::filesystem::path folder;
   std::string why;
+  bool in_doubt = false;  // not tried: its process may be running elsewhere, see take_over
 };
 
 struct StudyOutcome {
-  int cells = 0;      // that are different runs, and were asked for
-  int finished = 0;   // of those, now
-  int elsewhere = 0;  // that other processes run
+  int cells = 0;  // asked for
+  int finished = 0;
+  int elsewhere = 0;  // running in other processes
   std::vector<CellFailure> failures;
-  bool stopped = false;  // before the end, because it was asked to
+  bool stopped = false;  // by `stop`, before the end
 };
 
 struct StudyStart {
@@ -54,12 +53,11 @@ struct StudyStart {
   std::filesystem::path folder;
   int cells = 0, finished = 0, runs = 0;
   int jobs = 1, threads_per_job = 1;
-  double updates = 0;       // of all the cells that are not finished
-  double updates_done = 0;  // of those
+  double updates = 0;       // in all unfinished cells
+  double updates_done = 0;  // so far
 };
 
-// Told how the study goes; does nothing of it unless overridden. Calls come one at a time, from any
-// thread.
+// Receives the progress of a study. Calls come one at a time, from any thread.
 class StudySink {
  public:
   virtual ~StudySink() = default;
@@ -67,31 +65,31 @@ class StudySink {
   virtual void cell_started(const Cell&) {}
   virtual void epoch_done(const Cell&, double /*updates*/) {}
   virtual void cell_finished(const Cell&) {}
-  // By another process. `updates` were its.
+  // Another process has finished the cell, which has this many updates.
   virtual void cell_finished_elsewhere(const Cell&, double /*updates*/) {}
   virtual void cell_failed(const Cell&, const std::string& /*why*/) {}
   virtual void study_finished(const StudyOutcome&) {}
   virtual void warning(const std::string&) {}
 };
 
-// Makes the study's folder, where it is not there. InputError if it cannot be used for this.
+// Makes the study's folder if it does not exist. InputError if it cannot be used for this plan.
 void prepare_study(const StudyRequest& request);
 
-// The cells that are asked for and not finished. InputError if any setting of the plan is wrong.
+// The unfinished cells among those asked for. InputError if a setting of the plan is wrong.
 std::vector<Cell> cells_left(const StudyRequest& request);
 
 // InputError if the plan's settings are wrong or the folder cannot be used.
 StudyOutcome run_study(const StudyRequest& request, StudySink& sink);
 
-// The cells that are run here, each once: of those that share a folder, the first.
+// The cells that this program runs, each once: the first of those that share a folder.
 std::vector<Cell> distinct_cells(const Plan& plan);
 
-// Of those, the ones that `selection` names: "0-3,7" by their place in the plan, "a/DSAC" and "a/*"
-// by their folders. InputError if it names something that is not there.
+// The distinct cells that `selection` names: "0-3,7" by their place in the plan, "a/DSAC" and "a/*"
+// by their folders. InputError if it names a cell that does not exist.
 std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection);
 
-// Whether all runs of the cell, whose settings come to `config`, have come to their end. InputError
-// if its folder holds other runs than the plan asks for.
+// Whether all runs of the cell, whose settings resolve to `config`, are finished. InputError if its
+// folder holds runs with other settings.
 bool is_cell_finished(const std::filesystem::path& study, const Cell& cell, const Config& config);
 
 }  // namespace ovde

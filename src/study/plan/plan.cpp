@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,80 +14,77 @@
 #include "agent/algorithm.h"
 #include "config/unread_keys.h"
 #include "io/files.h"
+#include "io/toml.h"
 
 namespace ovde {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
+constexpr const char* kRecord = "study.toml";
 
-// Another program's runs have their epochs laid out as those of the plainest algorithm.
+// Runs of another program have their epochs laid out as those of SAC.
 const std::string& algorithm_of(const PlanColumn& column) {
-  static const std::string plainest = "sac";
-  return column.imported ? plainest : column.algorithm;
+  static const std::string sac = "sac";
+  return column.imported ? sac : column.algorithm;
 }
 
-bool available(const PlanColumn& column) {
-  return !column.optional || std::ranges::any_of(algorithms(), [&](const Algorithm& a) {
-    return a.name == column.algorithm;
-  });
+bool applies_to(const Override& own, const std::string& row, const std::string& column) {
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return names.empty() || std::ranges::find(names, name) != names.end();
+  };
+  return has(own.rows, row) && has(own.columns, column);
 }
-
-// Which overrides concern a cell, without asking each of them: a plan may have one for every cell.
-class OverrideIndex {
- public:
-  explicit OverrideIndex(const std::vector<Override>& overrides) : overrides_(overrides) {
-    for (std::size_t i = 0; i < overrides.size(); ++i) {
-      for (const std::string& row : overrides[i].rows) by_row_[row].push_back(i);
-      if (overrides[i].rows.empty()) of_all_rows_.push_back(i);
-    }
-  }
-
-  // In the order of the plan.
-  template <typename Visit>
-  void visit(const std::string& row, const std::string& column, const Visit& visit) const {
-    std::vector<std::size_t> found = of_all_rows_;
-    if (const auto own = by_row_.find(row); own != by_row_.end())
-      found.insert(found.end(), own->second.begin(), own->second.end());
-    std::ranges::sort(found);
-    for (const std::size_t i : found) {
-      const auto& columns = overrides_[i].columns;
-      if (columns.empty() || std::ranges::find(columns, column) != columns.end())
-        visit(overrides_[i]);
-    }
-  }
-
- private:
-  const std::vector<Override>& overrides_;
-  std::unordered_map<std::string, std::vector<std::size_t>> by_row_;
-  std::vector<std::size_t> of_all_rows_;
-};
 
 void append(std::vector<Setting>& to, const std::vector<Setting>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// Of what is set for many cells, what the cell's algorithm has anything to do with. What none of
-// the study's has stays, to be refused.
+// Adds the settings of a study or row that the column's algorithm reads. A setting that none of the
+// study's algorithms reads is added too, so that it is refused.
 void append_concerning(std::vector<Setting>& to, const std::vector<Setting>& from, const Plan& plan,
                        const PlanColumn& column) {
   for (const Setting& setting : from) {
     const auto is_read = [&](const PlanColumn& by) {
-      return available(by) && concerns(find_algorithm(algorithm_of(by)), setting.key);
+      return concerns(find_algorithm(algorithm_of(by)), setting.key);
     };
     if (is_read(column) || std::ranges::none_of(plan.columns, is_read)) to.push_back(setting);
   }
 }
 
-Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column,
-               const OverrideIndex& overrides) {
+// Makes a cell small: episodes a fifth as long, one of which is an evaluation.
+void make_smoke(Cell& cell) {
+  const Config config = resolve_config(cell.settings);
+  const double horizon = (config.horizon + 4) / 5;
+  const auto set = [&](const char* key, OptionValue value) {
+    cell.settings.push_back({key, std::move(value), "the smoke run"});
+  };
+  set("network.hidden", std::vector<double>{32, 32});
+  set("train.steps_per_epoch", 50.0);
+  set("train.warmup_steps", 100.0);
+  set("train.batch", 32.0);
+  set("train.replay", 1000.0);
+  set("task.horizon", horizon);
+  set("train.eval_steps", horizon);
+  // networks can only be kept of the three epochs
+  const bool asked =
+      std::ranges::find(cell.settings, "record.networks", &Setting::key) != cell.settings.end();
+  if (asked && !config.record.networks.empty()) set("record.networks", std::vector<double>{0, 2});
+  cell.seeds = {0, 1};
+  cell.epochs = 3;
+  set("train.epochs", 3.0);
+}
+
+Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
   Cell cell;
   cell.row = row.name;
   cell.column = column.name;
   cell.task = row.task;
   cell.algorithm = column.algorithm;
   cell.imported = column.imported;
-  cell.epochs = row.epochs.value_or(plan.epochs);
+  std::optional<Length> length = row.length ? row.length : plan.length;
   cell.seeds = row.seeds.empty() ? plan.seeds : row.seeds;
 
   cell.settings = {{"run.task", row.task, row.where},
@@ -96,22 +94,28 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column,
   append_concerning(cell.settings, plan.settings, plan, column);
   append_concerning(cell.settings, row.settings, plan, column);
   append(cell.settings, column.settings);
-  overrides.visit(row.name, column.name, [&](const Override& own) {
-    if (own.epochs) cell.epochs = *own.epochs;
+  for (const Override& own : plan.overrides) {
+    if (!applies_to(own, row.name, column.name)) continue;
+    if (own.length) length = own.length;
     if (!own.seeds.empty()) cell.seeds = own.seeds;
     append(cell.settings, own.settings);
-  });
+  }
+  cell.epochs =
+      length->unit == Length::Unit::epochs
+          ? static_cast<int>(length->count)
+          : epochs_for_steps(length->count, resolve_config(cell.settings).train, row.where);
   cell.settings.push_back({"train.epochs", static_cast<double>(cell.epochs), row.where});
+  if (plan.smoke) make_smoke(cell);
   cell.folder = folder_name(row.name) + "/" + folder_name(column.name);
   return cell;
 }
 
-// What the runs of a cell depend on, as text: its seeds, and of each key the value that wins.
+// The seeds and effective settings of a cell as text; cells with the same text have the same runs.
 std::string runs_of(const Cell& cell) {
   std::map<std::string, const OptionValue*> effective;
   for (const Setting& setting : cell.settings) effective[setting.key] = &setting.value;
   std::string out = fmt::format("{}\n", fmt::join(cell.seeds, " "));
-  if (cell.imported) out += cell.folder + "\n";  // what is in it is known to nobody here
+  if (cell.imported) out += cell.folder + "\n";  // its settings are unknown
   for (const auto& [key, value] : effective) out += key + " = " + to_string(*value) + "\n";
   return out;
 }
@@ -130,22 +134,20 @@ std::string folder_name(const std::string& name) {
     }
   }
   while (!out.empty() && out.back() == '-') out.pop_back();
-  const bool says_nothing = out.find_first_not_of(".-") == std::string::npos;
-  return says_nothing ? "" : out;
+  const bool only_dots = out.find_first_not_of(".-") == std::string::npos;
+  return only_dots ? "" : out;
 }
 
 std::vector<Cell> expand(const Plan& plan) {
-  const OverrideIndex overrides(plan.overrides);
   std::vector<Cell> cells;
-  std::unordered_map<std::string, std::string> folder_of;  // what is run, and where
+  std::unordered_map<std::string, std::string> folder_of;  // by runs_of()
   std::unordered_set<std::string> folders;
   for (const PlanRow& row : plan.rows) {
     for (const PlanColumn& column : plan.columns) {
-      if (!available(column)) continue;
-      Cell cell = make_cell(plan, row, column, overrides);
-      const auto [twin, is_new] = folder_of.try_emplace(runs_of(cell), cell.folder);
+      Cell cell = make_cell(plan, row, column);
+      const auto [same_runs, is_new] = folder_of.try_emplace(runs_of(cell), cell.folder);
       if (!is_new) {
-        cell.folder = twin->second;
+        cell.folder = same_runs->second;
       } else if (!folders.insert(cell.folder).second) {
         throw InputError(
             fmt::format("{}: row '{}' and column '{}' would share the folder {} with others; "
@@ -158,7 +160,7 @@ std::vector<Cell> expand(const Plan& plan) {
   return cells;
 }
 
-bool is_about_runtimes(const Plan& plan) {
+bool measures_only_runtime(const Plan& plan) {
   return plan.measures == std::vector<std::string>{"runtime"};
 }
 
@@ -170,8 +172,51 @@ const PublishedNumber* find_published(const Plan& plan, const std::string& measu
   return found == plan.published.end() ? nullptr : &found->figure;
 }
 
-Plan read_plan(const std::filesystem::path& file) {
+Plan read_plan(const fs::path& file) {
   return parse_plan(read_file(file, kLargestFile), file.string());
+}
+
+int epochs_for_steps(double steps, const TrainConfig& train, const std::string& where) {
+  const double epochs = std::ceil((steps - train.warmup_steps) / train.steps_per_epoch);
+  if (epochs < 1) {
+    throw InputError(fmt::format("{}: steps = {}: the warm-up alone has {} (train.warmup_steps)",
+                                 where, steps, train.warmup_steps));
+  }
+  return static_cast<int>(std::min(epochs, 1e7));
+}
+
+Plan smoke_plan(Plan plan) {
+  plan.smoke = true;
+  if (plan.maps) {
+    plan.maps->steps = {0, 250};
+    plan.maps->epochs = {0, 2};
+  }
+  return plan;
+}
+
+namespace {
+
+// Study folders of earlier versions have no record; those of smoke runs have this file.
+bool has_old_smoke_mark(const fs::path& study) {
+  std::error_code ignored;
+  return fs::exists(study / "smoke.txt", ignored);
+}
+
+}  // namespace
+
+void write_study_record(const fs::path& study, bool smoke) {
+  write_file_atomically(
+      study / kRecord, toml_comment("whether the runs are smoke runs, whose numbers mean nothing") +
+                           toml_entry("smoke", smoke));
+}
+
+bool is_smoke(const fs::path& study) {
+  const fs::path file = study / kRecord;
+  if (std::error_code ignored; !fs::exists(file, ignored)) return has_old_smoke_mark(study);
+  const TomlReader in(file.string());
+  const toml::table record = parse_toml_table(read_file(file, kLargestFile), file.string());
+  in.check_keys(record, "a study's record", {"smoke"});
+  return in.flag(record, "smoke");
 }
 
 }  // namespace ovde

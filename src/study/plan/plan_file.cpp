@@ -1,4 +1,4 @@
-// The TOML form of a plan: what the file may say. docs/studies.md has the same for users.
+// Reads a plan's TOML file, whose keys docs/studies.md describes.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -17,16 +17,16 @@ namespace ovde {
 
 namespace {
 
-constexpr int kMostEpochs = 10'000'000;  // as train.epochs
-constexpr double kMostSteps = 1e15;
+constexpr std::int64_t kMostEpochs = 10'000'000;  // as train.epochs
+constexpr std::int64_t kMostSteps = 1'000'000'000'000'000;
 
 const Words kMeasures = {"score", "frg", "runtime"};
 const Words kPaperMeasures = {"score", "frg", "runtime", "p_value"};
 const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "example"};
 
-// What a study's folder holds beside its rows.
-const Words kStudyFiles = {"lock",    "smoke.txt", "report.html", "tables",
-                           "figures", "claims",    "slurm",       "processor.txt"};
+// Names in a study's folder that no row may have; some are those of earlier versions.
+const Words kStudyFiles = {"lock",    "locks", "study.toml", "report.html",   "tables",
+                           "figures", "slurm", "claims",     "processor.txt", "smoke.txt"};
 
 template <typename Named>
 Words names_of(const std::vector<Named>& list) {
@@ -50,9 +50,10 @@ std::optional<PublishedNumber> bounded_figure(const std::string& printed) {
       at_least ? PublishedNumber::Bound::at_least : PublishedNumber::Bound::below};
 }
 
-bool are_whole(const std::vector<double>& numbers, double most) {
-  return std::ranges::all_of(numbers,
-                             [&](double x) { return x >= 0 && x <= most && x == std::floor(x); });
+bool are_whole(const std::vector<double>& numbers, std::int64_t most) {
+  return std::ranges::all_of(numbers, [&](double x) {
+    return x >= 0 && x <= static_cast<double>(most) && x == std::floor(x);
+  });
 }
 
 class PlanFile {
@@ -62,20 +63,20 @@ class PlanFile {
   Plan read(const toml::table& root) {
     in_.check_keys(
         root, "a study",
-        {"title", "text", "measures", "show", "x", "relative_to", "epochs", "seeds", "config",
-         "set", "row", "column", "cell", "group", "paper", "example", "maps", "slurm"});
+        {"title", "text", "measures", "show", "x", "relative_to", "epochs", "steps", "seeds",
+         "config", "set", "row", "column", "cell", "group", "paper", "example", "maps", "slurm"});
     plan_.name = std::filesystem::path(in_.file_name()).stem().string();
     plan_.title = in_.text(root, "title").value_or(plan_.name);
     plan_.text = in_.text(root, "text").value_or("");
     plan_.measures = in_.words(root, "measures", "measure", kMeasures);
     if (plan_.measures.empty()) plan_.measures = {"score"};
     plan_.show = in_.words(root, "show", "way to show results", kShows);
-    plan_.epochs = epochs(root).value_or(0);
+    plan_.length = length(root);
     plan_.seeds = in_.seeds(root, "seeds");
     plan_.settings = configuration(root);
     for (Setting& own : settings(root)) plan_.settings.push_back(std::move(own));
 
-    // the names first, then what refers to them
+    // rows and columns first: the others refer to them by name
     in_.for_each(root, "row", [&](const toml::table& entry) { read_row(entry); });
     in_.for_each(root, "column", [&](const toml::table& entry) { read_column(entry); });
     row_names_ = rows_and_groups_ = names_of(plan_.rows);
@@ -100,11 +101,11 @@ class PlanFile {
 
  private:
   void read_row(const toml::table& entry) {
-    in_.check_keys(entry, "a row", {"name", "task", "epochs", "seeds", "set", "vary"});
+    in_.check_keys(entry, "a row", {"name", "task", "epochs", "steps", "seeds", "set", "vary"});
     PlanRow row;
     row.task = in_.required_text(entry, "a row", "task");
     row.name = in_.text(entry, "name").value_or(row.task);
-    row.epochs = epochs(entry);
+    row.length = length(entry);
     row.seeds = in_.seeds(entry, "seeds");
     row.settings = settings(entry);
     row.where = in_.where(entry);
@@ -112,24 +113,24 @@ class PlanFile {
   }
 
   void read_column(const toml::table& entry) {
-    in_.check_keys(entry, "a column",
-                   {"name", "algorithm", "role", "optional", "imported", "set", "vary"});
+    if (const toml::node* node = entry.get("optional"))
+      in_.refuse(*node,
+                 "optional columns are gone: remove a column whose algorithm does not exist");
+    in_.check_keys(entry, "a column", {"name", "algorithm", "role", "imported", "set", "vary"});
     PlanColumn column;
     column.imported = in_.flag(entry, "imported");
     if (column.imported) {
       column.name = in_.required_text(entry, "an imported column", "name");
       column.algorithm = in_.text(entry, "algorithm").value_or(column.name);
-      for (const char* key : {"optional", "set", "vary"}) {
+      for (const char* key : {"set", "vary"}) {
         if (const toml::node* node = entry.get(key))
-          in_.refuse(*node,
-                     fmt::format("an imported column has no {}: its runs are not made here", key));
+          in_.refuse(
+              *node,
+              fmt::format("an imported column has no {}: its runs are another program's", key));
       }
     } else {
       column.algorithm = in_.required_text(entry, "a column", "algorithm");
       column.name = in_.text(entry, "name").value_or(column.algorithm);
-    }
-    column.optional = in_.flag(entry, "optional");
-    if (!column.optional && !column.imported) {
       in_.check_word(*entry.get("algorithm"), column.algorithm, "algorithm",
                      names_of(algorithms()));
     }
@@ -143,9 +144,9 @@ class PlanFile {
   }
 
   void read_override(const toml::table& entry) {
-    in_.check_keys(entry, "a cell", {"row", "column", "epochs", "seeds", "set"});
+    in_.check_keys(entry, "a cell", {"row", "column", "epochs", "steps", "seeds", "set"});
     Override own{in_.words(entry, "row", "row", row_names_),
-                 in_.words(entry, "column", "column", column_names_), epochs(entry),
+                 in_.words(entry, "column", "column", column_names_), length(entry),
                  in_.seeds(entry, "seeds"), settings(entry)};
     if (own.rows.empty() && own.columns.empty())
       in_.refuse(entry, "a cell needs a row, a column or both");
@@ -261,7 +262,7 @@ class PlanFile {
         throw InputError(fmt::format("{}: row '{}' has no {}, and neither has the study", row.where,
                                      row.name, key));
       };
-      if (plan_.epochs == 0 && !row.epochs) lacks("epochs");
+      if (!plan_.length && !row.length) lacks("epochs");
       if (plan_.seeds.empty() && row.seeds.empty()) lacks("seeds");
     }
   }
@@ -296,7 +297,7 @@ class PlanFile {
     }
   }
 
-  // The settings of the file that `config` names, but for those that are the plan's own business.
+  // The settings of the file that `config` names, without task, algorithm, seed and epochs.
   std::vector<Setting> configuration(const toml::table& root) const {
     const auto file = in_.text(root, "config");
     if (!file) return {};
@@ -327,12 +328,16 @@ class PlanFile {
     return out;
   }
 
-  std::optional<int> epochs(const toml::table& entry) const {
-    const auto value = in_.integer(entry, "epochs", 1, kMostEpochs);
-    return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
+  std::optional<Length> length(const toml::table& entry) const {
+    const auto epochs = in_.integer(entry, "epochs", 1, kMostEpochs);
+    const auto steps = in_.integer(entry, "steps", 1, kMostSteps);
+    if (epochs && steps) in_.refuse(*entry.get("steps"), "epochs and steps exclude each other");
+    if (epochs) return Length::epochs(static_cast<int>(*epochs));
+    if (steps) return Length{Length::Unit::environment_steps, static_cast<double>(*steps)};
+    return std::nullopt;
   }
 
-  // The name is that of a folder as well, beside what else a study's folder holds.
+  // The name of a row or column is also that of its folder.
   void check_name(const toml::table& entry, const std::string& what,
                   const std::string& name) const {
     constexpr std::size_t kLongest = 200;

@@ -1,43 +1,41 @@
-#include "study/plan/slurm_options.h"
-
+// The keys of [slurm] in a plan.
 #include <algorithm>
 #include <charconv>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include <ovde/option.h>
+#include "study/plan/plan.h"
 
 namespace ovde {
 
 namespace {
 
-struct TextKey {
+using TextMember = std::string SlurmOptions::*;
+using NumberMember = int SlurmOptions::*;
+using ListMember = std::vector<std::string> SlurmOptions::*;
+
+struct SlurmKey {
   const char* name;
-  std::string SlurmOptions::*value;
-};
-struct NumberKey {
-  const char* name;
-  int SlurmOptions::*value;
-};
-struct ListKey {
-  const char* name;
-  std::vector<std::string> SlurmOptions::*value;
+  std::variant<TextMember, NumberMember, ListMember> member;
 };
 
-constexpr TextKey kTexts[] = {{"partition", &SlurmOptions::partition},
-                              {"account", &SlurmOptions::account},
-                              {"constraint", &SlurmOptions::constraint},
-                              {"time", &SlurmOptions::time},
-                              {"memory", &SlurmOptions::memory},
-                              {"gpus", &SlurmOptions::gpus},
-                              {"cpus", &SlurmOptions::cpus}};
-constexpr NumberKey kNumbers[] = {{"max_running", &SlurmOptions::max_running},
-                                  {"save_seconds", &SlurmOptions::save_seconds}};
-constexpr ListKey kLists[] = {{"setup", &SlurmOptions::setup}, {"extra", &SlurmOptions::extra}};
+const SlurmKey kKeys[] = {{"partition", &SlurmOptions::partition},
+                          {"account", &SlurmOptions::account},
+                          {"constraint", &SlurmOptions::constraint},
+                          {"time", &SlurmOptions::time},
+                          {"memory", &SlurmOptions::memory},
+                          {"gpus", &SlurmOptions::gpus},
+                          {"cpus", &SlurmOptions::cpus},
+                          {"max_running", &SlurmOptions::max_running},
+                          {"save_seconds", &SlurmOptions::save_seconds},
+                          {"setup", &SlurmOptions::setup},
+                          {"extra", &SlurmOptions::extra}};
 
-// Each value is a line, or part of one, of the script.
+// Each value is a line of the script, or a part of one.
 void check_line(const std::string& key, const std::string& value) {
   const bool one_line = std::ranges::none_of(value, [](unsigned char c) { return c < ' '; });
   if (!one_line || value.empty())
@@ -57,30 +55,26 @@ int whole_number(const std::string& key, const std::string& text) {
 void set_slurm_option(SlurmOptions& options, const std::string& key,
                       const std::vector<std::string>& values) {
   for (const std::string& value : values) check_line(key, value);
-  for (const ListKey& list : kLists) {
-    auto& to = options.*list.value;
-    if (key == list.name)
-      return static_cast<void>(to.insert(to.end(), values.begin(), values.end()));
+  const auto found =
+      std::ranges::find_if(kKeys, [&](const SlurmKey& each) { return each.name == key; });
+  if (found == std::end(kKeys)) {
+    std::vector<std::string> valid;
+    for (const SlurmKey& each : kKeys) valid.push_back(each.name);
+    const std::string near = nearest(key, valid);
+    throw InputError(fmt::format("unknown key '{}' of slurm{}; it has {}", key,
+                                 near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                                 fmt::join(valid, ", ")));
+  }
+  if (const ListMember* list = std::get_if<ListMember>(&found->member)) {
+    std::vector<std::string>& to = options.*(*list);
+    to.insert(to.end(), values.begin(), values.end());
+    return;
   }
   if (values.size() != 1) throw InputError(fmt::format("{} of slurm takes one value", key));
-  for (const TextKey& text : kTexts) {
-    if (key == text.name) return static_cast<void>(options.*text.value = values[0]);
-  }
-  for (const NumberKey& number : kNumbers) {
-    if (key == number.name) {
-      options.*number.value = whole_number(key, values[0]);
-      return;
-    }
-  }
-
-  std::vector<std::string> valid;
-  for (const TextKey& each : kTexts) valid.push_back(each.name);
-  for (const NumberKey& each : kNumbers) valid.push_back(each.name);
-  for (const ListKey& each : kLists) valid.push_back(each.name);
-  const std::string near = nearest(key, valid);
-  throw InputError(fmt::format("unknown key '{}' of slurm{}; it has {}", key,
-                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                               fmt::join(valid, ", ")));
+  if (const TextMember* text = std::get_if<TextMember>(&found->member))
+    options.*(*text) = values[0];
+  if (const NumberMember* number = std::get_if<NumberMember>(&found->member))
+    options.*(*number) = whole_number(key, values[0]);
 }
 
 }  // namespace ovde

@@ -19,14 +19,14 @@ constexpr std::size_t kShownEpochs = 4;
 constexpr const char* kStateSigns = "Triangle: start; circle: goal.";
 
 std::string scale_text(Scale scale) {
-  return scale == Scale::own ? "every map has its own scale" : "maps of one kind share their scale";
+  return scale == Scale::own ? "each map has its own scale" : "maps of one kind share their scale";
 }
 
 std::string beliefs_caption(Scale scale) {
   return fmt::format(
-      "at the policy's own action in every state; {}. |Q1 - Q2| / 2 is the uncertainty that OAC "
-      "and "
-      "DOAC explore by. {}",
+      "at the policy's action in every state; {}. |Q1 - Q2| / 2 is the uncertainty that OAC and "
+      "DOAC "
+      "use. {}",
       scale_text(scale), kStateSigns);
 }
 
@@ -42,7 +42,7 @@ HeatMap noise_map(const StateMap& map) {
   return over_states(map, "noise of the task", noise_over_states(map), Shading::noise);
 }
 
-// A critic with one value has only the last of these.
+// Critics without quantiles have only the last map.
 std::vector<HeatMap> state_maps(const Exploration& run, int epoch) {
   const StateBeliefs beliefs = run.over_states(epoch);
   const auto belief = [&](const char* title, const Grid& grid) {
@@ -54,7 +54,7 @@ std::vector<HeatMap> state_maps(const Exploration& run, int epoch) {
           belief("epistemic / aleatoric", beliefs.ratio), disagreement};
 }
 
-// A critic with one value has only the first of these.
+// Critics without quantiles have only the first map.
 std::vector<HeatMap> action_maps(const Exploration& run, int epoch, std::array<double, 2> state) {
   const ActionBeliefs beliefs = run.over_actions(epoch, state);
   const auto belief = [&](const char* title, const Grid& grid) {
@@ -76,7 +76,6 @@ std::string visits_caption(std::int64_t first, std::int64_t last) {
       first, last, kStateSigns);
 }
 
-// The maps of a study.
 class StudyMaps {
  public:
   StudyMaps(const StudyResults& results, const fs::path& study, std::vector<std::string>& remarks)
@@ -85,16 +84,16 @@ class StudyMaps {
   std::vector<Figure> draw() {
     for (const PlanRow& row : results_.plan.rows) {
       HeatRow visits{row.name, {}};
-      for (const PlanColumn* column : results_.columns()) {
-        const CellResult& result = *results_.find(row.name, column->name);
+      for (const PlanColumn& column : results_.plan.columns) {
+        const CellResult& result = results_.find(row.name, column.name);
         if (result.runs.empty() || result.cell.imported) continue;
         try {
           add(Exploration(
                   find_agent(study_ / result.cell.folder, result.runs.front().seed).value()),
-              row, *column, visits);
+              row, column, visits);
         } catch (const InputError& error) {
           remarks_.push_back(
-              fmt::format("maps of {} / {}: {}", row.name, column->name, error.what()));
+              fmt::format("maps of {} / {}: {}", row.name, column.name, error.what()));
         }
       }
       if (!visits.maps.empty()) visits_.push_back(std::move(visits));
@@ -107,8 +106,8 @@ class StudyMaps {
     }
     if (!states_.empty()) {
       out.push_back(heat_figure("states",
-                                fmt::format("What the critics believe after epoch {}, {}", epoch_,
-                                            beliefs_caption(scale())),
+                                fmt::format("Uncertainties of the critics after epoch {}, {}",
+                                            epoch_, beliefs_caption(scale())),
                                 {"x", "y"}, states_, scale()));
     }
     out.insert(out.end(), actions_.begin(), actions_.end());
@@ -130,7 +129,7 @@ class StudyMaps {
     const std::string name =
         results_.plan.rows.size() == 1 ? column.name : fmt::format("{}, {}", row.name, column.name);
     if (last > run.steps())
-      throw InputError(fmt::format("it has recorded steps 0-{}", run.steps()));
+      throw InputError(fmt::format("only steps 0-{} were recorded", run.steps()));
     if (visits.maps.empty()) visits.maps.push_back(noise_map(run.map()));
     visits.maps.push_back(
         over_states(run.map(), column.name, run.visits(first, last), Shading::visits));
@@ -154,7 +153,7 @@ class StudyMaps {
   fs::path study_;
   std::vector<std::string>& remarks_;
   std::string caption_;
-  int epoch_ = 0;  // of states_
+  int epoch_ = 0;  // epoch of states_
   std::vector<HeatRow> visits_, states_;
   std::vector<Figure> actions_;
 };
@@ -179,7 +178,7 @@ Figure states_figure(const Exploration& run, const std::vector<int>& epochs, Sca
   std::vector<HeatRow> rows;
   for (const int epoch : epochs) rows.push_back({epoch_name(epoch), state_maps(run, epoch)});
   return heat_figure("states",
-                     fmt::format("What the critics believe after the updates of each epoch, {}",
+                     fmt::format("Uncertainties of the critics after each of these epochs, {}",
                                  beliefs_caption(scale)),
                      {"x", "y"}, rows, scale);
 }
@@ -192,10 +191,11 @@ Figure actions_figure(const Exploration& run, const std::vector<int>& epochs,
   const auto& names = run.map().action_names;
   return heat_figure(
       name,
-      fmt::format("What the critics believe of the actions in state ({}, {}), and the exploration "
-                  "ability F = Φ log(Φ / C) that OVD-Explorer climbs; {}. Cross: the policy's own "
-                  "action.",
-                  state[0], state[1], scale_text(scale)),
+      fmt::format(
+          "Uncertainties of the critics over the actions in state ({}, {}), and the exploration "
+          "ability F = Φ log(Φ / C), whose gradient OVD-Explorer follows; {}. Cross: the "
+          "policy's action.",
+          state[0], state[1], scale_text(scale)),
       {names[0], names[1]}, rows, scale);
 }
 

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Exit code of `gnuplot <argument>` in `folder`, what it says going to `log`; 127: there is none.
+// Runs `gnuplot <argument>` in `folder`, its output in `log`. The exit code; 127 if it is not
+// installed.
 int run_gnuplot(const std::string& argument, const fs::path& folder, const std::string& log) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -41,11 +42,11 @@ int run_gnuplot(const std::string& argument, const fs::path& folder, const std::
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-// Without the groups that hold nothing, a tenth of a figure or more, and without the names of the
-// others: they show when a pointer rests there, and two figures of a page may have the same.
+// Removes empty groups, which are a tenth of a figure or more, and the names of the others, which
+// browsers show as tool tips and which may repeat on a page.
 std::string without_idle_parts(const std::string& svg) {
   std::istringstream lines(svg);
-  std::string out, held;  // held: a group that has only begun
+  std::string out, held;  // held: the opening line of a group that may be empty
   for (std::string line; std::getline(lines, line);) {
     const bool was_empty = !held.empty() && line == "</g>";
     if (!was_empty) out += held;

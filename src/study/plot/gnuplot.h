@@ -1,4 +1,4 @@
-// Draws a gnuplot script as SVG and PNG. What is in the figure is study/plot/report_figures.h.
+// Draws a figure with gnuplot, as SVG and PNG.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 namespace ovde {
 
 struct Figure {
-  std::string name;     // of its files: "curves"
-  std::string caption;  // what it shows
+  std::string name;  // and that of its files: "curves"
+  std::string caption;
   int width = 900, height = 400;
   std::string data = {};  // gnuplot's named blocks, $name << END ... END
   std::string body = {};  // drawn once for each format
@@ -16,18 +16,17 @@ struct Figure {
 
 bool has_gnuplot();
 
-// Leaves <name>.gp, .svg and .png in `folder` and returns the SVG element, to be put into a page.
-// Error with gnuplot's own words if it fails.
+// Writes <name>.gp, .svg and .png to `folder` and returns the SVG element for a page. Error with
+// gnuplot's message if it fails.
 std::string draw(const Figure& figure, const std::filesystem::path& folder);
 
-// The element of such a file alone: a page has its own first lines. Not wider than it was drawn,
-// nor than the page.
+// The <svg> element of a file, at most as wide as it was drawn and as the page.
 std::string svg_element(const std::string& svg, const std::string& label);
 
-// Text that is data, inside double quotes of a script.
+// Escapes text for double quotes in a script.
 std::string gnuplot_text(const std::string& text);
 
-// The same for the label of a tic, which gnuplot takes for a format.
+// The same for the label of a tic, which gnuplot reads as a format.
 std::string gnuplot_tic(const std::string& text);
 
 }  // namespace ovde

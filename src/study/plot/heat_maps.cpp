@@ -15,7 +15,7 @@ namespace {
 constexpr int kMapsWidth = 900, kSmallestSide = 110, kLargestSide = 240;
 constexpr int kLeft = 86, kTop = 38, kBottom = 52, kBetweenRows = 22;
 constexpr int kBarGap = 6, kBarWidth = 9, kBarText = 52, kBetweenColumns = 12;
-constexpr int kBesides = kBarGap + kBarWidth + kBarText + kBetweenColumns;  // of one map
+constexpr int kBesideMap = kBarGap + kBarWidth + kBarText + kBetweenColumns;
 
 const char* palette(Shading shading) {
   switch (shading) {
@@ -43,14 +43,14 @@ Range range_of(const HeatMap& map) {
     high = std::max(high, value);
   }
   if (map.shading != Shading::belief) low = map.shading == Shading::visits ? 1 : 0;
-  // gnuplot refuses a range that its numbers do not tell apart
+  // gnuplot refuses a range whose ends are equal when printed
   const double least = 1e-4 * std::max(std::abs(low), std::abs(high));
   if (low == 0 && high == 0) high = 1;
   if (high - low < least) high = low + least;
   return {low, high};
 }
 
-// Lines "x y value"; what was never visited stays white.
+// Lines "x y value"; NaN, which stays white, for cells that were never visited.
 std::string block(const std::string& name, const HeatMap& map) {
   std::string out = fmt::format("${} << END\n", name);
   for (int row = 0; row < map.grid.cells; ++row) {
@@ -64,12 +64,12 @@ std::string block(const std::string& name, const HeatMap& map) {
   return out + "END\n";
 }
 
-// Short enough for the side of a colour bar: "0.0153", "7.8e-3"; what is nothing beside the range
-// is 0.
+// A short label for a colour bar: "0.0153", "7.8e-3"; 0 for numbers that are small against the
+// range.
 std::string short_number(double x, double low, double high) {
   if (std::abs(x) < 1e-3 * (high - low)) return "0";
   if (std::abs(x) >= 1e-2) {
-    // numbers that differ little get a digit more
+    // one more digit where the ends are close
     const bool close = high - low < 0.02 * std::max(std::abs(low), std::abs(high));
     return close ? fmt::format("{:.4g}", x) : fmt::format("{:.3g}", x);
   }
@@ -93,8 +93,8 @@ class HeatGrid {
       : axes_(axes), rows_(rows), scale_(scale) {
     for (const HeatRow& row : rows)
       columns_ = std::max(columns_, static_cast<int>(row.maps.size()));
-    side_ = std::clamp((kMapsWidth - kLeft) / columns_ - kBesides, kSmallestSide, kLargestSide);
-    width_ = kLeft + columns_ * (side_ + kBesides);
+    side_ = std::clamp((kMapsWidth - kLeft) / columns_ - kBesideMap, kSmallestSide, kLargestSide);
+    width_ = kLeft + columns_ * (side_ + kBesideMap);
     height_ = kBottom;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       bool any = false;
@@ -122,7 +122,6 @@ class HeatGrid {
   }
 
  private:
-  // Not where the map above it has the same.
   bool titled(std::size_t r, std::size_t c) const {
     if (r == 0 || c >= rows_[r - 1].maps.size()) return true;
     return rows_[r - 1].maps[c].title != rows_[r].maps[c].title;
@@ -131,7 +130,7 @@ class HeatGrid {
   std::string panel(std::size_t r, std::size_t c, const std::string& data) const {
     const HeatRow& row = rows_[r];
     const HeatMap& map = row.maps[c];
-    const int left = kLeft + static_cast<int>(c) * (side_ + kBesides), top = tops_[r];
+    const int left = kLeft + static_cast<int>(c) * (side_ + kBesideMap), top = tops_[r];
     const bool bottom = r + 1 == rows_.size();
     const auto x = [&](double pixels) { return pixels / width_; };
     const auto y = [&](double pixels) { return 1 - pixels / height_; };
@@ -166,7 +165,7 @@ class HeatGrid {
            label("x", bottom ? axes_.x : "", "0,0.3") + label("y", first ? axes_.y : "", "0.8,0");
   }
 
-  // Of the map, or of all with its title.
+  // The range of the map, or of all maps with its title.
   Range scale_of(const HeatMap& map) const {
     Range range = range_of(map);
     if (scale_ == Scale::own) return range;
@@ -189,7 +188,7 @@ class HeatGrid {
                         : tics("cb", range.low, range.high, true));
   }
 
-  // White inside black: seen on light and dark ground.
+  // White inside black, visible on light and dark maps.
   static std::string marks(const HeatMap& map) {
     std::string out;
     int number = 0;
@@ -228,7 +227,7 @@ class HeatGrid {
   const std::vector<HeatRow>& rows_;
   Scale scale_;
   int columns_ = 1, side_, width_, height_;
-  std::vector<int> tops_;  // of the rows
+  std::vector<int> tops_;  // y of each row, in pixels
 };
 
 }  // namespace

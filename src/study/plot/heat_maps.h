@@ -1,17 +1,17 @@
-// A figure of square heat maps in rows, each with a colour bar: axes are labelled once, at
-// the left and below; columns have a title, rows a name.
+// A figure of square heat maps in rows, each with a colour bar. Axes are labelled at the left and
+// below only; columns have a title, rows a name.
 #pragma once
 
 #include <array>
 #include <string>
 #include <vector>
 
-#include "study/analyse/grid.h"
+#include "study/analyse/exploration.h"
 #include "study/plot/gnuplot.h"
 
 namespace ovde {
 
-// Colours from small to large; all can be read without colour vision and in print.
+// Palettes, readable in print and with colour-vision deficiency.
 enum class Shading {
   belief,  // viridis
   noise,   // white to dark grey
@@ -29,7 +29,7 @@ struct Circle {
 };
 
 struct HeatMap {
-  std::string title;  // shown where it is not that of the map above
+  std::string title;  // hidden if the map above has the same
   Grid grid;
   Shading shading = Shading::belief;
   std::vector<Marker> markers = {};
@@ -41,7 +41,7 @@ struct HeatRow {
   std::vector<HeatMap> maps;
 };
 
-enum class Scale { own, shared };  // shared: maps of one title have one range
+enum class Scale { own, shared };  // shared: maps with the same title have the same range
 
 struct AxisNames {
   std::string x, y;

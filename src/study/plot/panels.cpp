@@ -15,12 +15,11 @@ constexpr int kPanelsWidth = 900, kPanelHeight = 230, kTallPanelHeight = 270;
 constexpr int kKeyHeight = 34, kKeyLineHeight = 22;
 constexpr int kMostInARow = 3;
 constexpr int kLonePanelWidth = 560, kLonePanelHeight = 340;
-// What gnuplot reserves for an entry of the key: its title, and these characters; what does not fit
-// it leaves out.
-constexpr double kKeyCharacter = 8.6;
-constexpr int kKeyRoom = 9;
+// gnuplot reserves this space for an entry of the key, and leaves out entries that do not fit.
+constexpr double kKeyCharacter = 8.6;  // pixels
+constexpr int kKeyExtra = 9;           // characters besides the title
 constexpr int kMostYSteps = 6;
-constexpr std::size_t kRoomForName = 5;  // of a y axis, in characters
+constexpr std::size_t kAxisNameWidth = 5;  // in characters
 
 // Thin grey axes on two sides, a faint grid behind the data.
 constexpr const char* kLook =
@@ -63,7 +62,7 @@ void PanelFigure::add_panel(const std::string& settings, const std::vector<std::
     text += fmt::format("set ytics {}\n", step);
     for (int n = 0; n <= kMostYSteps + 1; ++n) {
       const double label = (std::floor(y.low / step) + n) * step;
-      left_margin_ = std::max(left_margin_, fmt::formatted_size("{:g}", label) + kRoomForName);
+      left_margin_ = std::max(left_margin_, fmt::formatted_size("{:g}", label) + kAxisNameWidth);
     }
   }
   if (plots.empty()) {
@@ -89,7 +88,7 @@ int PanelFigure::longest_title() const {
 }
 
 int PanelFigure::keys_in_a_line(int width) const {
-  return std::max(1, static_cast<int>(width / (kKeyCharacter * (longest_title() + kKeyRoom))));
+  return std::max(1, static_cast<int>(width / (kKeyCharacter * (longest_title() + kKeyExtra))));
 }
 
 std::string PanelFigure::keys(int lines, double strip) const {
@@ -105,7 +104,7 @@ std::string PanelFigure::keys(int lines, double strip) const {
       entries.push_back(keys_[k].entry);
       longest = std::max(longest, keys_[k].length);
     }
-    // as wide as the widest line, so that entries stand below each other
+    // all lines have the same width, so that entries are aligned
     out += fmt::format(
         "set key center center horizontal Left reverse maxrows 1 samplen 2.5 width {}\n"
         "set size 1,{:.4f}\nset origin 0,{:.4f}\nplot -1 notitle, {}\n",
@@ -131,7 +130,7 @@ Figure PanelFigure::figure(const std::string& caption) const {
                key_height;
   out.data = data_;
 
-  // panels are placed by hand: the strip below them belongs to the key
+  // the strip below the panels is for the key
   const double strip = static_cast<double>(key_height) / out.height;
   out.body = "set multiplot\n";
   for (int i = 0; i < count; ++i) {

@@ -1,5 +1,4 @@
-// A figure of small panels in a grid, with one key for all of them below the last: what all
-// figures of a report are made of.
+// A figure of small panels in a grid, with one key for all of them below.
 #pragma once
 
 #include <string>
@@ -9,10 +8,10 @@
 
 namespace ovde {
 
-// A round number, 1, 2, 2.5 or 5 times a power of ten, of which so many at most make the span.
+// A round step (1, 2, 2.5 or 5 times a power of ten) of which at most `most` cover the span.
 double axis_step(double span, int most);
 
-// What a panel's y axis has to hold.
+// The range of a panel's y values.
 struct Extent {
   double low = 0, high = 0;
   bool empty = true;
@@ -26,22 +25,22 @@ class PanelFigure {
   PanelFigure(std::string name, std::vector<std::string> titles);
 
   void add_data(const std::string& block);  // "$name << END ... END"
-  // The next panel: gnuplot's settings, and what follows `plot`, each with its own style. A panel
-  // without plots says that nothing was run. With an extent, the y axis has as few labels as do not
-  // run into each other, and room for them.
+  // Adds the next panel: gnuplot's settings, and the items of its `plot` command. A panel without
+  // plots says "not run". With an extent, the labels of the y axis do not overlap, and the margin
+  // is wide enough for them.
   void add_panel(const std::string& settings, const std::vector<std::string>& plots,
                  const Extent& y = {});
-  void add_key(const std::string& style, const std::string& title);  // in as many lines as it takes
+  void add_key(const std::string& style, const std::string& title);
 
   Figure figure(const std::string& caption) const;
 
  private:
   struct Key {
     std::string entry;
-    int length;  // of its title
+    int length;  // in characters
   };
   int longest_title() const;
-  // How many entries fit side by side, and all of them in the strip at the bottom of the figure.
+  // The number of entries that fit side by side.
   int keys_in_a_line(int width) const;
   std::string keys(int lines, double strip) const;
 
@@ -49,7 +48,7 @@ class PanelFigure {
   std::vector<std::string> titles_;
   std::string data_;
   std::vector<std::string> panels_;
-  std::size_t left_margin_ = 9;  // of all panels, in characters: labels of the y axis and its name
+  std::size_t left_margin_ = 9;  // in characters
   std::vector<Key> keys_;
 };
 

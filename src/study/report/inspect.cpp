@@ -119,7 +119,7 @@ class Inspection {
     body_ += html_figure(draw(figure, request_.out / "figures"), figure.caption);
   }
 
-  // Lines "x,y,..." for the centres of the cells; all grids are over the same ones.
+  // Lines "x,y,..." for the centres of the cells; all grids have the same cells.
   void write_csv(const std::string& name,
                  const std::vector<std::pair<std::string, const Grid*>>& columns) const {
     std::string text = "x,y";
@@ -138,12 +138,14 @@ class Inspection {
 
   void add_method() {
     body_ += fmt::format(
-        "<h2>How these numbers were made</h2>\n<p>The run kept where each of its environment steps "
-        "led, and the networks of {}. Epistemic uncertainty is the disagreement of the two "
-        "critics, aleatoric uncertainty the spread of the return that they agree on; F uses "
-        "beta = {} and C = {}. The numbers of every map are in <code>tables/</code>; each figure "
-        "is "
-        "in <code>figures/</code> as SVG, PNG and the script that draws it.</p>\n",
+        "<h2>Method</h2>\n<p>The run kept its position after each environment step, and the "
+        "networks "
+        "of {}. Epistemic uncertainty is the disagreement of the two critics, aleatoric "
+        "uncertainty "
+        "the spread of the return on which they agree; F uses beta = {} and C = {}. The numbers of "
+        "every map are in <code>tables/</code>; figures are in <code>figures/</code> as SVG, PNG "
+        "and "
+        "the gnuplot script.</p>\n",
         kept(), run_.config().explore.number("beta"), run_.config().explore.number("normaliser"));
   }
 

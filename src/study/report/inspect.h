@@ -1,4 +1,4 @@
-// ovde inspect: the page about how one run explored, with its figures and their numbers.
+// ovde inspect: a page about how one run explored, with figures and their numbers.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ struct InspectRequest {
   std::filesystem::path run;
   std::filesystem::path out = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> steps = {};  // first, and one past the last
-  std::vector<int> epochs = {};                     // empty: four of those that were kept
-  std::optional<std::array<double, 2>> state = {};  // nothing: where episodes start
-  Scale scale = Scale::own;                         // of the colours of the maps
+  std::vector<int> epochs = {};                     // empty: four of the kept epochs
+  std::optional<std::array<double, 2>> state = {};  // nullopt: the start of the episodes
+  Scale scale = Scale::own;                         // colours of the maps
 };
 
-// Into `out`: inspect.html, tables/ (CSV) and figures/ (SVG, PNG, gnuplot). InputError, before
-// anything is written, if the run does not hold what is asked for.
+// Writes inspect.html, tables/ (CSV) and figures/ (SVG, PNG, gnuplot) into `out`. InputError,
+// before anything is written, if the run did not record what is asked for.
 Report write_inspection(const InspectRequest& request);
 
 }  // namespace ovde

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostRecordings = 3;           // on a page of many runs
+constexpr std::size_t kMostRecordings = 3;           // on one page
 constexpr std::size_t kLargestRecording = 32 << 20;  // bytes
 
 std::string viewer() {
@@ -24,16 +24,11 @@ std::string viewer() {
                      page_file("replay.js"));
 }
 
-// In a script element no text may end the element.
+// Escapes "<": the text must not end the script element.
 std::string within_script(const std::string& json) {
   std::string out;
   out.reserve(json.size());
-  for (const char c : json) {
-    if (c == '<')
-      out += "\\u003c";
-    else
-      out += c;
-  }
+  for (const char c : json) c == '<' ? out += "\\u003c" : out += c;
   return out;
 }
 
@@ -50,8 +45,9 @@ std::string shown(const std::string& recording) {
 std::string replay_page(const std::string& title, const std::string& recording,
                         const std::string& source) {
   const std::string lead =
-      "<p class=\"lead\">Drag to look around, double-click to look from the start again; click the "
-      "strips beneath to move through the episode.</p>\n";
+      "<p class=\"lead\">Drag to turn the view, double-click to reset it; click the charts below "
+      "to "
+      "move through the episode.</p>\n";
   return html_page(
       title,
       fmt::format("<h1>{}</h1>\n{}{}{}", escape_html(title), viewer(), shown(recording), lead),
@@ -79,8 +75,7 @@ std::string replays_html(const std::vector<fs::path>& files, std::vector<std::st
   std::size_t count = 0;
   for (const fs::path& file : files) {
     if (count == kMostRecordings) {
-      remarks.push_back(
-          fmt::format("of {} recorded replays the page shows {}", files.size(), count));
+      remarks.push_back(fmt::format("the page shows {} of {} recordings", count, files.size()));
       break;
     }
     try {
@@ -90,7 +85,7 @@ std::string replays_html(const std::vector<fs::path>& files, std::vector<std::st
       if (count++ == 0) body = "<h2>Replays</h2>\n" + viewer();
       body += fmt::format("<h3>{}</h3>\n", escape_html(file.string())) + shown(recording);
     } catch (const InputError& error) {
-      remarks.push_back(fmt::format("a replay is left out: {}", error.what()));
+      remarks.push_back(fmt::format("a recording is left out: {}", error.what()));
     }
   }
   return body;

@@ -1,5 +1,5 @@
-// Recorded episodes (train/episode_recording.h) as part of a page: the viewer with its style, and
-// the recording itself, so that the page stays one file.
+// Recorded episodes (train/episode_recording.h) on a page, with the viewer, so that the page is
+// self-contained.
 #pragma once
 
 #include <filesystem>
@@ -8,18 +8,18 @@
 
 namespace ovde {
 
-// One page that shows the recording, which is JSON.
+// A page that shows one recording (JSON).
 std::string replay_page(const std::string& title, const std::string& recording,
                         const std::string& source);
 
-// Where a run keeps the recordings that its report and the live page show.
+// The folder of a run whose recordings its report and the live page show.
 std::filesystem::path recordings_folder(const std::filesystem::path& run);
 
-// The recordings that lie there, the newest first.
+// The recordings of that folder, newest first.
 std::vector<std::filesystem::path> recordings_of(const std::filesystem::path& run);
 
-// A section about these recordings; empty where there are none. What cannot be shown, and why, is
-// added to `remarks`.
+// A section with these recordings; empty without any. Recordings that are left out are added to
+// `remarks` with the reason.
 std::string replays_html(const std::vector<std::filesystem::path>& files,
                          std::vector<std::string>& remarks);
 

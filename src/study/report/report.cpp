@@ -9,14 +9,13 @@
 #include "io/files.h"
 #include "run/run_folder.h"
 #include "study/analyse/comparison.h"
-#include "study/analyse/example.h"
+#include "study/analyse/exploration.h"
 #include "study/plot/exploration_figures.h"
 #include "study/plot/gnuplot.h"
 #include "study/plot/report_figures.h"
 #include "study/report/page.h"
 #include "study/report/replay_page.h"
-#include "study/report/summary_html.h"
-#include "study/report/summary_text.h"
+#include "study/report/summary.h"
 #include "study/report/tables.h"
 
 namespace ovde {
@@ -55,8 +54,8 @@ class ReportWriter {
     if (!results_.plan.example.empty()) add_example();
     if (!results_.cells.empty()) {
       if (!scores.empty() || !goals.empty()) {
-        body_ += "<h2>Summary</h2>\n" + comparisons_html("Score", scores) +
-                 comparisons_html("Runs that reach the goal", goals);
+        body_ += "<h2>Summary</h2>\n" + comparisons_html("Score", scores, together_) +
+                 comparisons_html("Runs that reach the goal", goals, {});
       }
       add_tables(scores, goals);
       add_figures();
@@ -65,6 +64,7 @@ class ReportWriter {
       add_method();
     }
 
+    if (!text_.empty() && results_.plan.smoke) text_ = smoke_warning(results_.plan) + "\n" + text_;
     Report report{.page = study_ / "report.html", .text = text_, .remarks = remarks_};
     write_file_atomically(report.page,
                           html_page(results_.plan.title, body_, "study " + results_.plan.name));
@@ -83,7 +83,7 @@ class ReportWriter {
     body_ += "<h2>Tables</h2>\n";
     if (!results_.plan.published.empty()) {
       body_ += fmt::format(
-          "<p class=\"lead\">Grey: the paper's own figure ({}{}). {}</p>\n",
+          "<p class=\"lead\">Grey: the paper's figure ({}{}). {}</p>\n",
           escape_html(results_.plan.paper),
           results_.plan.paper_runs > 0 ? fmt::format(", {} runs", results_.plan.paper_runs) : "",
           escape_html(results_.plan.paper_note));
@@ -135,7 +135,6 @@ class ReportWriter {
     }
   }
 
-  // Of every cell's runs.
   void add_replays() {
     std::vector<fs::path> files;
     for (const CellResult& result : results_.cells) {
@@ -154,18 +153,20 @@ class ReportWriter {
 
   void add_method() {
     body_ +=
-        "<h2>How these numbers were made</h2>\n<p>Every run is reduced to its score before "
-        "anything "
-        "is compared. Intervals are percentile bootstrap intervals from resampled runs; with few "
-        "runs they are too narrow. “Significant” means after Holm’s correction over all tests of a "
-        "table. Deviations are sample standard deviations. The numbers of every run are in "
-        "<code>tables/runs.csv</code>, those of every test in <code>tables/tests.csv</code>; each "
-        "figure is in <code>figures/</code> as SVG, PNG and the script that draws it.</p>\n";
+        "<h2>Method</h2>\n<p>Each run counts by its score alone. Intervals are percentile "
+        "bootstrap "
+        "intervals from resampled runs, which are too narrow with few runs. “Significant” means "
+        "after "
+        "Holm’s correction over all tests of a table. Deviations are sample standard deviations. "
+        "The "
+        "numbers of all runs are in <code>tables/runs.csv</code>, those of all tests in "
+        "<code>tables/tests.csv</code>; figures are in <code>figures/</code> as SVG, PNG and the "
+        "gnuplot script.</p>\n";
   }
 
   const StudyResults& results_;
   fs::path study_;
-  std::vector<Comparison> together_;  // all rows
+  std::vector<Comparison> together_;  // compare_all_rows()
   std::string body_, text_;
   std::vector<std::string> remarks_;
   std::optional<bool> gnuplot_;

@@ -1,5 +1,5 @@
-// The report of a study: report.html, one page with nothing outside itself; its tables as Markdown,
-// CSV and LaTeX, its figures as SVG and PNG, beside it.
+// The report of a study: report.html, a self-contained page; beside it its tables as Markdown, CSV
+// and LaTeX, and its figures as SVG and PNG.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,11 @@ namespace ovde {
 
 struct Report {
   std::filesystem::path page;
-  std::string text = {};  // its tables, if there is more than a cell, and the tests, for a console
-  std::vector<std::string> remarks;  // what is left out, and why
+  std::string text = {};  // for a console: the tables, if there are several cells, and the tests
+  std::vector<std::string> remarks;  // what was left out, and why
 };
 
-// Into the folder of the study: report.html, tables/, figures/.
+// Writes report.html, tables/ and figures/ into the study's folder.
 Report write_report(const StudyResults& results, const std::filesystem::path& study);
 
 }  // namespace ovde

@@ -11,7 +11,7 @@
 #include "stats/significance.h"
 #include "study/plot/gnuplot.h"
 #include "study/report/page.h"
-#include "study/report/summary_html.h"
+#include "study/report/summary.h"
 #include "study/report/tables.h"
 
 namespace ovde {
@@ -40,7 +40,7 @@ Claim::Outcome outcome_of(const Comparison& test, bool paper_better) {
       return paper_better ? Claim::Outcome::reproduced : Claim::Outcome::opposite;
     case Verdict::worse:
       return paper_better ? Claim::Outcome::opposite : Claim::Outcome::reproduced;
-    case Verdict::not_shown:
+    case Verdict::no_difference:
       return Claim::Outcome::not_reproduced;
     case Verdict::untestable:
       return Claim::Outcome::not_run;
@@ -108,12 +108,13 @@ std::string claims_html(const std::vector<Claim>& claims) {
         ran ? escape_html(format_p(claim.p)) : "–", outcome_name(claim.outcome));
   }
   return out +
-         "</tbody></table></div>\n<p class=\"caption\">A claim: that ours is better, or worse, "
-         "than a baseline in one row, as the paper's means have it. Reproduced: so it is here, "
-         "significantly (Welch's test, Holm's correction over the study, level 0.05); the "
-         "opposite: significantly the other way. Difference of the means with its 95 % "
-         "interval, which is not corrected; none where all runs of both have one "
-         "score.</p></details>\n";
+         "</tbody></table></div>\n<p class=\"caption\">A claim: ours is better, or worse, than a "
+         "baseline in one row, by the paper's means. Reproduced: the difference is significant "
+         "here "
+         "and has the same sign (Welch's test, Holm's correction over the study, level 0.05); not "
+         "reproduced: no significant difference; the opposite: significant with the other sign. "
+         "The "
+         "95 % interval of the difference of the means is not corrected.</p></details>\n";
 }
 
 class SiteWriter {
@@ -171,7 +172,7 @@ class SiteWriter {
     }
     if (!entry.sweep.empty()) {
       body_ += html_figure(svg_element(read_file(path(entry.sweep)), "sweep"),
-                           "Score over the setting that is varied: mean over the runs with its "
+                           "Score by the setting that is varied: mean over the runs with its "
                            "95 % bootstrap interval.");
     }
     body_ += fmt::format("<p class=\"lead\"><code>ovde study run {}</code>",
@@ -202,8 +203,8 @@ std::vector<Claim> claims_of(const StudyResults& results, std::span<const Compar
     claim.here_baseline = test.y;
     claim.p = test.adjusted;
     if (claim.outcome != Claim::Outcome::not_run) {
-      claim.difference = welch_test(results.find(test.row, test.ours)->scores(),
-                                    results.find(test.row, test.baseline)->scores());
+      claim.difference = welch_test(results.find(test.row, test.ours).scores(),
+                                    results.find(test.row, test.baseline).scores());
     }
     out.push_back(claim);
   }

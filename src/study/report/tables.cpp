@@ -8,6 +8,7 @@
 #include "io/columns.h"
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"
+#include "study/analyse/csv.h"
 
 namespace ovde {
 
@@ -15,20 +16,20 @@ namespace {
 
 TableCell not_run() { return {.text = "not run", .missing = true}; }
 
-// What a cell shows, and the number by which the best of a row is found.
+// A cell, and the number by which the best of a row is found; larger is better.
 struct Shown {
   TableCell cell;
   std::optional<double> goodness;
 };
 
-// Runs that are missing are named, so that nobody takes three runs for five.
+// " (3 of 5 runs)" where runs are missing.
 std::string run_count(const CellResult& result) {
   if (result.runs.size() == result.cell.seeds.size()) return "";
   return fmt::format(" ({} of {} runs)", result.runs.size(), result.cell.seeds.size());
 }
 
-// What even the shortest of the runs has; those of a table have what was planned.
-std::size_t epochs_of_all(const CellResult& result) {
+// Epochs of the shortest run; those of a table have the planned number.
+std::size_t fewest_epochs(const CellResult& result) {
   auto epochs = static_cast<std::size_t>(result.cell.epochs);
   for (const RunResult& run : result.runs) {
     if (!run.returns.empty()) epochs = std::min(epochs, run.returns.size());
@@ -36,7 +37,7 @@ std::size_t epochs_of_all(const CellResult& result) {
   return epochs;
 }
 
-// Where all are equal, none is best.
+// Marks the best cells; none if all are equal.
 void mark_best(TableRow& row, const std::vector<std::optional<double>>& goodness) {
   std::optional<double> best, worst;
   for (const auto& value : goodness) {
@@ -52,12 +53,12 @@ template <typename Show>
 Table make_table(const StudyResults& results, const std::string& measure, Show show) {
   Table table;
   table.name = measure;
-  for (const PlanColumn* column : results.columns()) table.columns.push_back(column->name);
+  for (const PlanColumn& column : results.plan.columns) table.columns.push_back(column.name);
   for (const PlanRow& row : results.plan.rows) {
     TableRow out{.name = row.name};
     std::vector<std::optional<double>> goodness;
     for (const std::string& column : table.columns) {
-      const CellResult& result = *results.find(row.name, column);
+      const CellResult& result = results.find(row.name, column);
       Shown shown = result.runs.empty() ? Shown{not_run(), std::nullopt} : show(result);
       if (const PublishedNumber* figure = find_published(results.plan, measure, row.name, column))
         shown.cell.paper = format_figure(*figure);
@@ -70,15 +71,15 @@ Table make_table(const StudyResults& results, const std::string& measure, Show s
   return table;
 }
 
-// The mean over the rows of a group, if none of them is missing.
+// The mean over the rows of a group; "not run" if one of them is missing.
 TableRow group_row(const StudyResults& results, const Group& group, const Table& table) {
   TableRow out{.name = group.name, .group = true};
   std::vector<std::optional<double>> goodness;
   for (const std::string& column : table.columns) {
     std::vector<double> means;
     for (const std::string& row : group.rows) {
-      const CellResult* result = results.find(row, column);
-      if (result != nullptr && !result->runs.empty()) means.push_back(mean(result->scores()));
+      const CellResult& result = results.find(row, column);
+      if (!result.runs.empty()) means.push_back(mean(result.scores()));
     }
     const bool whole = means.size() == group.rows.size();
     TableCell cell = whole ? TableCell{.text = format_number(mean(means))} : not_run();
@@ -102,7 +103,34 @@ bool beats_all(const std::vector<Comparison>& comparisons, const std::string& ro
   return any;
 }
 
+// Whether a cell of the table fulfils a condition, so that the caption explains it.
+template <typename Condition>
+bool any_cell(const Table& table, Condition condition) {
+  return std::ranges::any_of(
+      table.rows, [&](const TableRow& row) { return std::ranges::any_of(row.cells, condition); });
+}
+
+// "the last epoch", "the last 3 epochs", "the last 24 to 100 epochs"
+std::string scored_epochs(const StudyResults& results) {
+  int fewest = 0, most = 0;
+  const bool any_runs = results.any_runs();
+  for (const CellResult& result : results.cells) {
+    if (any_runs && result.runs.empty()) continue;
+    const int epochs =
+        score_epochs(static_cast<int>(std::max<std::size_t>(1, fewest_epochs(result))));
+    fewest = fewest == 0 ? epochs : std::min(fewest, epochs);
+    most = std::max(most, epochs);
+  }
+  if (most <= 1) return "the last epoch";
+  return fewest == most ? fmt::format("the last {} epochs", most)
+                        : fmt::format("the last {} to {} epochs", fewest, most);
+}
+
 }  // namespace
+
+std::string plural(std::size_t count, const std::string& one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
 
 std::string format_number(double value, double beside) {
   const double largest = std::max(std::abs(value), std::abs(beside));
@@ -136,27 +164,37 @@ Table score_table(const StudyResults& results, const std::vector<Comparison>& co
     cell.mark = beats_all(comparisons, result.cell.row, result.cell.column);
     return Shown{cell, mean(scores)};
   });
-  table.caption =
-      "Score: mean evaluation return over the last min(100, 8 %) epochs; mean ± standard deviation "
-      "over the runs. Bold: best mean of the row. ▲: significantly better than every baseline.";
   for (const Group& group : results.plan.groups)
     table.rows.push_back(group_row(results, group, table));
+  const bool several = std::ranges::any_of(
+      results.cells, [](const CellResult& result) { return result.runs.size() > 1; });
+  table.caption = fmt::format("Score: mean evaluation return over {}{}.", scored_epochs(results),
+                              several ? "; mean ± standard deviation over the runs" : "");
+  if (any_cell(table, &TableCell::best)) table.caption += " Bold: best mean of the row.";
+  if (any_cell(table, &TableCell::mark))
+    table.caption += " ▲: significantly better than every baseline.";
   return table;
 }
 
 Table goal_table(const StudyResults& results) {
-  Table table = make_table(results, "frg", [](const CellResult& result) {
+  std::string never;  // explains the first cell of this kind
+  Table table = make_table(results, "frg", [&](const CellResult& result) {
     if (!result.has_goal()) return Shown{{.text = "no goal", .missing = true}, std::nullopt};
     const auto earliest = result.earliest_goal();
-    const std::string epoch =
-        earliest ? std::to_string(*earliest) : fmt::format("{}+", epochs_of_all(result));
+    const std::size_t epochs = fewest_epochs(result);
+    const std::string epoch = earliest ? std::to_string(*earliest) : fmt::format("{}+", epochs);
+    if (!earliest && never.empty())
+      never = fmt::format("; {}+: no run in {}", epochs, plural(epochs, "epoch"));
     return Shown{{.text = fmt::format("{} ({}/{}){}", epoch, result.reached_goal(),
                                       result.runs.size(), run_count(result))},
                  earliest ? std::optional(-static_cast<double>(*earliest)) : std::nullopt};
   });
   table.caption =
-      "First epoch whose evaluation reaches the goal (FRG), earliest of any run, and the number of "
-      "runs that reach it at all; 100+: none in 100 epochs. Bold: earliest of the row.";
+      "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the number "
+      "of "
+      "runs that reach it" +
+      never + ".";
+  if (any_cell(table, &TableCell::best)) table.caption += " Bold: earliest of the row.";
   return table;
 }
 
@@ -171,19 +209,16 @@ Table runtime_table(const StudyResults& results) {
     const double own = seconds(result);
     if (own <= 0) return Shown{{.text = "not measured", .missing = true}, std::nullopt};
     const CellResult* other =
-        reference.empty() ? nullptr : results.find(result.cell.row, reference);
+        reference.empty() ? nullptr : &results.find(result.cell.row, reference);
     if (other == nullptr || other->runs.empty() || seconds(*other) <= 0)
       return Shown{{.text = fmt::format("{:.1f} s{}", own, run_count(result))}, -own};
     return Shown{
         {.text = fmt::format("{:.2f} ({:.1f} s){}", own / seconds(*other), own, run_count(result))},
         -own};
   });
-  table.caption = reference.empty()
-                      ? "Wall time of a run, mean over the runs. Bold: fastest of the row."
-                      : fmt::format(
-                            "Wall time of a run relative to {}, mean over the runs. Bold: "
-                            "fastest of the row.",
-                            reference);
+  table.caption = fmt::format("Wall time of a run{}, mean over the runs.",
+                              reference.empty() ? "" : " relative to " + reference);
+  if (any_cell(table, &TableCell::best)) table.caption += " Bold: fastest of the row.";
   return table;
 }
 
@@ -191,24 +226,21 @@ Table runtime_table(const StudyResults& results) {
 
 namespace {
 
-std::string replaced(const std::string& text,
-                     const std::vector<std::pair<char, const char*>>& replacements) {
-  std::string out;
-  for (const char c : text) {
-    const char* with = nullptr;
-    for (const auto& [from, to] : replacements) {
-      if (c == from) with = to;
-    }
-    with != nullptr ? out += with : out += c;
-  }
-  return out;
-}
-
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos;
        at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
   }
+}
+
+std::string replaced(const std::string& text,
+                     const std::vector<std::pair<char, const char*>>& replacements) {
+  std::string out;
+  for (const char c : text) {
+    const auto found = std::ranges::find(replacements, c, &std::pair<char, const char*>::first);
+    found == replacements.end() ? out += c : out += found->second;
+  }
+  return out;
 }
 
 std::string escape_markdown(const std::string& text) {
@@ -228,18 +260,24 @@ std::string escape_latex(const std::string& text) {
                                     {'^', "\\^{}"},
                                     {'~', "\\~{}"}});
   replace_all(out, "±", "$\\pm$");
-  replace_all(out, "▲", "$\\blacktriangle$");
   return out;
 }
 
-}  // namespace
+// How a format writes the parts of a cell.
+struct Markup {
+  std::string (*escape)(const std::string&);
+  const char *bold_begin, *bold_end, *mark, *paper_begin, *paper_end;
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = text;
-  replace_all(out, "\"", "\"\"");
-  return "\"" + out + "\"";
-}
+  std::string text(const TableCell& cell) const {
+    std::string out = escape(cell.text);
+    if (cell.best) out = bold_begin + out + bold_end;
+    if (cell.mark) out += mark;
+    if (!cell.paper.empty()) out += paper_begin + escape(cell.paper) + paper_end;
+    return out;
+  }
+};
+
+}  // namespace
 
 std::string escape_html(const std::string& text) {
   return replaced(text,
@@ -247,6 +285,7 @@ std::string escape_html(const std::string& text) {
 }
 
 std::string to_markdown(const Table& table) {
+  constexpr Markup markup{escape_markdown, "**", "**", " ▲", " (paper: ", ")"};
   std::string out = "|  |", rule = "| --- |";
   for (const std::string& column : table.columns) {
     out += fmt::format(" {} |", escape_markdown(column));
@@ -255,19 +294,15 @@ std::string to_markdown(const Table& table) {
   out += "\n" + rule + "\n";
   for (const TableRow& row : table.rows) {
     out += fmt::format("| {} |", escape_markdown(row.name));
-    for (const TableCell& cell : row.cells) {
-      std::string text = escape_markdown(cell.text);
-      if (cell.best) text = fmt::format("**{}**", text);
-      if (cell.mark) text += " ▲";
-      if (!cell.paper.empty()) text += fmt::format(" (paper: {})", escape_markdown(cell.paper));
-      out += fmt::format(" {} |", text);
-    }
+    for (const TableCell& cell : row.cells) out += fmt::format(" {} |", markup.text(cell));
     out += "\n";
   }
   return out + "\n" + escape_markdown(table.caption) + "\n";
 }
 
 std::string to_latex(const Table& table) {
+  constexpr Markup markup{escape_latex,         "\\textbf{",           "}",
+                          " $\\blacktriangle$", " \\textcolor{gray}{", "}"};
   std::string out = "% needs \\usepackage{amssymb,booktabs,xcolor}\n\\begin{tabular}{l";
   out += std::string(table.columns.size(), 'r') + "}\n\\toprule\n";
   for (const std::string& column : table.columns) out += " & " + escape_latex(column);
@@ -277,20 +312,16 @@ std::string to_latex(const Table& table) {
     if (row.group && !in_groups) out += "\\midrule\n";
     in_groups = row.group;
     out += escape_latex(row.name);
-    for (const TableCell& cell : row.cells) {
-      std::string text = escape_latex(cell.text);
-      if (cell.best) text = fmt::format("\\textbf{{{}}}", text);
-      if (cell.mark) text += " $\\blacktriangle$";
-      if (!cell.paper.empty())
-        text += fmt::format(" \\textcolor{{gray}}{{{}}}", escape_latex(cell.paper));
-      out += " & " + text;
-    }
+    for (const TableCell& cell : row.cells) out += " & " + markup.text(cell);
     out += " \\\\\n";
   }
   return out + "\\bottomrule\n\\end{tabular}\n% " + table.caption + "\n";
 }
 
 std::string to_html(const Table& table) {
+  constexpr Markup markup{
+      escape_html, "<b>", "</b>", "<span class=\"mark\">▲</span>", "<span class=\"paper\">",
+      "</span>"};
   std::string out = "<div class=\"scroll\"><table>\n<thead><tr><th></th>";
   for (const std::string& column : table.columns)
     out += fmt::format("<th scope=\"col\">{}</th>", escape_html(column));
@@ -301,12 +332,8 @@ std::string to_html(const Table& table) {
     in_groups = row.group;
     out += fmt::format("<th scope=\"row\">{}</th>", escape_html(row.name));
     for (const TableCell& cell : row.cells) {
-      std::string text = escape_html(cell.text);
-      if (cell.best) text = fmt::format("<b>{}</b>", text);
-      if (cell.mark) text += "<span class=\"mark\">▲</span>";
-      if (!cell.paper.empty())
-        text += fmt::format("<span class=\"paper\">{}</span>", escape_html(cell.paper));
-      out += fmt::format("<td{}>{}</td>", cell.missing ? " class=\"missing\"" : "", text);
+      out +=
+          fmt::format("<td{}>{}</td>", cell.missing ? " class=\"missing\"" : "", markup.text(cell));
     }
     out += "</tr>\n";
   }

@@ -1,6 +1,6 @@
-// The tables of a report as data, and as Markdown, CSV, LaTeX, HTML and plain text. Like the
-// paper's: a row for each task, a column for each algorithm, the best in bold, the paper's own
-// figure in grey beside.
+// The tables of a report as data, and as Markdown, CSV, LaTeX, HTML and plain text. As in the
+// paper, a row is a task and a column an algorithm; the best of a row is bold, the paper's figure
+// grey.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 namespace ovde {
 
 struct TableCell {
-  std::string text;        // "59.30 +- 4.10", "229 (4/5)", "not run"
-  std::string paper = {};  // the paper's figure; empty: it has none
+  std::string text;        // "59.30 ± 4.10", "229 (4/5)", "not run"
+  std::string paper = {};  // the paper's figure; empty: none
   bool best = false;
   bool missing = false;
-  bool mark = false;  // ours, and significantly better than every baseline
+  bool mark = false;  // ours is significantly better than every baseline
 };
 
 struct TableRow {
@@ -26,8 +26,8 @@ struct TableRow {
 };
 
 struct Table {
-  std::string name;     // of its files: "score"
-  std::string caption;  // what a cell shows
+  std::string name;     // and that of its files: "score"
+  std::string caption;  // explains the numbers and marks that occur in it
   std::vector<std::string> columns;
   std::vector<TableRow> rows;
 };
@@ -40,20 +40,19 @@ Table runtime_table(const StudyResults& results);
 std::string to_markdown(const Table& table);
 std::string to_latex(const Table& table);
 std::string to_html(const Table& table);
-// As a console shows it, without the paper's figures.
+// For a console, without the paper's figures.
 std::string to_text(const Table& table);
 
-// Every number of every run: what a reader needs to compute all of it again.
+// Tables of all runs and of all cells.
 std::string runs_csv(const StudyResults& results);
-// Every number of every cell.
 std::string cells_csv(const StudyResults& results);
 
-// Text that is data, made safe for the page; and for a field of a CSV file.
 std::string escape_html(const std::string& text);
-std::string csv_field(const std::string& text);
 
-// As the tables print it: two decimals, one from 100 on, none from 1,000 on. A number that belongs
-// to a larger one has as many as that.
+// "1 run", "3 runs"
+std::string plural(std::size_t count, const std::string& one);
+
+// Two decimals, one from 100 on, none from 1,000 on; as many as the larger number beside it.
 std::string format_number(double value, double beside = 0);
 std::string format_spread(double mean, double deviation);  // "59.30 ± 4.10"
 std::string format_figure(const PublishedNumber& figure);

@@ -1,5 +1,5 @@
 // Runs that were never planned as a study, put side by side.
-#include "study/analyse/compare_runs.h"
+#include "study/analyse/results.h"
 
 #include <gtest/gtest.h>
 
@@ -56,8 +56,8 @@ TEST_F(CompareRuns, TasksAreRowsAndAlgorithmsAreColumns) {
   const StudyResults results = compare_runs(runs);
   EXPECT_EQ(results.row_names(), (std::vector<std::string>{"GridChaos-v0:s", "GridChaos-v0:a"}));
   ASSERT_EQ(results.plan.columns.size(), 2u);
-  EXPECT_EQ(results.find("GridChaos-v0:s", "dsac")->scores(), (std::vector<double>{10, 11, 12}));
-  EXPECT_TRUE(results.find("GridChaos-v0:a", "dsac")->runs.empty());
+  EXPECT_EQ(results.find("GridChaos-v0:s", "dsac").scores(), (std::vector<double>{10, 11, 12}));
+  EXPECT_TRUE(results.find("GridChaos-v0:a", "dsac").runs.empty());
   EXPECT_TRUE(results.measures("frg"));
   EXPECT_TRUE(results.unfinished.empty());
 
@@ -67,8 +67,8 @@ TEST_F(CompareRuns, TasksAreRowsAndAlgorithmsAreColumns) {
   EXPECT_EQ(tests[0].verdict, Verdict::better);
 }
 
-// Protocols that follow from the task do not make another algorithm; what a person set does.
-TEST_F(CompareRuns, SettingsThatWereAskedForMakeAColumnOfTheirOwn) {
+// Settings that follow from the task do not make another column; settings of a user do.
+TEST_F(CompareRuns, SettingsMakeTheirOwnColumn) {
   const std::vector<fs::path> runs = {
       make_run("plain", "GridChaos-v0:s", "ovde_g", 0, 1),
       make_run("far", "GridChaos-v0:s", "ovde_g", 0, 2,
@@ -85,14 +85,14 @@ TEST_F(CompareRuns, SettingsThatWereAskedForMakeAColumnOfTheirOwn) {
   EXPECT_EQ(columns,
             (std::vector<std::string>{"ovde_g", "ovde_g explore.alpha = 0.2 train.batch = 64",
                                       "ovde_g explore.alpha = 0.4 train.batch = 64"}));
-  EXPECT_EQ(results.find("GridChaos-v0:s", "ovde_g")->scores(), (std::vector<double>{1, 4}));
+  EXPECT_EQ(results.find("GridChaos-v0:s", "ovde_g").scores(), (std::vector<double>{1, 4}));
 }
 
-TEST_F(CompareRuns, WhatIsNotFinishedCountsAndIsNamed) {
+TEST_F(CompareRuns, UnfinishedRunsCountAndAreNamed) {
   const std::vector<fs::path> runs = {make_run("a", "GridChaos-v0:s", "sac", 0, 1, {}, 2),
                                       make_run("b", "GridChaos-v0:s", "dsac", 0, 2, {}, 0)};
   const StudyResults results = compare_runs(runs);
-  EXPECT_EQ(results.find("GridChaos-v0:s", "sac")->scores(), (std::vector<double>{1}));
+  EXPECT_EQ(results.find("GridChaos-v0:s", "sac").scores(), (std::vector<double>{1}));
   ASSERT_EQ(results.unfinished.size(), 2u);
   EXPECT_NE(results.unfinished[0].find("epoch 2 of 5"), std::string::npos);
   EXPECT_THROW(compare_runs(std::vector<fs::path>{runs[1]}), InputError);
@@ -103,7 +103,7 @@ TEST_F(CompareRuns, TheSameRunTwiceCountsOnce) {
   make_run("b", "GridChaos-v0:s", "sac", 0, 1);
   EXPECT_EQ(compare_runs(std::vector<fs::path>{run, run}).notes.size(), 0u);
   const StudyResults all = compare_runs(std::vector<fs::path>{folder_.path()});
-  EXPECT_EQ(all.find("GridChaos-v0:s", "sac")->runs.size(), 1u);
+  EXPECT_EQ(all.find("GridChaos-v0:s", "sac").runs.size(), 1u);
   ASSERT_EQ(all.notes.size(), 1u);
 }
 

@@ -1,4 +1,4 @@
-// What a report calls significant: right where the truth is known, at the stated rate of error.
+// Significance, where the truth is known, and its rate of error.
 #include "study/analyse/comparison.h"
 
 #include <random>
@@ -33,13 +33,13 @@ std::vector<Contest> simulated_study(std::mt19937_64& random, double effect) {
 
 constexpr int kStudies = 2000;
 
-TEST(SlowComparison, WhereNothingDiffersFewStudiesClaimAnything) {
+TEST(SlowComparison, ErrorRateStaysBelowTheLevel) {
   std::mt19937_64 random(1);
   int studies_with_a_claim = 0;
   for (int study = 0; study < kStudies; ++study) {
     bool claim = false;
     for (const Comparison& each : compare(simulated_study(random, 0)))
-      claim |= each.verdict != Verdict::not_shown;
+      claim |= each.verdict != Verdict::no_difference;
     studies_with_a_claim += claim;
   }
   // at most 5 %, and not far below: binomial deviation 0.5 %
@@ -47,7 +47,7 @@ TEST(SlowComparison, WhereNothingDiffersFewStudiesClaimAnything) {
   EXPECT_GT(studies_with_a_claim, 0.025 * kStudies);
 }
 
-TEST(SlowComparison, LargeDifferencesAreSeenAndTheRestIsStillNotClaimed) {
+TEST(SlowComparison, LargeDifferencesAreFound) {
   std::mt19937_64 random(2);
   int seen = 0, false_claims = 0, wrong_direction = 0;
   for (int study = 0; study < kStudies; ++study) {
@@ -59,7 +59,7 @@ TEST(SlowComparison, LargeDifferencesAreSeenAndTheRestIsStillNotClaimed) {
         seen += verdict == Verdict::better;
         wrong_direction += verdict == Verdict::worse;
       } else {
-        false_claim |= verdict != Verdict::not_shown;
+        false_claim |= verdict != Verdict::no_difference;
       }
     }
     false_claims += false_claim;
@@ -70,7 +70,7 @@ TEST(SlowComparison, LargeDifferencesAreSeenAndTheRestIsStillNotClaimed) {
 }
 
 // Runs that reach a goal or do not, with the same chance for both algorithms.
-TEST(SlowComparison, SuccessCountsKeepTheErrorRateToo) {
+TEST(SlowComparison, ErrorRateOfSuccessCountsStaysBelowTheLevel) {
   std::mt19937_64 random(3);
   std::bernoulli_distribution reaches(0.5);
   const auto count = [&] {
@@ -84,7 +84,8 @@ TEST(SlowComparison, SuccessCountsKeepTheErrorRateToo) {
     for (int row = 0; row < 6; ++row)
       contests.push_back({std::to_string(row), "ours", "baseline", count(), 20, count(), 20});
     bool claim = false;
-    for (const Comparison& each : compare(contests)) claim |= each.verdict != Verdict::not_shown;
+    for (const Comparison& each : compare(contests))
+      claim |= each.verdict != Verdict::no_difference;
     claims += claim;
   }
   EXPECT_LT(claims, 0.065 * kStudies);
@@ -96,19 +97,19 @@ TEST(SlowComparison, NamesTheDirection) {
       compare({{"up", "ours", "baseline", high, low}, {"down", "ours", "baseline", low, high}});
   EXPECT_EQ(out[0].verdict, Verdict::better);
   EXPECT_EQ(out[1].verdict, Verdict::worse);
-  EXPECT_EQ(out[0].test, "Welch");
+  EXPECT_EQ(out[0].test, TestKind::welch);
 }
 
 // Constant samples leave Welch's test without an estimate of the noise: the rank test decides.
 TEST(SlowComparison, ConstantSamplesAreDecidedByRanks) {
   const std::vector<double> zeros(5, 0.0), hundreds(5, 100.0);
   const auto out = compare({{"differ", "ours", "baseline", hundreds, zeros}});
-  EXPECT_EQ(out[0].test, "Mann-Whitney");
+  EXPECT_EQ(out[0].test, TestKind::mann_whitney);
   EXPECT_NEAR(out[0].p, 2.0 / 252, 1e-12);
   EXPECT_EQ(out[0].verdict, Verdict::better);
 
   const auto equal = compare({{"equal", "ours", "baseline", zeros, zeros}});
-  EXPECT_EQ(equal[0].verdict, Verdict::not_shown);
+  EXPECT_EQ(equal[0].verdict, Verdict::no_difference);
 }
 
 TEST(SlowComparison, ManyTestsMakeEachHarder) {
@@ -116,11 +117,10 @@ TEST(SlowComparison, ManyTestsMakeEachHarder) {
   std::vector<Contest> contests(7, {"row", "ours", "baseline", hundreds, zeros});
   for (const Comparison& each : compare(contests)) {
     EXPECT_NEAR(each.adjusted, 7 * 2.0 / 252, 1e-12);
-    EXPECT_EQ(each.verdict, Verdict::not_shown);
+    EXPECT_EQ(each.verdict, Verdict::no_difference);
   }
 }
 
-// A cell that was not run takes no part in the family and cannot spoil it.
 TEST(SlowComparison, MissingAndSingleRunsAreNotTested) {
   const std::vector<double> zeros(5, 0.0), hundreds(5, 100.0);
   const auto out = compare({{"none", "ours", "baseline", {}, zeros},

@@ -145,7 +145,7 @@ class SlowInspectedRun : public testing::Test {
 };
 std::unique_ptr<TemporaryFolder> SlowInspectedRun::folder_;
 
-TEST_F(SlowInspectedRun, BeliefsOverStatesAreThoseOfTheNetworksAtThePolicysAction) {
+TEST_F(SlowInspectedRun, StateMapsAreThoseOfTheNetworks) {
   const StateBeliefs beliefs = Exploration(run()).over_states(1);
   const PlainNetworks networks(run(), 1);
   for (const auto& [column, row] : {std::pair(0, 0), {59, 59}, {7, 42}, {30, 30}}) {
@@ -160,7 +160,7 @@ TEST_F(SlowInspectedRun, BeliefsOverStatesAreThoseOfTheNetworksAtThePolicysActio
   }
 }
 
-TEST_F(SlowInspectedRun, BeliefsOverActionsAreThoseOfTheNetworksInThatState) {
+TEST_F(SlowInspectedRun, ActionMapsAreThoseOfTheNetworks) {
   const std::array state = {2.5, -4.0};
   const ActionBeliefs beliefs = Exploration(run()).over_actions(2, state);
   const PlainNetworks networks(run(), 2);
@@ -178,7 +178,7 @@ TEST_F(SlowInspectedRun, BeliefsOverActionsAreThoseOfTheNetworksInThatState) {
   }
 }
 
-TEST_F(SlowInspectedRun, TheSpanOfStepsDecidesWhichVisitsCount) {
+TEST_F(SlowInspectedRun, StepsSelectTheVisits) {
   const Exploration run(SlowInspectedRun::run());
   const auto total = [&](std::int64_t first, std::int64_t last) {
     const Grid visits = run.visits(first, last);
@@ -189,7 +189,7 @@ TEST_F(SlowInspectedRun, TheSpanOfStepsDecidesWhichVisitsCount) {
   EXPECT_EQ(total(20, 75), 55);
 }
 
-TEST_F(SlowInspectedRun, WhatTheRunDoesNotHoldIsRefusedAndNothingWritten) {
+TEST_F(SlowInspectedRun, MissingRecordsAreRefused) {
   EXPECT_TRUE(has(refusal({.run = run(), .epochs = {1, 7}}), "epoch 7: "));
   EXPECT_TRUE(has(refusal({.run = run(), .epochs = {7}}), "epochs 0, 1, 2"));
   EXPECT_TRUE(has(refusal({.run = run(), .steps = std::pair(0, 141)}), "recorded steps 0-140"));
@@ -198,7 +198,7 @@ TEST_F(SlowInspectedRun, WhatTheRunDoesNotHoldIsRefusedAndNothingWritten) {
   EXPECT_TRUE(has(refusal({.run = folder_->path() / "nowhere"}), "not a folder"));
 }
 
-TEST_F(SlowInspectedRun, NetworksThatAreGoneAreSaidToBe) {
+TEST_F(SlowInspectedRun, MissingNetworksAreNamed) {
   const std::filesystem::path copy = folder_->path() / "without", page = folder_->path() / "page2";
   std::filesystem::copy(run(), copy, std::filesystem::copy_options::recursive);
   EXPECT_TRUE(Exploration(copy).missing_epochs().empty());
@@ -308,7 +308,7 @@ TEST(Exploration, RandomFractionsCountByTheirWeights) {
 }
 
 // One value per critic: no aleatoric uncertainty to show, and no nonsense in its place.
-TEST(Exploration, ARunWithoutQuantilesShowsTheDisagreementAlone) {
+TEST(Exploration, WithoutQuantilesOnlyDisagreementIsShown) {
   const TemporaryFolder folder;
   train_in(folder.path() / "run", "sac");
   const Exploration run(folder.path() / "run");

@@ -56,7 +56,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// A report's table without what no two runs have in common: the wall time, at the end of a line.
+// A report's table without wall times, which are at the end of each line.
 std::string without_times(const std::string& table) {
   std::string out;
   for (std::size_t at = 0; at < table.size();) {
@@ -102,7 +102,7 @@ class SlowImportRuns : public testing::Test {
   const fs::path study_ = folder_.path() / "study";
 };
 
-TEST_F(SlowImportRuns, StudiesOfTwoSeedRangesGiveTheTablesOfTheOneRunWhole) {
+TEST_F(SlowImportRuns, MergedSeedRangesGiveTheSameTables) {
   const fs::path whole = folder_.path() / "whole", first = folder_.path() / "first",
                  second = folder_.path() / "second";
   const Plan plan = plan_of("0-3");
@@ -123,7 +123,7 @@ TEST_F(SlowImportRuns, StudiesOfTwoSeedRangesGiveTheTablesOfTheOneRunWhole) {
             without_times(read_file(whole / "tables/runs.csv")));
 }
 
-TEST_F(SlowImportRuns, AStudyInPiecesIsTheSameStudyToTheByte) {
+TEST_F(SlowImportRuns, AMergedStudyIsByteIdentical) {
   const fs::path whole = folder_.path() / "whole";
   const Plan plan = plan_of("0-3");
   run(plan, whole);
@@ -137,8 +137,8 @@ TEST_F(SlowImportRuns, AStudyInPiecesIsTheSameStudyToTheByte) {
   }
 }
 
-// What was imported is not run again, and seeds that are asked for beyond it join it.
-TEST_F(SlowImportRuns, AStudyGoesOnFromWhatWasImported) {
+// Imported runs are not trained again; further seeds are.
+TEST_F(SlowImportRuns, AStudyContinuesWithImportedRuns) {
   const fs::path elsewhere = folder_.path() / "elsewhere";
   run(plan_of("0-1"), elsewhere);
   import_all(plan_of("0-2"), {elsewhere});
@@ -149,10 +149,10 @@ TEST_F(SlowImportRuns, AStudyGoesOnFromWhatWasImported) {
   const StudyOutcome outcome = run_study({.plan = plan_of("0-2"), .out = study_}, sink);
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_EQ(sink.epochs, 2 * 4);
-  EXPECT_EQ(read_results(plan_of("0-2"), study_).find("a", "OVDE")->runs.size(), 3u);
+  EXPECT_EQ(read_results(plan_of("0-2"), study_).find("a", "OVDE").runs.size(), 3u);
 }
 
-TEST_F(SlowImportRuns, WhatThePlanDoesNotAskForIsLeftWithTheReason) {
+TEST_F(SlowImportRuns, OtherRunsAreLeftWithTheReason) {
   make_run("from/discount", 0, 1, {{"train.discount", 0.5, ""}});
   make_run("from/seed", 9, 1);
   make_run("from/task", 0, 1, {{"run.task", "GridChaos-v0:s", ""}, {"task.horizon", 20.0, ""}});
@@ -195,7 +195,7 @@ TEST_F(SlowImportRuns, ASingleRunIsJoined) {
   make_folder(study_ / "a");
   fs::rename(make_run("r0", 0, 1), study_ / "a/DSAC");
   EXPECT_EQ(import_all(plan_of("0-1"), {make_run("r1", 1, 3)}).taken(), 1);
-  EXPECT_EQ(read_results(plan_of("0-1"), study_).find("a", "DSAC")->scores(),
+  EXPECT_EQ(read_results(plan_of("0-1"), study_).find("a", "DSAC").scores(),
             (std::vector<double>{1, 3}));
 }
 
@@ -224,7 +224,7 @@ TEST(ImportedRun, EvaluationsBelongToTheEpochThatTheyEnd) {
   EXPECT_TRUE(std::isnan(rows[3].eval_success));
 }
 
-TEST(ImportedRun, WhatIsNotAWholeRunIsRefused) {
+TEST(ImportedRun, IncompleteFilesAreRefused) {
   const TrainConfig train{.epochs = 4, .steps_per_epoch = 20, .warmup_steps = 20};
   const auto refusal = [&](const std::string& text) {
     try {
@@ -238,8 +238,14 @@ TEST(ImportedRun, WhatIsNotAWholeRunIsRefused) {
   EXPECT_NE(refusal("step,return\n40,x\n").find("file:2: return must be a number"),
             std::string::npos);
   EXPECT_NE(refusal("step,return\n40,nan\n").find("must be a number"), std::string::npos);
-  EXPECT_NE(refusal("step,return\n40\n").find("must be a number"), std::string::npos);
-  EXPECT_NE(refusal("step,return\n40,1\n30,1\n").find("file:3: step must not fall"),
+  EXPECT_EQ(refusal("step,return\n40\n"), "file:2: has 1 field, the first line 2");
+  EXPECT_EQ(refusal("step,return\n40,0,5\n"), "file:2: has 3 fields, the first line 2");
+  EXPECT_EQ(refusal("step,return,step\n40,1,40\n"), "file:1: the column 'step' appears twice");
+  EXPECT_EQ(refusal("step,return,success\n40,1,2\n"),
+            "file:2: success must be a share from 0 to 1");
+  EXPECT_EQ(refusal("step,return,seconds\n40,1,-2\n"), "file:2: seconds must not be negative");
+  EXPECT_EQ(refusal("step,return\n\"40,1\n"), "file:2: a quote is not closed");
+  EXPECT_NE(refusal("step,return\n40,1\n30,1\n").find("file:3: step must not decrease"),
             std::string::npos);
   EXPECT_NE(refusal("step,return\n40,1\n60,1\n").find("at step 60"), std::string::npos);
   EXPECT_NE(refusal("").find("columns step and return"), std::string::npos);
@@ -263,7 +269,7 @@ TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   EXPECT_EQ(run_study({.plan = plan, .out = study_}, silent).cells, 2);
   const StudyResults results = read_results(plan, study_);
   EXPECT_TRUE(results.notes.empty());
-  EXPECT_EQ(results.find("a", "other's SAC")->scores(), (std::vector<double>{40, 60}));
+  EXPECT_EQ(results.find("a", "other's SAC").scores(), (std::vector<double>{40, 60}));
   write_report(results, study_);
   EXPECT_NE(read_file(study_ / "tables/score.md").find("50.00 ± 14.14"), std::string::npos);
   EXPECT_NE(read_file(study_ / "tables/runs.csv")
@@ -276,8 +282,7 @@ TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   EXPECT_NE(read_file(study_ / "figures/curves.svg").find("other's SAC"), std::string::npos);
 }
 
-// However alike what is known of them is.
-TEST(ImportedColumn, HasAFolderOfItsOwnAndNoSettings) {
+TEST(ImportedColumn, HasItsOwnFolderAndNoSettings) {
   const std::string first =
       "[[column]]\nname = \"other's\"\nalgorithm = \"dsac\"\nimported = true\n";
   const std::string second = "[[column]]\nname = \"third\"\nimported = true\n";

@@ -1,5 +1,5 @@
-// Executing a plan: what is done once is not done again, what was cut off goes on to the same
-// result, and a cell that fails stops nothing else.
+// Running a plan: finished cells are skipped, interrupted ones continue to the same result, and a
+// cell that fails does not stop the others.
 #include "study/execute/run_study.h"
 
 #include <atomic>
@@ -17,9 +17,7 @@
 #include <ovde/error.h>
 #include "io/files.h"
 #include "run/run_lock.h"
-#include "study/execute/claims.h"
 #include "study/execute/run_small_study.h"
-#include "study/plan/smoke.h"
 #include "temporary_folder.h"
 
 namespace ovde {
@@ -27,11 +25,11 @@ namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
-// What can be said of a study that goes on: all runs after the same number of epochs.
-TEST(SlowRunStudy, TheFirstEpochsOfRunsThatHaveNotEndedCanBeRead) {
+// An unfinished study is compared after the same number of epochs of all runs.
+TEST(SlowRunStudy, FirstEpochsOfUnfinishedRunsCount) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
-  plan.rows[0].epochs = 2;
+  plan.rows[0].length = Length::epochs(2);
   run(plan, folder.path() / "whole");
   StoppingSink stopper(8 + 6);  // all of a, then three of both seeds of b, in turns
   StudyRequest request{.plan = plan, .out = folder.path() / "cut", .stop = &stopper.stop};
@@ -40,17 +38,16 @@ TEST(SlowRunStudy, TheFirstEpochsOfRunsThatHaveNotEndedCanBeRead) {
   const StudyResults whole = read_results(plan, folder.path() / "whole"),
                      cut = read_results(plan, folder.path() / "cut", 3),
                      first = read_results(plan, folder.path() / "whole", 3);
-  EXPECT_TRUE(read_results(plan, folder.path() / "cut").find("b", "DSAC")->runs.empty());
-  EXPECT_EQ(cut.find("a", "OVDE")->runs.size(), 2u);  // has two epochs in the plan
-  const CellResult* b = cut.find("b", "DSAC");
-  ASSERT_EQ(b->runs.size(), 2u);
-  EXPECT_EQ(b->cell.epochs, 3);
-  auto expected = whole.find("b", "DSAC")->runs[0].returns;
+  EXPECT_TRUE(read_results(plan, folder.path() / "cut").find("b", "DSAC").runs.empty());
+  EXPECT_EQ(cut.find("a", "OVDE").runs.size(), 2u);  // has two epochs in the plan
+  const CellResult& b = cut.find("b", "DSAC");
+  ASSERT_EQ(b.runs.size(), 2u);
+  EXPECT_EQ(b.cell.epochs, 3);
+  auto expected = whole.find("b", "DSAC").runs[0].returns;
   expected.resize(3);
-  EXPECT_EQ(b->runs[0].returns, expected);
-  EXPECT_EQ(b->runs[0].score, first.find("b", "DSAC")->runs[0].score);
-  EXPECT_EQ(cut.unfinished,
-            std::vector<std::string>{"2 of the runs of b / DSAC: at least epoch 3 of 4"});
+  EXPECT_EQ(b.runs[0].returns, expected);
+  EXPECT_EQ(b.runs[0].score, first.find("b", "DSAC").runs[0].score);
+  EXPECT_EQ(cut.unfinished, std::vector<std::string>{"2 runs of b / DSAC: at least epoch 3 of 4"});
   EXPECT_TRUE(first.unfinished.empty());
 }
 
@@ -68,9 +65,8 @@ TEST(SlowRunStudy, RunsEveryCellAndSkipsItTheNextTime) {
   EXPECT_EQ(second.started, 0);
 }
 
-// Side by side they would have each other's time, and one after the other those of a machine that
-// becomes slower.
-TEST(SlowRunStudy, WhereRuntimesAreComparedRunsTakeTurns) {
+// Runs side by side slow each other down, and a machine may become slower over time.
+TEST(SlowRunStudy, RuntimeStudiesTakeTurns) {
   class Order final : public StudySink {
    public:
     void study_started(const StudyStart& start) override { jobs = start.jobs; }
@@ -100,7 +96,7 @@ TEST(SlowRunStudy, WhereRuntimesAreComparedRunsTakeTurns) {
 }
 
 // The example that docs/studies.md points at, and the plan of docs/results/easy_gridchaos.
-TEST(SlowRunStudy, TheStudiesOfTheManualAreSome) {
+TEST(SlowRunStudy, ExampleStudiesResolve) {
   for (const char* name : {"small_study", "easy_gridchaos"}) {
     const Plan plan =
         read_plan(fs::path(OVDE_SOURCE_DIR) / "configs" / (std::string(name) + ".toml"));
@@ -134,12 +130,12 @@ TEST(SlowRunStudy, SurvivesAFailedCellAndTriesItAgain) {
   EXPECT_EQ(run(small_plan(), out).finished, 4);
 }
 
-TEST(SlowRunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
+TEST(SlowRunStudy, RunsOfOtherSettingsAreNotCounted) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
   Plan shorter = small_plan();
-  shorter.epochs = 3;
+  shorter.length = Length::epochs(3);
   const StudyOutcome outcome = run(shorter, out);
   ASSERT_EQ(outcome.failures.size(), 4u);
   EXPECT_NE(outcome.failures[0].why.find("train.epochs"), std::string::npos)
@@ -155,7 +151,7 @@ TEST(SlowRunStudy, ResultsOfOtherSettingsAreNeverTakenForThisPlans) {
   EXPECT_EQ(results.notes.size(), 4u);
 }
 
-TEST(SlowRunStudy, ARunWhoseRowsAreMissingIsNotCounted) {
+TEST(SlowRunStudy, IncompleteRunsAreNotCounted) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
@@ -164,8 +160,8 @@ TEST(SlowRunStudy, ARunWhoseRowsAreMissingIsNotCounted) {
   text.resize(text.rfind('\n', text.size() - 2) + 1);  // the last row
   write_file_atomically(file, text);
   const StudyResults results = read_results(small_plan(), out);
-  EXPECT_TRUE(results.find("a", "DSAC")->runs.empty());
-  EXPECT_EQ(results.find("a", "OVDE")->runs.size(), 2u);
+  EXPECT_TRUE(results.find("a", "DSAC").runs.empty());
+  EXPECT_EQ(results.find("a", "OVDE").runs.size(), 2u);
   ASSERT_EQ(results.notes.size(), 1u);
   EXPECT_NE(results.notes[0].find("has 3 of 4 epochs"), std::string::npos) << results.notes[0];
 }
@@ -227,7 +223,7 @@ TEST(SlowRunStudy, AStudyIsTrainedForLonger) {
   const fs::path grown = folder.path() / "grown", whole = folder.path() / "whole";
   run(small_plan(), grown);
   Plan longer = small_plan();
-  longer.epochs = 7;
+  longer.length = Length::epochs(7);
   const StudyOutcome outcome = run(longer, grown);
   EXPECT_TRUE(outcome.failures.empty()) << outcome.failures[0].why;
   run(longer, whole);
@@ -235,7 +231,7 @@ TEST(SlowRunStudy, AStudyIsTrainedForLonger) {
   EXPECT_EQ(read_results(longer, grown).cells[0].runs.at(1).returns.size(), 7u);
 }
 
-TEST(SlowRunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {
+TEST(SlowRunStudy, CheckpointAndRecordSettingsAreNotCompared) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
@@ -248,8 +244,8 @@ TEST(SlowRunStudy, HowOftenARunIsSavedAndWhatItRecordsMakesNoOtherResult) {
   EXPECT_EQ(read_results(plan, out).cells[0].runs.size(), 2u);
 }
 
-// A version that knows no claims locks the whole study.
-TEST(SlowRunStudy, BesideAnOlderVersionItIsRefused) {
+// An earlier version locks the whole study.
+TEST(SlowRunStudy, ALockOfAnEarlierVersionIsRefused) {
   const TemporaryFolder folder;
   const RunLock lock(folder.path());
   EXPECT_THROW(run(small_plan(), folder.path()), InputError);
@@ -260,15 +256,25 @@ TEST(SlowRunStudy, SmokeAndRealRunsDoNotShareAFolder) {
   const fs::path smoke = folder.path() / "smoke", real = folder.path() / "real";
   StudySink silent;
   const Plan small = smoke_plan(small_plan());
-  EXPECT_EQ(run_study({.plan = small, .out = smoke, .smoke = true}, silent).finished, 4);
+  EXPECT_EQ(run_study({.plan = small, .out = smoke}, silent).finished, 4);
   EXPECT_TRUE(is_smoke(smoke));
   EXPECT_THROW(run(small_plan(), smoke), InputError);
   run(small_plan(), real);
-  EXPECT_THROW(run_study({.plan = small, .out = real, .smoke = true}, silent), InputError);
+  EXPECT_THROW(run_study({.plan = small, .out = real}, silent), InputError);
   EXPECT_FALSE(is_smoke(real));
+  EXPECT_TRUE(read_results(small_plan(), smoke).plan.smoke);
 }
 
-TEST(SlowRunStudy, StopsWhenAskedAndGoesOnToTheSameResult) {
+// Versions before the study's record marked smoke runs with a file.
+TEST(RunStudy, SmokeRunsOfEarlierVersionsAreRecognised) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(is_smoke(folder.path()));
+  write_file_atomically(folder.path() / "smoke.txt", std::string("A smoke run\n"));
+  EXPECT_TRUE(is_smoke(folder.path()));
+  EXPECT_THROW(run(small_plan(), folder.path()), InputError);
+}
+
+TEST(SlowRunStudy, StopAndContinueGiveTheSameResult) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "whole");
 
@@ -313,7 +319,7 @@ bool start_and_kill(const std::string& file, const std::string& out,
   return WIFSIGNALED(status);
 }
 
-// Killed again and again, at instants that wander through the study, however fast the machine is.
+// Killed again and again at different moments of the study.
 TEST(SlowRunStudy, KilledAtAnyInstantEndsAsIfNeverStopped) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "whole");

@@ -18,7 +18,7 @@
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
-TEST(SlowStudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
+TEST(SlowStudyOnAGpu, CellsInStepGiveTheSameResults) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;
@@ -32,7 +32,7 @@ TEST(SlowStudyOnAGpu, CellsInStepAreOnePopulationAndGiveTheSameResults) {
 }
 
 // Together they would all have the time of all.
-TEST(SlowStudyOnAGpu, WhereRuntimesAreComparedEachRunIsAPopulation) {
+TEST(SlowStudyOnAGpu, RuntimeStudiesTrainRunsOneByOne) {
   const TemporaryFolder folder;
   StandInFaults faults;
   StudyRequest request{.plan = small_plan(), .out = folder.path(), .threads = 2};
@@ -43,7 +43,7 @@ TEST(SlowStudyOnAGpu, WhereRuntimesAreComparedEachRunIsAPopulation) {
   EXPECT_EQ(faults.populations, 4 * 2);
 }
 
-TEST(SlowStudyOnAGpu, ManyAgentsAreTwoHalvesSideBySide) {
+TEST(SlowStudyOnAGpu, LargePopulationsAreSplit) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
@@ -104,7 +104,7 @@ TEST(SlowStudyOnAGpu, CellsOutOfStepGoSideBySide) {
 TEST(SlowStudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
-  plan.rows[0].epochs = 2;
+  plan.rows[0].length = Length::epochs(2);
   class Order final : public StudySink {
    public:
     void epoch_done(const Cell& cell, double) override { last += cell.row; }
@@ -120,7 +120,7 @@ TEST(SlowStudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
 }
 
 // Nothing is left to the CPU.
-TEST(SlowStudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
+TEST(SlowStudyOnAGpu, EveryAlgorithmJoinsThePopulation) {
   const TemporaryFolder folder;
   Plan plan = small_plan();
   plan.rows.resize(1);
@@ -147,7 +147,7 @@ TEST(SlowStudyOnAGpu, EveryAlgorithmIsOneOfThePopulation) {
   EXPECT_EQ(all_returns(folder.path() / "gpu", plan), all_returns(folder.path() / "cpu", plan));
 }
 
-TEST(SlowStudyOnAGpu, WhatDoesNotFitTogetherIsTrainedInTurn) {
+TEST(SlowStudyOnAGpu, CellsThatDoNotFitAreTrainedInTurn) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;
@@ -179,7 +179,7 @@ TEST(SlowStudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
   }
 }
 
-TEST(SlowStudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
+TEST(SlowStudyOnAGpu, AGpuFailureFailsItsCells) {
   const TemporaryFolder folder;
   register_on_cpu_explorer();
   Plan plan = small_plan();
@@ -202,7 +202,7 @@ TEST(SlowStudyOnAGpu, AFailureOfTheGpuIsOneOfTheCellsOnIt) {
   }
 }
 
-TEST(SlowStudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards) {
+TEST(SlowStudyOnAGpu, OtherAlgorithmsFollowOnTheCpu) {
   const TemporaryFolder folder;
   register_on_cpu_explorer();
   Plan plan = small_plan();
@@ -226,7 +226,7 @@ TEST(SlowStudyOnAGpu, AnAlgorithmThatDoesNotRunThereIsTrainedOnTheCpuAfterwards)
   EXPECT_EQ(returns, all_returns(folder.path() / "cpu", plan));
 }
 
-TEST(SlowStudyOnAGpu, StoppedItGoesOnThereOrOnTheCpu) {
+TEST(SlowStudyOnAGpu, ContinuesOnGpuOrCpu) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "cpu");
   StandInFaults faults;

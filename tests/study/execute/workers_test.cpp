@@ -12,7 +12,7 @@
 #include "base/version.h"
 #include "io/files.h"
 #include "run/run_lock.h"
-#include "study/execute/claims.h"
+#include "study/execute/cell_locks.h"
 #include "study/execute/run_small_study.h"
 #include "temporary_folder.h"
 #include "train/stand_in_population.h"
@@ -22,7 +22,7 @@ namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 
-TEST(SlowWorkers, OfOneStudyRunEveryCellOnce) {
+TEST(SlowWorkers, RunEveryCellOnce) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "alone");
   for (const bool on_gpu : {false, true}) {
@@ -50,7 +50,7 @@ TEST(SlowWorkers, OfOneStudyRunEveryCellOnce) {
     EXPECT_EQ(started, 4);
     EXPECT_EQ(epochs, 4 * 2 * 4);
     EXPECT_EQ(all_returns(out), all_returns(folder.path() / "alone"));
-    EXPECT_FALSE(fs::exists(out / "claims"));
+    EXPECT_FALSE(fs::exists(out / "locks"));
   }
 }
 
@@ -63,7 +63,7 @@ TEST(SlowWorkers, ManyOnTinyCellsRunEachOnce) {
   }
   text += "[[column]]\nalgorithm = \"sac\"\n";
   Plan plan = parse_plan(text, "tiny.toml");
-  plan.epochs = 1;
+  plan.length = Length::epochs(1);
   ASSERT_EQ(distinct_cells(plan).size(), 40u);
 
   const TemporaryFolder folder;
@@ -81,7 +81,7 @@ TEST(SlowWorkers, ManyOnTinyCellsRunEachOnce) {
   EXPECT_EQ(started, 40);
 }
 
-TEST(SlowWorkers, OnAnotherKindOfProcessorAreWarned) {
+TEST(SlowWorkers, WarnOfAnotherProcessor) {
   struct Listener : StudySink {
     void warning(const std::string& text) override { warnings.push_back(text); }
     std::vector<std::string> warnings;
@@ -95,10 +95,10 @@ TEST(SlowWorkers, OnAnotherKindOfProcessorAreWarned) {
   EXPECT_EQ(sink.warnings.size(), is_native_build() ? 1u : 0u);
 }
 
-TEST(SlowWorkers, DoNotWaitWhereTheyAreAskedNotTo) {
+TEST(SlowWorkers, NoWaitDoesNotWait) {
   const TemporaryFolder folder;
-  Claims other(folder.path(), 60, [](const std::string&) {});
-  ASSERT_TRUE(other.take("a/DSAC"));
+  CellLocks other(folder.path(), false);
+  ASSERT_EQ(other.take("a/DSAC").outcome, CellLocks::Outcome::taken);
   StudySink silent;
   const StudyOutcome outcome =
       run_study({.plan = small_plan(), .out = folder.path(), .wait = false}, silent);
@@ -108,8 +108,29 @@ TEST(SlowWorkers, DoNotWaitWhereTheyAreAskedNotTo) {
   EXPECT_FALSE(fs::exists(folder.path() / "a/DSAC"));
 }
 
-// The run itself is locked too, for whoever knows nothing of claims.
-TEST(SlowWorkers, LeaveARunAloneThatIsWrittenByWhateverWay) {
+// A process that died on another machine: its cell is refused until somebody takes it over.
+TEST(SlowWorkers, RefuseCellsInDoubtUntilTakenOver) {
+  const TemporaryFolder folder;
+  make_folder(folder.path() / "locks");
+  write_file_atomically(folder.path() / "locks/a@DSAC",
+                        std::string("host n7\nboot x\nnamespace y\npid 12\nstarted 3\njob \n"
+                                    "restarts 0\ndeaths 0\n"));
+  StudySink silent;
+  StudyRequest request{.plan = small_plan(), .out = folder.path()};
+  const StudyOutcome outcome = run_study(request, silent);
+  EXPECT_EQ(outcome.finished, 3);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_TRUE(outcome.failures[0].in_doubt);
+  EXPECT_NE(outcome.failures[0].why.find("n7 (pid 12)"), std::string::npos)
+      << outcome.failures[0].why;
+  EXPECT_FALSE(fs::exists(folder.path() / "a/DSAC"));
+  request.take_over = true;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "locks"));
+}
+
+// `ovde train` locks the run and not the cell.
+TEST(SlowWorkers, SkipRunsOfAnotherProgram) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/DSAC");
   const RunLock lock(folder.path() / "a/DSAC");
@@ -121,8 +142,8 @@ TEST(SlowWorkers, LeaveARunAloneThatIsWrittenByWhateverWay) {
   EXPECT_TRUE(outcome.failures.empty());
 }
 
-// Of a process that is killed, the claim can go a moment before the lock of the run.
-TEST(SlowWorkers, DoNotWaitLongForARunThatIsLetGo) {
+// The kernel may release the lock of a killed process's cell a moment before that of its run.
+TEST(SlowWorkers, RetryAReleasedRunSoon) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a/DSAC");
   std::optional<RunLock> lock(folder.path() / "a/DSAC");
@@ -136,7 +157,7 @@ TEST(SlowWorkers, DoNotWaitLongForARunThatIsLetGo) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
 }
 
-// What a worker says goes to `log`.
+// The worker's output goes to `log`.
 pid_t start_worker(const std::string& file, const std::string& out, const std::string& log) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -155,9 +176,9 @@ int count(const std::string& text, const std::string& words) {
   return found;
 }
 
-// Two at once, one of which is killed at an instant that wanders through the study: the other one
-// takes over what it had, and nothing is done to its end twice.
-TEST(SlowWorkers, AKilledOnesCellsAreFinishedByTheOther) {
+// One of two processes is killed at different moments of the study; the other continues its cell,
+// and no cell is finished twice.
+TEST(SlowWorkers, CellsOfAKilledProcessAreFinished) {
   const TemporaryFolder folder;
   run(small_plan(), folder.path() / "whole");
   const auto whole = all_returns(folder.path() / "whole");
@@ -191,8 +212,8 @@ TEST(SlowWorkers, AKilledOnesCellsAreFinishedByTheOther) {
     EXPECT_LE(ended, 4) << said;
     EXPECT_GE(ended + told, 4) << said;
     // where the survivor was gone before the other was killed, the next one removes what is left
-    if (fs::exists(out / "claims")) ::waitpid(start_worker(file, out, log), &status, 0);
-    EXPECT_FALSE(fs::exists(out / "claims"));
+    if (fs::exists(out / "locks")) ::waitpid(start_worker(file, out, log), &status, 0);
+    EXPECT_FALSE(fs::exists(out / "locks"));
   }
   EXPECT_GE(kills, 25);
 }

@@ -1,4 +1,4 @@
-// Plans: what a study file means, and what is said when it means nothing.
+// Study files: their meaning, and messages about mistakes.
 #include "study/plan/plan.h"
 
 #include <ctime>
@@ -13,7 +13,6 @@
 #include <ovde/error.h>
 #include "config/config.h"
 #include "io/files.h"
-#include "study/plan/smoke.h"
 #include "temporary_folder.h"
 #include "words.h"
 
@@ -183,13 +182,34 @@ column = [{ algorithm = "ovde_g", name = "alpha", vary = { explore.alpha = [0.05
   for (const Cell& cell : expand(plan)) resolve_config(cell.settings);
 }
 
-TEST(Plan, OptionalColumnsVanishUntilTheirAlgorithmExists) {
-  const std::string grid = "epochs = 1\nseeds = \"0\"\nrow = [{ task = \"GridChaos-v0\" }]\n";
-  const Plan plan = parse_plan(
-      grid + "column = [{ algorithm = \"dsac\" }, { algorithm = \"no_such\", optional = true }]",
-      "my.toml");
-  EXPECT_EQ(plan.columns.size(), 2u);
-  EXPECT_EQ(expand(plan).size(), 1u);
+TEST(Plan, OptionalColumnsAreRefusedWithTheReason) {
+  EXPECT_EQ(
+      complaint(kGrid + "[[column]]\nalgorithm = \"dsac\"\noptional = true"),
+      "my.toml:25: optional columns are gone: remove a column whose algorithm does not exist");
+}
+
+// As `ovde train --steps`: whole epochs, warm-up included.
+TEST(Plan, StepsMayTakeThePlaceOfEpochs) {
+  std::string text = kGrid;
+  text.replace(text.find("epochs = 100"), 12, "steps = 5000");
+  text.replace(text.find("epochs = 200"), 12, "steps = 1999");
+  text +=
+      "[[cell]]\nrow = \"first\"\ncolumn = \"DSAC\"\nsteps = 301\n"
+      "set = { train.warmup_steps = 100, train.steps_per_epoch = 100 }\n";
+  text +=
+      "[[cell]]\nrow = \"second, longer\"\n"
+      "set = { train.warmup_steps = 500, train.steps_per_epoch = 250 }\n";
+  const auto cells = expand(parse_plan(text, "my.toml"));
+  EXPECT_EQ(cells[0].epochs, 3);  // 301 - 100 steps of 100
+  EXPECT_EQ(values(cells[0]).at("train.epochs"), "3");
+  EXPECT_EQ(cells[2].epochs, 6);  // 1999 - 500 steps of 250
+  EXPECT_EQ(complaint("epochs = 3\nsteps = 4"), "my.toml:2: epochs and steps exclude each other");
+  EXPECT_EQ(complaint("steps = 0"),
+            "my.toml:1: steps must be a whole number from 1 to "
+            "1000000000000000");
+  text.replace(text.find("steps = 301"), 11, "steps = 100");
+  EXPECT_NE(complaint(text).find("steps = 100: the warm-up alone has 100"), std::string::npos)
+      << complaint(text);
 }
 
 TEST(Plan, FiguresMayHaveDeviationsAndBounds) {
@@ -290,7 +310,7 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
   }
 }
 
-TEST(Plan, NamesThatMakeNoFolderOfTheirOwnAreRefused) {
+TEST(Plan, NamesWithoutAFolderAreRefused) {
   for (const std::string name : {"", ".", "..", "...", "-", "./.", "/", "\u03b2"}) {
     for (const std::string axis : {"row", "column"}) {
       const std::string rest = axis == "row" ? "task = \"GridChaos-v0\"" : "algorithm = \"sac\"";
@@ -330,12 +350,12 @@ std::string large_grid(int rows, int columns) {
          varied("column", "algorithm = \"sac\"", "train.batch", columns);
 }
 
-TEST(Plan, TooManyCellsAreRefusedAndManyTakeNoTime) {
+TEST(Plan, TooManyCellsAreRefused) {
   EXPECT_EQ(complaint(large_grid(10'000, 10'000)),
             "my.toml:10007: the study has more than 100000 cells");
   EXPECT_EQ(complaint(large_grid(100'001, 1)), "my.toml:3: the study has more than 100000 cells");
 
-  // what was quadratic took minutes for this
+  // quadratic code took minutes for this
   const std::clock_t begin = std::clock();  // of this process, whatever else the machine does
   const Plan plan = parse_plan(large_grid(1000, 10), "my.toml");
   EXPECT_EQ(expand(plan).size(), 10'000u);

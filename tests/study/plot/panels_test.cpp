@@ -1,4 +1,4 @@
-// What all figures of a report share: round steps of an axis, a key that is whole.
+// Panels of figures: round steps of an axis, a complete key.
 #include "study/plot/panels.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(Panels, StepsOfAnAxisAreRoundAndFew) {
   EXPECT_DOUBLE_EQ(axis_step(31, 6), 10);
 }
 
-TEST(Panels, LabelsHaveRoomAndAreTheSameWidthInAll) {
+TEST(Panels, LabelsFitTheMargin) {
   PanelFigure panels("p", {"one", "two"});
   Extent y;
   y.take(15.7);
@@ -30,7 +30,7 @@ TEST(Panels, LabelsHaveRoomAndAreTheSameWidthInAll) {
   EXPECT_FALSE(has(body, "set lmargin 9\n"));
 }
 
-TEST(Panels, TheKeyNamesAllHoweverManyTheyAre) {
+TEST(Panels, TheKeyNamesEveryColumn) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
   for (const int count : {1, 5, 9, 14}) {
     PanelFigure panels("p", {"one", "two"});

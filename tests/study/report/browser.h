@@ -17,7 +17,7 @@ inline int quiet_shell(const std::string& command) {
 
 inline bool has_browser() { return quiet_shell("command -v chromium") == 0; }
 
-// What a browser leaves when it has opened an address: the page's title, and its own log if that
+// Opens an address in a browser: the page's title, and the browser's log if that
 // has a message of the console.
 struct Opened {
   std::string title, complaints;

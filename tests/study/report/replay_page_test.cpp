@@ -54,7 +54,7 @@ std::string replay_page_of(const EpisodeRecording& recording) {
   return replay_page("Parade", to_json(recording), "run parade");
 }
 
-// What `script` makes the title, on a page whose viewer is `viewer`.
+// The title that `script` sets on a page whose viewer is `viewer`.
 Opened ask(std::string page, const std::string& script) {
   const std::string call = "Replay(data.previousElementSibling";
   page.replace(page.find(call), call.size(), "window.viewer = " + call);
@@ -102,7 +102,7 @@ document.title = all.every(x => x.blue > 0.01 && x.red > 0.0005 && !x.error) &&
 }
 
 // The slider, the readout and the mark in the strips are of one step; playing ends at the last.
-TEST(SlowReplayPage, PlaysAndScrubsInStepWithTheStrips) {
+TEST(SlowReplayPage, PlaysInStepWithTheCharts) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const Opened opened = ask(replay_page_of(all_kinds()), R"js(
 const slider = document.querySelector(".replay input"), said = document.querySelector(".replay output");
@@ -128,7 +128,7 @@ document.title = JSON.stringify([scrubbed, clicked, on_the_way, slider.value, sa
   EXPECT_EQ(opened.complaints, "");
 }
 
-TEST(SlowReplayPage, ATaskWithoutSolidsHasItsStrips) {
+TEST(SlowReplayPage, WithoutSolidsTheChartsRemain) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   EpisodeRecording recording = all_kinds();
   recording.solids.clear();
@@ -140,7 +140,7 @@ TEST(SlowReplayPage, ATaskWithoutSolidsHasItsStrips) {
   EXPECT_EQ(opened.complaints, "");
 }
 
-TEST(SlowReplayPage, AReportShowsTheNewestAndNamesWhatItLeavesOut) {
+TEST(SlowReplayPage, AReportShowsTheNewestRecordings) {
   const TemporaryFolder run;
   make_folder(recordings_folder(run.path()));
   EXPECT_TRUE(recordings_of(run.path()).empty());

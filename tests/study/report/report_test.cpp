@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "io/files.h"
-#include "stats/mann_whitney.h"
+#include "stats/rank_tests.h"
 #include "stats/statistics.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
@@ -20,9 +20,8 @@
 #include "study/plot/heat_maps.h"
 #include "study/plot/report_figures.h"
 #include "study/report/browser.h"
-#include "study/report/summary_html.h"
+#include "study/report/summary.h"
 #include "study/report/tables.h"
-#include "study/report/train_command.h"
 #include "temporary_folder.h"
 #include "words.h"
 
@@ -95,7 +94,7 @@ std::string page_of(const StudyResults& results, const fs::path& folder) {
   return read_file(write_report(results, folder).page);
 }
 
-TEST(SlowReport, SaysWhatIsSignificantAndNothingElse) {
+TEST(SlowReport, NamesSignificantDifferencesOnly) {
   const TemporaryFolder folder;
   const std::string page = page_of(known_results(), folder.path());
   const auto at = page.find("Significantly better:");
@@ -128,7 +127,7 @@ TEST(SlowReport, ANameMayHaveAPercentSign) {
 
 // A task without a goal is not reached in none of ten runs: there is nothing to reach, to show or
 // to test, and the tests of the other rows are not corrected for it.
-TEST(SlowReport, TasksWithoutAGoalAreNotTestedForReachingIt) {
+TEST(SlowReport, TasksWithoutAGoalAreNotTested) {
   StudyResults results = known_results();
   const auto p_of = [](const StudyResults& of, const std::string& row) {
     std::optional<double> p;
@@ -157,13 +156,13 @@ TEST(SlowReport, TasksWithoutAGoalAreNotTestedForReachingIt) {
   EXPECT_FALSE(p_of(results, "clear"));
 }
 
-TEST(SlowReport, AGoalIsNotMissedInEpochsThatWereNotTrained) {
+TEST(SlowReport, UntrainedEpochsAreNotMisses) {
   StudyResults results = known_results();
   results.cells[0].runs[3].returns.resize(40);
   EXPECT_EQ(goal_table(results).rows[0].cells[0].text, "40+ (0/10)");
 }
 
-TEST(SlowReport, WhatIsNotTestedHasNoP) {
+TEST(SlowReport, UntestedComparisonsHaveNoP) {
   StudyResults results = known_results();
   results.cells[0].runs.resize(1);
   const std::string table = tests_csv("score", compare(score_contests(results)));
@@ -172,14 +171,53 @@ TEST(SlowReport, WhatIsNotTestedHasNoP) {
                        "score,empty,OVDE,DSAC,,,,,,,too few runs"});
 }
 
-TEST(SlowReport, SaysThatASmokeRunIsOne) {
+// The table of all rows together has a result that no single row has.
+TEST(Report, TheSummaryHasTheOverallResult) {
   const TemporaryFolder folder;
-  StudyResults results = known_results();
-  results.smoke = true;
-  EXPECT_TRUE(has(page_of(results, folder.path()), "This is a smoke run"));
+  const StudyResults results = known_results();
+  const std::string page = page_of(results, folder.path());
+  const std::string summary =
+      page.substr(page.find("<h2>Summary"), page.find("<h2>Tables") - page.find("<h2>Summary"));
+  const Comparison overall = compare_all_rows(results).at(0);
+  EXPECT_TRUE(has(summary, fmt::format("OVDE beats DSAC in {:.0f} % of the pairs of runs: {} (p = ",
+                                       100 * overall.x, verdict_name(overall.verdict))))
+      << summary;
 }
 
-TEST(SlowReport, PageNeedsNothingOutsideItself) {
+TEST(Report, CaptionsExplainWhatTheirTableHas) {
+  StudyResults results = known_results();
+  const auto score_caption = [&] {
+    return score_table(results, compare(score_contests(results))).caption;
+  };
+  EXPECT_EQ(
+      score_caption(),
+      "Score: mean evaluation return over the last 8 epochs; mean ± standard deviation over the "
+      "runs. Bold: best mean of the row. ▲: significantly better than every baseline.");
+  EXPECT_TRUE(has(goal_table(results).caption, "that reach it; 100+: no run in 100 epochs."));
+  for (CellResult& cell : results.cells) {
+    cell.runs.resize(std::min<std::size_t>(cell.runs.size(), 1));
+    for (RunResult& run : cell.runs) {
+      run.returns.resize(12);
+      run.score = 3;
+      run.first_goal_epoch = 7;
+    }
+  }
+  EXPECT_EQ(score_caption(), "Score: mean evaluation return over the last epoch.");
+  EXPECT_EQ(goal_table(results).caption,
+            "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the "
+            "number of runs that reach it.");
+}
+
+TEST(SlowReport, SmokeRunsAreMarked) {
+  const TemporaryFolder folder;
+  StudyResults results = known_results();
+  results.plan.smoke = true;
+  const Report report = write_report(results, folder.path());
+  EXPECT_TRUE(has(read_file(report.page), "This is a smoke run"));
+  EXPECT_TRUE(report.text.starts_with("This is a smoke run: ")) << report.text;
+}
+
+TEST(SlowReport, ThePageIsSelfContained) {
   const TemporaryFolder folder;
   const std::string page = page_of(known_results(), folder.path());
   const std::regex reference(R"re((?:src|href)\s*=\s*["']([^"']*)["']|url\(([^)]*)\))re");
@@ -217,7 +255,7 @@ TEST(SlowReport, TablesHaveBestPaperMissingAndGroups) {
   EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
 }
 
-TEST(SlowReport, NumbersHaveTheDigitsThatTheirSizeIsWorth) {
+TEST(SlowReport, DigitsFollowTheSizeOfANumber) {
   EXPECT_EQ(format_spread(59.3, 4.1), "59.30 ± 4.10");
   EXPECT_EQ(format_spread(394.1, 47.73), "394.1 ± 47.7");
   EXPECT_EQ(format_spread(3763.2, 704.83), "3763 ± 705");
@@ -227,7 +265,7 @@ TEST(SlowReport, NumbersHaveTheDigitsThatTheirSizeIsWorth) {
   EXPECT_EQ(format_number(-99.876), "-99.88");
 }
 
-TEST(SlowReport, AConsoleShowsTheTableAndWhatCameOfIt) {
+TEST(SlowReport, TheConsoleShowsTablesAndTests) {
   EXPECT_EQ(
       to_text({.name = "score",
                .caption = "Bold: best.",
@@ -240,9 +278,11 @@ TEST(SlowReport, AConsoleShowsTheTableAndWhatCameOfIt) {
       "*: best.\n");
   const TemporaryFolder folder;
   const std::string text = write_report(known_results(), folder.path()).text;
-  expect_words(text, {"clear, OVDE against DSAC: p < 0.001, better\n",
+  expect_words(text, {"clear, OVDE against DSAC: better (p < 0.001)\n",
+                      "same, OVDE against DSAC: no significant difference (p = ",
                       "empty, OVDE against DSAC: too few runs for a test\n", "100+ (0/10)",
-                      "OVDE is above DSAC in 0."});
+                      "OVDE beats DSAC in ", " % of the pairs of runs: "});
+  EXPECT_FALSE(has(text, "smoke"));
 }
 
 TEST(SlowReport, ThePapersPValuesAreBesideOurs) {
@@ -271,8 +311,8 @@ TEST(SlowReport, AggregatesOverTheRowsThatWereRun) {
   const std::string html = aggregate_html(results, compare_all_rows(results));
   EXPECT_TRUE(has(html, "P(better than DSAC)"));
   EXPECT_TRUE(has(html, "over the 2 rows")) << html;
-  const double expected = (1 + mann_whitney_test(results.find("same", "OVDE")->scores(),
-                                                 results.find("same", "DSAC")->scores())
+  const double expected = (1 + mann_whitney_test(results.find("same", "OVDE").scores(),
+                                                 results.find("same", "DSAC").scores())
                                        .u /
                                    100) /
                           2;
@@ -280,7 +320,7 @@ TEST(SlowReport, AggregatesOverTheRowsThatWereRun) {
 }
 
 // One set of a baseline's runs beside two settings of ours is no more evidence than beside one.
-TEST(SlowReport, ARunThatStandsInTwoRowsCountsOnce) {
+TEST(SlowReport, ARunOfTwoRowsCountsOnce) {
   StudyResults results = known_results();
   const auto before = normalised_scores(results).at("OVDE").size();
   ASSERT_EQ(compare_all_rows(results).size(), 1U);
@@ -291,14 +331,14 @@ TEST(SlowReport, ARunThatStandsInTwoRowsCountsOnce) {
   EXPECT_EQ(normalised_scores(results).at("OVDE").size(), before - 1);
 }
 
-TEST(SlowReport, NothingRunYetIsSaidAndHarmless) {
+TEST(SlowReport, AReportWithoutRunsSaysSo) {
   const TemporaryFolder folder;
   StudyResults results = known_results();
   for (CellResult& cell : results.cells) cell.runs.clear();
   EXPECT_TRUE(has(page_of(results, folder.path()), "Nothing has been run yet"));
 }
 
-TEST(SlowReport, ColumnsOfAStudyHaveDifferentColoursAndAlgorithmsKeepTheirs) {
+TEST(SlowReport, ColumnsHaveDifferentColours) {
   StudyResults results = known_results();
   const std::string dsac = column_colours(results).at("DSAC");
   for (const char* name : {"raw", "unit", "full"}) {
@@ -322,13 +362,14 @@ TEST(SlowReport, SmokeRunOfTable1ReportsEveryCell) {
   ASSERT_EQ(quiet_shell(program + "run" + out + " --smoke"), 0);
   ASSERT_EQ(quiet_shell(program + "report" + out), 0);
   const std::string page = read_file(folder.path() / "report.html");
-  EXPECT_TRUE(has(page, "reported here: 36 of 36"));
+  EXPECT_TRUE(has(page, "36 of 36 runs are finished and reported here"));
   EXPECT_TRUE(has(page, "This is a smoke run"));
   EXPECT_FALSE(has(page, "not run"));
 
   // and the page of one of its populations
   const fs::path population = folder.path() / "s" / "OVDE";
-  EXPECT_TRUE(has(page_of(results_of_run(population), population), "reported here: 2 of 2"));
+  EXPECT_TRUE(has(page_of(results_of_run(population), population),
+                  "2 of 2 runs are finished and reported here"));
 }
 
 // A curve has a point for each evaluation, and none where the moving average only repeats it.
@@ -351,7 +392,7 @@ TEST(SlowReport, CurvesHaveTheEpochsThatWereEvaluated) {
   EXPECT_EQ(epochs, evaluated);
 }
 
-TEST(SlowReport, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
+TEST(SlowReport, AReportOfARunHasSettingsAndCommand) {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "population";
   ASSERT_EQ(quiet_shell(fmt::format(
@@ -368,7 +409,7 @@ TEST(SlowReport, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   EXPECT_FALSE(has(page, folder.path().string()));
 
   // and its command trains them again
-  const std::string command = train_command(results.cells[0]);
+  const std::string command = command_to_train(results.cells[0]);
   EXPECT_TRUE(has(page, escape_html(command))) << command;
   const fs::path again = folder.path() / "again";
   ASSERT_EQ(quiet_shell(fmt::format("'{}' {} --out '{}'", OVDE_PROGRAM,
@@ -385,7 +426,7 @@ TEST(SlowReport, OfARunListsSeedsSettingsAndCommandAndCountsSteps) {
   EXPECT_EQ(has(page, "visits of the exploring agent"), has_gnuplot());
 }
 
-TEST(SlowReport, FiguresOfAPageHaveNoEmptyGroupsAndNoNamesInCommon) {
+TEST(SlowReport, FiguresHaveNoEmptyGroups) {
   EXPECT_EQ(
       svg_element("<?xml?>\n<svg viewBox=\"0 0 90 50\">\n<g id=\"curves_1\" ><title>x</title>\n"
                   "<g fill=\"a\">\n</g>\n<g fill=\"b\">\n<path/></g>\n"

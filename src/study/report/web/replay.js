@@ -1,5 +1,5 @@
-// The viewer of recorded episodes: the solids in 3-D, and beneath them, in step, what each action brought and what the
-// critics believed of it. One function, Replay(element, recording); a recording is the object of docs/watching.md.
+// The viewer of recorded episodes: the solids in 3-D, and below them charts of reward, value and uncertainties by step.
+// Replay(element, recording) shows a recording, whose format is in docs/watching.md.
 "use strict";
 
 const Replay = (() => {
@@ -8,7 +8,7 @@ const Replay = (() => {
     return new Float32Array(bytes.buffer);
   };
 
-  // ---------- matrices, column by column as WebGL takes them ----------
+  // ---------- matrices, column-major as in WebGL ----------
   const product = (a, b) => {
     const out = new Float32Array(16);
     for (let c = 0; c < 4; ++c)
@@ -171,7 +171,7 @@ const Replay = (() => {
     }
     get works() { return Boolean(this.gl && this.items); }
 
-    // Where the camera begins: far enough away to see everything that moves, from above where it moves in the plane.
+    // The initial view: all moving solids are visible; flat scenes are seen from above.
     frame() {
       const poses = this.recording.episodes[0].floats.poses, low = [1e9, 1e9, 1e9], high = [-1e9, -1e9, -1e9];
       const include = (p, reach) => p.forEach((x, k) => {
@@ -196,7 +196,7 @@ const Replay = (() => {
         this.path = mesh(this.gl, ribbon(this.poses, 0.16 * this.items[0].reach));
     }
 
-    // Between two steps everything is in between.
+    // Interpolates between two steps.
     pose(item, time) {
       const n = 7 * this.recording.moving, last = this.poses.length / n - 1;
       const step = Math.min(Math.floor(time), last), next = Math.min(step + 1, last), share = time - step;
@@ -217,7 +217,7 @@ const Replay = (() => {
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
       gl.enable(gl.DEPTH_TEST);
 
-      // what moves, and the point that the camera follows
+      // moving solids, and the point that the camera follows
       let moved = 0;
       const middle = [0, 0, 0];
       const models = this.items.map(item => {
@@ -265,7 +265,7 @@ const Replay = (() => {
         gl.drawArrays(gl.TRIANGLES, 0, item.mesh.count);
       });
 
-      // the path: faint where it will lead, strong where it has been
+      // the path: strong up to now, faint beyond
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
       if (this.path) {
@@ -278,7 +278,7 @@ const Replay = (() => {
         }
       }
 
-      // shadows on the ground, each pixel once
+      // shadows on the ground; the stencil shades each pixel once
       if (this.casts_shadows) {
         const z = this.ground + 0.002 * distance, [x, y, h] = light;
         const down = [1, 0, 0, 0, 0, 1, 0, 0, -x / h, -y / h, 0, 0, x / h * z, y / h * z, z, 1];
@@ -293,12 +293,12 @@ const Replay = (() => {
         gl.disable(gl.STENCIL_TEST);
       }
       gl.disable(gl.BLEND);
-      // whether the camera has caught up with what it follows
+      // whether the camera has reached its target
       return this.still || Math.hypot(...minus(this.target, middle)) < 1e-3 * distance;
     }
   }
 
-  // ---------- the strips beneath ----------
+  // ---------- charts ----------
   const number = x => Math.abs(x) >= 1000 ? x.toFixed(0) : Number(x.toPrecision(3)).toString();
   const strips = recording => {
     const all = [{name: "reward", colour: "--ink", of: e => [e.rewards]}];

@@ -1,4 +1,4 @@
-#include "stats/mann_whitney.h"
+#include "stats/rank_tests.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include <ovde/random.h>
 #include "stats/distributions.h"
 #include "stats/statistics.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 // Both samples ranked together. Ranks are doubled, so that the midranks of ties are whole numbers.
 struct Ranking {
-  std::vector<int> doubled;  // of x's values first, then y's
-  double tie_term = 0;       // sum over groups of t equal values of t^3 - t
+  std::vector<int> doubled;  // x's values first, then y's
+  double tie_term = 0;       // sum of t^3 - t over the groups of t equal values
 };
 
 Ranking rank(std::span<const double> x, std::span<const double> y) {
@@ -42,9 +43,8 @@ Ranking rank(std::span<const double> x, std::span<const double> y) {
   return ranking;
 }
 
-// ways[s]: number of choices of `size` of the ranks that sum to s, one rank after the other
-// (Streitberg and Roehmel's shift algorithm). Polynomial in the number of values, where enumerating
-// the choices would be exponential.
+// ways[s]: the number of ways to choose `size` of the ranks with sum s (Streitberg and Roehmel's
+// shift algorithm). Polynomial in the number of values; enumerating the choices is exponential.
 std::vector<double> count_sums(const std::vector<int>& ranks, std::size_t size) {
   const auto total = static_cast<std::size_t>(std::accumulate(ranks.begin(), ranks.end(), 0));
   std::vector<std::vector<double>> ways(size + 1, std::vector<double>(total + 1, 0.0));
@@ -81,6 +81,26 @@ double normal_p(const Ranking& ranking, double n, double m, double u) {
   return 2 * cdf(complement(Normal(), z));
 }
 
+// One task of the stratified test. A run of x adds its weight to the statistic: its midrank,
+// counted from the middle, over the number of pairs.
+struct RankedTask {
+  std::size_t runs_x;
+  std::vector<double> weights;  // x's runs first
+
+  double statistic() const {
+    return std::accumulate(weights.begin(), weights.begin() + static_cast<long>(runs_x), 0.0);
+  }
+};
+
+RankedTask rank_task(const std::vector<double>& x, const std::vector<double>& y) {
+  RankedTask task{x.size(), {}};
+  const auto pairs = static_cast<double>(x.size() * y.size());
+  const auto count = static_cast<double>(x.size() + y.size());
+  for (const int doubled : rank(x, y).doubled)
+    task.weights.push_back((static_cast<double>(doubled) / 2 - (count + 1) / 2) / pairs);
+  return task;
+}
+
 }  // namespace
 
 MannWhitneyTest mann_whitney_test(std::span<const double> x, std::span<const double> y,
@@ -100,6 +120,34 @@ MannWhitneyTest mann_whitney_test(std::span<const double> x, std::span<const dou
   return {u,
           exact ? exact_p(ranking, x.size(), static_cast<int>(sum_x)) : normal_p(ranking, n, m, u),
           exact};
+}
+
+StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y,
+                                        const PermutationOptions& options) {
+  std::vector<RankedTask> tasks;
+  double observed = 0;
+  for (std::size_t t = 0; t < x.size(); ++t) {
+    tasks.push_back(rank_task(x[t], y[t]));
+    observed += tasks.back().statistic();
+  }
+
+  Random random(options.seed, Stream::bootstrap);
+  constexpr double kRounding = 1e-9;  // the same weights may be summed in a different order
+  int as_far = 0;
+  for (int n = 0; n < options.permutations; ++n) {
+    double sum = 0;
+    for (RankedTask& task : tasks) {
+      // the first runs_x places of a random order
+      for (std::size_t i = 0; i < task.runs_x; ++i) {
+        const auto left = static_cast<std::uint32_t>(task.weights.size() - i);
+        std::swap(task.weights[i], task.weights[i + random.below(left)]);
+      }
+      sum += task.statistic();
+    }
+    as_far += std::abs(sum) >= std::abs(observed) - kRounding;
+  }
+  return {.superiority = 0.5 + observed / static_cast<double>(x.size()),
+          .p = (as_far + 1.0) / (options.permutations + 1.0)};
 }
 
 }  // namespace ovde

@@ -1,5 +1,5 @@
 // Films of recorded episodes, drawn by MuJoCo's renderer without a screen.
-#include "serve/video.h"
+#include "study/report/video.h"
 
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST(SlowVideo, APictureShowsTheSolidsWhereTheyAre) {
   EXPECT_FALSE(red_at(80, 90));
 }
 
-TEST(SlowVideo, IsAFilmOfEveryStep) {
+TEST(SlowVideo, HasAFrameForEveryStep) {
   std::string why;
   if (!renderer_or(why)) GTEST_SKIP() << why;
   if (quiet_shell("command -v ffmpeg") != 0) GTEST_SKIP() << "ffmpeg is not installed";
@@ -86,7 +86,7 @@ TEST(SlowVideo, IsAFilmOfEveryStep) {
 }
 
 // ffmpeg has gone away before the first picture is written.
-TEST(SlowVideo, AKindOfFileThatFfmpegDoesNotKnowIsRefused) {
+TEST(SlowVideo, UnknownExtensionsAreRefused) {
   std::string why;
   if (!renderer_or(why)) GTEST_SKIP() << why;
   if (quiet_shell("command -v ffmpeg") != 0) GTEST_SKIP() << "ffmpeg is not installed";
@@ -94,7 +94,7 @@ TEST(SlowVideo, AKindOfFileThatFfmpegDoesNotKnowIsRefused) {
   EXPECT_THROW(write_video(rolling_ball(200), folder.path() / "film.nosuch"), Error);
 }
 
-TEST(SlowVideo, IsPicturesWithoutFfmpeg) {
+TEST(SlowVideo, WritesFramesWithoutFfmpeg) {
   std::string why;
   if (!renderer_or(why)) GTEST_SKIP() << why;
   const TemporaryFolder folder;

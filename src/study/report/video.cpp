@@ -1,4 +1,4 @@
-#include "serve/video.h"
+#include "study/report/video.h"
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kWidth = 960, kHeight = 540;
-constexpr double kMostFrames = 50;      // a second
-constexpr double kStepsPerSecond = 20;  // of a task without a clock
+constexpr double kMostFramesPerSecond = 50;
+constexpr double kStepsPerSecond = 20;  // for tasks without a time step
 constexpr int kPoseNumbers = 7;
 
 std::vector<Pose> poses_at(const EpisodeRecording& recording, const RecordedEpisode& episode,
@@ -41,7 +41,7 @@ std::vector<Pose> poses_at(const EpisodeRecording& recording, const RecordedEpis
   return poses;
 }
 
-// The camera that follows what moves, softly; a map is seen whole.
+// Follows the moving solids smoothly; a map is shown whole.
 class Camera {
  public:
   explicit Camera(const EpisodeRecording& recording) : still_(recording.leaves_path) {
@@ -87,15 +87,14 @@ class Camera {
   Renderer::View view_;
 };
 
-// Takes the frames one after another.
-class Film {
+class FrameWriter {
  public:
-  virtual ~Film() = default;
+  virtual ~FrameWriter() = default;
   virtual void add(std::span<const std::uint8_t> pixels) = 0;
-  virtual void end() {}  // Error if it did not come about
+  virtual void end() {}  // Error if the file could not be written
 };
 
-class Ffmpeg final : public Film {
+class Ffmpeg final : public FrameWriter {
  public:
   Ffmpeg(const fs::path& file, double rate) : file_(file) {
     const std::string command = fmt::format(
@@ -104,7 +103,7 @@ class Ffmpeg final : public Film {
         kWidth, kHeight, rate, shell_word(fs::absolute(file).string()));
     pipe_ = ::popen(command.c_str(), "w");
     if (pipe_ == nullptr) throw Error("cannot start ffmpeg");
-    before_ = std::signal(SIGPIPE, SIG_IGN);  // one that has gone away is an error, not our end
+    before_ = std::signal(SIGPIPE, SIG_IGN);  // a broken pipe must not end the process
   }
   ~Ffmpeg() override {
     if (pipe_ != nullptr) ::pclose(pipe_);
@@ -125,16 +124,16 @@ class Ffmpeg final : public Film {
  private:
   [[noreturn]] void fail() const {
     throw Error(
-        fmt::format("ffmpeg could not write {}: does it know that kind of file, and is "
-                    "there room on the disk?",
+        fmt::format("ffmpeg could not write {}: is its extension known, and is there space on the "
+                    "disk?",
                     file_.string()));
   }
   fs::path file_;
   std::FILE* pipe_;
-  void (*before_)(int) = SIG_DFL;  // what SIGPIPE did
+  void (*before_)(int) = SIG_DFL;  // previous handler of SIGPIPE
 };
 
-class Pictures final : public Film {
+class Pictures final : public FrameWriter {
  public:
   explicit Pictures(fs::path folder) : folder_(std::move(folder)) { make_folder(folder_); }
   void add(std::span<const std::uint8_t> pixels) override {
@@ -154,23 +153,23 @@ bool has_ffmpeg() { return std::system("command -v ffmpeg >/dev/null 2>&1") == 0
 Video write_video(const EpisodeRecording& recording, const fs::path& file) {
   if (recording.moving == 0) {
     throw InputError(
-        fmt::format("task {} has no pictures: its environment lists no solids", recording.task));
+        fmt::format("task {} cannot be drawn: its environment lists no solids", recording.task));
   }
   const auto renderer = make_renderer(recording.solids, kWidth, kHeight);
   const double steps =
       recording.seconds_per_step > 0 ? 1 / recording.seconds_per_step : kStepsPerSecond;
-  const auto every = static_cast<std::size_t>(std::ceil(steps / kMostFrames));
+  const auto every = static_cast<std::size_t>(std::ceil(steps / kMostFramesPerSecond));
   const double rate = steps / static_cast<double>(every);
 
   Video video{.written = file};
-  std::unique_ptr<Film> film;
+  std::unique_ptr<FrameWriter> frames;
   if (has_ffmpeg()) {
-    film = std::make_unique<Ffmpeg>(file, rate);
+    frames = std::make_unique<Ffmpeg>(file, rate);
   } else {
     video.written = fs::path(file).replace_extension();
     video.remark =
-        fmt::format("ffmpeg is not installed: these are the pictures, {:.6g} to the second", rate);
-    film = std::make_unique<Pictures>(video.written);
+        fmt::format("ffmpeg is not installed: these are the frames, {:.6g} per second", rate);
+    frames = std::make_unique<Pictures>(video.written);
   }
   std::vector<std::uint8_t> pixels(std::size_t{3} * kWidth * kHeight);
   for (const RecordedEpisode& episode : recording.episodes) {
@@ -178,11 +177,11 @@ Video write_video(const EpisodeRecording& recording, const fs::path& file) {
     for (std::size_t step = 0; step <= episode.steps(); step += every) {
       const std::vector<Pose> poses = poses_at(recording, episode, step);
       renderer->draw(poses, camera.follow(poses), pixels);
-      film->add(pixels);
+      frames->add(pixels);
       ++video.frames;
     }
   }
-  film->end();
+  frames->end();
   video.seconds = video.frames / rate;
   return video;
 }

@@ -1,0 +1,265 @@
+#include "study/execute/cell_locks.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "base/host_name.h"
+#include "io/crc32c.h"
+#include "run/run_lock.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kFolder = "locks";
+constexpr const char* kFailed = ".failed";
+constexpr int kMostDeaths = 10;
+constexpr std::size_t kLongestFile = 4096;
+
+// "a/DSAC" -> "a@DSAC"; no folder of a cell has an @.
+std::string file_name_of(const std::string& cell) {
+  constexpr std::size_t kLongest = 200;
+  std::string name = cell;
+  std::ranges::replace(name, '/', '@');
+  if (name.size() <= kLongest) return name;
+  return fmt::format("{}@{:08x}", name.substr(0, kLongest), crc32c(std::as_bytes(std::span(cell))));
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string slurm_job() {
+  const std::string array = environment("SLURM_ARRAY_JOB_ID");
+  return array.empty() ? environment("SLURM_JOB_ID")
+                       : array + "_" + environment("SLURM_ARRAY_TASK_ID");
+}
+
+// The first line of a file of /proc; empty if it cannot be read.
+std::string first_line(const fs::path& file) {
+  try {
+    const std::string text = read_file(file, kLongestFile);
+    return text.substr(0, text.find('\n'));
+  } catch (const InputError&) {
+    return "";
+  }
+}
+
+// The start time of a process, field 22 of its stat file; empty if there is no such process.
+std::string start_time(const std::string& pid) {
+  const std::string stat = first_line("/proc/" + pid + "/stat");
+  std::istringstream fields(
+      stat.substr(stat.rfind(')') + 1));  // the program's name may have spaces
+  std::string field;
+  for (int number = 3; number <= 22; ++number) {
+    if (!(fields >> field)) return "";
+  }
+  return field;
+}
+
+Holder this_process() {
+  std::error_code ignored;
+  const std::string pid = std::to_string(::getpid());
+  return {.host = host_name(),
+          .boot = first_line("/proc/sys/kernel/random/boot_id"),
+          .pid_namespace = fs::read_symlink("/proc/self/ns/pid", ignored).string(),
+          .pid = pid,
+          .started = start_time(pid),
+          .job = slurm_job(),
+          .restarts = std::atoi(environment("SLURM_RESTART_COUNT").c_str())};
+}
+
+std::string to_text(const Holder& holder) {
+  return fmt::format(
+      "host {}\nboot {}\nnamespace {}\npid {}\nstarted {}\njob {}\nrestarts {}\ndeaths {}\n",
+      holder.host, holder.boot, holder.pid_namespace, holder.pid, holder.started, holder.job,
+      holder.restarts, holder.deaths);
+}
+
+// nullopt unless the file has all lines: a power failure may cut it short.
+std::optional<Holder> parse_holder(const std::string& text) {
+  std::map<std::string, std::string> values;
+  std::size_t at = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', at)) {
+    const std::string line = text.substr(at, end - at);
+    const std::size_t space = line.find(' ');
+    if (space != std::string::npos) values[line.substr(0, space)] = line.substr(space + 1);
+    at = end + 1;
+  }
+  if (!values.contains("deaths") || values["pid"].empty()) return std::nullopt;
+  return Holder{.host = values["host"],
+                .boot = values["boot"],
+                .pid_namespace = values["namespace"],
+                .pid = values["pid"],
+                .started = values["started"],
+                .job = values["job"],
+                .restarts = std::atoi(values["restarts"].c_str()),
+                .deaths = std::atoi(values["deaths"].c_str())};
+}
+
+std::optional<Holder> read_holder(const Descriptor& file) {
+  std::string text(kLongestFile, '\0');
+  const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+  return parse_holder(text.substr(0, static_cast<std::size_t>(std::max<ssize_t>(0, size))));
+}
+
+// Whether the holder of a file that is not locked may still be running.
+bool may_be_running(const Holder& holder) {
+  const Holder self = this_process();
+  // Slurm requeues a task only after the previous one has ended
+  if (!self.job.empty() && holder.job == self.job && self.restarts > holder.restarts) return false;
+  if (holder.boot != self.boot) return holder.host != self.host;  // same host: it was restarted
+  if (holder.pid_namespace != self.pid_namespace) return true;
+  return !holder.started.empty() && start_time(holder.pid) == holder.started;
+}
+
+bool set_lock(const Descriptor& file) {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
+}
+
+// Whether the open file still has this name: a holder that finishes removes it.
+bool has_name(const Descriptor& file, const fs::path& path) {
+  struct stat open = {}, named = {};
+  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+[[noreturn]] void fail_to(const char* what, const fs::path& path) {
+  throw Error(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
+}
+
+void write_holder(const Descriptor& file, const fs::path& path, const Holder& holder) {
+  const std::string text = to_text(holder);
+  if (::ftruncate(file.get(), 0) == 0 &&
+      ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(file.get()) == 0)
+    return;
+  const int cause = errno;
+  ::unlink(path.c_str());
+  errno = cause;
+  fail_to("write", path);
+}
+
+}  // namespace
+
+std::string Holder::text() const {
+  return fmt::format("{} (pid {}{})", host, pid, job.empty() ? "" : ", job " + job);
+}
+
+std::map<std::string, CellLockState> read_cell_locks(const fs::path& study,
+                                                     const std::vector<std::string>& cells) {
+  std::map<std::string, CellLockState> all;
+  for (const std::string& cell : cells) {
+    const fs::path path = study / kFolder / file_name_of(cell);
+    CellLockState state;
+    if (const Descriptor file(path, O_RDONLY); file.valid()) {
+      const auto holder = read_holder(file);
+      const bool locked = RunLock::is_locked(file);
+      if (holder && (locked || may_be_running(*holder))) state = {holder, !locked, {}};
+    }
+    std::error_code ignored;
+    if (const fs::path note = path.string() + kFailed; fs::exists(note, ignored))
+      state.error = read_file(note, kLongestFile);
+    if (state.holder || state.error) all[cell] = state;
+  }
+  return all;
+}
+
+CellLocks::CellLocks(fs::path study, bool take_over)
+    : folder_(std::move(study) / kFolder), take_over_(take_over) {}
+
+CellLocks::~CellLocks() {
+  while (!held_.empty()) release(std::string(held_.begin()->first));
+  ::rmdir(folder_.c_str());  // if it is empty
+}
+
+fs::path CellLocks::file_of(const std::string& cell) const { return folder_ / file_name_of(cell); }
+
+CellLocks::Attempt CellLocks::take(const std::string& cell) {
+  const fs::path path = file_of(cell);
+  while (true) {
+    if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
+      refuse_folder(folder_, std::strerror(errno));
+    Descriptor file(path, O_RDWR | O_CREAT);
+    if (!file.valid() && errno == ENOENT) continue;  // another process removed the empty folder
+    if (!file.valid()) fail_to("open", path);
+    if (!set_lock(file)) {
+      if (errno != EAGAIN && errno != EACCES) fail_to("lock", path);
+      return {Outcome::held};
+    }
+    if (!has_name(file, path)) continue;
+
+    Holder self = this_process();
+    if (const auto holder = read_holder(file)) {
+      if (may_be_running(*holder) && !take_over_) {
+        return {
+            Outcome::in_doubt,
+            fmt::format("it is running on {}, or was: that lock cannot be seen from here. If the "
+                        "process has ended, its cell can be taken over",
+                        holder->text())};
+      }
+      self.deaths = holder->deaths + 1;
+      if (self.deaths > kMostDeaths) {
+        ::unlink(path.c_str());
+        return {Outcome::refused, fmt::format("{} processes died while they ran it", kMostDeaths)};
+      }
+    }
+    write_holder(file, path, self);
+    const std::lock_guard guard(mutex_);
+    held_.emplace(cell, std::move(file));
+    return {Outcome::taken};
+  }
+}
+
+// The file is removed before the lock is released, so that its next holder makes a new one.
+void CellLocks::release(const std::string& cell) {
+  const std::lock_guard guard(mutex_);
+  const auto held = held_.extract(cell);
+  if (!held.empty()) ::unlink(file_of(cell).c_str());
+}
+
+void CellLocks::finish(const std::string& cell) {
+  ::unlink((file_of(cell).string() + kFailed).c_str());
+  release(cell);
+}
+
+void CellLocks::fail(const std::string& cell, const std::string& why) {
+  try {
+    write_file_atomically(file_of(cell).string() + kFailed, why);
+  } catch (const Error&) {  // the disk may be the reason of the failure
+  }
+  release(cell);
+}
+
+std::optional<std::string> CellLocks::failure(const std::string& cell) const {
+  const fs::path note = file_of(cell).string() + kFailed;
+  try {
+    std::error_code ignored;
+    if (fs::exists(note, ignored)) return read_file(note, kLongestFile);
+  } catch (const InputError&) {  // removed meanwhile: another process tries the cell again
+  }
+  return std::nullopt;
+}
+
+void CellLocks::forget_failures(const std::vector<std::string>& cells) const {
+  for (const std::string& cell : cells) ::unlink((file_of(cell).string() + kFailed).c_str());
+}
+
+}  // namespace ovde

@@ -1,0 +1,364 @@
+#include "study/report/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "io/shell.h"
+#include "stats/statistics.h"
+#include "study/analyse/csv.h"
+#include "study/report/tables.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr std::size_t kMostNotes = 3;
+constexpr std::size_t kMostRowsInText = 6;  // comparisons that a console shows one by one
+constexpr BootstrapOptions kSummaryBootstrap = {.resamples = 2000};
+
+std::string value(const Comparison& comparison, double x, double beside) {
+  return comparison.test == TestKind::fisher ? fmt::format("{:.0f} %", 100 * x)
+                                             : format_number(x, beside);
+}
+
+std::size_t count(const std::vector<Comparison>& comparisons, Verdict verdict) {
+  return static_cast<std::size_t>(std::ranges::count(comparisons, verdict, &Comparison::verdict));
+}
+
+// "p = 0.620", "p < 0.001"
+std::string p_text(double p) {
+  return p < 0.001 ? "p < 0.001" : fmt::format("p = {}", format_p(p));
+}
+
+// "no significant difference (p = 0.620)"
+std::string outcome(const Comparison& each) {
+  if (!each.tested()) return "too few runs for a test";
+  return fmt::format("{} ({})", verdict_name(each.verdict), p_text(each.adjusted));
+}
+
+// "OVDE beats DSAC in 61 % of the pairs of runs: no significant difference (p = 0.620)"
+std::string overall(const Comparison& each) {
+  return fmt::format("{} beats {} in {:.0f} % of the pairs of runs: {}", each.ours, each.baseline,
+                     100 * each.x, outcome(each));
+}
+
+// "OVDE against DSAC in s (59.30 and 0.00, p = 0.003)"
+std::string phrase(const Comparison& each) {
+  return fmt::format("{} against {} in <i>{}</i> ({} and {}, {})", escape_html(each.ours),
+                     escape_html(each.baseline), escape_html(each.row), value(each, each.x, each.y),
+                     value(each, each.y, each.x), escape_html(p_text(each.adjusted)));
+}
+
+std::string list_of(const std::vector<Comparison>& comparisons, Verdict verdict,
+                    const std::string& heading) {
+  std::vector<std::string> phrases;
+  for (const Comparison& each : comparisons) {
+    if (each.verdict == verdict) phrases.push_back(phrase(each));
+  }
+  if (phrases.empty()) return "";
+  return fmt::format("<p><b>{}</b> {}.</p>\n", heading, fmt::join(phrases, "; "));
+}
+
+// "6 better, 0 worse, 24 without a significant difference"
+std::string verdict_counts(const std::vector<Comparison>& by_row) {
+  return fmt::format("{} better, {} worse, {} without a significant difference",
+                     count(by_row, Verdict::better), count(by_row, Verdict::worse),
+                     count(by_row, Verdict::no_difference));
+}
+
+std::string paper_p_text(const Comparison& each) {
+  if (!each.paper_p) return "";
+  return each.paper_p->bound == PublishedNumber::Bound::none ? format_p(each.paper_p->value)
+                                                             : format_figure(*each.paper_p);
+}
+
+std::string grey(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<span class=\"paper\">{}</span>", escape_html(text));
+}
+
+std::string format_interval(const Interval& interval) {
+  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", interval.estimate, interval.low, interval.high);
+}
+
+// "0-4,7", of runs in the order of their seeds.
+std::string seeds_text(const std::vector<RunResult>& runs) {
+  std::string out;
+  for (std::size_t first = 0; first < runs.size();) {
+    std::size_t last = first;
+    while (last + 1 < runs.size() && runs[last + 1].seed == runs[last].seed + 1) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ",", runs[first].seed);
+    if (last > first) out += fmt::format("-{}", runs[last].seed);
+    first = last + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string format_p(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
+
+std::string smoke_warning(const Plan& plan) {
+  if (!plan.smoke) return "";
+  return "This is a smoke run: a few epochs of small agents, to see that the study works. Its "
+         "numbers and tests say nothing about the algorithms.";
+}
+
+std::string command_to_train(const CellResult& cell) {
+  std::string out =
+      fmt::format("ovde train --task {} --algo {} --seeds {}", shell_word(cell.cell.task),
+                  shell_word(cell.cell.algorithm), seeds_text(cell.runs));
+  for (const Setting& setting : cell.asked)
+    out += " --set " + shell_word(fmt::format("{}={}", setting.key, to_string(setting.value)));
+  return out;
+}
+
+std::string completeness_html(const StudyResults& results) {
+  if (results.cells.empty()) return "";
+  std::string out;
+  if (results.plan.smoke)
+    out += fmt::format("<p class=\"warning\">{}</p>\n", smoke_warning(results.plan));
+  std::vector<std::string> missing;
+  std::size_t runs = 0, planned = 0;
+  for (const CellResult& result : results.cells) {
+    runs += result.runs.size();
+    planned += result.cell.seeds.size();
+    if (result.runs.empty())
+      missing.push_back(escape_html(fmt::format("{} / {}", result.cell.row, result.cell.column)));
+  }
+  out +=
+      fmt::format("<p>{} of {} {} {}reported here.", runs, plural(planned, "run"),
+                  planned == 1 ? "is" : "are", results.unfinished.empty() ? "finished and " : "");
+  if (missing.size() == results.cells.size()) {
+    out += " Nothing has been run yet.";
+  } else if (!missing.empty()) {
+    out += fmt::format(" Not run: {}.", fmt::join(missing, ", "));
+  }
+  if (results.first_epochs) {
+    out += fmt::format(" Only the first {} of each run count{}.",
+                       plural(static_cast<std::size_t>(*results.first_epochs), "epoch"),
+                       *results.first_epochs == 1 ? "s" : "");
+  }
+  out += "</p>\n";
+  if (!results.unfinished.empty()) {
+    std::vector<std::string> each;
+    for (const std::string& text : results.unfinished) each.push_back(escape_html(text));
+    out += fmt::format(
+        "<p class=\"warning\"><b>Not finished</b>, counted with the epochs so far: {}.</p>\n",
+        fmt::join(each, "; "));
+  }
+  for (std::size_t i = 0; i < std::min(results.notes.size(), kMostNotes); ++i)
+    out += fmt::format("<p class=\"warning\">Left out: {}.</p>\n", escape_html(results.notes[i]));
+  if (results.notes.size() > kMostNotes) {
+    out += fmt::format("<p class=\"warning\">Left out for similar reasons: {} more.</p>\n",
+                       results.notes.size() - kMostNotes);
+  }
+  return out;
+}
+
+std::string comparisons_html(const std::string& measure, const std::vector<Comparison>& by_row,
+                             const std::vector<Comparison>& together) {
+  if (by_row.empty()) return "";
+  const auto tested = by_row.size() - count(by_row, Verdict::untestable);
+  if (tested == 0)
+    return fmt::format("<h3>{}</h3>\n<p>No comparison has enough runs for a test.</p>\n", measure);
+
+  std::string out = fmt::format("<h3>{}</h3>\n", measure);
+  if (!together.empty()) {
+    std::vector<std::string> phrases;
+    for (const Comparison& each : together) phrases.push_back(escape_html(overall(each)));
+    out += fmt::format(
+        "<p><b>All rows together:</b> {} (stratified rank test, Holm's correction).</p>\n",
+        fmt::join(phrases, "; "));
+  }
+  const bool fisher = std::ranges::any_of(
+      by_row, [](const Comparison& each) { return each.test == TestKind::fisher; });
+  out += fmt::format(
+      "<p><b>Row by row</b>, ours against each baseline: {}, {} ({}, Holm's correction over the "
+      "{}, "
+      "level {}).</p>\n",
+      plural(tested, "comparison"), verdict_counts(by_row),
+      fisher ? "Fisher's exact test of the number of runs that reach the goal"
+             : "Welch's test; Mann-Whitney where both samples are constant",
+      plural(tested, "test"), kLevel);
+  out += list_of(by_row, Verdict::better, "Significantly better:");
+  out += list_of(by_row, Verdict::worse, "Significantly worse:");
+  if (count(by_row, Verdict::no_difference) > 0) {
+    out +=
+        "<p>No significant difference does not mean that there is none; the table of tests below "
+        "estimates how many runs a difference of this size would need.</p>\n";
+  }
+  if (const std::size_t left = count(by_row, Verdict::untestable); left > 0)
+    out += fmt::format("<p>Not tested, for lack of runs: {}.</p>\n", plural(left, "comparison"));
+  return out;
+}
+
+std::string comparisons_text(const std::vector<Comparison>& by_row,
+                             const std::vector<Comparison>& together) {
+  if (by_row.empty()) return "";
+  std::string out;
+  for (const Comparison& each : together) out += overall(each) + "\n";
+  if (by_row.size() <= kMostRowsInText) {
+    for (const Comparison& each : by_row) {
+      out +=
+          fmt::format("{}, {} against {}: {}\n", each.row, each.ours, each.baseline, outcome(each));
+    }
+  } else {
+    out +=
+        fmt::format("of {} comparisons row by row: {}{}\n", by_row.size(), verdict_counts(by_row),
+                    count(by_row, Verdict::untestable) > 0 ? ", the others with too few runs" : "");
+  }
+  const bool any_tested = std::ranges::any_of(by_row, &Comparison::tested);
+  return out + (any_tested ? "p: after Holm's correction for the number of tests\n" : "");
+}
+
+std::string tests_html(const std::vector<Comparison>& comparisons) {
+  std::string out =
+      "<details><summary>All tests</summary><div class=\"scroll\"><table><thead><tr><th></th>"
+      "<th>ours</th><th>baseline</th><th>ours</th><th>baseline</th><th>test</th><th>p</th>"
+      "<th>p (Holm)</th><th>rank test (Holm)</th><th>verdict</th><th>runs needed</th>"
+      "</tr></thead><tbody>\n";
+  for (const Comparison& each : comparisons) {
+    const bool tested = each.tested();
+    const auto cell = [&](const std::string& text) { return tested ? escape_html(text) : "–"; };
+    out += fmt::format(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        escape_html(each.row), escape_html(each.ours), escape_html(each.baseline),
+        cell(value(each, each.x, each.y)), cell(value(each, each.y, each.x)),
+        cell(test_name(each.test)), cell(format_p(each.p)) + grey(paper_p_text(each)),
+        cell(format_p(each.adjusted)), each.rank_p ? escape_html(format_p(*each.rank_p)) : "–",
+        verdict_name(each.verdict),
+        each.verdict == Verdict::no_difference && each.runs_needed
+            ? std::to_string(*each.runs_needed)
+            : "–");
+  }
+  const bool paper = std::ranges::any_of(
+      comparisons, [](const Comparison& each) { return each.paper_p.has_value(); });
+  return out +
+         fmt::format(
+             "</tbody></table></div>\n<p class=\"caption\">Runs needed: runs of each algorithm "
+             "with "
+             "which one Welch test has power 0.8 for a difference and deviations as observed here; "
+             "a "
+             "rough estimate. The rank test is Mann-Whitney's, with a Holm correction of its own.{}"
+             "</p></details>\n",
+             paper ? " Grey: the paper's own p-value, which is not corrected." : "");
+}
+
+std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons) {
+  std::string out;
+  for (const Comparison& each : comparisons) {
+    const auto number = [](double value, bool there) {
+      return there ? fmt::format("{}", value) : std::string();
+    };
+    const bool tested = each.tested();
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
+                    csv_field(each.ours), csv_field(each.baseline),
+                    number(each.x, !std::isnan(each.x)), number(each.y, !std::isnan(each.y)),
+                    test_name(each.test), number(each.p, tested), number(each.adjusted, tested),
+                    each.rank_p ? fmt::format("{}", *each.rank_p) : "", verdict_name(each.verdict),
+                    each.runs_needed ? std::to_string(*each.runs_needed) : "", paper_p_text(each));
+  }
+  return out;
+}
+
+std::string aggregate_html(const StudyResults& results, const std::vector<Comparison>& together) {
+  const std::vector<std::string> rows = whole_rows(results);
+  if (rows.size() < 2) return "";
+  const auto normalised = normalised_scores(results);
+  std::string head = "<th></th><th>interquartile mean</th>", body;
+  for (const PlanColumn& baseline : results.plan.columns) {
+    if (baseline.role == Role::baseline)
+      head += fmt::format("<th>P(better than {})</th>", escape_html(baseline.name));
+  }
+  for (const PlanColumn& column : results.plan.columns) {
+    const Interval center = bootstrap_interval(
+        normalised.at(column.name),
+        [](const Strata& strata) { return interquartile_mean(pooled(strata)); }, kSummaryBootstrap);
+    body += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", escape_html(column.name),
+                        format_interval(center));
+    for (const PlanColumn& baseline : results.plan.columns) {
+      if (baseline.role != Role::baseline) continue;
+      const auto test = std::ranges::find_if(together, [&](const Comparison& each) {
+        return each.ours == column.name && each.baseline == baseline.name;
+      });
+      body += fmt::format(
+          "<td>{}</td>",
+          test == together.end()
+              ? "–"
+              : fmt::format("{}, {}",
+                            format_interval(probability_of_improvement(
+                                scores_of(results, rows, column.name),
+                                scores_of(results, rows, baseline.name), kSummaryBootstrap)),
+                            escape_html(p_text(test->adjusted))));
+    }
+    body += "</tr>\n";
+  }
+  return fmt::format(
+      "<h3>All rows together</h3>\n<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>\n"
+      "{}</tbody></table></div>\n<p class=\"caption\">Interquartile mean of the scores, normalised "
+      "in "
+      "each row from 0 (lowest of all runs) to 1 (highest), and the probability that a run of ours "
+      "scores above one of the baseline in the same row, ties counting half; both with stratified "
+      "95 % bootstrap intervals. The second is over the {} rows in which every column has runs of "
+      "its own. p: permutation test of the ranks within each row, Holm's correction over the "
+      "table.</p>\n",
+      head, body, rows.size());
+}
+
+std::string settings_html(const StudyResults& results) {
+  std::string lines;
+  for (const CellResult& result : results.cells) {
+    if (result.runs.empty()) continue;
+    if (result.cell.imported) {
+      lines += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">runs of another "
+          "program</td></tr>\n",
+          escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
+          result.cell.epochs);
+      continue;
+    }
+    std::string asked;
+    for (const Setting& setting : result.asked)
+      asked += fmt::format("{}<code>{} = {}</code>", asked.empty() ? "" : ", ", setting.key,
+                           escape_html(to_string(setting.value)));
+    lines += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">{}</td></tr>\n"
+        "<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
+        escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
+        result.cell.epochs, asked.empty() ? "defaults" : asked,
+        escape_html(command_to_train(result)));
+  }
+  if (lines.empty()) return "";
+  return "<h2>Settings</h2>\n<table class=\"settings\">\n<tr><th></th><th></th><th>seeds</th>"
+         "<th>epochs</th><th>settings that are not defaults; below them the command that trains "
+         "the runs</th></tr>\n" +
+         lines + "</table>\n";
+}
+
+std::string example_html(const std::vector<WeighedAction>& actions) {
+  std::string out =
+      "<div class=\"scroll\"><table><thead><tr><th></th><th>action</th><th>mean</th>"
+      "<th>epistemic</th><th>aleatoric</th><th>optimistic value</th><th>Φ</th>"
+      "<th>exploration ability F</th></tr></thead><tbody>\n";
+  std::string panel;
+  for (const WeighedAction& a : actions) {
+    const std::string ability = fmt::format("{:.4f}", a.ability);
+    out += fmt::format(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td>"
+        "<td>{:.4f}</td><td>{}</td></tr>\n",
+        a.given.panel == panel ? "" : escape_html(a.given.panel), escape_html(a.given.action),
+        a.given.mean, a.given.epistemic, a.given.aleatoric, a.upper_bound, a.phi,
+        a.preferred ? "<b>" + ability + "</b>" : ability);
+    panel = a.given.panel;
+  }
+  return out +
+         "</tbody></table></div>\n<p class=\"caption\">Bold: the action that OVD-Explorer "
+         "prefers.</p>\n";
+}
+
+}  // namespace ovde
