@@ -16,13 +16,13 @@ constexpr int kObservation = 17, kAction = 6, kBatch = 256;
 
 void fill(Replay& replay) {
   const std::vector<float> s(kObservation, 0.5f), a(kAction, 0.1f);
-  for (std::int64_t i = 0; i < replay.capacity(); ++i) replay.add(s, a, 1, s, false);
+  for (std::int64_t i = 0; i < replay.capacity(); ++i) replay.add(s, a, 1, s, EpisodeEnd::none);
 }
 
 void add(benchmark::State& state) {
   Replay replay(kObservation, kAction, 100000);
   const std::vector<float> s(kObservation, 0.5f), a(kAction, 0.1f);
-  for (auto _ : state) replay.add(s, a, 1, s, false);
+  for (auto _ : state) replay.add(s, a, 1, s, EpisodeEnd::none);
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(add);

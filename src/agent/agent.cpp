@@ -6,7 +6,6 @@
 #include <ovde/error.h>
 #include "agent/actor_critic/agent.h"
 #include "agent/discrete/agent.h"
-#include "agent/n_step.h"
 
 namespace ovde {
 
@@ -38,9 +37,9 @@ void Agent::remember(std::span<const double> observation, std::span<const double
   to_float(action, action_);
   to_float(scaled(next_observation), next_observation_);
   replay_.add(observation_, action_, static_cast<float>(reward), next_observation_,
-              terminal ? 1
-              : last   ? kCutOff
-                       : 0);
+              terminal ? EpisodeEnd::terminal
+              : last   ? EpisodeEnd::cut_off
+                       : EpisodeEnd::none);
   if (bandit_) bandit_->add(reward);
   if (turns_) turns_->add(reward);
   if (!last) return;

@@ -41,6 +41,39 @@ OVDE_BOTH inline T larger(T a, T b) {
 #endif
 }
 
+// Whether an episode ended with a transition, and how: in a terminal state, after which nothing is
+// returned, or cut off, by a time limit or because the episode was abandoned. Rows of the replay
+// buffer hold its number as a float.
+enum class EpisodeEnd : int { none, terminal, cut_off };
+
+// The factor of the next state's value in a target: 1 - terminal.
+OVDE_BOTH constexpr float value_counts(EpisodeEnd end) {
+  return end == EpisodeEnd::terminal ? 0.0f : 1.0f;
+}
+
+// A return over several steps, made of rows of a replay buffer when they are drawn: the rewards
+// from one row on until n have come, the episode has ended or there is no newer row. The entropies
+// of the states between are not counted.
+struct NStepReturn {
+  float reward;       // the discounted sum
+  float discount;     // the discount of its last reward
+  std::int64_t last;  // the row of its last reward
+};
+
+// From row `first` of a ring of `capacity` rows, the newest of which is `newest`. reward(row) and
+// end(row) read a row; end(row) is an EpisodeEnd.
+template <typename Reward, typename End>
+OVDE_BOTH NStepReturn n_step_return(std::int64_t first, int n, float discount, std::int64_t newest,
+                                    std::int64_t capacity, const Reward& reward, const End& end) {
+  NStepReturn sum{reward(first), 1, first};
+  for (int k = 1; k < n && sum.last != newest && end(sum.last) == EpisodeEnd::none; ++k) {
+    sum.last = sum.last + 1 == capacity ? 0 : sum.last + 1;
+    sum.discount *= discount;
+    sum.reward = std::fma(sum.discount, reward(sum.last), sum.reward);
+  }
+  return sum;
+}
+
 // How two critics become one: mean + optimism half their distance, as shares of the smaller and of
 // the larger. -1, the smaller; 0, their mean; 1, the larger.
 struct Blend {

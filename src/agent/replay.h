@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "agent/equations.h"
+
 namespace ovde {
 
 class Replay {
@@ -13,32 +15,31 @@ class Replay {
   Replay(int observation_size, int action_size, std::int64_t capacity);
 
   void add(std::span<const float> observation, std::span<const float> action, float reward,
-           std::span<const float> next_observation, float terminal);
+           std::span<const float> next_observation, EpisodeEnd end);
 
   std::int64_t size() const { return added_ < capacity_ ? added_ : capacity_; }
   std::int64_t capacity() const { return capacity_; }
   std::int64_t added() const { return added_; }  // ever; the newest row is number added() - 1
   std::int64_t newest() const { return (added_ - 1) % capacity_; }  // its index
 
-  // The episode of this row ends with it: its rest will not be seen. Nothing where the row is no
-  // longer there.
+  // Marks the row as the last of its episode, which is cut off there. Does nothing where the row
+  // has been overwritten.
   void cut_off(std::int64_t number);
 
-  // One transition: observation, action, reward, next observation, terminal: 1, or 0 where the
-  // return goes on, kCutOff (n_step.h) where its episode does not. `index` < size().
+  // One transition; `index` < size().
   struct Row {
     const float* observation;
     const float* action;
     float reward;
     const float* next_observation;
-    float terminal;
+    EpisodeEnd end;
   };
   Row row(std::int64_t index) const;
 
   // Rows as they lie in memory, for saving: row_floats() numbers each, at index number % capacity.
   int row_floats() const { return 2 * observation_size_ + action_size_ + 2; }
   std::span<const float> raw(std::int64_t index, std::int64_t count) const;
-  // Puts back rows saved by raw(), then says how many were ever added.
+  // Restores rows saved by raw(). Versions until 38772dc saved -0 for EpisodeEnd::cut_off.
   void restore(std::int64_t index, std::span<const float> rows);
   void set_added(std::int64_t added) { added_ = added; }
 

@@ -9,7 +9,6 @@
 #include <ovde/random.h>
 #include "agent/equations.h"
 #include "agent/learning.h"
-#include "agent/n_step.h"
 #include "agent/replay.h"
 #include "nn/batch.h"
 
@@ -41,14 +40,14 @@ class ReplayBatch {
       const NStepReturn sum = n_step_return(
           first, n_step_, discount_, newest, replay.capacity(),
           [&](std::int64_t i) { return replay.row(i).reward; },
-          [&](std::int64_t i) { return replay.row(i).terminal; });
+          [&](std::int64_t i) { return replay.row(i).end; });
       const auto row = replay.row(first), last = replay.row(sum.last);
       for (int f = 0; f < observation.features(); ++f) {
         observation.at(f, s) = row.observation[f];
         next_observation.at(f, s) = last.next_observation[f];
       }
       reward.at(0, s) = sum.reward;
-      continues.at(0, s) = discount_ * sum.discount * (1 - last.terminal);
+      continues.at(0, s) = discount_ * sum.discount * value_counts(last.end);
       use_action(s, row.action);
     }
   }

@@ -58,7 +58,7 @@ void add_rows(Replay& replay, const LearnerOptions& sizes, std::int64_t count) {
   std::vector<float> observation(sizes.observation_size), action(sizes.action_size);
   for (std::int64_t i = 0; i < count; ++i) {
     observation[0] = static_cast<float>(replay.added() % 1000) * 1e-3f;
-    replay.add(observation, action, observation[0], observation, false);
+    replay.add(observation, action, observation[0], observation, EpisodeEnd::none);
   }
 }
 

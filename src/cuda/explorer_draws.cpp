@@ -24,7 +24,9 @@ void check_algorithms(std::span<const AgentOptions> agents) {
 DeviceRule device_rule(const AgentOptions& options) {
   const Algorithm& algorithm = options.algorithm;
   if (algorithm.explorer.empty() || algorithm.policy == PolicyKind::greedy) return {};
-  return find_explorer(algorithm.explorer).device(options.explore);
+  const ExplorerType& explorer = find_explorer(algorithm.explorer);
+  if (!explorer.device) throw Error("explorer " + explorer.name + " runs on the CPU only");
+  return explorer.device(options.explore);
 }
 
 ExplorerDraws explorer_draws(const AgentOptions& options) {

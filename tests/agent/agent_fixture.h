@@ -23,7 +23,8 @@ inline Replay filled_replay(int observations, int actions, int count, std::uint6
     for (float& x : s) x = static_cast<float>(random.normal());
     for (float& x : next) x = static_cast<float>(random.normal());
     for (float& x : a) x = static_cast<float>(random.uniform(-1, 1));
-    replay.add(s, a, static_cast<float>(2 * random.normal()), next, n % 7 == 0);
+    replay.add(s, a, static_cast<float>(2 * random.normal()), next,
+               n % 7 == 0 ? EpisodeEnd::terminal : EpisodeEnd::none);
   }
   return replay;
 }

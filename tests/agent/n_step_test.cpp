@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <ovde/random.h>
-#include "agent/n_step.h"
 #include "agent/replay.h"
 
 namespace ovde {
@@ -40,9 +39,11 @@ void play(const std::vector<Episode>& all, Replay& replay) {
     const std::size_t length = all[e].rewards.size();
     for (std::size_t t = 0; t < length; ++t) {
       const bool last = t + 1 == length;
-      const float terminal = last && all[e].terminal ? 1 : last ? kCutOff : 0;
+      const EpisodeEnd end = !last             ? EpisodeEnd::none
+                             : all[e].terminal ? EpisodeEnd::terminal
+                                               : EpisodeEnd::cut_off;
       replay.add(state(e, t), std::vector{static_cast<float>(t) / 100}, all[e].rewards[t],
-                 state(e, t + 1), terminal);
+                 state(e, t + 1), end);
     }
   }
 }
@@ -51,7 +52,7 @@ NStepReturn return_of(const Replay& replay, std::int64_t first, int n, float dis
   return n_step_return(
       first, n, discount, replay.newest(), replay.capacity(),
       [&](std::int64_t i) { return replay.row(i).reward; },
-      [&](std::int64_t i) { return replay.row(i).terminal; });
+      [&](std::int64_t i) { return replay.row(i).end; });
 }
 
 TEST(NStepReturn, IsTheDiscountedSumOfItsRewards) {
@@ -77,7 +78,7 @@ TEST(NStepReturn, IsTheDiscountedSumOfItsRewards) {
         // what the critics' value of the next state counts, once it is discounted
         const bool ends = end == rewards.size() && all[e].terminal;
         const double counts = ends ? 0 : std::pow(kDiscount, static_cast<double>(end - t));
-        EXPECT_NEAR(kDiscount * found.discount * (1 - last.terminal), counts, 1e-6) << n;
+        EXPECT_NEAR(kDiscount * found.discount * value_counts(last.end), counts, 1e-6) << n;
       }
     }
     EXPECT_EQ(at, replay.size());
@@ -88,26 +89,39 @@ TEST(NStepReturn, IsTheDiscountedSumOfItsRewards) {
 TEST(NStepReturn, GoesAroundTheRingAndStopsAtTheNewestRow) {
   Replay replay(2, 1, 4);
   for (int t = 0; t < 6; ++t)  // rows 2 to 5 are there, at 2, 3, 0 and 1
-    replay.add(state(0, t), std::vector{0.5f}, static_cast<float>(t), state(0, t + 1), 0);
+    replay.add(state(0, t), std::vector{0.5f}, static_cast<float>(t), state(0, t + 1),
+               EpisodeEnd::none);
   EXPECT_EQ(replay.newest(), 1);
   EXPECT_EQ(return_of(replay, 3, 3, 1).reward, 3 + 4 + 5);
   EXPECT_EQ(return_of(replay, 3, 3, 1).last, 1);
   EXPECT_EQ(return_of(replay, 0, 3, 1).reward, 4 + 5);
 }
 
-// A return does not go on into an episode that has nothing to do with it.
-TEST(NStepReturn, EndsWhereAnEpisodeWasGivenUp) {
+TEST(NStepReturn, EndsWhereAnEpisodeWasAbandoned) {
   Replay replay(2, 1, 10);
   replay.cut_off(0);  // there is none yet
-  replay.add(state(0, 0), std::vector{0.5f}, 1, state(0, 1), 0);
+  replay.add(state(0, 0), std::vector{0.5f}, 1, state(0, 1), EpisodeEnd::none);
   replay.cut_off(replay.added() - 1);
-  replay.add(state(1, 0), std::vector{0.5f}, 2, state(1, 1), 1);
+  replay.add(state(1, 0), std::vector{0.5f}, 2, state(1, 1), EpisodeEnd::terminal);
   replay.cut_off(replay.added() - 1);
-  replay.add(state(2, 0), std::vector{0.5f}, 4, state(2, 1), 0);
+  replay.add(state(2, 0), std::vector{0.5f}, 4, state(2, 1), EpisodeEnd::none);
   EXPECT_EQ(return_of(replay, 0, 3, 1).reward, 1);
-  EXPECT_EQ(replay.row(0).terminal, 0);
+  EXPECT_EQ(replay.row(0).end, EpisodeEnd::cut_off);
   EXPECT_EQ(return_of(replay, 1, 3, 1).reward, 2);
-  EXPECT_EQ(replay.row(1).terminal, 1);
+  EXPECT_EQ(replay.row(1).end, EpisodeEnd::terminal);
+}
+
+// Versions until 38772dc had 0 for a running episode, 1 for a terminal state and -0 for a cut-off.
+TEST(NStepReturn, EpisodesSavedByOlderVersionsEndAsTheyDid) {
+  Replay replay(1, 1, 3);
+  replay.restore(0, std::vector{0.0f, 0.0f, 1.0f, 0.0f, 0.0f,   //
+                                0.0f, 0.0f, 2.0f, 0.0f, -0.0f,  //
+                                0.0f, 0.0f, 4.0f, 0.0f, 1.0f});
+  replay.set_added(3);
+  EXPECT_EQ(replay.row(0).end, EpisodeEnd::none);
+  EXPECT_EQ(replay.row(1).end, EpisodeEnd::cut_off);
+  EXPECT_EQ(replay.row(2).end, EpisodeEnd::terminal);
+  EXPECT_EQ(return_of(replay, 0, 3, 1).reward, 1 + 2);
 }
 
 }  // namespace OVDE_TEST_FILE

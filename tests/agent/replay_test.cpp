@@ -16,7 +16,7 @@ void add(Replay& replay, int n) {
   const std::array<float, kReplayObservation> s = {x, x + 1, x + 2},
                                               next = {x + 10, x + 11, x + 12};
   const std::array<float, kAction> a = {x + 20, x + 21};
-  replay.add(s, a, x + 30, next, n % 3 == 0);
+  replay.add(s, a, x + 30, next, n % 3 == 0 ? EpisodeEnd::terminal : EpisodeEnd::none);
 }
 
 void expect_transition(const Replay::Row& row, int n) {
@@ -28,7 +28,7 @@ void expect_transition(const Replay::Row& row, int n) {
   EXPECT_EQ(row.action[0], x + 20);
   EXPECT_EQ(row.action[1], x + 21);
   EXPECT_EQ(row.reward, x + 30);
-  EXPECT_EQ(row.terminal, n % 3 == 0 ? 1 : 0);
+  EXPECT_EQ(row.end, n % 3 == 0 ? EpisodeEnd::terminal : EpisodeEnd::none);
 }
 
 TEST(Replay, KeepsTransitionsInOrderUntilItIsFull) {

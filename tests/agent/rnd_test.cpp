@@ -92,7 +92,7 @@ TEST_F(RndTest, TakesInEveryTransitionOnce) {
 
   // of transitions that have been overwritten the newest are left
   const std::vector<float> observation(kRndObservations, 0.5f), action(2);
-  for (int i = 0; i < 450; ++i) replay.add(observation, action, 0, observation, false);
+  for (int i = 0; i < 450; ++i) replay.add(observation, action, 0, observation, EpisodeEnd::none);
   rnd.observe(replay);
   EXPECT_EQ(statistic(rnd, "rnd.observations")[0], 600);
   EXPECT_EQ(statistic(rnd, "rnd.next_row")[0], 750);

@@ -113,7 +113,7 @@ TEST(Torch, DsacUpdatesAgree) {
       put(t.action, from.action, 6);
       put(t.next_observation, from.next_observation, 17);
       put(t.reward, &from.reward, 1);
-      put(t.terminal, &from.terminal, 1);
+      t.terminal[s][0] = from.end == EpisodeEnd::terminal ? 1.0f : 0.0f;
     }
     const auto noise = [&](Stream stream) {
       auto tensor = torch::empty({6, row});

@@ -21,7 +21,8 @@ class Buffer {
     for (int i = 0; i < count; ++i) {
       const auto x = static_cast<float>(replay.added());
       const float observation[] = {x, -x, 1}, action[] = {x + 1, 2}, next[] = {x, x, x};
-      replay.add(observation, action, x / 2, next, replay.added() % 7 == 0);
+      replay.add(observation, action, x / 2, next,
+                 replay.added() % 7 == 0 ? EpisodeEnd::terminal : EpisodeEnd::none);
     }
   }
   Replay replay;

@@ -564,7 +564,7 @@ TEST_F(SlowResume, AnEpisodeThatIsGivenUpEndsInTheReplayBuffer) {
   EXPECT_FALSE(train_until(request(run(), "Odd-v0"), 3));
   const auto ends_at = [&](std::int64_t row) {
     const auto resumed = AgentRun::resume(run());
-    return std::signbit(resumed->loop().agent().replay().row(row).terminal);
+    return resumed->loop().agent().replay().row(row).end == EpisodeEnd::cut_off;
   };
   const auto added = [&] { return AgentRun::resume(run())->loop().agent().replay().added(); };
   const std::int64_t before = added(),

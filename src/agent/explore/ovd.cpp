@@ -9,6 +9,16 @@ namespace ovde {
 
 namespace {
 
+struct Variant {
+  const char *name, *summary;
+  CurrentReturn current_return;
+};
+constexpr Variant kVariants[] = {
+    {"ovde_g", "OVD-Explorer, Gaussian current return", CurrentReturn::gaussian},
+    {"ovde_q", "OVD-Explorer, quantile current return", CurrentReturn::quantiles},
+    {"ovde_m", "OVD-Explorer, Gaussian current return around the mean", CurrentReturn::mean},
+};
+
 std::vector<Option> ovd_options() {
   const OvdRule rule;
   Option samples = number("samples", "samples of the optimistic distribution; 0: its mean", 0, 1000,
@@ -35,29 +45,37 @@ GradientForm gradient_form(const std::string& name) {
   throw Error("no such gradient form: " + name);
 }
 
-ExplorerType variant(const std::string& name, const std::string& current_return) {
-  return rule_explorer(name, "OVD-Explorer, " + current_return, ovd_options(),
-                       [name](const OptionValues& options) { return ovd_rule(name, options); });
+const Variant* find_variant(const std::string& explorer) {
+  for (const Variant& variant : kVariants) {
+    if (variant.name == explorer) return &variant;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
+bool is_ovd_explorer(const std::string& explorer) { return find_variant(explorer) != nullptr; }
+
 OvdRule ovd_rule(const std::string& explorer, const OptionValues& options) {
-  OvdRule rule;
-  if (explorer == "ovde_q") rule.current_return = CurrentReturn::quantiles;
-  if (explorer == "ovde_m") rule.current_return = CurrentReturn::mean;
-  rule.alpha = options.number("alpha");
-  rule.beta = options.number("beta");
-  rule.normaliser = options.number("normaliser");
-  rule.gradient = gradient_form(options.text("gradient"));
-  rule.samples = options.integer("samples");
-  return rule;
+  const Variant* variant = find_variant(explorer);
+  if (variant == nullptr) throw Error("not a variant of OVD-Explorer: " + explorer);
+  return {.current_return = variant->current_return,
+          .alpha = options.number("alpha"),
+          .beta = options.number("beta"),
+          .normaliser = options.number("normaliser"),
+          .gradient = gradient_form(options.text("gradient")),
+          .samples = options.integer("samples")};
 }
 
 std::vector<ExplorerType> ovd_explorers() {
-  return {variant("ovde_g", "Gaussian current return"),
-          variant("ovde_q", "quantile current return"),
-          variant("ovde_m", "Gaussian current return around the mean")};
+  std::vector<ExplorerType> all;
+  for (const Variant& variant : kVariants) {
+    const std::string name = variant.name;
+    all.push_back(
+        rule_explorer(name, variant.summary, ovd_options(),
+                      [name](const OptionValues& options) { return ovd_rule(name, options); }));
+  }
+  return all;
 }
 
 }  // namespace ovde

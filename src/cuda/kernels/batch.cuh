@@ -6,7 +6,6 @@
 
 #include <ovde/random.h>
 #include "agent/equations.h"
-#include "agent/n_step.h"
 #include "cuda/tile/product.cuh"
 
 namespace ovde::cuda {
@@ -100,7 +99,9 @@ __device__ inline NStepReturn return_from(const Agent& agent, std::uint32_t firs
   return n_step_return(
       first, agent.train.n_step, agent.train.discount, newest, agent.train.replay,
       [&](std::int64_t row) { return __ldg(at(row)); },
-      [&](std::int64_t row) { return __ldg(at(row) + 1 + agent.observations); });
+      [&](std::int64_t row) {
+        return static_cast<EpisodeEnd>(__ldg(at(row) + 1 + agent.observations));
+      });
 }
 
 // Writes the return of sample s, row r of the tile, and the discount of the value after it.
@@ -118,7 +119,8 @@ __device__ void save_return(T& tile, const Agent& agent, int r, int s) {
     row = agent.replay + found.last * agent.replay_stride;
   }
   agent.reward[s] = sum;
-  agent.continues[s] = discount * (1 - __ldg(row + reward + 1 + agent.observations));
+  const auto end = static_cast<EpisodeEnd>(__ldg(row + reward + 1 + agent.observations));
+  agent.continues[s] = discount * value_counts(end);
 }
 
 // From the first rows of the samples' returns to their last rows. Ends with a barrier.

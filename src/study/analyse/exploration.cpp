@@ -87,7 +87,9 @@ StateBeliefs Exploration::over_states(int epoch) const {
 
 ActionBeliefs Exploration::over_actions(int epoch, std::array<double, 2> state) const {
   const auto agent = agent_at(epoch);
-  const OvdRule rule = ovd_rule(find_algorithm(config_.algorithm).explorer, config_.explore);
+  // runs of other algorithms show the exploration ability of ovde_g
+  const std::string& explorer = find_algorithm(config_.algorithm).explorer;
+  const OvdRule rule = ovd_rule(is_ovd_explorer(explorer) ? explorer : "ovde_g", config_.explore);
   SortedQuantiles sorted(config_.critic.quantiles);
 
   const Grid grid = over_unit_actions();

@@ -82,7 +82,7 @@ struct LearnerReference {
       batch[s].next_observation.assign(from.next_observation,
                                        from.next_observation + options.observation_size);
       batch[s].reward = from.reward;
-      batch[s].terminal = from.terminal;
+      batch[s].terminal = from.end == EpisodeEnd::terminal;
     }
     std::vector<float> noise(row);
     for (int d = 0; d < options.action_size; ++d) {

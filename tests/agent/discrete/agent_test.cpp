@@ -69,7 +69,7 @@ struct DiscreteReference {
                        {from.next_observation, from.next_observation + options.observation_size},
                        grid.nearest({from.action, std::size_t(options.action_size)}),
                        from.reward,
-                       from.terminal});
+                       from.end == EpisodeEnd::terminal ? 1.0 : 0.0});
     }
     return batch;
   }

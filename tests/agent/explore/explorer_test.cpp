@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include <ovde/error.h>
 #include "agent/critic/reference_critics.h"
 
 namespace ovde {
@@ -134,6 +135,13 @@ TEST(Ovd, FullGradientOutlivesASaturatedCdf) {
   for (int d = 0; d < kActions; ++d) {
     EXPECT_NEAR(found.mean[d] - head.mean[d], (1 - std::log(0.5)) * g[d] / std::sqrt(length), 2e-4);
   }
+}
+
+TEST(Ovd, OtherExplorersHaveNoRule) {
+  const OptionValues options(explorer_options("ovde_q"));
+  EXPECT_EQ(ovd_rule("ovde_q", options).current_return, CurrentReturn::quantiles);
+  EXPECT_THROW(ovd_rule("doac", options), Error);
+  EXPECT_THROW(ovd_rule("", options), Error);
 }
 
 TEST(Oac, ShiftMatchesTheReDerivation) {
