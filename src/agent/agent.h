@@ -1,6 +1,6 @@
 // One agent: it acts, remembers and learns. Actions are in [-1, 1]. This is all that training sees
-// of it; what it learns, and how, is its kind's: actor_critic/agent.h, discrete/agent.h. Knows
-// nothing of environments or files.
+// of it; there are two kinds, actor_critic/agent.h and discrete/agent.h. Knows nothing of
+// environments or files.
 #pragma once
 
 #include <limits>
@@ -11,13 +11,10 @@
 #include <vector>
 
 #include <ovde/explorer.h>
-#include <ovde/option.h>
 #include <ovde/random.h>
 #include "agent/algorithm.h"
-#include "agent/bandit.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
-#include "agent/turns.h"
 #include "base/team.h"
 #include "nn/mlp.h"
 
@@ -27,20 +24,38 @@ namespace ovde {
 // number.
 struct Decision {
   double m = std::numeric_limits<double>::quiet_NaN();  // OVD-Explorer's weight of the step
-  double shift = 0;  // length of the move of the mean, before the squash
+  double shift = 0;  // distance by which the mean was moved, before the squash
 };
 
-// What the networks say at an observation, which a behaviour policy acts on. An agent asks its own
-// networks; elsewhere those of many agents are asked at once (cuda/population.h). Refers to memory
-// of whoever asked.
+// The networks' outputs at one observation, from which a behaviour policy draws its action. Refers
+// to memory of the agent or of the GPU's host buffers.
 struct Proposal {
-  // of an actor, before the squash: the policy's Gaussian, and its mean as the explorer moves it
+  // with an actor, before the squash: the policy's Gaussian, and its mean as the explorer moves it
   std::span<const double> mean = {}, std = {}, moved = {};
   double m = std::numeric_limits<double>::quiet_NaN();  // see Decision
-  int choice = 0;                                       // of discrete actions: its number
+  int choice = 0;  // with discrete actions: the action's number
 };
 
-// What the policy consists of, for a file that keeps it. Refers to the agent's own memory.
+// The host's side of an agent whose networks act and learn on a GPU, for train/lockstep_group.h and
+// cuda/population.h. On the CPU Agent::explore() and Agent::update() are all that is needed.
+class HostSide {
+ public:
+  virtual ~HostSide() = default;
+
+  // explore() in two steps: the networks' outputs, valid until the next call, and the action drawn
+  // from them. `input`: the observation as to_input() writes it.
+  virtual Proposal propose(std::span<const float> input, bool plain) = 0;
+  virtual Decision decide(const Proposal& proposal, bool plain, std::span<double> action) = 0;
+
+  // Whether the scout's networks act in this episode.
+  virtual bool scout_acts() const { return false; }
+  virtual void let_scout_act(bool /*acts*/) {}
+  // The optimism that a bandit chose for the updates to come; empty: critic.optimism.
+  virtual std::optional<float> chosen_optimism() const { return {}; }
+  virtual void set_optimism(float /*optimism*/) {}
+};
+
+// The networks of a policy, for a file that keeps it. Refers to the agent's memory.
 struct PolicyContents {
   struct Network {
     std::string name;
@@ -49,7 +64,7 @@ struct PolicyContents {
   };
   std::vector<Network> networks;
   std::optional<int> bins = {};  // of each action dimension, where actions are discrete
-  // what the networks take is (x - mean) * scale: all means, then all scales; empty: x itself
+  // networks take (x - mean) * scale: all means, then all scales; empty: the observation itself
   std::span<const float> scaling = {};
 };
 
@@ -62,20 +77,15 @@ class Agent {
   // The team that acting may use from now on; null: none. It must outlive its use.
   virtual void use(Team* team) = 0;
 
-  // The trained policy.
+  // The action of the trained policy.
   virtual void act(std::span<const double> observation, std::span<double> action) = 0;
+  // An action of the behaviour policy; with `plain`, that of the warm-up, which does not use the
+  // critics.
+  virtual Decision explore(std::span<const double> observation, bool plain,
+                           std::span<double> action) = 0;
 
-  // The behaviour policy; with `plain`, that of the warm-up, which does not look at the critics.
-  Decision explore(std::span<const double> observation, bool plain, std::span<double> action) {
-    return decide(propose(scaled(observation), plain), plain, action);
-  }
-  // The same in two parts: what the networks say of an observation as they see it, valid until the
-  // next call; and the action that follows from it.
-  virtual Proposal propose(std::span<const double> input, bool plain) = 0;
-  virtual Decision decide(const Proposal& proposal, bool plain, std::span<double> action) = 0;
-
-  // What both critics believe of an action; valid until the next call of any kind. Null: they do
-  // not judge every action.
+  // Both critics' quantiles at an action; valid until the next call of any kind. Null: the critics
+  // do not evaluate every action.
   virtual const QuantilePair* quantiles(std::span<const double> /*observation*/,
                                         std::span<const double> /*action*/) {
     return nullptr;
@@ -84,38 +94,27 @@ class Agent {
   // `last`: the episode ends with this step.
   void remember(std::span<const double> observation, std::span<const double> action, double reward,
                 std::span<const double> next_observation, bool terminal, bool last);
-  // The episode in progress will not be seen to its end. Its last row is cut off (Replay) by
-  // whoever has the rows.
-  void give_up_episode();
+  // The episode in progress is not continued. The caller marks its last row (Replay::cut_off).
+  void give_up_episode() { end_episode(false); }
 
-  // Whether the scout acts in this episode, where there is one. Setting it is for those who act
-  // elsewhere on its behalf.
-  bool scout_acts() const { return scout_acts_ != 0; }
-  void let_scout_act(bool acts) { scout_acts_ = acts ? 1 : 0; }
-
-  // What the critics' optimism is in the updates to come. Setting it is for those who learn
-  // elsewhere on its behalf.
-  float optimism() const { return static_cast<float>(optimism_); }
-  void set_optimism(float optimism) { optimism_ = optimism; }
-
-  // From now on networks see (x - mean) / deviation of an observation x, if
-  // train.normalise_observations; before anything is remembered. Deviations of almost nothing count
-  // as 1.
+  // From now on networks take (x - mean) / deviation of an observation x, if
+  // train.normalise_observations; call it before anything is remembered. A deviation close to 0
+  // counts as 1.
   void set_scaling(std::span<const double> mean, std::span<const double> deviation);
-  // An observation as networks see it; valid until the next call.
-  std::span<const double> scaled(std::span<const double> observation) {
-    return scaled(observation, scaled_);
-  }
+  // Writes an observation as the networks take it.
+  void to_input(std::span<const double> observation, std::span<float> input) const;
 
   virtual UpdateReport update(Team& team) = 0;
-  virtual ValueReport value_report() const = 0;  // of the last update's batch
+  virtual ValueReport value_report() const = 0;  // at the last update's batch
   virtual std::uint64_t updates() const = 0;
-  // Multiply-adds, counted as two, of the matrix products that one update performs.
+  // Multiply-adds, counted as two, of the matrix products of one update.
   virtual double flop_per_update() const = 0;
 
   virtual LearnerState state() = 0;
   virtual void restored() = 0;
   virtual PolicyContents policy() const = 0;
+
+  virtual HostSide& host_side() = 0;
 
   const AgentOptions& options() const { return options_; }
   Replay& replay() { return replay_; }
@@ -127,31 +126,21 @@ class Agent {
  protected:
   explicit Agent(const AgentOptions& options);
 
-  std::span<const double> scaled(std::span<const double> observation,
-                                 std::vector<double>& room) const;
+  // Hooks of remember() and give_up_episode(). `complete`: the episode was seen to its end.
+  virtual void add_reward(double /*reward*/) {}
+  virtual void end_episode(bool /*complete*/) {}
+
   std::span<const float> scaling() const { return scaling_; }
-  // What this part of an agent has to save.
-  void add_state(LearnerState& state);
+  void add_scaling_state(LearnerState& state);
 
  private:
-  void begin_next_episode();
-
   AgentOptions options_;
   Replay replay_;
-  double scout_acts_ = 0;       // 0 or 1
-  std::optional<Turns> turns_;  // of the scout
-  std::optional<Bandit> bandit_;
-  double optimism_;
   std::vector<float> scaling_;  // all means, then all scales; empty: observations stay as they are
-  std::vector<double> scaled_;
   Random behaviour_noise_, explorer_noise_;
-  std::vector<float> observation_, action_, next_observation_;  // of remember()
 };
 
-// As networks take it.
-void to_float(std::span<const double> from, std::span<float> to);
-
-// The kind of agent that the algorithm asks for.
+// The kind of agent that the algorithm needs.
 std::unique_ptr<Agent> make_agent(const AgentOptions& options);
 
 }  // namespace ovde

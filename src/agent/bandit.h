@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <ovde/random.h>
+#include "agent/equations.h"
 #include "agent/options.h"
-#include "agent/running_moments.h"
 
 namespace ovde {
 

@@ -64,7 +64,7 @@ struct CriticOptions {
   // targets and the actor's loss use mean + optimism * half the distance of the two critics; -1 is
   // their minimum
   float optimism = -1;
-  // targets leave out this many of the largest values for each critic (critic/truncation.h)
+  // targets leave out this many of the largest values for each critic (actor_critic/truncation.h)
   int dropped = 0;
   UncertaintyForm uncertainty = {};
 };
@@ -79,8 +79,8 @@ struct Td3Options {
   float penalty = 0;       // weight of the squared outputs in the actor's loss
 };
 
-// A bonus for new observations in the rewards of an update (rnd.h): none, the whole bonus, or
-// less of it where the return is noisy (noise_discount.h).
+// A bonus for new observations in the rewards of an update (actor_critic/bonus.h): none, the
+// whole bonus, or less of it where the return is noisy.
 enum class Bonus { none, plain, discounted };
 template <>
 inline constexpr Names<Bonus> kNames<Bonus> = {
@@ -99,7 +99,7 @@ struct RndOptions {
 // (actor_critic/scout.h).
 struct ScoutOptions {
   double share = 0;            // share of the episodes; 0: no scout
-  double minimum_share = 0.2;  // part of it that always remains (turns.h)
+  double minimum_share = 0.2;  // part of it that always remains
   std::vector<int> hidden = {128, 128};
   int n_step = 0;  // 0: train.n_step
 };
@@ -131,7 +131,7 @@ struct TrainOptions {
   int batch = 256;
   int replay = 100'000;
   float discount = 0.99f;
-  int n_step = 1;  // rewards in a return before it is bootstrapped (n_step.h)
+  int n_step = 1;  // rewards in a return before it is bootstrapped
   AdamOptions adam = {};
   float polyak = 5e-3f;
   float temperature = 1;  // initial value, for a Gaussian policy

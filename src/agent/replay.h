@@ -1,19 +1,32 @@
-// A ring of transitions. Keeps the newest `capacity` of them; knows nothing of how they are
-// sampled.
+// The replay buffer, a ring of transitions, and what an update draws: rows of the buffer and noise.
+// All random numbers of an update are addressed by its number (agent/equations.h), so that there is
+// nothing to save, and they are the same on any number of threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 
+#include <ovde/random.h>
 #include "agent/equations.h"
+#include "agent/options.h"
+#include "nn/batch.h"
 
 namespace ovde {
 
+// Keeps the newest `capacity` transitions.
 class Replay {
  public:
   Replay(int observation_size, int action_size, std::int64_t capacity);
 
+  // Memory of the next transition: the caller fills it, then calls add().
+  struct Slot {
+    std::span<float> observation, action, next_observation;
+  };
+  Slot next_slot();
+  void add(float reward, EpisodeEnd end);
+  // The same in one call.
   void add(std::span<const float> observation, std::span<const float> action, float reward,
            std::span<const float> next_observation, EpisodeEnd end);
 
@@ -49,6 +62,64 @@ class Replay {
   std::int64_t capacity_;
   std::int64_t added_ = 0;
   std::unique_ptr<float[]> rows_;  // not touched before it is filled: memory grows with the run
+};
+
+// Standard normal numbers of update number `update` for every sample of `blocks`.
+void fill_batch_noise(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& noise,
+                      Blocks blocks);
+
+// The same with numbers U(0, 1).
+void fill_batch_uniform(std::uint64_t seed, Stream stream, std::uint64_t update, Batch& numbers,
+                        Blocks blocks);
+
+// Copies all rows of one batch to the rows of another from row `first` on.
+void copy_rows(const Batch& from, Batch& to, int first, Blocks blocks);
+
+// The transitions of an update, without their actions, which each learner keeps in its own form.
+class ReplayBatch {
+ public:
+  explicit ReplayBatch(const LearnerOptions& options);
+
+  // Draws the rows of update number `update`, uniformly with replacement, for every lane of
+  // `blocks`, those beyond the batch included. Calls use_action(sample, action) for each.
+  template <typename UseAction>
+  void draw(const Replay& replay, std::uint64_t update, Blocks blocks, UseAction&& use_action) {
+    const std::uint64_t first_block = update * noise_row(weight.samples()) / 4;
+    const std::int64_t newest = replay.newest();
+    std::array<std::uint32_t, 4> words{};
+    for (int s = blocks.first * kLanes; s < blocks.last * kLanes; ++s) {
+      if (s % 4 == 0) words = Random::block(seed_, Stream::replay_batch, 0, first_block + s / 4);
+      const auto first = static_cast<std::int64_t>(replay_index(words[s % 4], replay.size()));
+      const NStepReturn sum = n_step_return(
+          first, n_step_, discount_, newest, replay.capacity(),
+          [&](std::int64_t i) { return replay.row(i).reward; },
+          [&](std::int64_t i) { return replay.row(i).end; });
+      const auto row = replay.row(first), last = replay.row(sum.last);
+      for (int f = 0; f < observation.features(); ++f) {
+        observation.at(f, s) = row.observation[f];
+        next_observation.at(f, s) = last.next_observation[f];
+      }
+      reward.at(0, s) = sum.reward;
+      continues.at(0, s) = discount_ * sum.discount * value_counts(last.end);
+      use_action(s, row.action);
+    }
+  }
+
+  // The critics' targets (Eq. 4), given the values of both target critics at (s', a') (N x batch)
+  // and their blend. log_probability (1 x batch); null: a' was not drawn.
+  void fill_targets(const Batch& first, const Batch& second, float alpha,
+                    const Batch* log_probability, Batch& targets, Blocks blocks,
+                    const Blend& blend = {}) const;
+
+  Batch observation, next_observation;  // (observations x batch)
+  Batch reward;                         // (1 x batch)
+  Batch continues;                      // (1 x batch): the discount; 0 after a terminal state
+  Batch weight;                         // (1 x batch): 1 / batch; 0 in lanes beyond the batch
+
+ private:
+  std::uint64_t seed_;
+  float discount_;
+  int n_step_;
 };
 
 }  // namespace ovde

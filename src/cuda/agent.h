@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "agent/discrete/ids_rule.h"
+#include "agent/discrete/ids.h"
 #include "agent/equations.h"
 #include "agent/explore/rules.h"
 #include "agent/options.h"
@@ -135,7 +135,7 @@ struct ValueMeans {
 // ---- extensions
 
 // Random network distillation. The statistics follow each other in memory in this order, which is
-// that of agent/rnd.h.
+// that of agent/actor_critic/bonus.h.
 struct RndStatistics {
   double *next_row, *intrinsic_return, *observations, *returns;
 };

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "agent/running_moments.h"
+#include "agent/equations.h"
 #include "config/build.h"
 #include "stats/statistics.h"
 #include "train/checkpoint_format.h"

@@ -193,8 +193,8 @@ void LockstepGroup::learn() {
   on_gpu([&] {
     for (int i = 0; i < size(); ++i) {
       population_->add_rows(i, agents_[i]->replay());
-      if (agents_[i]->options().algorithm.bandit)
-        population_->set_optimism(i, agents_[i]->optimism());
+      if (const auto optimism = agents_[i]->host_side().chosen_optimism())
+        population_->set_optimism(i, *optimism);
     }
     population_->update(updates_per_epoch(protocol()));
   });
@@ -212,10 +212,8 @@ void LockstepGroup::step_agents(int piece) {
 // What agent i acts on next.
 void LockstepGroup::prepare(int i) {
   const PopulationActing& acting = population_->acting();
-  const auto observation = agents_[i]->scaled(loop(i).observe());
-  std::ranges::transform(observation, acting.observation.begin() + i * acting.observations,
-                         [](double x) { return static_cast<float>(x); });
-  acting.scouts[i] = agents_[i]->scout_acts();
+  agents_[i]->to_input(loop(i).observe(), acting.observation.subspan(i * acting.observations));
+  acting.scouts[i] = agents_[i]->host_side().scout_acts();
   if (!acting.plain[i] && !acting.scouts[i])
     draw_for_explorer(draws_[i], i, agents_[i]->explorer_noise(), acting);
 }
@@ -232,7 +230,7 @@ void LockstepGroup::step(int i) {
                           .moved = row(acting.moved),
                           .m = acting.m[i],
                           .choice = acting.choice[i]};
-  loop(i).advance(agents_[i]->decide(proposal, acting.plain[i], action));
+  loop(i).advance(agents_[i]->host_side().decide(proposal, acting.plain[i], action));
 }
 
 // Goes on with the evaluation of agent i for a stretch of steps, or until a round waits: then it

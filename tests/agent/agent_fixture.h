@@ -81,6 +81,13 @@ inline std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options, std::
   return agent;
 }
 
+// The networks' outputs at an observation.
+inline Proposal propose(Agent& agent, const std::vector<double>& observation, bool plain) {
+  std::vector<float> input(observation.size());
+  agent.to_input(observation, input);
+  return agent.host_side().propose(input, plain);
+}
+
 // A fresh learner's values are all near zero and its targets equal its networks: errors would hide.
 // Every network here gets values of order one and a target of its own. The standard deviations stay
 // near 1/3: where tanh saturates, log(1 - a^2) has few digits in single precision.

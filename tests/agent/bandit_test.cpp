@@ -91,11 +91,11 @@ TEST(Top, ChoosesAnewWithEveryEpisode) {
   const std::vector<double> observation = {0.3, -1, 0.5}, action = {0.1, 0.2};
   int seen[2] = {};
   for (int episode = 0; episode < 100; ++episode) {
-    const float before = agent->optimism();
+    const auto before = agent->host_side().chosen_optimism();
     agent->remember(observation, action, 1, observation, false, false);
-    EXPECT_EQ(agent->optimism(), before);
+    EXPECT_EQ(agent->host_side().chosen_optimism(), before);
     agent->remember(observation, action, 1, observation, false, true);
-    ++seen[agent->optimism() == 0 ? 1 : 0];
+    ++seen[agent->host_side().chosen_optimism() == 0 ? 1 : 0];
   }
   EXPECT_GT(seen[0], 10);
   EXPECT_GT(seen[1], 10);

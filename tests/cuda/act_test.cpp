@@ -71,7 +71,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
       observations.push_back(observation);
       acting.plain[i] = step == 4;
       acting.scouts[i] = step % 2 == 1;
-      agents[i]->let_scout_act(acting.scouts[i]);
+      agents[i]->host_side().let_scout_act(acting.scouts[i]);
       Random ahead = agents[i]->explorer_noise();
       if (step != 4)
         draw_for_explorer(explorer_draws(options[i]), static_cast<int>(i), ahead, acting);
@@ -85,12 +85,12 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
       const Decision decision = agents[i]->explore(observations[i], plain, action);
       agents[i]->behaviour_noise() = noise;
       const auto row = [&](auto all) { return all.subspan(i * acting.actions, 6); };
-      const Decision there = agents[i]->decide({.mean = row(acting.mean),
-                                                .std = row(acting.std),
-                                                .moved = row(acting.moved),
-                                                .m = acting.m[i],
-                                                .choice = acting.choice[i]},
-                                               plain, on_gpu);
+      const Decision there = agents[i]->host_side().decide({.mean = row(acting.mean),
+                                                            .std = row(acting.std),
+                                                            .moved = row(acting.moved),
+                                                            .m = acting.m[i],
+                                                            .choice = acting.choice[i]},
+                                                           plain, on_gpu);
       for (int d = 0; d < 6; ++d) EXPECT_NEAR(on_gpu[d], action[d], 1e-4) << what;
       if (std::isnan(decision.shift)) {
         EXPECT_TRUE(std::isnan(there.shift)) << what;

@@ -233,7 +233,7 @@ TEST(Update, ChangedOptimismAgreesWithTheCpu) {
   for (std::size_t i = 0; i < pairs.size(); ++i) population->upload(i, pairs[i]->gpu);
   Team team(2);
   for (const float optimism : {-1.0f, 0.5f}) {
-    pairs[1]->cpu.set_optimism(optimism);
+    pairs[1]->cpu.host_side().set_optimism(optimism);
     population->set_optimism(1, optimism);
     for (auto& pair : pairs) pair->cpu.update(team);
     population->update(1);
@@ -241,7 +241,8 @@ TEST(Update, ChangedOptimismAgreesWithTheCpu) {
   }
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     population->download(i, pairs[i]->gpu);
-    pairs[i]->gpu.set_optimism(pairs[i]->cpu.optimism());
+    if (const auto optimism = pairs[i]->cpu.host_side().chosen_optimism())
+      pairs[i]->gpu.host_side().set_optimism(*optimism);
     std::string where;
     EXPECT_LT(largest_difference(pairs[i]->gpu, pairs[i]->cpu, false, where), 1e-3) << where;
   }

@@ -86,7 +86,9 @@ class StandInPopulation final : public GpuPopulation {
     copy.set_added(replay.added());
   }
 
-  void set_optimism(int index, float optimism) override { copies_[index]->set_optimism(optimism); }
+  void set_optimism(int index, float optimism) override {
+    copies_[index]->host_side().set_optimism(optimism);
+  }
 
   const PopulationActing& acting() const override { return acting_; }
 
@@ -149,12 +151,12 @@ class StandInPopulation final : public GpuPopulation {
 
   void act(std::size_t i) {
     Agent& copy = *copies_[i];
-    const std::vector<float>::const_iterator first =
-        observation_.begin() + i * acting_.observations;
-    const std::vector<double> input(first, first + copy.options().learner.observation_size);
+    const auto input =
+        std::span<const float>(observation_)
+            .subspan(i * acting_.observations, copy.options().learner.observation_size);
     if (!plain_[i] && !scouts_[i]) expect_noise(i);
-    copy.let_scout_act(scouts_[i]);
-    const Proposal proposal = copy.propose(input, plain_[i]);
+    copy.host_side().let_scout_act(scouts_[i]);
+    const Proposal proposal = copy.host_side().propose(input, plain_[i]);
     const auto row = static_cast<std::ptrdiff_t>(i) * acting_.actions;
     std::ranges::copy(proposal.mean, mean_.begin() + row);
     std::ranges::copy(proposal.std, std_.begin() + row);

@@ -28,14 +28,8 @@ void initialise_actor(const LearnerOptions& options, BatchNetwork& network) {
     initialise(network.shape(), options.seed, kOwnTarget, 1e-3f, net.target);
 }
 
-std::span<const float> PolicyPass::forward(std::span<const double> observation) {
-  std::ranges::transform(observation, pass_.input().begin(),
-                         [](double x) { return static_cast<float>(x); });
-  return pass_.forward();
-}
-
-void PolicyPass::head(std::span<const double> observation, ActorHead& head) {
-  const auto out = forward(observation);
+void PolicyPass::head(ActorHead& head) {
+  const auto out = pass_.forward();
   for (int d = 0; d < actions_; ++d) head.mean[d] = out[d];
   if (pass_.outputs() == actions_) {
     std::ranges::fill(head.std, 0.0);
@@ -47,9 +41,15 @@ void PolicyPass::head(std::span<const double> observation, ActorHead& head) {
   }
 }
 
-void PolicyPass::act(std::span<const double> observation, std::span<double> action) {
-  const auto out = forward(observation);
+void PolicyPass::act(std::span<double> action) {
+  const auto out = pass_.forward();
   for (int d = 0; d < actions_; ++d) action[d] = std::tanh(double{out[d]});
+}
+
+void PolicyPass::act(std::span<const double> observation, std::span<double> action) {
+  std::ranges::transform(observation, pass_.input().begin(),
+                         [](double x) { return static_cast<float>(x); });
+  act(action);
 }
 
 }  // namespace ovde

@@ -82,15 +82,17 @@ class PolicyPass {
   int observation_size() const { return pass_.inputs(); }
   int action_size() const { return actions_; }
 
+  // Where the caller writes the observation before head() or act().
+  std::span<float> input() { return pass_.input(); }
+
   // A deterministic policy has a standard deviation of zero.
-  void head(std::span<const double> observation, ActorHead& head);
+  void head(ActorHead& head);
 
   // tanh(mean): how a trained policy acts.
+  void act(std::span<double> action);
   void act(std::span<const double> observation, std::span<double> action);
 
  private:
-  std::span<const float> forward(std::span<const double> observation);
-
   SinglePass pass_;
   int actions_;
 };

@@ -30,50 +30,65 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       policy_(learner_.actor_shape(), options.learner.action_size),
       critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options)),
-      scout_(options.scout.share > 0 ? std::make_unique<Scout>(options) : nullptr),
-      optimist_(options.learner.optimist ? std::make_unique<PolicyPass>(learner_.actor_shape(),
-                                                                        options.learner.action_size)
-                                         : nullptr),
       head_(options.learner.action_size),
-      optimist_head_(options.learner.action_size),
+      second_head_(options.learner.action_size),
       mean_(options.learner.action_size),
       noise_(options.learner.action_size),
-      acted_on_(options.learner.observation_size),
       observation_(options.learner.observation_size),
-      action_(options.learner.action_size) {}
+      action_(options.learner.action_size) {
+  if (!learner_.exploring_actor().empty()) second_actor_ = std::make_unique<PolicyPass>(policy_);
+  if (options.scout.share > 0) scout_ = std::make_unique<Scout>(options);
+  if (options.algorithm.bandit) optimism_ = bandit_.emplace(options.top).arm();
+}
 
-// Acting happens in long stretches between updates: its copies of the networks are renewed when one
-// has passed.
+// Acting has copies of the networks, which are renewed when an update has passed.
 void ActorCriticAgent::load_networks() {
   if (loaded_ == learner_.updates()) return;
   policy_.load(learner_.actor());
-  if (optimist_) optimist_->load(learner_.optimist());
+  if (second_actor_) second_actor_->load(learner_.exploring_actor());
   critics_->load(learner_.critic(0), learner_.critic(1));
   loaded_ = learner_.updates();
 }
 
 void ActorCriticAgent::act(std::span<const double> observation, std::span<double> action) {
   load_networks();
-  policy_.act(scaled(observation, acted_on_), action);
+  to_input(observation, policy_.input());
+  policy_.act(action);
 }
 
-Proposal ActorCriticAgent::propose(std::span<const double> input, bool plain) {
-  if (plain && deterministic()) return {};
-  const bool scouts = scout_ && scout_acts() && !plain;
+Decision ActorCriticAgent::explore(std::span<const double> observation, bool plain,
+                                   std::span<double> action) {
+  to_input(observation, acting_policy(plain).input());
+  return decide(propose(plain), plain, action);
+}
+
+Proposal ActorCriticAgent::propose(std::span<const float> input, bool plain) {
+  std::ranges::copy(input, acting_policy(plain).input().begin());
+  return propose(plain);
+}
+
+PolicyPass& ActorCriticAgent::acting_policy(bool plain) {
+  if (scout_acts() && !plain) return scout_->policy();
   load_networks();
-  scouts ? scout_->head(input, head_) : policy_.head(input, head_);
+  return policy_;
+}
+
+Proposal ActorCriticAgent::propose(bool plain) {
+  if (plain && deterministic()) return {};
+  PolicyPass& policy = acting_policy(plain);
+  policy.head(head_);
   mean_ = head_.mean;
-  if (optimist_ && !plain && !scouts) {
-    optimist_->head(input, optimist_head_);
-    mean_ = optimist_head_.mean;
-    std::ranges::transform(optimist_head_.std, head_.std.begin(),
+  Proposal proposal{.mean = head_.mean, .std = head_.std, .moved = mean_};
+  if (plain || scout_acts()) return proposal;
+  if (second_actor_) {
+    std::ranges::copy(policy.input(), second_actor_->input().begin());
+    second_actor_->head(second_head_);
+    mean_ = second_head_.mean;
+    std::ranges::transform(second_head_.std, head_.std.begin(),
                            [&](double std) { return std * options().learner.dac.spread; });
   }
-  Proposal proposal{.mean = head_.mean, .std = head_.std, .moved = mean_};
-  if (explorer_ && !plain && !scouts) {
-    to_float(input, observation_);
-    proposal.m = explorer_->shift(observation_, head_, *critics_, explorer_noise(), mean_);
-  }
+  if (explorer_)
+    proposal.m = explorer_->shift(policy.input(), head_, *critics_, explorer_noise(), mean_);
   return proposal;
 }
 
@@ -102,14 +117,16 @@ Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::spa
 const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observation,
                                                 std::span<const double> action) {
   load_networks();
-  to_float(scaled(observation), observation_);
-  to_float(action, action_);
+  to_input(observation, observation_);
+  std::ranges::transform(action, action_.begin(), [](double x) { return static_cast<float>(x); });
   Random fractions(options().learner.seed, Stream::explorer);  // the same for every action
   return &critics_->quantiles(observation_, action_, fractions);
 }
 
+// ---- learning
+
 UpdateReport ActorCriticAgent::update(Team& team) {
-  learner_.set_optimism(optimism());
+  if (const auto optimism = chosen_optimism()) learner_.set_optimism(*optimism);
   const UpdateReport report = learner_.update(replay(), team);
   if (scout_) scout_->update(replay(), team);
   return report;
@@ -119,12 +136,44 @@ double ActorCriticAgent::flop_per_update() const {
   return learner_.flop_per_update() + (scout_ ? scout_->flop_per_update() : 0);
 }
 
+// ---- the parts that some algorithms have
+
+void ActorCriticAgent::let_scout_act(bool acts) {
+  if (scout_) scout_->let_act(acts);
+}
+
+std::optional<float> ActorCriticAgent::chosen_optimism() const {
+  if (!bandit_) return {};
+  return static_cast<float>(optimism_);
+}
+
+void ActorCriticAgent::add_reward(double reward) {
+  if (bandit_) bandit_->add(reward);
+  if (scout_) scout_->add_reward(reward);
+}
+
+void ActorCriticAgent::end_episode(bool complete) {
+  if (bandit_) {
+    complete ? bandit_->end_episode(behaviour_noise()) : bandit_->give_up_episode();
+    optimism_ = bandit_->arm();
+  }
+  if (scout_) scout_->end_episode(complete, behaviour_noise());
+}
+
+// ---- saving
+
 LearnerState ActorCriticAgent::state() {
   LearnerState state = learner_.state();
-  if (scout_) scout_->add_state(state);
+  if (scout_) scout_->add_learner_state(state);
   if (deterministic() && options().learner.td3.correlation > 0)
     state.statistics.emplace_back("behaviour.noise", noise_);
-  add_state(state);
+  add_scaling_state(state);
+  if (bandit_) {
+    state.statistics.emplace_back("bandit.state", bandit_->state());
+    state.statistics.emplace_back("bandit.gains", bandit_->gains());
+    state.statistics.emplace_back("bandit.optimism", std::span(&optimism_, 1));
+  }
+  if (scout_) scout_->add_turns_state(state);
   return state;
 }
 

@@ -1,8 +1,10 @@
 // The agent with an actor and two critics over continuous actions: the learner, and a behaviour
-// policy that may move the actor's mean. Every algorithm but those over discrete actions is one.
+// policy that may move the actor's mean. Every algorithm is of this kind but those over discrete
+// actions. A scout (scout.h) and a bandit (agent/bandit.h) are parts that few algorithms have.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,10 +12,11 @@
 #include "agent/actor_critic/learner.h"
 #include "agent/actor_critic/scout.h"
 #include "agent/agent.h"
+#include "agent/bandit.h"
 
 namespace ovde {
 
-class ActorCriticAgent final : public Agent {
+class ActorCriticAgent final : public Agent, private HostSide {
  public:
   explicit ActorCriticAgent(const AgentOptions& options);
 
@@ -22,11 +25,12 @@ class ActorCriticAgent final : public Agent {
   // tanh(mean)
   void act(std::span<const double> observation, std::span<double> action) override;
 
-  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std); in the scout's episodes that
-  // of its policy, and otherwise that of the optimist where there is one, wider. A deterministic
-  // policy has noise of a given size after the squash instead, and any action at all with `plain`.
-  Proposal propose(std::span<const double> input, bool plain) override;
-  Decision decide(const Proposal& proposal, bool plain, std::span<double> action) override;
+  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std). In the scout's episodes its
+  // policy acts, and a second actor (optimist.h) in the policy's place, with a wider std. A
+  // deterministic policy has noise of a given size after the squash instead, and uniformly drawn
+  // actions with `plain`.
+  Decision explore(std::span<const double> observation, bool plain,
+                   std::span<double> action) override;
 
   const QuantilePair* quantiles(std::span<const double> observation,
                                 std::span<const double> action) override;
@@ -38,27 +42,42 @@ class ActorCriticAgent final : public Agent {
   LearnerState state() override;
   void restored() override;
   PolicyContents policy() const override;
+  HostSide& host_side() override { return *this; }
 
-  // For those who learn elsewhere on its behalf.
   Learner& learner() { return learner_; }
 
  private:
+  Proposal propose(std::span<const float> input, bool plain) override;
+  Decision decide(const Proposal& proposal, bool plain, std::span<double> action) override;
+  bool scout_acts() const override { return scout_ && scout_->acts(); }
+  void let_scout_act(bool acts) override;
+  std::optional<float> chosen_optimism() const override;
+  void set_optimism(float optimism) override { optimism_ = optimism; }
+
+  void add_reward(double reward) override;
+  void end_episode(bool complete) override;
+
   void load_networks();
   bool deterministic() const { return learner_.options().policy == PolicyKind::deterministic; }
+  // The actor that explores, with its parameters up to date.
+  PolicyPass& acting_policy(bool plain);
+  // The proposal at the input of acting_policy().
+  Proposal propose(bool plain);
 
   Learner learner_;
   PolicyPass policy_;
   std::unique_ptr<CriticPair> critics_;
   std::unique_ptr<Explorer> explorer_;
-  std::unique_ptr<Scout> scout_;              // null: there is none
-  std::unique_ptr<PolicyPass> optimist_;      // likewise
-  std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates in what policy_ and critics_ hold
+  std::unique_ptr<PolicyPass> second_actor_;  // null: the policy explores
+  std::unique_ptr<Scout> scout_;              // null: none
+  std::optional<Bandit> bandit_;
+  double optimism_ = 0;                       // that the bandit chose
+  std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates of the parameters for acting
 
-  ActorHead head_, optimist_head_;
+  ActorHead head_, second_head_;
   std::vector<double> mean_;
-  std::vector<double> noise_;     // a deterministic policy's, of the last step; of variance 1
-  std::vector<double> acted_on_;  // scaled, of act()
-  std::vector<float> observation_, action_;
+  std::vector<double> noise_;  // of a deterministic policy at the last step; of variance 1
+  std::vector<float> observation_, action_;  // of quantiles()
 };
 
 }  // namespace ovde

@@ -1,7 +1,7 @@
-// The learner: the critics and the actor of one agent, and the update that changes them (Algorithm
-// 2). What the critics' values and the actor's outputs mean is theirs (critic.h, actor.h); SAC is
-// the case of one quantile with squared loss. Knows nothing of environments or of how actions are
-// chosen.
+// The learner: the actor and the two critics of one agent, and the update that changes them
+// (Algorithm 2). SAC is the case of one value per critic with squared loss, DSAC that of N
+// quantiles. What other methods add to the update are extensions (extension.h). Knows nothing of
+// environments or of how actions are chosen.
 //
 // An update is cut into fixed pieces (critic, half batch) that a Team of any size runs: the bits of
 // the result do not depend on the number of threads.
@@ -14,13 +14,11 @@
 #include <vector>
 
 #include "agent/actor_critic/actor.h"
-#include "agent/actor_critic/optimist.h"
+#include "agent/actor_critic/extension.h"
 #include "agent/critic/critic.h"
 #include "agent/equations.h"
 #include "agent/learning.h"
-#include "agent/noise_discount.h"
-#include "agent/replay_batch.h"
-#include "agent/rnd.h"
+#include "agent/replay.h"
 #include "base/team.h"
 
 namespace ovde {
@@ -28,21 +26,23 @@ namespace ovde {
 class Learner {
  public:
   explicit Learner(const LearnerOptions& options);
+  Learner(const Learner&) = delete;
+  Learner& operator=(const Learner&) = delete;
 
   UpdateReport update(const Replay& replay, Team& team);
 
-  // Of the critics, in the updates to come (LearnerOptions).
+  // How the two critics are blended in the updates to come (critic.optimism).
   void set_optimism(float optimism) { blend_ = blend_of(optimism); }
 
-  // Of the last update's batch.
+  // Values at the last update's batch and the policy's actions.
   ValueReport value_report() const;
 
   const LearnerOptions& options() const { return options_; }
   const MlpShape& actor_shape() const { return actor_->network().shape(); }
   std::span<const float> actor() const { return actor_->network().trained().parameters; }
-  // Of the actor that explores; empty: the policy itself does.
-  std::span<const float> optimist() const;
   std::span<const float> critic(int k) const { return critics_[k]->network().parameters; }
+  // Parameters of an actor that explores in the policy's place; empty: the policy explores.
+  std::span<const float> exploring_actor() const;
   std::uint64_t updates() const { return updates_; }
 
   LearnerState state();
@@ -52,42 +52,21 @@ class Learner {
   double flop_per_update() const;
 
  private:
-  // the steps of an update, in their order
-  void load_batch(const Replay& replay, Blocks blocks);
-  void choose_actions(int half);
-  void add_bonus(Team& team);
-  void fill_targets(int half);
-  void improve_optimist(Team& team);
-  void evaluate_actor(int half);
-  void choose_means(const Blend& blend, Blocks blocks, double& loss);
-  void choose_values(Blocks blocks, double& loss);
-  template <typename Mask>
-  void note_shares(const Blend& blend, Mask first_is_smaller, int block, int row, int lane);
-  void differentiate_actor(int half);
-  void add_gradients(bool by_value, Blocks blocks);
+  void draw_batch(const Replay& replay, int half);
+  void fill_targets(const TargetValues& values, int half);
 
   LearnerOptions options_;
   Blend blend_;
   std::unique_ptr<Actor> actor_;
-  std::array<std::unique_ptr<Critic>, 2> critics_;
-  std::unique_ptr<Optimist> optimist_;       // null: the policy itself explores
-  std::unique_ptr<Rnd> rnd_;                 // null: no bonus
-  std::unique_ptr<NoiseDiscount> discount_;  // of the bonus; null: it is not discounted
+  CriticArray critics_;
+  std::vector<std::unique_ptr<Extension>> extensions_;
   std::uint64_t updates_ = 0;
 
   // the batch and what is computed on it (features x batch)
   ReplayBatch batch_;
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
-  Batch state_optimist_action_;                                // likewise, where there is one
-  std::array<const Batch*, 2> target_values_{};                // each critic's (N x batch)
-  Batch targets_;  // (N x batch), or what truncation keeps
-  Batch kept_;     // the values they are made of, where they are truncated
-  std::array<std::vector<float>, 2> all_values_;  // of one sample, for each half
-  // what counts of this critic, 1 where it is the smaller and else 0 unless there is optimism:
-  // (1 x batch) by the means, (N x batch) by the values
-  std::array<Batch, 2> share_;
-  std::array<const Batch*, 2> action_gradient_{};       // by the values (actions x batch)
-  Batch q_gradient_;                                    // (actions x batch): of the smaller value
+  Batch targets_;                                              // (targets x batch)
+  ActorValue actor_value_;
   std::array<double, 2> critic_loss_{}, actor_loss_{};  // of each critic, of each half
 };
 

@@ -3,61 +3,78 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/replay_batch.h"
-
 namespace ovde {
 
-Optimist::Optimist(const LearnerOptions& options, const BatchNetwork& policy)
-    : options_(options.dac),
-      seed_(options.seed),
-      adam_(options.train.adam),
-      network_(policy.shape(), options.train.batch, false),
-      sampled_(options.action_size, options.train.batch) {
-  start_from(policy);
+Optimist::Optimist(const LearnerOptions& options, Actor& policy, CriticArray& critics)
+    : options_(options),
+      policy_(policy.network()),
+      critics_(critics),
+      network_(policy_.shape(), options.train.batch, false),
+      sampled_(options.action_size, options.train.batch),
+      state_action_(options.observation_size + options.action_size, options.train.batch),
+      value_(options, Minimum::means, critics) {
+  restart();
 }
 
-void Optimist::start_from(const BatchNetwork& policy) {
+void Optimist::restart() {
   Trained& net = network_.trained();
-  net.parameters = net.target = policy.trained().parameters;
+  net.parameters = net.target = policy_.trained().parameters;
   std::ranges::fill(net.first_moment, 0.0f);
   std::ranges::fill(net.second_moment, 0.0f);
-  log_optimism_ = {std::log(options_.optimism + 1)};
-  log_weight_ = {std::log(options_.weight)};
+  log_optimism_ = {std::log(options_.dac.optimism + 1)};
+  log_weight_ = {std::log(options_.dac.weight)};
   restored();
 }
 
-// The noise is as much wider as its standard deviation is where it acts.
-void Optimist::act(const Batch& observation, std::uint64_t update, int half) {
+// It climbs (Q_1 + Q_2) / 2 + beta |Q_1 - Q_2| / 2.
+void Optimist::after_critics(const Update& update) {
+  update.team.run(2, [&](int half) { act(update, half); });
+  value_.evaluate(state_action_, true, update.number, update.team);
+  const Blend blend = blend_of(std::exp(log_optimism_[0]) - 1);
+  update.team.run(2, [&](int half) {
+    value_.loss(0, blend, update.batch.weight, half);
+    differentiate(update, half);
+  });
+  step(update);
+}
+
+// Its actions at s. Their noise is wider by the factor dac.spread, as when it acts.
+void Optimist::act(const Update& update, int half) {
+  const Batch& observation = update.batch.observation;
   const Blocks blocks = half_blocks(observation, half);
-  fill_batch_noise(seed_, Stream::optimist_noise, update, sampled_.noise, blocks);
-  const Vector spread = splat(options_.spread);
+  fill_batch_noise(options_.seed, Stream::optimist_noise, update.number, sampled_.noise, blocks);
+  const Vector spread = splat(options_.dac.spread);
   for (int b = blocks.first; b < blocks.last; ++b) {
     float* noise = sampled_.noise.block(b);
     for (int i = 0; i < sampled_.noise.features() * kLanes; i += kVector)
       store(noise + i, spread * load(noise + i));
   }
   sample_actions(network_.forward(observation, half), sampled_, blocks);
+  copy_rows(observation, state_action_, 0, blocks);
+  copy_rows(sampled_.action, state_action_, options_.observation_size, blocks);
 }
 
-void Optimist::differentiate(const Batch& observation, const Batch& policy_head,
-                             const Batch& q_gradient, const Batch& weight, int half) {
+// The gradient of  sum over samples of weight * (tau KL(optimist || policy) - value).
+void Optimist::differentiate(const Update& update, int half) {
+  const Batch &observation = update.batch.observation, &weight = update.batch.weight;
   const Blocks blocks = half_blocks(observation, half);
   const float no_entropy = 0;
-  head_gradient(network_.output(), sampled_, q_gradient, no_entropy, weight,
+  head_gradient(network_.output(), sampled_, value_.gradient(half), no_entropy, weight,
                 network_.output_gradient(), blocks);
   const float tau = std::min(std::exp(log_weight_[0]), kLargestDivergenceWeight);
-  divergence_[half] = add_divergence(network_.output(), policy_head, tau, weight,
+  divergence_[half] = add_divergence(network_.output(), policy_.output(), tau, weight,
                                      network_.output_gradient(), blocks);
   network_.backward(observation, half);
 }
 
-// The two multipliers follow  (beta + 1) (k - k*)  and  -tau (k - k*)  by their logarithms, k being
-// the divergence for each dimension of the action and k* that aimed at.
-void Optimist::step(std::uint64_t update, Team& team) {
-  const std::uint64_t number = step_number(update);
-  network_.step(adam_, number, 0, team);
+// The two multipliers follow  (beta + 1) (k - k*)  and  -tau (k - k*)  by their logarithms, where k
+// is the divergence for each dimension of the action and k* is dac.divergence.
+void Optimist::step(const Update& update) {
+  const int restarts = options_.dac.copy_updates;
+  const std::uint64_t number = 1 + (restarts > 0 ? update.number % restarts : update.number);
+  network_.step(options_.train.adam, number, 0, update.team);
   const double k = (divergence_[0] + divergence_[1]) / sampled_.action.features();
-  const auto excess = static_cast<float>(k - options_.divergence);
+  const auto excess = static_cast<float>(k - options_.dac.divergence);
   for (auto* x : {&log_optimism_, &log_weight_}) {
     auto& [value, first_moment, second_moment] = *x;
     const float sign = x == &log_optimism_ ? 1.0f : -1.0f;
@@ -66,18 +83,22 @@ void Optimist::step(std::uint64_t update, Team& team) {
   }
 }
 
-void Optimist::end_update(std::uint64_t update, const BatchNetwork& policy) {
-  if (options_.copy_updates > 0 && (update + 1) % options_.copy_updates == 0) start_from(policy);
-}
-
-std::uint64_t Optimist::step_number(std::uint64_t update) const {
-  return 1 + (options_.copy_updates > 0 ? update % options_.copy_updates : update);
+void Optimist::after_actor(const Update& update) {
+  const int restarts = options_.dac.copy_updates;
+  if (restarts > 0 && (update.number + 1) % restarts == 0) restart();
 }
 
 void Optimist::add_state(LearnerState& state) {
   add_network("optimist", network_.trained(), state.arrays);
   state.arrays.emplace_back(std::string(kOptimist) + "log_optimism", log_optimism_);
   state.arrays.emplace_back(std::string(kOptimist) + "log_weight", log_weight_);
+}
+
+double Optimist::flop_per_update() const {
+  double flop = network_.forward_flop() + network_.backward_flop();
+  for (const auto& critic : critics_)
+    flop += critic->evaluation_flop() + critic->action_gradient_flop(false);
+  return flop;
 }
 
 }  // namespace ovde

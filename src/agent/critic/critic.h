@@ -4,11 +4,13 @@
 // (quantile_critic.h, iqn_critic.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include <ovde/explorer.h>
+#include "agent/equations.h"
 #include "agent/learning.h"
 #include "base/team.h"
 #include "nn/adam.h"
@@ -58,6 +60,39 @@ class Critic {
   virtual double learning_flop() const = 0;
   virtual double evaluation_flop() const = 0;
   virtual double action_gradient_flop(bool by_value) const = 0;
+};
+
+using CriticArray = std::array<std::unique_ptr<Critic>, 2>;
+
+// The value that an actor climbs: both critics at its actions, blended into one value, and its
+// gradient by the action. Calls with `half` concern one fixed half of the batch (half_blocks) and
+// may run side by side for both.
+class ActorValue {
+ public:
+  ActorValue(const LearnerOptions& options, Minimum minimum, CriticArray& critics);
+
+  // Evaluates both critics at (s, a). `differentiates`: the gradient will be asked for.
+  void evaluate(const Batch& state_action, bool differentiates, std::uint64_t update, Team& team);
+
+  // own_loss less the sum over samples of weight * value, the value being the blend of the critics'
+  // means (Eq. 6), or the mean of the blended quantiles.
+  double loss(double own_loss, const Blend& blend, const Batch& weight, int half);
+
+  // d value / d action (actions x batch) of the blend of the last loss(): after both halves' loss()
+  // differentiate(), then gradient() for each half.
+  void differentiate(const Batch& state_action, Team& team);
+  const Batch& gradient(int half);
+
+ private:
+  template <typename Mask>
+  void note_shares(const Blend& blend, Mask first_is_smaller, int block, int row, int lane);
+
+  CriticArray& critics_;
+  Minimum minimum_;
+  // The share of each critic in the value: (1 x batch) in its mean, (N x batch) in its quantiles.
+  std::array<Batch, 2> share_;
+  std::array<const Batch*, 2> by_value_{};  // each critic's part of the gradient, by quantiles
+  Batch gradient_;
 };
 
 // Both as acting sees them.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "agent/critic/quantile_loss.h"
-#include "agent/replay_batch.h"
+#include "agent/replay.h"
 
 namespace ovde {
 

@@ -215,10 +215,13 @@ void GreedyPass::load(std::span<const float> first, std::span<const float> secon
 }
 
 void GreedyPass::act(std::span<const double> observation, std::span<double> action) {
-  for (SinglePass& pass : pass_) {
-    std::ranges::transform(observation, pass.input().begin(),
-                           [](double x) { return static_cast<float>(x); });
-  }
+  std::ranges::transform(observation, input().begin(),
+                         [](double x) { return static_cast<float>(x); });
+  act(action);
+}
+
+void GreedyPass::act(std::span<double> action) {
+  std::ranges::copy(pass_[0].input(), pass_[1].input().begin());
   const auto first = pass_[0].forward(), second = pass_[1].forward();
   int best = 0;
   for (int a = 1; a < grid_.actions(); ++a) {

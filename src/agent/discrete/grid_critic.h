@@ -124,7 +124,11 @@ class GreedyPass {
   int observation_size() const { return critic_shape_.inputs(); }
   int action_size() const { return grid_.dimensions(); }
 
-  // Of equally good actions the first; NaN where the networks' values are.
+  // Where the caller writes the observation before act().
+  std::span<float> input() { return pass_[0].input(); }
+
+  // The best action, of equally good ones the first; NaN where the networks' values are.
+  void act(std::span<double> action);
   void act(std::span<const double> observation, std::span<double> action);
 
  private:

@@ -38,7 +38,7 @@ class DevicePopulation {
   ~DevicePopulation();
 
   // Device memory: arrays of networks, multipliers, the statistics of the bonus in the order of
-  // agent/rnd.h, and `count` rows of the replay buffer from `first` on.
+  // agent/actor_critic/bonus.h, and `count` rows of the replay buffer from `first` on.
   std::span<float> array(ArrayId id) const;
   std::span<float> multiplier(int agent, Multiplier multiplier) const;
   std::span<double> rnd_statistics(int agent) const;

@@ -122,7 +122,8 @@ TEST(DeterministicPolicy, HasNoStandardDeviationBeforeTheSquash) {
   pass.load(agent.learner().actor());
   ActorHead head(3);
   head.std = {1, 2, 3};
-  pass.head(kTd3Observation, head);
+  std::ranges::copy(kTd3Observation, pass.input().begin());
+  pass.head(head);
   EXPECT_EQ(head.std, std::vector<double>(3, 0.0));
 }
 

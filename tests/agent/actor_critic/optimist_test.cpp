@@ -37,9 +37,9 @@ double divergence(Agent& agent) {
   for (int i = 0; i < kCount; ++i) {
     std::vector<double> observation(3);
     for (double& x : observation) x = random.normal();
-    const auto policy = agent.propose(observation, true);
+    const auto policy = propose(agent, observation, true);
     const std::vector<double> policy_std(policy.std.begin(), policy.std.end());
-    const auto optimist = agent.propose(observation, false);
+    const auto optimist = propose(agent, observation, false);
     for (int d = 0; d < 2; ++d) {
       const double std = optimist.std[d] / spread, p = policy_std[d],
                    apart = optimist.moved[d] - optimist.mean[d];
@@ -75,8 +75,8 @@ TEST(Optimist, LeavesPolicyAndCriticsAlone) {
 
 TEST(Optimist, StartsAsThePolicyAndActsMoreWidely) {
   const auto with = make_agent(small_agent("dac")), without = make_agent(small_agent("dsac"));
-  const Proposal found = with->propose(kObservation, false);
-  const Proposal expected = without->propose(kObservation, false);
+  const Proposal found = propose(*with, kObservation, false);
+  const Proposal expected = propose(*without, kObservation, false);
   EXPECT_TRUE(std::ranges::equal(found.mean, expected.mean));
   EXPECT_TRUE(std::ranges::equal(found.moved, expected.mean));
   for (int d = 0; d < 2; ++d) EXPECT_DOUBLE_EQ(found.std[d], 1.25 * expected.std[d]);
@@ -87,16 +87,16 @@ TEST(Optimist, ActsWhereverItExploresAndNowhereElse) {
              without = agent_with_rows(small_agent("dsac"));
   update(*with, 30);
   update(*without, 30);
-  const Proposal found = with->propose(kObservation, false);
+  const Proposal found = propose(*with, kObservation, false);
   EXPECT_FALSE(std::ranges::equal(found.moved, found.mean));
-  EXPECT_TRUE(std::ranges::equal(found.mean, without->propose(kObservation, false).mean));
+  EXPECT_TRUE(std::ranges::equal(found.mean, propose(*without, kObservation, false).mean));
   std::vector<double> a(2), b(2);
   EXPECT_GT(with->explore(kObservation, false, a).shift, 0);
 
   // the warm-up and the evaluation are the policy's
-  const Proposal plain = with->propose(kObservation, true);
+  const Proposal plain = propose(*with, kObservation, true);
   EXPECT_TRUE(std::ranges::equal(plain.moved, plain.mean));
-  EXPECT_TRUE(std::ranges::equal(plain.std, without->propose(kObservation, true).std));
+  EXPECT_TRUE(std::ranges::equal(plain.std, propose(*without, kObservation, true).std));
   with->act(kObservation, a);
   without->act(kObservation, b);
   EXPECT_EQ(a, b);
@@ -130,7 +130,7 @@ TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
     for (int i = 0; i < 200; ++i) {
       std::vector<double> observation(3), action(2);
       for (double& x : observation) x = random.normal();
-      const Proposal proposal = agent->propose(observation, false);
+      const Proposal proposal = propose(*agent, observation, false);
       for (int d = 0; d < 2; ++d) action[d] = std::tanh(proposal.moved[d]);
       const QuantilePair& z = *agent->quantiles(observation, action);
       double difference = 0;

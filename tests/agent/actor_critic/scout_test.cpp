@@ -74,11 +74,11 @@ TEST(Scout, ActsInWholeEpisodes) {
   for (int episode = 0; episode < kEpisodes; ++episode) {
     int by_the_scout = 0;
     for (int step = 0; step < kSteps; ++step) {
-      const Proposal proposal = agent->propose(kObservation, false);
-      const bool own = std::ranges::equal(proposal.mean, alone->propose(kObservation, false).mean);
-      EXPECT_EQ(own, !agent->scout_acts());
+      const Proposal proposal = propose(*agent, kObservation, false);
+      const bool own = std::ranges::equal(proposal.mean, propose(*alone, kObservation, false).mean);
+      EXPECT_EQ(own, !agent->host_side().scout_acts());
       by_the_scout += !own;
-      agent->decide(proposal, false, action);
+      agent->host_side().decide(proposal, false, action);
       agent->remember(kObservation, action, 0, kObservation, false, step + 1 == kSteps);
     }
     EXPECT_TRUE(by_the_scout == 0 || by_the_scout == kSteps);
@@ -91,9 +91,9 @@ TEST(Scout, DoesNotActInTheWarmUpNorWhenEvaluated) {
   const auto agent = make_agent(scout_options("scout", 1)),
              alone = make_agent(scout_options("dsac"));
   agent->give_up_episode();  // the next one is the scout's
-  ASSERT_TRUE(agent->scout_acts());
-  EXPECT_TRUE(std::ranges::equal(agent->propose(kObservation, true).mean,
-                                 alone->propose(kObservation, true).mean));
+  ASSERT_TRUE(agent->host_side().scout_acts());
+  EXPECT_TRUE(std::ranges::equal(propose(*agent, kObservation, true).mean,
+                                 propose(*alone, kObservation, true).mean));
   std::vector<double> a(2), b(2);
   agent->act(kObservation, a);
   alone->act(kObservation, b);

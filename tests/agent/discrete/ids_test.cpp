@@ -9,8 +9,8 @@
 
 #include "agent/agent_fixture.h"
 #include "agent/discrete/action_grid.h"
+#include "agent/discrete/agent.h"
 #include "agent/discrete/reference_ids.h"
-#include "agent/discrete/rule.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -81,8 +81,7 @@ QuantilePair flat(const Table& z) {
 
 int choice(const Table& z, double lambda) {
   const auto actions = static_cast<int>(z[0].size()), quantiles = static_cast<int>(z[0][0].size());
-  Random random;
-  return make_ids_rule({.lambda = lambda}, actions, quantiles)->choose(flat(z), random);
+  return Ids(lambda, actions, quantiles).choose(flat(z));
 }
 
 TEST(IdsRule, ChoosesAsThePlainWordsDo) {

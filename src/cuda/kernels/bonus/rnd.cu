@@ -1,7 +1,7 @@
-// Random network distillation (agent/rnd.h): the errors of an update's batch with the predictor's
+// Random network distillation (agent/actor_critic/bonus.h): the errors of an update's batch with the predictor's
 // step, and the statistics that scale them. Always in fp32: an error is the small difference of two
 // networks.
-#include "agent/running_moments.h"
+#include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/update.cuh"
 #include "cuda/tile/network.cuh"
@@ -58,7 +58,7 @@ __device__ void follow_moments(const Agent& agent) {
 template <int kSize, typename Observation, typename Take>
 __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int count,
                         const Observation& observation, const Take& take) {
-  constexpr float kLargestInput = 5;  // as in agent/rnd.cpp
+  constexpr float kLargestInput = 5;  // as in agent/actor_critic/bonus.cpp
   const Distillation& rnd = agent.distillation;
   const NetworkShape& shape = agent.rnd_shape;
   const int observations = agent.observations, stride = rnd.trace.input_stride,

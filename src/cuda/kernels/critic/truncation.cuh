@@ -1,4 +1,4 @@
-// TQC's targets: the truncated mixture of two critics' values (agent/critic/truncation.h).
+// TQC's targets: the truncated mixture of two critics' values (agent/actor_critic/truncation.h).
 #pragma once
 
 #include "cuda/agent.h"

@@ -1,4 +1,4 @@
-// Information-directed sampling (agent/discrete/ids.cpp) for the agents over a grid of actions:
+// Information-directed sampling (agent/discrete/agent.cpp) for the agents over a grid of actions:
 // networks in fp32, the rule in double precision.
 #include "cuda/kernels/discrete/output_layer.cuh"
 #include "cuda/kernels/explore/act.cuh"

@@ -1,4 +1,4 @@
-// The update of an agent over a grid of actions (agent/discrete/learner.h): the networks choose the
+// The update of an agent over a grid of actions (agent/discrete/agent.h): the networks choose the
 // next action, the target networks value it. Always in fp32: most of the time goes into Adam on the
 // output layer, and the best action depends on small differences.
 #include "cuda/kernels/batch.cuh"

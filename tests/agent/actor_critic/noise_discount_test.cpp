@@ -1,6 +1,6 @@
 // How much of a bonus noise leaves, on numbers worked out by hand. Whole updates with it are in
 // learner_test.cpp.
-#include "agent/noise_discount.h"
+#include "agent/actor_critic/bonus.h"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class Discounting : public testing::Test {
       first.at(1, s) = unit * (8 + spread);
       second.at(1, s) = unit * (2 + spread);
     }
-    for (const int half : {0, 1}) discount->measure(first, second, weights, half);
+    for (const int half : {0, 1}) discount->measure({&first, &second, weights}, half);
     discount->compare();
     return discount->share();
   }

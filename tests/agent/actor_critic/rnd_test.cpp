@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "agent/actor_critic/bonus.h"
 #include "agent/actor_critic/reference_learner.h"
 #include "agent/agent_fixture.h"
-#include "agent/rnd.h"
 #include "sanitizer.h"
 
 namespace ovde {

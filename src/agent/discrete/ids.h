@@ -1,5 +1,5 @@
-// The equations of information-directed sampling (Nikolov et al., 2019), for CPU and GPU: what an
-// action is expected to cost against what trying it would tell.
+// The equations of information-directed sampling (Nikolov et al., 2019), for CPU and GPU: the
+// expected regret of an action against the information that trying it would give.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace ovde {
 
-// What both critics believe of one action.
+// Both critics' estimate of one action.
 struct IdsArm {
   double mean;      // over quantiles and critics
   double spread;    // standard deviation of the critics' means

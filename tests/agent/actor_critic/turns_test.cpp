@@ -1,5 +1,5 @@
-// Who acts in the next episode, on numbers worked out by hand, and what an agent does with it.
-#include "agent/turns.h"
+// Who acts in the next episode, on numbers worked out by hand and in an agent.
+#include "agent/actor_critic/scout.h"
 
 #include <gtest/gtest.h>
 
@@ -97,22 +97,25 @@ TEST(Turns, AScoutThatReturnsLessActsLess) {
   int scouted = 0;
   constexpr int kEpisodes = 1000;
   for (int episode = -20; episode < kEpisodes; ++episode) {
-    if (episode >= 0) scouted += agent->scout_acts();
-    agent->remember(observation, action, agent->scout_acts() ? 0 : 1, observation, false, true);
+    if (episode >= 0) scouted += agent->host_side().scout_acts();
+    agent->remember(observation, action, agent->host_side().scout_acts() ? 0 : 1, observation,
+                    false, true);
   }
   EXPECT_NEAR(scouted, 0.05 * kEpisodes, 4 * std::sqrt(0.05 * 0.95 * kEpisodes));
 
-  // another goes on where it stopped, from what it saves
+  // another agent continues from its saved state
   const auto saved = agent->state();
   const auto other = make_agent(options);
   const auto state = other->state();
   for (std::size_t i = 0; i < state.statistics.size(); ++i)
     std::ranges::copy(saved.statistics[i].second, state.statistics[i].second.begin());
+  other->restored();
   other->behaviour_noise() = agent->behaviour_noise();
   for (int episode = 0; episode < 100; ++episode) {
-    EXPECT_EQ(other->scout_acts(), agent->scout_acts());
+    EXPECT_EQ(other->host_side().scout_acts(), agent->host_side().scout_acts());
     for (Agent* one : {agent.get(), other.get()})
-      one->remember(observation, action, one->scout_acts() ? 0 : 1, observation, false, true);
+      one->remember(observation, action, one->host_side().scout_acts() ? 0 : 1, observation, false,
+                    true);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "agent/rnd.h"
+#include "agent/actor_critic/bonus.h"
 
 #include <algorithm>
 
@@ -168,6 +168,58 @@ void Rnd::restored() {
 
 double Rnd::flop_per_update() const {
   return 2 * network_.forward_flop() + network_.backward_flop();
+}
+
+// ---- noise
+
+NoiseDiscount::NoiseDiscount(const LearnerOptions& options)
+    : tolerance_(options.rnd.tolerance),
+      aleatoric_(options.train.batch),
+      share_(1, options.train.batch),
+      quantiles_{QuantilePair(options.critic.quantiles), QuantilePair(options.critic.quantiles)} {
+  for (QuantilePair& z : quantiles_) z.form = options.critic.uncertainty;
+}
+
+void NoiseDiscount::measure(const TargetValues& values, int half) {
+  QuantilePair& z = quantiles_[half];
+  const Blocks blocks = half_blocks(share_, half);
+  const int last = std::min(blocks.last * kLanes, share_.samples());
+  for (int s = blocks.first * kLanes; s < last; ++s) {
+    for (int i = 0; i < z.size(); ++i) {
+      z.critic[0][i] = values.first->at(i, s);
+      z.critic[1][i] = values.second->at(i, s);
+      if (values.weights) z.weight[i] = values.weights->at(i, s);
+    }
+    aleatoric_[s] = uncertainty(z).aleatoric;
+  }
+}
+
+// The terms are summed in the order of the samples: the same on any number of threads.
+void NoiseDiscount::compare() {
+  double sum = 0;
+  for (const double sigma : aleatoric_) sum += sigma;
+  const double usual = sum / static_cast<double>(aleatoric_.size());
+  for (int s = 0; s < share_.samples(); ++s)
+    share_.at(0, s) = static_cast<float>(noise_discount(aleatoric_[s], usual, tolerance_));
+}
+
+// ---- in an update
+
+NoveltyBonus::NoveltyBonus(const LearnerOptions& options) : rnd_(options) {
+  if (options.rnd.bonus == Bonus::discounted) discount_.emplace(options);
+}
+
+// The bonus is for s'; the noise is that of the target critics at (s', a'), whose values an update
+// has anyway.
+void NoveltyBonus::change_rewards(const Update& update, const TargetValues& values) {
+  rnd_.observe(update.replay);
+  update.team.run(2, [&](int half) {
+    rnd_.predict(update.batch.next_observation, update.batch.weight, half);
+    if (discount_) discount_->measure(values, half);
+  });
+  rnd_.step(update.number + 1, update.team);
+  if (discount_) discount_->compare();
+  rnd_.add_bonus(discount_ ? &discount_->share() : nullptr, update.batch.reward);
 }
 
 }  // namespace ovde
