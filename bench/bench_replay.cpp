@@ -40,7 +40,7 @@ void gather(benchmark::State& state) {
       out = std::copy_n(row.action, kAction, out);
       out = std::copy_n(row.next_observation, kObservation, out);
       *out++ = row.reward;
-      *out++ = row.terminal;
+      *out++ = static_cast<float>(row.end);
     }
     benchmark::ClobberMemory();
   }

@@ -1,7 +1,6 @@
 // Behaviour policies and their registry. An explorer keeps the policy's standard deviation and
 // moves its mean, before the squash: a function (observation, actor head, critics) -> mean. A
-// program adds one by implementing Explorer and registering it; no other file changes, and
-// `--algo NAME` trains with it. Knows nothing of how actors and critics learn.
+// program adds one by implementing Explorer and registering it; `--algo NAME` then trains with it.
 #pragma once
 
 #include <functional>
@@ -21,9 +20,9 @@ struct ActorHead {
   std::vector<double> mean, std;
 };
 
-// How the two uncertainties are taken from the quantiles; the defaults are the paper's formulas.
+// Forms of the two uncertainties; the defaults are the paper's formulas.
 enum class EpistemicForm { quantiles, means };  // quantile by quantile, or |Q_1 - Q_2| / 2
-enum class VarianceForm { biased, unbiased };   // of the aleatoric one: divided by N, or by N - 1
+enum class VarianceForm { biased, unbiased };   // aleatoric: divided by N, or by N - 1
 struct UncertaintyForm {
   EpistemicForm epistemic = EpistemicForm::quantiles;
   VarianceForm variance = VarianceForm::biased;
@@ -38,23 +37,23 @@ struct QuantilePair {
         weight(quantiles, 1.0) {}
   int size() const { return static_cast<int>(critic[0].size()); }
   std::vector<double> critic[2];
-  std::vector<double> weight;  // of quantiles: what each counts in a mean over them, N in all
+  std::vector<double> weight;  // weights of the quantiles in a mean, N in all
   UncertaintyForm form = {};
 };
 
 // The two uncertainties of a pair of quantile critics (appendix "The formulation of
-// uncertainties"). Means and variances over the quantiles count each by its weight.
+// uncertainties"). Means and variances over the quantiles are weighted.
 struct Uncertainty {
   double mean;       // over quantiles and critics (Eq. 12)
   double epistemic;  // sqrt(mean_i ((z_1i - z_2i) / 2)^2): disagreement of the two critics
   double aleatoric;  // sqrt(var_i((z_1i + z_2i) / 2)): spread of the return itself
-  // Q_1 - Q_2, each the mean of its critic's quantiles, where the epistemic one is half its size
+  // Q_1 - Q_2, each the mean of its critic's quantiles; set for EpistemicForm::means only
   double difference = 0;
 };
 Uncertainty uncertainty(const QuantilePair& z);
 
-// out = by_mean * d mean/dz + by_epistemic * d epistemic/dz + by_aleatoric * d aleatoric/dz. Where
-// an uncertainty is zero, so is its derivative.
+// out = by_mean * d mean/dz + by_epistemic * d epistemic/dz + by_aleatoric * d aleatoric/dz. The
+// derivative of an uncertainty that is zero is taken as zero.
 void uncertainty_gradient(const QuantilePair& z, const Uncertainty& u, double by_mean,
                           double by_epistemic, double by_aleatoric, QuantilePair& out);
 
@@ -63,8 +62,8 @@ class Critics {
  public:
   virtual ~Critics() = default;
 
-  // Evaluates both critics; the result stays valid until the next call. `random` is for the
-  // fractions, where these are random: one set for each call, the same for both critics.
+  // Evaluates both critics; the result stays valid until the next call. `random`: for random
+  // fractions, one set for each call, the same for both critics.
   virtual const QuantilePair& quantiles(std::span<const float> observation,
                                         std::span<const float> action, Random& random) = 0;
 
@@ -78,8 +77,8 @@ class Explorer {
   virtual ~Explorer() = default;
 
   // Moves `mean` (on entry head.mean), before the squash; actions are tanh of it, in [-1, 1].
-  // Returns the weight of the step (the paper's m), where the method has one; else NaN. Called once
-  // a step, so it should not allocate. Random numbers come from `random` alone.
+  // Returns the weight of the step (the paper's m), or NaN where the method has none. Called in
+  // every step, so it should not allocate. Random numbers come from `random` alone.
   virtual double shift(std::span<const float> observation, const ActorHead& head, Critics& critics,
                        Random& random, std::span<double> mean) = 0;
 };
@@ -87,14 +86,14 @@ class Explorer {
 struct DeviceRule;  // an explorer's equations on a GPU (agent/explore/rules.h)
 
 struct ExplorerType {
-  std::string name = {};     // of the explorer, and of the algorithm that is DSAC with it
+  std::string name = {};     // also the name of the algorithm that is DSAC with this explorer
   std::string summary = {};  // one line for `ovde list algos`
-  // Keys of table "explore"; one that another explorer has must be the same.
+  // Keys of table "explore". A key that another explorer has too must have the same default.
   std::vector<Option> options = {};
-  // Called for every agent, and on several threads at once.
+  // Called for every agent, on several threads at once.
   std::function<std::unique_ptr<Explorer>(const OptionValues&, int actions, int quantiles)> make =
       {};
-  // Empty: it runs on the CPU only, and a run that asks for a GPU is refused.
+  // Empty: the explorer runs on the CPU only.
   std::function<DeviceRule(const OptionValues&)> device = {};
 };
 

@@ -1,5 +1,5 @@
-// One agent: it acts, remembers and learns. Actions are in [-1, 1]. This is all that training sees
-// of it; there are two kinds, actor_critic/agent.h and discrete/agent.h. Knows nothing of
+// One agent: it acts, remembers and learns. Actions are in [-1, 1]. Training uses this interface
+// alone; the two kinds of agents are actor_critic/agent.h and discrete/agent.h. Knows nothing about
 // environments or files.
 #pragma once
 
@@ -63,7 +63,7 @@ struct PolicyContents {
     std::span<const float> parameters;
   };
   std::vector<Network> networks;
-  std::optional<int> bins = {};  // of each action dimension, where actions are discrete
+  std::optional<int> bins = {};  // values of each action dimension, where actions are discrete
   // networks take (x - mean) * scale: all means, then all scales; empty: the observation itself
   std::span<const float> scaling = {};
 };

@@ -1,6 +1,6 @@
-// A bandit that chooses one of a few numbers for each episode, by exponential weights: what the
-// episode's return gained over the one before speaks for the choice of that episode. TOP (Moskovitz
-// et al., 2021) chooses the critics' optimism so. Knows nothing of what the numbers are for.
+// A bandit that chooses one of a few numbers for each episode, by exponential weights: the gain of
+// an episode's return over the previous one is credited to the number chosen for it. TOP (Moskovitz
+// et al., 2021) chooses the critics' optimism with it.
 #pragma once
 
 #include <span>
@@ -16,19 +16,18 @@ class Bandit {
  public:
   explicit Bandit(const TopOptions& options);
 
-  // What is chosen for this episode.
+  // The number chosen for this episode.
   double arm() const { return options_.arms[static_cast<std::size_t>(state_[kChosen])]; }
-  // How likely each is to be chosen: the softmax of the weights.
+  // The probability of each arm: the softmax of the weights.
   std::vector<double> probabilities() const;
 
   void add(double reward) { state_[kReturn] += reward; }
-  // The episode has ended: its weight moves by rate * gain / (deviation * probability), and the
-  // next arm is drawn.
+  // Moves the weight of the arm by rate * gain / (deviation * probability), and draws the next one.
   void end_episode(Random& random);
-  // It will not be seen to its end: nothing is learnt from it.
+  // Forgets the rewards of an episode that is not continued.
   void give_up_episode() { state_[kReturn] = 0; }
 
-  // All there is to save: the choice, the episode and the weights; the moments of the gains.
+  // For saving: the choice, the episode and the weights; the moments of the gains.
   std::span<double> state() { return state_; }
   std::span<double> gains() { return gains_.state(); }
 
@@ -36,7 +35,7 @@ class Bandit {
   enum { kChosen, kReturn, kBefore, kEpisodes, kWeights };
 
   TopOptions options_;
-  std::vector<double> state_;  // in the order above; kBefore: the return of the episode before
+  std::vector<double> state_;  // in the order above; kBefore: the previous episode's return
   RunningMoments gains_{1};
 };
 

@@ -1,5 +1,5 @@
-// What every learner computes alike on CPU and GPU: the equations of the losses, for one number or
-// a vector of them, and how the random numbers of an update are addressed.
+// The equations that all learners share on CPU and GPU: returns, targets and losses, for one number
+// or a vector of them, running moments, and the addresses of an update's random numbers.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 
 namespace ovde {
 
-// The squashed Gaussian: its log standard deviation is clamped, and a density that the squash makes
-// infinite is not.
+// The squashed Gaussian: bounds of its log standard deviation, and a term that keeps its density
+// finite.
 inline constexpr float kMinLogStd = -20;
 inline constexpr float kMaxLogStd = 2;
 inline constexpr float kSquashEpsilon = 1e-6f;
@@ -30,7 +30,7 @@ OVDE_BOTH inline T smaller(T a, T b) {
 #endif
 }
 
-// The larger of two; likewise.
+// The larger of two; a NaN stays one.
 template <typename T>
 OVDE_BOTH inline T larger(T a, T b) {
 #ifdef __CUDA_ARCH__
@@ -54,8 +54,8 @@ OVDE_BOTH constexpr float value_counts(EpisodeEnd end) {
 }
 
 // A return over several steps, made of rows of a replay buffer when they are drawn: the rewards
-// from one row on until n have come, the episode has ended or there is no newer row. The entropies
-// of the states between are not counted.
+// from one row on until n have come, the episode has ended or there is no newer row. Entropies are
+// not counted.
 struct NStepReturn {
   float reward;       // the discounted sum
   float discount;     // the discount of its last reward
@@ -76,8 +76,8 @@ OVDE_BOTH NStepReturn n_step_return(std::int64_t first, int n, float discount, s
   return sum;
 }
 
-// How two critics become one: mean + optimism half their distance, as shares of the smaller and of
-// the larger. -1, the smaller; 0, their mean; 1, the larger.
+// Two critics as one value: mean + optimism * half their distance, written as shares of the smaller
+// and of the larger value. Optimism -1 is the smaller, 0 the mean, 1 the larger.
 struct Blend {
   float smaller = 1, larger = 0;
 };
@@ -104,12 +104,11 @@ OVDE_BOTH inline T clamp_to_one(T x) {
 #endif
 }
 
-// Of an optimist (actor_critic/optimist.h): its divergence from the policy counts at most this much
-// in its loss.
+// Largest weight of the divergence in the loss of an optimist (actor_critic/optimist.h).
 inline constexpr float kLargestDivergenceWeight = 20;
 
-// y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4), with
-// another blend of the critics than their minimum where `share` says so.
+// y_i = r + gamma (1 - terminal) (min_k zbar_ki(s', a') - alpha log pi(a'|s'))  (Eq. 4); `share`
+// is another blend of the critics than their minimum.
 // continues: gamma (1 - terminal); entropy: alpha log pi.
 template <typename T>
 OVDE_BOTH inline T td_target(T reward, T continues, T first, T second, T entropy,
@@ -130,55 +129,54 @@ OVDE_BOTH inline QuantileHuber<T> quantile_huber(T u, T above, T below, Weight w
   return {slope, slope * (u - 0.5f * c)};
 }
 
-// A relative bonus for novelty for each unit of error: scale (1 - discount) / mean error, of errors
-// with this sum. None where there are no errors.
+// A relative bonus for novelty, for each unit of error: scale (1 - discount) / mean error. `sum`:
+// the sum of the errors; 0 gives no bonus.
 OVDE_BOTH inline double relative_bonus(double scale, double discount, double sum, int count) {
   return sum != 0 ? scale * (1 - discount) * count / sum : 0;
 }
 
-// What is left of a bonus for novelty where the return is noisy: 1 / (1 + (sigma / (tolerance
-// mean(sigma)))^2), `usual` being that mean; all of it where there is no noise anywhere.
+// The share of a bonus for novelty that is left where the return is noisy: 1 / (1 + (sigma /
+// (tolerance mean(sigma)))^2), `usual` being that mean; 1 where there is no noise anywhere.
 OVDE_BOTH inline double noise_discount(double aleatoric, double usual, double tolerance) {
   const double ratio = usual > 0 ? aleatoric / (tolerance * usual) : aleatoric;
   return 1 / (1 + ratio * ratio);
 }
 
 // Random numbers of an update are addressed by its number. Each feature has a row of numbers, one
-// for each sample, rounded up so that the numbering is the same for vectors of every length.
+// for each sample, padded so that the addresses do not depend on the width of vectors.
 inline constexpr int kNoiseRow = 64;
 OVDE_BOTH constexpr int noise_row(int batch) {
   return (batch + kNoiseRow - 1) / kNoiseRow * kNoiseRow;
 }
-// Where the numbers of one of `features` features begin.
+// Address of the first number of a feature.
 OVDE_BOTH constexpr std::uint64_t noise_begin(std::uint64_t update, int features, int feature,
                                               int batch) {
   return (update * features + feature) * noise_row(batch);
 }
 
-// Which of `rows` rows of the replay buffer a random word means.
+// The row of the replay buffer that a random word selects.
 OVDE_BOTH constexpr std::uint64_t replay_index(std::uint32_t word, std::uint64_t rows) {
   return (std::uint64_t{word} * rows) >> 32;
 }
 
-// What a set of random fractions of an update is for: each is drawn anew, in the place of an update
-// number of its own.
+// The purpose of a set of random fractions: each is drawn with an update number of its own.
 enum class FractionsFor : int { target, prediction, policy };
 OVDE_BOTH constexpr std::uint64_t fractions_number(std::uint64_t update, FractionsFor purpose) {
   return update * 3 + static_cast<int>(purpose);
 }
-// Added to the U(0, 1) that an interval is as wide as: none is lost.
+// Added to the random widths of intervals, so that none vanishes.
 inline constexpr float kNarrowest = 0.1f;
-// In place of these numbers where all intervals are to be as wide, with midpoints (i - 0.5) / N.
+// In place of random widths: equal intervals, with midpoints (i - 0.5) / N.
 inline constexpr float kEqualWidths = 0.5f;
 
-// Welford's method: number `count` (from 1) goes into a mean and a sum of squared deviations.
+// Welford's method: adds number `count` (from 1) to a mean and a sum of squared deviations.
 OVDE_BOTH inline void add_to_moments(double& mean, double& squares, double count, double x) {
   const double deviation = x - mean;
   mean += deviation / count;
   squares += deviation * (x - mean);
 }
 
-// Mean and variance of vectors that come one at a time (Welford's method), in double precision.
+// Mean and variance of vectors that arrive one at a time, in double precision.
 class RunningMoments {
  public:
   explicit RunningMoments(int size) : size_(size), values_(1 + 2 * size) {}
@@ -191,12 +189,12 @@ class RunningMoments {
   }
 
   double mean(int i) const { return values_[1 + i]; }
-  // Of the values themselves, with divisor n; 0 before anything was added.
+  // With divisor n; 0 before anything was added.
   double standard_deviation(int i) const { return deviation(i, values_[0]); }
-  // Of what they were drawn from, with divisor n - 1; 0 for fewer than two.
+  // With divisor n - 1; 0 for fewer than two.
   double sample_deviation(int i) const { return deviation(i, values_[0] - 1); }
 
-  // All there is to save: the count, the means and the sums of squared deviations.
+  // For saving: the count, the means and the sums of squared deviations.
   std::span<double> state() { return values_; }
 
  private:

@@ -1,5 +1,5 @@
-// What every learner reports and saves: the report of an update, the values it sees, and its state.
-// Its options are options.h; how it learns is its own (actor_critic/, discrete/).
+// The parts that all learners share: the report of an update, the state that is saved, and the
+// first values of networks. The learners are actor_critic/learner.h and discrete/agent.h.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,8 @@ inline constexpr std::uint32_t kOwnTarget = 8;
 // Range of a critic's last layer with Initialisation::base.
 inline constexpr float kCriticOutputRange = 3e-3f;
 
-// ---- what it reports
-
 struct UpdateReport {
-  double critic_loss = 0;             // mean of the two critics'
+  double critic_loss = 0;             // mean over the two critics
   std::optional<double> actor_loss;   // empty: there is no actor
   std::optional<double> temperature;  // empty: there is none
 };
@@ -33,24 +31,31 @@ struct UpdateReport {
 struct ValueReport {
   double mean = 0, epistemic = 0, aleatoric = 0;
 };
-// Of two critics' quantiles (N x batch), and what each counts (likewise, N in all; null: all
-// alike).
+// `first`, `second`: the critics' quantiles (N x batch). `weights`: the weight of each (N x batch),
+// N in all; null: 1.
 ValueReport value_report(const Batch& first, const Batch& second, const UncertaintyForm& form,
                          const Batch* weights = nullptr);
 
-// ---- what it saves
-
-// Arrays with names, which the saved file repeats.
+// Named arrays of the saved state.
 using StateArrays = std::vector<std::pair<std::string, std::span<float>>>;
 using StateStatistics = std::vector<std::pair<std::string, std::span<double>>>;
 
-// Everything that an update reads and changes; after writing into it call restored().
+// Everything that an update reads and changes. After writing into it call restored().
 struct LearnerState {
   StateArrays arrays;
-  StateStatistics statistics;  // what single precision would not keep exactly
+  StateStatistics statistics;  // in double precision
   std::uint64_t* updates;
 };
 
 void add_network(const std::string& name, Trained& net, StateArrays& arrays);
+
+// First parameters of network number `number` and of its target network. fill(number, parameters)
+// draws them from the stream of that number.
+template <typename Fill>
+void initialise_pair(TargetStart start, std::uint32_t number, Trained& net, Fill&& fill) {
+  fill(number, net.parameters);
+  net.target = net.parameters;
+  if (start == TargetStart::own) fill(kOwnTarget + number, net.target);
+}
 
 }  // namespace ovde

@@ -29,7 +29,7 @@ inline Replay filled_replay(int observations, int actions, int count, std::uint6
   return replay;
 }
 
-// As many rows as it holds.
+// Fills the whole replay buffer.
 inline void fill_replay(Agent& agent, std::uint64_t seed = 3) {
   const LearnerOptions& learner = agent.options().learner;
   const Replay rows = filled_replay(learner.observation_size, learner.action_size,
@@ -38,7 +38,7 @@ inline void fill_replay(Agent& agent, std::uint64_t seed = 3) {
   agent.replay().set_added(rows.added());
 }
 
-// Of an agent that is updated in no time.
+// An agent whose updates are fast.
 inline AgentOptions small_agent(const std::string& algorithm) {
   AgentOptions options = options_for(find_algorithm(algorithm));
   options.learner.observation_size = 3;
@@ -51,7 +51,7 @@ inline AgentOptions small_agent(const std::string& algorithm) {
   return options;
 }
 
-inline const std::vector<double> kObservation = {0.3, -1, 0.5};  // of such an agent
+inline const std::vector<double> kObservation = {0.3, -1, 0.5};
 
 // In names of tests, as in those of the GPU: "dsac", "dsac_norm", "dsac_iqn", "dsac_bare".
 inline std::string with_head(const std::string& algorithm, CriticHead head, bool norm) {
@@ -60,7 +60,7 @@ inline std::string with_head(const std::string& algorithm, CriticHead head, bool
   return algorithm + (norm ? "_iqn" : "_bare");
 }
 
-// Of an agent whose sizes are those of no kernel, with critics of this head.
+// An agent whose sizes are no multiples of a vector, with critics of this head.
 inline AgentOptions odd_agent(const std::string& algorithm, CriticHead head, bool norm, int batch) {
   AgentOptions options = options_for(find_algorithm(algorithm));
   options.learner.observation_size = 5;

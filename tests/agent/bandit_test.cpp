@@ -1,4 +1,4 @@
-// The bandit over episodes, on numbers worked out by hand, and what an agent does with its choice.
+// The bandit over episodes, on numbers worked out by hand and in an agent.
 #include "agent/bandit.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(Bandit, AGainSpeaksForTheArmOfItsEpisode) {
   Random random(1, Stream::user);
   EXPECT_EQ(bandit.probabilities(), (std::vector<double>{0.5, 0.5}));
 
-  // of the first there is no gain; that of the second is all there is, so it has no deviation
+  // the first episode has no gain, and a single gain has no deviation
   bandit.add(3);
   bandit.end_episode(random);
   bandit.add(2);

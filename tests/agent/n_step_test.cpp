@@ -75,7 +75,7 @@ TEST(NStepReturn, IsTheDiscountedSumOfItsRewards) {
         EXPECT_EQ(last.next_observation[0], static_cast<float>(e));
         EXPECT_EQ(last.next_observation[1], static_cast<float>(end));
         EXPECT_NEAR(found.reward, expected, 1e-5) << n;
-        // what the critics' value of the next state counts, once it is discounted
+        // the factor of the next state's value
         const bool ends = end == rewards.size() && all[e].terminal;
         const double counts = ends ? 0 : std::pow(kDiscount, static_cast<double>(end - t));
         EXPECT_NEAR(kDiscount * found.discount * value_counts(last.end), counts, 1e-6) << n;

@@ -21,11 +21,10 @@ std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {
 }
 
 void initialise_actor(const LearnerOptions& options, BatchNetwork& network) {
-  Trained& net = network.trained();
-  initialise(network.shape(), options.seed, 0, 1e-3f, net.parameters);
-  net.target = net.parameters;
-  if (options.network.targets == TargetStart::own)
-    initialise(network.shape(), options.seed, kOwnTarget, 1e-3f, net.target);
+  initialise_pair(options.network.targets, 0, network.trained(),
+                  [&](std::uint32_t number, std::span<float> parameters) {
+                    initialise(network.shape(), options.seed, number, 1e-3f, parameters);
+                  });
 }
 
 void PolicyPass::head(ActorHead& head) {

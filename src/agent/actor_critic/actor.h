@@ -1,5 +1,5 @@
-// The actor of a learner: as the learner sees it (Actor), and at one observation, as acting does
-// (PolicyPass). Its two kinds are gaussian_actor.cpp and deterministic_actor.cpp.
+// The actor of a learner on batches (Actor), and at one observation, for acting (PolicyPass). Its
+// two kinds are gaussian_actor.cpp and deterministic_actor.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,67 +16,65 @@
 
 namespace ovde {
 
-// Actions of a batch and how likely each was.
+// Actions of a batch and their log-probabilities.
 struct Actions {
   const Batch& action;           // (actions x batch)
   const Batch& log_probability;  // (1 x batch)
 };
 
-// The actions that the critics are asked about, and the step that follows their answer. Calls with
-// `half` concern one fixed half of the batch (half_blocks) and may run side by side for both.
+// Calls with `half` concern one fixed half of the batch (half_blocks) and may run side by side for
+// both. `update` is the number of the update (from 0), which addresses its random numbers.
 class Actor {
  public:
   virtual ~Actor() = default;
 
-  // Steps of update number `update` (from 0), which numbers what they draw at random.
-
-  // The policy's own actions at s, by which it will be improved.
+  // Draws the policy's actions at s, by which it is improved.
   virtual void act(const Batch& observation, const Batch& weight, std::uint64_t update,
                    int half) = 0;
   virtual Actions actions() const = 0;
 
-  // Actions at s', by which the critics' targets are made.
+  // Draws actions at s', for the critics' targets.
   virtual void act_next(const Batch& next_observation, std::uint64_t update, int half) = 0;
   virtual Actions next_actions() const = 0;
 
-  // One step of the weight that log pi has in all losses, by the last act(); and that weight, if
-  // the policy has one.
+  // One step of the temperature, the weight of log pi in all losses, by the last act(); empty: the
+  // policy has none.
   virtual void update_temperature(std::uint64_t update) = 0;
   virtual std::optional<float> temperature() const = 0;
 
-  // The loss is  sum over samples of weight * (what the actor pays itself - q). This is that pay.
+  // The loss is  own loss - sum over samples of weight * q:  the entropy or a penalty.
   virtual double own_loss(int half) const = 0;
-  // Its gradient at the last act(), given dq/da (actions x batch).
+  // The gradient of the loss at the last act(), given dq/da (actions x batch).
   virtual void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
                              int half) = 0;
-  // Step number `step` (from 1) along it, and of the target network.
+  // Step number `step` (from 1) of the network along the gradient, and of its target network.
   virtual void step(std::uint64_t step, Team& team) = 0;
 
-  // Updates of the critics for each step of the actor and of all target networks.
+  // Critic updates for each step of the actor and of all target networks.
   virtual int delay() const = 0;
 
   virtual BatchNetwork& network() = 0;
 
-  // What an update changes beside the network; after writing into either call restored().
+  // State beside the network. After writing into either call restored().
   virtual StateArrays more_state() = 0;
   virtual void restored() = 0;
 };
 
-// The actor that the options ask for. A greedy policy has none: Error.
+// The actor that the options ask for; Error for a greedy policy, which has none.
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_gaussian_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_deterministic_actor(const LearnerOptions& options);
 
-// The first parameters of an actor, and of its target network.
+// First parameters of an actor and of its target network.
 void initialise_actor(const LearnerOptions& options, BatchNetwork& network);
 
-// The actor network at one observation: its Gaussian before the squash, or its mean alone where the
-// policy is deterministic and the network has no more outputs than actions.
+// The actor network at one observation: a Gaussian before the squash, or the mean alone of a
+// deterministic policy, whose network has one output for each action.
 class PolicyPass {
  public:
   PolicyPass(const MlpShape& actor_shape, int actions) : pass_(actor_shape), actions_(actions) {}
 
-  // Takes over the actor's parameters; call it again when they have changed.
+  // Copies the actor's parameters.
   void load(std::span<const float> parameters) { pass_.load(parameters); }
 
   int observation_size() const { return pass_.inputs(); }
@@ -88,7 +86,7 @@ class PolicyPass {
   // A deterministic policy has a standard deviation of zero.
   void head(ActorHead& head);
 
-  // tanh(mean): how a trained policy acts.
+  // tanh(mean), the action of a trained policy.
   void act(std::span<double> action);
   void act(std::span<const double> observation, std::span<double> action);
 

@@ -76,8 +76,8 @@ class ActorCriticAgent final : public Agent, private HostSide {
 
   ActorHead head_, second_head_;
   std::vector<double> mean_;
-  std::vector<double> noise_;  // of a deterministic policy at the last step; of variance 1
-  std::vector<float> observation_, action_;  // of quantiles()
+  std::vector<double> noise_;  // a deterministic policy's at the last step, with variance 1
+  std::vector<float> observation_, action_;
 };
 
 }  // namespace ovde

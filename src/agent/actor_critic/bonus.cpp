@@ -13,7 +13,7 @@ constexpr float kLargestInput = 5;  // normalised observations are clipped to +-
 
 // Weights U(+-sqrt(6 / inputs)) and biases U(+-1): outputs of order one that bend throughout the
 // range of the input. Without biases the random network would be linear along every ray from the
-// origin, and what is far out would be known as soon as what is near.
+// origin, and distant observations would be predicted as soon as near ones.
 void initialise_random(const MlpShape& shape, std::uint64_t seed, std::uint32_t network,
                        std::span<float> parameters) {
   Random random(seed, Stream::initial_parameters, network);
@@ -43,10 +43,24 @@ Rnd::Rnd(const LearnerOptions& options)
       returns_(1),
       center_(options.observation_size),
       scale_(options.observation_size) {
-  // networks 0 to 2 are the actor's and the critics'
+  // networks 0 to 2 are the actor and the critics
   initialise_random(network_.shape(), options.seed, 3, network_.trained().parameters);
   initialise_random(network_.shape(), options.seed, 4, network_.trained().target);
+  if (options_.bonus == Bonus::discounted) noise_.emplace(options);
   restored();
+}
+
+// The bonus is for s'; the noise is that of the target critics at (s', a'), whose values an update
+// has anyway.
+void Rnd::change_rewards(const Update& update, const TargetValues& values) {
+  observe(update.replay);
+  update.team.run(2, [&](int half) {
+    predict(update.batch.next_observation, update.batch.weight, half);
+    if (noise_) noise_->measure(values, half);
+  });
+  step(update.number + 1, update.team);
+  if (noise_) noise_->compare();
+  add_bonus(noise_ ? &noise_->share() : nullptr, update.batch.reward);
 }
 
 void Rnd::observe(const Replay& replay) {
@@ -79,7 +93,7 @@ void Rnd::observe(const Replay& replay, std::int64_t first, int count) {
   follow_moments();
 }
 
-// What has never varied says nothing: it counts as zero.
+// A coordinate that has never varied counts as zero.
 void Rnd::follow_moments() {
   const auto inverse = [](double x) { return x > 0 ? 1 / x : 0; };
   for (int f = 0; f < input_.features(); ++f) {
@@ -89,8 +103,7 @@ void Rnd::follow_moments() {
   bonus_scale_ = static_cast<float>(options_.scale * inverse(returns_.standard_deviation(0)));
 }
 
-// The errors at these observations, and the gradient of each with respect to the predictor's
-// output.
+// The errors at these observations, and the gradient of each by the predictor's output.
 void Rnd::compare(const Batch& next_observation, int half) {
   const Blocks blocks = half_blocks(input_, half);
   for (int b = blocks.first; b < blocks.last; ++b) {
@@ -201,25 +214,6 @@ void NoiseDiscount::compare() {
   const double usual = sum / static_cast<double>(aleatoric_.size());
   for (int s = 0; s < share_.samples(); ++s)
     share_.at(0, s) = static_cast<float>(noise_discount(aleatoric_[s], usual, tolerance_));
-}
-
-// ---- in an update
-
-NoveltyBonus::NoveltyBonus(const LearnerOptions& options) : rnd_(options) {
-  if (options.rnd.bonus == Bonus::discounted) discount_.emplace(options);
-}
-
-// The bonus is for s'; the noise is that of the target critics at (s', a'), whose values an update
-// has anyway.
-void NoveltyBonus::change_rewards(const Update& update, const TargetValues& values) {
-  rnd_.observe(update.replay);
-  update.team.run(2, [&](int half) {
-    rnd_.predict(update.batch.next_observation, update.batch.weight, half);
-    if (discount_) discount_->measure(values, half);
-  });
-  rnd_.step(update.number + 1, update.team);
-  if (discount_) discount_->compare();
-  rnd_.add_bonus(discount_ ? &discount_->share() : nullptr, update.batch.reward);
 }
 
 }  // namespace ovde

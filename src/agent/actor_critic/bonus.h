@@ -13,58 +13,6 @@
 
 namespace ovde {
 
-// Random network distillation (Burda et al., 2019): an observation is new where a trained network
-// does not yet predict the output of a fixed random network.
-class Rnd {
- public:
-  explicit Rnd(const LearnerOptions& options);
-
-  // Follows the transitions that were added since the last call, in their order: the moments of the
-  // next observations and, where the bonus is not relative, those of the intrinsic return, which
-  // is the discounted sum of the prediction errors so far, across episodes.
-  void observe(const Replay& replay);
-
-  // The prediction errors of one half of the batch: the mean of squares over the random network's
-  // outputs. Leaves the gradient of their mean over the batch for step().
-  void predict(const Batch& next_observation, const Batch& weight, int half);
-
-  // Step number `step` (from 1) of the predictor.
-  void step(std::uint64_t step, Team& team);
-
-  // reward (1 x batch) += scale * share * error / std of the intrinsic return, with the errors of
-  // the last predict() of both halves and share (1 x batch); null: 1. A relative bonus is
-  // scale * (1 - discount) * share * error / mean error: the discounted sum of average bonuses is
-  // `scale`.
-  void add_bonus(const Batch* share, Batch& reward) const;
-
-  void add_state(LearnerState& state);
-  void restored();
-
-  // Multiply-adds, counted as two, of the matrix products of an update.
-  double flop_per_update() const;
-
- private:
-  void observe(const Replay& replay, std::int64_t first, int count);
-  void compare(const Batch& next_observation, int half);
-  void follow_moments();
-  float bonus_per_error() const;
-
-  RndOptions options_;
-  AdamOptions adam_;
-  double discount_;
-  BatchNetwork network_;  // the predictor; its target network is the random one, never averaged
-  Batch input_;           // (observations x batch), normalised
-  Batch error_;           // (1 x batch)
-
-  double next_row_ = 0;  // number of the first transition not yet observed
-  double return_ = 0;    // the intrinsic return so far
-  RunningMoments observations_, returns_;
-
-  // normalise an observation and an error: computed from the moments
-  std::vector<float> center_, scale_;
-  float bonus_scale_ = 0;
-};
-
 // The share of a bonus that is left where the return is noisy: novelty that nothing can be learnt
 // from is not interesting. The aleatoric uncertainty counts relative to its mean over the batch, so
 // that neither a scale of rewards nor a state is needed.
@@ -87,19 +35,58 @@ class NoiseDiscount {
   std::array<QuantilePair, 2> quantiles_;  // one sample's, for each half
 };
 
-class NoveltyBonus final : public Extension {
+// Random network distillation (Burda et al., 2019): an observation is new where a trained network
+// does not yet predict the output of a fixed random network.
+class Rnd final : public Extension {
  public:
-  explicit NoveltyBonus(const LearnerOptions& options);
+  explicit Rnd(const LearnerOptions& options);
 
+  // Adds the bonus, by the calls below.
   void change_rewards(const Update& update, const TargetValues& values) override;
 
-  void add_state(LearnerState& state) override { rnd_.add_state(state); }
-  void restored() override { rnd_.restored(); }
-  double flop_per_update() const override { return rnd_.flop_per_update(); }
+  // Follows the transitions that were added since the last call, in their order: the moments of the
+  // next observations and, where the bonus is not relative, those of the intrinsic return, which
+  // is the discounted sum of the prediction errors so far, across episodes.
+  void observe(const Replay& replay);
+
+  // The prediction errors of one half of the batch: the mean of squares over the random network's
+  // outputs. Leaves the gradient of their mean over the batch for step().
+  void predict(const Batch& next_observation, const Batch& weight, int half);
+
+  // Step number `step` (from 1) of the predictor.
+  void step(std::uint64_t step, Team& team);
+
+  // reward (1 x batch) += scale * share * error / std of the intrinsic return, with the errors of
+  // the last predict() of both halves and share (1 x batch); null: 1. A relative bonus is
+  // scale * (1 - discount) * share * error / mean error: the discounted sum of average bonuses is
+  // `scale`.
+  void add_bonus(const Batch* share, Batch& reward) const;
+
+  void add_state(LearnerState& state) override;
+  void restored() override;
+  double flop_per_update() const override;
 
  private:
-  Rnd rnd_;
-  std::optional<NoiseDiscount> discount_;
+  void observe(const Replay& replay, std::int64_t first, int count);
+  void compare(const Batch& next_observation, int half);
+  void follow_moments();
+  float bonus_per_error() const;
+
+  RndOptions options_;
+  AdamOptions adam_;
+  double discount_;
+  BatchNetwork network_;  // the predictor; its target network is the random one, never averaged
+  Batch input_;           // (observations x batch), normalised
+  Batch error_;           // (1 x batch)
+  std::optional<NoiseDiscount> noise_;
+
+  double next_row_ = 0;  // number of the first transition not yet observed
+  double return_ = 0;    // the intrinsic return so far
+  RunningMoments observations_, returns_;
+
+  // normalise an observation and an error: computed from the moments
+  std::vector<float> center_, scale_;
+  float bonus_scale_ = 0;
 };
 
 }  // namespace ovde

@@ -1,6 +1,6 @@
-// TD3's actor (Fujimoto et al., 2018): tanh of the network's output, without noise or entropy. Its
-// targets come from a target policy whose actions are smoothed by clipped noise, and it moves, with
-// all target networks, less often than the critics learn.
+// TD3's actor (Fujimoto et al., 2018): tanh of the network's output, without noise or entropy. The
+// target policy's actions are smoothed by clipped noise; the actor and all target networks move
+// less often than the critics.
 #include <algorithm>
 
 #include "agent/actor_critic/actor.h"
@@ -42,7 +42,7 @@ class DeterministicActor final : public Actor {
 
   Batch action_, next_action_;
   Batch noise_;            // (actions x batch)
-  Batch log_probability_;  // (1 x batch): zero, nothing is drawn
+  Batch log_probability_;  // (1 x batch): zero
   double penalty_[2] = {};
 };
 

@@ -11,7 +11,7 @@ std::vector<std::unique_ptr<Extension>> make_extensions(const LearnerOptions& op
   std::vector<std::unique_ptr<Extension>> all;
   if (options.critic.dropped > 0) all.push_back(std::make_unique<Truncation>(options));
   if (options.optimist) all.push_back(std::make_unique<Optimist>(options, actor, critics));
-  if (options.rnd.bonus != Bonus::none) all.push_back(std::make_unique<NoveltyBonus>(options));
+  if (options.rnd.bonus != Bonus::none) all.push_back(std::make_unique<Rnd>(options));
   return all;
 }
 

@@ -14,7 +14,7 @@ namespace ovde {
 
 namespace {
 
-// A row of a block, as an array of fixed size.
+// A row of a block.
 using Row = Eigen::Array<float, kLanes, 1>;
 using RowMap = Eigen::Map<Row, Eigen::Aligned64>;
 using ConstRowMap = Eigen::Map<const Row, Eigen::Aligned64>;
@@ -105,7 +105,7 @@ double add_divergence(const Batch& head, const Batch& policy_head, float scale, 
   return sum;
 }
 
-// ---- the actor of SAC and its kin: its entropy is rewarded, by a temperature that is learnt too
+// ---- SAC's actor: its entropy is rewarded, by a temperature that is learnt too
 
 namespace {
 
@@ -150,7 +150,7 @@ class GaussianActor final : public Actor {
   float alpha_ = 1;
 
   SampledActions sampled_, next_;
-  std::array<double, 2> log_probability_{};  // of each half: sum of weight * log pi
+  std::array<double, 2> log_probability_{};  // sum of weight * log pi, for each half
 };
 
 // The quantile algorithms draw a' from a target policy, SAC from the current one.

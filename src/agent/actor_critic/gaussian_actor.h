@@ -1,6 +1,6 @@
 // The squashed Gaussian policy: u = mean + std * eps, a = tanh(u), with log_std clamped to [-20, 2]
-// and log pi = sum_d [ log N(u; mean, std) - log(1 - a^2 + 1e-6) ]. Works on the output of the
-// actor network, whose first half is the mean and second half the raw log standard deviation.
+// and log pi = sum_d [ log N(u; mean, std) - log(1 - a^2 + 1e-6) ]. `head` is the output of the
+// actor network: the means, then the raw log standard deviations.
 #pragma once
 
 #include "agent/equations.h"
@@ -8,7 +8,7 @@
 
 namespace ovde {
 
-// Sampled actions of a batch with what their gradient needs.
+// Sampled actions of a batch, and the numbers that their gradient needs.
 struct SampledActions {
   SampledActions() = default;
   SampledActions(int actions, int samples)
@@ -22,10 +22,10 @@ struct SampledActions {
   Batch log_probability;  // (1 x batch)
 };
 
-// a = tanh(u), of every row of `u`.
+// a = tanh(u).
 void squash(const Batch& u, Batch& action, Blocks blocks);
 
-// Fills all but the noise.
+// Computes the actions for the given noise.
 void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks);
 
 // The gradient of `head` for the loss  sum over samples of weight * (alpha * log pi - q),  given

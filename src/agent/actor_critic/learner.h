@@ -67,7 +67,7 @@ class Learner {
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
   Batch targets_;                                              // (targets x batch)
   ActorValue actor_value_;
-  std::array<double, 2> critic_loss_{}, actor_loss_{};  // of each critic, of each half
+  std::array<double, 2> critic_loss_{}, actor_loss_{};  // for each critic, for each half
 };
 
 }  // namespace ovde

@@ -52,7 +52,7 @@ class Optimist final : public Extension {
   SampledActions sampled_;
   Batch state_action_;  // s above its actions there
   ActorValue value_;
-  std::array<double, 2> divergence_{};  // of each half: sum of weight * KL
+  std::array<double, 2> divergence_{};  // sum of weight * KL, for each half
 };
 
 }  // namespace ovde

@@ -1,7 +1,6 @@
-// The two critics of a learner. Critic: one of them as the learner sees it, the distribution of the
-// return at (s, a) as N values, and the steps of an update that concern it. CriticPair: both as
-// acting sees them, at one (s, a). How the values come about is the head's own affair
-// (quantile_critic.h, iqn_critic.h).
+// The critics of a learner: one of them on batches, the distribution of the return at (s, a) as N
+// values (Critic); both as the value that an actor climbs (ActorValue); both at one (s, a), for
+// acting (CriticPair). The two kinds of networks are quantile_critic.h and iqn_critic.h.
 #pragma once
 
 #include <array>
@@ -18,40 +17,38 @@
 
 namespace ovde {
 
-// Each critic owns all it works on, so that two threads may work on one each.
+// Each critic owns its memory, so that two threads may work on one each. `update` is the number of
+// the update (from 0), which addresses its random numbers: both critics draw the same. Each result
+// stays valid until the next update.
 class Critic {
  public:
   virtual ~Critic() = default;
 
-  // Steps of update number `update` (from 0), which numbers what they draw at random: both critics
-  // draw the same. Each result stays valid until the next update.
-
-  // What the target network says at (s', a'): (N x batch).
+  // The target network's values at (s', a'): (N x batch).
   virtual const Batch& target_values(const Batch& next_state_action, std::uint64_t update) = 0;
-  virtual const Batch* target_weights() const = 0;  // what each counts, as value_weights() says
+  virtual const Batch* target_weights() const = 0;  // the weight of each, as value_weights()
 
-  // One step of Adam on the loss, summed over samples with `weight` (1 x batch), against targets
-  // made of the last target_values(); then target network += polyak * (network - target network).
-  // Returns the loss.
+  // One step of Adam on the loss, summed over samples with `weight` (1 x batch), then target
+  // network
+  // += polyak * (network - target network). Returns the loss.
   virtual double learn(const Batch& state_action, const Batch& targets, const Batch& weight,
                        float polyak, std::uint64_t update) = 0;
 
-  // The values at (s, a), and their mean. `differentiate`: action_gradient() will be asked.
+  // The values at (s, a) and their mean. `differentiate`: action_gradient() will be called.
   virtual void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) = 0;
   virtual const Batch& values() const = 0;         // (N x batch)
-  virtual const Batch* value_weights() const = 0;  // what each counts, N in all; null: all alike
+  virtual const Batch* value_weights() const = 0;  // (N x batch), N in all; null: 1 each
   virtual const Batch& mean() const = 0;           // (1 x batch)
 
-  // `chosen` (1 x batch), 1, 0 or between, times d mean / d action (actions x batch) at the last
-  // evaluate().
-  // Blocks that do not overlap may be worked on side by side.
-  virtual const Batch& action_gradient(const Batch& chosen, Blocks blocks) = 0;
+  // share (1 x batch) * d mean / d action (actions x batch) at the last evaluate(). Different
+  // blocks may be computed side by side.
+  virtual const Batch& action_gradient(const Batch& share, Blocks blocks) = 0;
 
-  // The same of sum_i w_i chosen_i z_i / N, with `chosen` (N x batch) likewise for each value and w
-  // their weights; `state_action` as it was given to evaluate(), which need not differentiate.
-  virtual const Batch& action_gradient_by_value(const Batch& state_action, const Batch& chosen) = 0;
+  // The gradient of sum_i w_i share_i z_i / N, with share (N x batch) and the weights w;
+  // `state_action` as it was given to evaluate(), which need not differentiate.
+  virtual const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) = 0;
 
-  // All that an update changes; after writing into it call restored().
+  // The network and its target network. After writing into them call restored().
   virtual Trained& network() = 0;
   virtual void restored() = 0;
 
@@ -71,15 +68,15 @@ class ActorValue {
  public:
   ActorValue(const LearnerOptions& options, Minimum minimum, CriticArray& critics);
 
-  // Evaluates both critics at (s, a). `differentiates`: the gradient will be asked for.
+  // Evaluates both critics at (s, a). `differentiates`: gradient() will be called.
   void evaluate(const Batch& state_action, bool differentiates, std::uint64_t update, Team& team);
 
   // own_loss less the sum over samples of weight * value, the value being the blend of the critics'
   // means (Eq. 6), or the mean of the blended quantiles.
   double loss(double own_loss, const Blend& blend, const Batch& weight, int half);
 
-  // d value / d action (actions x batch) of the blend of the last loss(): after both halves' loss()
-  // differentiate(), then gradient() for each half.
+  // d value / d action (actions x batch): after loss() of both halves call differentiate(), then
+  // gradient() for each half.
   void differentiate(const Batch& state_action, Team& team);
   const Batch& gradient(int half);
 
@@ -91,18 +88,17 @@ class ActorValue {
   Minimum minimum_;
   // The share of each critic in the value: (1 x batch) in its mean, (N x batch) in its quantiles.
   std::array<Batch, 2> share_;
-  std::array<const Batch*, 2> by_value_{};  // each critic's part of the gradient, by quantiles
+  std::array<const Batch*, 2> by_value_{};  // each critic's part of the gradient
   Batch gradient_;
 };
 
-// Both as acting sees them.
+// Both critics at one (s, a).
 class CriticPair : public Critics {
  public:
-  // The team that evaluates the two critics side by side from now on; null:
-  // one after the other.
+  // The team that evaluates the two critics side by side from now on; null: none.
   void use(Team* team) { team_ = team; }
 
-  // Takes over the critics' parameters; call it again when they have changed.
+  // Copies the critics' parameters.
   virtual void load(std::span<const float> first, std::span<const float> second) = 0;
 
  protected:
@@ -121,7 +117,7 @@ class CriticPair : public Critics {
   Team* team_ = nullptr;
 };
 
-// Critic number k (0 or 1) of a new learner, and the pair for acting with its two critics.
+// Critic number k (0 or 1) of a new learner, and the pair for acting.
 std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k);
 std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options);
 

@@ -65,13 +65,11 @@ IqnCritic::IqnCritic(const LearnerOptions& options, int k)
       mean_(1, options.train.batch),
       action_gradient_(options.action_size, options.train.batch),
       chosen_gradient_(options.action_size, options.train.batch) {
-  const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
-  initialise(shape_, options.seed, number, net_.parameters, options.network.init,
-             kCriticOutputRange);
-  net_.target = net_.parameters;
-  if (options.network.targets == TargetStart::own)
-    initialise(shape_, options.seed, kOwnTarget + number, net_.target, options.network.init,
-               kCriticOutputRange);
+  initialise_pair(options.network.targets, 1 + static_cast<std::uint32_t>(k), net_,
+                  [&](std::uint32_t number, std::span<float> parameters) {
+                    initialise(shape_, options.seed, number, parameters, options.network.init,
+                               kCriticOutputRange);
+                  });
   restored();
 }
 
@@ -114,7 +112,7 @@ double IqnCritic::learn(const Batch& state_action, const Batch& targets, const B
 }
 
 // The backward pass follows at once, block by block, before it is known which critic is the
-// smaller: what it needs would be too much to keep for the whole batch.
+// smaller: the activations of the whole batch would take too much memory.
 void IqnCritic::evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) {
   choose_fractions(update, FractionsFor::policy, fractions_);
   for (int b = 0; b < values_.blocks(); ++b) {
@@ -126,7 +124,7 @@ void IqnCritic::evaluate(const Batch& state_action, bool differentiate, std::uin
   }
 }
 
-// The mean of a block's values, each counting by its weight, and its gradient.
+// The weighted mean of a block's values, and its gradient.
 void IqnCritic::average(int block) {
   for (int v = 0; v < kLanes; v += kVector) {
     Vector sum{};
@@ -139,19 +137,19 @@ void IqnCritic::average(int block) {
   }
 }
 
-// What value i of a vector of samples counts in their mean.
+// The weight of value i in the mean, for a vector of samples.
 Vector IqnCritic::share(int block, int i, int v) const {
   const float equal = 1.0f / static_cast<float>(values_.features());
   return weights_ == QuantileWeights::equal ? splat(equal)
                                             : load(fractions_.weight.row(block, i) + v) * equal;
 }
 
-// The forward pass again: what it leaves of the whole batch would be too much to keep.
-const Batch& IqnCritic::action_gradient_by_value(const Batch& state_action, const Batch& chosen) {
+// Repeats the forward pass: the activations of the whole batch would take too much memory.
+const Batch& IqnCritic::action_gradient_by_value(const Batch& state_action, const Batch& part) {
   for (int b = 0; b < values_.blocks(); ++b) {
     for (int i = 0; i < values_.features(); ++i) {
       for (int v = 0; v < kLanes; v += kVector)
-        store(value_gradient_.row(b, i) + v, load(chosen.row(b, i) + v) * share(b, i, v));
+        store(value_gradient_.row(b, i) + v, load(part.row(b, i) + v) * share(b, i, v));
     }
     online_.forward(net_.parameters, state_action, fractions_.midpoint, b, activations_, values_);
     online_.backward_to_input(net_.parameters, value_gradient_, b, activations_, deltas_,
@@ -160,11 +158,11 @@ const Batch& IqnCritic::action_gradient_by_value(const Batch& state_action, cons
   return action_gradient_;
 }
 
-const Batch& IqnCritic::action_gradient(const Batch& chosen, Blocks blocks) {
+const Batch& IqnCritic::action_gradient(const Batch& part, Blocks blocks) {
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int d = 0; d < action_gradient_.features(); ++d) {
       for (int v = 0; v < kLanes; v += kVector) {
-        const Vector share = load(chosen.row(b, 0) + v);
+        const Vector share = load(part.row(b, 0) + v);
         store(chosen_gradient_.row(b, d) + v,
               share != 0 ? share * load(action_gradient_.row(b, d) + v) : Vector{});
       }
@@ -178,7 +176,7 @@ void IqnCritic::restored() {
   target_.pack(net_.target);
 }
 
-// Forward: target and current network; gradients of the weights and the backward pass between them.
+// Forward passes of both networks, gradients of the weights, backward pass.
 double IqnCritic::learning_flop() const {
   const int n = values_.features();
   return 2.0 * values_.samples() * (3 * shape_.products(n) + shape_.products_back(n));

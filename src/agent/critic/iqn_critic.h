@@ -1,6 +1,6 @@
-// The critic that is given its fractions: an implicit quantile network, asked at fractions that
-// every update draws anew for every sample, a set each for targets, predictions and the policy's
-// own actions (head "iqn"), or always at the same (head "embedded").
+// The critic whose fractions are an input: an implicit quantile network. Every update draws new
+// fractions for every sample, one set each for targets, predictions and the policy's actions (head
+// "iqn"), or they are fixed (head "embedded").
 #pragma once
 
 #include <array>
@@ -12,20 +12,19 @@
 
 namespace ovde {
 
-// [0, 1] cut into N intervals of random width, in each its midpoint. Every sample has its own.
+// The midpoints of N intervals of random width that make up [0, 1], for every sample.
 struct Fractions {
   Fractions() = default;
   Fractions(int count, int samples) : midpoint(count, samples), weight(count, samples) {}
   Batch midpoint;  // (N x batch): tau
-  Batch weight;    // (N x batch): width of the interval times N, so that equal ones count 1 each
+  Batch weight;    // (N x batch): width of the interval times N
 };
 
-// The set of update number `update`: addressed by (update, purpose, fraction, sample).
+// Draws the set addressed by (update, purpose).
 void draw_fractions(std::uint64_t seed, std::uint64_t update, FractionsFor purpose,
                     Fractions& fractions);
 
-// The intervals, given a number U(0, 1) for each in `weight`: widths proportional to U plus
-// a little, so that none is lost.
+// Makes the intervals of numbers U(0, 1) in `weight`: widths proportional to U + kNarrowest.
 void cut_interval(Fractions& fractions);
 
 IqnShape iqn_critic_shape(const LearnerOptions& options);
@@ -46,8 +45,8 @@ class IqnCritic final : public Critic {
     return weights_ == QuantileWeights::widths ? &fractions_.weight : nullptr;
   }
   const Batch& mean() const override { return mean_; }
-  const Batch& action_gradient(const Batch& chosen, Blocks blocks) override;
-  const Batch& action_gradient_by_value(const Batch& state_action, const Batch& chosen) override;
+  const Batch& action_gradient(const Batch& share, Blocks blocks) override;
+  const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) override;
 
   Trained& network() override { return net_; }
   void restored() override;
@@ -71,15 +70,15 @@ class IqnCritic final : public Critic {
   Trained net_;
   Iqn online_, target_;
   Fractions fractions_, target_fractions_;
-  IqnActivations activations_, target_activations_;  // of one block
+  IqnActivations activations_, target_activations_;  // one block's
   IqnDeltas deltas_;
   Batch values_, target_values_, value_gradient_;  // (N x batch)
   Buffer gradient_;
   Batch mean_;                               // (1 x batch)
-  Batch action_gradient_, chosen_gradient_;  // (actions x batch): of the mean, of the chosen
+  Batch action_gradient_, chosen_gradient_;  // (actions x batch); chosen: times its share
 };
 
-// Both at one (s, a): every call chooses one set of fractions for both.
+// Every call draws one set of fractions for both critics.
 class IqnCriticPair final : public CriticPair {
  public:
   explicit IqnCriticPair(const LearnerOptions& options);
@@ -90,8 +89,8 @@ class IqnCriticPair final : public CriticPair {
   void action_gradient(const QuantilePair& quantile_gradient, std::span<double> gradient) override;
 
  private:
-  // A critic asked at one (s, a): every lane of its one block holds that input, and each lane of
-  // each of its rows of fractions one fraction.
+  // One critic: every lane of a block holds the same (s, a), and each lane of a row its own
+  // fraction.
   struct Side {
     Iqn net;
     Buffer parameters;

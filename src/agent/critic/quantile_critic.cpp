@@ -29,13 +29,11 @@ QuantileCritic::QuantileCritic(const LearnerOptions& options, int k)
       mean_weights_(shape_.layer(shape_.layers() - 1).stride),
       mean_(1, options.train.batch),
       action_gradient_(options.action_size, options.train.batch) {
-  const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
-  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters,
-             options.network.init);
-  net_.target = net_.parameters;
-  if (options.network.targets == TargetStart::own)
-    initialise(shape_, options.seed, kOwnTarget + number, kCriticOutputRange, net_.target,
-               options.network.init);
+  initialise_pair(options.network.targets, 1 + static_cast<std::uint32_t>(k), net_,
+                  [&](std::uint32_t number, std::span<float> parameters) {
+                    initialise(shape_, options.seed, number, kCriticOutputRange, parameters,
+                               options.network.init);
+                  });
   restored();
 }
 
@@ -74,16 +72,16 @@ void QuantileCritic::evaluate(const Batch& state_action, bool, std::uint64_t) {
 
 // The last layer's mean gradient does not depend on the sample, so the backward pass starts at the
 // last hidden layer.
-const Batch& QuantileCritic::action_gradient(const Batch& chosen, Blocks blocks) {
+const Batch& QuantileCritic::action_gradient(const Batch& share, Blocks blocks) {
   const int last_hidden = shape_.layers() - 2;
   const Batch& hidden = activations_.layer[last_hidden];
   Batch& delta = deltas_.layer[last_hidden];
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
-      const Vector share = load(chosen.row(b, 0) + v);
-      const auto counts = share != 0;
+      const Vector part = load(share.row(b, 0) + v);
+      const auto counts = part != 0;
       for (int f = 0; f < hidden.features(); ++f) {
-        const Vector weight = share * mean_weights_[f];
+        const Vector weight = part * mean_weights_[f];
         store(delta.row(b, f) + v, (counts & (load(hidden.row(b, f) + v) > 0)) ? weight : Vector{});
       }
     }
@@ -92,13 +90,13 @@ const Batch& QuantileCritic::action_gradient(const Batch& chosen, Blocks blocks)
   return action_gradient_;
 }
 
-const Batch& QuantileCritic::action_gradient_by_value(const Batch&, const Batch& chosen) {
-  const float share = 1.0f / static_cast<float>(shape_.outputs());
+const Batch& QuantileCritic::action_gradient_by_value(const Batch&, const Batch& share) {
+  const float equal = 1.0f / static_cast<float>(shape_.outputs());
   Batch& delta = deltas_.output();
   for (int b = 0; b < delta.blocks(); ++b) {
     for (int i = 0; i < delta.features(); ++i) {
       for (int v = 0; v < kLanes; v += kVector)
-        store(delta.row(b, i) + v, load(chosen.row(b, i) + v) * share);
+        store(delta.row(b, i) + v, load(share.row(b, i) + v) * equal);
     }
   }
   online_.backward_to_input(activations_, deltas_, shape_.layers() - 1, action_gradient_,
@@ -120,8 +118,7 @@ void QuantileCritic::restored() {
 }
 
 double QuantileCritic::learning_flop() const {
-  // forward: target and current network; gradients of the weights and the backward pass between
-  // them
+  // forward passes of both networks, gradients of the weights, backward pass
   return 2.0 * batch_ * (3 * shape_.products() + shape_.products(1));
 }
 

@@ -25,8 +25,8 @@ class QuantileCritic final : public Critic {
   const Batch& values() const override { return activations_.output(); }
   const Batch* value_weights() const override { return nullptr; }
   const Batch& mean() const override { return mean_; }
-  const Batch& action_gradient(const Batch& chosen, Blocks blocks) override;
-  const Batch& action_gradient_by_value(const Batch& state_action, const Batch& chosen) override;
+  const Batch& action_gradient(const Batch& share, Blocks blocks) override;
+  const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) override;
 
   Trained& network() override { return net_; }
   void restored() override;
@@ -44,17 +44,15 @@ class QuantileCritic final : public Critic {
 
   Trained net_;
   Mlp online_, target_;
-  Activations activations_;         // of the online network
-  Activations target_activations_;  // of the target network at (s', a')
+  Activations activations_, target_activations_;
   Deltas deltas_;
   Buffer gradient_;
   GradientScratch scratch_;
-  // last layer's weights averaged over the quantiles: d mean(z) / d last hidden layer
+  // d mean(z) / d last hidden layer: the last layer's weights averaged over the quantiles
   Buffer mean_weights_;
   Batch mean_, action_gradient_;
 };
 
-// Both at one (s, a).
 class QuantileCriticPair final : public CriticPair {
  public:
   QuantileCriticPair(const MlpShape& shape, int observation_size, const UncertaintyForm& form = {});

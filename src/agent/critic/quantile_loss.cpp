@@ -13,8 +13,8 @@ std::vector<float> midpoints(int quantiles) {
 
 namespace {
 
-// fraction(b, v, j) is that of prediction j, target_weight(b, v, i) that of target i, for vector v
-// of block b.
+// fraction(b, v, j) belongs to prediction j, target_weight(b, v, i) to target i, for vector v in
+// block b.
 template <typename Fraction, typename TargetWeight>
 double quantile_huber_sum(const Batch& targets, TargetWeight&& target_weight,
                           const Batch& quantiles, Fraction&& fraction, const Batch& weight,

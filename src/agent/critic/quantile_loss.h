@@ -17,8 +17,8 @@ double quantile_huber_loss(const Batch& targets, const Batch& quantiles,
                            const std::vector<float>& fractions, const Batch& weight,
                            Batch& gradient, Blocks blocks);
 
-// The same with fractions of each sample's own (N x batch), and targets that count by their weights
-// (N x batch), which add up to N.
+// The same with fractions for each sample (N x batch) and weights of the targets (N x batch), which
+// add up to N.
 double quantile_huber_loss(const Batch& targets, const Batch& target_weights,
                            const Batch& quantiles, const Batch& fractions, const Batch& weight,
                            Batch& gradient, Blocks blocks);

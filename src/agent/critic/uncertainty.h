@@ -1,7 +1,7 @@
 // The two uncertainties of a pair of quantile critics at one (s, a) and their derivatives with
 // respect to the quantiles (appendix "The formulation of uncertainties"), for CPU and GPU. `Lanes`
-// is who computes (base/lanes.h). `Quantiles` are both critics' wherever they lie: size(),
-// value(critic, i), weight(i), what quantile i counts in a mean over them, N in all, and form().
+// are one or more threads (base/lanes.h). `Quantiles` give access to both critics' quantiles:
+// size(), value(critic, i), weight(i), the weight in a mean, N in all, and form().
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace ovde {
 
-// Smallest values the uncertainties are taken for where they divide.
+// Lower bounds of the uncertainties where they divide.
 inline constexpr double kEpistemicFloor = 1e-8;
 inline constexpr double kAleatoricFloor = 1e-6;
 
@@ -24,7 +24,7 @@ OVDE_BOTH double mean_difference(const Lanes& lanes, const Quantiles& z) {
          z.size();
 }
 
-// What the squared deviations of the aleatoric uncertainty are divided by.
+// The divisor of the aleatoric variance.
 OVDE_BOTH inline int variance_divisor(const UncertaintyForm& form, int n) {
   return form.variance == VarianceForm::unbiased && n > 1 ? n - 1 : n;
 }
@@ -82,12 +82,12 @@ struct UncertaintyGradient {
   }
 
   double expected, mean, aleatoric;
-  double epistemic = 0, apart = 0;  // by the difference at a quantile; by that of the means
+  double epistemic = 0, apart = 0;  // factors of the difference at a quantile, of the means
 };
 
-#ifndef __CUDACC__  // vectors are the host's
+#ifndef __CUDACC__
 
-// Quantiles as a QuantilePair keeps them.
+// Access to the quantiles of a QuantilePair.
 struct PairQuantiles {
   int size() const { return z.size(); }
   double value(int critic, int i) const { return z.critic[critic][i]; }
@@ -96,8 +96,8 @@ struct PairQuantiles {
   const QuantilePair& z;
 };
 
-// Compiled once: how a compiler fuses the sums' multiplications and additions decides their last
-// bits.
+// Compiled once, in critic.cpp: the last bits depend on how the compiler fuses multiplications and
+// additions.
 extern template Uncertainty uncertainty(const OneThread&, const PairQuantiles&);
 
 inline double mean_difference(const QuantilePair& z) {

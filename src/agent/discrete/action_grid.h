@@ -1,5 +1,5 @@
-// Continuous actions made discrete: `bins` evenly spaced values from -1 to 1 for each dimension,
-// and all their combinations, numbered with the first dimension running fastest.
+// A grid of discrete actions: all combinations of `bins` evenly spaced values from -1 to 1 for each
+// dimension, numbered with the first dimension running fastest.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class ActionGrid {
   static int count(int dimensions, int bins);
   // The largest number of bins that gives at most `actions`; 1 where two give more.
   static int fitting_bins(int dimensions, int actions);
-  // What is used where nobody says: five, or fewer where five give more than `actions`.
+  // The default: five, or fewer where five give more than `actions`.
   static int standard_bins(int dimensions, int actions);
 
  private:

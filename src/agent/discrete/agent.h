@@ -104,7 +104,7 @@ class DiscreteAgent final : public Agent, private HostSide {
   GreedyPass greedy_;
   QuantileCriticPair critics_;                // the quantiles of all actions at a state
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates of the parameters for acting
-  std::vector<float> input_;                  // of explore()
+  std::vector<float> input_;
 };
 
 }  // namespace ovde

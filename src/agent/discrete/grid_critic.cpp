@@ -107,13 +107,11 @@ GridCritic::GridCritic(const LearnerOptions& options, int actions, int k)
       mean_rows_(static_cast<std::size_t>(actions) * shape_.layer(shape_.layers() - 1).stride),
       mean_bias_(round_up(actions, kRows)),
       means_(actions, options.train.batch) {
-  const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
-  initialise(shape_, options.seed, number, kCriticOutputRange, net_.parameters,
-             options.network.init);
-  net_.target = net_.parameters;
-  if (options.network.targets == TargetStart::own)
-    initialise(shape_, options.seed, kOwnTarget + number, kCriticOutputRange, net_.target,
-               options.network.init);
+  initialise_pair(options.network.targets, 1 + static_cast<std::uint32_t>(k), net_,
+                  [&](std::uint32_t number, std::span<float> parameters) {
+                    initialise(shape_, options.seed, number, kCriticOutputRange, parameters,
+                               options.network.init);
+                  });
   restored();
 }
 
@@ -161,8 +159,8 @@ void GridCritic::restored() {
 
 double GridCritic::flop() const {
   const double trunk = trunk_.products(), width = trunk_.outputs();
-  // forward at s' of both networks and at s, and back; means of all actions; the output layer of
-  // one action: both networks forward, and back to its weights and to the hidden layer
+  // forward passes at s' of both networks and at s, backward pass; means of all actions; output
+  // layer of one action: both networks forward, back to its weights and to the hidden layer
   return 2.0 * values_.samples() *
          (3 * trunk + trunk + trunk_.products(1) + width * actions_ + 4 * width * quantiles_);
 }
@@ -193,7 +191,7 @@ MlpShape mean_shape(const MlpShape& shape, int quantiles) {
 
 void mean_network(const MlpShape& shape, std::span<const float> parameters,
                   const MlpShape& mean_shape, std::span<float> mean_parameters) {
-  // the layers below lie in the same places of both buffers
+  // the other layers have the same offsets in both buffers
   const auto& last = mean_shape.layer(mean_shape.layers() - 1);
   std::copy_n(parameters.begin(), last.weights, mean_parameters.begin());
   mean_layer(shape, parameters, shape.outputs() / mean_shape.outputs(),
@@ -228,7 +226,7 @@ void GreedyPass::act(std::span<double> action) {
     if (first[a] + second[a] > first[best] + second[best]) best = a;
   }
   grid_.action(best, action);
-  // a NaN is never the larger: it would pass for the first action
+  // comparisons with NaN are false, which would choose the first action
   if (std::isnan(first[best] + second[best]))
     std::ranges::fill(action, std::numeric_limits<double>::quiet_NaN());
 }

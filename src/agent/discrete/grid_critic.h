@@ -1,5 +1,5 @@
-// A Q-network over a grid of actions: N quantiles of the return for each of them, at a state. In
-// batches as the learner sees it (GridCritic), and two of them at one observation (GreedyPass).
+// A Q-network over a grid of actions: N quantiles of the return for each action at a state. On
+// batches (GridCritic), and two of them at one observation, for acting (GreedyPass).
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace ovde {
 
 // ---- learning
 
-// The output layer, where every sample asks for one action's outputs only: a product with the N
-// rows of that action, forward and back. The cost does not grow with the number of actions.
+// The output layer for one action of each sample: a product with the N rows of that action, forward
+// and back. The cost does not grow with the number of actions.
 class ActionHead {
  public:
   ActionHead() = default;
@@ -28,8 +28,8 @@ class ActionHead {
   void forward(std::span<const float> parameters, const Batch& hidden, std::span<const int> actions,
                Batch& values);
 
-  // At the last forward(), given the gradient of the values: that of the layer's parameters, all of
-  // it, and that of the last hidden layer before its ReLU.
+  // Given the gradient of the values at the last forward(): the gradient of the layer's parameters,
+  // and of the last hidden layer before its ReLU.
   void backward(std::span<const float> parameters, std::span<const int> actions,
                 const Batch& value_gradient, std::span<float> gradient, Batch& hidden_gradient);
 
@@ -44,10 +44,10 @@ class ActionHead {
   Buffer delta_;   // [stride]
 };
 
-// Its output number action * N + i is quantile number i of the action's return.
+// Output number action * N + i is quantile number i of the action's return.
 MlpShape grid_critic_shape(const LearnerOptions& options, int actions);
 
-// Owns all it works on, so that two threads may work on one each.
+// Each critic owns its memory, so that two threads may work on one each.
 class GridCritic {
  public:
   GridCritic(const LearnerOptions& options, int actions, int k);
@@ -55,7 +55,7 @@ class GridCritic {
   // The mean of each action's quantiles at s': (actions x batch).
   const Batch& next_means(const Batch& next_observation);
 
-  // What the target network says at s' of one action for each sample: (N x batch).
+  // The target network's values at s' of one action for each sample: (N x batch).
   const Batch& target_values(const Batch& next_observation, std::span<const int> actions);
   const Batch& target_values() const { return target_values_; }
 
@@ -70,7 +70,7 @@ class GridCritic {
   Trained& network() { return net_; }
   void restored();
 
-  // Multiply-adds, counted as two, of the products of all three steps.
+  // Multiply-adds, counted as two, of the products of an update.
   double flop() const;
 
  private:
@@ -82,8 +82,8 @@ class GridCritic {
   float polyak_;
   std::vector<float> fractions_;
 
-  MlpShape shape_;  // of the whole network
-  MlpShape trunk_;  // of all but its output layer: the same places in the same buffer
+  MlpShape shape_;  // the whole network
+  MlpShape trunk_;  // the network without its output layer, in the same buffer
   Trained net_;
   Mlp online_, target_;  // the trunks
   Activations activations_;
@@ -101,12 +101,12 @@ class GridCritic {
 
 // ---- acting
 
-// The mean of each action's N outputs is itself the output of a layer, whose weights (actions x
-// stride) and biases (actions) are means. `parameters` are those of the whole network.
+// The output layer whose outputs are the means of each action's N outputs: its weights (actions x
+// stride) and biases (actions). `parameters`: of the whole network.
 void mean_layer(const MlpShape& shape, std::span<const float> parameters, int quantiles,
                 float* weights, float* bias);
 
-// The whole network with that layer for its last: its shape, and its parameters.
+// The shape and the parameters of the network that ends in that layer.
 MlpShape mean_shape(const MlpShape& shape, int quantiles);
 void mean_network(const MlpShape& shape, std::span<const float> parameters,
                   const MlpShape& mean_shape, std::span<float> mean_parameters);
@@ -118,7 +118,7 @@ class GreedyPass {
   // critic_shape: grid.actions() times `quantiles` outputs.
   GreedyPass(const MlpShape& critic_shape, const ActionGrid& grid, int quantiles);
 
-  // Takes over the critics' parameters; call it again when they have changed.
+  // Copies the critics' parameters.
   void load(std::span<const float> first, std::span<const float> second);
 
   int observation_size() const { return critic_shape_.inputs(); }
@@ -132,7 +132,7 @@ class GreedyPass {
   void act(std::span<const double> observation, std::span<double> action);
 
  private:
-  MlpShape critic_shape_, mean_shape_;  // the latter puts out the mean of each action's quantiles
+  MlpShape critic_shape_, mean_shape_;
   ActionGrid grid_;
   Buffer mean_parameters_;
   std::array<SinglePass, 2> pass_;

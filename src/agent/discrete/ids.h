@@ -12,11 +12,11 @@ namespace ovde {
 struct IdsArm {
   double mean;      // over quantiles and critics
   double spread;    // standard deviation of the critics' means
-  double variance;  // of the return
+  double variance;  // variance of the return
 };
 
 struct IdsRule {
-  static constexpr double kVarianceFloor = 0.25;  // of the normalised variance
+  static constexpr double kVarianceFloor = 0.25;  // lower bound of the normalised variance
   static constexpr double kMeanVarianceFloor = 1e-5, kInformationFloor = 1e-5;
 
   double lambda;  // width of the confidence bounds

@@ -1,5 +1,5 @@
-// The distribution of the return that the policy gets now, Z^pi, against which OVD-Explorer weighs
-// its optimistic value: the CDF of each of its models, for CPU and GPU.
+// The distribution of the current policy's return, Z^pi, which OVD-Explorer compares its optimistic
+// value with: the CDF of each of its models, for CPU and GPU.
 #pragma once
 
 #include "agent/critic/uncertainty.h"
@@ -10,7 +10,7 @@ namespace ovde {
 // Gaussian with the expected mean ("OVDE(m)", Table 2).
 enum class CurrentReturn { gaussian, quantiles, mean };
 
-// d tanh(u) / du at an action that the critics were asked about.
+// d tanh(u) / du at the action tanh(u).
 OVDE_BOTH inline double squash_slope(float action) { return 1 - double{action} * action; }
 
 OVDE_BOTH inline double normal_cdf(double t) { return 0.5 * std::erfc(-t / std::sqrt(2.0)); }
@@ -25,16 +25,16 @@ struct GaussianReturn {
   double center, spread;
 };
 
-// The N values min_k z_ki in order, joined by straight lines through (value, the weights up to the
-// middle of its own, divided by N) (Eq. 14). Whoever has the memory sorts them.
+// The N values min_k z_ki in increasing order, whose CDF is joined by straight lines through
+// (value, sum of the weights up to the middle of its own / N) (Eq. 14). The caller sorts them.
 struct SortedReturn {
   const double *value, *position;  // position: N times the CDF there
-  const int* owner;                // whose quantile it is: 2 i + critic
+  const int* owner;                // 2 i + critic, for quantile i of a critic
   int n;
 
-  // Outside of the values the CDF is flat: what the lowest has there below, 1 above.
+  // The CDF is flat outside the values: below the lowest it is that of the lowest, above it is 1.
   OVDE_BOTH bool flat(double x) const { return x > value[n - 1] || !(x > value[0]); }
-  // The first value that is not below x.
+  // Index of the first value that is not below x.
   OVDE_BOTH int first_not_below(double x) const {
     int low = 0, high = n;
     while (low < high) {

@@ -26,7 +26,7 @@ struct Registry {
       for (const Option& option : type.options) {
         for (const Option& theirs : other.options) {
           if (theirs.name == option.name && theirs.default_value != option.default_value)
-            throw Error(fmt::format("explore.{} of {} has another default than that of {}",
+            throw Error(fmt::format("explore.{} of {} has a different default than that of {}",
                                     option.name, type.name, other.name));
         }
       }
@@ -61,7 +61,7 @@ const ExplorerType& find_explorer(const std::string& name) {
 
 namespace {
 
-// Each option once, of those explorers that wanted(index) says.
+// The options of the explorers for which wanted(index) is true, each once.
 template <typename Wanted>
 std::vector<Option> options_of(const Wanted& wanted) {
   std::vector<Option> all;
@@ -89,7 +89,7 @@ SortedReturn SortedQuantiles::sort(const QuantilePair& z) {
   const auto smaller = [&](int owner) { return z.critic[owner % 2][owner / 2]; };
   for (int i = 0; i < z.size(); ++i) order_[i] = 2 * i + (z.critic[0][i] <= z.critic[1][i] ? 0 : 1);
   std::ranges::sort(order_, {}, smaller);
-  double below = 0;  // the weights of the values before
+  double below = 0;  // sum of the weights of the smaller values
   for (int j = 0; j < z.size(); ++j) {
     const double weight = z.weight[order_[j] / 2];
     value_[j] = smaller(order_[j]);

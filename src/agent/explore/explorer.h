@@ -16,12 +16,12 @@ namespace ovde {
 const std::vector<ExplorerType>& explorers();                // built-in ones first
 const ExplorerType& find_explorer(const std::string& name);  // Error if there is none
 
-// The keys of table "explore": of all explorers, or what a run with this one ("": none) has, which
-// are those of the built-in ones and its own.
+// The keys of table "explore": those of all explorers, or those of a run with this explorer ("":
+// none), which are the keys of the built-in explorers and its own.
 std::vector<Option> explorer_options();
 std::vector<Option> explorer_options(const std::string& name);
 
-// The smaller of both critics' quantiles in order, as a CPU sorts them.
+// The smaller of both critics' quantiles in increasing order.
 class SortedQuantiles {
  public:
   explicit SortedQuantiles(int quantiles)
@@ -47,7 +47,7 @@ class RuleExplorer final : public Explorer {
 
   double shift(std::span<const float> observation, const ActorHead& head, Critics& critics,
                Random& random, std::span<double> mean) override {
-    // what the critics believe at the policy's own action (Eq. 12, appendix)
+    // both critics at the policy's own action (Eq. 12, appendix)
     const int actions = static_cast<int>(action_.size());
     for (int d = 0; d < actions; ++d) action_[d] = static_cast<float>(std::tanh(head.mean[d]));
     const QuantilePair& z = critics.quantiles(observation, action_, random);
@@ -87,7 +87,7 @@ std::unique_ptr<Explorer> make_rule_explorer(const Rule& rule, int actions, int 
   return std::make_unique<RuleExplorer<Rule>>(rule, actions, quantiles);
 }
 
-// An explorer that has a rule, on CPU and GPU: rule(options).
+// An explorer with a rule for CPU and GPU, made by rule(options).
 template <typename MakeRule>
 ExplorerType rule_explorer(std::string name, std::string summary, std::vector<Option> options,
                            const MakeRule& rule) {

@@ -12,14 +12,14 @@ namespace ovde {
 inline constexpr double kNoWeight = std::numeric_limits<double>::quiet_NaN();
 
 struct OacRule {
-  static constexpr int samples = 0;  // it draws nothing
+  static constexpr int samples = 0;
   double beta = 4.66;
   double delta = 23.53;  // bound on the divergence between behaviour and policy
 
   OVDE_BOTH bool sorts() const { return false; }
 
   struct Belief {
-    double sign;  // of Q_1 - Q_2
+    double sign;  // the sign of Q_1 - Q_2
   };
   template <typename Lanes, typename Quantiles>
   OVDE_BOTH Belief believe(const Lanes& lanes, const Quantiles& z) const {

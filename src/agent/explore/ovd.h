@@ -18,11 +18,11 @@ struct OvdRule {
   double beta = 3.2;        // weight of the epistemic uncertainty
   double normaliser = 0.5;  // C
   GradientForm gradient = GradientForm::unit;
-  int samples = 0;  // of the optimistic value distribution; 0: its mean
+  int samples = 0;  // drawn from the optimistic value distribution; 0: its mean
 
   OVDE_BOTH bool sorts() const { return current_return == CurrentReturn::quantiles; }
 
-  // How far below the mean the current return is centred, in epistemic deviations.
+  // Epistemic deviations by which the current return is centred below the mean.
   OVDE_BOTH double pessimism() const {
     return current_return == CurrentReturn::gaussian ? beta : 0;
   }
@@ -33,7 +33,7 @@ struct OvdRule {
     return std::fma(noise, u.aleatoric, std::fma(beta, u.epistemic, u.mean));
   }
 
-  // How likely the current return is to stay below x: Phi.
+  // Phi, the probability that the current return is below x.
   OVDE_BOTH double cdf(const Uncertainty& u, const SortedReturn& sorted, double x) const {
     return sorts() ? sorted.cdf(x) : GaussianReturn(u, pessimism()).cdf(x);
   }
@@ -48,9 +48,9 @@ struct OvdRule {
     return uncertainty(lanes, z);
   }
 
-  // Weighs one optimistic value, given its noise. take(i, g): the direction of its step, by
-  // quantile i of each critic. That is d zbar / dz; for the full form d Phi / dz, up to a positive
-  // factor, where Phi is not flat. Returns m.
+  // Returns m of one optimistic value, given its noise. take(i, g) receives the direction of the
+  // step, by quantile i of each critic: d zbar / dz; for the full form d Phi / dz, up to a positive
+  // factor, where Phi is not flat.
   template <typename Lanes, typename Quantiles, typename Take>
   OVDE_BOTH double weigh(const Lanes& lanes, const Quantiles& z, const Belief& u,
                          const SortedReturn& sorted, double noise, const Take& take) const {
@@ -86,8 +86,8 @@ struct OvdRule {
     return weight(cdf(u, sorted, x));
   }
 
-  // One step before the squash (Eq. 15): of the samples each does its part. g: the gradient by the
-  // action, then before the squash.
+  // One step before the squash (Eq. 15), 1 / samples of it for each sample. g: the gradient by the
+  // action; on return, before the squash.
   template <typename Lanes>
   OVDE_BOTH void move(const Lanes& lanes, int actions, const float* action, const double*, double m,
                       double* g, double* mean) const {

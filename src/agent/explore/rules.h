@@ -1,10 +1,10 @@
-// The explorers whose equations also run on a GPU: one more is one more line in each of the three
-// lists below. Each is a rule of plain numbers with
-//   samples              how many standard normal numbers an action draws
+// The explorers whose equations also run on a GPU; a new one is added to each of the three lists
+// below. A rule is a struct of numbers with
+//   samples              standard normal numbers that an action draws
 //   sorts()              whether weigh() needs the sorted values of the pessimistic critic
-//   believe(lanes, z)    what it makes of the critics' quantiles, once an action
-//   weigh(...)           the gradient by quantiles whose gradient by the action it asks for, and m
-//   move(...)            the step of the mean, given that gradient
+//   believe(lanes, z)    its summary of the critics' quantiles, once for each action
+//   weigh(...)           m, and the gradient of its objective by the quantiles
+//   move(...)            the step of the mean, given the gradient by the action
 #pragma once
 
 #include "agent/explore/oac.h"
@@ -13,12 +13,12 @@
 namespace ovde {
 
 struct DeviceRule {
-  enum class Kind : int { none, oac, ovd };  // none: the policy's own noise alone
+  enum class Kind : int { none, oac, ovd };  // none: the policy explores by its own noise
   DeviceRule() = default;
   explicit DeviceRule(const OacRule& rule) : kind(Kind::oac), oac(rule) {}
   explicit DeviceRule(const OvdRule& rule) : kind(Kind::ovd), ovd(rule) {}
 
-  // visit(rule) of the one that it is; nothing where it is none.
+  // Calls visit(rule) for the rule of this kind; not for none.
   template <typename Visit>
   OVDE_BOTH void visit(const Visit& visit) const {
     switch (kind) {

@@ -32,7 +32,7 @@ struct Moments {
   double mean = 0, variance = 0, low = 1, high = -1;
 };
 
-// Of the first dimension over many actions.
+// Moments of the first dimension over many actions.
 template <typename Act>
 Moments moments_of(Act act) {
   constexpr int kCount = 20000;
@@ -70,7 +70,7 @@ TEST(DeterministicPolicy, ExploresByNoiseAfterTheSquash) {
   EXPECT_NEAR(std::sqrt(m.variance), 0.1, 0.002);
 }
 
-// Lag by lag the correlation falls by its own factor, and the size of the noise stays what it was.
+// The correlation falls by the same factor with every lag, and the size of the noise is constant.
 TEST(DeterministicPolicy, NoiseMayRememberTheStepBefore) {
   constexpr int kCount = 100000, kLags = 4;
   ActorCriticAgent agent(td3_options("td3", 0.1, 0.8));
@@ -115,7 +115,7 @@ TEST(DeterministicPolicy, WithoutNoiseExploresAsItActs) {
   EXPECT_EQ(explored, acted);
 }
 
-// The size of its noise is the agent's: what a behaviour policy sees is a policy without a spread.
+// Explorers see a policy without a standard deviation: the agent adds the noise.
 TEST(DeterministicPolicy, HasNoStandardDeviationBeforeTheSquash) {
   ActorCriticAgent agent(td3_options("td3", 0.1));
   PolicyPass pass(agent.learner().actor_shape(), 3);

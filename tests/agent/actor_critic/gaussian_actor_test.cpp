@@ -129,7 +129,7 @@ TEST(SquashedGaussian, HeadGradientMatchesCentralDifferences) {
   }
 }
 
-// Of two Gaussians of one dimension: the mean of log N(u) - log N'(u) under the first, numerically.
+// The divergence of two Gaussians: the mean of log N(u) - log N'(u) under the first, numerically.
 double integrated_divergence(double mean, double log_std, double other_mean, double other_log_std) {
   const auto log_density = [](double u, double m, double l) {
     return -std::pow((u - m) / std::exp(l), 2) / 2 - l - 0.5 * std::log(2 * std::numbers::pi);
@@ -144,7 +144,7 @@ double integrated_divergence(double mean, double log_std, double other_mean, dou
   return sum;
 }
 
-// The loss is scale * weight * KL, on top of a gradient that is there.
+// The gradient of scale * weight * KL is added to a gradient.
 TEST(SquashedGaussian, DivergenceAndItsGradientMatchIntegrals) {
   const float scale = 0.7f;
   for (const int samples : {1, 37}) {

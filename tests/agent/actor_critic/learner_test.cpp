@@ -130,7 +130,7 @@ TEST_P(UpdateTest, GradientsOfTheReferenceMatchCentralDifferences) {
         [&](const Vec& p) { return reference.optimist_loss(p, batch); },
         reference.optimist.parameters);
 
-  // of the critic's loss in the prediction
+  // the critic's loss by the prediction
   const Vec y = reference.targets(batch[0]);
   Vec z(c.quantiles), slope(c.quantiles);
   for (std::size_t i = 0; i < z.size(); ++i) z[i] = y[i % y.size()];
@@ -250,7 +250,7 @@ double log_temperature(Learner& learner) {
   return std::nan("");
 }
 
-TEST(Update, TheTemperatureIsLearntFromWhereItIsToldToStart) {
+TEST(Update, TemperatureStartsAtItsOption) {
   LearnerOptions options = options_of({true, 8, 2, 2, 5, ""});
   Learner standard(options);
   EXPECT_EQ(log_temperature(standard), 0);

@@ -86,8 +86,8 @@ TEST_F(Discounting, QuantilesCountByTheirWeights) {
   EXPECT_FLOAT_EQ(found.at(0, 2), 0.1f);
 }
 
-// Two places that an agent can be at: at one of them its reward is a coin's. Once the critics have
-// learnt that, a bonus there is worth a fifth of what it is worth at the other.
+// In one of two states the reward is decided by a coin. Once the critics have learnt that, a bonus
+// there is worth a fifth of one in the other state.
 TEST(NoiseDiscount, ANoisyPlaceStopsBeingInteresting) {
   SKIP_UNDER_SANITIZER("trains for a minute");
   AgentOptions options = options_for(find_algorithm("novd"));

@@ -1,4 +1,5 @@
-// The second actor of DAC: what it leaves alone, how far it goes, and when it acts.
+// The second actor of DAC: the policy and the critics do not depend on it; how far it moves from
+// the policy, and when it acts.
 #include "agent/actor_critic/optimist.h"
 
 #include <gtest/gtest.h>
@@ -114,8 +115,8 @@ TEST(Optimist, AHeavyDivergenceKeepsItAtThePolicy) {
   EXPECT_GT(divergence(*free), 10 * divergence(*held));
 }
 
-// Without a weight on the divergence it prefers what the critics disagree about if it is
-// optimistic, and avoids it if not.
+// Without a weight on the divergence it seeks disagreement of the critics if it is optimistic, and
+// avoids it if not.
 TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
   const auto disagreement = [](float optimism) {
     AgentOptions options = small_agent("dac");
@@ -142,7 +143,8 @@ TEST(Optimist, ClimbsWhereTheCriticsDisagree) {
   EXPECT_GT(disagreement(30), 1.2 * disagreement(-0.9f));
 }
 
-// Beyond its divergence it is held more firmly and hopes for less, below it the other way round.
+// Above the target divergence its weight grows and its optimism falls, below it the other way
+// round.
 TEST(Optimist, ItsMultipliersHoldTheDivergence) {
   for (const float aim : {0.0f, 1e3f}) {
     AgentOptions options = small_agent("dac");

@@ -1,7 +1,7 @@
-// One update of SAC, DSAC, TD3 or DAC in double precision, a sample at a time: what DESIGN calls
-// the critic, actor and temperature losses, their gradients by textbook back-propagation, Adam and
-// Polyak averaging. Shares with the learner the layout of parameters and the numbering of random
-// numbers, nothing else.
+// One update of SAC, DSAC, TD3 or DAC in double precision, a sample at a time: the losses of
+// critics, actor and temperature, their gradients by textbook back-propagation, Adam and Polyak
+// averaging. It shares only the layout of parameters and the numbering of random numbers with the
+// learner.
 #pragma once
 
 #include <algorithm>
@@ -214,7 +214,7 @@ struct LearnerReference {
     return y;
   }
 
-  // Of one sample; the slope with respect to the prediction is added to `slope`, if wanted.
+  // The loss of one sample; adds its slope by the prediction to `slope`, unless that is null.
   double critic_loss(const Vec& y, const Vec& z, Vec* slope) const {
     const int n = options.critic.quantiles;
     if (!options.distributional) {
@@ -554,7 +554,7 @@ struct LearnerReference {
   std::array<Net, 2> critic;
   Vec log_alpha;  // value and its two moments
   Net optimist;
-  Vec log_optimism, log_weight;  // likewise
+  Vec log_optimism, log_weight;  // value and two moments each
   MlpShape rnd_shape;
   Net predictor;  // its target is the random network
   Series series;

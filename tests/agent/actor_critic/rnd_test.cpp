@@ -1,5 +1,5 @@
-// Random network distillation: what it counts as new, and that its bonus stays out of the replay
-// buffer. Whole updates with it are in learner_test.cpp.
+// Random network distillation: prediction errors and bonuses, which never enter the replay buffer.
+// Whole updates with it are in learner_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,7 +90,7 @@ TEST_F(RndTest, TakesInEveryTransitionOnce) {
   rnd.observe(replay);
   EXPECT_EQ(statistic(rnd, "rnd.observations")[0], 300);
 
-  // of transitions that have been overwritten the newest are left
+  // older transitions have been overwritten
   const std::vector<float> observation(kRndObservations, 0.5f), action(2);
   for (int i = 0; i < 450; ++i) replay.add(observation, action, 0, observation, EpisodeEnd::none);
   rnd.observe(replay);
@@ -129,8 +129,7 @@ TEST_F(RndTest, ScaleIsAFactor) {
   EXPECT_NEAR(sum, 3 * mean_bonus(at), 1e-5 * sum);
 }
 
-// However well the predictor has learnt: its mean over the batch is scale (1 - discount), and what
-// is new has most of it.
+// Its mean over the batch is always scale (1 - discount), and new observations get most of it.
 TEST_F(RndTest, ARelativeBonusDoesNotFade) {
   LearnerOptions options = rnd_options(3);
   options.rnd.relative = true;
@@ -163,7 +162,7 @@ TEST_F(RndTest, ARelativeBonusDoesNotFade) {
   EXPECT_GT(found[5], 0.25 * mean(found) * kBatch);
 }
 
-TEST(Rnd, RandomNetworkStaysAndTheReplayBufferKeepsTheTasksRewards) {
+TEST(Rnd, ChangesNeitherRandomNetworkNorReplayBuffer) {
   Learner learner(rnd_options());
   Replay replay = filled_replay(kRndObservations, 2, 300);
   const auto random_network = [&] {

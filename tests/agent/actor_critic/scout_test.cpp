@@ -1,4 +1,4 @@
-// The second learner of an agent: what it leaves alone, and when it acts.
+// The second learner of an agent: the agent's own learner does not depend on it; when it acts.
 #include "agent/actor_critic/scout.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
   EXPECT_EQ(compared, static_cast<int>(own.state().arrays.size()));
 }
 
-// Both policies differ from the start: which of the two acts is seen at the proposal.
+// Both policies differ from the start, so that the proposal shows which of the two acts.
 TEST(Scout, ActsInWholeEpisodes) {
   const auto agent = make_agent(scout_options("scout"));
   const auto alone = make_agent(scout_options("dsac"));

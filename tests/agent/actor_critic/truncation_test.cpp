@@ -12,7 +12,7 @@ namespace OVDE_TEST_FILE {
 
 std::vector<float> kept(std::vector<float> first, std::vector<float> second, int dropped) {
   const int n = static_cast<int>(first.size());
-  Batch a(n, 1), b(n, 1), out(target_count(n, dropped), 1);
+  Batch a(n, 1), b(n, 1), out(2 * (n - dropped), 1);
   for (int i = 0; i < n; ++i) {
     a.at(i, 0) = first[i];
     b.at(i, 0) = second[i];

@@ -19,7 +19,7 @@ void play_returns(Turns& turns, bool scout, std::vector<double> returns) {
   }
 }
 
-TEST(Turns, TheShareStaysWhereNothingTellsThemApart) {
+TEST(Turns, ShareIsKeptWithoutEvidence) {
   Turns turns({.share = 0.4, .minimum_share = 0.2});
   EXPECT_EQ(turns.probability(), 0.4);
   play_returns(turns, false, {10, 12, 14});
@@ -37,7 +37,7 @@ TEST(Turns, TheShareStaysWhereNothingTellsThemApart) {
   EXPECT_EQ(alike.probability(), 0.4);
 }
 
-TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {
+TEST(Turns, ProbabilityGrowsWithTheEvidenceForTheScout) {
   Turns turns({.share = 0.5, .minimum_share = 0.2});
   play_returns(turns, false, {1, 3});  // mean 2, squared error 2 / 2
   play_returns(turns, true, {3, 5});   // mean 4, the same
@@ -63,7 +63,7 @@ TEST(Turns, ItIsLessTheLessSureItIsThatTheScoutReturnsMore) {
   EXPECT_DOUBLE_EQ(sure.probability(), 0.5);
 }
 
-// Long after a lucky find neither has found anything: the scout has its share again.
+// Once all remembered returns are equal again the scout has its whole share.
 TEST(Turns, OldReturnsAreForgotten) {
   Turns turns({.share = 0.5, .minimum_share = 0});
   play_returns(turns, true, {0, 100});
@@ -75,7 +75,7 @@ TEST(Turns, OldReturnsAreForgotten) {
   EXPECT_EQ(turns.probability(), 0.5);
 }
 
-TEST(Turns, AnEpisodeThatIsGivenUpCountsForNothing) {
+TEST(Turns, AbandonedEpisodesDoNotCount) {
   Turns turns({.share = 0.5, .minimum_share = 0}), other({.share = 0.5, .minimum_share = 0});
   turns.add(1000);
   turns.give_up_episode();

@@ -1,6 +1,6 @@
-// Two quantile critics in double precision, and what the behaviour policies compute from them at
-// one observation, as functions of the mean before the squash: written from the definitions, so
-// that gradients can be had by central differences.
+// Two quantile critics in double precision, and the quantities of the behaviour policies at one
+// observation, as functions of the mean before the squash: written from the definitions, so that
+// central differences give their gradients.
 #pragma once
 
 #include <algorithm>

@@ -41,7 +41,7 @@ TEST(Uncertainty, OfASmallExample) {
   const Uncertainty u = uncertainty(z);
   EXPECT_DOUBLE_EQ(u.mean, 3);
   EXPECT_DOUBLE_EQ(u.epistemic, std::sqrt((1.0 + 9.0) / 2));
-  EXPECT_DOUBLE_EQ(u.aleatoric, 2);  // of the averages 1 and 5
+  EXPECT_DOUBLE_EQ(u.aleatoric, 2);  // the averages are 1 and 5
 }
 
 // By hand: z_1 = (0, 2), z_2 = (2, 8), as the published code has it.
@@ -53,7 +53,7 @@ TEST(Uncertainty, OfASmallExampleInTheOtherForms) {
   const Uncertainty u = uncertainty(z);
   EXPECT_DOUBLE_EQ(u.mean, 3);
   EXPECT_DOUBLE_EQ(u.epistemic, 2);               // means 1 and 5
-  EXPECT_DOUBLE_EQ(u.aleatoric, std::sqrt(8.0));  // of the averages 1 and 5
+  EXPECT_DOUBLE_EQ(u.aleatoric, std::sqrt(8.0));  // the averages are 1 and 5
   // one quantile has no spread, however it is divided
   QuantilePair one(1);
   one.form = z.form;

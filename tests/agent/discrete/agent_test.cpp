@@ -102,7 +102,7 @@ struct DiscreteReference {
     return y;
   }
 
-  // Of one critic with these parameters, mean over the batch.
+  // The loss of a critic with these parameters, averaged over the batch.
   double loss(const Vec& parameters, const std::vector<Sample>& batch,
               const std::vector<Vec>& y) const {
     const int n = options.critic.quantiles;

@@ -110,7 +110,7 @@ TEST(IdsRule, ChoosesAsThePlainWordsDo) {
   EXPECT_GT(not_greedy, kTables / 10);  // otherwise the greedy choice would have passed
 }
 
-TEST(IdsRule, WithNothingToLearnItIsGreedyAndOfEqualsTakesTheFirst) {
+TEST(IdsRule, WithoutInformationItIsGreedy) {
   Table z;
   for (const double value : {1.0, 3.0, 3.0, -2.0}) {
     for (int k = 0; k < 2; ++k) z[k].push_back({value - 1, value + 1});
@@ -120,7 +120,7 @@ TEST(IdsRule, WithNothingToLearnItIsGreedyAndOfEqualsTakesTheFirst) {
   EXPECT_EQ(choice(z, 0.1), 0);
 }
 
-// Of two actions that are equally good and equally unknown, trying the less noisy one tells more.
+// Two actions are equally good and equally unknown: the less noisy one gives more information.
 TEST(IdsRule, PrefersTheLessNoisyOfTwo) {
   Table z;
   for (const double noise : {3.0, 1.0}) {

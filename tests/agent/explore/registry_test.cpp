@@ -1,4 +1,4 @@
-// Explorers that a program adds: what registering makes of them.
+// Explorers that a program registers.
 #include <gtest/gtest.h>
 
 #include <cmath>
