@@ -48,6 +48,7 @@ tiny=(--set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=30
 case "\$1 \${2:-}" in
   train*) [ -n "\$resume" ] || args+=("\${tiny[@]}"); [[ " \$* " == *" --epochs "* ]] || args+=(--epochs \$((resume ? 4 : 2))) ;;
   "study run" | "study work" | "study import") [[ " \$* " == *" --smoke "* ]] || args+=(--smoke) ;;
+  "study report") [[ " \$* " != *" --runs runs/"* ]] || args+=(--smoke) ;;  # a table of smoke runs
   "bench env") ;;
   bench*) args+=(--set "network.hidden=[8,8]" --set train.batch=8) ;;
 esac
