@@ -273,15 +273,6 @@ TEST(Pages, LinkedHeadingsExist) {
   }
 }
 
-TEST(Pages, ApiPageMatchesTheHeaders) {
-  FILE* out = popen((kRoot / "scripts/api-page").c_str(), "r");
-  ASSERT_NE(out, nullptr);
-  std::string page;
-  for (int c = 0; (c = std::fgetc(out)) != EOF;) page += static_cast<char>(c);
-  EXPECT_EQ(pclose(out), 0);
-  EXPECT_TRUE(page == read(kRoot / "docs/api.md")) << "run scripts/api-page > docs/api.md";
-}
-
 TEST(Pages, ColumnsOfProgressAreExplained) {
   const std::string page = read(kRoot / "docs/runs.md");
   const auto columns =

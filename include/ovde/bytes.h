@@ -1,5 +1,4 @@
-// Byte strings for saved state: a writer that appends and a reader that never reads past its end.
-// Little-endian machines only.
+// Serialisation of saved state into bytes. Little-endian machines only.
 #pragma once
 
 #include <bit>
@@ -16,7 +15,8 @@
 
 namespace ovde {
 
-static_assert(std::endian::native == std::endian::little, "values are written as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "values are written as they are in memory");
 
 using Bytes = std::vector<std::byte>;
 
@@ -27,7 +27,7 @@ class ByteWriter {
     static_assert(std::is_trivially_copyable_v<T>);
     append(&value, sizeof(T));
   }
-  // Count, then the elements.
+  // Writes the number of elements, then the elements.
   template <typename T>
   void put_all(std::span<const T> values) {
     put<std::uint64_t>(values.size());
@@ -59,11 +59,10 @@ class ByteReader {
     std::memcpy(&value, take(sizeof(T)).data(), sizeof(T));
     return value;
   }
-  // Into a span of known size: the stored count must match it.
+  // Reads into `out`, whose size must equal the stored number of elements.
   template <typename T>
   void get_all(std::span<T> out) {
-    if (get<std::uint64_t>() != out.size())
-      throw Error("saved state has another size than expected");
+    if (get<std::uint64_t>() != out.size()) throw Error("saved state has an unexpected size");
     if (!out.empty()) std::memcpy(out.data(), take(out.size_bytes()).data(), out.size_bytes());
   }
   template <typename T>

@@ -1,5 +1,5 @@
-// Options that can be set from a file or the command line: what exists, its default, its range; and
-// a set of resolved values. Knows nothing of TOML or of what the options mean.
+// Options that can be set from a file or the command line, with their defaults and ranges, and sets
+// of values.
 #pragma once
 
 #include <limits>
@@ -17,23 +17,23 @@ using OptionValue = std::variant<bool, double, std::string, std::vector<double>>
 
 // One option. Its type is that of its default.
 struct Option {
-  std::string name;  // within its table: "radius" of table "task"
+  std::string name;  // without its table: "radius" for "task.radius"
   OptionValue default_value = {};
   std::string help;
-  double low = -std::numeric_limits<double>::infinity();  // inclusive; for lists, of each element
+  double low = -std::numeric_limits<double>::infinity();  // inclusive; in a list for each element
   double high = std::numeric_limits<double>::infinity();
   bool integer = false;
-  int length = 0;  // of a list; 0: any length from 1, or from 0 if the default is empty
-  std::vector<std::string> choices = {};  // of a string; empty: any
+  int length = 0;  // length of a list; 0: any from 1, or from 0 if the default is empty
+  std::vector<std::string> choices = {};  // valid strings; empty: any
 };
 
-// Throws InputError that names the option and what would be valid.
+// Throws InputError, which names the option and its valid values.
 void check_option(const Option& option, const OptionValue& value, const std::string& table);
 
-std::string to_string(const OptionValue& value);  // as TOML writes it
+std::string to_string(const OptionValue& value);  // in TOML
 
-// A value that is in its range and still does not fit what else was chosen. Names its key
-// ("task.start"), for whoever knows where it was given.
+// A value that is in its range but contradicts another value. Has the key ("task.start"), so that
+// the caller can say where it was set.
 class OptionError : public InputError {
  public:
   OptionError(std::string key, const OptionValue& value, const std::string& why)
@@ -44,8 +44,7 @@ class OptionError : public InputError {
   std::string key_;
 };
 
-// Resolved values by name. Asking for a name or type that was not declared is a programming error
-// (throws Error).
+// Values by name. A name or type that was not declared is a programming error (throws Error).
 class OptionValues {
  public:
   OptionValues() = default;
@@ -66,7 +65,7 @@ class OptionValues {
   std::map<std::string, OptionValue> values_;
 };
 
-// The candidate nearest to `word` by edit distance, or "" when none is near enough to be meant.
+// The candidate most similar to `word`, or "" if none is similar enough to be a misspelling.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace ovde

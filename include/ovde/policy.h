@@ -1,5 +1,5 @@
-// A trained policy, loaded from a run's policy.safetensors: a function from observation to action
-// that allocates nothing and needs nothing of the rest of the library.
+// A trained policy, loaded from a run's policy.safetensors: a function from observation to action.
+// Needs nothing else of the library (target ovde::policy).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace ovde {
 
 class Policy {
  public:
-  static Policy load(const std::string& file);  // InputError if it is not a policy of this library
+  static Policy load(const std::string& file);  // throws InputError if it is not a valid policy
 
   Policy(Policy&&) noexcept;
   Policy& operator=(Policy&&) noexcept;
@@ -19,15 +19,14 @@ class Policy {
   int observation_size() const;
   int action_size() const;
 
-  // The action in the task's own units. InputError if a span has another size than these.
+  // The action in the task's own units. Allocates nothing. Throws InputError if a size is wrong.
   void act(std::span<const double> observation, std::span<double> action);
   // The same before scaling, in [-1, 1].
   void act_unit(std::span<const double> observation, std::span<double> action);
 
-  // Many at once, each in the task's own units: n observations one after another, as many actions.
-  // They are act()'s but for the rounding of 32-bit sums, whose order is another, and do not depend
-  // on the threads (0: as many as there are cores and the observations are worth). The first call
-  // sets up what later ones of that size reuse.
+  // The actions for n observations, stored one after another. The last bits may differ from act(),
+  // because sums are computed in a different order; they do not depend on the number of threads
+  // (0: chosen automatically). The first call allocates memory that later calls of that n reuse.
   void act_all(std::span<const double> observations, std::span<double> actions, int threads = 1);
 
  private:

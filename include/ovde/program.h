@@ -1,10 +1,10 @@
-// The command-line program as a function: a program of one's own registers its tasks, calls this,
-// and has `train`, `eval`, `list` and the rest for them too.
+// The command-line program as a function: a program that registers its own tasks or explorers and
+// calls this has `train`, `eval`, `list` and all other commands for them.
 #pragma once
 
 namespace ovde {
 
-int run_program(int argc,
-                char** argv);  // the exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted
+// Returns the exit code: 0 success, 1 failure, 2 wrong input, 130 interrupted.
+int run_program(int argc, char** argv);
 
 }  // namespace ovde

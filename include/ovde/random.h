@@ -1,6 +1,6 @@
-// Counter-based random numbers (Random123 Philox4x32-10). A stream is named by (seed, stream,
-// substream) and its whole state is one counter: nothing to lose at a resume, and the same numbers
-// on every machine and device.
+// Counter-based random numbers (Random123 Philox4x32-10). A stream is identified by (seed, stream,
+// substream), and its state is one counter, which is easy to save; numbers are the same on every
+// machine and device.
 #pragma once
 
 #include <array>
@@ -9,24 +9,23 @@
 
 namespace ovde {
 
-// What a stream is for. The numbers are part of the file format of a checkpoint: append, never
-// reorder.
+// The use of a stream. Results depend on these numbers: append, never reorder.
 enum class Stream : std::uint32_t {
   initial_parameters = 0,
-  behaviour_noise = 1,   // the policy's own noise while it collects
-  replay_batch = 2,      // which rows an update sees
+  behaviour_noise = 1,   // exploration noise of the policy
+  replay_batch = 2,      // indices of sampled transitions
   actor_noise = 3,       // reparameterisation noise at s
-  target_noise = 4,      // the same at s'
-  episode_seeds = 5,     // seeds of the exploring environment's episodes
-  evaluation_seeds = 6,  // and of the evaluation's
-  environment = 7,       // used inside environments
-  disturbance = 8,       // injected noise (noise.*), independent of the environment's own
+  target_noise = 4,      // reparameterisation noise at s'
+  episode_seeds = 5,     // seeds of training episodes
+  evaluation_seeds = 6,  // seeds of evaluation episodes
+  environment = 7,       // for use in environments
+  disturbance = 8,       // injected noise (noise.*)
   explorer = 9,          // samples of the optimistic value distribution
   bootstrap = 10,        // statistics
-  fractions = 11,        // at which an update asks implicit quantile networks
-  scaling = 12,          // random actions under which observations are measured
-  optimist_noise = 13,   // as actor_noise, of a second actor that explores
-  user = 1000,           // first number free for a user's own streams
+  fractions = 11,        // quantile fractions of implicit quantile networks
+  scaling = 12,          // random actions for measuring the scale of observations
+  optimist_noise = 13,   // reparameterisation noise of a second, exploring actor
+  user = 1000,           // first number for your own streams
 };
 
 class Random {
@@ -35,18 +34,16 @@ class Random {
   Random(std::uint64_t seed, Stream stream, std::uint32_t substream = 0);
 
   std::uint32_t bits();  // 32 random bits
-  double uniform();      // [0, 1), 32 bits of it
+  double uniform();      // in [0, 1), a multiple of 2^-32
   double uniform(double low, double high);
-  double normal();  // N(0, 1), Box-Muller
-  std::uint32_t below(
-      std::uint32_t n);  // 0 .. n-1 without bias that matters (32 x 32 -> 64 bit multiply)
+  double normal();                       // N(0, 1), Box-Muller
+  std::uint32_t below(std::uint32_t n);  // 0 .. n-1; its bias is below n / 2^32
 
   // The number of 32-bit words drawn so far; seek() continues from there.
   std::uint64_t position() const { return position_; }
   void seek(std::uint64_t position) { position_ = position; }
 
-  // One block of four words at a given counter: what the learner and a GPU use to address numbers
-  // directly.
+  // Words 4 * index .. 4 * index + 3 of a stream.
   static std::array<std::uint32_t, 4> block(std::uint64_t seed, Stream stream,
                                             std::uint32_t substream, std::uint64_t index);
 
@@ -59,8 +56,8 @@ class Random {
   std::array<std::uint32_t, 4> cached_{};
 };
 
-// Standard normal numbers number first .. first + out.size() - 1 of a stream: word pair i gives
-// numbers 2i and 2i + 1. `first` must be a multiple of 4.
+// Standard normal numbers first .. first + out.size() - 1 of a stream, in single precision; word
+// pair i gives numbers 2i and 2i + 1. `first` must be a multiple of 4.
 void fill_normal(std::uint64_t seed, Stream stream, std::uint32_t substream, std::uint64_t first,
                  std::span<float> out);
 
