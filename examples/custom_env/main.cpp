@@ -1,18 +1,18 @@
-// A task of one's own in one file, with the whole `ovde` program around it:
+// A custom task in one file, with the whole `ovde` program around it:
 //
 //   custom_env list tasks
 //   custom_env train --task Valve-v0 --algo ovde_g --epochs 50 --set task.noise=0.3 --out valve
 //   custom_env eval valve
 //
-// The task: hold the level of a leaking tank at a set point by turning its inlet valve. The pump
-// stutters, and the more so the further the valve is open.
+// The task: hold the level of a leaking tank at a set point by turning its inlet valve. The inflow
+// is noisy, and more so the further the valve is open.
 #include <algorithm>
 #include <cmath>
 
 #include <ovde/env.h>
 #include <ovde/program.h>
 
-class Valve final : public ovde::Env {
+class Valve final : public ovde::Env, public ovde::Restorable {
  public:
   explicit Valve(const ovde::OptionValues& options)
       : noise_(options.number("noise")), set_point_(options.number("set_point")) {}
@@ -20,7 +20,7 @@ class Valve final : public ovde::Env {
   int observation_size() const override { return 2; }
   const ovde::Box& action_space() const override { return action_space_; }
 
-  // everything random in an episode follows from its seed
+  // all randomness of an episode follows from its seed
   void reset(std::uint64_t seed, std::span<double> observation) override {
     seed_ = seed;
     random_ = ovde::Random(seed, ovde::Stream::environment);
@@ -40,7 +40,7 @@ class Valve final : public ovde::Env {
     return {.reward = overflow ? -100 : -error * error, .terminated = overflow};
   }
 
-  // with these two, a run of this task can be killed at any instant and resumed to the bit
+  // Restorable: a run that is killed in the middle of an episode resumes bit for bit
   std::optional<ovde::Bytes> save() const override {
     ovde::ByteWriter out;
     out.put(seed_);
@@ -75,7 +75,7 @@ class Valve final : public ovde::Env {
 int main(int argc, char** argv) {
   ovde::Task task;
   task.name = "Valve-v0";
-  task.summary = "hold the level of a leaking tank with a stuttering pump";
+  task.summary = "hold the level of a leaking tank with a noisy pump";
   task.horizon = 200;
   task.options = {
       {.name = "noise",

@@ -1,6 +1,4 @@
-// Whether a task of one's own keeps to the interface, as Gymnasium's check_env does it: for a test
-// beside the task. Spaces are checked before every run too; the rest, which steps the environment,
-// is not.
+// Tests an environment, as Gymnasium's check_env does. Call check() in a test of your task.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +7,13 @@
 
 namespace ovde {
 
-// InputError, which says what, unless there are observations and the action space has bounds that
-// are as many, finite, and in order.
+// Throws InputError unless the observation has at least one element and the action space has
+// finite, ordered bounds. Called before every run.
 void check_spaces(const Env& env);
 
-// The same, and plays two episodes with random actions: observations are written whole, everything
-// is finite, an episode follows from its seed and its actions alone, and from what save() gives
-// restore() goes on to the same numbers. InputError, which says what, where it is not so.
+// Also plays two episodes with random actions. Throws InputError unless observations are completely
+// written, all numbers are finite, an episode depends on its seed and actions alone, and a restored
+// state continues with the same numbers.
 void check(Env& env, std::uint64_t seed = 0);
 
 }  // namespace ovde

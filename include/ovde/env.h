@@ -1,5 +1,7 @@
-// The environment interface and the registry of tasks. A user adds a task by implementing Env and
-// registering it; no other file changes. Knows nothing of agents.
+// Environments and the registry of tasks. A program adds a task by deriving from Env, which is
+// Gymnasium's interface with flat arrays, and calling register_task(). Resuming in the middle of an
+// episode, injected noise and pictures are optional interfaces, which an environment derives from
+// in addition.
 #pragma once
 
 #include <array>
@@ -18,7 +20,7 @@
 
 namespace ovde {
 
-// A box of real vectors.
+// The bounds of a vector, element by element.
 struct Box {
   std::vector<double> low, high;
   int size() const { return static_cast<int>(low.size()); }
@@ -26,47 +28,25 @@ struct Box {
 
 Box box(int size, double low, double high);
 
-// What a step returns besides the observation.
+// The result of a step, besides the observation.
 struct Step {
   double reward = 0;
-  bool terminated = false;  // the task's own end: no future return
-  bool truncated = false;   // cut off (time limit): the future would have gone on
-  bool success = false;     // the task's goal was reached in this step, for tasks that have one
+  bool terminated = false;  // the task has ended: the value of the next state is 0
+  bool truncated = false;   // the time limit ended the episode: the next state has a value
+  bool success = false;     // the task's goal was reached in this step
+  bool operator==(const Step&) const = default;
 };
 
-// A coordinate of the state that injected noise can push.
-struct Disturbable {
-  bool velocity = false;  // else a position
-  double spread = 0;      // its standard deviation under random actions
-};
-
-// Where a solid is: its centre, and how it is turned, as a unit quaternion (w, x, y, z).
-struct Pose {
-  std::array<double, 3> position = {};
-  std::array<double, 4> orientation = {1, 0, 0, 0};
-};
-
-// A solid that a picture of the task shows, z upwards. The size is half of its extent along its own
-// axes; of a sphere its radius; of a capsule and a cylinder, which lie along z, radius and half of
-// the length; of a plane, whose normal is z, half of its sides (0: without end).
-struct Solid {
-  enum class Kind { plane, sphere, capsule, ellipsoid, cylinder, box };
-  Kind kind = Kind::sphere;
-  std::array<double, 3> size = {};
-  std::array<double, 4> colour = {0.5, 0.5, 0.5, 1};  // red, green, blue, opacity, from 0 to 1
-  std::optional<Pose> fixed = {};                     // where it always is; nullopt: it moves
-};
-
-// One number of an observation or an action, for whoever connects a policy to a machine.
+// Name and unit of one number of an observation or action.
 struct Signal {
   std::string name;
-  std::string unit;  // what 1 stands for: "m/s", "120 N m"; empty: a number without unit
+  std::string unit;  // of the value 1: "m/s", "120 N m"; empty: none
 };
 
-// What a controller needs to know beside the sizes.
+// What a controller needs to know besides the sizes; part of an exported policy's contract.
 struct Signals {
-  std::vector<Signal> observation, action;  // each of the environment's size, or empty: unnamed
-  double rate = 0;                          // actions a second; 0: the task has no time of its own
+  std::vector<Signal> observation, action;  // of the environment's sizes, or empty
+  double rate = 0;                          // actions per second; 0: the task has no physical time
 };
 
 class Env {
@@ -76,53 +56,106 @@ class Env {
   virtual int observation_size() const = 0;
   virtual const Box& action_space() const = 0;
 
-  // Starts an episode. All randomness of the episode follows from `seed`. Writes the observation.
+  // Starts an episode, whose randomness must follow from `seed` alone, and writes the observation.
   virtual void reset(std::uint64_t seed, std::span<double> observation) = 0;
   virtual Step step(std::span<const double> action, std::span<double> observation) = 0;
 
-  // For injected noise (noise.*). disturb() adds scale * N(0, 1) to every coordinate of the state
-  // and brings the observation up to date; false: this environment has no such state. coordinate()
-  // is the value of a named state coordinate ("x", "torso_z"), by which noise may depend on the
-  // state; nullopt: no such name. coordinates() are the names, for whoever misspelt one.
-  virtual bool disturb(double /*scale*/, Random& /*random*/, std::span<double> /*observation*/) {
-    return false;
-  }
-  // The same with a scale for each coordinate, those that disturbables() lists, in their order;
-  // none: the environment knows only disturb().
-  virtual std::vector<Disturbable> disturbables() const { return {}; }
-  virtual bool disturb_each(std::span<const double> /*scales*/, Random& /*random*/,
-                            std::span<double> /*observation*/) {
-    return false;
-  }
-  virtual std::optional<double> coordinate(const std::string& /*name*/) const {
-    return std::nullopt;
-  }
-  virtual std::vector<std::string> coordinates() const { return {}; }
-
-  // Names and units of observation and action, and how often an action is due.
   virtual Signals signals() const { return {}; }
 
-  // Starts an episode from a recorded state instead of a drawn one (`ovde replay`); false: this
-  // environment is not a mechanical system with positions and velocities.
+  // The environment inside a wrapper.
+  virtual Env* wrapped() { return nullptr; }
+
+  // An optional interface (Restorable, Disturbable, Drawable) of this environment, or else of the
+  // one it wraps; null if none of them has it.
+  template <typename Interface>
+  Interface* as() {
+    for (Env* env = this; env != nullptr; env = env->wrapped())
+      if (auto* const found = dynamic_cast<Interface*>(env)) return found;
+    return nullptr;
+  }
+  template <typename Interface>
+  const Interface* as() const {
+    return const_cast<Env*>(this)->as<Interface>();
+  }
+};
+
+// An environment whose state can be saved and set. Without it, a resumed run starts a new episode
+// and says so.
+class Restorable {
+ public:
+  virtual ~Restorable() = default;
+
+  // The state in the middle of an episode, exact to the bit; nullopt or false: not possible.
+  virtual std::optional<Bytes> save() const = 0;
+  virtual bool restore(std::span<const std::byte> bytes) = 0;
+
+  // Starts an episode from recorded positions and velocities (`ovde replay`); false: the state does
+  // not consist of those.
   virtual bool set_state(std::span<const double> /*position*/, std::span<const double> /*velocity*/,
                          std::span<double> /*observation*/) {
     return false;
   }
-
-  // State in the middle of an episode, exact to the bit; nullopt / false: this environment cannot,
-  // and a resumed run starts a new episode and says so.
-  virtual std::optional<Bytes> save() const { return std::nullopt; }
-  virtual bool restore(std::span<const std::byte>) { return false; }
-
-  // What a picture of the task shows (`ovde eval --record`): its solids, and where those that move
-  // are now, in their order. None: there is nothing to see. Neither changes the state.
-  virtual std::vector<Solid> solids() const { return {}; }
-  virtual std::vector<Pose> poses() const { return {}; }
 };
 
-// An environment around another one, like Gymnasium's wrappers: hands every call on. Derive from it
-// and override what is to be different; whoever keeps a state of its own overrides save() and
-// restore() too.
+// A coordinate of the state that injected noise can change.
+struct StateCoordinate {
+  bool velocity = false;  // false: a position
+  double spread = 0;      // its standard deviation under random actions
+};
+
+// An environment whose state injected noise can change (noise.transition).
+class Disturbable {
+ public:
+  virtual ~Disturbable() = default;
+
+  // Adds scale * N(0, 1) to every coordinate of the state and writes the new observation; false:
+  // not possible.
+  virtual bool disturb(double scale, Random& random, std::span<double> observation) = 0;
+
+  // The same with one scale for each element of disturbables(), in that order; needed for
+  // noise.draw = "coordinate", noise.part and noise.relative.
+  virtual std::vector<StateCoordinate> disturbables() const { return {}; }
+  virtual bool disturb_each(std::span<const double> /*scales*/, Random& /*random*/,
+                            std::span<double> /*observation*/) {
+    return false;
+  }
+
+  // The value of a named coordinate ("x", "torso_z"), on which noise may depend
+  // (noise.coordinate), and all names.
+  virtual std::optional<double> coordinate(const std::string& /*name*/) const {
+    return std::nullopt;
+  }
+  virtual std::vector<std::string> coordinates() const { return {}; }
+};
+
+struct Pose {
+  std::array<double, 3> position = {};               // of the centre
+  std::array<double, 4> orientation = {1, 0, 0, 0};  // unit quaternion (w, x, y, z)
+};
+
+// A geometric body in a picture, with the sizes of MuJoCo's geoms: half the extent along each axis;
+// for a sphere its radius; for a capsule or cylinder (along z) radius and half length; for a plane
+// (normal z) half its sides, 0: infinite.
+struct Solid {
+  enum class Kind { plane, sphere, capsule, ellipsoid, cylinder, box };
+  Kind kind = Kind::sphere;
+  std::array<double, 3> size = {};
+  std::array<double, 4> colour = {0.5, 0.5, 0.5, 1};  // red, green, blue, opacity, from 0 to 1
+  std::optional<Pose> fixed = {};                     // nullopt: it moves
+};
+
+// An environment that can be drawn (`ovde eval --record`). Drawing does not change the state.
+class Drawable {
+ public:
+  virtual ~Drawable() = default;
+
+  virtual std::vector<Solid> solids() const = 0;
+  virtual std::vector<Pose> poses() const = 0;  // of the moving solids, in the order of solids()
+};
+
+// A wrapper, as in Gymnasium: forwards every call to the environment inside. Derive from it and
+// override what differs. A wrapper with a state of its own derives from Restorable too, and saves
+// the inner environment's state with its own.
 class EnvWrapper : public Env {
  public:
   explicit EnvWrapper(std::unique_ptr<Env> inner) : inner_(std::move(inner)) {}
@@ -135,27 +168,8 @@ class EnvWrapper : public Env {
   Step step(std::span<const double> action, std::span<double> observation) override {
     return inner_->step(action, observation);
   }
-  bool disturb(double scale, Random& random, std::span<double> observation) override {
-    return inner_->disturb(scale, random, observation);
-  }
-  std::vector<Disturbable> disturbables() const override { return inner_->disturbables(); }
-  bool disturb_each(std::span<const double> scales, Random& random,
-                    std::span<double> observation) override {
-    return inner_->disturb_each(scales, random, observation);
-  }
-  std::optional<double> coordinate(const std::string& name) const override {
-    return inner_->coordinate(name);
-  }
-  std::vector<std::string> coordinates() const override { return inner_->coordinates(); }
   Signals signals() const override { return inner_->signals(); }
-  bool set_state(std::span<const double> position, std::span<const double> velocity,
-                 std::span<double> observation) override {
-    return inner_->set_state(position, velocity, observation);
-  }
-  std::optional<Bytes> save() const override { return inner_->save(); }
-  bool restore(std::span<const std::byte> bytes) override { return inner_->restore(bytes); }
-  std::vector<Solid> solids() const override { return inner_->solids(); }
-  std::vector<Pose> poses() const override { return inner_->poses(); }
+  Env* wrapped() override { return inner_.get(); }
 
  protected:
   Env& inner() { return *inner_; }
@@ -165,10 +179,10 @@ class EnvWrapper : public Env {
   std::unique_ptr<Env> inner_;
 };
 
-// For tasks whose observation is a position in the plane, and whose actions are two numbers: what
-// `ovde inspect` draws the visits and the agent's beliefs over.
+// The map of a task whose observation is a position in the plane and whose action is two numbers;
+// `ovde inspect` draws visits and value estimates over it.
 struct StateMap {
-  std::array<double, 2> low = {}, high = {};  // of the positions
+  std::array<double, 2> low = {}, high = {};  // bounds of the positions
   std::array<double, 2> start = {};
   std::array<double, 2> goal = {};
   double goal_radius = 0;  // 0: there is no goal
@@ -177,7 +191,7 @@ struct StateMap {
   std::array<std::string, 2> action_names = {"action 1", "action 2"};
 };
 
-// A named set of option values of a task, asked for as "Task:name".
+// A named set of option values, chosen as "Task:name".
 struct TaskPreset {
   std::string name;
   std::vector<std::pair<std::string, OptionValue>> values;
@@ -188,15 +202,15 @@ struct Task {
   std::string summary;      // one line for `ovde list tasks`
   int horizon = 1000;       // default time limit (task.horizon)
   int steps_per_epoch = 0;  // default; 0: the horizon
-  bool has_goal = false;    // success is meaningful
+  bool has_goal = false;    // Step::success is meaningful
   std::vector<Option> options;
   std::vector<TaskPreset> presets;
   std::function<std::unique_ptr<Env>(const OptionValues&)> make;
-  // The plane that the task's observations are positions in; empty: they are something else.
+  // Empty if observations are not positions in the plane.
   std::function<StateMap(const OptionValues&)> map;
-  // Values of tables other than "task" that this task brings ("noise.transition" = true).
+  // The task's defaults for keys of other tables ("noise.transition" = true).
   std::vector<std::pair<std::string, OptionValue>> brings;
-  // make() may run on several threads at once: many agents then start sooner. The built-in ones do.
+  // make() may be called on several threads at once, so that a large population starts sooner.
   bool makes_side_by_side = false;
 };
 
@@ -205,7 +219,8 @@ struct Task {
 void register_task(Task task);
 
 const std::vector<Task>& tasks();  // in order of registration, built-in ones first
-const Task& find_task(
-    const std::string& id);  // "Name" or "Name:preset"; InputError with the nearest name otherwise
+
+// The task of "Name" or "Name:preset"; throws InputError, with the most similar name, if unknown.
+const Task& find_task(const std::string& id);
 
 }  // namespace ovde

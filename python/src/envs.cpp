@@ -19,14 +19,13 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr int kBetween = 64;  // numbers that keep what two threads write out of one cache line
-constexpr int kChunks = 8;  // of a thread's share: as much as another thread takes of it at a time
+constexpr int kPadding = 64;  // elements between the results of two threads, against false sharing
+constexpr int kChunks = 8;    // chunks of a thread's share, which other threads may take
 
 void check_action(const Env& env, const Numbers& action, py::ssize_t count) {
   const py::ssize_t expected = count * env.action_space().size();
   if (action.size() != expected) {
-    throw InputError(
-        fmt::format("an action has {} numbers where {} belong", action.size(), expected));
+    throw InputError(fmt::format("an action has {} numbers; must be {}", action.size(), expected));
   }
 }
 
@@ -40,7 +39,7 @@ NoiseOptions noise_of(const py::dict& values) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) {
       const std::string near = nearest(name, names);
-      throw InputError(fmt::format("unknown kind of noise '{}'{}", name,
+      throw InputError(fmt::format("unknown key '{}' of table noise{}", name,
                                    near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
     }
     const auto& field = fields[found - names.begin()];
@@ -54,7 +53,7 @@ NoiseOptions noise_of(const py::dict& values) {
 }  // namespace
 
 Config task_config(const std::string& task, const py::dict& settings) {
-  // any algorithm: nothing of it is used
+  // the algorithm is not used
   std::vector<Setting> all = {{"run.task", task, "task"}, {"run.algorithm", "sac", "algorithm"}};
   for (Setting& setting : to_settings(settings)) all.push_back(std::move(setting));
   return resolve_config(all);
@@ -95,7 +94,7 @@ py::tuple OneEnv::step(const Numbers& action) {
 }
 
 std::optional<py::bytes> OneEnv::save() const {
-  const auto saved = env_->save();
+  const auto saved = saved_state(*env_);
   if (!saved) return std::nullopt;
   ByteWriter out;
   out.put(seeds_.seed());
@@ -108,7 +107,8 @@ void OneEnv::restore(const std::string& bytes) {
   ByteReader in(std::as_bytes(std::span(bytes)));
   const auto seed = in.get<std::uint64_t>();
   seeds_.restore(seed, in.get<std::uint64_t>());
-  if (!env_->restore(in.get_bytes())) throw Error("this environment cannot restore its state");
+  if (!restore_state(*env_, in.get_bytes()))
+    throw Error("this environment cannot restore its state");
 }
 
 ManyEnvs::ManyEnvs(const Config& config, int count, int threads, bool copies)
@@ -128,7 +128,7 @@ ManyEnvs::ManyEnvs(const Config& config, int count, int threads, bool copies)
     const auto bound = [&](std::size_t n) { return static_cast<int>(n * count / shares_.size()); };
     shares_[i].first = bound(i);
     shares_[i].last = bound(i + 1);
-    shares_[i].ends.resize(shares_[i].last - shares_[i].first + kBetween);
+    shares_[i].ends.resize(shares_[i].last - shares_[i].first + kPadding);
   }
 }
 
@@ -140,7 +140,7 @@ ManyEnvs::Rows ManyEnvs::make_rows() const {
           .success = py::array_t<bool>(size())};
 }
 
-// The caller's is the first. A worker has a number of its own for all its life.
+// The calling thread has the first share; every worker thread always has the same one.
 int ManyEnvs::own_share() const {
   static std::atomic<unsigned> workers{0};
   static thread_local const unsigned number = workers++;
@@ -155,7 +155,7 @@ void ManyEnvs::side_by_side(Work work) {
   struct Free {
     bool& busy;
     ~Free() { busy = false; }
-  } const free{busy_};  // when the lock is held again
+  } const free{busy_};  // after the interpreter's lock is taken again
   const py::gil_scoped_release released;
 
   if (is_alone()) {
@@ -175,7 +175,7 @@ void ManyEnvs::side_by_side(Work work) {
   });
 }
 
-// The lock is given up while they work, so that another thread of Python may come here.
+// While the environments step, the interpreter's lock is released, and another thread may call.
 void ManyEnvs::check_free() const {
   if (busy_) throw Error("another thread is stepping these environments");
 }

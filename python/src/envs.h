@@ -1,5 +1,5 @@
-// The library's tasks as Python sees them: one environment, and many that step side by side.
-// Spaces, infos and the rest of Gymnasium's interface are ovde/envs.py's business.
+// Tasks of the library for Python: one environment, and many stepped in parallel. ovde/envs.py adds
+// Gymnasium's interface.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,12 @@
 
 namespace ovde::python {
 
-// A task with its noise and its time limit, by settings of tables "task" and "noise"; actions in
-// the task's own units.
+// The configuration of a task with settings of tables "task" and "noise", and its environment with
+// noise and time limit; actions are in the task's own units.
 Config task_config(const std::string& task, const pybind11::dict& settings);
 std::unique_ptr<Env> make_task(const Config& config);
 
-// Seeds of episodes: the one that was given, then those of a stream that follows from it.
+// Seeds of episodes: the given one, then those of the stream that it seeds.
 class EpisodeSeeds {
  public:
   std::uint64_t first(std::uint64_t seed);
@@ -47,8 +47,8 @@ class OneEnv {
   int horizon() const { return horizon_; }
 
   pybind11::array_t<double> reset(std::optional<std::uint64_t> seed);
-  pybind11::tuple step(
-      const Numbers& action);  // observation, reward, terminated, truncated, success
+  // Returns (observation, reward, terminated, truncated, success).
+  pybind11::tuple step(const Numbers& action);
   std::optional<pybind11::bytes> save() const;
   void restore(const std::string& bytes);
 
@@ -59,11 +59,12 @@ class OneEnv {
   EpisodeSeeds seeds_;
 };
 
-// Gymnasium's next-step autoreset: the step after an episode's end resets and ignores its action.
+// Many environments with Gymnasium's next-step autoreset: the step after the end of an episode
+// resets and ignores its action.
 class ManyEnvs {
  public:
-  // threads: 0 for as many as there are cores, or one where that has nothing to gain from others.
-  // copies: every step returns arrays of its own; otherwise all return the same ones.
+  // threads: 0 for one per core, or one alone if steps are short. copies: every step returns new
+  // arrays instead of the same ones.
   ManyEnvs(const Config& config, int count, int threads, bool copies);
 
   const Env& env() const { return *places_.front().env; }
@@ -71,12 +72,12 @@ class ManyEnvs {
   int threads() const { return static_cast<int>(shares_.size()); }
   bool has_goal() const { return has_goal_; }
 
-  // Of the environments whose mask is true; the others' rows are what they were last. No seeds: the
-  // next of each environment's own.
+  // Resets the environments whose mask is true and returns all observations. Without seeds, each
+  // uses the next of its own.
   pybind11::array_t<double> reset(const std::vector<std::uint64_t>& seeds,
                                   const pybind11::array_t<bool, pybind11::array::c_style>& mask);
-  // What Gymnasium's step returns: observations, rewards, terminated, truncated, a row for each
-  // environment, and a dict; with a goal, that has "is_success".
+  // Returns (observations, rewards, terminated, truncated, info), as in Gymnasium; info has
+  // "is_success" if the task has a goal.
   pybind11::tuple step(const Numbers& actions);
 
  private:
@@ -89,12 +90,12 @@ class ManyEnvs {
     pybind11::array_t<double> observations, rewards;
     pybind11::array_t<bool> terminated, truncated, success;
   };
-  // How a step ended. Arrays of single bytes would share cache lines between threads: each place
-  // has its own here, in a block for each share, and they are copied when all are done.
+  // Results of a step, in one block for each share, because threads that write to one array of
+  // bytes would share cache lines; copied to the arrays at the end.
   struct Ends {
     bool terminated = false, truncated = false, success = false;
   };
-  // A thread's part of the places, the same in every step: what it works on stays near its core.
+  // The environments of one thread, the same in every step, so that they stay in its core's cache.
   struct alignas(64) Share {
     int first = 0, last = 0;
     std::atomic<int> next{0};
@@ -102,27 +103,27 @@ class ManyEnvs {
   };
 
   static constexpr int kTries = 8;
-  static constexpr double kWorthSharing = 10e-6;  // seconds: two more go into sharing
+  static constexpr double kWorthSharing = 10e-6;  // seconds; sharing costs two microseconds
 
   void check_free() const;
   Rows make_rows() const;
-  // The first steps are the caller's alone, to see whether they are long enough to be shared.
+  // The calling thread makes the first steps alone, to measure whether sharing them is worth it.
   bool is_alone() const { return chooses_ && (tries_ < kTries || shortest_ < kWorthSharing); }
-  // work(share, first, last) over all places. A thread that is done helps with the other shares.
+  // Calls work(share, first, last) over all environments, with work stealing between threads.
   template <typename Work>
   void side_by_side(Work work);
   int own_share() const;
 
   std::vector<Place> places_;
   bool has_goal_, copies_;
-  bool chooses_;  // how many threads it uses
+  bool chooses_;  // the number of threads is automatic
   int tries_ = 0;
-  double shortest_ = 1;  // seconds, of these
-  Rows rows_;            // of the last reset or step
+  double shortest_ = 1;  // shortest time of the tries in seconds
+  Rows rows_;            // results of the last reset or step
   pybind11::array_t<bool> all_true_;
   pybind11::str success_key_{"is_success"}, success_mask_key_{"_is_success"};
   std::vector<Share> shares_;
-  bool busy_ = false;  // in side_by_side(); read and written with the interpreter's lock
+  bool busy_ = false;  // in side_by_side(); guarded by the interpreter's lock
   std::thread::id caller_;
   Team team_;
 };

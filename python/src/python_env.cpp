@@ -20,10 +20,13 @@ using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 void copy_observation(const py::handle& from, std::span<double> to) {
   const Numbers numbers = Numbers::ensure(from);
-  if (!numbers) throw py::error_already_set();
+  if (!numbers) {
+    throw Error(fmt::format("an observation is of type {}; must be an array of {} numbers",
+                            std::string(py::str(py::type::of(from).attr("__name__"))), to.size()));
+  }
   if (numbers.size() != std::ssize(to)) {
-    throw Error(fmt::format("an observation has {} numbers, and the first one had {}",
-                            numbers.size(), to.size()));
+    throw Error(
+        fmt::format("an observation has {} numbers; must be {}", numbers.size(), to.size()));
   }
   std::copy_n(numbers.data(), to.size(), to.data());
 }
@@ -54,7 +57,7 @@ PythonEnv::PythonEnv(py::object adapter) : adapter_(std::move(adapter)) {
 }
 
 PythonEnv::~PythonEnv() {
-  // after the interpreter's end its objects are gone already
+  // after the end of the interpreter, its objects must not be touched
   if (Py_IsInitialized() == 0) {
     for (py::object* object : {&adapter_, &reset_, &step_}) object->release();
     return;
@@ -74,7 +77,7 @@ void PythonEnv::reset(std::uint64_t seed, std::span<double> observation) {
 
 Step PythonEnv::step(std::span<const double> action, std::span<double> observation) {
   return called([&] {
-    // an array of its own: the environment may keep it
+    // a copy, because the environment may keep it
     const py::array_t<double> copy(static_cast<py::ssize_t>(action.size()), action.data());
     const auto result = py::tuple(step_(copy));
     copy_observation(result[0], observation);
@@ -106,8 +109,8 @@ void register_python_task(const std::string& name, const std::string& summary, i
                           int steps_per_epoch, bool has_goal) {
   if (std::ranges::find(tasks(), name, &Task::name) != tasks().end()) return;
   if (Job::any_running()) {
-    throw Error(fmt::format(
-        "task '{}' is new, and something is being trained already: register it before", name));
+    throw Error(
+        fmt::format("task '{}' is new, and tasks cannot be registered while a run trains", name));
   }
   Task task;
   task.name = name;

@@ -1,6 +1,6 @@
-// An environment written in Python as a task of this library. The Python side (ovde/_gym.py) hands
-// over an adapter, whose observations and actions are flat arrays; names of tasks lead to adapters
-// through a table there, so that nothing of C++ holds a Python object after the interpreter's end.
+// An environment written in Python as a task of this library. It steps an adapter (ovde/_gym.py)
+// with flat observations and actions. Python keeps the table of tasks and adapters, so that no C++
+// object holds a Python object after the end of the interpreter.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,7 +9,7 @@
 
 namespace ovde::python {
 
-class PythonEnv final : public Env {
+class PythonEnv final : public Env, public Restorable {
  public:
   explicit PythonEnv(pybind11::object adapter);
   ~PythonEnv() override;
@@ -22,7 +22,8 @@ class PythonEnv final : public Env {
   bool restore(std::span<const std::byte> bytes) override;
 
  private:
-  // With the lock held; what Python raises is kept by the adapter's source and becomes an Error.
+  // Takes the interpreter's lock; the adapter's source keeps a Python exception, which becomes an
+  // Error.
   template <typename Call>
   auto called(Call call) const;
 
@@ -31,8 +32,8 @@ class PythonEnv final : public Env {
   Box action_space_;
 };
 
-// A task whose environments are adapters that ovde._gym makes for this name. Error if the name is
-// new while something is being trained: the registry must not grow then.
+// Registers a task whose adapters ovde._gym makes. Throws Error if the name is new while a run
+// trains, because the registry must not grow then.
 void register_python_task(const std::string& name, const std::string& summary, int horizon,
                           int steps_per_epoch, bool has_goal);
 

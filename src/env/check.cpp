@@ -8,24 +8,20 @@
 
 #include <ovde/error.h>
 #include <ovde/random.h>
+#include "env/wrappers.h"
 
 namespace ovde {
 
 namespace {
 
-constexpr int kSteps = 200;  // of an episode at most
+constexpr int kSteps = 200;  // longest episode
 constexpr int kSaveAt = 3;   // steps before the state is saved
 constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
 
 struct Moment {
   std::vector<double> observation;
   Step step;
-
-  bool operator==(const Moment& other) const {
-    return observation == other.observation && step.reward == other.step.reward &&
-           step.terminated == other.step.terminated && step.truncated == other.step.truncated &&
-           step.success == other.step.success;
-  }
+  bool operator==(const Moment&) const = default;
 };
 
 void check_finite(const std::vector<double>& observation, const char* call, int steps) {
@@ -37,7 +33,7 @@ void check_finite(const std::vector<double>& observation, const char* call, int 
   }
 }
 
-// Plays one episode, every action drawn from the box.
+// Plays one episode with random actions.
 class Episode {
  public:
   Episode(Env& env, std::uint64_t seed)
@@ -64,7 +60,7 @@ class Episode {
     return now;
   }
 
-  // What is left of the episode, at most kSteps steps in all.
+  // Plays the rest of the episode.
   std::vector<Moment> rest(bool ended) {
     std::vector<Moment> all;
     while (!ended && steps_ < kSteps) {
@@ -92,7 +88,7 @@ std::vector<Moment> play(Env& env, std::uint64_t seed) {
   return all;
 }
 
-// An environment that cannot save is one that says so.
+// Environments need not be able to save.
 void check_saving(Env& env, std::uint64_t seed) {
   Episode episode(env, seed);
   episode.reset(seed);
@@ -101,15 +97,14 @@ void check_saving(Env& env, std::uint64_t seed) {
     const Moment now = episode.step();
     ended = now.step.terminated || now.step.truncated;
   }
-  const auto saved = ended ? std::nullopt : env.save();
+  const auto saved = ended ? std::nullopt : saved_state(env);
   if (!saved) return;
   Episode again = episode;
   const auto expected = episode.rest(false);
-  if (!env.restore(*saved)) throw InputError("restore() refuses what save() gave");
+  if (!restore_state(env, *saved)) throw InputError("restore() refuses the state of save()");
   if (again.rest(false) != expected)
     throw InputError(
-        "restore() does not bring back the state that save() gave: the episode goes on "
-        "differently");
+        "restore() does not restore the state of save(): the episode continues differently");
 }
 
 }  // namespace
@@ -121,15 +116,15 @@ void check_spaces(const Env& env) {
   const Box& box = env.action_space();
   if (box.low.empty()) throw InputError("the action space is empty; must have at least one number");
   if (box.low.size() != box.high.size()) {
-    throw InputError(fmt::format("the action space has {} lower bounds and {} upper ones",
+    throw InputError(fmt::format("the action space has {} lower and {} upper bounds",
                                  box.low.size(), box.high.size()));
   }
   for (std::size_t d = 0; d < box.low.size(); ++d) {
     const double low = box.low[d], high = box.high[d];
     if (std::isfinite(low) && std::isfinite(high) && low < high && std::isfinite(high - low))
       continue;
-    throw InputError(fmt::format(
-        "action {} is from {} to {}; must have finite bounds, the lower one first", d, low, high));
+    throw InputError(fmt::format("action {} is from {} to {}; bounds must be finite and in order",
+                                 d, low, high));
   }
 }
 
@@ -138,8 +133,8 @@ void check(Env& env, std::uint64_t seed) {
   const auto first = play(env, seed);
   if (play(env, seed) != first)
     throw InputError(
-        "the same seed and actions give another episode: all randomness must follow from the seed "
-        "of reset()");
+        "the same seed and actions give different episodes: all randomness must follow from the "
+        "seed of reset()");
   check_saving(env, seed);
 }
 

@@ -1,5 +1,4 @@
-// The engine alone: mj_step on the states and actions of a task's episodes, with nothing around it.
-// The yardstick for what an environment costs (`ovde bench env`).
+// A bare loop over mj_step on a task's start states and actions: the baseline of `ovde bench env`.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +12,15 @@ class EngineLoop {
  public:
   virtual ~EngineLoop() = default;
 
-  // Makes ready the start states of the episodes with these seeds, in this order.
+  // Computes the start states of episodes with these seeds.
   virtual void prepare(std::span<const std::uint64_t> seeds) = 0;
 
-  // The next prepared start state: positions, velocities and what the solver starts from.
+  // Sets the next prepared start state: positions, velocities and the solver's warm start.
   virtual void next_episode() = 0;
   virtual void step(std::span<const double> action) = 0;
 };
 
-// Null: the task has no such engine.
+// Null if the task does not run on MuJoCo.
 std::unique_ptr<EngineLoop> make_engine_loop(const std::string& task);
 
 }  // namespace ovde

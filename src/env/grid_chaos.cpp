@@ -1,11 +1,10 @@
-// GridChaos: a point that has to cross a square to a goal in its corner, pushed around by noise
-// whose strength depends on the quadrant it is in. The paper gives no geometry; this is a
-// reconstruction (docs/tasks.md).
+// GridChaos: a point crosses a square to a goal in its corner, with noise whose strength depends on
+// the quadrant. The paper gives no geometry; this is a reconstruction (docs/tasks.md).
 #include <algorithm>
 #include <numbers>
 
-#include "env/builtin.h"
 #include "env/plane.h"
+#include "env/registry.h"
 
 namespace ovde {
 
@@ -13,7 +12,7 @@ namespace {
 
 // 0: x>=0, y>=0; 1: x<0, y>=0; 2: x<0, y<0; 3: x>=0, y<0 (the paper's 1 to 4)
 int quadrant(double x, double y) {
-  // without a branch: among many points a processor guesses every second one wrong
+  // without branches, which would be mispredicted half of the time
   const int left = !(x >= 0), below = !(y >= 0);
   return (3 * below) ^ left;
 }
@@ -66,8 +65,8 @@ Task grid_chaos_task() {
   };
   task.make = [](const OptionValues& options) { return std::make_unique<GridChaos>(options); };
   task.map = grid_chaos_map;
-  // no reward shows the way: a deterministic policy has to be kept from the corners of its square,
-  // and strides that keep their direction for a while get further than a random walk
+  // for td3, because the reward is sparse: keep actions away from the corners of the action space,
+  // and explore with correlated noise, which covers more distance
   task.brings = {{"td3.noise", 0.5}, {"td3.correlation", 0.9}, {"td3.penalty", 1e-3}};
   return task;
 }

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "env/wrappers.h"
 
 namespace ovde {
 
@@ -58,8 +59,9 @@ namespace {
 
 void check_regions(const Env& env, const NoiseOptions& options) {
   if (options.coordinate.empty()) return;
-  if (!env.coordinate(options.coordinate)) {
-    const auto valid = env.coordinates();
+  const auto* const state = env.as<Disturbable>();
+  if (!state || !state->coordinate(options.coordinate)) {
+    const auto valid = state ? state->coordinates() : std::vector<std::string>();
     throw OptionError("noise.coordinate", options.coordinate,
                       valid.empty() ? "this task has no state coordinates; must be \"\""
                                     : fmt::format("must be a state coordinate of the task: {}",
@@ -75,15 +77,15 @@ void check_regions(const Env& env, const NoiseOptions& options) {
   }
 }
 
-// What each coordinate's noise is multiplied by; empty where it is 1 for all of them and all have
-// the same scale.
+// The unit of each coordinate's noise; empty if all units are 1 and all scales equal.
 std::vector<double> noise_units(const Env& env, const NoiseOptions& options) {
   const bool velocities_only = options.part == NoisePart::velocities;
   const bool by_coordinate = options.draw == ScaleDraw::coordinate;
   if (!velocities_only && !by_coordinate && !options.relative) return {};
 
-  const std::vector<Disturbable> all = env.disturbables();
-  if (velocities_only && std::ranges::none_of(all, &Disturbable::velocity)) {
+  const auto* const state = env.as<Disturbable>();
+  const auto all = state ? state->disturbables() : std::vector<StateCoordinate>();
+  if (velocities_only && std::ranges::none_of(all, &StateCoordinate::velocity)) {
     throw OptionError("noise.part", std::string(name(options.part)),
                       "this task has no velocities; must be \"all\"");
   }
@@ -97,7 +99,7 @@ std::vector<double> noise_units(const Env& env, const NoiseOptions& options) {
                       "or \"episode\"");
   }
   std::vector<double> units;
-  for (const Disturbable& x : all) {
+  for (const StateCoordinate& x : all) {
     const bool untouched = velocities_only && !x.velocity;
     units.push_back(untouched ? 0 : options.relative ? x.spread : 1);
   }
@@ -118,13 +120,14 @@ std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& 
 Noise::Noise(std::unique_ptr<Env> inner, NoiseOptions options)
     : EnvWrapper(std::move(inner)),
       options_(std::move(options)),
+      state_(EnvWrapper::inner().as<Disturbable>()),
       unit_(noise_units(EnvWrapper::inner(), options_)),
       scales_(unit_.size()),
       action_(action_space().low.size()) {}
 
 double Noise::region_factor() const {
   if (options_.coordinate.empty()) return 1;
-  const double where = *coordinate(options_.coordinate);
+  const double where = *state_->coordinate(options_.coordinate);
   return options_.factors[std::ranges::upper_bound(options_.edges, where) - options_.edges.begin()];
 }
 
@@ -141,14 +144,15 @@ double Noise::draw_scale() {
 }
 
 bool Noise::disturb_state(double factor, std::span<double> out) {
+  if (state_ == nullptr) return false;
   if (options_.draw == ScaleDraw::coordinate) {
     for (std::size_t i = 0; i < unit_.size(); ++i) scales_[i] = unit_[i] * factor * draw_scale();
-    return inner().disturb_each(scales_, random_[transition], out);
+    return state_->disturb_each(scales_, random_[transition], out);
   }
   const double drawn = options_.draw == ScaleDraw::episode ? episode_scale_ : draw_scale();
-  if (unit_.empty()) return inner().disturb(factor * drawn, random_[transition], out);
+  if (unit_.empty()) return state_->disturb(factor * drawn, random_[transition], out);
   for (std::size_t i = 0; i < unit_.size(); ++i) scales_[i] = unit_[i] * factor * drawn;
-  return inner().disturb_each(scales_, random_[transition], out);
+  return state_->disturb_each(scales_, random_[transition], out);
 }
 
 void Noise::reset(std::uint64_t seed, std::span<double> out) {
@@ -157,10 +161,11 @@ void Noise::reset(std::uint64_t seed, std::span<double> out) {
   add_observation_noise(out);
 }
 
-// The episode has the noise that the last reset gave, from its beginning.
+// The noise is that of the last reset's seed, from its beginning.
 bool Noise::set_state(std::span<const double> position, std::span<const double> velocity,
                       std::span<double> out) {
-  if (!inner().set_state(position, velocity, out)) return false;
+  auto* const state = inner().as<Restorable>();
+  if (!state || !state->set_state(position, velocity, out)) return false;
   seed_streams(seed_);
   add_observation_noise(out);
   return true;
@@ -172,34 +177,32 @@ void Noise::add_observation_noise(std::span<double> out) {
 }
 
 Step Noise::step(std::span<const double> in, std::span<double> out) {
-  // actions: the task clips what leaves its box
-  std::ranges::copy(in, action_.begin());
+  std::span<const double> applied = in;
   if (options_.action > 0) {
     const Box& box = inner().action_space();
     for (std::size_t i = 0; i < action_.size(); ++i) {
       const double half_range = (box.high[i] - box.low[i]) / 2;
-      const double noisy = action_[i] + options_.action * half_range * random_[action].normal();
+      const double noisy = in[i] + options_.action * half_range * random_[action].normal();
       action_[i] = std::clamp(noisy, box.low[i], box.high[i]);
     }
+    applied = action_;
   }
 
-  // the region before the move decides, as in GridChaos
+  // the factor is that of the region before the move, as in GridChaos
   const double factor = options_.transition ? region_factor() : 0;
-  Step result = inner().step(action_, out);
+  Step result = inner().step(applied, out);
 
-  // the state: reward and end are those of the move itself, the disturbance counts from the next
-  // step on
+  // reward and termination are those before the disturbance
   if (options_.transition && !disturb_state(factor, out))
-    throw InputError("noise.transition: this task has no state that could be disturbed");
+    throw InputError("noise.transition: the state of this task cannot be disturbed");
 
-  // what the agent is told
   add_observation_noise(out);
   if (options_.reward > 0) result.reward += options_.reward * random_[reward].normal();
   return result;
 }
 
 std::optional<Bytes> Noise::save() const {
-  const auto saved = inner().save();
+  const auto saved = saved_state(inner());
   if (!saved) return std::nullopt;
   ByteWriter out;
   out.put(seed_);
@@ -212,7 +215,7 @@ bool Noise::restore(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   seed_streams(in.get<std::uint64_t>());
   for (Random& random : random_) random.seek(in.get<std::uint64_t>());
-  return inner().restore(in.get_bytes());
+  return restore_state(inner(), in.get_bytes());
 }
 
 }  // namespace ovde

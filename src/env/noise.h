@@ -1,7 +1,6 @@
-// Noise injected into any task (table `noise`): into the state after each step, into actions,
-// observations and rewards. Each kind draws from its own stream, which
-// follows from the episode's seed alone: switching one on changes neither the task's own randomness
-// nor the other kinds.
+// Noise injected into any task (table `noise`): into the state after each step, and into actions,
+// observations and rewards. Each kind has its own random stream, seeded by the episode's seed:
+// switching one kind on changes neither the task's own randomness nor the other kinds.
 #pragma once
 
 #include <array>
@@ -25,14 +24,14 @@ inline constexpr Names<ScaleDraw> kNames<ScaleDraw> = {{ScaleDraw::step, "step"}
                                                        {ScaleDraw::episode, "episode"}};
 
 struct NoiseOptions {
-  bool transition = false;                       // into the state
-  std::vector<double> scales = {0, 0.01, 0.02};  // standard deviations, of which one is drawn
-  double scale = 1;                              // all of them are multiplied by it
-  ScaleDraw draw = ScaleDraw::step;              // how often one is drawn
-  NoisePart part = NoisePart::all;               // what is pushed
-  bool relative = false;                         // in units of each coordinate's spread
-  // They are multiplied by a factor that depends on where one coordinate of the state is:
-  // factors[i] between edges[i - 1] and edges[i], the last one above all edges.
+  bool transition = false;                       // disturb the state
+  std::vector<double> scales = {0, 0.01, 0.02};  // standard deviations to draw from
+  double scale = 1;                              // multiplies all scales
+  ScaleDraw draw = ScaleDraw::step;              // how often a scale is drawn
+  NoisePart part = NoisePart::all;               // which coordinates are disturbed
+  bool relative = false;                         // scales in units of each coordinate's spread
+  // Scales are multiplied by a factor that depends on one coordinate of the state: factors[i]
+  // between edges[i - 1] and edges[i], the last factor above all edges.
   std::string coordinate = {};  // empty: the same noise everywhere
   std::vector<double> edges = {0}, factors = {1, 1};
   double action = 0, observation = 0, reward = 0;  // standard deviations
@@ -40,11 +39,11 @@ struct NoiseOptions {
 
 std::vector<Field<NoiseOptions>> noise_options();
 
-// `inner` with the noise that the options ask for, or `inner` itself when they ask for none.
-// OptionError if they do not fit together or do not fit the task, whether they are in use or not.
+// Wraps `inner` in the noise of the options; returns `inner` itself if all noise is off. Throws
+// OptionError if the options contradict each other or the task, even those of noise that is off.
 std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& options);
 
-class Noise final : public EnvWrapper {
+class Noise final : public EnvWrapper, public Restorable {
  public:
   Noise(std::unique_ptr<Env> inner, NoiseOptions options);
 
@@ -63,13 +62,13 @@ class Noise final : public EnvWrapper {
   bool disturb_state(double factor, std::span<double> observation);
 
   NoiseOptions options_;
-  // What each coordinate's noise is multiplied by, and its scale in this step; empty: the same for
-  // all of them.
+  Disturbable* state_;  // of the inner environment; null: it has none
+  // Each coordinate's unit, and its scale in this step; empty: the same for all coordinates.
   std::vector<double> unit_, scales_;
   double episode_scale_ = 0;
   std::vector<double> action_;
   std::uint64_t seed_ = 0;
-  // Substreams of Stream::disturbance. Their numbers decide the draws: append, never reorder.
+  // Substreams of Stream::disturbance: append, never reorder.
   enum Kind { scale, transition, action, observation, reward, kinds };
   std::array<Random, kinds> random_;
 };

@@ -31,7 +31,7 @@ void Plane::reset(std::uint64_t seed, std::span<double> observation) {
 }
 
 Step Plane::step(std::span<const double> action, std::span<double> observation) {
-  // where the point was before the move decides how noisy the move is
+  // the noise is that of the position before the move
   const double deviation = noise(position_);
   const double angle = angle_ * action[0];
   const double distance = obeys(position_) ? step_ * (action[1] + 1) / 2 : 0;

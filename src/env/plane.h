@@ -1,6 +1,6 @@
-// A point that walks in a square to a goal: what the tasks in the plane share. The observation is
-// the position; the action is a direction and a distance; reaching the goal pays 100 and ends the
-// episode.
+// Base class of the tasks in which a point walks in a square to a goal. The observation is the
+// position; the action is a direction and a distance; reaching the goal gives a reward of 100 and
+// ends the episode.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace ovde {
 
-class Plane : public Env {
+class Plane : public Env, public Restorable, public Disturbable {
  public:
-  // By half_width, step, radius, start and goal; angle: of the move at action 1 (radians).
+  // Reads plane_options(). angle: direction of the move at action 1 (radians).
   Plane(const OptionValues& options, double angle);
 
   int observation_size() const override { return 2; }
@@ -34,11 +34,11 @@ class Plane : public Env {
  protected:
   using Point = std::array<double, 2>;
 
-  // Standard deviation, in both coordinates, of the noise in a step from here.
+  // Standard deviation of the noise in a step from `at`.
   virtual double noise(Point at) const = 0;
-  // Whether the action moves the point from here; otherwise the noise alone does.
+  // Whether actions have an effect at `at`.
   virtual bool obeys(Point /*at*/) const { return true; }
-  // Whether a step that leads here ends the episode without a reward.
+  // Whether the episode ends without a reward at `at`.
   virtual bool is_lost(Point /*at*/) const { return false; }
 
  private:
@@ -54,15 +54,15 @@ class Plane : public Env {
   Point position_{};
 };
 
-// A list option of as many numbers as its default has.
+// A list option of fixed length.
 Option list_option(const char* name, const char* help, double low, double high,
                    const std::vector<double>& standard);
 
-// The options that every such task has, with these defaults.
+// The options that all these tasks have, with these defaults for start and goal.
 std::vector<Option> plane_options(const std::vector<double>& start,
                                   const std::vector<double>& goal);
 
-// The map of such a task, but for its noise.
+// The map of such a task, without its noise.
 StateMap plane_map(const OptionValues& options);
 
 }  // namespace ovde

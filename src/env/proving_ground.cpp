@@ -1,17 +1,16 @@
-// Small tasks in the plane that ask one question each about exploring where there is noise
-// (docs/tasks.md).
+// Small tasks in the plane, each a test of exploration under noise (docs/tasks.md).
 #include <cmath>
 #include <numbers>
 
-#include "env/builtin.h"
 #include "env/plane.h"
+#include "env/registry.h"
 
 namespace ovde {
 
 namespace {
 
-// Left of an edge, close to the start, actions do nothing and noise throws the point about: always
-// new, never worth it. The goal is a long way off on the other side.
+// Left of an edge near the start, actions have no effect and strong noise moves the point: always
+// novel, never useful. The goal is far away on the other side.
 class NoiseTrap final : public Plane {
  public:
   explicit NoiseTrap(const OptionValues& options)
@@ -36,8 +35,8 @@ StateMap noise_trap_map(const OptionValues& options) {
   return map;
 }
 
-// Between start and goal a chasm. The straight way is a narrow bridge on which noise pushes; the
-// way around is longer and quiet.
+// A chasm between start and goal. The direct route is a narrow bridge with strong noise; the detour
+// is longer and has little noise.
 struct Chasm {
   explicit Chasm(const OptionValues& options)
       : half_length(options.number("chasm")),
@@ -99,8 +98,8 @@ std::vector<Task> proving_ground_tasks() {
   trap.make = [](const OptionValues& options) { return std::make_unique<NoiseTrap>(options); };
   trap.map = noise_trap_map;
 
-  Task bridge = plane_task("NoisyBridge-v0",
-                           "across a chasm: by a noisy bridge, or around it where it is quiet");
+  Task bridge =
+      plane_task("NoisyBridge-v0", "cross a chasm by a short noisy bridge or a long quiet detour");
   bridge.options = plane_options({-5, 0}, {5, 0});
   bridge.options.push_back(
       number("chasm", "half the length of the chasm, along y", 1e-6, 1e6, 5.0));

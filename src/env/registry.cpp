@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "env/builtin.h"
 #include "env/engine_loop.h"
 #include "env/renderer.h"
 
@@ -25,18 +24,16 @@ std::vector<Task> builtin_tasks() {
   return all;
 }
 
-// The built-in tasks are listed, not self-registered: no order of static initialisation to depend
-// on.
 std::vector<Task>& registry() {
   static std::vector<Task> all = builtin_tasks();
   return all;
 }
 
-// By the name without its version: that two are of the same version makes them no more alike.
+// Compares names without their version, so that equal versions do not count as similarity.
 std::string nearest_task(const std::string& name, const std::vector<std::string>& names) {
   const auto stem = [](const std::string& of) { return of.substr(0, of.rfind("-v")); };
   std::vector<std::string> stems;
-  for (const std::string& each : names) stems.push_back(stem(each));
+  std::ranges::transform(names, std::back_inserter(stems), stem);
   const std::string near = nearest(stem(name), stems);
   const auto found = std::ranges::find(stems, near);
   return near.empty() || found == stems.end() ? "" : names[found - stems.begin()];
@@ -47,7 +44,7 @@ std::string nearest_task(const std::string& name, const std::vector<std::string>
 #ifndef OVDE_MUJOCO
 std::unique_ptr<EngineLoop> make_engine_loop(const std::string&) { return nullptr; }
 std::unique_ptr<Renderer> make_renderer(const std::vector<Solid>&, int, int) {
-  throw InputError("no pictures can be drawn: this program was built without MuJoCo");
+  throw InputError("cannot draw pictures: this program was built without MuJoCo");
 }
 #endif
 

@@ -1,13 +1,19 @@
-// Looking up tasks beyond what ovde/env.h has.
+// The task registry, in addition to ovde/env.h.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <ovde/env.h>
 
 namespace ovde {
 
-// The task of an id "Name" or "Name:preset", whether or not it has that preset; nullptr: none.
+// The task of "Name" or "Name:preset", even if it has no such preset; null if unknown.
 const Task* registered_task(const std::string& id);
+
+// The built-in tasks.
+Task grid_chaos_task();
+std::vector<Task> proving_ground_tasks();
+std::vector<Task> mujoco_tasks();  // in builds with MuJoCo
 
 }  // namespace ovde

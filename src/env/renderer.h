@@ -1,5 +1,5 @@
-// Pictures of solids by MuJoCo's own renderer, without a screen: through EGL, on a GPU or in
-// software (Mesa).
+// Pictures of solids by MuJoCo's renderer without a window: through EGL, on a GPU or in software
+// (Mesa).
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ class Renderer {
  public:
   virtual ~Renderer() = default;
 
-  // The moving solids in these poses, seen by a camera that looks at `target` from `distance` away:
-  // rows of red, green, blue from the top.
+  // A camera that looks at `target` from `distance` away.
   struct View {
     std::array<double, 3> target = {};
     double distance = 3, azimuth = 90, elevation = -20;  // degrees
   };
+  // Draws the moving solids at these poses: rows of red, green, blue from the top.
   virtual void draw(std::span<const Pose> moving, const View& view,
                     std::span<std::uint8_t> pixels) = 0;
 };
 
-// InputError where there is no MuJoCo or no EGL, saying which.
+// Throws InputError if there is no MuJoCo or no EGL.
 std::unique_ptr<Renderer> make_renderer(const std::vector<Solid>& solids, int width, int height);
 
 }  // namespace ovde

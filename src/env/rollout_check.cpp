@@ -20,41 +20,13 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kLargestRecording = std::size_t{256} << 20;  // bytes
 
-// Access that says what is wrong with the file instead of throwing the library's own exceptions.
-const Json& member(const Json& object, const char* key, Json::value_t type) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end() || found->type() != type) {
+template <typename T>
+T value(const Json& object, const char* key) {
+  try {
+    return object.at(key).get<T>();
+  } catch (const Json::exception&) {
     throw InputError(fmt::format("'{}' is missing or of the wrong type", key));
   }
-  return *found;
-}
-
-std::vector<double> numbers(const Json& list, const char* what, std::size_t size) {
-  if (!list.is_array() || list.size() != size) {
-    throw InputError(fmt::format("'{}' must be a list of {} numbers", what, size));
-  }
-  std::vector<double> out;
-  out.reserve(size);
-  for (const Json& x : list) {
-    if (!x.is_number())
-      throw InputError(fmt::format("'{}' holds something that is not a number", what));
-    out.push_back(x.get<double>());
-  }
-  return out;
-}
-
-// Recorders write true and false, or 1 and 0.
-bool truth(const Json& value, const char* what) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_integer()) {
-    const auto number = value.get<std::int64_t>();
-    if (number == 0 || number == 1) return number == 1;
-  }
-  throw InputError(fmt::format("'{}' holds something that is not true or false", what));
-}
-
-const Json& array(const Json& object, const char* key) {
-  return member(object, key, Json::value_t::array);
 }
 
 double difference(double a, double b) {
@@ -68,34 +40,39 @@ double largest_difference(std::span<const double> a, std::span<const double> b) 
   return largest;
 }
 
-void replay_rollout(Env& env, const Json& rollout, ReplayResult& result) {
-  const std::size_t size = env.observation_size();
-  const Json& position = array(rollout, "init_qpos");
-  const Json& velocity = array(rollout, "init_qvel");
-  const Json& actions = array(rollout, "actions");
-  const Json& observations = array(rollout, "obs");
-  const std::size_t steps = actions.size();
-  if (observations.size() != steps) throw InputError("'obs' and 'actions' differ in length");
-  const auto rewards = numbers(array(rollout, "rewards"), "rewards", steps);
-  const Json& ends = array(rollout, "terminated");
-  if (ends.size() != steps) throw InputError("'terminated' and 'actions' differ in length");
+void check_size(std::size_t size, std::size_t expected, const char* key) {
+  if (size != expected)
+    throw InputError(fmt::format("'{}' has {} elements; must be {}", key, size, expected));
+}
 
-  std::vector<double> observation(size);
-  if (!env.set_state(numbers(position, "init_qpos", position.size()),
-                     numbers(velocity, "init_qvel", velocity.size()), observation)) {
+void replay_rollout(Env& env, const Json& rollout, ReplayResult& result) {
+  using List = std::vector<double>;
+  const auto actions = value<std::vector<List>>(rollout, "actions");
+  const auto observations = value<std::vector<List>>(rollout, "obs");
+  const auto rewards = value<List>(rollout, "rewards");
+  const auto ends = value<List>(rollout, "terminated");  // true and false, or 1 and 0
+  const auto first = value<List>(rollout, "obs0");
+  check_size(observations.size(), actions.size(), "obs");
+  check_size(rewards.size(), actions.size(), "rewards");
+  check_size(ends.size(), actions.size(), "terminated");
+  List observation(env.observation_size());
+  check_size(first.size(), observation.size(), "obs0");
+
+  auto* const state = env.as<Restorable>();
+  if (!state || !state->set_state(value<List>(rollout, "init_qpos"),
+                                  value<List>(rollout, "init_qvel"), observation)) {
     throw InputError("this task has no positions and velocities to set");
   }
-  const auto first = numbers(array(rollout, "obs0"), "obs0", size);
   result.first_observation =
       std::max(result.first_observation, largest_difference(observation, first));
-
-  for (std::size_t i = 0; i < steps; ++i) {
-    const Step step =
-        env.step(numbers(actions[i], "actions", env.action_space().low.size()), observation);
-    const auto recorded = numbers(observations[i], "obs", size);
-    result.observation = std::max(result.observation, largest_difference(observation, recorded));
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    check_size(actions[i].size(), env.action_space().low.size(), "actions");
+    check_size(observations[i].size(), observation.size(), "obs");
+    const Step step = env.step(actions[i], observation);
+    result.observation =
+        std::max(result.observation, largest_difference(observation, observations[i]));
     result.reward = std::max(result.reward, difference(step.reward, rewards[i]));
-    result.ends += step.terminated != truth(ends[i], "terminated");
+    result.ends += step.terminated != (ends[i] != 0);
     ++result.steps;
   }
   ++result.rollouts;
@@ -103,12 +80,11 @@ void replay_rollout(Env& env, const Json& rollout, ReplayResult& result) {
 
 ReplayResult replay_json(const Json& file) {
   ReplayResult result;
-  result.task = member(file, "task", Json::value_t::string).get<std::string>();
-  if (file.contains("arch"))
-    result.arch = member(file, "arch", Json::value_t::string).get<std::string>();
+  result.task = value<std::string>(file, "task");
+  if (file.contains("arch")) result.arch = value<std::string>(file, "arch");
   const Task& task = find_task(result.task);
   const auto env = task.make(OptionValues(task.options));
-  for (const Json& rollout : array(file, "rollouts")) {
+  for (const Json& rollout : value<Json::array_t>(file, "rollouts")) {
     try {
       replay_rollout(*env, rollout, result);
     } catch (const InputError& error) {
@@ -135,8 +111,8 @@ ReplayResult replay(const std::string& path) {
     const auto line =
         1 + std::ranges::count(before.substr(0, before.size() - !before.empty()), '\n');
     throw InputError(fmt::format("{}:{}: not valid JSON (byte {})", path, line, error.byte));
-  } catch (const Json::exception&) {  // such as 1e999, of which the library does not say the place
-    throw InputError(fmt::format("{}: not valid JSON: it holds a number that is none", path));
+  } catch (const Json::exception&) {  // such as 1e999, whose position nlohmann does not report
+    throw InputError(fmt::format("{}: not valid JSON: a number is out of range", path));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", path, error.what()));
   }

@@ -1,6 +1,5 @@
-// Compares a task with rollouts recorded elsewhere: sets their start states, applies their actions,
-// and reports the largest difference of each quantity. The file is JSON (DESIGN: {task, rollouts:
-// [{init_qpos, init_qvel, obs0, actions, obs, rewards, terminated}]}) and need not be trusted.
+// Compares a task with rollouts recorded elsewhere: sets their start states, applies their actions
+// and reports the largest difference of each quantity. docs/tasks.md describes the file.
 #pragma once
 
 #include <string>
@@ -9,11 +8,11 @@ namespace ovde {
 
 struct ReplayResult {
   std::string task;
-  std::string arch;  // of the recording; empty: the file does not say
+  std::string arch;  // architecture of the recording machine; empty: unknown
   int rollouts = 0;
-  int steps = 0;  // in all of them
+  int steps = 0;  // of all rollouts
 
-  // largest absolute differences; not-a-number counts as infinite
+  // largest absolute differences; NaN counts as infinite
   double first_observation = 0;
   double observation = 0;
   double reward = 0;
@@ -22,8 +21,7 @@ struct ReplayResult {
   bool within(double tolerance) const;
 };
 
-// InputError if the file cannot be read, is not such a recording, or names a task that cannot be
-// replayed.
+// Throws InputError if the file is not a valid recording or the task cannot be replayed.
 ReplayResult replay(const std::string& path);
 
 }  // namespace ovde

@@ -2,26 +2,14 @@
 #pragma once
 
 #include <ovde/env.h>
-#include <ovde/error.h>
+#include "base/names.h"
 
 namespace ovde {
 
-inline const char* name(Solid::Kind kind) {
-  switch (kind) {
-    case Solid::Kind::plane:
-      return "plane";
-    case Solid::Kind::sphere:
-      return "sphere";
-    case Solid::Kind::capsule:
-      return "capsule";
-    case Solid::Kind::ellipsoid:
-      return "ellipsoid";
-    case Solid::Kind::cylinder:
-      return "cylinder";
-    case Solid::Kind::box:
-      return "box";
-  }
-  throw Error("a solid of no kind");
-}
+template <>
+inline constexpr Names<Solid::Kind> kNames<Solid::Kind> = {
+    {Solid::Kind::plane, "plane"},       {Solid::Kind::sphere, "sphere"},
+    {Solid::Kind::capsule, "capsule"},   {Solid::Kind::ellipsoid, "ellipsoid"},
+    {Solid::Kind::cylinder, "cylinder"}, {Solid::Kind::box, "box"}};
 
 }  // namespace ovde

@@ -12,19 +12,20 @@ void TimeLimit::reset(std::uint64_t seed, std::span<double> observation) {
 bool TimeLimit::set_state(std::span<const double> position, std::span<const double> velocity,
                           std::span<double> observation) {
   steps_ = 0;
-  return inner().set_state(position, velocity, observation);
+  auto* const state = inner().as<Restorable>();
+  return state && state->set_state(position, velocity, observation);
 }
 
 Step TimeLimit::step(std::span<const double> action, std::span<double> observation) {
   Step result = inner().step(action, observation);
   ++steps_;
-  // an episode that ends by itself in its last step has terminated, not been cut off
+  // termination in the last step counts as termination
   if (steps_ >= horizon_ && !result.terminated) result.truncated = true;
   return result;
 }
 
 std::optional<Bytes> TimeLimit::save() const {
-  const auto saved = inner().save();
+  const auto saved = saved_state(inner());
   if (!saved) return std::nullopt;
   ByteWriter out;
   out.put(steps_);
@@ -35,7 +36,7 @@ std::optional<Bytes> TimeLimit::save() const {
 bool TimeLimit::restore(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   steps_ = in.get<int>();
-  return inner().restore(in.get_bytes());
+  return restore_state(inner(), in.get_bytes());
 }
 
 ScaledActions::ScaledActions(std::unique_ptr<Env> inner)

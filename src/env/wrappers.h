@@ -1,4 +1,4 @@
-// What stands between a task and an agent: the time limit and the scaling of actions from [-1, 1]
+// The wrappers between a task and an agent: the time limit, and the scaling of actions from [-1, 1]
 // to the task's box.
 #pragma once
 
@@ -9,8 +9,18 @@
 
 namespace ovde {
 
+// The state of an environment, if it is Restorable.
+inline std::optional<Bytes> saved_state(const Env& env) {
+  const auto* const state = env.as<Restorable>();
+  return state ? state->save() : std::nullopt;
+}
+inline bool restore_state(Env& env, std::span<const std::byte> bytes) {
+  auto* const state = env.as<Restorable>();
+  return state && state->restore(bytes);
+}
+
 // Truncates an episode after `horizon` steps.
-class TimeLimit final : public EnvWrapper {
+class TimeLimit final : public EnvWrapper, public Restorable {
  public:
   TimeLimit(std::unique_ptr<Env> inner, int horizon)
       : EnvWrapper(std::move(inner)), horizon_(horizon) {}
@@ -27,13 +37,13 @@ class TimeLimit final : public EnvWrapper {
   int steps_ = 0;
 };
 
-// Takes actions in [-1, 1] (clipped), hands them on in the inner task's box.
+// Maps actions from [-1, 1], to which they are clipped, to the inner task's box.
 class ScaledActions final : public EnvWrapper {
  public:
   explicit ScaledActions(std::unique_ptr<Env> inner);
 
   const Box& action_space() const override { return unit_; }
-  const Box& own_action_space() const { return EnvWrapper::action_space(); }  // of the inner task
+  const Box& own_action_space() const { return EnvWrapper::action_space(); }  // the task's box
   Step step(std::span<const double> action, std::span<double> observation) override;
 
  private:

@@ -107,7 +107,7 @@ RecordingEnv::RecordingEnv(const Config& config, Judge judge)
   recording_.distributional = config.critic.quantiles > 1;
   recording_.actions = action_space().size();
   if (const double rate = signals().rate; rate > 0) recording_.seconds_per_step = 1 / rate;
-  recording_.solids = solids();
+  if (const auto* drawn = as<Drawable>()) recording_.solids = drawn->solids();
   if (recording_.solids.empty() && task.map) {
     map_ = task.map(config.task_options);
     recording_.solids = map_solids(*map_);
@@ -152,7 +152,8 @@ void RecordingEnv::keep_poses(std::span<const double> observation) {
     out.insert(out.end(), pose.orientation.begin(), pose.orientation.end());
   };
   if (map_) return add(at(observation[0], observation[1], recording_.solids[0].size[2]));
-  for (const Pose& pose : poses()) add(pose);
+  if (const auto* drawn = as<Drawable>())
+    for (const Pose& pose : drawn->poses()) add(pose);
 }
 
 std::string to_json(const EpisodeRecording& r) {

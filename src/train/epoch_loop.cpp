@@ -362,7 +362,7 @@ Sections EpochLoop::save() {
   ByteWriter position, episode;
   save_position(position);
 
-  const auto environment = in_episode_ ? env_->save() : std::nullopt;
+  const auto environment = in_episode_ ? saved_state(*env_) : std::nullopt;
   episode.put(in_episode_);
   episode.put(episode_return_);
   episode.put(episode_success_);
@@ -430,7 +430,7 @@ bool EpochLoop::restore_episode(ByteReader& in) {
   const bool saved = in.get<std::uint8_t>() != 0;
   const Bytes environment = in.get_bytes();
   if (!in_episode_) return true;
-  in_episode_ = saved && env_->restore(environment);
+  in_episode_ = saved && restore_state(*env_, environment);
   return in_episode_;
 }
 

@@ -1,4 +1,4 @@
-// What check() finds in an environment that does not keep to the interface.
+// check() on environments with one fault each.
 #include <ovde/check.h>
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ enum class Fault {
   cannot_save
 };
 
-class Walk final : public Env {
+class Walk final : public Env, public Restorable {
  public:
   explicit Walk(Fault fault, Box box = ovde::box(1, -1, 1), int size = 2)
       : fault_(fault), box_(std::move(box)), size_(size) {}
@@ -79,31 +79,31 @@ std::string complaint(Walk env) {
   return "";
 }
 
-TEST(Check, AnEnvironmentThatKeepsToTheInterfacePasses) {
+TEST(Check, AcceptsAValidEnvironment) {
   EXPECT_EQ(complaint(Walk(Fault::none)), "");
   EXPECT_EQ(complaint(Walk(Fault::cannot_save)), "");
 }
 
-TEST(Check, EachFaultIsNamed) {
+TEST(Check, NamesEachFault) {
   EXPECT_NE(complaint(Walk(Fault::short_observation)).find("observation[1]"), std::string::npos);
   EXPECT_NE(complaint(Walk(Fault::nan_reward)).find("a reward of nan"), std::string::npos);
   EXPECT_NE(complaint(Walk(Fault::own_randomness)).find("the same seed"), std::string::npos);
   EXPECT_NE(complaint(Walk(Fault::wrong_restore)).find("restore()"), std::string::npos);
 }
 
-TEST(Check, ActionSpacesThatCannotBeScaledAreRefused) {
+TEST(Check, RefusesInvalidActionSpaces) {
   const auto of = [](Box box) { return complaint(Walk(Fault::none, std::move(box))); };
   EXPECT_NE(of(box(1, -kInfinity, kInfinity)).find("finite"), std::string::npos);
   EXPECT_NE(of(box(1, 1, -1)).find("from 1 to -1"), std::string::npos);
   EXPECT_NE(of(box(1, 2, 2)).find("from 2 to 2"), std::string::npos);
-  EXPECT_NE(of({{-1, -1}, {1}}).find("2 lower bounds and 1 upper"), std::string::npos);
+  EXPECT_NE(of({{-1, -1}, {1}}).find("2 lower and 1 upper bounds"), std::string::npos);
   EXPECT_NE(of({{}, {}}).find("empty"), std::string::npos);
   EXPECT_NE(of(box(1, -1.7e308, 1.7e308)).find("finite"), std::string::npos);
   EXPECT_NE(complaint(Walk(Fault::none, box(1, -1, 1), 0)).find("observation_size"),
             std::string::npos);
 }
 
-TEST(Check, TheBuiltInTasksPass) {
+TEST(Check, AcceptsTheBuiltInTasks) {
   for (const Task& task : tasks()) {
     const auto env = standard_env(task.name);
     EXPECT_NO_THROW(check(*env)) << task.name;

@@ -27,7 +27,7 @@ TEST(GridChaos, MovesByAngleAndDistance) {
   EXPECT_NEAR(s[1], 0.1, 1e-12);
 }
 
-TEST(GridChaos, PaysAndEndsInsideTheGoalOnly) {
+TEST(GridChaos, RewardsAndEndsInsideTheGoalOnly) {
   auto values = options();
   values.set("step", 1.0);
   auto env = find_task("GridChaos-v0").make(values);
@@ -57,7 +57,7 @@ TEST(GridChaos, StaysInsideTheSquare) {
   }
 }
 
-TEST(GridChaos, NoiseIsThatOfTheQuadrantBeforeTheMove) {
+TEST(GridChaos, NoiseDependsOnTheQuadrantBeforeTheMove) {
   const std::vector<double> noise = {0.1, 0.2, 0.3, 0.4};
   const double starts[4][2] = {{5, 5}, {-5, 5}, {-5, -5}, {5, -5}};
   for (int q = 0; q < 4; ++q) {
@@ -69,7 +69,7 @@ TEST(GridChaos, NoiseIsThatOfTheQuadrantBeforeTheMove) {
     std::vector<double> s(2);
     for (int i = 0; i < n; ++i) {
       env->reset(i, s);
-      env->step(std::vector<double>{0, -1}, s);  // no move of its own
+      env->step(std::vector<double>{0, -1}, s);  // the action does not move it
       sum += s[0] - starts[q][0];
       squares += std::pow(s[0] - starts[q][0], 2);
     }
@@ -79,7 +79,7 @@ TEST(GridChaos, NoiseIsThatOfTheQuadrantBeforeTheMove) {
 }
 
 // The columns "Noise setup" of Tables 1 and 2 of the paper.
-TEST(GridChaos, PresetsHoldTheRowsOfThePaper) {
+TEST(GridChaos, PresetsAreTheRowsOfThePaper) {
   const std::vector<std::pair<std::string, std::vector<double>>> paper = {
       {"s", {0.1, 0.5, 0.5, 0.1}},         {"a", {0.0, 0.5, 0.1, 0.1}},
       {"b", {0.0, 0.05, 0.01, 0.01}},      {"c", {0.05, 0.1, 0.1, 0.05}},
@@ -97,16 +97,16 @@ TEST(GridChaos, PresetsHoldTheRowsOfThePaper) {
     EXPECT_EQ(preset.values[0].first, "noise") << name;
     EXPECT_EQ(std::get<std::vector<double>>(preset.values[0].second), noise) << name;
   }
-  EXPECT_EQ(OptionValues(task.options).list("noise"), paper[0].second);  // s is the standard
+  EXPECT_EQ(OptionValues(task.options).list("noise"), paper[0].second);  // s is the default
 }
 
-TEST(GridChaos, RestoredStateContinuesToTheBit) {
+TEST(GridChaos, RestoredStateContinuesBitIdentically) {
   auto a = std::make_unique<TimeLimit>(find_task("GridChaos-v0").make(options({1, 1, 1, 1})), 100);
   auto b = std::make_unique<TimeLimit>(find_task("GridChaos-v0").make(options({1, 1, 1, 1})), 100);
   std::vector<double> sa(2), sb(2);
   a->reset(3, sa);
   for (int i = 0; i < 95; ++i) a->step(std::vector<double>{0.1, 1}, sa);
-  ASSERT_TRUE(b->restore(*a->save()));
+  ASSERT_TRUE(b->as<Restorable>()->restore(*a->as<Restorable>()->save()));
   for (int i = 0; i < 5; ++i) {
     const Step ra = a->step(std::vector<double>{0.1, 1}, sa);
     const Step rb = b->step(std::vector<double>{0.1, 1}, sb);
@@ -116,7 +116,7 @@ TEST(GridChaos, RestoredStateContinuesToTheBit) {
   }
 }
 
-TEST(Registry, NamesTheNearestTask) {
+TEST(Registry, SuggestsTheMostSimilarTask) {
   try {
     find_task("GridChoas-v0");
     FAIL();

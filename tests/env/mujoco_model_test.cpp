@@ -36,7 +36,7 @@ void expect_equal(const Json& expected, const T* actual, std::size_t size,
   flatten(expected, numbers);
   ASSERT_EQ(numbers.size(), size) << name;
   for (std::size_t i = 0; i < size; ++i) {
-    // relative, with room for round-off around zero: the puck's inertia is of the order 1e-11
+    // relative, and absolute for round-off around zero: the puck's inertia is of the order 1e-11
     const double tolerance = 1e-12 * std::abs(numbers[i]) + 1e-15;
     ASSERT_NEAR(static_cast<double>(actual[i]), numbers[i], tolerance) << name << '[' << i << ']';
   }
@@ -49,7 +49,8 @@ struct Pair {
 
 class MujocoModel : public testing::TestWithParam<Pair> {};
 
-// Models that list what can touch; the reference models leave it to every step to find out.
+// Models that list the pairs of geoms that can collide; the reference models leave that to
+// collision detection.
 constexpr const char* kListed[] = {"ant", "half_cheetah", "walker2d"};
 bool is_listed(const std::string& model) {
   return std::ranges::find(kListed, model) != std::end(kListed);
@@ -64,7 +65,7 @@ TEST_P(MujocoModel, EqualsTheReferenceInEveryArray) {
       fmt::format("{}/tests/data/mujoco/{}.model.json", OVDE_SOURCE_DIR, GetParam().task));
   const Json reference = Json::parse(file).at("model");
 
-  // sizes that belong to the dynamics; the rest counts textures, names and memory
+  // sizes that affect the dynamics, not textures, names and memory
   const Json& sizes = reference.at("sizes");
 #define CHECK_SIZE(name) EXPECT_EQ(sizes.at(#name).get<int>(), m->name) << #name
   CHECK_SIZE(nq);
@@ -87,7 +88,7 @@ TEST_P(MujocoModel, EqualsTheReferenceInEveryArray) {
   CHECK_SIZE(nconmax);
 #undef CHECK_SIZE
 
-  // options, and the one statistic the solver uses; how contacts are found is tested below
+  // options, and the one statistic that the solver uses; contacts are tested below
   std::set<std::string> seen;
   const Json& opt = reference.at("opt");
 #define X(type, name)                                                    \
@@ -105,10 +106,10 @@ TEST_P(MujocoModel, EqualsTheReferenceInEveryArray) {
   EXPECT_EQ(seen.size(), opt.size());
   EXPECT_NEAR(m->stat.meaninertia, reference.at("stat").at("meaninertia").get<double>(), 1e-12);
 
-  // every array; "numeric" and "user" are custom data of the reference files that nothing reads,
-  // "pair" contacts, which the reference models do not list
+  // every array except custom data ("numeric", "user") and keyframes, which nothing reads, and
+  // contact pairs, which the reference models do not list
   const auto left_out = [](const std::string& name) {
-    return name.starts_with("numeric_") || name.ends_with("_user") ||
+    return name.starts_with("numeric_") || name.ends_with("_user") || name.starts_with("key_") ||
            (name.starts_with("pair_") && is_listed(GetParam().model));
   };
   seen.clear();
@@ -134,13 +135,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Pair{"ant", "Ant-v4"}, Pair{"half_cheetah", "HalfCheetah-v4"},
                     Pair{"hopper", "Hopper-v4"}, Pair{"reacher", "Reacher-v4"},
                     Pair{"pusher", "Pusher-v4"},
-                    Pair{"inverted_double_pendulum", "InvertedDoublePendulum-v4"}),
+                    Pair{"inverted_double_pendulum", "InvertedDoublePendulum-v4"},
+                    Pair{"inverted_pendulum", "InvertedPendulum-v4"}, Pair{"swimmer", "Swimmer-v4"},
+                    Pair{"walker2d", "Walker2d-v4"}, Pair{"humanoid", "Humanoid-v4"}),
     [](const auto& pair) { return std::string(pair.param.model); });
 
 #if mjVERSION_HEADER < 300
 class ListedContacts : public testing::TestWithParam<const char*> {};
 
-TEST_P(ListedContacts, AreThoseThatAreFoundWithoutTheList) {
+TEST_P(ListedContacts, EqualThoseOfCollisionDetection) {
   const auto listed = shared_model(GetParam());
   ASSERT_EQ(listed->opt.collision, mjCOL_PAIR);
   const std::unique_ptr<mjModel, void (*)(mjModel*)> found(mj_copyModel(nullptr, listed.get()),
@@ -150,7 +153,7 @@ TEST_P(ListedContacts, AreThoseThatAreFoundWithoutTheList) {
   const Data a(mj_makeData(listed.get()), mj_deleteData),
       b(mj_makeData(found.get()), mj_deleteData);
 
-  // thrown about, so that everything that can touch does
+  // random states, so that every listed pair touches
   std::set<int> touched;
   Random random(1, Stream::user);
   for (int start = 0; start < 60; ++start) {
@@ -174,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(All, ListedContacts, testing::ValuesIn(kListed),
                          [](const auto& model) { return std::string(model.param); });
 #endif
 
-TEST(MujocoModels, OfOneNameAreShared) { EXPECT_EQ(shared_model("ant"), shared_model("ant")); }
+TEST(MujocoModels, AreShared) { EXPECT_EQ(shared_model("ant"), shared_model("ant")); }
 
 }  // namespace OVDE_TEST_FILE
 }  // namespace ovde

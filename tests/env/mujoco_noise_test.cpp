@@ -1,5 +1,4 @@
-// Injected noise in the MuJoCo tasks: that it has the distribution asked for, in every coordinate,
-// and matters.
+// Injected noise in the MuJoCo tasks: its distribution in every coordinate, and its effect.
 #ifdef OVDE_MUJOCO
 
 #include <gtest/gtest.h>
@@ -35,8 +34,8 @@ std::array<double, 3> rotation(const Quaternion& from, const Quaternion& to) {
 }
 
 TEST(MujocoNoise, IsNormalInEveryPositionVelocityAndRotation) {
-  // Ant's observation holds height, orientation, eight joints and all velocities; the free position
-  // has names
+  // Ant's observation has height, orientation, eight joints and all velocities; x and y are read by
+  // name
   const double scale = 0.02;
   const auto env = standard_env("Ant-v4");
   std::vector<double> before(27), after(27);
@@ -45,10 +44,11 @@ TEST(MujocoNoise, IsNormalInEveryPositionVelocityAndRotation) {
   const int rounds = 8000;  // 14 velocities each: more than 1e5 draws
   for (int i = 0; i < rounds; ++i) {
     env->reset(i, before);
-    const double x = *env->coordinate("torso_x"), y = *env->coordinate("torso_y");
-    ASSERT_TRUE(env->disturb(scale, random, after));
-    positions.push_back((*env->coordinate("torso_x") - x) / scale);
-    positions.push_back((*env->coordinate("torso_y") - y) / scale);
+    const double x = *env->as<Disturbable>()->coordinate("torso_x"),
+                 y = *env->as<Disturbable>()->coordinate("torso_y");
+    ASSERT_TRUE(env->as<Disturbable>()->disturb(scale, random, after));
+    positions.push_back((*env->as<Disturbable>()->coordinate("torso_x") - x) / scale);
+    positions.push_back((*env->as<Disturbable>()->coordinate("torso_y") - y) / scale);
     positions.push_back((after[0] - before[0]) / scale);
     for (int k = 5; k < 13; ++k) positions.push_back((after[k] - before[k]) / scale);
     for (int k = 13; k < 27; ++k) velocities.push_back((after[k] - before[k]) / scale);
@@ -77,8 +77,8 @@ TEST(MujocoNoise, KeepsQuaternionsUnit) {
   }
 }
 
-// Positions (in their tangent space, from qpos0) and velocities of all states, starts among them,
-// of episodes of at most 100 uniformly random actions.
+// Positions (in their tangent space, from qpos0) and velocities of all states of episodes of at
+// most 100 uniformly random actions.
 std::vector<double> spread_of_random_actions(const MujocoTask& task, int episodes) {
   Simulation s(task.model, task.frame_skip);
   const mjModel& m = s.model();
@@ -112,9 +112,10 @@ std::vector<double> spread_of_random_actions(const MujocoTask& task, int episode
 }
 
 TEST(MujocoNoise, SpreadsAreThoseOfRandomActions) {
-  // the tables are this measurement, rounded; another machine's contacts give other trajectories
-  for (const char* const name : {"Ant", "HalfCheetah", "Hopper", "InvertedDoublePendulum",
-                                 "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d"}) {
+  // the tables are this measurement, rounded; trajectories differ between machines
+  for (const char* const name :
+       {"Ant", "HalfCheetah", "Hopper", "InvertedDoublePendulum", "InvertedPendulum", "Pusher",
+        "Reacher", "Swimmer", "Walker2d", "Humanoid"}) {
     const MujocoTask task = *find_mujoco_task(std::string(name) + "-v4");
     const auto measured = spread_of_random_actions(task, 300);
     std::vector<double> table = task.position_spread;
@@ -126,8 +127,8 @@ TEST(MujocoNoise, SpreadsAreThoseOfRandomActions) {
   }
 }
 
-// What one step of standing still adds to each observed number, from the same state each time.
-// Ant's joint angles are numbers 5 to 12 of its observation, all its velocities 13 to 26.
+// The change of each element of the observation in one step without action from the same state.
+// Ant's joint angles are elements 5 to 12, its velocities 13 to 26.
 std::vector<std::vector<double>> pushes(const NoiseOptions& options, int rounds) {
   const auto calm = standard_env("Ant-v4");
   const auto env = with_noise(standard_env("Ant-v4"), options);
@@ -156,13 +157,13 @@ double deviation(const std::vector<double>& x) {
   return std::sqrt(squares - square(mean(x)));
 }
 
-TEST(MujocoNoise, OfVelocitiesAloneLeavesPositionsWhereTheyWere) {
+TEST(MujocoNoise, OfVelocitiesLeavesPositionsUnchanged) {
   const double scale = 0.5;
   const auto all =
       pushes({.transition = true, .scales = {scale}, .part = NoisePart::velocities}, 4000);
   for (int k = 0; k < 27; ++k) {
     if (k < 13) {
-      // an orientation is normalised anew, which may change its last bit
+      // normalising the orientation may change its last bit
       for (const double x : all[k]) ASSERT_NEAR(x, 0, 1 <= k && k <= 4 ? 1e-15 : 0) << k;
       continue;
     }
@@ -174,12 +175,12 @@ TEST(MujocoNoise, OfVelocitiesAloneLeavesPositionsWhereTheyWere) {
   }
 }
 
-TEST(MujocoNoise, RelativeToTheSpreadHasEachCoordinatesOwnScale) {
+TEST(MujocoNoise, RelativeNoiseScalesWithEachSpread) {
   const double scale = 0.01;
   const MujocoTask task = *find_mujoco_task("Ant-v4");
   const auto all = pushes({.transition = true, .scales = {scale}, .relative = true}, 4000);
   for (int k = 5; k < 27; ++k) {
-    // height and orientation are the free joint's six positions, angles follow
+    // the free joint has six positions, then come the angles
     const double spread =
         k < 13 ? task.position_spread.at(6 + k - 5) : task.velocity_spread.at(k - 13);
     ASSERT_GT(spread, 0);
@@ -188,22 +189,21 @@ TEST(MujocoNoise, RelativeToTheSpreadHasEachCoordinatesOwnScale) {
   }
 }
 
-TEST(MujocoNoise, RelativeToTheSpreadLeavesWhatNeverMovesAtRest) {
-  // Pusher's goal has no spread: noise that is relative does not move it, absolute noise does
+TEST(MujocoNoise, RelativeNoiseLeavesFixedCoordinatesAlone) {
+  // Pusher's goal has no spread: relative noise does not move it, absolute noise does
   for (const bool relative : {false, true}) {
     const auto env = with_noise(standard_env("Pusher-v4"),
                                 {.transition = true, .scales = {0.01}, .relative = relative});
     std::vector<double> s(23);
     env->reset(1, s);
-    const double before = *env->coordinate("goal_x");
+    const double before = *env->as<Disturbable>()->coordinate("goal_x");
     for (int i = 0; i < 5; ++i) env->step(std::vector<double>(7), s);
-    EXPECT_EQ(*env->coordinate("goal_x") == before, relative);
+    EXPECT_EQ(*env->as<Disturbable>()->coordinate("goal_x") == before, relative);
   }
 }
 
 TEST(MujocoNoise, DrawsAScaleForEachCoordinateOrForAll) {
-  // half of all scales are zero; in a step either all coordinates rest or none, unless each draws
-  // its own
+  // half of all scales are zero; with one scale per step either all coordinates rest or none
   NoiseOptions options{.transition = true, .scales = {0, 0.1}};
   const auto resting = [](const std::vector<std::vector<double>>& all, int round) {
     int n = 0;
@@ -225,7 +225,7 @@ TEST(MujocoNoise, DrawsAScaleForEachCoordinateOrForAll) {
   EXPECT_NEAR(resting_apart, 7 * rounds, 3.3 * std::sqrt(14 * rounds / 4.0));
 }
 
-TEST(MujocoNoise, RestoredStateContinuesToTheBitInEveryForm) {
+TEST(MujocoNoise, EveryFormIsRestoredBitIdentically) {
   for (const auto draw : {ScaleDraw::step, ScaleDraw::coordinate, ScaleDraw::episode}) {
     for (const auto part : {NoisePart::all, NoisePart::velocities}) {
       for (const bool relative : {false, true}) {
@@ -238,7 +238,7 @@ TEST(MujocoNoise, RestoredStateContinuesToTheBitInEveryForm) {
         a->reset(3, sa);
         for (int i = 0; i < 7; ++i) a->step(action, sa);
         b->reset(4, sb);
-        ASSERT_TRUE(b->restore(*a->save()));
+        ASSERT_TRUE(b->as<Restorable>()->restore(*a->as<Restorable>()->save()));
         for (int i = 0; i < 20; ++i) {
           a->step(action, sa);
           b->step(action, sb);
@@ -249,18 +249,17 @@ TEST(MujocoNoise, RestoredStateContinuesToTheBitInEveryForm) {
   }
 }
 
-TEST(MujocoNoise, ReachesTheDynamics) {
-  // one small push, then the same actions: the trajectories must part, and stay those of the
-  // disturbed state
+TEST(MujocoNoise, ChangesTheDynamics) {
+  // one small disturbance, then the same actions: the trajectories must diverge
   const auto calm = standard_env("HalfCheetah-v4"), pushed = standard_env("HalfCheetah-v4"),
              twin = standard_env("HalfCheetah-v4");
   std::vector<double> a(17), b(17), c(17);
   calm->reset(1, a);
   pushed->reset(1, b);
   Random random(1, Stream::disturbance);
-  pushed->disturb(0.01, random, b);
+  pushed->as<Disturbable>()->disturb(0.01, random, b);
   twin->reset(2, c);
-  twin->restore(*pushed->save());
+  twin->as<Restorable>()->restore(*pushed->as<Restorable>()->save());
   const std::vector<double> action(6, 0.5);
   for (int i = 0; i < 20; ++i) {
     calm->step(action, a);
@@ -273,14 +272,15 @@ TEST(MujocoNoise, ReachesTheDynamics) {
   EXPECT_GT(largest, 1e-3);
 }
 
-TEST(MujocoNoise, BringsTheObservationUpToDate) {
-  // Reacher observes where its fingertip is, which follows from the disturbed angles
+TEST(MujocoNoise, UpdatesTheObservation) {
+  // Reacher observes the position of its fingertip, which depends on the disturbed angles
   const auto env = standard_env("Reacher-v4");
   std::vector<double> s(11);
   env->reset(3, s);
   Random random(1, Stream::disturbance);
-  env->disturb(0.3, random, s);
-  const double shoulder = *env->coordinate("shoulder"), both = shoulder + *env->coordinate("elbow");
+  env->as<Disturbable>()->disturb(0.3, random, s);
+  const double shoulder = *env->as<Disturbable>()->coordinate("shoulder"),
+               both = shoulder + *env->as<Disturbable>()->coordinate("elbow");
   EXPECT_NEAR(s[8], 0.1 * std::cos(shoulder) + 0.11 * std::cos(both) - s[4], 1e-12);
   EXPECT_NEAR(s[9], 0.1 * std::sin(shoulder) + 0.11 * std::sin(both) - s[5], 1e-12);
 }

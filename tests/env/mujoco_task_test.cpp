@@ -32,18 +32,19 @@ const char* const names[] = {"Ant-v4",
                              "InvertedPendulum-v4",
                              "Reacher-v4",
                              "Swimmer-v4",
-                             "Walker2d-v4"};
+                             "Walker2d-v4",
+                             "Humanoid-v4"};
 
 std::unique_ptr<Env> make_noisy(const std::string& name) {
   return with_noise(standard_env(name), NoiseOptions{.transition = true});
 }
 
 struct Trace {
-  std::vector<double> numbers;  // observations, rewards and ends, one after the other
+  std::vector<double> numbers;  // observations, rewards and ends in order
   bool operator==(const Trace&) const = default;
 };
 
-// Random actions, beyond the box now and then; a new episode whenever one has ended.
+// Plays random actions, some outside the action space, over several episodes.
 Trace run(Env& env, int steps, std::uint64_t seed, bool start = true) {
   Random random(seed, Stream::user);
   const Box& box = env.action_space();
@@ -77,7 +78,7 @@ TEST_P(MujocoTasks, AreRegisteredPlainAndNoisy) {
   EXPECT_EQ(noisy.brings, noise);
 }
 
-TEST_P(MujocoTasks, HaveTheEngineAloneAsTheirYardstick) {
+TEST_P(MujocoTasks, HaveAnEngineLoop) {
   const auto engine = make_engine_loop(GetParam());
   ASSERT_NE(engine, nullptr);
   const std::uint64_t seeds[] = {1, 2};
@@ -88,20 +89,20 @@ TEST_P(MujocoTasks, HaveTheEngineAloneAsTheirYardstick) {
   EXPECT_EQ(make_engine_loop("GridChaos-v0"), nullptr);
 }
 
-TEST_P(MujocoTasks, RestoredStateContinuesToTheBit) {
+TEST_P(MujocoTasks, RestoredStateContinuesBitIdentically) {
   for (auto* maker : {standard_env, make_noisy}) {
     for (const int steps : {0, 1, 37}) {
       const auto a = maker(GetParam());
       const auto b = maker(GetParam());
       run(*a, steps, 3);
-      run(*b, 5, 4);  // another past
-      ASSERT_TRUE(b->restore(*a->save()));
+      run(*b, 5, 4);  // another episode before
+      ASSERT_TRUE(b->as<Restorable>()->restore(*a->as<Restorable>()->save()));
       EXPECT_EQ(run(*a, 60, 5, false), run(*b, 60, 5, false)) << steps;
     }
   }
 }
 
-TEST_P(MujocoTasks, AnEpisodeFollowsFromItsSeedAlone) {
+TEST_P(MujocoTasks, EpisodesDependOnTheSeedAlone) {
   const auto used = standard_env(GetParam());
   run(*used, 100, 1);
   const auto fresh = standard_env(GetParam());
@@ -109,7 +110,7 @@ TEST_P(MujocoTasks, AnEpisodeFollowsFromItsSeedAlone) {
   EXPECT_NE(run(*used, 50, 2), run(*fresh, 50, 3));
 }
 
-TEST_P(MujocoTasks, StepTheSameInManyThreads) {
+TEST_P(MujocoTasks, StepIdenticallyOnManyThreads) {
   std::array<Trace, 4> alone, together;
   for (int i = 0; i < 4; ++i) alone[i] = run(*standard_env(GetParam()), 50, i);
   {
@@ -121,7 +122,7 @@ TEST_P(MujocoTasks, StepTheSameInManyThreads) {
   EXPECT_EQ(alone, together);
 }
 
-TEST_P(MujocoTasks, ClipActionsToTheirBox) {
+TEST_P(MujocoTasks, ClipActions) {
   const auto a = standard_env(GetParam()), b = standard_env(GetParam());
   std::vector<double> oa(a->observation_size()), ob(oa);
   a->reset(1, oa);
@@ -141,13 +142,13 @@ std::string message_of(const std::function<void()>& call) {
   return "";
 }
 
-TEST_P(MujocoTasks, TroubleIsAnErrorThatSaysWhere) {
+TEST_P(MujocoTasks, EngineWarningsAreErrorsWithContext) {
   const auto env = standard_env(GetParam());
   const auto expected = run(*env, 20, 7);
   std::vector<double> observation(env->observation_size());
   std::vector<double> action(env->action_space().size(), 0);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (int round = 0; round < 2; ++round) {  // MuJoCo itself speaks of each trouble once only
+  for (int round = 0; round < 2; ++round) {  // MuJoCo itself reports each warning only once
     env->reset(77, observation);
     action[0] = 0;
     env->step(action, observation);
@@ -158,11 +159,11 @@ TEST_P(MujocoTasks, TroubleIsAnErrorThatSaysWhere) {
     EXPECT_NE(message.find("CTRL"), std::string::npos) << message;
   }
 
-  // and the environment is as good as new after a reset
+  // the environment works again after a reset
   EXPECT_EQ(run(*env, 20, 7), expected);
 }
 
-TEST_P(MujocoTasks, AreDescribedInTheDocuments) {
+TEST_P(MujocoTasks, AreDocumented) {
   std::ifstream file(OVDE_SOURCE_DIR "/docs/tasks.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const auto row = text.find(
@@ -177,18 +178,18 @@ INSTANTIATE_TEST_SUITE_P(All, MujocoTasks, testing::ValuesIn(names), [](const au
   return name.substr(0, name.find('-'));
 });
 
-TEST(Mujoco, ADivergedStateIsAnErrorNotASilentReset) {
+TEST(Mujoco, DivergenceIsAnError) {
   const auto env = standard_env("HalfCheetah-v4");
   std::vector<double> observation(env->observation_size());
   const std::vector<double> action(6, 0.0), q(9, 0.0), v(9, 1e9);
-  env->set_state(q, v, observation);
+  env->as<Restorable>()->set_state(q, v, observation);
   std::string message;
   for (int i = 0; i < 100 && message.empty(); ++i)
     message = message_of([&] { env->step(action, observation); });
   EXPECT_NE(message.find("unstable"), std::string::npos) << message;
 }
 
-TEST(Mujoco, AnEngineErrorDoesNotEndTheProcess) {
+TEST(Mujoco, EngineErrorsAreThrown) {
   const std::array<const char*, 4> texts = {"a", "b", "c", "d"};
   std::array<int, 4> right{};
   std::barrier start(4);
@@ -206,17 +207,17 @@ TEST(Mujoco, AnEngineErrorDoesNotEndTheProcess) {
   EXPECT_EQ(right, (std::array{20000, 20000, 20000, 20000}));
 }
 
-TEST(Mujoco, CoordinatesAreTheJointsByName) {
+TEST(Mujoco, CoordinatesHaveTheNamesOfJoints) {
   const auto ant = standard_env("Ant-v4");
   std::vector<double> observation(27);
   ant->reset(1, observation);
-  EXPECT_EQ(ant->coordinate("torso_z"), observation[0]);
-  EXPECT_EQ(ant->coordinate("hip_1"), observation[5]);
-  EXPECT_EQ(ant->coordinate("hip_1_velocity"), observation[19]);
-  EXPECT_EQ(ant->coordinate("no_such"), std::nullopt);
+  EXPECT_EQ(ant->as<Disturbable>()->coordinate("torso_z"), observation[0]);
+  EXPECT_EQ(ant->as<Disturbable>()->coordinate("hip_1"), observation[5]);
+  EXPECT_EQ(ant->as<Disturbable>()->coordinate("hip_1_velocity"), observation[19]);
+  EXPECT_EQ(ant->as<Disturbable>()->coordinate("no_such"), std::nullopt);
 }
 
-TEST(Mujoco, StartStatesAreDrawnFromWhereTheyShould) {
+TEST(Mujoco, StartStatesHaveTheirDistribution) {
   const auto reacher = standard_env("Reacher-v4"), pusher = standard_env("Pusher-v4");
   std::vector<double> r(11), p(23);
   double farthest = 0, nearest = 1;
@@ -225,10 +226,11 @@ TEST(Mujoco, StartStatesAreDrawnFromWhereTheyShould) {
     const double radius = std::hypot(r[4], r[5]);
     ASSERT_LT(radius, 0.2);
     farthest = std::max(farthest, radius);
-    EXPECT_EQ(reacher->coordinate("target_x_velocity"), 0);
+    EXPECT_EQ(reacher->as<Disturbable>()->coordinate("target_x_velocity"), 0);
 
     pusher->reset(seed, p);
-    const double y = *pusher->coordinate("puck_y"), x = *pusher->coordinate("puck_x");
+    const double y = *pusher->as<Disturbable>()->coordinate("puck_y"),
+                 x = *pusher->as<Disturbable>()->coordinate("puck_x");
     ASSERT_GT(std::hypot(x, y), 0.17);
     ASSERT_TRUE(-0.3 <= y && y <= 0 && std::abs(x) <= 0.2);
     nearest = std::min(nearest, std::hypot(x, y));

@@ -12,9 +12,9 @@ namespace ovde {
 namespace OVDE_TEST_FILE {
 
 constexpr int draws = 100000;
-constexpr double unlikely = 1e-3;  // the seeds are fixed: a test that passes once always passes
+constexpr double unlikely = 1e-3;  // seeds are fixed, so tests are deterministic
 
-// A wide GridChaos without noise of its own: standing still, it moves by the injected noise only.
+// A wide GridChaos without noise of its own: without actions only injected noise moves the point.
 std::unique_ptr<Env> quiet_grid() {
   const Task& task = find_task("GridChaos-v0");
   OptionValues values(task.options);
@@ -24,7 +24,7 @@ std::unique_ptr<Env> quiet_grid() {
 }
 const std::vector<double> stand_still = {0, -1};
 
-// Moves of both coordinates in `draws` steps of standing still.
+// Changes of both coordinates in steps without actions.
 std::vector<double> moves(Env& env) {
   std::vector<double> now(2), before, all;
   env.reset(11, now);
@@ -36,7 +36,7 @@ std::vector<double> moves(Env& env) {
   return all;
 }
 
-// Shows the action it got as its observation; pays nothing.
+// Returns the action as observation, and reward 0.
 class Echo final : public Env {
  public:
   int observation_size() const override { return 2; }
@@ -53,11 +53,11 @@ class Echo final : public Env {
   Box space_ = box(2, -4, 4);
 };
 
-TEST(Noise, IsOffWhenItIsOff) {
+TEST(Noise, IsOffByDefault) {
   auto env = std::make_unique<Echo>();
   const Env* const inner = env.get();
   EXPECT_EQ(with_noise(std::move(env), NoiseOptions{}).get(), inner);
-  // regions and scales alone switch nothing on
+  // scales alone do not switch noise on
   env = std::make_unique<Echo>();
   const Env* const other = env.get();
   EXPECT_EQ(with_noise(std::move(env), NoiseOptions{.scales = {5}}).get(), other);
@@ -67,7 +67,7 @@ TEST(Noise, OfTheTransitionIsTheMixtureOfItsScales) {
   const auto env = with_noise(quiet_grid(), NoiseOptions{.transition = true});
   const auto all = moves(*env);
 
-  // a third of the steps draws scale 0: not moved at all
+  // a third of the steps draws scale 0 and does not move
   std::vector<double> moved;
   std::ranges::copy_if(all, std::back_inserter(moved), [](double x) { return x != 0; });
   const double still = draws / 2 - moved.size() / 2.0;  // steps
@@ -76,12 +76,12 @@ TEST(Noise, OfTheTransitionIsTheMixtureOfItsScales) {
 
   const auto mixture = [](double x) { return (normal_cdf(x / 0.01) + normal_cdf(x / 0.02)) / 2; };
   EXPECT_GT(kolmogorov_smirnov(moved, mixture), unlikely);
-  // and the test can tell: one scale alone, or scales a few percent off, are refused
+  // the test has power: one scale alone, or scales a few percent off, are rejected
   EXPECT_LT(kolmogorov_smirnov(moved, [](double x) { return normal_cdf(x / 0.015); }), 1e-6);
   EXPECT_LT(kolmogorov_smirnov(moved, [&](double x) { return mixture(x / 1.05); }), 1e-6);
 }
 
-TEST(Noise, OfTheTransitionHasOneScaleForAnEpisodeWhereSoAsked) {
+TEST(Noise, OfTheTransitionCanHaveOneScalePerEpisode) {
   const auto env =
       with_noise(quiet_grid(), NoiseOptions{.transition = true, .draw = ScaleDraw::episode});
   int episodes[3] = {};
@@ -105,7 +105,7 @@ TEST(Noise, OfTheTransitionHasOneScaleForAnEpisodeWhereSoAsked) {
 TEST(Noise, OfTheTransitionIsMultipliedByTheOverallScale) {
   const auto plain = moves(*with_noise(quiet_grid(), {.transition = true}));
   const auto half = moves(*with_noise(quiet_grid(), {.transition = true, .scale = 0.5}));
-  // the same draws; what differs is the rounding of the sums they are recovered from
+  // the same draws, up to rounding
   for (int i = 0; i < draws; ++i) ASSERT_NEAR(half[i], plain[i] / 2, 1e-12);
 }
 
@@ -180,8 +180,9 @@ TEST(Noise, OfOneKindDoesNotChangeTheOthers) {
   for (int i = 0; i < 50; ++i) {
     one->step(stand_still, s);
     all->step(stand_still, s);
-    EXPECT_NE(s[0], *all->coordinate("x"));  // what is seen is noisy, where it is has not changed
-    ASSERT_EQ(*one->coordinate("x"), *all->coordinate("x"));
+    EXPECT_NE(s[0], *all->as<Disturbable>()->coordinate(
+                        "x"));  // the observation is noisy, the state is not
+    ASSERT_EQ(*one->as<Disturbable>()->coordinate("x"), *all->as<Disturbable>()->coordinate("x"));
   }
 }
 
@@ -194,7 +195,7 @@ TEST(Noise, OfOneKindIsUncorrelatedWithTheOthers) {
     rewards.push_back(env->step(std::vector<double>{0, 0}, s).reward);
     for (const double x : s) actions.push_back(x / (4 * 0.1));
   }
-  // in the order they were drawn: would be 1 if both kinds drew the same numbers
+  // in the order of drawing: the correlation would be 1 if both kinds drew the same numbers
   double correlation = 0;
   for (int i = 0; i < n; ++i) correlation += actions[i] * rewards[i] / n;
   EXPECT_NEAR(correlation, 0, 3.5 / std::sqrt(n));
@@ -213,7 +214,7 @@ TEST(Noise, FollowsFromTheSeedOfTheEpisode) {
   EXPECT_NE(first, other);
 }
 
-TEST(Noise, RestoredStateContinuesToTheBit) {
+TEST(Noise, RestoredStateContinuesBitIdentically) {
   const auto options =
       NoiseOptions{.transition = true, .action = 0.1, .observation = 0.1, .reward = 0.1};
   const auto a = with_noise(quiet_grid(), options);
@@ -222,7 +223,7 @@ TEST(Noise, RestoredStateContinuesToTheBit) {
   a->reset(3, sa);
   for (int i = 0; i < 7; ++i) a->step(std::vector<double>{0.1, 1}, sa);
   b->reset(4, sb);
-  ASSERT_TRUE(b->restore(*a->save()));
+  ASSERT_TRUE(b->as<Restorable>()->restore(*a->as<Restorable>()->save()));
   for (int i = 0; i < 20; ++i) {
     const Step ra = a->step(std::vector<double>{0.1, 1}, sa);
     const Step rb = b->step(std::vector<double>{0.1, 1}, sb);
@@ -231,7 +232,7 @@ TEST(Noise, RestoredStateContinuesToTheBit) {
   }
 }
 
-TEST(Noise, SaysWhichOptionDoesNotFitWhetherInUseOrNot) {
+TEST(Noise, NamesTheOptionThatDoesNotFit) {
   const auto refusal = [](std::unique_ptr<Env> env, const NoiseOptions& options) {
     try {
       with_noise(std::move(env), options);
@@ -249,7 +250,7 @@ TEST(Noise, SaysWhichOptionDoesNotFitWhetherInUseOrNot) {
             "must be \"\"");
 }
 
-TEST(Noise, SaysWhichFormOfNoiseTheTaskCannotHave) {
+TEST(Noise, NamesTheFormThatTheTaskCannotHave) {
   const auto refusal = [](const NoiseOptions& options) {
     try {
       with_noise(quiet_grid(), options);
@@ -275,7 +276,7 @@ TEST(Noise, RefusesOptionsThatDoNotFit) {
   refused({.transition = true, .coordinate = "height"});
   refused({.transition = true, .coordinate = "x", .factors = {1}});
   refused({.transition = true, .coordinate = "x", .edges = {1, 0}, .factors = {1, 2, 3}});
-  // a task without a state to disturb
+  // a task that is not Disturbable
   const auto env = with_noise(std::make_unique<Echo>(), NoiseOptions{.transition = true});
   std::vector<double> s(2);
   env->reset(1, s);

@@ -1,4 +1,4 @@
-// The tasks of the proving ground do what docs/tasks.md says of them.
+// The tasks of the proving ground match docs/tasks.md.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ std::vector<double> towards(const std::vector<double>& from, double x, double y)
   return {std::atan2(y - from[1], x - from[0]) / std::numbers::pi, 1.0};
 }
 
-TEST(NoiseTrap, ActionsDoNothingInTheTrapAndNoiseDoes) {
+TEST(NoiseTrap, ActionsHaveNoEffectInTheTrap) {
   const auto env = make("NoiseTrap-v0", {-5, 0}), other = make("NoiseTrap-v0", {-5, 0});
   std::vector<double> s(2), t(2);
   double squares = 0;
@@ -38,7 +38,7 @@ TEST(NoiseTrap, ActionsDoNothingInTheTrapAndNoiseDoes) {
   EXPECT_NEAR(std::sqrt(squares / (2 * episodes)), 1, 0.03);
 }
 
-TEST(NoiseTrap, OutsideTheGoalCanBeWalkedTo) {
+TEST(NoiseTrap, TheGoalIsReachableOutsideTheTrap) {
   const auto env = make("NoiseTrap-v0");
   std::vector<double> s(2);
   env->reset(1, s);
@@ -54,7 +54,7 @@ struct Crossing {
   int reached = 0, lost = 0, steps = 0;
 };
 
-// 200 episodes of walking from one of these points to the next.
+// Plays 200 episodes that walk from point to point.
 Crossing walk(const std::vector<std::vector<double>>& way) {
   const auto env = make("NoisyBridge-v0");
   Crossing out;
@@ -75,17 +75,17 @@ Crossing walk(const std::vector<std::vector<double>>& way) {
   return out;
 }
 
-TEST(NoisyBridge, TheStraightWayIsShortAndMostlyLost) {
+TEST(NoisyBridge, TheDirectRouteMostlyFails) {
   const Crossing straight = walk({{5, 0}}), around = walk({{-2, 5.6}, {2, 5.6}, {5, 0}});
   EXPECT_EQ(around.reached, 200);
   EXPECT_LT(around.steps, 200 * 95);
   EXPECT_GT(straight.lost, 120);
-  EXPECT_GT(straight.reached, 5);  // often enough to tempt
+  EXPECT_GT(straight.reached, 5);  // often enough to be found
   EXPECT_EQ(straight.lost + straight.reached, 200);
 }
 
 #ifdef OVDE_MUJOCO
-TEST(SparseTasks, PayForPassingTheLineAlone) {
+TEST(SparseTasks, RewardOnlyCrossingTheLine) {
   for (const char* name : {"SparseHalfCheetah-v4", "SparseHopper-v4"}) {
     const Task& task = find_task(name);
     EXPECT_TRUE(task.has_goal);
@@ -102,7 +102,7 @@ TEST(SparseTasks, PayForPassingTheLineAlone) {
       for (int n = 0; n < 100 && !step.terminated; ++n) {
         for (double& x : a) x = random.uniform(-1, 1);
         step = env->step(a, s);
-        EXPECT_EQ(step.success, *env->coordinate("torso_x") >= 0.02);
+        EXPECT_EQ(step.success, *env->as<Disturbable>()->coordinate("torso_x") >= 0.02);
         EXPECT_EQ(step.reward, step.success ? 100 : 0);
         EXPECT_TRUE(!step.success || step.terminated);
         (step.success ? passed : others) += 1;
@@ -113,7 +113,7 @@ TEST(SparseTasks, PayForPassingTheLineAlone) {
   }
 }
 
-TEST(PatchyTasks, HaveTheirNoiseByACoordinateOfTheirOwn) {
+TEST(PatchyTasks, HaveNoiseByACoordinate) {
   for (const char* name : {"PatchyHalfCheetah-v4", "PatchyHopper-v4", "PatchyAnt-v4"}) {
     const Task& task = find_task(name);
     const auto env = standard_env(name);
@@ -122,7 +122,7 @@ TEST(PatchyTasks, HaveTheirNoiseByACoordinateOfTheirOwn) {
     bool found = false;
     for (const auto& [key, value] : task.brings) {
       if (key != "noise.coordinate") continue;
-      found = env->coordinate(std::get<std::string>(value)).has_value();
+      found = env->as<Disturbable>()->coordinate(std::get<std::string>(value)).has_value();
     }
     EXPECT_TRUE(found) << name;
   }

@@ -30,8 +30,8 @@ std::string recording(const std::string& task) {
   return fmt::format("{}/tests/data/mujoco/{}.rollouts.json", OVDE_SOURCE_DIR, task);
 }
 
-// the recordings were made on this architecture; elsewhere the last bits differ and contacts
-// amplify them
+// On another architecture than that of the recording the last bits differ, and contacts amplify
+// the difference.
 double tolerance_for(const std::string& arch) {
 #ifdef __aarch64__
   return arch == "aarch64" ? 1e-10 : 1e-6;
@@ -58,7 +58,9 @@ TEST_P(Replay, MatchesTheRecordedRollouts) {
 
 INSTANTIATE_TEST_SUITE_P(All, Replay,
                          testing::Values("Ant-v4", "HalfCheetah-v4", "Hopper-v4", "Reacher-v4",
-                                         "Pusher-v4", "InvertedDoublePendulum-v4"),
+                                         "Pusher-v4", "InvertedDoublePendulum-v4",
+                                         "InvertedPendulum-v4", "Swimmer-v4", "Walker2d-v4",
+                                         "Humanoid-v4"),
                          [](const auto& task) {
                            const std::string name = task.param;
                            return name.substr(0, name.find('-'));
@@ -83,7 +85,7 @@ TEST_F(ReplayFile, DifferencesAreReported) {
 
 #endif
 
-TEST_F(ReplayFile, WrongFilesAreRefusedWithAReason) {
+TEST_F(ReplayFile, InvalidFilesAreRefused) {
   EXPECT_THROW(replay("/does/not/exist.json"), InputError);
   const char* const wrong[] = {
       "",

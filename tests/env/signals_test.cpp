@@ -1,4 +1,4 @@
-// Names and units of the tasks' numbers: one for each, none twice, and what the model says of them.
+// Names and units of observations and actions.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -14,7 +14,7 @@ std::string at(const std::vector<Signal>& signals, std::size_t i) {
   return signals[i].name + ", " + signals[i].unit;
 }
 
-TEST(Signals, EveryNumberOfEveryTaskHasAName) {
+TEST(Signals, EveryElementHasAName) {
   for (const Task& task : tasks()) {
     SCOPED_TRACE(task.name);
     const auto env = standard_env(task.name);
@@ -32,7 +32,7 @@ TEST(Signals, EveryNumberOfEveryTaskHasAName) {
 }
 
 #ifdef OVDE_MUJOCO
-TEST(Signals, AreThoseOfTheModel) {
+TEST(Signals, MatchTheModel) {
   const Signals cheetah = standard_env("HalfCheetah-v4")->signals();
   EXPECT_EQ(at(cheetah.observation, 0), "torso_z, m");
   EXPECT_EQ(at(cheetah.observation, 1), "torso_pitch, rad");

@@ -1,4 +1,4 @@
-// A task's environment as it stands: every option has its default.
+// The environment of a task with default options.
 #pragma once
 
 #include <memory>

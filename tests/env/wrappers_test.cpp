@@ -11,8 +11,9 @@
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
-// Has everything that an environment can have; its state is one number, its action space [2, 6].
-class Everything : public Env {
+// An environment with all optional interfaces but Drawable; its state is one number, its action
+// space [2, 6].
+class Everything : public Env, public Restorable, public Disturbable {
  public:
   int observation_size() const override { return 1; }
   const Box& action_space() const override { return space_; }
@@ -27,7 +28,7 @@ class Everything : public Env {
     observation[0] = state_ += scale * random.normal();
     return true;
   }
-  std::vector<Disturbable> disturbables() const override { return {{true, 0.25}}; }
+  std::vector<StateCoordinate> disturbables() const override { return {{true, 0.25}}; }
   bool disturb_each(std::span<const double> scales, Random& random,
                     std::span<double> observation) override {
     return disturb(2 * scales[0], random, observation);
@@ -56,62 +57,65 @@ class Everything : public Env {
   double state_ = 0;
 };
 
-// Everything that can be got out of an environment, call after call.
+// The results of every call of an environment, in order.
 std::vector<double> all_answers(Env& env) {
   std::vector<double> s(1);
   std::vector<double> out = {double(env.observation_size()), env.action_space().low.at(0),
                              env.action_space().high.at(0)};
   const auto note = [&](double x) {
-    out.insert(out.end(), {x, s[0], env.coordinate("state").value_or(-1)});
+    out.insert(out.end(), {x, s[0], env.as<Disturbable>()->coordinate("state").value_or(-1)});
   };
   env.reset(5, s);
   note(0);
   const Step step = env.step(std::vector<double>{3}, s);
   note(step.reward + step.success);
-  const auto saved = env.save();
+  const auto saved = env.as<Restorable>()->save();
   note(saved.has_value());
   Random random(1, Stream::user);
-  note(env.disturb(0.5, random, s));
-  note(env.disturb_each(std::vector<double>{0.5}, random, s));
-  note(env.disturbables().at(0).velocity + env.disturbables()[0].spread);
-  note(env.set_state(std::vector<double>{7}, std::vector<double>{8}, s));
-  note(saved && env.restore(*saved));
-  note(env.coordinate("nothing").has_value());
-  note(static_cast<double>(env.coordinates().size()));
+  note(env.as<Disturbable>()->disturb(0.5, random, s));
+  note(env.as<Disturbable>()->disturb_each(std::vector<double>{0.5}, random, s));
+  note(env.as<Disturbable>()->disturbables().at(0).velocity +
+       env.as<Disturbable>()->disturbables()[0].spread);
+  note(env.as<Restorable>()->set_state(std::vector<double>{7}, std::vector<double>{8}, s));
+  note(saved && env.as<Restorable>()->restore(*saved));
+  note(env.as<Disturbable>()->coordinate("nothing").has_value());
+  note(static_cast<double>(env.as<Disturbable>()->coordinates().size()));
   return out;
 }
 
-TEST(EnvWrapper, ThatOverridesNothingCannotBeToldFromTheEnvironment) {
+TEST(EnvWrapper, BehavesAsTheInnerEnvironmentByDefault) {
   Everything bare;
   EnvWrapper wrapped(std::make_unique<Everything>());
   EXPECT_EQ(all_answers(wrapped), all_answers(bare));
-  EXPECT_EQ(wrapped.coordinates(), bare.coordinates());
-  EXPECT_EQ(wrapped.save(), bare.save());
+  EXPECT_EQ(wrapped.as<Disturbable>()->coordinates(), bare.as<Disturbable>()->coordinates());
+  EXPECT_EQ(wrapped.as<Restorable>()->save(), bare.as<Restorable>()->save());
 }
 
-TEST(EnvWrapper, TheProjectsOwnHandOnWhatTheyDoNotChange) {
+TEST(EnvWrapper, BuiltInWrappersForwardTheOptionalInterfaces) {
   Everything bare;
   const auto expected = all_answers(bare);
   TimeLimit limited(std::make_unique<Everything>(), 100);
   EXPECT_EQ(all_answers(limited), expected);
   ScaledActions scaled(std::make_unique<Everything>());
   std::vector<double> s(1);
-  EXPECT_TRUE(scaled.set_state(std::vector<double>{7}, std::vector<double>{8}, s));
+  EXPECT_TRUE(
+      scaled.as<Restorable>()->set_state(std::vector<double>{7}, std::vector<double>{8}, s));
   EXPECT_EQ(s[0], 15);
-  EXPECT_EQ(scaled.coordinate("state"), 15);
+  EXPECT_EQ(scaled.as<Disturbable>()->coordinate("state"), 15);
   const auto noisy = with_noise(std::make_unique<Everything>(), NoiseOptions{.reward = 1e-3});
   const auto answers = all_answers(*noisy);
   ASSERT_EQ(answers.size(), expected.size());
   for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_NEAR(answers[i], expected[i], 0.01) << i;
 }
 
-TEST(Noise, OnObservationsIsTheSameFromASetStateAsFromAReset) {
+TEST(Noise, OfObservationsIsTheSameAfterSetStateAsAfterReset) {
   const auto env = with_noise(std::make_unique<Everything>(), NoiseOptions{.observation = 1});
   std::vector<double> drawn(1), set(1);
   env->reset(7, drawn);
   env->step(std::vector<double>{0}, drawn);
   const double second = drawn[0];
-  EXPECT_TRUE(env->set_state(std::vector<double>{7}, std::vector<double>{0}, set));
+  EXPECT_TRUE(
+      env->as<Restorable>()->set_state(std::vector<double>{7}, std::vector<double>{0}, set));
   env->step(std::vector<double>{0}, set);
   EXPECT_EQ(set[0], second);
 }
@@ -121,12 +125,12 @@ TEST(TimeLimit, CountsFromASetState) {
   std::vector<double> s(1);
   env.reset(1, s);
   env.step(std::vector<double>{0}, s);
-  EXPECT_TRUE(env.set_state(std::vector<double>{0}, std::vector<double>{0}, s));
+  EXPECT_TRUE(env.as<Restorable>()->set_state(std::vector<double>{0}, std::vector<double>{0}, s));
   EXPECT_FALSE(env.step(std::vector<double>{0}, s).truncated);
   EXPECT_TRUE(env.step(std::vector<double>{0}, s).truncated);
 }
 
-TEST(TimeLimit, AnEpisodeThatEndsInItsLastStepIsNotTruncated) {
+TEST(TimeLimit, TerminationInTheLastStepIsNotTruncation) {
   class EndsAtTwelve final : public EnvWrapper {
    public:
     using EnvWrapper::EnvWrapper;

@@ -1,4 +1,4 @@
-// Ant: a four-legged walker that is paid for speed along x.
+// Ant: a four-legged walker rewarded for speed along x.
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +32,7 @@ Step step(Simulation& s, std::span<const double> action) {
 MujocoTask ant_task() {
   return {
       .name = "Ant",
-      .summary = "four-legged walker, paid for speed; ends when it falls",
+      .summary = "four-legged walker, rewarded for speed; ends when it falls",
       .model = "ant",
       .frame_skip = 5,
       .observation_size = 27,

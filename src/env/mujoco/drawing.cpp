@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <ovde/error.h>
 #include "env/mujoco/guard.h"
 
 namespace ovde {
@@ -43,13 +42,6 @@ Pose pose_of(const mjData& d, int geom) {
   std::copy_n(d.geom_xpos + 3 * geom, 3, pose.position.begin());
   mju_mat2Quat(pose.orientation.data(), d.geom_xmat + 9 * geom);
   return pose;
-}
-
-DataPointer make_data(const mjModel& m) {
-  mjData* data = nullptr;
-  guarded([&] { data = mj_makeData(&m); });
-  if (data == nullptr) throw Error("MuJoCo: out of memory");
-  return DataPointer(data);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// What a picture of a MuJoCo task shows: its geoms and where they are. The simulation that is drawn
-// is not touched.
+// The geoms of a MuJoCo task and their poses, for pictures. Does not change the simulation.
 #pragma once
 
 #include <vector>
@@ -12,9 +11,9 @@ namespace ovde {
 // The visible geoms of simple shapes, in the model's order.
 std::vector<Solid> drawn_solids(const mjModel& model);
 
-// Where those that move are. The simulation's own geom poses are those of the last evaluation
-// inside its last step, and bringing them up to date would change what its task reads; so this
-// works on data of its own, made at the first call.
+// The poses of the moving geoms. The simulation's own geom poses are one evaluation old, and
+// updating them would change what its task reads; so this computes them in its own data, made at
+// the first call.
 class GeomPoses {
  public:
   std::vector<Pose> read(const Simulation& simulation);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <ovde/error.h>
 #include "env/mujoco/task.h"
 
 namespace ovde {
@@ -16,9 +15,7 @@ class MujocoEngineLoop final : public EngineLoop {
       : task_(task),
         starts_(task.model, task.frame_skip),
         model_(&starts_.model()),
-        data_(mj_makeData(model_)) {
-    if (data_ == nullptr) throw Error("MuJoCo: out of memory");
-  }
+        data_(make_data(*model_)) {}
 
   void prepare(std::span<const std::uint64_t> seeds) override {
     prepared_.clear();

@@ -1,7 +1,6 @@
 #include "env/mujoco/task.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -21,27 +20,8 @@ Box control_box(const mjModel& m) {
   return box;
 }
 
-// State coordinates by name: a joint's own name is its position, "<joint>_velocity" its velocity. A
-// free joint gives the place of its body: "<joint>_x", "_y", "_z".
-std::map<std::string, const double*> named_coordinates(const Simulation& s) {
-  const mjModel& m = s.model();
-  std::map<std::string, const double*> all;
-  for (int i = 0; i < m.njnt; ++i) {
-    const std::string name = mj_id2name(&m, mjOBJ_JOINT, i);
-    const double* const q = &s.q()[m.jnt_qposadr[i]];
-    if (m.jnt_type[i] == mjJNT_FREE) {
-      all[name + "_x"] = q;
-      all[name + "_y"] = q + 1;
-      all[name + "_z"] = q + 2;
-    } else {
-      all[name] = q;
-      all[name + "_velocity"] = &s.v()[m.jnt_dofadr[i]];
-    }
-  }
-  return all;
-}
-
-// All positions and all velocities, number by number; a hinge's are angles.
+// Names and units of all positions and velocities: "<joint>" and "<joint>_velocity"; for a free
+// joint "<joint>_x", "_qw" and so on.
 struct StateSignals {
   std::vector<Signal> positions, velocities;
 };
@@ -67,7 +47,7 @@ StateSignals state_signals(const mjModel& m) {
   return all;
 }
 
-// Of the motors: what a control of 1 applies to its joint.
+// The motors; the unit is the force or torque of a control of 1.
 std::vector<Signal> control_signals(const mjModel& m) {
   std::vector<Signal> all;
   for (int i = 0; i < m.nu; ++i) {
@@ -80,13 +60,13 @@ std::vector<Signal> control_signals(const mjModel& m) {
   return all;
 }
 
-class MujocoEnv final : public Env {
+class MujocoEnv final : public Env, public Restorable, public Disturbable, public Drawable {
  public:
   explicit MujocoEnv(const MujocoTask& task)
       : task_(task),
-        simulation_(task.model, task.frame_skip),
+        simulation_(task.model, task.frame_skip, task.reads_forces),
         action_space_(control_box(simulation_.model())),
-        coordinates_(named_coordinates(simulation_)),
+        state_(state_signals(simulation_.model())),
         action_(action_space_.low.size()),
         position_push_(simulation_.v().size()),
         velocity_push_(simulation_.v().size()) {
@@ -126,7 +106,7 @@ class MujocoEnv final : public Env {
   }
 
   Step step(std::span<const double> action, std::span<double> observation) override {
-    // MuJoCo clips what it applies; the control cost must see the same numbers
+    // MuJoCo clips controls too; the control cost must use the clipped action
     for (std::size_t i = 0; i < action_.size(); ++i) {
       action_[i] = std::clamp(action[i], action_space_.low[i], action_space_.high[i]);
     }
@@ -145,8 +125,8 @@ class MujocoEnv final : public Env {
   }
 
   // positions in their tangent space, then velocities
-  std::vector<Disturbable> disturbables() const override {
-    std::vector<Disturbable> all;
+  std::vector<StateCoordinate> disturbables() const override {
+    std::vector<StateCoordinate> all;
     for (const double spread : task_.position_spread) all.push_back({.spread = spread});
     for (const double spread : task_.velocity_spread)
       all.push_back({.velocity = true, .spread = spread});
@@ -163,12 +143,18 @@ class MujocoEnv final : public Env {
   }
 
   std::optional<double> coordinate(const std::string& name) const override {
-    const auto found = coordinates_.find(name);
-    return found == coordinates_.end() ? std::nullopt : std::optional(*found->second);
+    const auto find = [&](const std::vector<Signal>& names,
+                          std::span<const double> values) -> std::optional<double> {
+      const auto found = std::ranges::find(names, name, &Signal::name);
+      return found == names.end() ? std::nullopt : std::optional(values[found - names.begin()]);
+    };
+    const auto position = find(state_.positions, simulation_.q());
+    return position ? position : find(state_.velocities, simulation_.v());
   }
   std::vector<std::string> coordinates() const override {
     std::vector<std::string> names;
-    for (const auto& [name, value] : coordinates_) names.push_back(name);
+    for (const Signal& signal : state_.positions) names.push_back(signal.name);
+    for (const Signal& signal : state_.velocities) names.push_back(signal.name);
     return names;
   }
 
@@ -177,7 +163,7 @@ class MujocoEnv final : public Env {
                 .action = control_signals(simulation_.model()),
                 .rate = 1 / simulation_.seconds_per_action()};
     if (task_.observe == nullptr) {
-      const auto [positions, velocities] = state_signals(simulation_.model());
+      const auto& [positions, velocities] = state_;
       all.observation.assign(positions.begin() + task_.first_position, positions.end());
       all.observation.insert(all.observation.end(), velocities.begin(), velocities.end());
     }
@@ -216,7 +202,7 @@ class MujocoEnv final : public Env {
     task_.write_observation(simulation_, observation);
   }
 
-  // Says where in which run MuJoCo had trouble.
+  // Adds task, seed and step to an error.
   template <typename Function>
   void with_context(Function function) {
     try {
@@ -239,7 +225,7 @@ class MujocoEnv final : public Env {
   MujocoTask task_;
   Simulation simulation_;
   Box action_space_;
-  std::map<std::string, const double*> coordinates_;
+  StateSignals state_;
 
   std::uint64_t seed_ = 0;
   std::int64_t steps_ = 0;  // in this episode

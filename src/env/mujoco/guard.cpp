@@ -19,7 +19,7 @@ using Handler = void (*)(const char*);
 struct Watch {
   std::jmp_buf jump;
   bool trouble = false;
-  char message[512] = "";  // of the first warning, or of the error
+  char message[512] = "";  // the first warning, or the error
 
   void note(const char* text) {
     trouble = true;
@@ -28,7 +28,7 @@ struct Watch {
 };
 thread_local Watch* current = nullptr;
 
-// What the program around us had installed; it still gets what happens outside guarded calls.
+// Handlers installed earlier by the application; called for messages outside guarded calls.
 Handler earlier_warning = nullptr;
 Handler earlier_error = nullptr;
 
@@ -41,8 +41,8 @@ void on_warning(const char* text) {
   }
 }
 
-// MuJoCo expects this not to return. A jump, not an exception: it only crosses C frames, and does
-// so whether or not the library was built with unwind tables.
+// Must not return. It jumps instead of throwing, because MuJoCo's C frames may have been built
+// without unwind tables.
 void on_error(const char* text) {
   if (current == nullptr) {
     earlier_error ? earlier_error(text) : (void)std::fprintf(stderr, "MuJoCo error: %s\n", text);
@@ -62,7 +62,7 @@ void install_handlers() {
   });
 }
 
-// The frame that an error jumps back to. It has no variables of its own: what changes between
+// The frame that an error jumps back to. It has no local variables, since changes to them between
 // setjmp and longjmp would be lost.
 void call_or_return(Watch& watch, void (*call)(void*), void* argument) {
   if (setjmp(watch.jump) == 0) call(argument);

@@ -1,5 +1,5 @@
-// Calls into MuJoCo. The engine reports trouble through two process-wide callbacks, one of which
-// must not return; guarded() turns both into ovde::Error in the thread that made the call.
+// Guards calls into MuJoCo. The engine reports warnings and errors through two process-wide
+// callbacks; guarded() turns both into ovde::Error in the thread that made the call.
 #pragma once
 
 #include <type_traits>
@@ -9,8 +9,8 @@ namespace ovde {
 // Runs call(argument); throws Error with MuJoCo's message if it warned or failed.
 void guarded_call(void (*call)(void*), void* argument);
 
-// As above for a lambda. An engine error leaves it by longjmp, so it must hold nothing but calls
-// into MuJoCo: nothing in it may need a destructor.
+// The same for a lambda. An error of the engine leaves it by longjmp, so nothing in it may need a
+// destructor.
 template <typename Function>
 void guarded(Function function) {
   static_assert(std::is_trivially_destructible_v<Function>);

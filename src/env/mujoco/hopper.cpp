@@ -1,4 +1,4 @@
-// Hopper: a planar one-legged hopper that is paid for speed and for staying upright.
+// Hopper: a planar one-legged hopper rewarded for speed and for staying upright.
 #include <algorithm>
 #include <cmath>
 
@@ -26,12 +26,12 @@ Step step(Simulation& s, std::span<const double> action) {
 
 MujocoTask hopper_task() {
   return {.name = "Hopper",
-          .summary = "planar one-legged hopper, paid for speed; ends when it falls",
+          .summary = "planar one-legged hopper, rewarded for speed; ends when it falls",
           .model = "hopper",
           .frame_skip = 4,
           .observation_size = 11,
           .start_noise = 5e-3,
-          .first_position = 1,  // all but how far it has come
+          .first_position = 1,  // without the position along x
           .velocity_limit = 10,
           .position_spread = {0.054, 0.024, 0.068, 0.065, 0.11, 0.15},
           .velocity_spread = {0.4, 0.31, 1.4, 1.5, 1.6, 1.7},

@@ -1,5 +1,4 @@
-// InvertedDoublePendulum: two poles, one on the other, to be kept upright by moving the cart under
-// them.
+// InvertedDoublePendulum: a cart balances two poles, one on top of the other.
 #include <array>
 #include <cmath>
 
@@ -10,10 +9,10 @@ namespace ovde {
 namespace {
 
 constexpr int tip = 0;         // site of inverted_double_pendulum.xml
-constexpr double alive = 10;   // paid for every step, the last included
-constexpr double upright = 2;  // height that costs nothing (the poles reach 1.2)
-constexpr double fallen = 1;   // ends at this height
-constexpr double limit = 10;   // of velocities and forces in the observation
+constexpr double alive = 10;   // reward of every step, including the last
+constexpr double upright = 2;  // height with no penalty (the poles reach 1.2)
+constexpr double fallen = 1;   // the episode ends at this height of the tip
+constexpr double limit = 10;   // limit of velocities and forces in the observation
 
 Step step(Simulation& s, std::span<const double> action) {
   s.advance(action);
@@ -23,7 +22,7 @@ Step step(Simulation& s, std::span<const double> action) {
   return {.reward = alive - place_cost - speed_cost, .terminated = height <= fallen};
 }
 
-// the cart; sines and cosines of the poles; velocities and constraint forces, clipped
+// position of the cart; sines and cosines of the poles; velocities and constraint forces, clipped
 void observe(const Simulation& s, std::span<double> observation) {
   const auto q = s.q();
   auto out = write(std::array{q[0], std::sin(q[1]), std::sin(q[2]), std::cos(q[1]), std::cos(q[2])},

@@ -1,4 +1,4 @@
-// InvertedPendulum: a pole to be kept upright by moving the cart under it.
+// InvertedPendulum: a cart balances a pole.
 #include <cmath>
 
 #include "env/mujoco/task.h"
@@ -7,9 +7,9 @@ namespace ovde {
 
 namespace {
 
-constexpr double fallen = 0.2;  // ends beyond this angle of the pole
+constexpr double fallen = 0.2;  // the episode ends beyond this angle of the pole
 
-// Paid for every step, the last included.
+// Every step is rewarded, including the last.
 Step step(Simulation& s, std::span<const double> action) {
   s.advance(action);
   const double angle = s.q()[1];

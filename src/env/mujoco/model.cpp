@@ -14,8 +14,8 @@ namespace ovde {
 
 namespace {
 
-// MuJoCo's virtual file system, which is how it takes a model from memory. About 2 MB in old
-// versions: keep it on the heap.
+// MuJoCo's virtual file system, through which it reads a model from memory. On the heap, because
+// old versions need 2 MB for it.
 class Files {
  public:
   Files() : files_(std::make_unique<mjVFS>()) { mj_defaultVFS(files_.get()); }
@@ -40,11 +40,11 @@ class Files {
 };
 
 std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
-  // all of them: models include what they have in common
+  // all models, because they include each other
   Files files;
   const auto add = [&](const EmbeddedModel& model) {
     if (!files.add(model.name + ".xml", model.text))
-      throw Error(fmt::format("cannot hand model '{}' to MuJoCo", model.name));
+      throw Error(fmt::format("MuJoCo does not accept model '{}'", model.name));
   };
   std::ranges::for_each(embedded_models(), add);
   if (std::ranges::find(embedded_models(), source.name, &EmbeddedModel::name) ==
@@ -57,14 +57,14 @@ std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
   guarded([&] { model = mj_loadXML(file.c_str(), files.get(), message, sizeof message); });
   if (model == nullptr) throw Error(fmt::format("model '{}': {}", source.name, message));
 #if mjVERSION_HEADER < 300
-  // a model that lists contacts lists all that its geoms allow: no step need look for others, which
-  // took a fifth of it. Later versions have no such switch, and find the same ones twice.
+  // a model that lists contact pairs lists all of them: without a search for others a step takes a
+  // fifth less time. Later versions have no such switch.
   if (model->npair > 0) model->opt.collision = mjCOL_PAIR;
 #endif
   return {model, [](const mjModel* m) { mj_deleteModel(const_cast<mjModel*>(m)); }};
 }
 
-std::mutex compiling;  // MuJoCo's compiler is not safe to run twice at once
+std::mutex compiling;  // MuJoCo's compiler is not thread-safe
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Pusher: a seven-joint arm that has to push a puck to a goal.
+// Pusher: a seven-joint arm pushes a puck to a goal.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace ovde {
 namespace {
 
 constexpr int tips = 10, puck = 11, goal = 12;  // bodies of pusher.xml
-constexpr int arm = 7;                          // joints
+constexpr int arm = 7;                          // number of joints
 constexpr double control_cost = 0.1, reach_cost = 0.5;
 constexpr double nearest = 0.17;  // the puck starts at least this far from the goal
 constexpr double velocity_noise = 5e-3;
@@ -23,7 +23,7 @@ void start(std::span<double> q, std::span<double> v, Random& random) {
   add_uniform(v.first(arm), velocity_noise, random);
 }
 
-// The distances that count are those the previous step left.
+// The reward uses the distances before the step.
 Step step(Simulation& s, std::span<const double> action) {
   const double to_goal = distance(s.body(puck), s.body(goal));
   const double to_puck = distance(s.body(puck), s.body(tips));
@@ -31,7 +31,7 @@ Step step(Simulation& s, std::span<const double> action) {
   return {.reward = -to_goal - control_cost * sum_of_squares(action) - reach_cost * to_puck};
 }
 
-// the arm's angles and velocities; where its tips, the puck and the goal are
+// the arm's angles and velocities; positions of its tips, the puck and the goal
 void observe(const Simulation& s, std::span<double> observation) {
   auto out = write(s.q().first(arm), observation.begin());
   out = write(s.v().first(arm), out);

@@ -1,4 +1,4 @@
-// Reacher: a two-link arm whose fingertip has to go to a target that is elsewhere in each episode.
+// Reacher: a two-link arm moves its fingertip to a target, which is random in each episode.
 #include <array>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace ovde {
 namespace {
 
 constexpr int fingertip = 3, target = 4;  // bodies of reacher.xml
-constexpr double target_radius = 0.2;     // of the disc the target is drawn from
+constexpr double target_radius = 0.2;     // radius of the disc of targets
 constexpr double position_noise = 0.1, velocity_noise = 5e-3;
 
 void start(std::span<double> q, std::span<double> v, Random& random) {
@@ -18,18 +18,18 @@ void start(std::span<double> q, std::span<double> v, Random& random) {
     q[2] = random.uniform(-target_radius, target_radius);
     q[3] = random.uniform(-target_radius, target_radius);
   } while (std::hypot(q[2], q[3]) >= target_radius);
-  add_uniform(v.first(2), velocity_noise, random);  // the target stands still
+  add_uniform(v.first(2), velocity_noise, random);  // the target does not move
 }
 
-// The distance that counts is the one the previous step left.
+// The reward uses the distance before the step.
 Step step(Simulation& s, std::span<const double> action) {
   const double reward = -distance(s.body(fingertip), s.body(target)) - sum_of_squares(action);
   s.advance(action);
   return {.reward = reward};
 }
 
-// cosines and sines of the joints, the target, the joints' velocities, and the way from target to
-// fingertip
+// cosines and sines of the joints, the target, the joints' velocities, and the vector from target
+// to fingertip
 void observe(const Simulation& s, std::span<double> observation) {
   const auto q = s.q();
   const auto tip = s.body(fingertip), goal = s.body(target);
@@ -44,7 +44,7 @@ void observe(const Simulation& s, std::span<double> observation) {
 
 MujocoTask reacher_task() {
   return {.name = "Reacher",
-          .summary = "two-link arm, paid for being near a target; never ends",
+          .summary = "two-link arm, rewarded for being near a target; never ends",
           .model = "reacher",
           .frame_skip = 2,
           .observation_size = 11,

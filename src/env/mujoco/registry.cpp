@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 
 #include "base/field.h"
-#include "env/builtin.h"
 #include "env/mujoco/task.h"
+#include "env/registry.h"
 
 namespace ovde {
 
 namespace {
 
-// As Gymnasium has it.
+// Gymnasium's task.
 Task standard(const MujocoTask& task) {
   Task entry;
   entry.name = task.name + "-v4";
@@ -20,7 +20,7 @@ Task standard(const MujocoTask& task) {
   return entry;
 }
 
-// The same with the paper's short episodes and noise, whose form and size docs/tasks.md derives.
+// The task with the paper's short episodes and noise (docs/tasks.md).
 Task noisy(const MujocoTask& task) {
   Task entry = standard(task);
   entry.name = "Noisy" + entry.name;
@@ -33,8 +33,7 @@ Task noisy(const MujocoTask& task) {
   return entry;
 }
 
-// The noisy task with all of its noise in one region: strong where the coordinate is above zero,
-// none below.
+// The task with strong noise where one coordinate is positive, and none elsewhere.
 Task patchy(const MujocoTask& task, const char* coordinate) {
   Task entry = noisy(task);
   entry.name = "Patchy" + task.name + "-v4";
@@ -50,15 +49,14 @@ Task patchy(const MujocoTask& task, const char* coordinate) {
   return entry;
 }
 
-// Pays for nothing but passing a line ahead, once.
-class PassingALine final : public EnvWrapper {
+// Rewards only crossing a line ahead, which ends the episode.
+class FinishLine final : public EnvWrapper {
  public:
-  PassingALine(std::unique_ptr<Env> inner, double line)
-      : EnvWrapper(std::move(inner)), line_(line) {}
+  FinishLine(std::unique_ptr<Env> inner, double line) : EnvWrapper(std::move(inner)), line_(line) {}
 
   Step step(std::span<const double> action, std::span<double> observation) override {
     Step step = inner().step(action, observation);
-    step.success = *inner().coordinate("torso_x") >= line_;
+    step.success = *inner().as<Disturbable>()->coordinate("torso_x") >= line_;
     step.reward = step.success ? 100 : 0;
     step.terminated |= step.success;
     return step;
@@ -71,19 +69,19 @@ class PassingALine final : public EnvWrapper {
 Task sparse(const MujocoTask& task, double line) {
   Task entry = standard(task);
   entry.name = "Sparse" + entry.name;
-  entry.summary = task.name + "-v4, paid only for passing a line; in 100 steps";
+  entry.summary = task.name + "-v4, rewarded only for crossing a line; in 100 steps";
   entry.horizon = 100;
   entry.steps_per_epoch = 100;
   entry.has_goal = true;
   entry.options = {number("line", "where the line is, in metres from the start", 0, 1e6, line)};
   entry.make = [task](const OptionValues& options) -> std::unique_ptr<Env> {
-    return std::make_unique<PassingALine>(make_mujoco_env(task), options.number("line"));
+    return std::make_unique<FinishLine>(make_mujoco_env(task), options.number("line"));
   };
   return entry;
 }
 
 std::vector<MujocoTask> all_tasks() {
-  // those of the paper, then the others
+  // the paper's tasks first
   return {ant_task(),
           half_cheetah_task(),
           hopper_task(),
@@ -92,7 +90,8 @@ std::vector<MujocoTask> all_tasks() {
           reacher_task(),
           inverted_pendulum_task(),
           swimmer_task(),
-          walker2d_task()};
+          walker2d_task(),
+          humanoid_task()};
 }
 
 }  // namespace

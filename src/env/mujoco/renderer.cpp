@@ -1,5 +1,4 @@
-// The renderer sees a model made of the solids alone, whose geoms are put where the poses say; it
-// simulates nothing.
+// Renders a model that consists of the solids alone, with its geoms at the given poses.
 #include "env/renderer.h"
 
 #include <algorithm>
@@ -21,9 +20,9 @@ namespace ovde {
 
 namespace {
 
-// The few functions and constants of EGL that it takes, so that a program that draws nothing needs
-// no EGL to be built or to run (Khronos registry, EGL 1.5 with EXT_platform_base,
-// EXT_device_enumeration, EXT_platform_device, MESA_platform_surfaceless).
+// An OpenGL context without a window. EGL is loaded at run time, so that it is needed for pictures
+// only (EGL 1.5 with EXT_platform_base, EXT_device_enumeration, EXT_platform_device,
+// MESA_platform_surfaceless).
 class EglContext {
  public:
   EglContext(int width, int height) {
@@ -31,7 +30,7 @@ class EglContext {
     if (library_ == nullptr) refuse("libEGL.so.1 is not installed (Debian: libegl1)");
     const auto get_address =
         reinterpret_cast<void* (*)(const char*)>(::dlsym(library_, "eglGetProcAddress"));
-    if (get_address == nullptr) refuse("libEGL.so.1 is no EGL");
+    if (get_address == nullptr) refuse("libEGL.so.1 is not a valid EGL library");
     const auto find = [&]<typename F>(F*& function, const char* name) {
       function = reinterpret_cast<F*>(get_address(name));
     };
@@ -47,7 +46,7 @@ class EglContext {
     if (initialize_ == nullptr || make_current_ == nullptr || platform_display_ == nullptr)
       refuse("this EGL cannot draw without a screen");
 
-    // a GPU if there is one that can, else in software
+    // a GPU if possible, else software rendering
     void* devices[16] = {};
     int count = 0;
     if (query_devices_ != nullptr) query_devices_(16, devices, &count);
@@ -71,7 +70,7 @@ class EglContext {
                             kOpenGl = 0x30A2;
 
   [[noreturn]] static void refuse(const std::string& why) {
-    throw InputError("no pictures can be drawn: " + why);
+    throw InputError("cannot draw pictures: " + why);
   }
 
   void try_display(void* display, int width, int height) {
@@ -97,7 +96,7 @@ class EglContext {
     terminate_(display);
   }
 
-  void* library_ = nullptr;  // stays loaded: drivers do not survive being unloaded
+  void* library_ = nullptr;  // never unloaded: drivers crash when they are
   void* display_ = nullptr;
   unsigned (*initialize_)(void*, int*, int*) = nullptr;
   unsigned (*terminate_)(void*) = nullptr;
@@ -123,7 +122,7 @@ std::string geom_of(const Solid& solid) {
       is_plane ? " material='floor'" : "");
 }
 
-// Light, sky and floor are those of the tasks' own models.
+// Light, sky and floor are the same as in the tasks' models.
 std::string model_of(const std::vector<Solid>& solids, int width, int height) {
   std::string geoms;
   for (const Solid& solid : solids) geoms += geom_of(solid);
@@ -141,13 +140,10 @@ class MujocoRenderer final : public Renderer {
         model_(compile_model("solids", model_of(solids, width, height))),
         width_(width),
         height_(height),
-        turned_over_(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height)) {
+        flipped_(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height)) {
     for (std::size_t i = 0; i < solids.size(); ++i)
       if (!solids[i].fixed) moving_.push_back(static_cast<int>(i));
-    mjData* data = nullptr;
-    guarded([&] { data = mj_makeData(model_.get()); });
-    if (data == nullptr) throw Error("MuJoCo: out of memory");
-    data_.reset(data);
+    data_ = make_data(*model_);
     guarded([&] {
       mj_forward(model_.get(), data_.get());
       mjv_defaultScene(&scene_);
@@ -168,8 +164,8 @@ class MujocoRenderer final : public Renderer {
 
   void draw(std::span<const Pose> moving, const View& view,
             std::span<std::uint8_t> pixels) override {
-    if (moving.size() != moving_.size() || pixels.size() != turned_over_.size())
-      throw Error("a picture of other solids or another size");
+    if (moving.size() != moving_.size() || pixels.size() != flipped_.size())
+      throw Error("the number of poses or pixels does not match the renderer");
     for (std::size_t i = 0; i < moving.size(); ++i) {
       std::ranges::copy(moving[i].position, data_->geom_xpos + 3 * moving_[i]);
       mju_quat2Mat(data_->geom_xmat + 9 * moving_[i], moving[i].orientation.data());
@@ -180,7 +176,7 @@ class MujocoRenderer final : public Renderer {
     camera.distance = view.distance;
     camera.azimuth = view.azimuth;
     camera.elevation = view.elevation;
-    // the light goes along, so that what is looked at has its shadow wherever it is
+    // the light follows the camera's target, so that it always casts a shadow
     for (int i = 0; i < model_->nlight; ++i) {
       data_->light_xpos[3 * i] = view.target[0];
       data_->light_xpos[3 * i + 1] = view.target[1];
@@ -189,11 +185,11 @@ class MujocoRenderer final : public Renderer {
     guarded([&] {
       mjv_updateScene(model_.get(), data_.get(), &options_, nullptr, &camera, mjCAT_ALL, &scene_);
       mjr_render(whole, &scene_, &context_);
-      mjr_readPixels(turned_over_.data(), nullptr, whole, &context_);
+      mjr_readPixels(flipped_.data(), nullptr, whole, &context_);
     });
     const auto row = 3 * static_cast<std::size_t>(width_);
     for (int y = 0; y < height_; ++y)
-      std::copy_n(turned_over_.data() + row * static_cast<std::size_t>(height_ - 1 - y), row,
+      std::copy_n(flipped_.data() + row * static_cast<std::size_t>(height_ - 1 - y), row,
                   pixels.data() + row * static_cast<std::size_t>(y));
   }
 
@@ -202,8 +198,8 @@ class MujocoRenderer final : public Renderer {
   std::shared_ptr<const mjModel> model_;
   DataPointer data_;
   int width_, height_;
-  std::vector<int> moving_;  // numbers of their geoms
-  std::vector<std::uint8_t> turned_over_;
+  std::vector<int> moving_;  // geom numbers of the moving solids
+  std::vector<std::uint8_t> flipped_;
   mjvScene scene_;
   mjrContext context_;
   mjvOption options_;

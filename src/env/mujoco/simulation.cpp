@@ -15,16 +15,20 @@ namespace {
 std::size_t count(auto size) { return static_cast<std::size_t>(size); }
 }  // namespace
 
-Simulation::Simulation(const std::string& model, int frame_skip)
-    : model_(shared_model(model)), frame_skip_(frame_skip) {
+DataPointer make_data(const mjModel& model) {
   mjData* data = nullptr;
-  guarded([&] { data = mj_makeData(model_.get()); });
+  guarded([&] { data = mj_makeData(&model); });
   if (data == nullptr) throw Error("MuJoCo: out of memory");
-  data_.reset(data);
+  return DataPointer(data);
 }
 
-// Calls into the engine. What it left behind after trouble is not to be built upon, its stack
-// included.
+Simulation::Simulation(const std::string& model, int frame_skip, bool with_forces)
+    : model_(shared_model(model)),
+      data_(make_data(*model_)),
+      frame_skip_(frame_skip),
+      with_forces_(with_forces) {}
+
+// Calls the engine; resets its data, stack included, after an error.
 template <typename Calls>
 void Simulation::engine(Calls calls) {
   try {
@@ -35,8 +39,8 @@ void Simulation::engine(Calls calls) {
   }
 }
 
-// Every input of mj_forward, and no more: mj_resetData would also clear some 3 MB of results that
-// mj_forward overwrites, which costs as much as two steps.
+// Sets the inputs of mj_forward only: mj_resetData would also clear 3 MB of results that mj_forward
+// overwrites, which costs as much as two steps.
 void Simulation::clear() {
   const mjModel& m = *model_;
   mjData& d = *data_;
@@ -47,12 +51,13 @@ void Simulation::clear() {
   std::fill_n(d.qacc_warmstart, m.nv, 0.0);
   std::fill_n(d.qfrc_applied, m.nv, 0.0);
   std::fill_n(d.xfrc_applied, 6 * m.nbody, 0.0);
+  std::fill_n(d.cfrc_ext, 6 * m.nbody, 0.0);  // not computed by mj_forward
   d.time = 0;
 }
 
 void Simulation::settle() {
   engine([this] {
-    // newer versions no longer do this inside mj_forward
+    // newer versions no longer normalise inside mj_forward
     mj_normalizeQuat(model_.get(), data_->qpos);
     mj_forward(model_.get(), data_.get());
   });
@@ -60,10 +65,9 @@ void Simulation::settle() {
 
 void Simulation::advance(std::span<const double> action) {
   std::copy(action.begin(), action.end(), data_->ctrl);
-  // Gymnasium ends this with mj_rnePostConstraint, which fills in contact forces that none of the
-  // tasks reads
   engine([this] {
     for (int i = 0; i < frame_skip_; ++i) mj_step(model_.get(), data_.get());
+    if (with_forces_) mj_rnePostConstraint(model_.get(), data_.get());
   });
 }
 
@@ -73,6 +77,9 @@ void Simulation::push(std::span<const double> position, std::span<const double> 
     mj_integratePos(model_.get(), data_->qpos, position.data(), 1);
     mj_normalizeQuat(model_.get(), data_->qpos);
     mj_kinematics(model_.get(), data_.get());
+    if (!with_forces_) return;
+    mj_comPos(model_.get(), data_.get());
+    mj_comVel(model_.get(), data_.get());
   });
 }
 
@@ -85,12 +92,18 @@ void Simulation::visit_state(Visit visit) const {
   visit(std::span(d.qvel, count(m.nv)));
   visit(std::span(d.act, count(m.na)));
   visit(std::span(d.ctrl, count(m.nu)));
-  // where the solver starts from: without it the next step converges to other last bits
+  // without the solver's warm start the next step would differ in its last bits
   visit(std::span(d.qacc_warmstart, count(m.nv)));
-  // results of the last step that rewards and observations read before the next
+  // results of the last step that rewards and observations read
   visit(std::span(d.xpos, count(m.nbody) * 3));
   visit(std::span(d.site_xpos, count(m.nsite) * 3));
   visit(std::span(d.qfrc_constraint, count(m.nv)));
+  if (!with_forces_) return;
+  visit(std::span(d.xipos, count(m.nbody) * 3));
+  visit(std::span(d.cinert, count(m.nbody) * 10));
+  visit(std::span(d.cvel, count(m.nbody) * 6));
+  visit(std::span(d.qfrc_actuator, count(m.nv)));
+  visit(std::span(d.cfrc_ext, count(m.nbody) * 6));
 }
 
 void Simulation::save(ByteWriter& out) const {

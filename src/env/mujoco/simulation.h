@@ -1,6 +1,6 @@
-// One running simulation: a model, which is fixed and shared, and data, which change and belong to
-// it alone. Knows nothing of rewards or observations. Any trouble MuJoCo reports is thrown as
-// Error, after which the simulation must be started anew.
+// A MuJoCo simulation: a constant model, which is shared, and its own data. Knows nothing of
+// rewards or observations. Warnings and errors of MuJoCo are thrown as Error, after which the
+// simulation must be started again.
 #pragma once
 
 #include <memory>
@@ -17,25 +17,26 @@ struct DeleteData {
   void operator()(mjData* data) const { mj_deleteData(data); }
 };
 using DataPointer = std::unique_ptr<mjData, DeleteData>;
+DataPointer make_data(const mjModel& model);
 
 class Simulation {
  public:
   // `model` names an embedded MJCF file; one action lasts for `frame_skip` steps of the engine.
-  Simulation(const std::string& model, int frame_skip);
+  // With `with_forces`, contact forces and inertias are computed after each action, and saved.
+  Simulation(const std::string& model, int frame_skip, bool with_forces = false);
 
   const mjModel& model() const { return *model_; }
   const mjData& data() const { return *data_; }
   double seconds_per_action() const { return frame_skip_ * model_->opt.timestep; }
 
-  // positions, velocities, and where the engine last saw a body or site: the last evaluation
-  // *inside* the last step, which is older than the positions. Gymnasium reads them so, and so do
-  // the tasks.
+  // Positions, velocities, and the positions of bodies and sites. The latter are from the last
+  // evaluation *inside* the last step and thus older than q, as Gymnasium reads them too.
   std::span<const double> q() const { return {data_->qpos, static_cast<std::size_t>(model_->nq)}; }
   std::span<const double> v() const { return {data_->qvel, static_cast<std::size_t>(model_->nv)}; }
   std::span<const double, 3> body(int number) const { return vector(data_->xpos, number); }
   std::span<const double, 3> site(int number) const { return vector(data_->site_xpos, number); }
 
-  // Starts from a state of rest at qpos0, to which `place` may write positions and velocities.
+  // Starts at qpos0 and velocity 0, which `place` may overwrite.
   template <typename Place>
   void start(Place place) {
     clear();
@@ -45,11 +46,11 @@ class Simulation {
 
   void advance(std::span<const double> action);
 
-  // Adds to all velocities, and to all positions in their tangent space (a quaternion stays one),
-  // both of size nv; then brings the places of bodies and sites up to date.
+  // Adds to velocities, and to positions in their tangent space (quaternions stay valid), both of
+  // size nv; then updates the positions of bodies and sites.
   void push(std::span<const double> position, std::span<const double> velocity);
 
-  // All that the next step, and whoever reads this one, can depend on.
+  // Everything that the next step, rewards and observations depend on.
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
 
@@ -67,6 +68,7 @@ class Simulation {
   std::shared_ptr<const mjModel> model_;
   DataPointer data_;
   int frame_skip_;
+  bool with_forces_;
 };
 
 }  // namespace ovde

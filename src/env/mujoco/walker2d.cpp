@@ -1,4 +1,4 @@
-// Walker2d: a planar two-legged walker that is paid for speed and for staying upright.
+// Walker2d: a planar two-legged walker rewarded for speed and for staying upright.
 #include <cmath>
 
 #include "env/mujoco/task.h"
@@ -22,12 +22,12 @@ Step step(Simulation& s, std::span<const double> action) {
 
 MujocoTask walker2d_task() {
   return {.name = "Walker2d",
-          .summary = "planar two-legged walker, paid for speed; ends when it falls",
+          .summary = "planar two-legged walker, rewarded for speed; ends when it falls",
           .model = "walker2d",
           .frame_skip = 4,
           .observation_size = 17,
           .start_noise = 5e-3,
-          .first_position = 1,  // all but how far it has come
+          .first_position = 1,  // without the position along x
           .velocity_limit = 10,
           .position_spread = {0.06, 0.062, 0.33, 0.31, 0.42, 0.4, 0.3, 0.43, 0.41},
           .velocity_spread = {0.55, 1, 6.9, 9.2, 6.5, 12, 9.2, 6.6, 12},
