@@ -1,4 +1,4 @@
-// Time that passes, in seconds.
+// Elapsed time in seconds.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// An option and the member of a struct that it fills, declared together. The option's type and
-// default are the member's own, so that a struct as it is built has the defaults.
+// An option declared together with the struct member that it sets. Type and default are those of
+// the member.
 #pragma once
 
 #include <charconv>
@@ -17,13 +17,13 @@ namespace ovde {
 template <typename Struct>
 struct Field {
   Option option;
-  // How the default follows from other keys, where it is not the option's.
+  // Describes a default that depends on other keys.
   std::string derived_default = {};
   std::function<OptionValue(const Struct&)> get = {};
   std::function<void(Struct&, const OptionValue&)> set = {};  // a value that check_option() accepts
 };
 
-// An option whose numbers, or each in a list, are from low to high.
+// An option whose value, or each element of a list, is between low and high.
 inline Option number(std::string name, std::string help, double low, double high,
                      OptionValue standard = {}) {
   return {std::move(name), std::move(standard), std::move(help), low, high};
@@ -32,7 +32,7 @@ inline Option number(std::string name, std::string help, double low, double high
 template <typename T>
 concept Number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
-// The number as somebody would write it: 0.1 for 0.1f.
+// The shortest decimal number that rounds to x: 0.1 for 0.1f.
 inline double shortest(float x) {
   char text[32];
   const char* end = std::to_chars(text, text + sizeof text, x).ptr;

@@ -1,5 +1,6 @@
-// What lets an equation be written once for a CPU and for a GPU: functions that compile for both,
-// and who computes a sum over quantiles or actions. On a CPU that is one thread, on a GPU a warp.
+// Lets an equation be written once for CPU and GPU: OVDE_BOTH compiles a function for both, and the
+// caller passes an object that computes sums over quantiles or actions: one thread on a CPU, a warp
+// on a GPU.
 #pragma once
 
 #ifdef __CUDACC__
@@ -10,7 +11,7 @@
 
 namespace ovde {
 
-// One thread that does it all, in order. A warp has the same functions (cuda/tile/warp.cuh).
+// One thread, in order. A warp has the same functions (cuda/tile/warp.cuh).
 struct OneThread {
   // work(i) for i = 0 .. n - 1
   template <typename Work>

@@ -44,7 +44,7 @@ std::string elements_text(const Option& option) {
   return bounded ? fmt::format(", each {}", range_text(option)) : "";
 }
 
-// Everything that may be said of an option's values, for one that is of another type altogether.
+// Describes all valid values, for a value of the wrong type.
 std::string valid_text(const Option& option) {
   if (std::holds_alternative<bool>(option.default_value)) return "true or false";
   if (std::holds_alternative<double>(option.default_value)) return range_text(option);
@@ -58,7 +58,7 @@ bool in_range(const Option& option, double x) {
          (!option.integer || x == std::floor(x));
 }
 
-// As much of a value as a message has room for.
+// A value, shortened for a message.
 std::string shown(const OptionValue& value) {
   constexpr std::size_t kMost = 200;
   const std::string text = to_string(value);
@@ -154,7 +154,8 @@ const std::vector<double>& OptionValues::list(const std::string& name) const {
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
-  int best_distance = std::max(2, static_cast<int>(word.size()) / 3) + 1;  // more is another word
+  // more differences than this are not a misspelling
+  int best_distance = std::max(2, static_cast<int>(word.size()) / 3) + 1;
   for (const std::string& candidate : candidates) {
     const int distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -11,8 +11,8 @@ namespace ovde {
 
 namespace {
 
-constexpr int kSpins =
-    20000;  // a fraction of a millisecond: rounds of an update follow each other much faster
+// a fraction of a millisecond; the rounds of an update follow each other much faster
+constexpr int kSpins = 20000;
 
 inline void pause() {
 #if defined(__aarch64__)
@@ -65,14 +65,13 @@ void Team::run_round(int pieces, Call call, void* context) {
   while (take_piece()) {
   }
   for (int spins = 0; done_.load(std::memory_order_acquire) < pieces; ++spins) {
-    // the pieces left are being worked on; if their threads have lost their cores, let them have
-    // this one
+    // other threads work on the remaining pieces; yield in case they wait for this core
     spins < kSpins ? pause() : std::this_thread::yield();
   }
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-// Takes and runs one piece, if one is left.
+// Runs the next piece; false if none is left.
 bool Team::take_piece() {
   std::uint64_t ticket = ticket_.load();
   do {
@@ -100,8 +99,8 @@ void Team::worker() {
     } else if (++spins < kSpins) {
       pause();
     } else {
-      // announce the sleep, then look once more: a round that began in between has seen the sleeper
-      // or is seen here
+      // announce the sleep, then check again: a round that began in between either saw the
+      // announcement or is seen here
       const std::uint32_t seen = wakes_.load();
       ++sleepers_;
       if (next_of(ticket_.load()) >= pieces_of(ticket_.load()) && !stop_) wakes_.wait(seen);

@@ -1,7 +1,6 @@
-// A fixed team of threads that runs numbered pieces of work side by side. Which thread runs a piece
-// never changes a result: the pieces are fixed by the work, not by the team. The caller is a member
-// of the team and takes every piece that no other thread has taken, so a round never waits for a
-// thread that is asleep or off its core.
+// A thread pool for many short parallel rounds. Results do not depend on the number of threads,
+// because the caller of run() fixes the pieces. The calling thread works too and takes every piece
+// that no other thread has taken, so a round never waits for a sleeping thread.
 #pragma once
 
 #include <atomic>
@@ -23,8 +22,8 @@ class Team {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Runs work(0) .. work(pieces - 1) and returns when all are done; of the exceptions, that of the
-  // lowest piece goes on. Threads that have gone to sleep are woken, but not waited for.
+  // Runs work(0) .. work(pieces - 1) and returns when all are done. If some throw, the exception of
+  // the lowest piece is rethrown.
   template <typename Work>
   void run(int pieces, Work&& work) {
     if (workers_.empty() || pieces <= 1) {
@@ -46,9 +45,8 @@ class Team {
 
   std::vector<std::thread> workers_;
 
-  // What there is to do. `ticket_` says which round it is, how many pieces it has and which is the
-  // next: taking a piece is one compare-and-swap, and whoever has taken one may read the rest,
-  // since the round cannot end before it is done.
+  // The current round. A piece is taken by one compare-and-swap of `ticket_`; its thread may then
+  // read the other members, since the round cannot end before the piece is done.
   std::atomic<std::uint64_t> ticket_{0};  // round << 32 | pieces << 16 | next piece
   Call call_ = nullptr;
   void* context_ = nullptr;
@@ -59,7 +57,7 @@ class Team {
   std::atomic<bool> stop_{false};
   std::mutex error_mutex_;
   std::exception_ptr error_;
-  int failed_piece_ = 0;  // where error_ comes from
+  int failed_piece_ = 0;  // the piece that threw error_
 };
 
 }  // namespace ovde

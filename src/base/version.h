@@ -4,7 +4,7 @@ namespace ovde {
 
 const char* version();  // "0.1.0"
 
-// Whether it was compiled for the instruction set of the machine it was built on.
+// Whether it was compiled for the instruction set of the build machine (OVDE_NATIVE).
 bool is_native_build();
 
 }  // namespace ovde

@@ -6,8 +6,8 @@ namespace ovde {
 
 namespace {
 
-// What shortens the sum of the gradients to the norm that is allowed. Summed in one order, so that
-// every thread that takes a part of the elements gets the same.
+// The factor of gradient clipping by norm. Summed in a fixed order, so that all threads compute the
+// same factor.
 float clipping(float largest, std::span<const float> gradient, std::span<const float> more) {
   if (largest <= 0) return 1;
   double squares = 0;

@@ -9,7 +9,7 @@
 
 namespace ovde {
 
-// Parameters with what their optimiser and their target network remember.
+// Parameters with the moments of Adam and the parameters of the target network.
 struct Trained {
   Trained() = default;
   explicit Trained(std::size_t size)
@@ -17,9 +17,9 @@ struct Trained {
   Buffer parameters, first_moment, second_moment, target;
 };
 
-// Step number `step` (from 1) for elements first .. last-1, with the sum of the given gradients;
-// then target += polyak * (parameters - target). A gradient longer than options.clip, over all
-// elements, is shortened to it.
+// Step number `step` (from 1) for elements first .. last-1, with the sum of the two gradients; then
+// target += polyak * (parameters - target). The gradient's norm over all elements is clipped to
+// options.clip.
 void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const float> gradient,
                std::span<const float> more_gradient, float polyak, std::size_t first,
                std::size_t last, Trained& net);

@@ -1,13 +1,13 @@
-// A batch of column vectors (features x samples), stored in blocks of kLanes samples: within a
-// block each feature is a row of kLanes neighbouring numbers. Products, losses and element-wise
-// functions run over such rows; nothing is packed or transposed on the way through a network.
+// A batch of column vectors (features x samples), stored in blocks of kLanes samples: in a block,
+// each feature is a contiguous row of kLanes numbers. Products, losses and element-wise functions
+// work on these rows without packing or transposing.
 #pragma once
 
 #include "nn/simd.h"
 
 namespace ovde {
 
-// Blocks first .. last-1 of a batch: the piece of work of one thread.
+// Blocks first .. last-1 of a batch: one thread's part.
 struct Blocks {
   int first = 0;
   int last = 0;
@@ -26,7 +26,7 @@ class Batch {
   int samples() const { return samples_; }
   int blocks() const { return (samples_ + kLanes - 1) / kLanes; }
 
-  // (features x kLanes), row by row; the rows up to a multiple of kRows exist and are zero.
+  // (features x kLanes), row-major, padded with zero rows to a multiple of kRows.
   float* block(int b) { return data_.data() + b * stride_; }
   const float* block(int b) const { return data_.data() + b * stride_; }
   float* row(int b, int feature) { return block(b) + feature * kLanes; }

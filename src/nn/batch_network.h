@@ -1,5 +1,5 @@
-// A network that learns from batches, and its target network, with their passes over the two fixed
-// halves of a batch. Knows nothing of what its outputs mean.
+// A network trained on batches, with its target network and optimiser. Each pass covers one of the
+// two fixed halves of a batch. Knows nothing of the meaning of its outputs.
 #pragma once
 
 #include <array>
@@ -13,31 +13,33 @@ namespace ovde {
 
 class BatchNetwork {
  public:
-  // by_target: second_pass() is one of the target network, otherwise of the network itself. The
-  // parameters are zero until someone writes them.
+  // by_target: second_pass() uses the target network, otherwise the network itself. Parameters are
+  // zero at first.
   BatchNetwork(const MlpShape& shape, int batch, bool by_target);
 
-  // What the network puts out, remembered for backward(); and a second pass, which leaves that
-  // alone: (outputs x batch).
+  // The outputs (outputs x batch). forward() keeps its activations for backward(); second_pass()
+  // does not overwrite them.
   const Batch& forward(const Batch& input, int half);
   const Batch& second_pass(const Batch& input, int half);
   const Batch& output() const { return activations_.output(); }
 
-  // From the gradient of output(), which the caller puts here, to that of the parameters.
+  // Computes the gradient of the parameters from the gradient of output(), which the caller writes
+  // to output_gradient().
   Batch& output_gradient() { return deltas_.output(); }
   void backward(const Batch& input, int half);
 
-  // Step number `step` (from 1) of Adam along the gradients of both halves, then target network +=
-  // polyak * (network - target network).
+  // Step number `step` (from 1) of Adam with the gradients of both halves, then target +=
+  // polyak * (parameters - target).
   void step(const AdamOptions& adam, std::uint64_t step, float polyak, Team& team);
 
   const MlpShape& shape() const { return shape_; }
-  // After writing into it call restored().
+  // Call restored() after writing to it.
   Trained& trained() { return net_; }
   const Trained& trained() const { return net_; }
   void restored();
 
-  // Multiply-adds, counted as two, of the matrix products of one forward(), and of one backward().
+  // Floating-point operations of the matrix products of one forward() and one backward(), both
+  // halves.
   double forward_flop() const;
   double backward_flop() const;
 

@@ -1,5 +1,5 @@
-// What a network computes alike on CPU and GPU: constants of its layers, and the steps of Adam
-// (Kingma and Ba, 2015) and of a target network.
+// Equations that CPU and GPU share: constants of the layers, and the updates of Adam (Kingma and
+// Ba, 2015) and of a target network.
 #pragma once
 
 #include <cmath>
@@ -9,10 +9,10 @@
 
 namespace ovde {
 
-inline constexpr int kCosines = 64;           // terms of a fraction's embedding
-inline constexpr float kNormEpsilon = 1e-5f;  // added to the variance by a layer normalisation
+inline constexpr int kCosines = 64;           // terms of the embedding of a fraction
+inline constexpr float kNormEpsilon = 1e-5f;  // added to the variance by layer normalisation
 
-// A NaN stays one.
+// Propagates NaN.
 OVDE_BOTH inline float relu(float x) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -23,8 +23,8 @@ OVDE_BOTH inline float relu(float x) {
 #endif
 }
 
-// How weights start. base: those of hidden layers U(+-1/16) whatever the fan-in, their biases 0.1,
-// and a last layer of its own, small range. torch: PyTorch's U(+-1/sqrt(fan-in)) for all.
+// Initialisation of weights. base: hidden layers U(+-1/16) with biases 0.1, the last layer uniform
+// in a small range. torch: PyTorch's U(+-1/sqrt(fan-in)) for all layers.
 enum class Initialisation { base, torch };
 
 struct AdamOptions {
@@ -32,7 +32,7 @@ struct AdamOptions {
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
-  float clip = 0;  // largest norm of a network's gradient; 0: any
+  float clip = 0;  // largest norm of a network's gradient; 0: no clipping
 };
 
 // The bias corrections as PyTorch applies them: step size lr / (1 - beta1^t), denominator sqrt(v /

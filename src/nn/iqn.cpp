@@ -12,7 +12,7 @@ namespace ovde {
 
 IqnShape::IqnShape(int inputs, const std::vector<int>& hidden, bool norm) : norm_(norm) {
   assert(hidden.size() >= 2);
-  // placed as an Mlp of one layer would be, behind one another, with gain and shift after each
+  // each layer is placed like an Mlp of one layer, followed by gain and shift
   const auto add = [&](int from, int to) {
     Layer layer = MlpShape(from, {}, to).layer(0);
     for (std::size_t* offset : {&layer.weights, &layer.bias, &layer.gain, &layer.shift})
@@ -61,7 +61,7 @@ void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network
 
 namespace {
 
-// The columns of one block at a fraction: cos(pi j tau).
+// The embedding cos(pi j tau) of one fraction for every sample of a block.
 void embed(const float* fractions, float* cosines) {
   for_each_vector(kCosines, [&](int j, int v, int at) {
     store(cosines + at, cosine_pi(static_cast<float>(j + 1) * load(fractions + v * kVector)));
@@ -72,7 +72,6 @@ void clear(Batch& batch) {
   std::fill_n(batch.block(0), static_cast<std::size_t>(batch.features()) * kLanes, 0.0f);
 }
 
-// The sum over the lanes of a row.
 float sum_row(const float* row) {
   Vector sum{};
   for (int v = 0; v < kLanes; v += kVector) sum += load(row + v);
@@ -205,8 +204,8 @@ void Iqn::compute_value(const float* parameters, int place, IqnActivations& a, f
   for (int v = 0; v < kVectorsPerBlock; ++v) store(value + v * kVector, sum[v]);
 }
 
-// Leaves the gradients of the merging and the gating layer's linear outputs in deltas.merged and
-// deltas.gated, that of the features in deltas.features.
+// Computes the gradients of the linear outputs of the merging layer (deltas.merged) and the gating
+// layer (deltas.gated), and that of the features (deltas.features).
 template <bool kParameters>
 void Iqn::back_to_features(const float* parameters, const Batch& value_gradient, int block,
                            const IqnActivations& a, IqnDeltas& deltas) const {
@@ -223,9 +222,9 @@ void Iqn::back_to_features(const float* parameters, const Batch& value_gradient,
   }
 }
 
-// The gradient of the value passes every merged unit that is on, times its weight. What the
-// parameters need are two sums for each unit: of that gradient of the value, and of it times the
-// normalised unit.
+// The gradient of the value passes through every active merged unit, times its weight. The
+// gradients of the parameters need two sums for each unit: of the value's gradient, and of it times
+// the normalised unit.
 template <bool kParameters>
 void Iqn::back_through_merge(const float* parameters, const float* value_gradient, int place,
                              const IqnActivations& a, IqnDeltas& deltas) const {
@@ -285,8 +284,8 @@ void Iqn::back_through_gate(const float* parameters, int place, const IqnActivat
   });
 }
 
-// From the gradient of a feature layer's output to that of its linear output, in place; with a
-// `gradient`, its gain and shift are added there.
+// Turns the gradient of a feature layer's output into that of its linear output, in place, and adds
+// the gradients of gain and shift to `gradient` unless it is null.
 void Iqn::back_through_feature_layer(const float* parameters, int l, const IqnActivations& a,
                                      IqnDeltas& deltas, float* gradient) const {
   const auto& layer = shape_.features(l);
@@ -314,9 +313,9 @@ void Iqn::back_through_feature_layer(const float* parameters, int l, const IqnAc
   });
 }
 
-// Output bias and weights, and gains and shifts of the merging and the gating layer. The output's
-// weight is the factor between the gradient of the value and that of a merged unit
-// relu(normal * gain + shift), so the two sums of a unit give the gradients of all three.
+// Adds the gradients of the output layer, and of gains and shifts of the merging and gating layers.
+// A merged unit is relu(normal * gain + shift), and its gradient that of the value times the output
+// weight, so the two sums of a unit give the gradients of all three.
 void Iqn::add_sums(std::span<const float> parameters, const Batch& value_gradient, int block,
                    const IqnDeltas& deltas, std::span<float> gradient) const {
   const auto &output = shape_.output(), &merge = shape_.merge(), &gate = shape_.gate();
@@ -341,8 +340,8 @@ void Iqn::backward(std::span<const float> parameters, const Batch& value_gradien
                    const IqnActivations& a, IqnDeltas& deltas, std::span<float> gradient) const {
   const auto add_weights = [&](const IqnShape::Layer& layer, const Batch& delta, const Batch& x,
                                int blocks) {
-    add_weight_gradient(delta, x, {0, blocks}, gradient.data() + layer.weights, layer.stride,
-                        gradient.data() + layer.bias, deltas.scratch);
+    weight_gradient<true>(delta, x, {0, blocks}, gradient.data() + layer.weights, layer.stride,
+                          gradient.data() + layer.bias, deltas.scratch);
   };
   back_to_features<true>(parameters.data(), value_gradient, block, a, deltas);
   add_sums(parameters, value_gradient, block, deltas, gradient);

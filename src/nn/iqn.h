@@ -7,11 +7,10 @@
 //   merged   = relu(norm(linear(features * gate)))        hidden[n-1] wide
 //   z        = linear(merged)
 //
-// Without a norm these still have its gain and shift.
+// Without a norm, gain and shift remain.
 //
-// It works through a batch by blocks of kLanes samples: the features of a block are computed once,
-// then its samples at their first fractions, at their second, and so on, while all of that lies in
-// the cache.
+// A batch is processed in blocks of kLanes samples: the features of a block are computed once, then
+// the values at its first fractions, its second, and so on, while everything is in the cache.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@
 
 namespace ovde {
 
-// Where the layers lie in the flat buffer: as those of an Mlp with norm; the output layer has
-// neither gain nor shift.
+// Offsets of the layers in the flat buffer, as for an Mlp with norm; the output layer has neither
+// gain nor shift.
 class IqnShape {
  public:
   using Layer = MlpShape::Layer;
@@ -42,10 +41,10 @@ class IqnShape {
   const Layer& output() const { return layers_.back(); }
   const std::vector<Layer>& layers() const { return layers_; }
   std::size_t size() const { return size_; }  // floats in the buffer, padding included
-  bool norm() const { return norm_; }         // sums are normalised
+  bool norm() const { return norm_; }         // whether layers are normalised
 
-  // Multiply-adds of one sample at that many fractions: of the values, and of the backward pass
-  // from them to the first layer's linear output.
+  // Multiply-adds of one sample at that many fractions: of the forward pass, and of the backward
+  // pass to the first layer's linear output.
   double products(int fractions) const;
   double products_back(int fractions) const;
 
@@ -55,25 +54,25 @@ class IqnShape {
   bool norm_ = true;
 };
 
-// As those of an Mlp, with gains 1 and shifts 0.
+// As for an Mlp, with gains 1 and shifts 0.
 void initialise(const IqnShape& shape, std::uint64_t seed, std::uint32_t network,
                 std::span<float> parameters, Initialisation how = Initialisation::torch,
                 float last = 0);
 
-// What a forward pass through one block of samples leaves.
+// The results of a forward pass through one block of samples.
 struct IqnActivations {
   IqnActivations() = default;
-  // Without a backward pass the fractions take turns in the same place.
+  // Without a backward pass, all fractions use the same memory.
   IqnActivations(const IqnShape& shape, int fractions, Mlp::Use use);
 
   struct Features {
-    Batch normal, output;  // (width x kLanes): before gain and shift, and after the ReLU
-    Lanes scale;           // of the normalisation
+    Batch normal, output;  // (width x kLanes): normalised, and after gain, shift and ReLU
+    Lanes scale;           // scale of the normalisation
   };
   Batch input;  // (inputs x kLanes)
   std::vector<Features> features;
 
-  // a block of columns for each fraction
+  // one block of columns for each fraction
   int places = 0;
   Batch cosines;            // (64 x columns)
   Batch gate_normal, gate;  // (features x columns)
@@ -82,12 +81,12 @@ struct IqnActivations {
   std::vector<Lanes> gate_scale, merged_scale;
 };
 
-// What the backward pass through one block of samples needs beside the activations.
+// The gradients of a backward pass through one block of samples.
 struct IqnDeltas {
   IqnDeltas() = default;
   IqnDeltas(const IqnShape& shape, int fractions);
 
-  std::vector<Batch> features;      // (width x kLanes): of each feature layer's output
+  std::vector<Batch> features;      // (width x kLanes): gradient of each feature layer's output
   Batch input;                      // (inputs x kLanes)
   Batch gated;                      // (features x columns)
   Batch merged;                     // (merged x columns)
@@ -96,28 +95,29 @@ struct IqnDeltas {
   GradientScratch scratch;
 };
 
-// A network laid out for products: call pack() whenever its parameters have changed.
+// The network with its weights packed for matrix products: call pack() after every change of the
+// parameters.
 class Iqn {
  public:
   Iqn() = default;
-  // With a backward pass, the gradient with respect to inputs first_input .. first_input + inputs -
-  // 1 is available too.
+  // backward_to_input() gives the gradient of inputs first_input .. first_input + inputs - 1.
   Iqn(const IqnShape& shape, Mlp::Use use, int first_input = 0, int inputs = 0);
 
   const IqnShape& shape() const { return shape_; }
   void pack(std::span<const float> parameters);
 
-  // The values (fractions x samples) of one block of samples at these fractions (likewise).
+  // Computes the values (fractions x samples) of one block at these fractions (fractions x
+  // samples).
   void forward(std::span<const float> parameters, const Batch& input, const Batch& fractions,
                int block, IqnActivations& activations, Batch& values) const;
 
-  // From the gradient of these values (fractions x samples) to that of every parameter, which is
-  // added to `gradient` (padding stays as it is).
+  // Adds the gradient of every parameter to `gradient`, given that of the values (fractions x
+  // samples).
   void backward(std::span<const float> parameters, const Batch& value_gradient, int block,
                 const IqnActivations& activations, IqnDeltas& deltas,
                 std::span<float> gradient) const;
 
-  // The same to the chosen inputs (inputs x samples); no parameter gradients.
+  // Computes the gradient of the chosen inputs (inputs x samples) only.
   void backward_to_input(std::span<const float> parameters, const Batch& value_gradient, int block,
                          const IqnActivations& activations, IqnDeltas& deltas,
                          Batch& input_gradient) const;
@@ -150,7 +150,7 @@ class Iqn {
   Mlp::Use use_ = Mlp::Use::forward;
   int first_input_ = 0;
   std::vector<Panels> forward_;  // features, gate, merge
-  // transposed weights of the features; of the first layer the chosen inputs only
+  // transposed weights of the feature layers; in the first layer of the chosen inputs only
   std::vector<Panels> backward_;
   Panels merge_backward_;
 };

@@ -8,7 +8,7 @@
 namespace ovde {
 
 namespace {
-// floats: fixed, so that the layout of a parameter buffer is the same on every machine
+// fixed, so that the layout of a parameter buffer is the same on every machine
 constexpr int kAlign = 16;
 }  // namespace
 
@@ -142,8 +142,8 @@ void Mlp::normalise(int l, Activations& activations, Blocks blocks) const {
   }
 }
 
-// From the gradient of a hidden layer's output, masked by its ReLU, to that of its sums, in place;
-// with a `gradient`, those of gain and shift go there.
+// Turns the gradient of a hidden layer's output, masked by its ReLU, into that of its linear
+// output, in place, and writes the gradients of gain and shift to `gradient` unless it is null.
 void Mlp::back_through_norm(int l, const Activations& activations, Deltas& deltas, Blocks blocks,
                             float* gradient) const {
   if (!shape_.norm()) return;
@@ -182,9 +182,9 @@ void Mlp::backward(const Batch& input, const Activations& activations, Deltas& d
                    Blocks blocks, std::span<float> gradient, GradientScratch& scratch) const {
   for (int l = shape_.layers() - 1; l >= 0; --l) {
     const auto& layer = shape_.layer(l);
-    weight_gradient(deltas.layer[l], l == 0 ? input : activations.layer[l - 1], blocks,
-                    gradient.data() + layer.weights, layer.stride, gradient.data() + layer.bias,
-                    scratch);
+    weight_gradient<false>(deltas.layer[l], l == 0 ? input : activations.layer[l - 1], blocks,
+                           gradient.data() + layer.weights, layer.stride,
+                           gradient.data() + layer.bias, scratch);
     if (l > 0) {
       product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1],
                        deltas.layer[l - 1], blocks);

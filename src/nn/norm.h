@@ -1,6 +1,5 @@
-// Layer normalisation (Ba et al., 2016) of blocks (features x kLanes): each column is brought to
-// mean zero and variance one over its features. Gain and shift, where a network has them, are its
-// own affair.
+// Layer normalisation (Ba et al., 2016) of blocks (features x kLanes): each column gets mean 0 and
+// variance 1 over its features. Gain and shift are applied by the network.
 #pragma once
 
 #include "nn/batch.h"
@@ -24,7 +23,7 @@ inline void for_each_vector(int features, Work&& work) {
 }
 
 struct ColumnMoments {
-  ColumnMoments() {  // of a normalisation that changes nothing
+  ColumnMoments() {  // the identity
     for (Vector& s : scale.part) s = splat(1.0f);
   }
   ColumnMoments(const float* x, int features) {
@@ -44,15 +43,15 @@ struct ColumnMoments {
   Lanes scale;  // 1 / sqrt(variance + epsilon)
 };
 
-// The backward pass through the normalisation n = (x - mean) * scale: dx = scale * (dn - mean(dn) -
-// n * mean(dn * n)). First add() of every vector of dn, then dx() of each.
+// The backward pass of n = (x - mean) * scale: dx = scale * (dn - mean(dn) - n * mean(dn * n)).
+// Call add() for every vector of dn, then finish(), then dx() for each.
 class NormGradient {
  public:
   void add(int v, Vector dn, Vector n) {
     mean_[v] += dn;
     correlation_[v] += dn * n;
   }
-  // Without a `norm`, dx will be dn.
+  // Without `norm`, dx is dn.
   void finish(int features, const Lanes& scale, bool norm = true) {
     if (!norm) mean_ = correlation_ = {};
     const float share = 1.0f / static_cast<float>(features);

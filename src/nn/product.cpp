@@ -25,7 +25,7 @@ inline void multiply(int depth, const float* __restrict panel, const float* __re
     Vector column[V];
     for (int v = 0; v < V; ++v) column[v] = load(x + k * stride + v * kVector);
 #if defined(__ARM_NEON)
-    // by-element multiply-add: one load serves four rows (GCC would load every weight by itself)
+    // multiply-add by element: one load serves four rows (GCC would load every weight separately)
     static_assert(kRows == 4);
     const float32x4_t w = vld1q_f32(panel + k * kRows);
     for (int v = 0; v < V; ++v) {
@@ -42,13 +42,11 @@ inline void multiply(int depth, const float* __restrict panel, const float* __re
   }
 }
 
-// Rows o .. o+kRows-1 of `weights`, columns of one chunk, as the product over all samples; with
-// kAdd, added to what is there.
+// A tile of `weights`, as the product over all samples; with kAdd, added to it.
 template <int V, bool kAdd>
 inline void gradient_tile(int samples, const float* panel, const float* inputs, int rows,
                           float* weights, int stride) {
-  // loops of constant length with a test inside: the tile is never indexed by a variable and stays
-  // in registers
+  // unrolled loops of constant length, so that the tile stays in registers
   Tile<V> tile{};
   if (kAdd) {
 #pragma GCC unroll 8
@@ -103,8 +101,7 @@ void Panels::pack(const float* matrix, int stride) {
 }
 
 void Panels::pack_transposed(const float* matrix, int stride, int first) {
-  // a few rows of the matrix at a time, so that they stay in the cache while every panel takes its
-  // part
+  // a few rows of the matrix at a time, so that they stay in the cache
   constexpr int kRowsAtATime = 16;
   for (int begin = 0; begin < depth_; begin += kRowsAtATime) {
     const int end = std::min(begin + kRowsAtATime, depth_);
@@ -136,7 +133,7 @@ void product_forward(const Panels& w, const float* bias, Activation activation, 
       float* out = y.row(b, p * kRows);
       for (int r = 0; r < kRows; ++r) {
         for (int v = 0; v < kVectorsPerBlock; ++v) {
-          // written so that a NaN stays one: the check for non-finite losses has to see it
+          // propagates NaN, for the check for non-finite losses
           const Vector value = tile.value[r][v];
           store(out + r * kLanes + v * kVector, value < floor ? floor : value);
         }
@@ -168,11 +165,9 @@ GradientScratch::GradientScratch(int widest, int samples)
     : inputs(static_cast<std::size_t>(round_up(widest, kLanes)) * round_up(samples, kLanes)),
       outputs(static_cast<std::size_t>(round_up(widest, kRows)) * round_up(samples, kLanes)) {}
 
-namespace {
-
 template <bool kAdd>
-void weight_product(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
-                    float* bias, GradientScratch& scratch) {
+void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
+                     float* bias, GradientScratch& scratch) {
   const int samples = (blocks.last - blocks.first) * kLanes;
 
   // dy -> panels of outputs, and its row sums
@@ -194,7 +189,7 @@ void weight_product(const Batch& dy, const Batch& x, Blocks blocks, float* weigh
     bias[o] = kAdd ? bias[o] + sum_lanes(sum) : sum_lanes(sum);
   }
 
-  // x -> chunks of inputs; the last one as many vectors wide as it needs
+  // x -> chunks of inputs; the last one may be narrower
   for (int i = 0; i < x.features(); i += kLanes) {
     const int vectors = std::min(kVectorsPerBlock, (x.features() - i + kVector - 1) / kVector);
     const int width = vectors * kVector;
@@ -232,16 +227,9 @@ void weight_product(const Batch& dy, const Batch& x, Blocks blocks, float* weigh
   }
 }
 
-}  // namespace
-
-void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
-                     float* bias, GradientScratch& scratch) {
-  weight_product<false>(dy, x, blocks, weights, stride, bias, scratch);
-}
-
-void add_weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
-                         float* bias, GradientScratch& scratch) {
-  weight_product<true>(dy, x, blocks, weights, stride, bias, scratch);
-}
+template void weight_gradient<false>(const Batch&, const Batch&, Blocks, float*, int, float*,
+                                     GradientScratch&);
+template void weight_gradient<true>(const Batch&, const Batch&, Blocks, float*, int, float*,
+                                    GradientScratch&);
 
 }  // namespace ovde

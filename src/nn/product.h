@@ -1,6 +1,5 @@
-// Matrix products on batches. A weight matrix is first laid out in panels of kRows rows (Panels); a
-// product then runs tile by tile with its bias, ReLU or mask applied while the tile is still in
-// registers.
+// Matrix products on batches. A weight matrix is packed into panels of kRows rows; a product then
+// computes tile by tile, and applies bias, ReLU or mask while the tile is in registers.
 #pragma once
 
 #include <span>
@@ -9,8 +8,7 @@
 
 namespace ovde {
 
-// A matrix (rows x depth) as the left factor of a product: [panel][depth][kRows], missing rows
-// zero.
+// The left factor (rows x depth) of a product, stored as [panel][depth][kRows], padded with zeros.
 class Panels {
  public:
   Panels() = default;
@@ -19,9 +17,9 @@ class Panels {
   int rows() const { return rows_; }
   int depth() const { return depth_; }
 
-  // From a row-major matrix whose rows are `stride` apart.
+  // Packs a row-major matrix whose rows are `stride` apart.
   void pack(const float* matrix, int stride);
-  // The transpose of columns first .. first + rows - 1 of a row-major matrix with `depth` rows.
+  // Packs the transpose of columns first .. first + rows - 1 of a row-major matrix of `depth` rows.
   void pack_transposed(const float* matrix, int stride, int first);
 
   const float* panel(int index) const {
@@ -42,12 +40,12 @@ enum class Activation { none, relu };
 void product_forward(const Panels& w, const float* bias, Activation activation, const Batch& x,
                      Batch& y, Blocks blocks);
 
-// dx = w dy, and where a mask is given, zero where mask <= 0 (w: panels of the transposed weights;
-// mask: the activations that x held after its ReLU).
+// dx = w dy, and 0 where mask <= 0, if a mask is given (w: the transposed weights; mask: x after
+// its ReLU).
 void product_backward(const Panels& w, const Batch& dy, const Batch* mask, Batch& dx,
                       Blocks blocks);
 
-// Scratch space of weight_gradient, for one thread.
+// Scratch memory of weight_gradient(), for one thread.
 struct GradientScratch {
   GradientScratch() = default;
   GradientScratch(int widest, int samples);  // widest: most inputs or outputs of any layer
@@ -56,12 +54,9 @@ struct GradientScratch {
 };
 
 // weights (outputs x inputs, row-major, rows `stride` apart, stride a multiple of 16) = dy x' and
-// bias = row sums of dy, over the samples of `blocks`.
+// bias = row sums of dy, over the samples of `blocks`; with kAdd, added to weights and bias.
+template <bool kAdd>
 void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
                      float* bias, GradientScratch& scratch);
-
-// The same, added to what is there: for a batch that is worked through in parts.
-void add_weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weights, int stride,
-                         float* bias, GradientScratch& scratch);
 
 }  // namespace ovde

@@ -1,7 +1,7 @@
-// The vector type that products and element-wise functions are written in (GCC and clang vector
-// extension: NEON, AVX, AVX-512 from one source), the block sizes that fit its register file, and
-// functions of such vectors. These consist of additions and multiplications only: the same bits
-// whatever the mathematical library of the machine. A NaN stays one.
+// The SIMD vector type of products and element-wise functions (GCC and clang vector extension:
+// NEON, AVX, AVX-512 from one source), the block sizes that fit its registers, and functions of
+// vectors. These use additions and multiplications only, so that their bits do not depend on the
+// machine's mathematical library. They propagate NaN.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +66,8 @@ inline void transpose_quad(const float* src, int src_stride, float* dst, int dst
 
 constexpr int round_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-// Memory at multiples of 64 bytes, zero as the system hands it out: what is never written, such as
-// all that only the updates of an agent on a CPU need, takes neither time nor memory.
+// Zeroed memory, aligned to 64 bytes. Pages that are never written, such as those for updates of an
+// agent that trains on a GPU, take neither time nor memory.
 template <typename T>
 struct ZeroedAllocator {
   static constexpr std::size_t kAlignment = 64;
@@ -78,7 +78,7 @@ struct ZeroedAllocator {
   T* allocate(std::size_t n) {
     void* const memory = std::calloc(n * sizeof(T) + kAlignment, 1);
     if (memory == nullptr) throw std::bad_alloc();
-    // calloc() aligns to 16: there is room for where it begins
+    // calloc() aligns to 16, so there is space for the pointer before the aligned address
     void** const first = reinterpret_cast<void**>(
         (reinterpret_cast<std::uintptr_t>(memory) / kAlignment + 1) * kAlignment);
     first[-1] = memory;
@@ -93,7 +93,7 @@ struct ZeroedAllocator {
   bool operator==(const ZeroedAllocator&) const { return true; }
 };
 
-// Zero where it is new. It does not shrink: what it then grew to again would be what it was.
+// New elements are zero; must not shrink, since elements that grow back would keep old values.
 using Buffer = std::vector<float, ZeroedAllocator<float>>;
 
 // ---- element-wise functions
@@ -101,7 +101,7 @@ using Buffer = std::vector<float, ZeroedAllocator<float>>;
 typedef std::uint32_t WordVector
     __attribute__((vector_size(kVector * sizeof(std::uint32_t)), may_alias));
 
-// Adding it leaves a float of ordinary size rounded to a whole number, in its lowest bits.
+// Adding and subtracting it rounds a float to a whole number.
 inline constexpr float kRounder = 12582912;  // 1.5 * 2^23
 
 inline Vector relu(Vector x) {
@@ -114,13 +114,13 @@ inline Vector square_root(Vector x) {
   return x;
 }
 
-// e^x to two units in the last place; beyond +-87, where floats end, it stays at its last value.
+// e^x to two units in the last place; x is clamped to +-87.
 inline Vector exponential(Vector x) {
   const Vector low = splat(-87), high = splat(87);
   x = x < low ? low : x;
   x = x > high ? high : x;
 
-  // x = n log 2 + r with |r| <= log(2) / 2; log 2 in two parts, the first with room for n
+  // x = n log 2 + r with |r| <= log(2) / 2; log 2 in two parts, so that n times the first is exact
   const Vector shifted = x * std::numbers::log2e_v<float> + kRounder;
   const Vector n = shifted - kRounder;
   const Vector r = (x - n * 0.693359375f) + n * 2.12194440e-4f;

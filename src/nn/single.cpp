@@ -9,12 +9,12 @@ namespace ovde {
 
 namespace {
 
-constexpr int kStep = 16;  // floats of a row per turn of the inner loops; rows are padded to it
+constexpr int kStep = 16;  // floats per iteration of the inner loops; rows are padded to it
 constexpr int kParts = kStep / kVector;
-// rows worked on at a time: each vector of the other factor serves all
+// rows per iteration, which share the loads of the other factor
 constexpr int kTogether = 4;
 
-// The rows of a layer's weights that a pass reads, in order: all that belong to active inputs.
+// The rows of a layer's weights that belong to active inputs.
 struct Rows {
   const float* weights;
   int stride;
@@ -24,7 +24,7 @@ struct Rows {
   const float* operator[](int a) const {
     return weights + static_cast<std::size_t>(active[a]) * stride;
   }
-  // Which rows follow is no pattern that the hardware could foresee: each group fetches the next.
+  // The hardware cannot predict the order of rows, so each group prefetches the next.
   const float* after(int a) const { return (*this)[a + kTogether < count ? a + kTogether : a]; }
 };
 
@@ -118,7 +118,7 @@ void SinglePass::load(std::span<const float> parameters) {
     const auto& from = shape_.layer(l);
     Layer& layer = layers_[l];
     const float* weights = parameters.data() + from.weights;
-    // a line of the copy at a time; missing outputs stay zero
+    // a cache line of the copy at a time; padding stays zero
     for (int o = 0; o < from.outputs; o += kStep) {
       for (int i = 0; i < layer.inputs; i += 4) {
         float* out = layer.weights.data() + static_cast<std::size_t>(i) * layer.stride;
@@ -148,7 +148,7 @@ std::span<const float> SinglePass::forward() {
     const bool hidden = l + 1 < layers_.size();
     float* y = hidden ? layers_[l + 1].input.data() : output_.data();
 
-    // a NaN is not zero, and so is seen
+    // NaN counts as active
     int count = 0;
     for (int i = 0; i < layer.inputs; ++i) {
       layer.active[count] = i;
@@ -187,7 +187,8 @@ void SinglePass::normalise(Layer& layer, int outputs, float* y) {
   }
 }
 
-// From the gradient of the layer's output, masked by its ReLU, in delta_ to that of its sums.
+// Turns delta_ from the gradient of the layer's output, masked by its ReLU, into that of its linear
+// output.
 void SinglePass::back_through_norm(const Layer& layer, int outputs) {
   Vector sum{}, products{};
   for (int o = 0; o < outputs; ++o) delta_[o] *= layer.gain[o];
@@ -206,7 +207,7 @@ void SinglePass::backward(std::span<const float> output_gradient, int first,
   std::ranges::fill(delta_, 0.0f);
   std::ranges::copy(output_gradient, delta_.begin());
   for (std::size_t l = layers_.size(); l-- > 0;) {
-    // of a hidden layer the units that are on, of the input those that are asked for
+    // active units in hidden layers; the requested inputs in the first
     Layer& layer = layers_[l];
     if (l == 0) {
       layer.actives = static_cast<int>(input_gradient.size());

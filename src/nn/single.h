@@ -1,7 +1,6 @@
-// A network evaluated for one input at a time: what acting needs. Such a pass is as fast as the
-// cache delivers the weights, so it reads as few of them as it can: it keeps a transposed copy in
-// which the weights of one input lie side by side, and passes over the inputs that are zero, as
-// many are after a ReLU. Both directions read the same rows of that copy.
+// A network evaluated for one input at a time, for acting. Such a pass is limited by reading the
+// weights from the cache, so it skips inputs that are zero, as many are after a ReLU: a transposed
+// copy keeps the weights of one input side by side. Forward and backward pass read the same rows.
 #pragma once
 
 #include <span>
@@ -16,18 +15,18 @@ class SinglePass {
   SinglePass() = default;
   explicit SinglePass(const MlpShape& shape);
 
-  // Takes over the parameters; call it again when they have changed.
+  // Copies the parameters; call it after every change.
   void load(std::span<const float> parameters);
 
   int inputs() const { return shape_.inputs(); }
   int outputs() const { return shape_.outputs(); }
 
-  // Where the caller puts the input before forward().
+  // The caller writes the input here before forward().
   std::span<float> input() {
     return {layers_.front().input.data(), static_cast<std::size_t>(inputs())};
   }
 
-  // Returns the output; it stays valid, and backward() refers to it, until the next call.
+  // Returns the output, which stays valid until the next call.
   std::span<const float> forward();
 
   // The gradient of inputs first .. first + input_gradient.size() - 1, given that of the output.
@@ -39,11 +38,11 @@ class SinglePass {
     int stride = 0;  // outputs, padded with zeros
     Buffer weights;  // [input, padded to four][stride]
     Buffer bias;     // [stride]
-    Buffer input;    // what the layer is given
-    // of a hidden layer with a norm: its own two vectors, its sums normalised and their scale
+    Buffer input;
+    // of a normalised hidden layer: parameters, normalised sums and their scale
     Buffer gain, shift, normal;
     float scale = 1;
-    std::vector<int> active;  // which of these are not zero, in order: the first `actives`
+    std::vector<int> active;  // indices of non-zero inputs; the first `actives` are valid
     int actives = 0;
   };
 

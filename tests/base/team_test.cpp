@@ -39,7 +39,7 @@ TEST(Team, ResultsOfOneRoundAreSeenInTheNext) {
   EXPECT_EQ(a, b);
 }
 
-// Exits with 3 if a thousand threads are refused: the memory has no room for their stacks.
+// Exits with 3 if a thousand threads cannot be started, for lack of memory for their stacks.
 void start_too_many() {
   const rlimit limit{1 << 30, 1 << 30};
   setrlimit(RLIMIT_AS, &limit);
@@ -52,8 +52,8 @@ void start_too_many() {
   std::exit(0);
 }
 
-// A system that grants no more threads is an error like any other; in a process of its own.
-TEST(Team, SaysThatThreadsCannotBeStarted) {
+// In a process of its own, because it limits the memory.
+TEST(Team, ReportsThreadsThatCannotBeStarted) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer needs the memory itself";
 #endif
@@ -61,7 +61,7 @@ TEST(Team, SaysThatThreadsCannotBeStarted) {
   EXPECT_EXIT(start_too_many(), testing::ExitedWithCode(3), "cannot start 1000 threads");
 }
 
-TEST(Team, HandsOnTheFirstException) {
+TEST(Team, RethrowsAnException) {
   Team team(2);
   EXPECT_THROW(team.run(4,
                         [](int piece) {
@@ -73,8 +73,8 @@ TEST(Team, HandsOnTheFirstException) {
   EXPECT_EQ(done, 4);
 }
 
-// The first in order, not in time.
-TEST(Team, HandsOnTheExceptionOfTheLowestPiece) {
+// The lowest piece, not the first to throw.
+TEST(Team, RethrowsTheExceptionOfTheLowestPiece) {
   Team team(4);
   for (int round = 0; round < 20; ++round) {
     try {

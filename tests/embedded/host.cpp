@@ -1,5 +1,5 @@
-// host PLUGIN POLICY: opens the plug-in as a simulator or a robot's middleware would, asks for an
-// action of two numbers and prints it.
+// host PLUGIN POLICY: loads the plug-in, as a simulator or a robot's middleware would, and prints an
+// action of two numbers.
 #include <cstdio>
 
 #include <dlfcn.h>

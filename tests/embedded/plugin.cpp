@@ -1,4 +1,4 @@
-// A plug-in with a plain C interface: loads a policy, and acts at an observation of zeros.
+// A plug-in with a C interface: loads a policy and computes its action at an observation of zeros.
 #include <exception>
 #include <vector>
 

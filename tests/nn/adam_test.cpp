@@ -47,8 +47,8 @@ TEST(Adam, ZeroGradientLeavesZeroParameters) {
   for (const float p : net.parameters) EXPECT_EQ(p, 0);
 }
 
-// Against steps with gradients that were shortened beforehand; in two parts, as threads take them.
-TEST(Adam, LongGradientsAreShortenedToTheNormThatIsAllowed) {
+// Compared with steps with clipped gradients; in two parts, as on two threads.
+TEST(Adam, ClipsTheGradientByNorm) {
   const std::size_t n = 40;
   Random random(2, Stream::user);
   Trained clipped(n), expected(n);

@@ -52,7 +52,7 @@ class IqnTest : public testing::TestWithParam<IqnCase> {
     }
   }
 
-  // The whole batch, block after block: the values, and what `back` makes of each block.
+  // Passes the batch block by block, and calls `back` after each.
   template <typename Back>
   void run(Back&& back) {
     for (int b = 0; b < input.blocks(); ++b) {
@@ -72,7 +72,7 @@ class IqnTest : public testing::TestWithParam<IqnCase> {
   Buffer parameters = random_iqn_parameters(shape, 11);
   Vec exact = reference::to_double(parameters);
   IqnReference reference{shape, exact};
-  int first = c.inputs / 3, count = c.inputs - first;  // the inputs whose gradient is asked for
+  int first = c.inputs / 3, count = c.inputs - first;  // inputs whose gradient is computed
   Iqn net{shape, Mlp::Use::forward_and_backward, first, count};
   Batch input{c.inputs, c.samples}, fractions{c.fractions, c.samples},
       slopes{c.fractions, c.samples}, values{c.fractions, c.samples};
@@ -121,7 +121,7 @@ TEST_P(IqnTest, GradientsMatchPlainDoublePrecision) {
       EXPECT_NEAR(input_gradient.at(f, s), by_input[first + f],
                   1e-4 * (1 + std::abs(by_input[first + f])));
   }
-  // padding included: it must stay zero
+  // including the padding, which must stay zero
   for (std::size_t i = 0; i < shape.size(); ++i)
     EXPECT_NEAR(gradient[i], expected[i], 2e-4 * (1 + std::abs(expected[i]))) << "parameter " << i;
 }
@@ -195,8 +195,9 @@ TEST(Iqn, InitialisesAsPyTorchDoes) {
   }
 }
 
-// The base code's ranges: 1/16 for hidden weights, biases 0.1, a last layer of its own range.
-TEST(Iqn, CanStartAsTheBaseCodesNetworksDo) {
+// The ranges of the base code: 1/16 for hidden weights, biases 0.1, a separate range for the last
+// layer.
+TEST(Iqn, CanInitialiseAsTheBaseCode) {
   const IqnShape shape(11, {64, 48});
   Buffer parameters(shape.size());
   initialise(shape, 3, 1, parameters, Initialisation::base, 3e-3f);

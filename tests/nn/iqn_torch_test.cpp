@@ -1,5 +1,5 @@
-// The implicit quantile network against libtorch's modules and autograd. Built only where libtorch
-// is found.
+// The implicit quantile network against libtorch's modules and autograd. Built only if libtorch
+// is installed.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 

@@ -50,7 +50,7 @@ struct MlpCase {
 
 class MlpTest : public testing::TestWithParam<MlpCase> {
  protected:
-  // A forward pass on random inputs, and a random gradient of the outputs to start the way back.
+  // A forward pass on random inputs, with a random gradient of the outputs.
   MlpTest() {
     net.pack(parameters);
     fill(input, 1);
@@ -61,7 +61,7 @@ class MlpTest : public testing::TestWithParam<MlpCase> {
   MlpCase c = GetParam();
   MlpShape shape{c.inputs, c.hidden, c.outputs, c.norm};
   Buffer parameters = random_parameters(shape, 11);
-  int first = c.inputs / 3, count = c.inputs - first;  // the inputs whose gradient is asked for
+  int first = c.inputs / 3, count = c.inputs - first;  // inputs whose gradient is computed
   Mlp net{shape, Mlp::Use::forward_and_backward, first, count};
   Batch input{c.inputs, c.samples};
   Activations activations{shape, c.samples};
@@ -183,8 +183,8 @@ TEST_P(MlpTest, SinglePassMatchesTheBatch) {
   }
 }
 
-// A hidden unit that is not a number must show in every output: no ReLU may take it for zero.
-TEST_P(MlpTest, ANaNInAHiddenUnitReachesEveryOutput) {
+// No ReLU may turn NaN into zero.
+TEST_P(MlpTest, NaNInAHiddenUnitReachesEveryOutput) {
   for (int l = 0; l + 1 < shape.layers(); ++l) {
     Buffer broken = parameters;
     broken[shape.layer(l).bias] = std::numeric_limits<float>::quiet_NaN();
@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MlpTest,
                                   (c.norm ? "NormSamples" : "Samples") + std::to_string(c.samples);
                          });
 
-TEST(Initialise, FollowsTheCodeBaseOfThePaper) {
+TEST(Initialise, MatchesTheBaseCode) {
   const MlpShape shape(17, {256, 256}, 12);
   Buffer parameters(shape.size());
   initialise(shape, 3, 1, 1e-3f, parameters);
@@ -239,7 +239,7 @@ TEST(Initialise, FollowsTheCodeBaseOfThePaper) {
   }
 }
 
-// Drawn numbers fill their range: the largest of many is close to its end.
+// The largest of many drawn numbers is close to the end of the range.
 void expect_range(std::span<const float> values, double limit) {
   double largest = 0;
   for (const float x : values) largest = std::max(largest, std::abs(double{x}));
@@ -247,7 +247,7 @@ void expect_range(std::span<const float> values, double limit) {
   EXPECT_GT(largest, 0.9 * limit);
 }
 
-TEST(Mlp, TorchInitialisationGoesByTheFanIn) {
+TEST(Mlp, TorchInitialisationDependsOnTheFanIn) {
   const MlpShape shape(11, {64, 48}, 20);
   Buffer parameters(shape.size());
   initialise(shape, 3, 1, 1e-3f, parameters, Initialisation::torch);

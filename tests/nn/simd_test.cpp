@@ -22,7 +22,7 @@ long resident_pages() {
   return resident;
 }
 
-TEST(Buffer, IsZeroAndAlignedWhateverWasThere) {
+TEST(Buffer, IsZeroAndAligned) {
   for (int round = 0; round < 3; ++round) {
     for (const std::size_t size : {1, 17, 1000, 100'000}) {
       Buffer buffer(size);
@@ -35,7 +35,7 @@ TEST(Buffer, IsZeroAndAlignedWhateverWasThere) {
   }
 }
 
-TEST(Buffer, TakesNoMemoryBeforeItIsWritten) {
+TEST(Buffer, TakesNoMemoryUntilWritten) {
   constexpr long kPage = 4096, kPages = 1 << 16;
   const long before = resident_pages();
   Buffer buffer(kPages * kPage / sizeof(float));
@@ -79,7 +79,7 @@ TEST(VectorMath, ReluCutsAtZero) {
   EXPECT_EQ(one(relu, 2.5f), 2.5f);
 }
 
-TEST(VectorMath, NotANumberStaysOne) {
+TEST(VectorMath, PropagatesNaN) {
   for (const auto f : {relu, exponential, sigmoid, cosine_pi})
     EXPECT_TRUE(std::isnan(one(f, kNaN)));
 }
