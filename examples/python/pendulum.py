@@ -1,29 +1,32 @@
-"""From a Gymnasium environment to a picture: does noise-aware exploration help where sensors are noisy?
+"""From a Gymnasium environment to a plot: does noise-aware exploration help where sensors are noisy?
 
     scripts/setup && cmake --build build
     PYTHONPATH=build/python:.cache/gymnasium/usr/lib/python3/dist-packages python3 examples/python/pendulum.py
 
-Written in cells, as notebooks and editors know them. Three minutes on two cores; `--quick` shows the way in
-seconds, with numbers that mean nothing.
+Written in cells for notebooks and editors. Takes three minutes on two cores; with --quick seconds, but the numbers
+then mean nothing.
 """
 
-# %% the environment: Gymnasium's pendulum, with the library's noise on what the agent sees
-import sys
+# %% the environment: Gymnasium's pendulum, with noise on observations and rewards
+import argparse
 
 import gymnasium
 import numpy
 
 import ovde
 
-quick = "--quick" in sys.argv
-out = next((word for word in sys.argv[1:] if not word.startswith("-")), "runs/pendulum")
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("out", nargs="?", default="runs/pendulum", help="folder of the results (default: %(default)s)")
+parser.add_argument("--quick", action="store_true", help="a few epochs of small networks")
+arguments = parser.parse_args()
+quick, out = arguments.quick, arguments.out
 
 
 def pendulum():
     return ovde.wrap_noise(gymnasium.make("Pendulum-v1"), observation=0.05, reward=0.5)
 
 
-# %% two algorithms, four seeds each; both run on all cores
+# %% two algorithms, four seeds each, on all cores
 sizes = {"network": {"hidden": [32, 32]}, "train": {"batch": 64}} if quick else {"network": {"hidden": [64, 64]}}
 runs = {}
 for algorithm in ("sac", "ovde_g"):
@@ -38,7 +41,7 @@ angles = numpy.linspace(-numpy.pi, numpy.pi, 9)
 states = numpy.stack([numpy.cos(angles), numpy.sin(angles), numpy.zeros_like(angles)], axis=1)
 print("torque at rest, by angle:", policy(states)[:, 0].round(2))
 
-# %% which difference is real, and the picture of it
+# %% which difference is significant, and a plot
 result = ovde.compare(runs, title="A pendulum with noisy sensors")
 print(result)
 page = result.report(f"{out}/report")

@@ -1,5 +1,4 @@
-// Training from within a program: the same as `ovde train` and `ovde train --resume`, without their
-// display.
+// Training from C++: `ovde train` and `ovde train --resume` without their console output.
 #pragma once
 
 #include <atomic>
@@ -11,48 +10,49 @@
 
 namespace ovde {
 
-// An agent's epoch that has ended: the numbers of its row of progress.csv that a display needs.
+// The result of one epoch of one agent, as in progress.csv.
 struct TrainingProgress {
   std::uint64_t seed = 0;
   int epoch = 0;                            // from 0
-  int epochs = 0;                           // of the run
+  int epochs = 0;                           // of the whole run
   std::int64_t env_steps = 0, updates = 0;  // so far
   double eval_return_mean = 0;
-  double eval_success = 0;  // share of the evaluation episodes; NaN: the task has no goal
+  double eval_success = 0;  // share of evaluation episodes; NaN if the task has no goal
   double seconds = 0;       // since the run began
 };
 
 struct Training {
-  std::string task;                        // "GridChaos-v0:s", or one of your own
+  std::string task;                        // "GridChaos-v0:s", or a task of your own
   std::string algorithm = "ovde_g";        // see `ovde list algos`
-  std::vector<std::uint64_t> seeds = {0};  // below 2^53; several: a population, one agent each
+  std::vector<std::uint64_t> seeds = {0};  // below 2^53; one agent each, trained in parallel
   std::vector<std::string> settings = {};  // "explore.alpha=0.1", as after --set (docs/config.md)
-  std::string folder = {};                 // must not hold a run yet
+  std::string folder = {};                 // output; must not contain a run
   int threads = 0;                         // 0: all cores
   std::string device = "cpu";              // or "cuda"
-  // Becomes true, in a signal handler or another thread: what was learnt is saved, and train()
-  // returns nothing. resume() goes on from there.
+  // Set it to true, in a signal handler or another thread, to stop: train() saves a checkpoint,
+  // from which resume() continues, and returns no results.
   const std::atomic<bool>* stop = nullptr;
-  // Called after every epoch of every agent, and with what a person should know of a resumed run.
-  // One call at a time, from any thread. What `progress` throws ends the training like any failure.
+  // Called after every epoch of every agent, and with warnings about a resumed run; one call at a
+  // time, on any thread. An exception thrown by `progress` ends the training.
   std::function<void(const TrainingProgress&)> progress = {};
   std::function<void(const std::string&)> warning = {};
-  std::string command = "ovde::train";  // what config.toml says the run was started with
+  std::optional<int> epochs = {};       // resume() only: the run's new number of epochs
+  std::string command = "ovde::train";  // recorded in config.toml
 };
 
 struct TrainingResult {
   std::uint64_t seed = 0;
   double score = 0;                     // mean evaluation return over the last epochs
-  std::optional<int> first_goal_epoch;  // first epoch whose policy reached it when evaluated
+  std::optional<int> first_goal_epoch;  // first epoch whose evaluation reached the goal
   std::string policy;                   // file of the trained policy, for Policy::load()
 };
 
-// One result for each seed; none where it was asked to stop before the end. InputError for what
-// cannot be trained, Error where training fails.
+// Returns one result for each seed, or none if stopped. Throws InputError for wrong input and Error
+// if training fails.
 std::vector<TrainingResult> train(const Training& training);
 
-// What is left of the run in training.folder. The folder holds the task, the algorithm, the seeds
-// and the settings; those of `training` are not looked at.
+// Continues the run in training.folder. Task, algorithm, seeds and settings are those of the run;
+// these members of `training` are ignored.
 std::vector<TrainingResult> resume(const Training& training);
 
 }  // namespace ovde

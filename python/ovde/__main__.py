@@ -1,4 +1,4 @@
-"""The command-line program, which reads the runs of Python's environments too: python -m ovde status runs"""
+"""The command-line program: python -m ovde status runs. It also reads runs on environments written in Python."""
 
 import sys
 from pathlib import Path
@@ -7,5 +7,5 @@ from . import _core, _run
 
 for word in sys.argv[1:]:
     if Path(word).is_dir():
-        _run.status(word)  # makes the tasks of the runs below it known
+        _run.status(word)  # registers the tasks of the runs in it
 sys.exit(_core.run_command(["ovde", *sys.argv[1:]]))

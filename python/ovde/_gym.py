@@ -1,14 +1,14 @@
 """Gymnasium environments as tasks of the library.
 
-A Source is where the environments of one task come from: a factory, and what an environment made by
-it looks like. An Adapter is one environment, with flat observations and actions, as the library
-steps it. Sources are found by the name of their task; the library itself holds names only.
+A Source holds the factory of a task's environments and the properties of an environment that it made. An Adapter
+is one environment with flat observations and actions, as the library steps it. The library itself knows a task by
+its name only, and asks for adapters by that name.
 """
 
 from __future__ import annotations
 
-import pickle
 import re
+import struct
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -17,14 +17,14 @@ from . import _core
 
 __all__ = ["Source", "Adapter", "fold_seed", "make_adapter", "name_of", "register", "sources"]
 
-HORIZON = 1000  # steps after which an episode is cut off, where the environment says nothing of a time limit
+HORIZON = 1000  # time limit of environments that have none
 
 EnvFactory = Callable[[], Any]  # () -> gymnasium.Env
 EXAMPLE = "lambda: gymnasium.make('Pendulum-v1')"
 
 
 def fold_seed(seed: int) -> int:
-    """The library's seeds have 64 bits; many environments take 31.
+    """Folds a seed of 64 bits into the 31 bits that many environments take.
 
     >>> fold_seed(7), fold_seed(2**32 + 2), fold_seed(2**64 - 1)
     (7, 3, 0)
@@ -32,55 +32,68 @@ def fold_seed(seed: int) -> int:
     return (seed ^ (seed >> 32)) & 0x7FFFFFFF
 
 
-def _pickler() -> Any:
-    """cloudpickle, which comes with Gymnasium and knows lambdas; else the standard library's."""
-    try:
-        import cloudpickle
-    except ImportError:
-        return pickle
-    return cloudpickle
-
-
 class Source:
-    """Where the environments of a task come from."""
+    """The factory of a task's environments, and what an environment looks like."""
 
     def __init__(self, factory: EnvFactory, success: Optional[str] = None):
         if not callable(factory):
             raise _core.InputError(f"{factory!r}: must be a function that makes an environment, such as {EXAMPLE}")
-        from gymnasium import spaces
-
         self.factory = factory
-        self.success = success  # key of the step's info that says that the goal was reached
+        self.success = success  # key of info that tells whether the goal was reached
         self.failure: Optional[BaseException] = None  # the first exception of an environment
-        self.pool: Any = None  # worker processes, where there are some
-        env = factory()
-        if not (hasattr(env, "action_space") and hasattr(env, "observation_space")):
-            raise _core.InputError(
-                f"the function that makes the environment returned {env!r}: must be a gymnasium.Env, "
-                "with action_space and observation_space"
-            )
+        self.lost_because: Optional[str] = None  # why a saved episode could not be restored
+        self.pool: Any = None  # worker processes
+        env = _made(factory)
         try:
-            self.spec_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-            limit = env.spec.max_episode_steps if env.spec is not None else None
-            self.horizon: int = limit or getattr(env.unwrapped, "horizon", None) or HORIZON
-            self.observation_space = env.observation_space
-            self.action_space = env.action_space
-            self.observation_size = _flat_box(spaces, env.observation_space, "observations").shape[0]
-            actions = _flat_box(spaces, env.action_space, "actions")
-            if not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):
+            other = _made(factory)
+            if other.unwrapped is env.unwrapped:
                 raise _core.InputError(
-                    f"the actions of {self.spec_id} have no bounds ({env.action_space}): low and high must be finite; "
-                    "gymnasium.wrappers.TransformAction(env, function, action_space) sets others"
+                    "the function that makes the environment returned the same one twice: every agent needs its own, "
+                    f"so make it inside the function, such as {EXAMPLE}"
                 )
-            self.low = actions.low.astype(float).tolist()
-            self.high = actions.high.astype(float).tolist()
-            # why an episode cannot be saved in its middle; None: it can
-            self.unsaved_because = _why_not_saved(self, env)
+            try:
+                self._examine(env)
+                # why an episode cannot be saved; None: it can
+                self.unsaved_because = _why_not_saved(self, env, other)
+            finally:
+                other.close()
         finally:
             env.close()
 
-    def __getstate__(self) -> dict:  # for worker processes: what concerns this process alone stays here
+    def _examine(self, env: Any) -> None:
+        from gymnasium import spaces
+
+        self.spec_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+        self.horizon = time_limit(env)
+        self.observation_space = env.observation_space
+        self.action_space = env.action_space
+        self.observation_size = _flat_box(spaces, env.observation_space, "observations").shape[0]
+        actions = _flat_box(spaces, env.action_space, "actions")
+        if not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):
+            raise _core.InputError(
+                f"the actions of {self.spec_id} have no bounds ({env.action_space}): low and high must be finite; "
+                "gymnasium.wrappers.TransformAction(env, function, action_space) sets others"
+            )
+        self.low = actions.low.astype(float).tolist()
+        self.high = actions.high.astype(float).tolist()
+
+    def __getstate__(self) -> dict:  # for worker processes
         return {**self.__dict__, "failure": None, "pool": None}
+
+
+def time_limit(env: Any) -> int:
+    limit = env.spec.max_episode_steps if env.spec is not None else None
+    return limit or getattr(env.unwrapped, "horizon", None) or HORIZON
+
+
+def _made(factory: EnvFactory) -> Any:
+    env = factory()
+    if not (hasattr(env, "action_space") and hasattr(env, "observation_space")):
+        raise _core.InputError(
+            f"the function that makes the environment returned {env!r}: must be a gymnasium.Env, "
+            "with action_space and observation_space"
+        )
+    return env
 
 
 def _flat_box(spaces: Any, space: Any, what: str) -> Any:
@@ -91,7 +104,7 @@ def _flat_box(spaces: Any, space: Any, what: str) -> Any:
     if not isinstance(flat, spaces.Box) or (what == "actions" and _has_discrete(spaces, space)):
         raise _core.InputError(
             f"{what} of {space}: must be a Box, or a Dict or Tuple of them"
-            + (" (discrete actions are not learnt here)" if what == "actions" else "")
+            + (" (discrete actions are not supported)" if what == "actions" else "")
         )
     return flat
 
@@ -104,14 +117,21 @@ def _has_discrete(spaces: Any, space: Any) -> bool:
     return not isinstance(space, spaces.Box)
 
 
+_EPISODE = struct.Struct("<16sQQQ")  # mark, seed, steps, bytes of actions
+_MARK = b"ovde episode 1"
+
+
 class Adapter:
-    """One environment of a source. It is made when it is first reset: whoever asks for sizes only pays
-    nothing."""
+    """One environment of a source, made at its first reset.
+
+    A state in the middle of an episode is saved as the episode's seed and actions, and restored by playing them in a
+    new environment, so that nothing has to be pickled.
+    """
 
     def __init__(self, source: Source, env: Any = None):
         from gymnasium import spaces
 
-        self._source = source
+        self.source = source
         self._env = env
         self._spaces = spaces
         self.observation_size = source.observation_size
@@ -120,47 +140,75 @@ class Adapter:
         self._plain_actions = isinstance(actions, spaces.Box)
         self._plain_observations = isinstance(observations, spaces.Box)
         self._clips = self._plain_actions and actions.dtype == np.float64
+        self._seed, self._steps, self._actions = 0, 0, bytearray()
+        self._observation: Any = None
 
     def to_action(self, flat: np.ndarray) -> Any:
-        space = self._source.action_space
+        space = self.source.action_space
         if not self._plain_actions:
             return self._spaces.unflatten(space, flat)
-        # in 64 bits the scaling to the box may miss its edge by the last one
+        # in 64 bits, scaling to the box may exceed its bounds by the last bit
         action = np.clip(flat, self.low, self.high) if self._clips else flat.astype(space.dtype)
         return action.reshape(space.shape)
 
     def to_observation(self, observation: Any) -> Any:
         if self._plain_observations:
-            return observation  # flattened where it is copied
-        return self._spaces.flatten(self._source.observation_space, observation)
+            return observation  # flattened when it is copied
+        return self._spaces.flatten(self.source.observation_space, observation)
 
     def reset(self, seed: int) -> Any:
         if self._env is None:
-            self._env = self._source.factory()
+            self._env = self.source.factory()
         observation, _ = self._env.reset(seed=fold_seed(seed))
-        return self.to_observation(observation)
+        self._seed, self._steps, self._actions = seed, 0, bytearray()
+        self._observation = self.to_observation(observation)
+        return self._observation
 
     def step(self, action: np.ndarray) -> tuple:
+        self._steps += 1
+        self._actions += action.tobytes()
         observation, reward, terminated, truncated, info = self._env.step(self.to_action(action))
-        key = self._source.success
+        key = self.source.success
         success = bool(info.get(key, False)) if key is not None else False
-        return self.to_observation(observation), float(reward), bool(terminated), bool(truncated), success
+        self._observation = self.to_observation(observation)
+        return self._observation, float(reward), bool(terminated), bool(truncated), success
 
     def save(self) -> Optional[bytes]:
-        if self._source.unsaved_because is not None or self._env is None:
+        if self.source.unsaved_because is not None or self._env is None:
             return None
-        return _pickler().dumps(self._env)
+        head = _EPISODE.pack(_MARK, self._seed, self._steps, len(self._actions))
+        return head + bytes(self._actions) + flat(self._observation).tobytes()
 
     def restore(self, state: bytes) -> bool:
-        if self._source.unsaved_because is not None:
-            return False
-        self.close()
-        self._env = pickle.loads(state)
-        return True
+        why = self._why_not_restored(state)
+        if why is not None:
+            self.source.lost_because = why
+            self.close()
+        return why is None
+
+    def _why_not_restored(self, state: bytes) -> Optional[str]:
+        if self.source.unsaved_because is not None:
+            return self.source.unsaved_because
+        if len(state) < _EPISODE.size or not state.startswith(_MARK):
+            return "an earlier version of ovde pickled it, and pickles are not loaded"
+        _, seed, steps, size = _EPISODE.unpack_from(state)
+        actions = np.frombuffer(state[_EPISODE.size : _EPISODE.size + size]).reshape(steps, -1)
+        saved = np.frombuffer(state[_EPISODE.size + size :])
+        try:
+            self.reset(seed)
+            for number, action in enumerate(actions, 1):
+                _, _, terminated, truncated, _ = self.step(action.copy())
+                if (terminated or truncated) and number < steps:
+                    return "the environment has changed: the saved episode ends earlier"
+        except Exception as error:
+            return f"the environment has changed: {type(error).__name__}: {error}"
+        if not np.array_equal(flat(self._observation), saved, equal_nan=True):
+            return "the environment has changed: the saved actions lead to another observation"
+        return None
 
     def fail(self, exception: BaseException) -> None:
-        if self._source.failure is None:
-            self._source.failure = exception
+        if self.source.failure is None:
+            self.source.failure = exception
 
     def close(self) -> None:
         if self._env is not None:
@@ -168,40 +216,35 @@ class Adapter:
             self._env = None
 
 
-def _why_not_saved(source: Source, env: Any) -> Optional[str]:
-    """Tries it: a copy made in the middle of an episode must go on as the original does. Pickling alone
-    says little; what derives from EzPickle comes back as it was built, not as it was."""
-    adapter = Adapter(source, env)
+def flat(observation: Any) -> np.ndarray:
+    try:
+        return np.asarray(observation, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise _core.InputError(f"an observation is of type {type(observation).__name__}; must be an array of numbers")
+
+
+def _why_not_saved(source: Source, env: Any, other: Any) -> Optional[str]:
+    """Tests whether an episode depends on its seed and actions alone: a new environment must repeat the second episode
+    of another one."""
     rng = np.random.default_rng(0)
     draw = lambda: rng.uniform(source.low, source.high)  # noqa: E731
+    used, fresh = Adapter(source, env), Adapter(source, other)
     try:
-        adapter.reset(0)
-        if any(adapter.step(draw())[2:4]):
-            adapter.reset(1)
-        state = _pickler().dumps(env)
-        copy = Adapter(source, pickle.loads(state))
-    except Exception as error:  # whatever an environment's parts raise when they are pickled
-        return f"it cannot be pickled ({type(error).__name__}: {error})"
-    try:
+        used.reset(0)
+        used.step(draw())
+        same = np.array_equal(flat(used.reset(1)), flat(fresh.reset(1)), equal_nan=True)
         for _ in range(3):
             action = draw()
-            result = adapter.step(action)
-            if not _same(result, copy.step(action.copy())):
-                return "a pickled copy goes on differently"
-            if result[2] or result[3]:
+            a, b = used.step(action), fresh.step(action.copy())
+            same = same and a[1:] == b[1:] and np.array_equal(flat(a[0]), flat(b[0]), equal_nan=True)
+            if a[2] or a[3] or b[2] or b[3]:
                 break
-    except Exception as error:
-        return f"a pickled copy cannot go on ({type(error).__name__}: {error})"
-    finally:
-        copy.close()
-    return None
+    except Exception as error:  # training reports it with its traceback
+        return f"{type(error).__name__}: {error}"
+    return None if same else "its episodes do not follow from the seed of reset() and the actions alone"
 
 
-def _same(a: tuple, b: tuple) -> bool:
-    return a[1:] == b[1:] and np.array_equal(np.asarray(a[0]), np.asarray(b[0]))
-
-
-sources: dict[str, Source] = {}  # by the name of their task
+sources: dict[str, Source] = {}  # by task name
 _in_use: dict[str, int] = {}
 
 
@@ -212,26 +255,26 @@ def name_of(source: Source, name: Optional[str] = None) -> str:
 
 
 def register(name: str, source: Optional[Source] = None) -> None:
-    """Makes the task known to the library; without a source it is one whose runs can be read, not trained."""
+    """Registers the task with the library; without a source its runs can be read, but not trained."""
     horizon = source.horizon if source is not None else HORIZON
-    _core.register_python_task(name, "an environment of Python", horizon, 0, name.endswith("+goal"))
+    _core.register_python_task(name, "a Python environment", horizon, 0, name.endswith("+goal"))
     if source is None:
         return
     if _in_use.get(name) and sources.get(name) is not source:
-        raise _core.Error(f"{name} is being trained already, by another environment factory; give this one a name=")
+        raise _core.Error(f"{name} is already being trained with another environment; give this one a name=")
     sources[name] = source
 
 
 class using:
-    """While a source is in use, its name is not given to another; afterwards nothing holds it."""
+    """Reserves the name of a task for a source."""
 
     def __init__(self, name: str, source: Source):
-        self._name, self._source = name, source
+        self._name, self.source = name, source
 
     def __enter__(self) -> None:
-        register(self._name, self._source)
+        register(self._name, self.source)
         _in_use[self._name] = _in_use.get(self._name, 0) + 1
-        self._source.failure = None
+        self.source.failure = self.source.lost_because = None
 
     def __exit__(self, *_: Any) -> None:
         _in_use[self._name] -= 1
@@ -243,8 +286,7 @@ def make_adapter(name: str) -> Any:
     source = sources.get(name)
     if source is None:
         raise _core.InputError(
-            f"{name} is an environment of Python, made by a function that is not stored: "
-            "ovde.resume(folder, env_factory) continues the run; "
-            "to evaluate it, step the environment with ovde.Policy.load(folder)"
+            f"{name} is a Python environment, and the function that makes it is not stored: "
+            "ovde.resume(folder, env_factory) continues the run, ovde.evaluate(ovde.Policy.load(folder), env) evaluates it"
         )
     return source.pool.adapter() if source.pool is not None else Adapter(source)

@@ -1,4 +1,4 @@
-"""A bar that shows how a run gets on, on a terminal and in a notebook."""
+"""Progress of a run: a bar on a terminal and in a notebook, lines in a file or pipe."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ Event = Mapping[str, Any]
 Progress = Union[None, bool, Callable[[Event], None]]
 
 _BETWEEN_DRAWINGS = 0.1  # seconds
+_BETWEEN_LINES = 10.0
 
 
 def _in_notebook() -> bool:
@@ -27,7 +28,7 @@ def _duration(seconds: float) -> str:
 
 
 class Bar:
-    """Draws one line again and again; a carriage return does it on a terminal and in a notebook.
+    """Draws a progress bar. With `lines`, writes a new line at most every ten seconds instead.
 
     >>> import io
     >>> out = io.StringIO()
@@ -38,8 +39,9 @@ class Bar:
     True
     """
 
-    def __init__(self, title: str, out: Optional[TextIO] = None):
+    def __init__(self, title: str, out: Optional[TextIO] = None, lines: bool = False):
         self._title = title
+        self._lines = lines
         self._out = out if out is not None else sys.stderr
         self._began = time.monotonic()
         self._drawn_at = -math.inf
@@ -50,7 +52,7 @@ class Bar:
 
     def epoch(self, event: Event, agents: int) -> None:
         self._done[event["seed"]] = event["epoch"] + 1
-        if not math.isnan(event["eval_return_mean"]):  # not every epoch is evaluated
+        if not math.isnan(event["eval_return_mean"]):  # NaN: the epoch was not evaluated
             self._returns[event["seed"]] = event["eval_return_mean"]
         share = sum(self._done.values()) / (agents * event["epochs"])
         mean = sum(self._returns.values()) / len(self._returns) if self._returns else math.nan
@@ -58,19 +60,22 @@ class Bar:
 
     def show(self, share: float, text: str) -> None:
         now = time.monotonic()
-        if share < 1 and now - self._drawn_at < _BETWEEN_DRAWINGS:
+        if share < 1 and now - self._drawn_at < (_BETWEEN_LINES if self._lines else _BETWEEN_DRAWINGS):
             return
         self._drawn_at = now
         if self._at_start is None:
-            self._at_start = share  # of a resumed run: not this process' work
+            self._at_start = share  # a resumed run does not start at 0
         done_here = share - self._at_start
         spent = now - self._began
         left = f", {_duration(spent * (1 - share) / done_here)} left" if 0 < done_here and share < 1 else ""
         filled = round(24 * share)
-        line = f"{self._title} [{'=' * filled}{' ' * (24 - filled)}] {share:.0%} {text}, {_duration(spent)}{left}"
-        line = line.replace("%", " %", 1)
-        self._longest = max(self._longest, len(line))
-        self._out.write("\r" + line.ljust(self._longest))
+        bar = ":" if self._lines else f" [{'=' * filled}{' ' * (24 - filled)}]"
+        line = f"{self._title}{bar} {round(100 * share)} % {text}, {_duration(spent)}{left}"
+        if self._lines:
+            self._out.write(line + "\n")
+        else:
+            self._longest = max(self._longest, len(line))
+            self._out.write("\r" + line.ljust(self._longest))
         self._out.flush()
 
     def close(self) -> None:
@@ -80,11 +85,9 @@ class Bar:
 
 
 def bar_for(progress: Progress, title: str) -> Optional[Bar]:
-    """None, and progress=False, is silence; None asks whether anyone is looking."""
+    """The bar for the argument `progress`; None if it is False or a function."""
     if callable(progress) or progress is False:
         return None
     if progress is not None and progress is not True:
         raise _core.InputError(f"progress={progress!r}: must be True, False, None or a function of an event")
-    if progress is None and not (sys.stderr.isatty() or _in_notebook()):
-        return None
-    return Bar(title)
+    return Bar(title, lines=progress is None and not (sys.stderr.isatty() or _in_notebook()))

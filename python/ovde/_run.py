@@ -1,4 +1,4 @@
-"""What a run has left on the disk, as arrays."""
+"""The results of a run, as arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 def _know_task(folder: PathLike) -> None:
-    """A task of Python has to be known before the library can read a run of it."""
+    """Registers the task of a run on a Python environment, which the library needs to read it."""
     for name in ("population.toml", "config.toml"):
         file = Path(folder) / name
         if file.exists():
@@ -26,8 +26,8 @@ def _know_task(folder: PathLike) -> None:
 
 
 class Curves(Mapping[str, np.ndarray]):
-    """The columns of progress.csv, each an array (seeds, epochs). NaN: was not measured (train.eval_epochs, a task
-    without a goal), or is of an epoch that the agent has not come to."""
+    """The columns of progress.csv, each an array (seeds, epochs). NaN: not measured (train.eval_epochs, a task without
+    a goal), or not yet trained."""
 
     def __init__(self, folders: list[str]):
         tables = [_core.read_curves(folder) for folder in folders]
@@ -54,7 +54,7 @@ class Curves(Mapping[str, np.ndarray]):
 
 
 class Run:
-    """A run's folder: one agent, or a population of them.
+    """A run: the folder of one agent, or of several trained together.
 
     >>> run = getfixture("trained_run")
     >>> run.task, run.algorithm, run.seeds
@@ -73,7 +73,7 @@ class Run:
         self.algorithm: str = described["algorithm"]
         self.epochs: int = described["epochs"]
         self.seeds: list[int] = described["seeds"]
-        self.folders = [Path(folder) for folder in described["folders"]]  # of each seed
+        self.folders = [Path(folder) for folder in described["folders"]]  # one for each seed
         self._curves: Optional[Curves] = None
 
     @property
@@ -88,7 +88,7 @@ class Run:
         return self
 
     def frame(self) -> Any:
-        """All curves as one pandas.DataFrame, with a row for each seed and epoch."""
+        """All curves as a pandas.DataFrame, with a row for each seed and epoch."""
         import pandas
 
         parts = []
@@ -104,7 +104,7 @@ class Run:
 
     @property
     def scores(self) -> np.ndarray:
-        """One number for each seed: the mean evaluation return over the last epochs (docs/statistics.md)."""
+        """The mean evaluation return over the last epochs, for each seed (docs/statistics.md)."""
         return np.array([_core.summary(str(folder))["score"] for folder in self.folders])
 
     @property
@@ -112,14 +112,14 @@ class Run:
         return [_core.summary(str(folder))["first_goal_epoch"] for folder in self.folders]
 
     def policy(self, seed: Optional[int] = None) -> "_core.Policy":
-        """The trained policy of a seed; without one, of the first."""
+        """The trained policy of a seed, by default of the first."""
         if seed is not None and seed not in self.seeds:
             raise _core.InputError(f"seed {seed!r}: the run has the seeds {self.seeds}")
         index = 0 if seed is None else self.seeds.index(seed)
         return _core.Policy.load(str(self.folders[index]))
 
     def report(self, out: Optional[PathLike] = None) -> Path:
-        """Writes report.html with its tables and figures, into the run's folder or another; returns the page."""
+        """Writes report.html with tables and figures, by default into the run's folder; returns its path."""
         page, _ = _core.report_of_run(str(self.folder), str(out if out is not None else self.folder))
         return Path(page)
 
@@ -128,9 +128,9 @@ class Run:
 
 
 def status(folder: PathLike) -> list[dict]:
-    """How the runs below a folder get on: state, epochs done, and why one has failed."""
+    """The state of all runs in a folder: progress, and the reason for a failure."""
     for directory, _, files in os.walk(folder):
         if "config.toml" in files or "population.toml" in files:
-            with suppress(_core.Error):  # one that cannot be read is reported as such
+            with suppress(_core.Error):  # a run that cannot be read is reported as unreadable
                 _know_task(directory)
     return _core.status(str(folder))

@@ -1,4 +1,4 @@
-"""Studies of plans, and comparisons of curves wherever they come from."""
+"""Studies, and comparisons of learning curves of any origin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Curve = Union[Run, "np.typing.ArrayLike"]
 
 
 def _curves(method: str, given: Any) -> tuple[np.ndarray, list[int], str]:
-    """(seeds, epochs), the seeds, and the algorithm where it is one of the library's."""
+    """The curves (seeds, epochs), the seeds, and the algorithm of a Run."""
     if isinstance(given, Run):
         return given.curves["eval_return_mean"], given.seeds, given.algorithm
     if isinstance(given, Mapping):
@@ -31,8 +31,8 @@ def _curves(method: str, given: Any) -> tuple[np.ndarray, list[int], str]:
 
 
 def _check_whole(method: str, curve: np.ndarray, seed: int) -> None:
-    """NaN is an epoch without an evaluation. Where there are more of them after the last evaluation than between any
-    two, the run has diverged or has not ended."""
+    """Refuses a curve that ends in more NaN than lie between two of its evaluations: the run diverged or is not
+    finished."""
     evaluated = np.flatnonzero(~np.isnan(curve))
     if len(evaluated) == 0:
         raise _core.InputError(f"{method}, seed {seed}: the curve is NaN throughout")
@@ -41,32 +41,32 @@ def _check_whole(method: str, curve: np.ndarray, seed: int) -> None:
     if tail > gap:
         raise _core.InputError(
             f"{method}, seed {seed}: the curve is NaN after epoch {evaluated[-1]}, for {tail} of {len(curve)} epochs; "
-            "what has diverged or has not ended cannot be compared"
+            "a run that diverged or is not finished cannot be compared"
         )
 
 
 class Comparison:
-    """What a set of curves says: see `compare`."""
+    """The result of `compare`."""
 
     def __init__(self, core: Any):
         self._core = core
 
     @property
     def cells(self) -> list[dict]:
-        """For each task and method: the runs' scores, their mean, deviation and bootstrap interval."""
+        """For each task and method: the scores of the runs, their mean, standard deviation and bootstrap interval."""
         return self._core.cells()
 
     @property
     def tests(self) -> list[dict]:
-        """Ours against each baseline: verdict, test, p-value, and the p-value after Holm's correction; both
-        None where there are too few runs to test."""
+        """Ours against each baseline: verdict, test, p-value, and p-value after Holm's correction; both p-values are
+        None if there are too few runs for a test."""
         return self._core.tests()
 
     def to_markdown(self) -> str:
         return self._core.markdown()
 
     def to_html(self, file: PathLike) -> Path:
-        """Writes the report as one page with nothing outside itself."""
+        """Writes the report as one self-contained page."""
         with tempfile.TemporaryDirectory() as folder:
             page, _ = self._core.report(folder)
             Path(file).parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class Comparison:
         return Path(file)
 
     def report(self, folder: PathLike) -> Path:
-        """Writes report.html with its tables (CSV, Markdown, LaTeX) and figures beside it; returns the page."""
+        """Writes report.html with tables (CSV, Markdown, LaTeX) and figures; returns its path."""
         page, _ = self._core.report(os.fspath(folder))
         return Path(page)
 
@@ -92,8 +92,23 @@ class Comparison:
         return "\n".join(lines)
 
 
+def _named(runs: Iterable[Any]) -> dict[str, Any]:
+    """Runs by algorithm, or by folder where an algorithm occurs twice; arrays by number."""
+    given = list(runs)
+    algorithms = [run.algorithm for run in given if isinstance(run, Run)]
+    names: dict[str, Any] = {}
+    for number, run in enumerate(given, 1):
+        name = f"method {number}"
+        if isinstance(run, Run):
+            name = run.algorithm if algorithms.count(run.algorithm) == 1 else str(run.folder)
+        if name in names:
+            raise _core.InputError(f"{name} is given twice")
+        names[name] = run
+    return names
+
+
 def compare(
-    methods: Mapping[str, Any],
+    methods: Union[Mapping[str, Any], Iterable[Any]],
     *,
     ours: Union[None, str, Iterable[str]] = None,
     title: str = "Comparison",
@@ -101,11 +116,11 @@ def compare(
 ) -> Comparison:
     """Compares the evaluation returns of methods, each a Run, its curves or an array (seeds, epochs).
 
-    For several tasks, `methods` holds such a mapping for each of them: {"Ant": {"sac": ..., "ovde": ...}, ...}.
-    Methods of a task have equally many epochs. NaN is an epoch without an evaluation; a curve that ends in more
-    of them than lie between two evaluations is refused.
-    A run is reduced to its score, the mean over its last epochs; `ours` (otherwise the last method) is tested
-    against every other one, with Holm's correction over all tests (docs/statistics.md).
+    `methods` is a dict by name, or a list of runs, which are named after their algorithms. For several tasks it is a
+    dict of such dicts: {"Ant": {"sac": ..., "ovde": ...}, ...}. All methods of a task must have the same number of
+    epochs. NaN marks an epoch without evaluation; a curve that ends in more of them than lie between two
+    evaluations is refused. The score of a run is the mean over its last epochs; `ours`, by default the last method,
+    is tested against each of the others, with Holm's correction over all tests (docs/statistics.md).
 
     >>> import numpy, ovde
     >>> rng = numpy.random.default_rng(0)
@@ -113,6 +128,8 @@ def compare(
     >>> result.tests[0]["verdict"]
     'better'
     """
+    if not isinstance(methods, Mapping):
+        methods = _named(methods)
     if not methods:
         raise _core.InputError("nothing to compare")
     nested = all(isinstance(value, Mapping) and "eval_return_mean" not in value for value in methods.values())
@@ -127,7 +144,7 @@ def compare(
     for task, contenders in tasks.items():
         if list(contenders) != names:
             raise _core.InputError(f"{task} has the methods {list(contenders)}, the first task {names}")
-        _task_of(contenders)  # refuses runs of different ones
+        _task_of(contenders)  # refuses runs of different tasks
         epochs = 0  # of the first method
         for method, given in contenders.items():
             curves, seeds, algorithm = _curves(method, given)
@@ -137,14 +154,14 @@ def compare(
             if curves.shape[1] != epochs:
                 raise _core.InputError(
                     f"{task}: {names[0]} has {epochs} epochs, {method} {curves.shape[1]}; "
-                    "they must be as many, such as curves[:, :50] of each"
+                    "the numbers must be equal, such as curves[:, :50] of each"
                 )
             core.add(task, method, method in own, algorithm, curves.tolist(), seeds)
     return Comparison(core)
 
 
 def _task_of(methods: Mapping[str, Any]) -> Optional[str]:
-    """The task of those that are runs."""
+    """The task of the runs among the methods."""
     tasks = {method: given.task for method, given in methods.items() if isinstance(given, Run)}
     if len(set(tasks.values())) > 1:
         which = ", ".join(f"{method}: {task}" for method, task in tasks.items())
@@ -153,7 +170,7 @@ def _task_of(methods: Mapping[str, Any]) -> Optional[str]:
 
 
 class Study:
-    """A plan (docs/studies.md) and the folder of its results: see `study`."""
+    """A plan (docs/studies.md) with the folder of its results."""
 
     def __init__(self, plan: PathLike, out: Optional[PathLike] = None, smoke: bool = False):
         self._core = _core.Study(os.fspath(plan), None if out is None else os.fspath(out), smoke)
@@ -161,7 +178,7 @@ class Study:
         self._name = Path(plan).stem
 
     def run(self, jobs: int = 0, *, threads: int = 0, device: str = "cpu", progress: Progress = None) -> "Study":
-        """Runs what is left of the plan; what was interrupted goes on. Error if a cell fails, after all others."""
+        """Runs the unfinished cells of the plan. Raises Error after all others have run, if a cell failed."""
         jobs, threads = count("jobs", jobs), count("threads", threads)
         bar = bar_for(progress, self._name)
 
@@ -177,22 +194,22 @@ class Study:
             if bar is not None:
                 bar.close()
         if outcome["stopped"]:
-            raise _core.Error("stopped before its end; what was learnt is saved, and run() goes on")
+            raise _core.Error("stopped before the end; the state is saved, and run() continues")
         if outcome["failures"]:
             which = "; ".join(f"{row} / {column}: {why}" for row, column, why in outcome["failures"])
             raise _core.Error(f"{len(outcome['failures'])} of {outcome['cells']} cells failed: {which}")
         return self
 
     def report(self) -> Path:
-        """Writes report.html, tables/ and figures/ into the study's folder; returns the page."""
+        """Writes report.html, tables/ and figures/ into the study's folder; returns the path of the page."""
         page, _ = self._core.report()
         return Path(page)
 
 
 def study(plan: PathLike, out: Optional[PathLike] = None, *, smoke: bool = False) -> Study:
-    """The study of a plan's file. Its results go to `out`, otherwise to runs/<name of the plan>.
+    """The study of a plan file, with its results in `out`, by default runs/<name of the plan>.
 
-    smoke: every cell at a few epochs of small agents, to see that the plan works.
+    smoke: runs every cell for a few epochs with small networks, to test the plan.
 
         ovde.study("plan.toml").run(jobs=2).report()
     """

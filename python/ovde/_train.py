@@ -1,26 +1,17 @@
-"""Training, and going on with it."""
+"""Training and resuming."""
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from contextlib import ExitStack
 from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _core, _gym
-from ._arguments import count, seed_list
+from ._arguments import count, epochs_for, seed_list, settings_of, take_steps
 from ._progress import Event, Progress, bar_for
 from ._run import PathLike, Run, _know_task
-
-
-def _settings(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    for table, values in tables.items():
-        if not isinstance(values, Mapping):
-            raise _core.InputError(f"{table}={values!r}: a table of keys is a dict, such as explore={{'alpha': 0.1}}")
-        for key, value in values.items():
-            settings[f"{table}.{key}"] = value
-    return settings
 
 
 def _span(seeds: list[int]) -> str:
@@ -28,11 +19,14 @@ def _span(seeds: list[int]) -> str:
 
 
 class _Stage:
-    """Everything around a call that trains: the environments' source, worker processes, the bar."""
+    """The context of a call that trains: the environments' source, worker processes, the progress bar."""
 
-    def __init__(self, task: str, source: Optional[_gym.Source], workers: int, progress: Progress, title: str, agents: int):
+    def __init__(
+        self, task: str, source: Optional[_gym.Source], workers: int, progress: Progress, title: str, agents: int, folder: PathLike
+    ):
         self._task, self._source, self._workers = task, source, count("workers", workers)
         self._progress, self._bar, self._agents = progress, bar_for(progress, title), agents
+        self.resume_call = f"ovde.resume({os.fspath(folder)!r}{', env_factory' if source is not None else ''})"
 
     def _event(self, event: Event) -> None:
         if self._bar is not None:
@@ -45,7 +39,7 @@ class _Stage:
         return self._event if self._bar is not None or callable(self._progress) else None
 
     def __enter__(self) -> "_Stage":
-        with ExitStack() as stack:  # what has been entered is left again if a later part fails
+        with ExitStack() as stack:
             if self._bar is not None:
                 stack.callback(self._bar.close)
             if self._source is not None:
@@ -61,7 +55,9 @@ class _Stage:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._stack.close()
-        # the environment's own exception, with its traceback, is the cause of the library's
+        if kind is KeyboardInterrupt:
+            print(f"ovde: interrupted; the state is saved: {self.resume_call}", file=sys.stderr)
+        # the environment's own exception, with its traceback, becomes the cause of the library's
         if isinstance(error, _core.Error) and self._source is not None and self._source.failure is not None:
             raise error from self._source.failure
 
@@ -72,7 +68,9 @@ def train(
     algorithm: str = "ovde_g",
     *,
     seeds: Union[int, Iterable[int]] = 0,
+    seed: Optional[int] = None,
     epochs: Optional[int] = None,
+    steps: Optional[int] = None,
     out: Optional[PathLike] = None,
     threads: int = 0,
     device: str = "cpu",
@@ -80,23 +78,27 @@ def train(
     success: Optional[str] = None,
     name: Optional[str] = None,
     progress: Progress = None,
-    **tables: Mapping[str, Any],
+    **tables: Any,
 ) -> Run:
     """Trains one agent for each seed and returns the Run, whose folder is `out`.
 
     `task` is a task of the library ("NoisyAnt-v4") or a function that makes a Gymnasium environment.
-    Further keyword arguments are tables of docs/config.md, each a dict of its keys; task={...} is one of them,
-    so the task itself has no keyword.
+    Further keyword arguments are tables of docs/config.md, each a dict of its keys (task={...} is one of them,
+    so the task itself is a positional argument), or words of other libraries such as gamma=0.98, batch_size=128
+    or total_timesteps=100_000 (docs/words.md).
 
+    seeds     one seed or several; seed=3 is seeds=3; 0 by default
+    epochs    length of the run; or steps, the number of environment steps
+    out       folder; by default runs/TASK-ALGORITHM-SEEDS, with a number if that exists
     threads   0: all cores
-    device    "cpu", or "cuda": a population in lockstep on one GPU
-    workers   processes for the environments of Python; 0: all in this one, under its lock
-    success   key of the step's info that says that the goal was reached ("is_success")
-    name      of the task, for environments of Python; otherwise the environment's own id
-    progress  True: a bar; False: silence; None: a bar where someone looks; or a function that is given
-              a dict after every epoch
+    device    "cpu", or "cuda": all agents in lockstep on one GPU
+    workers   processes for Python environments; 0: all in this process, under the interpreter's lock
+    success   key of info that tells whether the goal was reached ("is_success")
+    name      task name of a Python environment; by default the environment's own id
+    progress  True: a bar; False: nothing; None: a bar on a terminal or in a notebook, otherwise lines;
+              or a function that gets a dict after every epoch
 
-    Ctrl-C, and an exception in `progress`, save what was learnt before they are raised; `resume` goes on.
+    Ctrl-C, or an exception of `progress`, saves the state and is raised; `resume` continues the run.
 
     >>> import ovde, tempfile
     >>> run = ovde.train("GridChaos-v0:s", "dsac", epochs=2, out=tempfile.mkdtemp() + "/run",
@@ -109,39 +111,55 @@ def train(
         source = _gym.Source(task, success)
         task = _gym.name_of(source, name)
     elif workers or success is not None or name is not None:
-        raise _core.InputError("workers, success and name are for environments of Python, not for tasks of the library")
+        raise _core.InputError("workers, success and name are for Python environments, not for tasks of the library")
+    if seed is not None:
+        if not (isinstance(seeds, int) and seeds == 0):
+            raise _core.InputError(f"seed={seed!r} and seeds={seeds!r}: give one of them")
+        seeds = seed
+    all_seeds = seed_list(seeds)
+    threads = count("threads", threads)
 
-    settings = _settings(tables)
+    words = {**tables, "steps": steps}
+    total_steps = take_steps(words, epochs)
+    settings = settings_of(words)
     if epochs is not None and settings.setdefault("train.epochs", epochs) != epochs:
         raise _core.InputError(f"epochs={epochs!r} and train={{'epochs': {settings['train.epochs']!r}}}: give one of them")
     if source is not None:
-        # said, since a task that is known already may have been registered with another
+        # stored explicitly, because a task of this name may be registered with another time limit
         settings.setdefault("task.horizon", source.horizon)
-    all_seeds = seed_list(seeds)
-    threads = count("threads", threads)
+    if total_steps is not None:
+        if source is not None:
+            _gym.register(task)
+        if "train.epochs" in settings:
+            raise _core.InputError(f"steps and train={{'epochs': {settings['train.epochs']!r}}}: give one of them")
+        settings["train.epochs"] = epochs_for(total_steps, *_core.step_counts(task, algorithm, settings))
     if out is None:
-        short = task.removeprefix("python/").replace("/", "-")
-        out = f"runs/{short}-{algorithm}-{_span(all_seeds)}"
-    with _Stage(task, source, workers, progress, f"{algorithm} on {task}", len(all_seeds)) as stage:
+        short = task.removeprefix("python/").replace("/", "-").replace(":", "-")
+        out = _core.unused_folder(f"runs/{short}-{algorithm}-{_span(all_seeds)}")
+    title = f"{algorithm} on {task}"
+    with _Stage(task, source, workers, progress, title, len(all_seeds), out) as stage:
         finished = _core.train(task, algorithm, all_seeds, settings, os.fspath(out), threads, device, stage.listener)
-    return _end(finished, out)
+    return _end(finished, out, stage)
 
 
 def resume(
     folder: PathLike,
     env_factory: Optional[_gym.EnvFactory] = None,
     *,
+    epochs: Optional[int] = None,
+    steps: Optional[int] = None,
     success: Optional[str] = None,
     threads: int = 0,
     device: str = "cpu",
     workers: int = 0,
     progress: Progress = None,
 ) -> Run:
-    """Goes on with an interrupted run, and returns it when it is finished.
+    """Continues a run and returns it when it is finished.
 
-    A run on environments of Python needs the function that makes them again, and `success` as it was.
-    It continues to the bit where an environment can be pickled in the middle of an episode. Where it
-    cannot, a warning says so and why, and the episode that was in progress is given up.
+    `epochs` or `steps` is the new length of the run: a finished run is trained for longer.
+    A run on a Python environment needs the function that makes it, and `success` as before. The environment is
+    always made by that function: an episode in progress is played again from its seed and actions. Where that does not lead
+    to the saved observation, a warning gives the reason, and the run continues with a new episode.
     """
     _know_task(folder)
     described = _core.describe(os.fspath(folder))
@@ -149,25 +167,30 @@ def resume(
     source = None
     if task.startswith("python/"):
         if env_factory is None:
-            raise _core.InputError(f"{task} is an environment of Python: resume(folder, env_factory)")
+            raise _core.InputError(f"{task} is a Python environment: resume(folder, env_factory)")
         if task.endswith("+goal") != (success is not None):
-            raise _core.InputError(f"{task}: success must be {'a key of info' if success is None else 'None'}, as it was")
+            raise _core.InputError(f"{task}: success must be {'a key of info' if success is None else 'None'}, as before")
         source = _gym.Source(env_factory, success)
     elif env_factory is not None:
-        raise _core.InputError(f"{task} is a task of the library: resume(folder) alone")
+        raise _core.InputError(f"{task} is a task of the library: resume(folder) without an environment")
 
     def warn(text: str) -> None:
-        why = f" ({source.unsaved_because})" if source is not None and source.unsaved_because else ""
-        warnings.warn(text + why, RuntimeWarning, stacklevel=3)
+        why = source and (source.lost_because or source.unsaved_because)
+        warnings.warn(text + (f" ({why})" if why else ""), RuntimeWarning, stacklevel=3)
 
     threads = count("threads", threads)
+    total_steps = take_steps({"steps": steps}, epochs)
+    if epochs is not None:
+        epochs = count("epochs", epochs, 1)
+    elif total_steps is not None:
+        epochs = epochs_for(total_steps, described["warmup_steps"], described["steps_per_epoch"])
     title = f"{described['algorithm']} on {task}"
-    with _Stage(task, source, workers, progress, title, len(described["seeds"])) as stage:
-        finished = _core.resume(os.fspath(folder), threads, device, stage.listener, warn)
-    return _end(finished, folder)
+    with _Stage(task, source, workers, progress, title, len(described["seeds"]), folder) as stage:
+        finished = _core.resume(os.fspath(folder), epochs, threads, device, stage.listener, warn)
+    return _end(finished, folder, stage)
 
 
-def _end(finished: bool, folder: PathLike) -> Run:
+def _end(finished: bool, folder: PathLike, stage: _Stage) -> Run:
     if not finished:
-        raise _core.Error(f"stopped before its end; what was learnt is saved: ovde.resume({os.fspath(folder)!r})")
+        raise _core.Error(f"stopped before the end; the state is saved: {stage.resume_call}")
     return Run(folder)

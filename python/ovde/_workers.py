@@ -1,8 +1,8 @@
-"""Environments in processes of their own: `ovde.train(..., workers=4)`.
+"""Environments in worker processes: `ovde.train(..., workers=4)`.
 
-A pool starts its processes and deals the environments out among them; each environment has a thread
-there and a socket to here. The processes are started afresh (not forked) and know the factory by
-value, so that a script needs no `if __name__ == "__main__"`.
+A pool distributes the environments over its processes; each environment has a thread there and a socket to this
+process. The processes are started anew, not forked, and get the factory by value, so that a script needs no
+`if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,24 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._gym import Adapter, Source, _pickler
+from ._gym import Adapter, Source, flat
 
 _RESET, _STEP, _SAVE, _RESTORE = b"r", b"s", b"p", b"u"
 _DONE, _FAILED = b"o", b"x"
 _OUTCOME = struct.Struct("<dBBB")  # reward, terminated, truncated, success
 
 
+def _pickler() -> Any:
+    """cloudpickle, which comes with Gymnasium and can pickle lambdas; else the standard library's."""
+    try:
+        import cloudpickle
+    except ImportError:
+        return pickle
+    return cloudpickle
+
+
 class RemoteError(RuntimeError):
-    """An exception of an environment in a worker process; its text is the traceback there."""
+    """An exception of an environment in a worker process; its text is the traceback."""
 
 
 class Pool:
@@ -54,7 +63,7 @@ class Pool:
         return RemoteAdapter(self, self._source)
 
     def connect(self) -> Connection:
-        """To a new environment, in the process whose turn it is."""
+        """A connection to a new environment, in the next process."""
         control = self._controls[next(self._next) % len(self._controls)]
         here, there = socket.socketpair()
         with there:
@@ -69,7 +78,7 @@ class Pool:
 
 
 class RemoteAdapter:
-    """An Adapter whose environment is in a worker process; it is made there when it is first reset."""
+    """An Adapter whose environment is in a worker process, where it is made at its first reset."""
 
     def __init__(self, pool: Pool, source: Source):
         self._pool, self._source = pool, source
@@ -106,7 +115,10 @@ class RemoteAdapter:
         return bytes(self._ask(_SAVE))
 
     def restore(self, state: bytes) -> bool:
-        return self._source.unsaved_because is None and bytes(self._ask(_RESTORE + state)) == b"1"
+        why = bytes(self._ask(_RESTORE + state)).decode()
+        if why:
+            self._source.lost_because = why
+        return not why
 
     def fail(self, exception: BaseException) -> None:
         if self._source.failure is None:
@@ -121,27 +133,23 @@ class RemoteAdapter:
 # ---- in the worker process
 
 
-def _flat(observation: Any) -> bytes:
-    return np.asarray(observation, dtype=np.float64).tobytes()
-
-
 def _answer(adapter: Adapter, request: bytes) -> bytes:
     what, rest = request[:1], request[1:]
     if what == _STEP:
         observation, *outcome = adapter.step(np.frombuffer(rest).copy())
-        return _OUTCOME.pack(*outcome) + _flat(observation)
+        return _OUTCOME.pack(*outcome) + flat(observation).tobytes()
     if what == _RESET:
-        return _flat(adapter.reset(struct.unpack("<Q", rest)[0]))
+        return flat(adapter.reset(struct.unpack("<Q", rest)[0])).tobytes()
     if what == _SAVE:
         return adapter.save() or b""
-    return b"1" if adapter.restore(rest) else b"0"
+    return b"" if adapter.restore(rest) else (adapter.source.lost_because or "").encode()
 
 
 def _failure(error: BaseException) -> bytes:
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
         payload = pickle.dumps((error, text))
-        pickle.loads(payload)  # some exceptions go out and do not come back
+        pickle.loads(payload)  # some exceptions can be pickled, but not unpickled
     except Exception:
         payload = pickle.dumps((None, text))
     return _FAILED + payload
@@ -164,10 +172,10 @@ def _serve_one(source: Source, connection: Connection) -> None:
 
 
 def serve() -> None:
-    """The process' main loop: a thread for each environment, until the pool closes its end."""
+    """The main loop of a worker process: a thread for each environment, until the pool is closed."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     control = socket.socket(fileno=int(sys.argv[1]))
     size = struct.unpack("<Q", control.recv(8, socket.MSG_WAITALL))[0]
     source = pickle.loads(control.recv(size, socket.MSG_WAITALL))

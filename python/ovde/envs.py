@@ -1,4 +1,4 @@
-"""The library's tasks as Gymnasium environments, and the library's noise for any environment."""
+"""Tasks of the library as Gymnasium environments, and noise for any environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._arguments import count
 
 __all__ = ["TaskEnv", "TaskVectorEnv", "NoiseWrapper", "make", "make_vec", "wrap_noise", "register_tasks"]
 
-Noise = Union[None, Mapping[str, Any], float, Sequence[float]]  # table noise; or a task's own key of that name
+Noise = Union[None, Mapping[str, Any], float, Sequence[float]]  # table noise, or a task's own key `noise`
 
 
 def _task_settings(options: Mapping[str, Any], noise: Noise) -> dict[str, Any]:
@@ -41,9 +41,9 @@ def _any_seed(rng: np.random.Generator) -> int:
 
 
 class TaskEnv(gymnasium.Env):
-    """A task of the library. `reset(seed=s)` fixes everything random of this episode and of those after it.
+    """A task of the library. `reset(seed=s)` determines this episode and all later ones.
 
-    Where the task has a goal, the info of a step has "is_success".
+    If the task has a goal, info["is_success"] tells whether it was reached.
     """
 
     metadata = {"render_modes": []}
@@ -78,7 +78,7 @@ class TaskEnv(gymnasium.Env):
         observation, reward, terminated, truncated, success = self._core.step(action)
         return observation, reward, terminated, truncated, {"is_success": success} if self._has_goal else {}
 
-    # pickled in the middle of an episode, a copy goes on as the original does
+    # a copy pickled in the middle of an episode continues exactly like the original
     def __getstate__(self) -> dict:
         return {"made_with": self._made_with, "seeded": self._seeded, "state": self._core.save() if self._seeded else None}
 
@@ -91,11 +91,11 @@ class TaskEnv(gymnasium.Env):
 
 
 class TaskVectorEnv(VectorEnv):
-    """Many environments of one task, which step side by side on threads of C++.
+    """A vector environment of one task, stepped by C++ threads.
 
-    Next-step autoreset, as Gymnasium's own vector environments have it: the step after an episode's end
-    resets, ignores its action and has a reward of 0. Environment i of reset(seed=s) is `make(...)` reset
-    with seed s + i, for all its episodes. `copy=False` hands out the same arrays again in every step.
+    Next-step autoreset, as in Gymnasium's own vector environments: the step after the end of an episode resets,
+    ignores its action and has reward 0. After reset(seed=s), environment i gives the same episodes as `make(...)`
+    after reset(seed=s + i). With `copy=False`, every step returns the same arrays.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
@@ -136,7 +136,7 @@ class TaskVectorEnv(VectorEnv):
         elif not self._seeded:
             seeds = [_any_seed(self.np_random) for _ in range(self.num_envs)]
         if mask.shape != (self.num_envs,) or (seeds and len(seeds) != self.num_envs):
-            raise _core.InputError(f"{self.num_envs} environments: a mask and seeds must be as many")
+            raise _core.InputError(f"{self.num_envs} environments need as many seeds and elements of the mask")
         self._seeded = True
         return self._core.reset(seeds, mask), {}
 
@@ -145,7 +145,7 @@ class TaskVectorEnv(VectorEnv):
 
 
 class NoiseWrapper(gymnasium.Wrapper, RecordConstructorArgs):
-    """The library's noise around any environment with Box actions: see `wrap_noise`."""
+    """Noise around any environment with Box actions: see `wrap_noise`."""
 
     def __init__(self, env: gymnasium.Env, **noise: Any):
         RecordConstructorArgs.__init__(self, **noise)
@@ -154,7 +154,7 @@ class NoiseWrapper(gymnasium.Wrapper, RecordConstructorArgs):
         if not isinstance(actions, spaces.Box):
             raise _core.InputError(f"noise is for environments with Box actions, not {actions}")
         if noise.get("action") and not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):
-            raise _core.InputError("noise on actions is relative to their range: these have no bounds")
+            raise _core.InputError("noise on actions is relative to their range, and these have no bounds")
         if noise.get("observation") and not isinstance(env.observation_space, spaces.Box):
             raise _core.InputError("noise on observations is for Box observations")
         self._noise = noise
@@ -201,7 +201,7 @@ class NoiseWrapper(gymnasium.Wrapper, RecordConstructorArgs):
 
 
 class _Passing:
-    """What the library's noise steps: the environment itself, whose observation and info are kept."""
+    """The adapter that the noise wraps: steps the environment and keeps its observation and info."""
 
     def __init__(self, env: gymnasium.Env):
         self._env = env
@@ -230,7 +230,7 @@ class _Passing:
         observation, reward, terminated, truncated, self.info = result
         return self._flat(observation), float(reward), bool(terminated), bool(truncated), False
 
-    # the environment is pickled beside the noise, not within it
+    # the environment is pickled by NoiseWrapper
     def save(self) -> bytes:
         return b"-"
 
@@ -241,14 +241,14 @@ class _Passing:
         self.failure = exception
 
     def close(self) -> None:
-        pass  # it is the wrapper's
+        pass  # the wrapper closes the environment
 
 
 def make(task: str, **options: Any) -> TaskEnv:
-    """A task of the library as a Gymnasium environment.
+    """Makes a Gymnasium environment of a task of the library.
 
-    Options are keys of the task (docs/config.md, table task) and `noise`, a dict of table noise; numbers are
-    the key `noise` that some tasks have. Actions are in the task's own units, and observations are 64-bit.
+    Options are keys of the task (docs/config.md, table task) and `noise`: a dict is the table noise, numbers are
+    the task's own key of that name. Actions are in the task's own units, and observations are 64-bit.
 
     >>> import ovde
     >>> env = ovde.make("GridChaos-v0:s", horizon=250, noise={"action": 0.1})
@@ -261,7 +261,7 @@ def make(task: str, **options: Any) -> TaskEnv:
 
 
 def make_vec(task: str, num_envs: int, *, threads: int = 0, copy: bool = True, **options: Any) -> TaskVectorEnv:
-    """Many of them, stepped side by side by C++.
+    """Makes a vector environment of a task, stepped by C++ threads (0: chosen automatically).
 
     >>> import ovde
     >>> envs = ovde.make_vec("GridChaos-v0:s", 64)
@@ -274,12 +274,11 @@ def make_vec(task: str, num_envs: int, *, threads: int = 0, copy: bool = True, *
 
 
 def wrap_noise(env: gymnasium.Env, *, action: float = 0, observation: float = 0, reward: float = 0, **noise: Any) -> NoiseWrapper:
-    """Normal noise on the actions, observations and rewards of any Gymnasium environment.
+    """Adds normal noise to the actions, observations and rewards of any Gymnasium environment.
 
-    The numbers are standard deviations; that of the action is in units of half the action's range, and what
-    leaves the box is clipped. Each kind draws from its own stream, which follows from the seed of `reset`:
-    switching one on changes neither the environment nor the other kinds (docs/tasks.md). Further keys of
-    table noise (docs/config.md) are taken as they are.
+    The numbers are standard deviations; for actions in units of half their range, and clipped to the box. Each
+    kind has its own random stream, seeded by `reset`: switching one on changes neither the environment nor the
+    other kinds (docs/tasks.md). Further keyword arguments are keys of table noise (docs/config.md).
 
     >>> import gymnasium, ovde
     >>> env = ovde.wrap_noise(gymnasium.make("Pendulum-v1"), observation=0.1, reward=0.5)
@@ -291,10 +290,10 @@ def wrap_noise(env: gymnasium.Env, *, action: float = 0, observation: float = 0,
 
 
 def register_tasks() -> None:
-    """gymnasium.make("ovde/NoisyAnt-v4"), for every task of the library."""
+    """Registers every task of the library with Gymnasium: gymnasium.make("ovde/NoisyAnt-v4")."""
     for task in _core.tasks():
         identifier = f"ovde/{task['name']}"
         if task["name"].startswith("python/") or identifier in gymnasium.registry:
             continue
-        # the task has its own time limit, which an option may change
+        # without max_episode_steps: the task has its own time limit, which an option may change
         gymnasium.register(identifier, entry_point="ovde.envs:TaskEnv", kwargs={"task": task["name"]})

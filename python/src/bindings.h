@@ -1,4 +1,4 @@
-// The parts of the module, one file each.
+// The parts of the module ovde._core.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -15,14 +15,14 @@ OptionValue to_option_value(const std::string& key, const py::handle& value) {
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
   if (py::isinstance<py::str>(value)) return value.cast<std::string>();
   try {
-    // numpy's numbers are none of Python's, but have their protocols
+    // NumPy's numbers are not Python floats, but convert to them
     if (py::hasattr(value, "__float__") && !py::hasattr(value, "__len__"))
       return py::float_(py::reinterpret_borrow<py::object>(value)).cast<double>();
     if (!py::isinstance<py::dict>(value)) return value.cast<std::vector<double>>();
   } catch (const std::runtime_error&) {
   }
   throw InputError(
-      fmt::format("{} = {}: must be a number, True or False, a text or a list of numbers", key,
+      fmt::format("{} = {}: must be a number, True or False, a string or a list of numbers", key,
                   std::string(py::repr(value))));
 }
 

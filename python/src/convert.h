@@ -1,4 +1,4 @@
-// Python's values as settings, and arrays at the seams.
+// Conversion of Python values to settings, and of arrays to spans.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace ovde::python {
 
-// Row-major arrays of doubles; others are converted.
+// Row-major arrays of doubles; other arrays are converted.
 using Numbers = pybind11::array_t<double, pybind11::array::c_style | pybind11::array::forcecast>;
 
 inline std::span<const double> view(const Numbers& array) {
@@ -26,7 +26,7 @@ inline pybind11::array_t<double> to_array(std::span<const double> values) {
   return pybind11::array_t<double>(static_cast<pybind11::ssize_t>(values.size()), values.data());
 }
 
-// True, 0.1, "full", [0.1, 0.2]; InputError, naming the key, for anything else.
+// Converts True, 0.1, "full" or [0.1, 0.2]; throws InputError for anything else.
 OptionValue to_option_value(const std::string& key, const pybind11::handle& value);
 pybind11::object to_python(const OptionValue& value);
 

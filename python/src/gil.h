@@ -1,6 +1,5 @@
-// The interpreter's lock, taken on threads that C++ started. A thread keeps its Python state from
-// the first use to its end: making a new one for every step of an environment would cost more than
-// the step.
+// The interpreter's lock for threads started by C++. A thread keeps its Python state until its end,
+// because creating one for every step of an environment would cost more than the step.
 #pragma once
 
 #include <pybind11/pybind11.h>

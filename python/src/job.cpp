@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kBetweenSignalChecks = std::chrono::milliseconds(50);
 
-// What runs now. Only touched with the interpreter's lock held.
+// The running jobs, guarded by the interpreter's lock.
 std::set<Job*> running;
 
 }  // namespace
@@ -38,7 +38,7 @@ void Job::stop_all() {
 }
 
 void Job::run(const std::function<void()>& work) {
-  std::exception_ptr failure, raised;  // of the work; of an event or a signal
+  std::exception_ptr failure, raised;  // thrown by the work; by an event or a signal
   std::thread worker([&] {
     try {
       work();

@@ -1,5 +1,5 @@
-// Work of minutes or hours, called from Python: it runs on a thread of its own, without the
-// interpreter's lock, while the calling thread hands events to Python and listens for signals.
+// A long computation called from Python: it runs on its own thread without the interpreter's lock,
+// while the calling thread passes events to Python and checks for signals.
 #pragma once
 
 #include <atomic>
@@ -12,19 +12,19 @@ namespace ovde::python {
 
 class Job {
  public:
-  // Becomes true after Ctrl-C, after an exception in an event, and when the interpreter exits: the
-  // work saves what it has and returns.
+  // Becomes true after Ctrl-C, after an exception of an event and at the interpreter's exit; the
+  // work then saves its state and returns.
   const std::atomic<bool>& stop() const { return stop_; }
 
-  // To be called on the calling thread, with the lock held. From any thread.
+  // Queues a call for the calling thread, which makes it with the lock held. Thread-safe.
   void post(std::function<void()> event);
 
-  // Runs `work` to its end and calls the events. Then raises what ended it: KeyboardInterrupt or
-  // the exception of an event, else what the work threw.
+  // Runs `work` and the queued events. Then throws KeyboardInterrupt or the exception of an event,
+  // or else the exception of `work`, if there was one.
   void run(const std::function<void()>& work);
 
   static bool any_running();
-  // Stops all jobs, of whatever thread, and waits for their end: at the interpreter's exit.
+  // Stops all jobs and waits for their end, at the interpreter's exit.
   static void stop_all();
 
  private:

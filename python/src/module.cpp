@@ -1,4 +1,4 @@
-// ovde._core: the library for Python, without what Python says better itself (ovde/*.py).
+// ovde._core: the C++ part of the Python package.
 #include <filesystem>
 
 #include <pybind11/stl.h>
@@ -19,7 +19,7 @@ namespace py = pybind11;
 
 namespace {
 
-// A policy's file, or the folder of the run that wrote it.
+// Loads a policy file, or the policy of a finished run's folder.
 Policy load_policy(const std::filesystem::path& path) {
   return Policy::load(
       (std::filesystem::is_directory(path) ? finished_policy(path) : path).string());
@@ -28,8 +28,7 @@ Policy load_policy(const std::filesystem::path& path) {
 py::array_t<double> act(Policy& policy, const Numbers& observations, int threads) {
   const int inputs = policy.observation_size();
   if (observations.ndim() < 1 || observations.shape(observations.ndim() - 1) != inputs) {
-    throw InputError("a policy of " + std::to_string(inputs) +
-                     " observations: the last dimension of what it is given must be that long");
+    throw InputError("the last dimension of the observations must be " + std::to_string(inputs));
   }
   std::vector<py::ssize_t> shape(observations.shape(), observations.shape() + observations.ndim());
   shape.back() = policy.action_size();
@@ -66,18 +65,18 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The library behind the package ovde.";
   module.attr("version") = version();
 
-  // pybind11 looks NumPy up at the first use of an array, in the initialiser of a static variable,
-  // and Python may give its lock up meanwhile. Were that first on threads of C++, one would wait
-  // for the variable with the lock, and the other for the lock.
+  // pybind11 imports NumPy at the first use of an array, in the initialiser of a static variable,
+  // during which Python may release its lock. On two threads at once that could deadlock, so it is
+  // done here.
   py::detail::npy_api::get();
 
-  // translators are tried from the last one on
-  // and live longer than the interpreter
+  // never freed, because translators outlive the interpreter
   static auto& error = *new py::exception<Error>(module, "Error", PyExc_RuntimeError);
   static auto& input_error = *new py::exception<InputError>(
       module, "InputError", py::make_tuple(error, py::handle(PyExc_ValueError)));
-  error.attr("__doc__") = "What went wrong, in words for the person who has to act on it.";
-  input_error.attr("__doc__") = "An Error about what was asked for: a name, a value, a folder.";
+  error.attr("__doc__") = "The base class of all exceptions of the library.";
+  input_error.attr("__doc__") =
+      "Wrong input, such as an unknown name, a value out of range or a missing folder.";
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       std::rethrow_exception(thrown);
@@ -95,12 +94,12 @@ PYBIND11_MODULE(_core, module) {
 array([0.5, -1. ])
 )")
       .def_static("load", &load_policy, py::arg("path"),
-                  "The policy of a finished run: its folder, or the file policy.safetensors.")
+                  "Loads the policy of a finished run's folder, or of a file policy.safetensors.")
       .def_property_readonly("observation_size", &Policy::observation_size)
       .def_property_readonly("action_size", &Policy::action_size)
       .def("__call__", &act, py::arg("observations"), py::arg("threads") = 0,
-           "The actions at one observation (o,) or at many (n, o), in the task's own units. Many "
-           "are shared between threads: 0 for as many as there are cores and the work is worth.");
+           "The actions for one observation (o,) or many (n, o), in the task's own units; many are "
+           "computed on several threads (0: chosen automatically).");
   module.def("tasks", &list_tasks);
   module.def("algorithms", &list_algorithms);
   bind_envs(module);

@@ -1,4 +1,4 @@
-// Studies of plans, reports on runs, and comparisons of curves wherever they come from.
+// Studies, reports, and comparisons of learning curves of any origin.
 #include "bindings.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ py::tuple as_tuple(const Report& report) {
   return py::make_tuple(report.page.string(), report.remarks);
 }
 
-// NaN: an epoch that was not evaluated; a run that has not ended has its last ones without.
+// NaN marks epochs that were not evaluated, or not yet trained.
 double score(std::span<const double> curve, const std::string& whose) {
   while (!curve.empty() && std::isnan(curve.back())) curve = curve.first(curve.size() - 1);
   try {
@@ -44,7 +44,7 @@ double score(std::span<const double> curve, const std::string& whose) {
   }
 }
 
-// Curves that someone else may have trained, as the results of a study.
+// Learning curves of any origin, as the results of a study.
 class Contenders {
  public:
   Contenders(std::string title, std::string text) {
@@ -55,7 +55,7 @@ class Contenders {
     results_.plan.show = {"table", "curves"};
   }
 
-  // One method on one task; every method once, every task the same ones.
+  // Adds one method on one task. Every task must get the same methods.
   void add(const std::string& task, const std::string& method, bool ours,
            const std::string& algorithm, const std::vector<std::vector<double>>& curves,
            const std::vector<std::uint64_t>& seeds) {
@@ -129,7 +129,6 @@ class Contenders {
   StudyResults results_;
 };
 
-// A plan and the folder of its results.
 class Study {
  public:
   Study(const std::string& file, const std::optional<std::string>& out, bool smoke)

@@ -1,5 +1,5 @@
-// ovde::train, ovde::resume and what a run has left on the disk. Progress comes to Python one epoch
-// at a time, on the thread that called.
+// Bindings of ovde::train and ovde::resume, and readers of run folders. Progress is reported after
+// every epoch, on the calling thread.
 #include "bindings.h"
 
 #include <functional>
@@ -10,6 +10,8 @@
 #include <ovde/error.h>
 #include <ovde/program.h>
 #include <ovde/train.h>
+#include "config/setting_checks.h"
+#include "config/synonyms.h"
 #include "convert.h"
 #include "job.h"
 #include "python_env.h"
@@ -23,7 +25,7 @@ namespace py = pybind11;
 
 namespace {
 
-// False: was stopped before its end.
+// Returns whether the run finished; false if it was stopped.
 bool run_training(Training& training, bool resumed, const py::object& progress,
                   const py::object& warning) {
   Job job;
@@ -48,19 +50,20 @@ bool run_training(Training& training, bool resumed, const py::object& progress,
   return finished;
 }
 
-// Everything about a run that is not in its curves.
 py::dict describe(const std::string& folder) {
   const auto runs = read_runs(folder);
-  if (!runs) throw InputError(folder + " holds no run");
+  if (!runs) throw InputError(folder + " contains no run");
   std::vector<std::string> folders;
   for (std::size_t i = 0; i < runs->seeds.size(); ++i)
     folders.push_back(agent_folder(folder, runs->seeds, i).string());
   return py::dict("task"_a = runs->config.task, "algorithm"_a = runs->config.algorithm,
-                  "epochs"_a = runs->config.train.epochs, "seeds"_a = runs->seeds,
+                  "epochs"_a = runs->config.train.epochs,
+                  "warmup_steps"_a = runs->config.train.warmup_steps,
+                  "steps_per_epoch"_a = runs->config.train.steps_per_epoch, "seeds"_a = runs->seeds,
                   "folders"_a = folders);
 }
 
-// The columns of progress.csv, as far as its rows are whole.
+// The columns of progress.csv.
 py::dict read_curves(const std::string& folder) {
   const std::vector<EpochRow> rows = read_progress(folder);
   const auto column = [&](auto member) {
@@ -96,13 +99,35 @@ py::list status_of(const std::string& folder) {
   return all;
 }
 
-// The settings of a file as they stand there, unresolved: its task need not be known.
+// The settings of a file, unresolved: its task may be unknown.
 py::dict raw_settings(const std::string& file) {
   py::dict all;
   for (const Setting& setting : read_settings(file)) {
     if (!setting.is_table) all[py::str(setting.key)] = to_python(setting.value);
   }
   return all;
+}
+
+// The steps of the warm-up and of an epoch under these settings.
+py::tuple step_counts(const std::string& task, const std::string& algorithm,
+                      const py::dict& settings) {
+  std::vector<Setting> all = {{"run.task", task, "task"},
+                              {"run.algorithm", algorithm, "algorithm"}};
+  for (Setting& setting : to_settings(settings)) all.push_back(std::move(setting));
+  const TrainConfig train = resolve_config(all).train;
+  return py::make_tuple(train.warmup_steps, train.steps_per_epoch);
+}
+
+// Key and answer of a word of other programs, such as gamma (config/synonyms.h).
+py::object synonym(const std::string& word) {
+  const Synonym* found = find_synonym(word);
+  return found ? py::object(py::make_tuple(found->key, found->answer)) : py::none();
+}
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const ConfigTable& table : config_tables()) names.push_back(table.name);
+  return names;
 }
 
 // The command-line program; its signal handlers are in force until it returns.
@@ -141,17 +166,25 @@ void bind_training(py::module_& module) {
       py::arg("folder"), py::arg("threads"), py::arg("device"), py::arg("progress"));
   module.def(
       "resume",
-      [](const std::string& folder, int threads, const std::string& device,
-         const py::object& progress, const py::object& warning) {
+      [](const std::string& folder, std::optional<int> epochs, int threads,
+         const std::string& device, const py::object& progress, const py::object& warning) {
         Training training;
         training.folder = folder;
+        training.epochs = epochs;
         training.threads = threads;
         training.device = device;
         training.command = "ovde.resume of Python";
         return run_training(training, true, progress, warning);
       },
-      py::arg("folder"), py::arg("threads"), py::arg("device"), py::arg("progress"),
-      py::arg("warning"));
+      py::arg("folder"), py::arg("epochs"), py::arg("threads"), py::arg("device"),
+      py::arg("progress"), py::arg("warning"));
+  module.def("step_counts", &step_counts, py::arg("task"), py::arg("algorithm"),
+             py::arg("settings"));
+  module.def("synonym", &synonym, py::arg("word"));
+  module.def("table_names", &table_names);
+  module.def(
+      "unused_folder", [](const std::string& folder) { return unused_folder(folder).string(); },
+      py::arg("folder"));
   module.def("register_python_task", &register_python_task, py::arg("name"), py::arg("summary"),
              py::arg("horizon"), py::arg("steps_per_epoch"), py::arg("has_goal"));
   module.def("describe", &describe, py::arg("folder"));

@@ -1,4 +1,4 @@
-"""What the tests share: Gymnasium where it can be had, small runs, the command-line program."""
+"""Fixtures: Gymnasium if it is installed, small runs, the command-line program."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ def program():
 
 @pytest.fixture
 def script(tmp_path):
-    """Runs text as a program of its own; returns what subprocess.run does."""
+    """Runs text as a script in a new process."""
 
     def run(text, timeout=60, **more):
         file = tmp_path / "script.py"

@@ -1,4 +1,4 @@
-"""Environments of the tests: real ones of Gymnasium's interface, each with one peculiarity."""
+"""Gymnasium environments for the tests, each with one peculiarity."""
 
 import threading
 
@@ -9,7 +9,7 @@ from gymnasium.utils import EzPickle
 
 
 class Line(gymnasium.Env):
-    """A point on a line, drawn to 0; ends by itself beyond 2, is cut off after 40 steps."""
+    """A point on a line, drawn to 0; terminates beyond 2, is truncated after 40 steps."""
 
     horizon = 40
 
@@ -40,7 +40,7 @@ class Line(gymnasium.Env):
 
 
 class Forgetful(Line, EzPickle):
-    """Pickles as it was built, not as it is."""
+    """Pickles its arguments, not its state."""
 
     def __init__(self, fault=None):
         Line.__init__(self, fault)
@@ -53,6 +53,23 @@ class Rooted(Line):
     def __init__(self, fault=None):
         super().__init__(fault)
         self.lock = threading.Lock()
+
+
+class Restless(Line):
+    """Its episodes do not follow from their seeds."""
+
+    episodes = 0
+
+    def reset(self, *, seed=None, options=None):
+        Restless.episodes += 1
+        return super().reset(seed=seed + Restless.episodes)
+
+
+class Heavy(Line):
+    """Another dynamics than Line."""
+
+    def step(self, action):
+        return super().step(0.5 * action)
 
 
 class Parts(Line):

@@ -1,4 +1,4 @@
-"""Every example of a docstring is run."""
+"""The examples in docstrings work."""
 
 import doctest
 import importlib
@@ -6,7 +6,10 @@ import os
 
 import pytest
 
-MODULES = ["ovde", "ovde._arguments", "ovde._gym", "ovde._progress", "ovde._run", "ovde._study", "ovde._train", "ovde._workers", "ovde.envs"]
+MODULES = [
+    "ovde", "ovde._arguments", "ovde._evaluate", "ovde._gym", "ovde._progress", "ovde._run", "ovde._study", "ovde._train",
+    "ovde._workers", "ovde.envs",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -20,7 +23,7 @@ def test_examples(name, request, gymnasium, tmp_path, monkeypatch):
     assert runner.summarize(verbose=False).failed == 0
 
 
-def test_there_are_some(gymnasium):
+def test_there_are_examples(gymnasium):
     finder = doctest.DocTestFinder()
     count = sum(len(test.examples) for name in MODULES[1:] for test in finder.find(importlib.import_module(name)))
     assert count > 20

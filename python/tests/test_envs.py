@@ -1,4 +1,4 @@
-"""The library's tasks as Gymnasium environments, and its noise around any environment."""
+"""Tasks of the library as Gymnasium environments, and noise for any environment."""
 
 import copy
 import pickle
@@ -66,7 +66,7 @@ def assert_same(a, b):
         np.testing.assert_array_equal(x, y)
 
 
-def test_everything_follows_from_the_seed():
+def test_episodes_follow_from_the_seed():
     a, b = (ovde.make("NoisyHopper-v4" if "NoisyHopper-v4" in TASKS else "GridChaos-v0:s") for _ in range(2))
     assert_same(rollout(a, 5), rollout(b, 5))
     assert any(not np.array_equal(x, y) for x, y in zip(rollout(a, 5), rollout(b, 6)))
@@ -76,7 +76,7 @@ def test_everything_follows_from_the_seed():
     assert len(first) == c.observation_space.shape[0] and d.reset()[0].shape == (2,)
 
 
-def test_copies_go_on_as_the_original():
+def test_copies_continue_like_the_original():
     env = ovde.make("GridChaos-v0:e", noise={"action": 0.1})
     env.reset(seed=1)
     for _ in range(10):
@@ -97,13 +97,13 @@ def test_copies_go_on_as_the_original():
 def test_actions_of_another_size_are_refused():
     env = ovde.make("GridChaos-v0:s")
     env.reset(seed=0)
-    with pytest.raises(ovde.InputError, match="3 numbers where 2 belong"):
+    with pytest.raises(ovde.InputError, match="an action has 3 numbers; must be 2"):
         env.step([0, 0, 0])
 
 
 @pytest.mark.parametrize("task", ["GridChaos-v0:s", "NoisyHopper-v4"])
 @pytest.mark.parametrize("threads", [0, 1, 3])
-def test_many_are_as_one_each(task, threads):
+def test_vector_steps_equal_single_steps(task, threads):
     if task.split(":")[0] not in TASKS:
         pytest.skip("built without MuJoCo")
     n, steps = 7, 250
@@ -143,12 +143,12 @@ def test_noise_is_a_table_or_a_key_of_the_task():
         ovde.make("NoiseTrap-v0", noise=-1)
 
 
-def test_threads_are_counted():
+def test_number_of_threads_is_checked():
     with pytest.raises(ovde.InputError, match="threads=-1: must be a whole number"):
         ovde.make_vec("GridChaos-v0:s", 2, threads=-1)
 
 
-def test_vector_environment_is_gymnasiums(trained_run):
+def test_vector_environment_has_gymnasiums_interface(trained_run):
     from gymnasium.vector import AutoresetMode
     from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
@@ -207,7 +207,7 @@ def test_two_threads_at_once_are_refused():
     assert envs.step(actions)[0].shape == (20_000, 2)
 
 
-def test_arrays_are_ones_own_unless_asked_otherwise():
+def test_arrays_are_new_unless_copy_is_false():
     for copies in (True, False):
         envs = ovde.make_vec("GridChaos-v0:s", 4, copy=copies)
         envs.reset(seed=0)
@@ -222,7 +222,7 @@ def test_arrays_are_ones_own_unless_asked_otherwise():
 
 
 @pytest.mark.parametrize("noise", [{"action": 0.3}, {"observation": 0.2}, {"reward": 1.5}, {"action": 0.1, "observation": 0.1, "reward": 0.1}])
-def test_noise_is_the_librarys(noise):
+def test_noise_equals_table_noise(noise):
     """Around a task of the library it gives, to the bit, what the library's own table noise gives."""
     task = "HalfCheetah-v4" if "HalfCheetah-v4" in TASKS else "GridChaos-v0:s"
     outside, inside = ovde.wrap_noise(ovde.make(task), **noise), ovde.make(task, noise=noise)
@@ -268,7 +268,7 @@ def test_noise_can_be_trained_on_and_resumed(tmp_path, small):
         assert_same_run(whole.folder, ovde.resume(tmp_path / "x", factory).folder)
 
 
-def test_noise_refuses_what_it_cannot_do():
+def test_noise_refuses_unsupported_spaces():
     with pytest.raises(ovde.InputError, match="did you mean action"):
         ovde.wrap_noise(Line(), acton=0.1)
     with pytest.raises(ovde.InputError, match="noise.action"):

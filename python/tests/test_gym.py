@@ -1,6 +1,7 @@
-"""Training on environments of Python."""
+"""Training on Python environments."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from test_train import assert_same_run, rows
 pytest.importorskip("gymnasium", reason="Gymnasium is not installed (scripts/gymnasium fetches it)")
 import gymnasium as gym  # noqa: E402
 from gymnasium import spaces  # noqa: E402
-from odd_envs import Forgetful, Line, Parts, Rooted  # noqa: E402
+from odd_envs import Forgetful, Heavy, Line, Parts, Restless, Rooted  # noqa: E402
 
 
 def test_pendulum_by_its_id(tmp_path, small):
@@ -35,21 +36,21 @@ def test_learns(tmp_path):
                      train={"batch": 64, "steps_per_epoch": 100, "warmup_steps": 300, "eval_steps": 400,
                             "learning_rate": 2e-3, "temperature": 0.02})  # fmt: skip
     returns = run.curves["eval_return_mean"][0]
-    # left to itself the point costs 2 an episode
+    # without actions an episode returns -2
     assert returns[-3:].mean() > -1
 
 
 def test_every_reset_has_a_folded_seed(tmp_path, small):
     seeds = []
     ovde.train(lambda: Line(log=seeds), "sac", epochs=2, out=tmp_path / "x", **small)
-    given = seeds[1:]  # the first is of the trial that looks whether it can be pickled
+    given = seeds[3:]  # the first ones test whether an episode can be saved
     assert len(given) > 4 and len(set(given)) == len(given)
     assert all(0 <= seed < 2**31 for seed in given)
     assert ovde.fold_seed(2**63 + 5) == (5 ^ 2**31) & 0x7FFFFFFF
 
 
-def test_ended_and_cut_off_are_kept_apart(tmp_path, small, monkeypatch):
-    """An end has no future, a cut-off has: the critics of two runs that differ in this alone differ."""
+def test_terminated_and_truncated_are_told_apart(tmp_path, small):
+    """Targets bootstrap after truncation only: the critics of two runs that differ in this alone differ."""
 
     class Ends(Line):
         def step(self, action):
@@ -76,7 +77,7 @@ def test_goal(tmp_path, small):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_an_exception_has_its_traceback_and_leaves_the_checkpoint(tmp_path, small, workers):
+def test_an_exception_keeps_its_traceback_and_the_checkpoint(tmp_path, small, workers):
     settings = {**small, "checkpoint": {"epochs": 1}}
     fault = tmp_path / "fault"
     fault.touch()
@@ -106,12 +107,14 @@ def interrupted(factory, folder, small, **more):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("factory", [Line, lambda: gym.make("Pendulum-v1")])
-def test_resume_is_bit_exact_where_the_environment_can_be_pickled(tmp_path, small, factory, workers):
+@pytest.mark.parametrize("factory", [Line, Forgetful, Rooted, lambda: gym.make("Pendulum-v1")])
+def test_resume_is_bit_exact(tmp_path, small, factory, workers, monkeypatch):
     whole = ovde.train(factory, "ovde_g", epochs=30, out=tmp_path / "whole", name="Line", **small)
     interrupted(factory, tmp_path / "x", small, workers=workers)
     with pytest.raises(ovde.InputError, match="env_factory"):
         ovde.resume(tmp_path / "x")
+    if workers == 0:  # the worker processes get the factory by pickle
+        monkeypatch.setattr(pickle, "loads", refuse_to_unpickle)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run = ovde.resume(tmp_path / "x", factory, workers=workers)
@@ -119,18 +122,101 @@ def test_resume_is_bit_exact_where_the_environment_can_be_pickled(tmp_path, smal
     assert_same_run(whole.folder, run.folder)
 
 
-# Stopped from outside, a run may be between two episodes, of which there is nothing to say; its checkpoint after an
-# epoch is within one.
-@pytest.mark.parametrize("kind, why", [(Forgetful, "pickled copy"), (Rooted, "cannot be pickled")])
-def test_resume_says_where_it_is_not(tmp_path, small, kind, why):
-    fault = tmp_path / "fault"
+def refuse_to_unpickle(*_):
+    raise AssertionError("unpickled")
+
+
+def failed_in_an_episode(factory, folder, small):
+    """A checkpoint after an epoch is in the middle of an episode; a run that is stopped may be between two."""
+    fault = folder.parent / "fault"
     fault.touch()
-    factory = lambda: kind(fault)  # noqa: E731
     with pytest.raises(ovde.Error, match="the motor is on fire"):
-        ovde.train(factory, "ovde_g", epochs=30, out=tmp_path / "x", name="Line", checkpoint={"epochs": 1}, **small)
+        ovde.train(lambda: factory(fault), "ovde_g", epochs=30, out=folder, name="Line", checkpoint={"epochs": 1}, **small)
     fault.unlink()
-    with pytest.warns(RuntimeWarning, match=f"new one begins .*{why}"):
-        assert ovde.resume(tmp_path / "x", factory).finished
+
+
+def test_resume_says_why_an_episode_is_lost(tmp_path, small):
+    failed_in_an_episode(Restless, tmp_path / "x", small)
+    with pytest.warns(RuntimeWarning, match="do not follow from the seed"):
+        assert ovde.resume(tmp_path / "x", Restless).finished
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_resume_uses_the_environment_that_is_given(tmp_path, small, workers):
+    failed_in_an_episode(Line, tmp_path / "x", small)
+    with pytest.warns(RuntimeWarning, match="the environment has changed: the saved actions lead to another"):
+        assert ovde.resume(tmp_path / "x", Heavy, workers=workers).finished
+
+
+def test_resume_makes_no_environment_of_the_old_class(tmp_path, small):
+    class Old(Line):
+        steps_of_all = 0
+
+        def step(self, action):
+            Old.steps_of_all += 1
+            return super().step(action)
+
+    failed_in_an_episode(Old, tmp_path / "x", small)
+    before = Old.steps_of_all
+    assert ovde.resume(tmp_path / "x", Line).finished
+    assert Old.steps_of_all == before
+
+
+@pytest.mark.parametrize("state", [b"", b"\x80\x04K\x01.", b"ovde episode 1"])
+def test_states_of_other_versions_are_not_loaded(state, monkeypatch):
+    monkeypatch.setattr(pickle, "loads", refuse_to_unpickle)
+    source = ovde._gym.Source(Line)
+    assert not ovde._gym.Adapter(source).restore(state)
+    assert "pickles are not loaded" in source.lost_because
+
+
+def test_resume_trains_for_longer(tmp_path, small):
+    ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", **small)
+    assert ovde.resume(tmp_path / "x", Line, epochs=4).curves["epoch"].tolist() == [[0, 1, 2, 3]]
+    assert ovde.resume(tmp_path / "x", Line, steps=60 + 6 * 50).epochs == 6
+    with pytest.raises(ovde.InputError, match="steps and epochs: give one of them"):
+        ovde.resume(tmp_path / "x", Line, epochs=7, steps=1000)
+    with pytest.raises(ovde.InputError, match="epochs=0: must be a whole number, at least 1"):
+        ovde.resume(tmp_path / "x", Line, epochs=0)
+
+
+def test_one_shared_environment_is_refused(tmp_path, small):
+    env = Line()
+    for factory in (lambda: env, lambda: gym.wrappers.TimeLimit(env, 10)):
+        with pytest.raises(ovde.InputError, match="returned the same one twice.*make it inside the function"):
+            ovde.train(factory, "sac", epochs=1, out=tmp_path / "x", **small)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("kind", ["dict", "generator"])
+def test_observations_that_are_no_arrays_are_refused(tmp_path, small, kind, workers):
+    class Wrong(Line):
+        def observe(self):
+            return {"x": 1.0} if kind == "dict" else (i for i in range(1))
+
+    with pytest.raises(ovde.Error, match=f"an observation is of type {kind}; must be an array") as caught:
+        ovde.train(Wrong, "sac", epochs=1, out=tmp_path / "x", workers=workers, **small)
+    assert "pybind11" not in str(caught.value)
+
+
+def test_evaluate(tmp_path, small):
+    run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", **small)
+    result = ovde.evaluate(run, Line(), 4, seed=3)
+    assert result.returns.shape == (4,) and result.lengths.tolist() == [40] * 4
+    env, policy, total = Line(), run.policy(), 0.0
+    observation, _ = env.reset(seed=4)
+    for _ in range(40):
+        observation, reward, *_ = env.step(policy(observation).astype(np.float32))
+        total += reward
+    assert result.returns[1] == pytest.approx(total, abs=1e-12)
+    assert result.mean == pytest.approx(result.returns.mean()) and result.std > 0
+    assert ovde.evaluate(run.policy(), Line, 4, seed=3).returns.tolist() == result.returns.tolist()
+    assert ovde.evaluate(tmp_path / "x", Line, 1).lengths.tolist() == [40]
+    with pytest.raises(ovde.InputError, match="episodes=0: must be a whole number, at least 1"):
+        ovde.evaluate(run, Line, 0)
+    parts = ovde.train(Parts, "sac", epochs=1, out=tmp_path / "parts", **small)
+    assert ovde.evaluate(parts, Parts, 2).lengths.tolist() == [40, 40]
 
 
 def test_worker_processes_change_nothing(tmp_path, small):
@@ -146,13 +232,14 @@ import gymnasium, ovde
 class Short(gymnasium.Wrapper):
     pass
 run = ovde.train(lambda: Short(gymnasium.make("Pendulum-v1")), "sac", epochs=2, out="x", workers=2,
-                 network={"hidden": [8]}, train={"batch": 8, "warmup_steps": 20, "steps_per_epoch": 20, "eval_steps": 200})
+                 network={"hidden": [8]}, train={"batch": 8, "warmup_steps": 20, "steps_per_epoch": 20, "eval_steps": 200},
+                 progress=False)
 print(run.finished)
 """)
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
 
 
-def test_a_worker_that_dies_is_said(tmp_path, small):
+def test_a_worker_that_dies_is_reported(tmp_path, small):
     class Deadly(Line):
         def step(self, action):
             self.total += 1
@@ -166,9 +253,9 @@ def test_a_worker_that_dies_is_said(tmp_path, small):
 
 @pytest.mark.parametrize(
     "space, words",
-    [(spaces.Discrete(3), "discrete actions"), (spaces.Box(-np.inf, np.inf, (2,)), "no bounds")],
+    [(spaces.Discrete(3), "discrete actions are not supported"), (spaces.Box(-np.inf, np.inf, (2,)), "no bounds")],
 )
-def test_actions_that_cannot_be_learnt_are_refused(tmp_path, space, words):
+def test_unsupported_action_spaces_are_refused(tmp_path, space, words):
     class Wrong(Line):
         def __init__(self):
             super().__init__()
@@ -179,7 +266,7 @@ def test_actions_that_cannot_be_learnt_are_refused(tmp_path, space, words):
     assert not (tmp_path / "x").exists()
 
 
-def test_bounds_as_the_message_says(tmp_path, small):
+def test_bounds_can_be_set_as_the_message_says(tmp_path, small):
     class Unbounded(Line):
         def __init__(self):
             super().__init__()
@@ -205,7 +292,7 @@ class Spaceless(gym.Env):
         (Line(), "Line object .*: must be a function that makes an environment"),
     ],
 )
-def test_what_makes_no_environment_is_refused(tmp_path, small, factory, words):
+def test_invalid_factories_are_refused(tmp_path, small, factory, words):
     with pytest.raises(ovde.InputError, match=words):
         ovde.train(factory, "sac", epochs=1, out=tmp_path / "x", **small)
     assert not (tmp_path / "x").exists()
@@ -215,24 +302,24 @@ def test_what_makes_no_environment_is_refused(tmp_path, small, factory, words):
 
 
 @pytest.mark.parametrize("workers", [-1, 1.5, True])
-def test_workers_are_counted(tmp_path, small, workers):
+def test_number_of_workers_is_checked(tmp_path, small, workers):
     with pytest.raises(ovde.InputError, match=f"workers={workers}: must be a whole number"):
         ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", workers=workers, **small)
 
 
-def test_a_factory_that_cannot_reach_the_workers_keeps_no_name(tmp_path, small):
+def test_a_factory_that_cannot_be_pickled_frees_its_name(tmp_path, small):
     lock = threading.Lock()
     with pytest.raises(TypeError, match="pickle"):
         ovde.train(lambda: Line(log=None if lock else []), "sac", epochs=1, out=tmp_path / "x", workers=1, **small)
     assert ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small).finished
 
 
-def test_horizon_is_a_key_of_the_task(tmp_path, small):
+def test_horizon(tmp_path, small):
     run = ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", task={"horizon": 15}, **small)
     np.testing.assert_array_equal(run.curves["eval_length_mean"], 15)
 
 
-def test_the_program_reads_a_run_and_says_how_to_evaluate_it(tmp_path, small):
+def test_the_program_reads_runs_of_python_environments(tmp_path, small):
     ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small)
 
     def program(*words):
@@ -244,7 +331,7 @@ def test_the_program_reads_a_run_and_says_how_to_evaluate_it(tmp_path, small):
     for words in (["eval", "x"], ["train", "--resume", "x", "--epochs", "2"]):
         done = program(*words)
         assert done.returncode != 0 and "ovde.resume(folder, env_factory)" in done.stderr
-        assert "ovde.Policy.load(folder)" in done.stderr
+        assert "ovde.evaluate(ovde.Policy.load(folder), env)" in done.stderr
 
 
 def test_a_run_can_be_read_without_its_environment(tmp_path, small, script):

@@ -1,4 +1,4 @@
-"""Nothing is leaked, and the interpreter ends when it is told to."""
+"""Nothing is leaked, and the interpreter exits cleanly."""
 
 import gc
 import resource
@@ -63,7 +63,7 @@ def test_a_thousand_wrapped_environments(gymnasium):
     assert grows_by(one) < 4 * MEGABYTE
 
 
-def test_environments_of_a_run_are_closed_and_gone(gymnasium, tmp_path, small):
+def test_environments_of_a_run_are_closed_and_freed(gymnasium, tmp_path, small):
     import weakref
 
     from odd_envs import Line
@@ -81,7 +81,7 @@ def test_environments_of_a_run_are_closed_and_gone(gymnasium, tmp_path, small):
     ovde.train(Watched, "sac", seeds=range(3), epochs=2, out=tmp_path / "x", **small)
     gc.collect()
     assert ovde._gym.sources == {}
-    assert len(made) == 1 + 2 * 3  # the one that is looked at, and two an agent
+    assert len(made) == 2 + 2 * 3  # two that are tested, and two for each agent
     assert len(closed) >= len(made) and all(ref() is None for ref in made)
 
 
@@ -132,7 +132,7 @@ time.sleep(1.5)
 
 
 @pytest.mark.parametrize("what", EXITS)
-def test_the_interpreter_ends(what, gymnasium, script, small):
+def test_the_interpreter_exits(what, gymnasium, script, small):
     import os
     from pathlib import Path
 
@@ -142,8 +142,8 @@ def test_the_interpreter_ends(what, gymnasium, script, small):
     assert "Fatal" not in done.stderr and "terminate called" not in done.stderr
 
 
-def test_threads_need_not_look_for_numpy(gymnasium, script, small):
-    """Looking it up while another thread waits to do so stood still for ever, on a machine slow enough."""
+def test_numpy_is_imported_before_threads_start(gymnasium, script, small):
+    """Two threads that import it at once must not deadlock."""
     from pathlib import Path
 
     done = script(f"""
@@ -166,8 +166,8 @@ print("end")
     assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
 
 
-def test_a_fork_uses_and_leaves_what_has_threads(gymnasium, trained_run, script):
-    """A child of fork() has no threads but its own: it must not wait for those it left behind."""
+def test_threads_and_fork(gymnasium, trained_run, script):
+    """A child of fork() has no other threads, and must not wait for those of its parent."""
     result = script(f"""
 import os, warnings
 import numpy as np

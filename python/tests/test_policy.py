@@ -16,7 +16,7 @@ def test_one_observation_and_many(trained_run):
     np.testing.assert_array_equal(policy(batch.reshape(10, 100, 2)), actions.reshape(10, 100, 2))
 
 
-def test_takes_what_numpy_takes(trained_run):
+def test_takes_array_likes(trained_run):
     policy = trained_run.policy(0)
     expected = policy(np.array([0.5, -0.25]))
     for same in ([0.5, -0.25], (0.5, -0.25), np.array([0.5, -0.25], np.float32), np.array([[0.5, -0.25]])[0, :]):
@@ -35,7 +35,7 @@ def test_file_and_folder_are_the_same(trained_run):
 
 @pytest.mark.parametrize("wrong", [[1.0], [1.0, 2.0, 3.0], np.zeros((2, 3)), 1.0])
 def test_another_shape_is_refused(trained_run, wrong):
-    with pytest.raises(ovde.InputError, match="2 observations"):
+    with pytest.raises(ovde.InputError, match="last dimension of the observations must be 2"):
         trained_run.policy()(wrong)
 
 
@@ -44,7 +44,7 @@ def test_a_seed_that_the_run_does_not_have_is_refused(trained_run):
         trained_run.policy(seed=9)
 
 
-def test_what_is_no_policy_is_refused(tmp_path):
+def test_invalid_policy_files_are_refused(tmp_path):
     (tmp_path / "x").write_bytes(b"nothing of the kind")
     with pytest.raises(ovde.InputError):
         ovde.Policy.load(tmp_path / "x")

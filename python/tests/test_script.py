@@ -1,4 +1,4 @@
-"""What a user of Gymnasium would write, from import to report; and the example that is shipped."""
+"""A script of a Gymnasium user, from import to report; and the example."""
 
 import shutil
 import subprocess
@@ -15,7 +15,8 @@ import numpy as np
 import ovde
 
 small = dict(network={"hidden": [16]}, train={"batch": 32, "warmup_steps": 200, "eval_steps": 200})
-run = ovde.train(lambda: gym.make("Pendulum-v1"), "ovde_g", seeds=range(4), epochs=3, out="runs/x", explore={"alpha": 0.1}, **small)
+run = ovde.train(lambda: gym.make("Pendulum-v1"), "ovde_g", seeds=range(4), epochs=3, out="runs/x", explore={"alpha": 0.1},
+                 progress=False, **small)
 print(run.curves["eval_return_mean"].shape)
 
 policy = ovde.Policy.load("runs/x/seed_0")
@@ -46,7 +47,7 @@ def test_from_import_to_report(script, gymnasium, tmp_path):
     assert "ovde" in (tmp_path / "report.html").read_text()
 
 
-def test_the_example_ends_in_a_picture(gymnasium, tmp_path):
+def test_the_example_writes_a_plot(gymnasium, tmp_path):
     if not shutil.which("gnuplot"):
         pytest.skip("gnuplot is not installed")
     command = [sys.executable, str(ROOT / "examples/python/pendulum.py"), "--quick", str(tmp_path / "x")]
@@ -54,3 +55,9 @@ def test_the_example_ends_in_a_picture(gymnasium, tmp_path):
     assert done.returncode == 0, done.stderr
     picture = tmp_path / "x/report/figures/curves.svg"
     assert str(picture) in done.stdout and "<svg" in picture.read_text()
+
+
+def test_the_example_explains_its_options(gymnasium):
+    command = [sys.executable, str(ROOT / "examples/python/pendulum.py"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "--quick" in done.stdout and "usage:" in done.stdout, done.stderr

@@ -24,7 +24,7 @@ def diverged(given, seed, epoch):
     return given
 
 
-def test_compare_says_which_difference_is_real(tmp_path):
+def test_compare_finds_significant_differences(tmp_path):
     result = ovde.compare({"sb3": curves(0, 0), "same": curves(0.1, 1), "mine": curves(6, 2)}, title="Mine & theirs")
     verdicts = {test["baseline"]: test["verdict"] for test in result.tests}
     assert verdicts == {"sb3": "better", "same": "better"}
@@ -45,6 +45,17 @@ def test_compare_says_which_difference_is_real(tmp_path):
         assert "<svg" in text
     folder = result.report(tmp_path / "report").parent
     assert (folder / "tables" / "tests.csv").is_file()
+
+
+def test_compare_takes_a_list(tmp_path, small, trained_run):
+    other = ovde.train("GridChaos-v0:s", "sac", seeds=[0, 1], epochs=3, out=tmp_path / "other", **small)
+    again = ovde.train("GridChaos-v0:s", "sac", seeds=[0, 1], epochs=3, out=tmp_path / "again", **small)
+    names = lambda *runs: [cell["method"] for cell in ovde.compare(list(runs)).cells]  # noqa: E731
+    assert names(trained_run, other) == ["dsac", "sac"]
+    assert names(other, again, trained_run) == [str(tmp_path / "other"), str(tmp_path / "again"), "dsac"]
+    assert names(curves(0, 0), curves(1, 1)) == ["method 1", "method 2"]
+    with pytest.raises(ovde.InputError, match="nothing to compare"):
+        ovde.compare([])
 
 
 def test_epochs_that_were_not_evaluated_are_left_out(tmp_path):
@@ -69,7 +80,7 @@ def test_runs_of_different_tasks_are_not_compared(tmp_path, small, trained_run):
     assert len(ovde.compare({"s": {"x": trained_run}, "a": {"x": other}}).cells) == 2
 
 
-def test_a_run_that_has_not_ended_is_not_compared(tmp_path, trained_run):
+def test_unfinished_runs_are_not_compared(tmp_path, trained_run):
     shutil.copytree(trained_run.folder, tmp_path / "x")
     file = tmp_path / "x/seed_1/progress.csv"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
@@ -104,7 +115,7 @@ def test_compare_takes_runs_curves_and_several_tasks(trained_run):
         ({"T": {"a": curves(0, 0)}, "U": {"b": curves(0, 0)}}, "methods"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(given, words):
+def test_invalid_comparisons_are_refused(given, words):
     with pytest.raises(ovde.Error, match=words):
         ovde.compare(given)
 

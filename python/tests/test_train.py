@@ -43,7 +43,7 @@ def test_same_as_the_command_line(program, tmp_path):
     assert strip(tmp_path / "cli/population.toml") == strip(run.folder / "population.toml")
 
 
-def test_run_is_what_is_on_the_disk(trained_run):
+def test_run_reads_its_folder(trained_run):
     run = ovde.Run(trained_run.folder)
     assert (run.task, run.algorithm, run.seeds, run.epochs) == ("GridChaos-v0:s", "dsac", [0, 1], 3)
     assert run.finished and run.scores.shape == (2,)
@@ -60,7 +60,7 @@ def test_frame(trained_run):
     assert frame.groupby("seed").updates.max().tolist() == [150, 150]
 
 
-def test_one_seed_is_a_run_of_its_own(tmp_path, small):
+def test_one_seed(tmp_path, small):
     run = ovde.train("GridChaos-v0:s", "sac", seeds=7, epochs=2, out=tmp_path / "x", **small)
     assert run.seeds == [7] and run.folders == [tmp_path / "x"]
     run.policy(7)
@@ -74,7 +74,17 @@ def test_one_seed_is_a_run_of_its_own(tmp_path, small):
         (dict(explore={"alhpa": 1}), "alpha"),
         (dict(train={"batch": 0}), "train.batch"),
         (dict(train={"batch": {}}), "must be a number"),
-        (dict(train=3), "a dict"),
+        (dict(train=3), "must be a dict of keys"),
+        (dict(gama=0.9), "unknown argument gama=0.9"),
+        (dict(ent_coef="auto"), "train.temperature"),
+        (dict(policy_kwargs={"net_arch": [64]}), "network.hidden"),
+        (dict(n_envs=4), r"seeds=range\(10\)"),
+        (dict(verbose=1), "progress=True"),
+        (dict(seed=1, seeds=[2]), r"seed=1 and seeds=\[2\]: give one of them"),
+        (dict(seed=1.5), "seed 1.5: must be a whole number"),
+        (dict(steps=5000), "steps and epochs: give one of them"),
+        (dict(total_timesteps=5000), "total_timesteps and epochs: give one of them"),
+        (dict(gamma=0.9, train={"discount": 0.8}), "train.discount is given twice: 0.9 and 0.8"),
         (dict(seeds=[1, 1]), "given twice"),
         (dict(seeds=[]), "0 seeds"),
         (dict(seeds=1.7), "seed 1.7: must be a whole number from 0 to 9007199254740991"),
@@ -89,10 +99,10 @@ def test_one_seed_is_a_run_of_its_own(tmp_path, small):
         (dict(train={"epochs": 2}), "epochs=1 and train={'epochs': 2}"),
         (dict(task=3), "3: must be a function that makes an environment"),
         (dict(device="tpu"), "tpu"),
-        (dict(workers=2), "environments of Python"),
+        (dict(workers=2), "are for Python environments"),
     ],
 )
-def test_wrong_input_says_what_is_right_and_leaves_nothing(tmp_path, given, words):
+def test_wrong_input_is_refused_and_leaves_nothing(tmp_path, given, words):
     arguments = {"task": "GridChaos-v0:s", "algorithm": "ovde_g", "epochs": 1, **given}
     with pytest.raises(ovde.InputError, match=words):
         ovde.train(arguments.pop("task"), arguments.pop("algorithm"), out=tmp_path / "x", **arguments)
@@ -104,18 +114,52 @@ def test_no_seeds_without_a_folder():
         ovde.train("GridChaos-v0:s", seeds=[])
 
 
-def test_seeds_and_counts_of_numpy(tmp_path, small):
+def test_numpy_integers(tmp_path, small):
     run = ovde.train("GridChaos-v0:s", "sac", seeds=np.arange(2), epochs=1, threads=np.int64(1), out=tmp_path / "x", **small)
     assert run.seeds == [0, 1]
 
 
-def test_task_is_a_table_too(tmp_path, small):
+def test_task_is_a_table(tmp_path, small):
     run = ovde.train("GridChaos-v0:s", algorithm="sac", epochs=1, out=tmp_path / "x", task={"horizon": 50}, **small)
     assert "horizon = 50" in (run.folder / "config.toml").read_text()
     assert run.curves["eval_length_mean"].max() <= 50
 
 
-def test_epochs_may_be_given_twice_where_they_agree(tmp_path, small):
+def test_words_of_other_libraries(tmp_path):
+    run = ovde.train("GridChaos-v0:s", "sac", seed=7, total_timesteps=260, out=tmp_path / "x", progress=False, gamma=0.9,
+                     batch_size=32, net_arch=[16], learning_starts=60, steps_per_epoch=50, train={"eval_steps": 200})  # fmt: skip
+    text = (run.folder / "config.toml").read_text()
+    assert run.seeds == [7] and run.epochs == 4
+    for line in ("discount = 0.9", "batch = 32", "hidden = [16]", "warmup_steps = 60"):
+        assert line in text
+
+
+def test_steps_are_rounded_up_to_epochs(tmp_path, small):
+    assert ovde.train("GridChaos-v0:s", "sac", steps=161, out=tmp_path / "x", **small).epochs == 3
+    with pytest.raises(ovde.InputError, match="steps=60: the warm-up has 60 steps .*an epoch 50"):
+        ovde.train("GridChaos-v0:s", "sac", steps=60, out=tmp_path / "y", **small)
+    with pytest.raises(ovde.InputError, match="steps=0.5: must be a whole number, at least 1"):
+        ovde.train("GridChaos-v0:s", "sac", steps=0.5, out=tmp_path / "y", **small)
+
+
+def test_a_second_run_without_a_folder_takes_the_next_number(tmp_path, small, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folders = [str(ovde.train("GridChaos-v0:s", "sac", epochs=1, **small).folder) for _ in range(3)]
+    assert folders == ["runs/GridChaos-v0-s-sac-0", "runs/GridChaos-v0-s-sac-0_2", "runs/GridChaos-v0-s-sac-0_3"]
+
+
+def test_redirected_progress_is_printed_in_lines(script, small):
+    done = script(f"""
+import ovde
+ovde.train("GridChaos-v0:s", "sac", epochs=3, out="x", **{small!r})
+""")
+    lines = done.stderr.splitlines()
+    assert done.stdout == "" and "\r" not in done.stderr
+    assert lines[0].startswith("sac on GridChaos-v0:s: 33 % return ")
+    assert lines[-1].startswith("sac on GridChaos-v0:s: 100 % return ")
+
+
+def test_equal_epochs_may_be_given_twice(tmp_path, small):
     small["train"]["epochs"] = 2
     assert ovde.train("GridChaos-v0:s", "sac", epochs=2, out=tmp_path / "x", **small).epochs == 2
 
@@ -132,7 +176,7 @@ def test_progress_is_called_for_every_epoch_on_this_thread(tmp_path, small):
     assert sorted((seed, epoch) for seed, epoch, _ in seen) == [(s, e) for s in range(3) for e in range(4)]
 
 
-def test_an_exception_of_progress_saves_and_is_raised(tmp_path, small):
+def test_an_exception_of_progress_saves_the_run(tmp_path, small):
     whole = ovde.train("GridChaos-v0:s", "sac", epochs=30, out=tmp_path / "whole", **small)
 
     def enough(event):
@@ -147,7 +191,6 @@ def test_an_exception_of_progress_saves_and_is_raised(tmp_path, small):
 
 
 def test_ctrl_c_saves_and_raises_keyboard_interrupt(tmp_path, small):
-    # what would take minutes
     text = f"""
 import ovde
 try:
@@ -156,14 +199,17 @@ except KeyboardInterrupt:
     print("interrupted")
 """
     (tmp_path / "script.py").write_text(text)
-    process = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 30
     while not list(tmp_path.glob("x/seed_*/progress.csv")) or len(rows(tmp_path / "x/seed_0")) < 2:
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "interrupted\n")
+    assert err.endswith("ovde: interrupted; the state is saved: ovde.resume('x')\n")
     assert {status["state"] for status in ovde.status(tmp_path / "x")} == {"interrupted"}
     assert list(tmp_path.glob("x/seed_0/checkpoints/*"))
 
@@ -179,7 +225,7 @@ def test_resume_of_nothing_and_of_a_finished_run(tmp_path, trained_run):
         ovde.resume(trained_run.folder, threads=-1)
 
 
-def test_a_run_that_cannot_be_read_does_not_hide_the_others(tmp_path, trained_run):
+def test_status_shows_unreadable_runs(tmp_path, trained_run):
     shutil.copytree(trained_run.folder, tmp_path / "whole")
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn/config.toml").write_text("[run")
@@ -187,7 +233,7 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(tmp_path, trained_ru
     assert states["torn"] == "unreadable" and "finished" in states.values()
 
 
-def test_the_program_itself(trained_run):
+def test_the_program(trained_run):
     done = subprocess.run([sys.executable, "-m", "ovde", "status", str(trained_run.folder)], capture_output=True, text=True)
     assert done.returncode == 0 and "finished" in done.stdout
     assert subprocess.run([sys.executable, "-m", "ovde", "nonsense"], capture_output=True).returncode == 2
@@ -198,7 +244,8 @@ def test_without_gymnasium(script):
 import sys
 sys.modules["gymnasium"] = None  # as if it were not installed
 import ovde
-run = ovde.train("GridChaos-v0:s", "sac", epochs=1, out="x", network={"hidden": [8]}, train={"batch": 8, "warmup_steps": 20})
+run = ovde.train("GridChaos-v0:s", "sac", epochs=1, out="x", network={"hidden": [8]}, train={"batch": 8, "warmup_steps": 20},
+                 progress=False)
 print(run.policy()([0.0, 0.0]).shape)
 try:
     ovde.make("GridChaos-v0")
@@ -207,3 +254,12 @@ except ImportError as error:
 """)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("(2,)\novde.make needs Gymnasium: ")
+
+
+def test_without_numpy(script):
+    done = script("""
+import sys
+sys.modules["numpy"] = None  # as if it were not installed
+import ovde
+""")
+    assert "ImportError: ovde needs NumPy (pip install numpy" in done.stderr

@@ -1,4 +1,4 @@
-"""The stub says what the module has, and every public function says its types and what it does."""
+"""The stub matches the module, and every public function is typed and documented."""
 
 import ast
 import inspect
@@ -42,7 +42,7 @@ def public(names):
     return {name for name in names if not name.startswith("_")}
 
 
-def test_stub_has_what_the_module_has():
+def test_stub_matches_the_module():
     stub = of_stub()
     assert public(stub) == public(vars(_core))
     for name, node in stub.items():

@@ -86,7 +86,7 @@ std::vector<TrainingResult> train(const Training& training) {
 }
 
 std::vector<TrainingResult> resume(const Training& training) {
-  return run_to_end(plan_rest_of_run(training.folder, training.command), training);
+  return run_to_end(plan_rest_of_run(training.folder, training.command, training.epochs), training);
 }
 
 }  // namespace ovde
