@@ -318,9 +318,9 @@ TEST(Layers, OnlyTheProgramPrints) {
 // Messages of the library are also read in programs that embed it and have no such flags.
 TEST(Layers, OnlyTheProgramNamesItsFlags) {
   // gnuplot's flags, the manual of the configuration keys, and the command that repeats a run
-  expect_no_line(std::regex("\"([^\"]*[^-\"])?--[a-z]"),
-                 {"src/study/plot/gnuplot.cpp", "src/config/config_keys.cpp",
-                  "src/study/report/summary.cpp"});
+  expect_no_line(
+      std::regex("\"([^\"]*[^-\"])?--[a-z]"),
+      {"src/study/plot/gnuplot.cpp", "src/config/config_keys.cpp", "src/study/report/summary.cpp"});
 }
 
 }  // namespace

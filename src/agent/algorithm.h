@@ -23,8 +23,8 @@ struct Algorithm {
   // Quantile critics and a target policy; otherwise one value per critic (SAC).
   bool distributional = true;
   PolicyKind policy = PolicyKind::gaussian;
-  // Explorer that moves the policy's mean (ovde/explorer.h), or "ids", the rule of discrete actions;
-  // empty: the policy's own noise explores.
+  // Explorer that moves the policy's mean (ovde/explorer.h), or "ids", the rule of discrete
+  // actions; empty: the policy's own noise explores.
   std::string explorer = "";
   bool bandit = false;    // the critics' optimism is chosen for each episode (TOP)
   bool optimist = false;  // a second actor on the same critics explores (DAC)

@@ -10,7 +10,7 @@
 #include "study/plan/plan.h"
 
 namespace ovde {
-namespace {
+namespace OVDE_TEST_FILE {
 
 TEST(Locale, NumbersDoNotDependOnIt) {
   const Program program;
@@ -43,5 +43,5 @@ p_value.a = { sac = "<0.125" }
   EXPECT_EQ(find_published(plan, "p_value", "a", "sac")->value, 0.125);
 }
 
-}  // namespace
+}  // namespace OVDE_TEST_FILE
 }  // namespace ovde

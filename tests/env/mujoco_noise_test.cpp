@@ -111,7 +111,7 @@ std::vector<double> spread_of_random_actions(const MujocoTask& task, int episode
   return spread;
 }
 
-TEST(MujocoNoise, SpreadsAreThoseOfRandomActions) {
+TEST(SlowMujocoNoise, SpreadsAreThoseOfRandomActions) {
   // the tables are this measurement, rounded; trajectories differ between machines
   for (const char* const name :
        {"Ant", "HalfCheetah", "Hopper", "InvertedDoublePendulum", "InvertedPendulum", "Pusher",

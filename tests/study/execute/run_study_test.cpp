@@ -266,7 +266,7 @@ TEST(SlowRunStudy, SmokeAndRealRunsDoNotShareAFolder) {
 }
 
 // Versions before the study's record marked smoke runs with a file.
-TEST(RunStudy, SmokeRunsOfEarlierVersionsAreRecognised) {
+TEST(SlowRunStudy, SmokeRunsOfEarlierVersionsAreRecognised) {
   const TemporaryFolder folder;
   EXPECT_FALSE(is_smoke(folder.path()));
   write_file_atomically(folder.path() / "smoke.txt", std::string("A smoke run\n"));

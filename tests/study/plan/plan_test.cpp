@@ -350,7 +350,7 @@ std::string large_grid(int rows, int columns) {
          varied("column", "algorithm = \"sac\"", "train.batch", columns);
 }
 
-TEST(Plan, TooManyCellsAreRefused) {
+TEST(SlowPlan, TooManyCellsAreRefused) {
   EXPECT_EQ(complaint(large_grid(10'000, 10'000)),
             "my.toml:10007: the study has more than 100000 cells");
   EXPECT_EQ(complaint(large_grid(100'001, 1)), "my.toml:3: the study has more than 100000 cells");

@@ -172,7 +172,7 @@ TEST(SlowReport, UntestedComparisonsHaveNoP) {
 }
 
 // The table of all rows together has a result that no single row has.
-TEST(Report, TheSummaryHasTheOverallResult) {
+TEST(SlowReport, TheSummaryHasTheOverallResult) {
   const TemporaryFolder folder;
   const StudyResults results = known_results();
   const std::string page = page_of(results, folder.path());
@@ -184,7 +184,7 @@ TEST(Report, TheSummaryHasTheOverallResult) {
       << summary;
 }
 
-TEST(Report, CaptionsExplainWhatTheirTableHas) {
+TEST(SlowReport, CaptionsExplainWhatTheirTableHas) {
   StudyResults results = known_results();
   const auto score_caption = [&] {
     return score_table(results, compare(score_contests(results))).caption;

@@ -1,6 +1,6 @@
 // Adds the bonus of random network distillation to the rewards: the errors of rnd.cu, scaled or
-// relative to their mean over the batch (agent/actor_critic/bonus.h), and discounted where the return is noisy
-// (agent/actor_critic/bonus.h).
+// relative to their mean over the batch (agent/actor_critic/bonus.h), and discounted where the
+// return is noisy (agent/actor_critic/bonus.h).
 #include "agent/equations.h"
 #include "cuda/kernels/critic/uncertainty.cuh"
 #include "cuda/kernels/update.cuh"

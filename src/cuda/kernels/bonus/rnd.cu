@@ -1,6 +1,6 @@
-// Random network distillation (agent/actor_critic/bonus.h): the errors of an update's batch with the predictor's
-// step, and the statistics that scale them. Always in fp32: an error is the small difference of two
-// networks.
+// Random network distillation (agent/actor_critic/bonus.h): the errors of an update's batch with
+// the predictor's step, and the statistics that scale them. Always in fp32: an error is the small
+// difference of two networks.
 #include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/update.cuh"
