@@ -1,5 +1,5 @@
-// host PLUGIN POLICY: loads the plug-in, as a simulator or a robot's middleware would, and prints an
-// action of two numbers.
+// host PLUGIN POLICY: loads the plug-in, as a simulator or a robot's middleware would, and prints
+// an action of two numbers.
 #include <cstdio>
 
 #include <dlfcn.h>
