@@ -268,9 +268,9 @@ std::vector<ChosenAgent> choose_agents(const fs::path& path,
   if (which == "all" && !agents.empty()) return agents;
   if (which == "best" || which == "median") {
     if (scores.empty()) throw InputError(fmt::format("no agent of {} has a score", path.string()));
-    std::ranges::stable_sort(scores, std::less(), [](const auto& each) { return each.first; });
-    const auto& [score, at] = which == "best" ? scores.back() : scores[(scores.size() - 1) / 2];
-    return {agents[at]};
+    // of equal scores the first seed
+    std::ranges::stable_sort(scores, std::greater(), [](const auto& each) { return each.first; });
+    return {agents[scores[which == "best" ? 0 : scores.size() / 2].second]};
   }
   for (const ChosenAgent& agent : agents)
     if (std::to_string(*agent.seed) == which) return {agent};

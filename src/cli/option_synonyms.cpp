@@ -62,6 +62,7 @@ const std::vector<OptionSynonym>& option_synonyms() {
       {"total_timesteps", "--steps", ""},
       {"n_timesteps", "--steps", ""},
       {"timesteps", "--steps", ""},
+      {"n_seeds", "--n-seeds", ""},
       {"num_seeds", "--n-seeds", ""},
       {"log_dir", "--out", ""},
       {"logdir", "--out", ""},

@@ -1,4 +1,4 @@
-// Signal handling while a command works whose state can be saved: the first signal asks it to stop,
+// Signal handling for commands that save their state: the first signal asks the command to stop,
 // a second one ends the process.
 #pragma once
 

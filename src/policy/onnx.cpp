@@ -19,11 +19,11 @@ namespace {
 
 struct WireField {
   int number = 0;
-  std::uint64_t value = 0;  // of a varint
-  std::string_view bytes;   // of a text or a message
+  std::uint64_t value = 0;  // varints
+  std::string_view bytes;   // texts and messages
 };
 
-// The fields of a message.
+// Iterates over the fields of a message.
 class WireFields {
  public:
   WireFields(std::string_view bytes, const std::string& name) : rest_(bytes), name_(name) {}
@@ -75,9 +75,8 @@ class WireFields {
   const std::string& name_;
 };
 
-// ---- the format's messages: onnx.proto's numbers of fields
+// ---- field numbers of onnx.proto; those of its small messages are literals below
 
-// numbers that are written bare are those of the format's own small messages
 constexpr int kIrVersion = 7, kOpset = 13;  // ONNX 1.8
 constexpr int kFloat = 1;
 enum ModelField {
@@ -92,16 +91,16 @@ enum GraphField { kNode = 1, kGraphName = 2, kInitializer = 5, kInput = 11, kOut
 enum TensorField { kDims = 1, kDataType = 2, kTensorName = 8, kRawData = 9 };
 enum EntryField { kKey = 1, kValue = 2 };
 
-// A whole number of an operator.
+// An integer attribute of an operator.
 struct Attribute {
   const char* name;
   std::int64_t value;
 };
 
-// Nodes and constants in the order in which they are added.
+// A graph under construction.
 class Graph {
  public:
-  // The name of the operator's output: `output`.
+  // Returns `output`, the name of the operator's output.
   std::string node(const char* op, const std::vector<std::string>& inputs,
                    const std::string& output, const std::vector<Attribute>& attributes = {}) {
     ProtobufMessage node;
@@ -129,7 +128,7 @@ class Graph {
     return name;
   }
 
-  // (batch x size), where the batch is whatever is given.
+  // An input or output of shape (batch x size) with a variable batch.
   void value(int field, const std::string& name, int size) {
     const ProtobufMessage shape =
         std::move(ProtobufMessage()
@@ -147,7 +146,7 @@ class Graph {
   ProtobufMessage graph_;
 };
 
-// The network's output at `observation`.
+// Returns the name of the network's output.
 std::string add_network(const std::string& name, const MlpShape& shape, const TensorFile& file,
                         Graph& graph) {
   std::string x = "observation";
@@ -167,7 +166,7 @@ Tensor row(std::vector<float> values) {
   return {{1, static_cast<std::int64_t>(values.size())}, std::move(values)};
 }
 
-// From [-1, 1] to the task's range, which rounding does not leave.
+// From [-1, 1] to the task's range; rounding cannot leave the range.
 void add_scaled(const std::string& unit, const StoredPolicy& part, Graph& graph) {
   std::vector<float> middle, half;
   for (int d = 0; d < part.actions(); ++d) {
@@ -180,8 +179,7 @@ void add_scaled(const std::string& unit, const StoredPolicy& part, Graph& graph)
   graph.node("Max", {x, graph.constant("action_low", row(part.low))}, "action");
 }
 
-// The row of the table of all actions whose value, by both critics, is largest; the first of
-// equals.
+// The action with the largest sum of both critics; the first of equals.
 void add_best(const StoredPolicy& part, const std::string& first, const std::string& second,
               Graph& graph) {
   const ActionGrid grid(part.actions(), *part.bins);
@@ -276,7 +274,7 @@ TensorFile parse_onnx(std::string_view bytes, const std::string& name) {
         if (part.number == kInitializer) file.tensors.insert(parse_tensor(part.bytes, name));
     }
   }
-  // a grid's first action is all of the lower bounds, its last one all of the upper ones
+  // the first action of a grid has all lower bounds, the last one all upper bounds
   if (const auto grid = file.tensors.find("grid_actions"); grid != file.tensors.end()) {
     const auto& [shape, values] = grid->second;
     if (shape.size() != 2)
