@@ -190,8 +190,8 @@ Verified verify_export(const fs::path& file, const std::optional<fs::path>& run)
     const fs::path beside = fs::absolute(file).parent_path();
     if (holds_config(beside)) verified.run = beside;
   }
-  check_header(file, exported);
   if (verified.run) check_run(exported, bytes, *verified.run, name);
+  check_header(file, exported);
   return verified;
 }
 
