@@ -58,7 +58,8 @@ TEST(OptionSynonyms, OtherNamesAreExplained) {
   const Program program;
   for (const Answered& each : std::vector<Answered>{
            {"--env HalfCheetah-v5 --algo sac", {"unknown task 'HalfCheetah-v5'", "HalfCheetah-v4"}},
-           {"--env Humanoid-v4 --algo sac", {"unknown task 'Humanoid-v4'", "valid: GridChaos-v0"}},
+           {"--env HumanoidStandup-v4 --algo sac",
+            {"unknown task 'HumanoidStandup-v4'", "valid: GridChaos-v0"}},
            {grid + "--ent-coef 0.2", {"'--ent-coef'", "train.temperature"}},
            {grid + "--alpha 0.2", {"'--alpha'", "train.temperature", "explore.alpha"}},
            {grid + "--policy-lr 3e-4", {"train.learning_rate"}},
