@@ -91,6 +91,7 @@ class Grammar {
     add_train();
     add_eval();
     add_status();
+    add_clean();
     add_report();
     add_compare();
     add_site();
@@ -228,6 +229,14 @@ class Grammar {
         "status", "Show the progress of runs: state, epoch, last return, rate and time left",
         status_);
     command->add_option("DIR", status_.folders, "folders of runs, or folders that contain runs")
+        ->required();
+  }
+
+  void add_clean() {
+    CLI::App* command = add_command(
+        "clean", "Remove the checkpoints of finished runs, which then cannot be trained for longer",
+        clean_);
+    command->add_option("DIR", clean_.folders, "folders of runs, or folders that contain runs")
         ->required();
   }
 
@@ -568,6 +577,7 @@ class Grammar {
   ListCommand list_;
   TrainCommand train_;
   StatusCommand status_;
+  CleanCommand clean_;
   EvalCommand eval_;
   ReportCommand report_;
   CompareCommand compare_;

@@ -35,6 +35,10 @@ struct StatusCommand {
   std::vector<std::string> folders;
 };
 
+struct CleanCommand {
+  std::vector<std::string> folders;
+};
+
 struct EvalCommand {
   std::string folder;
   std::optional<std::string> agent;  // of a population: a seed, best, median or all
@@ -130,9 +134,9 @@ struct StudyCommand {
 };
 
 using Command =
-    std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, EvalCommand, ReportCommand,
-                 CompareCommand, SiteCommand, InspectCommand, ExportCommand, VerifyCommand,
-                 ReplayCommand, ServeCommand, BenchCommand, StudyCommand>;
+    std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, CleanCommand, EvalCommand,
+                 ReportCommand, CompareCommand, SiteCommand, InspectCommand, ExportCommand,
+                 VerifyCommand, ReplayCommand, ServeCommand, BenchCommand, StudyCommand>;
 
 // InputError with the nearest valid word for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);

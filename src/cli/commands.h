@@ -18,6 +18,7 @@ void run(const PrintCommand& command);
 void run(const ListCommand& command);
 void run(const TrainCommand& command);
 void run(const StatusCommand& command);
+void run(const CleanCommand& command);
 void run(const EvalCommand& command);
 void run(const ReportCommand& command);
 void run(const CompareCommand& command);

@@ -28,9 +28,9 @@
 #include "stats/statistics.h"
 #include "study/report/replay_page.h"
 #include "study/report/video.h"
+#include "train/agent_run.h"
 #include "train/episode_recording.h"
 #include "train/evaluation.h"
-#include "train/latest_state.h"
 
 namespace ovde::cli {
 
@@ -85,11 +85,13 @@ Critic judged_by(std::shared_ptr<Agent> agent, std::string source) {
 }
 
 // A policy file has no critics. Takes those of the same epoch where the run stored its networks;
-// otherwise, for the last policy, those of the last checkpoint, a few minutes older.
+// otherwise, for the last policy, those of the last checkpoint.
 Critic find_critic(const FoundActor& actor, const Config& config) {
-  const auto from_checkpoint = [](const std::shared_ptr<EpochLoop>& state) {
-    return judged_by({state, &state->agent()},
-                     fmt::format("checkpoint of epoch {}", state->epochs_done()));
+  const auto from_checkpoint = [&](const std::shared_ptr<EpochLoop>& state) {
+    std::string source = fmt::format("checkpoint of epoch {}", state->epochs_done());
+    if (!actor.state && state->epochs_done() != config.train.epochs)
+      source += fmt::format(", while the policy is of epoch {}", config.train.epochs);
+    return judged_by({state, &state->agent()}, source);
   };
   if (actor.state) return from_checkpoint(actor.state);
   const bool is_last = actor.file.filename() == "policy.safetensors";
@@ -102,7 +104,7 @@ Critic find_critic(const FoundActor& actor, const Config& config) {
   if (!is_last) return {{}, fmt::format("none: {} contains no critics", actor.file.string())};
   if (const std::shared_ptr<EpochLoop> state = read_latest_state(actor.run))
     return from_checkpoint(state);
-  return {{}, "none: the run has no checkpoint (checkpoint.epochs, checkpoint.minutes)"};
+  return {{}, "none: the run has no checkpoint (checkpoint.final)"};
 }
 
 EvaluationResult play(const EvalCommand& command, Env& env, const Act& act) {

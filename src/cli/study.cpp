@@ -264,7 +264,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const CellLockStat
       ++found;
       for (const RunStatus& run : run_status(*folder)) {
         finished_runs += run.state == RunState::finished && run.epochs_done >= cell.epochs;
-        training |= run.state == RunState::alive;
+        training |= run.state == RunState::training;
         stopped |= run.state == RunState::interrupted;
         least_epoch = std::min(least_epoch, run.epochs_done);
         if (run.seconds_left > longest) longest = run.seconds_left;

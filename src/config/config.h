@@ -33,6 +33,7 @@ int updates_per_epoch(const TrainConfig& train);
 struct CheckpointConfig {
   int epochs = 0;
   double minutes = 5;
+  bool final = true;
 };
 
 struct RecordConfig {

@@ -313,6 +313,8 @@ std::vector<Field<CheckpointConfig>> checkpoint_keys() {
   return {
       field(&Keys::epochs, "epochs", {0, 1e7}, "save after this many epochs; 0: not by epochs"),
       field(&Keys::minutes, "minutes", {0, 1e5}, "save after this many minutes; 0: not by time"),
+      field(&Keys::final, "final",
+            "save at the end too, so that the run can be trained for longer"),
   };
 }
 

@@ -6,8 +6,8 @@
 
 namespace ovde {
 
-// A line for each, of as many cells as the first has: columns two spaces apart, the first `words`
-// of them flush left, the others right. UTF-8.
+// Lines of UTF-8 cells, all of one number: columns are two spaces apart, the first `words` of them
+// aligned to the left, the others to the right.
 std::string in_columns(const std::vector<std::vector<std::string>>& lines, std::size_t words);
 
 }  // namespace ovde

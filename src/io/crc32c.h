@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli), the checksum of checkpoints and of TensorBoard's records. Finds damage, not
-// malice.
+// CRC-32C (Castagnoli), the checksum of checkpoints and of TensorBoard's records. Detects damage,
+// not tampering.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace ovde {
 
-// Of `bytes`, or of what `before` is the checksum of followed by `bytes`.
+// The checksum of `bytes`; with `before`, the checksum of earlier bytes followed by `bytes`.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace ovde

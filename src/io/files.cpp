@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kPipePatience = 5;  // seconds
+constexpr int kPipeTimeout = 5;  // seconds
 
 template <typename Call>
 auto again_if_interrupted(const Call& call) {
@@ -58,18 +58,18 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   std::error_code ignored;
   const fs::file_type type = fs::status(path, ignored).type();
   if (type == fs::file_type::directory) refuse("is a folder");
-  // a pipe may have nobody at its other end: opened without waiting for one, read with patience
+  // a pipe may have no writer: opened without waiting, read with a timeout
   const bool is_pipe = type == fs::file_type::fifo;
   const Descriptor file(path, O_RDONLY | (is_pipe ? O_NONBLOCK : 0));
   if (!file.valid()) refuse(std::strerror(errno));
 
-  // in pieces up to the limit: the size the system reports says nothing of pipes and devices
+  // in pieces up to the limit: the reported size is meaningless for pipes and devices
   std::string text;
   char piece[1 << 16];
   while (true) {
     if (pollfd awaited{file.get(), POLLIN, 0};
-        is_pipe && ::poll(&awaited, 1, kPipePatience * 1000) == 0) {
-      refuse(fmt::format("is a pipe through which nothing came for {} seconds", kPipePatience));
+        is_pipe && ::poll(&awaited, 1, kPipeTimeout * 1000) == 0) {
+      refuse(fmt::format("is a pipe, and nothing was written to it for {} seconds", kPipeTimeout));
     }
     const ssize_t count =
         again_if_interrupted([&] { return ::read(file.get(), piece, sizeof piece); });
@@ -120,7 +120,7 @@ void check_writable_folder(const fs::path& folder) {
 }
 
 void make_folder(const fs::path& folder) {
-  // from the first that is missing on, each with its name brought to the disk
+  // from the first missing one on, syncing each name
   std::error_code error;
   std::vector<fs::path> missing;
   for (fs::path at = folder; !at.empty() && !fs::is_directory(at, error); at = at.parent_path()) {
@@ -139,12 +139,11 @@ void sync_folder(const fs::path& folder) {
   const fs::path named = folder.empty() ? fs::path(".") : folder;
   const Descriptor descriptor(named, O_RDONLY | O_DIRECTORY);
   if (descriptor.valid() && is_synced(descriptor.get())) return;
-  // some file systems cannot sync a folder, and one that may not be listed cannot be opened: what
-  // is in the files is safe all the same
+  // some file systems cannot sync a folder, and one without read permission cannot be opened: the
+  // contents of the files are safe all the same
   const bool cannot = errno == EINVAL || errno == ENOTSUP || errno == EACCES;
   if (!cannot)
-    throw Error(fmt::format("cannot bring folder {} to the disk: {}", named.string(),
-                            std::strerror(errno)));
+    throw Error(fmt::format("cannot sync folder {}: {}", named.string(), std::strerror(errno)));
 }
 
 GrowingFile::GrowingFile(const fs::path& path, std::string_view contents) : path_(path) {
@@ -170,7 +169,7 @@ GrowingFile::GrowingFile(const fs::path& path, std::string_view contents) : path
 }
 
 void GrowingFile::append(std::span<const std::byte> bytes) {
-  // without O_CREAT: a file that has vanished meanwhile has lost what was appended before
+  // without O_CREAT: if the file was removed, its earlier rows are lost
   const Descriptor file(path_, O_WRONLY | O_APPEND);
   if (!file.valid() || !write_all(file.get(), bytes)) fail();
 }

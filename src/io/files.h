@@ -12,39 +12,39 @@
 
 namespace ovde {
 
-// The whole file. InputError if it cannot be read, is larger than `limit` bytes, or is a pipe
-// through which nothing comes.
+// The whole file. InputError if it cannot be read, is larger than `limit` bytes, or is a pipe that
+// nobody writes to.
 std::string read_file(const std::filesystem::path& path, std::size_t limit = std::size_t{1} << 32);
 
-// The file appears under its name whole or not at all, even if the machine stops half way: written
-// beside its place, brought to the disk, then renamed. Error if that fails.
+// Writes the whole file or none of it, even if the machine stops: under another name, synced, then
+// renamed. Error if that fails.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, const std::string& text);
-// The same for a file that is not in one piece in memory.
+// The same for contents in several pieces.
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> pieces);
 
-// Something is in the way where results were to go, or that place has no name.
+// A path for results that is taken or empty.
 class OutputPathError : public InputError {
   using InputError::InputError;
 };
 
-// The InputError of a folder in which files cannot be made.
+// Throws the InputError for a folder that cannot be written to.
 [[noreturn]] void refuse_folder(const std::filesystem::path& folder, const std::string& why);
 
-// That error unless files can be made in `folder`, which exists.
+// Throws it unless files can be made in `folder`, which exists.
 void check_writable_folder(const std::filesystem::path& folder);
 
-// The same for a folder that is made where it does not exist, and is then on the disk.
+// The same, after making the folder and its parents if they do not exist.
 void make_folder(const std::filesystem::path& folder);
 
-// Names made or removed in `folder` are on the disk when this returns.
+// Syncs the folder: names made or removed in it are then on the disk.
 void sync_folder(const std::filesystem::path& folder);
 
 // A file descriptor that is closed when its scope ends.
 class Descriptor {
  public:
-  Descriptor(const std::filesystem::path& path, int flags);  // of open(2); check valid()
+  Descriptor(const std::filesystem::path& path, int flags);  // flags of open(2); check valid()
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -59,13 +59,13 @@ class Descriptor {
   int value_;
 };
 
-// A file that only grows. What append() was given is on the system's side of the program's buffers
-// when it returns, and on the disk after sync(). Error if that fails. Open only while it is written
-// to: a population has thousands of them.
+// A file that only grows. append() hands the bytes to the system, sync() brings them to the disk.
+// Error if that fails. The file is open only during these calls: a population has thousands of
+// them.
 class GrowingFile {
  public:
-  // A file that holds exactly `contents`. One that exists keeps what it has in common with them, so
-  // that whoever follows it does not lose the place.
+  // Sets the file to `contents`. The common beginning of an existing file is not rewritten, so that
+  // readers who follow it keep their place.
   GrowingFile(const std::filesystem::path& path, std::string_view contents);
 
   void append(std::span<const std::byte> bytes);

@@ -73,7 +73,7 @@ class Reader {
   }
 
   Json parse_header() const {
-    // the library keeps the last of equal keys; here two tensors of one name are an error
+    // two tensors of one name are an error; the library would keep the last
     std::set<std::string> seen;
     bool repeated = false;
     const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
@@ -141,7 +141,7 @@ class Reader {
     return tensor;
   }
 
-  // The format wants the tensors to tile the data: no overlap, no gap, nothing behind the last.
+  // The format requires that the tensors tile the data: no overlap, no gap, nothing after the last.
   void check_extents() {
     std::ranges::sort(extents_, {}, [](const Extent& e) { return std::pair(e.begin, e.end); });
     std::size_t end = 0;
@@ -175,7 +175,7 @@ Bytes to_safetensors(const TensorFile& file) {
     offset = end;
   }
 
-  // text that is not UTF-8 cannot stand in JSON: replaced rather than the whole policy lost
+  // bytes that are not UTF-8 are replaced, so that the policy is not lost
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // data begins on a multiple of 8
 

@@ -16,7 +16,7 @@ namespace ovde {
 
 struct Tensor {
   std::vector<std::int64_t> shape;  // empty: one number
-  std::vector<float> values;        // as many as the product of the shape
+  std::vector<float> values;        // their number is the product of the shape
 };
 
 struct TensorFile {
@@ -26,8 +26,7 @@ struct TensorFile {
 
 Bytes to_safetensors(const TensorFile& file);
 
-// Trusts nothing in `bytes`; InputError that begins with `name` for anything that is not a whole,
-// consistent file.
+// InputError that begins with `name` unless `bytes` are a whole, consistent file.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'O', 'V', 'D', 'E', 'C', 'K', 'P', 'T'};
 constexpr std::size_t kHeaderSize = kMagic.size() + 2 * sizeof(std::uint32_t);
 
-// Bytes of a section before and after its contents.
+// The bytes of a section before and after its contents.
 struct Frame {
   Bytes before, after;
 };
@@ -28,7 +28,7 @@ Frame frame(const std::string& name, const Bytes& contents) {
   return {before.take(), after.take()};
 }
 
-// Walks through a file, never past its end.
+// Reads a file from front to back, never past its end.
 class Walk {
  public:
   Walk(std::span<const std::byte> bytes, const std::string& name) : rest_(bytes), name_(name) {}
@@ -64,7 +64,7 @@ void write_checkpoint(const std::filesystem::path& path, const Sections& section
   header.put(static_cast<std::uint32_t>(sections.size()));
   header.put(crc32c(header.bytes()));
 
-  // the contents are written from where they are: a copy would double the memory a checkpoint needs
+  // the contents are not copied: that would double the memory
   std::vector<Frame> frames;
   frames.reserve(sections.size());
   std::vector<std::span<const std::byte>> pieces = {header.bytes()};

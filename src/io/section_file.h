@@ -1,5 +1,5 @@
-// The format of a checkpoint file: named sections of bytes, each with a checksum, under a header
-// that names the format's version. Knows nothing of what the sections hold.
+// The format of a checkpoint file: a header with the version, then named sections of bytes, each
+// with a checksum. The contents of the sections are the caller's.
 //
 //   header:  "OVDECKPT", u32 version, u32 number of sections, u32 checksum of these 16 bytes
 //   section: u64 length of the name, name, u64 length of the contents, contents,
@@ -22,15 +22,14 @@ constexpr std::uint32_t kCheckpointVersion = 2;
 
 using Sections = std::map<std::string, Bytes>;
 
-// A whole file that only a newer program can read: not damage, and no reason to use an older one.
+// The file is whole, but needs a newer program; older checkpoints would not help.
 class NewerFormat : public InputError {
   using InputError::InputError;
 };
 
 void write_checkpoint(const std::filesystem::path& path, const Sections& sections);
 
-// Trusts nothing in `bytes`; InputError that begins with `name` unless every bit is as it was
-// written.
+// InputError that begins with `name` if `bytes` are damaged or not a checkpoint.
 Sections parse_checkpoint(std::span<const std::byte> bytes, const std::string& name);
 Sections read_checkpoint(const std::filesystem::path& path);
 

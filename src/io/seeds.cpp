@@ -12,17 +12,12 @@ namespace ovde {
 
 namespace {
 
-// The whole of `text` as a number from 0.
 std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
-
-}  // namespace
-
-namespace {
 
 std::vector<std::uint64_t> one_range(std::string_view text) {
   const auto dash = text.find('-');

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), as sha256sum prints it: names a file by what is in it.
+// SHA-256 (FIPS 180-4), as sha256sum prints it.
 #pragma once
 
 #include <cstddef>

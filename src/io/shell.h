@@ -1,14 +1,14 @@
-// Words as a POSIX shell needs them typed.
+// Quoting of words for a POSIX shell.
 #pragma once
 
 #include <string>
 
 namespace ovde {
 
-// As it is where nothing in it means anything to a shell, otherwise in quotes.
+// In quotes, unless it has no characters that a shell interprets.
 std::string shell_word(const std::string& word);
 
-// The same in ASCII alone, for which shells have $'\xff'.
+// The same in ASCII, with other bytes as $'\xff'.
 std::string ascii_shell_word(const std::string& word);
 
 }  // namespace ovde

@@ -1,6 +1,5 @@
-// The TOML library, and what this program reads with it: the one place that includes its header.
-// The library is inline code, of which a program has one definition, so that every file must see
-// it in the same form. What may stand in a file is not known here.
+// The only file that includes the TOML library: it is inline code, so that every source file must
+// compile it with the same options. Typed access to its values.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +13,19 @@
 
 namespace ovde {
 
-struct TomlFault {};  // an assertion of the library did not hold
+struct TomlFault {};  // an assertion of the library failed
 [[noreturn]] inline void toml_fault() { throw TomlFault(); }
 
 }  // namespace ovde
 
-// In version 3.3 "[=x]" is enough to fail one of its assertions: a bad file, not a reason to abort.
-// Without assertions it would take the condition for granted, so they stay on.
+// In version 3.3 the text "[=x]" fails an assertion: that must be an error, not an abort. Without
+// assertions the library would assume the condition, so they stay on.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(condition) ((condition) ? void() : ::ovde::toml_fault())
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
-// Values inside values; with the bound on the length of lines, what bounds the stack.
+// Nesting of values; with the limit on the length of lines it bounds the stack.
 #define TOML_MAX_NESTED_VALUES 8
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
@@ -36,22 +35,22 @@ namespace ovde {
 // InputError with file and line where the text is not TOML.
 toml::table parse_toml_table(const std::string& text, const std::string& file_name);
 
-// Texts of a parsed table. The library's own getters do not give back what is beyond ASCII.
+// Texts of a parsed table; the library's own getters lose characters beyond ASCII.
 std::string text_of(const toml::key& key);
 std::optional<std::string> text_of(const toml::node& node);  // nullopt: not a string
 
-// The number that a node with is_number() holds; whole numbers beyond 2^53 to the nearest double,
-// where the library's own value<double>() gives none.
+// The number of a node with is_number(). Whole numbers beyond 2^53 are rounded to a double, for
+// which the library's value<double>() gives none.
 double number_of(const toml::node& node);
 
 std::string place_of(const toml::node& node, const std::string& file_name);  // "my.toml:12"
 
-// InputError where it is nothing that an option takes.
+// InputError if no option takes such a value.
 OptionValue option_value(const toml::node& node, const std::string& key,
                          const std::string& file_name);
 
-// Typed access to the values of a file whose complaints name the file, the line, the key and the
-// nearest valid word.
+// Typed access to the values of a file. Errors name the file, the line, the key and the nearest
+// valid word.
 using Words = std::vector<std::string>;
 
 class TomlReader {
@@ -68,7 +67,7 @@ class TomlReader {
   void check_word(const toml::node& node, const std::string& word, const std::string& what,
                   const Words& valid) const;
 
-  // Values by key; nullopt, empty or nullptr where the key is missing, a complaint where it is of
+  // Values by key; nullopt, empty or nullptr where the key is missing, an error where it has
   // another type.
   std::optional<std::string> text(const toml::table& table, const std::string& key) const;
   std::optional<std::int64_t> integer(const toml::table& table, const std::string& key,

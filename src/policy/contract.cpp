@@ -15,7 +15,7 @@
 #include "io/crc32c.h"
 #include "io/files.h"
 #include "io/sha256.h"
-#include "policy/acting_part.h"
+#include "act/acting_part.h"
 #include "run/run_folder.h"
 
 namespace ovde {

@@ -9,7 +9,7 @@
 #include "base/version.h"
 #include "io/files.h"
 #include "io/sha256.h"
-#include "policy/acting_part.h"
+#include "act/acting_part.h"
 #include "policy/export_c.h"
 #include "policy/onnx.h"
 #include "run/run_folder.h"

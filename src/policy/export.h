@@ -7,7 +7,7 @@
 #include <string>
 
 #include "policy/contract.h"
-#include "run/policy_file.h"
+#include "act/policy_file.h"
 
 namespace ovde {
 

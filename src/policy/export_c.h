@@ -7,7 +7,7 @@
 
 #include "io/safetensors.h"
 #include "policy/contract.h"
-#include "run/policy_file.h"
+#include "act/policy_file.h"
 
 namespace ovde {
 

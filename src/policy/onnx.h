@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "io/safetensors.h"
-#include "run/policy_file.h"
+#include "act/policy_file.h"
 
 namespace ovde {
 

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kCheckpointPrefix = "checkpoint-", kCheckpointSuffix = ".ovde";
+constexpr const char* kCheckpointFolder = "checkpoints";
 constexpr int kKept = 2;
 constexpr int kLargestNumber = 1'000'000'000;
 constexpr const char* kReplay = "replay";
@@ -60,7 +61,7 @@ ReplayPosition replay_position(const Bytes& bytes) {
   ReplayPosition position;
   position.added = in.get<std::int64_t>();
   const auto count = in.get<std::uint64_t>();
-  for (std::uint64_t i = 0; i < count; ++i) {  // ends with the bytes at the latest
+  for (std::uint64_t i = 0; i < count; ++i) {  // get() throws at the end of the bytes
     const auto first = in.get<std::int64_t>();
     const auto rows = in.get<std::int64_t>();
     position.segments.push_back({first, rows, in.get<std::uint32_t>()});
@@ -71,7 +72,22 @@ ReplayPosition replay_position(const Bytes& bytes) {
 }  // namespace
 
 CheckpointStore::CheckpointStore(const fs::path& run)
-    : folder_(run / "checkpoints"), log_(folder_) {}
+    : folder_(run / kCheckpointFolder), log_(folder_) {}
+
+std::uintmax_t remove_checkpoints(const fs::path& run) {
+  std::uintmax_t bytes = 0;
+  std::error_code ignored;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator at(run / kCheckpointFolder, ignored), end; at != end;
+       at.increment(ignored)) {
+    if (at->is_regular_file(ignored)) files.push_back(at->path());
+  }
+  for (const fs::path& file : files) {
+    bytes += fs::file_size(file, ignored);
+    fs::remove(file);
+  }
+  return bytes;
+}
 
 void CheckpointStore::save(Sections sections, const Replay& replay) {
   wait();
@@ -82,7 +98,7 @@ void CheckpointStore::save(Sections sections, const Replay& replay) {
   };
   try {
     writing_ = std::async(std::launch::async, work);
-  } catch (const std::system_error&) {  // no thread is to be had: training waits this once
+  } catch (const std::system_error&) {  // no thread could be started: training waits
     work();
   }
 }
@@ -102,7 +118,7 @@ void CheckpointStore::finish_quietly() {
 }
 
 void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64_t added) {
-  // rows first: a checkpoint never names what is not on the disk
+  // rows first: the segments that a checkpoint names must be on the disk
   auto segments = log_.write(replay, added);
   sections[kReplay] = to_bytes({added, segments});
   write_checkpoint(folder_ / file_name(newest_ + 1), sections);
@@ -115,7 +131,7 @@ void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64
 }
 
 void CheckpointStore::remove_old(int newest) const {
-  std::error_code ignored;  // a file that stays costs space, not correctness
+  std::error_code ignored;  // a file that stays only costs space
   for (const fs::path& path : listed(ignored)) {
     if (*number_of(path) <= newest - kKept) fs::remove(path, ignored);
   }
@@ -131,7 +147,7 @@ std::vector<fs::path> CheckpointStore::listed(std::error_code& error) const {
 }
 
 bool CheckpointStore::has_folder() const {
-  std::error_code ignored;  // of a link that leads nowhere it is the link that counts
+  std::error_code ignored;  // a broken link counts as a folder
   return fs::symlink_status(folder_, ignored).type() != fs::file_type::not_found;
 }
 

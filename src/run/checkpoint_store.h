@@ -1,5 +1,5 @@
-// The checkpoints of one agent: writes them beside the training loop, keeps the last two, finds
-// them again. What a checkpoint says is not known here.
+// The checkpoints of one agent: written by a thread beside the training loop; the last two are
+// kept. The contents of the sections are the caller's.
 #pragma once
 
 #include <filesystem>
@@ -18,30 +18,26 @@ class CheckpointStore {
   explicit CheckpointStore(const std::filesystem::path& run);
   ~CheckpointStore() { finish_quietly(); }
 
-  // Begins to write a checkpoint of `sections` and the replay buffer as it is now; waits for the
-  // one before it. The buffer is not copied: see before_overwriting(). Errors of writing come out
-  // of a later call.
+  // Starts writing a checkpoint of `sections` and the replay buffer; waits for the one before it.
+  // The buffer is not copied: see before_overwriting(). A later call throws the errors of writing.
   void save(Sections sections, const Replay& replay);
 
-  // Returns when what save() began is on the disk.
+  // Returns when the checkpoint is on the disk.
   void wait();
 
-  // To be called before rows of the buffer up to number `row` are overwritten: waits if a
-  // checkpoint that is being written still has to read one. Throws what went wrong with one whose
-  // writing has ended.
+  // To be called before rows of the buffer up to number `row` are overwritten: waits if the writer
+  // still has to read one. Throws the error of a writer that has ended.
   void before_overwriting(std::int64_t row);
 
-  // What there is to resume from, the newest first. Error where the folder is there and cannot be
-  // listed: that is not the same as none.
+  // The checkpoints, the newest first. Error where the folder exists and cannot be listed.
   std::vector<std::filesystem::path> all() const;
 
-  // The folder is made when a run begins, so that one without it has lost its checkpoints; older
-  // versions made it with the first checkpoint.
+  // The folder is made when a run begins.
   bool has_folder() const;
   void make_folder();
 
-  // Fills the buffer from the checkpoint in `path`, whose sections these are; save() then goes on
-  // after it. Error if the rows are not all there.
+  // Fills the buffer from the checkpoint in `path`, whose sections these are; save() then continues
+  // after it. Error if rows are missing.
   void load(const std::filesystem::path& path, const Sections& sections, Replay& replay);
 
  private:
@@ -53,10 +49,14 @@ class CheckpointStore {
   std::filesystem::path folder_;
   int newest_ = 0;  // number of the newest checkpoint; they count from 1
   ReplayLog log_;
-  std::vector<ReplaySegment> segments_, previous_segments_;  // of the last two checkpoints
+  std::vector<ReplaySegment> segments_, previous_segments_;  // the last two checkpoints'
 
   std::future<void> writing_;
-  std::int64_t first_row_read_ = 0;  // by what is being written
+  std::int64_t first_row_read_ = 0;  // by the writer
 };
+
+// Removes the checkpoints of a run and keeps their folder; returns the bytes that were freed. The
+// caller has locked the run.
+std::uintmax_t remove_checkpoints(const std::filesystem::path& run);
 
 }  // namespace ovde

@@ -1,5 +1,5 @@
-// The run as TensorBoard reads it: a file of records, each a serialised Event with the scalars of
-// one epoch. The x-axis is the number of environment steps.
+// The file for TensorBoard: one serialised Event with the scalars of each epoch. The x-axis is the
+// number of environment steps.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace ovde {
 
 class EventFile {
  public:
-  // Holds these rows, whatever it held before. `start` is the time of the run's start in seconds
-  // since 1970; times of events follow from it and the rows.
+  // Replaces the contents by these rows. `start`: the time of the run's start in seconds since
+  // 1970.
   EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows);
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)

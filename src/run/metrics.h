@@ -1,5 +1,5 @@
-// What is measured of a run: one row an epoch, and a summary at its end. Numbers only; files are
-// run/progress_csv.h and run/run_folder.h.
+// The measurements of a run: one row for each epoch, and a summary. Numbers only; the files are
+// run/progress_csv.h and run/run_state.h.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace ovde {
 using Position = std::array<float, 2>;  // the observation of a task that has a map
 
 // One row of progress.csv: an epoch's exploration and updates, and the evaluation of the policy
-// that they led to. NaN: there was nothing to measure (an empty cell).
+// after them. NaN: nothing was measured (an empty cell).
 struct EpochRow {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -24,27 +24,26 @@ struct EpochRow {
   std::int64_t env_steps = 0;  // so far, warm-up included
   std::int64_t updates = 0;    // so far
 
-  double eval_return_mean = kNone;  // over the evaluation episodes of the policy after `updates`
+  double eval_return_mean = kNone;  // over the evaluation episodes
   double eval_return_std = kNone;
   double eval_length_mean = kNone;
   double explore_return_mean = kNone;  // over the exploring episodes that ended in this epoch
-  std::int64_t explore_episodes = 0;   // how many those were
+  std::int64_t explore_episodes = 0;   // their number
 
   double critic_loss = kNone;  // means over this epoch's updates
   double actor_loss = kNone;
-  double temperature = kNone;  // after the last of them
-  double q_mean = kNone;       // means over the batch of the last of them, at the policy's actions
+  double temperature = kNone;  // after the last update
+  double q_mean = kNone;       // means over the last update's batch, at the policy's actions
   double epistemic = kNone;
   double aleatoric = kNone;
   double m = kNone;      // means over this epoch's exploring steps
   double shift = kNone;  // length of the behaviour policy's move of the mean
 
   double steps_per_second = kNone;
-  double eval_success =
-      kNone;  // share of the evaluation episodes that reached the goal; NaN: task has none
-  double explore_success = kNone;  // the same of the exploring episodes
+  double eval_success = kNone;     // share of episodes that reached the goal; NaN: no goal
+  double explore_success = kNone;  // the same for the exploring episodes
   double seconds = 0;              // since the start of the run
-  double eval_episodes = kNone;    // that were evaluated
+  double eval_episodes = kNone;    // their number
 };
 
 // A measured value of a row: its name in progress.csv and its tag in the event file.
@@ -54,7 +53,7 @@ struct Column {
   double EpochRow::*value;
 };
 
-// In the order of progress.csv, where explore_episodes, a whole number, stands before critic_loss.
+// In the order of progress.csv, which has explore_episodes, a whole number, before critic_loss.
 inline constexpr Column kColumns[] = {
     {"eval_return_mean", "eval/return_mean", &EpochRow::eval_return_mean},
     {"eval_return_std", "eval/return_std", &EpochRow::eval_return_std},
@@ -76,19 +75,11 @@ inline constexpr Column kColumns[] = {
 };
 inline constexpr std::size_t kColumnsBeforeEpisodes = 4;
 
-// Rows of format 1, which had no eval_episodes, hold the evaluation of the policy that their epoch
-// began with, and not the one of the policy that it ended with.
-inline constexpr std::size_t kColumnsOfFormat1 = std::size(kColumns) - 1;
-
-// Moves each evaluation of rows of format 1 to the epoch whose policy it is of: the one before. The
-// last one is then without.
-void relabel_evaluations(std::span<EpochRow> rows);
-
 void clear_evaluation(EpochRow& row);
 
-// As saved state.
+// Rows in checkpoints.
 void put_row(ByteWriter& out, const EpochRow& row);
-EpochRow get_row(ByteReader& in, std::size_t columns = std::size(kColumns));
+EpochRow get_row(ByteReader& in);
 
 struct RunSummary {
   std::string task, algorithm;
@@ -97,12 +88,14 @@ struct RunSummary {
   double score = EpochRow::kNone;
   std::optional<int> first_goal_epoch_eval;     // first epoch whose policy reaches the goal (FRG)
   std::optional<int> first_goal_epoch_explore;  // first epoch whose exploration does
+  std::optional<int> best_epoch;  // of policy_best.safetensors, and its return on fresh episodes
+  double best_return = EpochRow::kNone;
   double wall_seconds = 0;
   double steps_per_second = 0;
   std::string version;
 };
 
-// Everything of the summary that follows from the rows. Times are those of the last row.
+// The part of the summary that follows from the rows.
 RunSummary summarise(std::span<const EpochRow> rows);
 
 }  // namespace ovde

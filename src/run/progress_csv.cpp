@@ -26,7 +26,7 @@ std::string text_of(std::span<const EpochRow> rows) {
   return text;
 }
 
-// Takes the cells of a line one after the other.
+// The cells of a line, one after the other.
 class Cells {
  public:
   explicit Cells(std::string_view line) : rest_(line) {}
@@ -52,18 +52,16 @@ class Cells {
   bool valid_ = true;
 };
 
-std::string header_of(std::size_t columns) {
+}  // namespace
+
+std::string csv_header() {
   std::string header = "epoch,env_steps,updates";
-  for (std::size_t i = 0; i < columns; ++i) {
+  for (std::size_t i = 0; i < std::size(kColumns); ++i) {
     if (i == kColumnsBeforeEpisodes) header += ",explore_episodes";
     header += fmt::format(",{}", kColumns[i].name);
   }
   return header;
 }
-
-}  // namespace
-
-std::string csv_header() { return header_of(std::size(kColumns)); }
 
 std::string csv_row(const EpochRow& row) {
   std::string text = fmt::format("{},{},{}", row.epoch, row.env_steps, row.updates);
@@ -76,9 +74,8 @@ std::string csv_row(const EpochRow& row) {
 
 namespace {
 
-// Takes the whole rows off the front of `rest`; `name` is of the file.
-void take_rows(std::string_view& rest, std::size_t columns, const std::string& name,
-               std::vector<EpochRow>& rows) {
+// Takes the whole rows off the front of `rest`. `name`: of the file.
+void take_rows(std::string_view& rest, const std::string& name, std::vector<EpochRow>& rows) {
   for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
     Cells cells(rest.substr(0, end));
     rest = rest.substr(end + 1);
@@ -86,7 +83,7 @@ void take_rows(std::string_view& rest, std::size_t columns, const std::string& n
     row.epoch = cells.next<int>();
     row.env_steps = cells.next<std::int64_t>();
     row.updates = cells.next<std::int64_t>();
-    for (std::size_t i = 0; i < columns; ++i) {
+    for (std::size_t i = 0; i < std::size(kColumns); ++i) {
       if (i == kColumnsBeforeEpisodes) row.explore_episodes = cells.next<std::int64_t>();
       row.*kColumns[i].value = cells.next<double>();
     }
@@ -95,7 +92,7 @@ void take_rows(std::string_view& rest, std::size_t columns, const std::string& n
     };
     if (!cells.valid()) refuse("not a row");
     if (row.epoch != std::ssize(rows))
-      refuse(fmt::format("is epoch {}, and not {}", row.epoch, rows.size()));
+      refuse(fmt::format("is epoch {}, not {}", row.epoch, rows.size()));
     if (!rows.empty() && row.env_steps < rows.back().env_steps)
       refuse("has fewer environment steps than the row before it");
     rows.push_back(row);
@@ -106,14 +103,12 @@ void take_rows(std::string_view& rest, std::size_t columns, const std::string& n
 
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
   const std::string_view header = std::string_view(text).substr(0, text.find('\n') + 1);
-  const bool is_format_1 = header == header_of(kColumnsOfFormat1) + "\n";
-  if (!is_format_1 && header != csv_header() + "\n")
-    throw InputError(fmt::format("{}: not the progress of a run: other columns", name));
+  if (header != csv_header() + "\n")
+    throw InputError(fmt::format("{}: not the progress of a run: its columns differ", name));
 
   std::vector<EpochRow> rows;
   std::string_view rest = std::string_view(text).substr(header.size());
-  take_rows(rest, is_format_1 ? kColumnsOfFormat1 : std::size(kColumns), name, rows);
-  if (is_format_1) relabel_evaluations(rows);
+  take_rows(rest, name, rows);
   return rows;
 }
 
@@ -138,7 +133,7 @@ bool ProgressReader::look() {
   size_ = size;
   changed_ = is.st_mtim;
 
-  // what was appended to the last row that was read, if that is still there
+  // from the last row that was read, if it is still in its place
   std::string tail(size >= end_ - last_.size() ? size - (end_ - last_.size()) : 0, '\0');
   const ssize_t count =
       ::pread(file.get(), tail.data(), tail.size(), static_cast<off_t>(end_ - last_.size()));
@@ -146,15 +141,13 @@ bool ProgressReader::look() {
   if (last_.empty() || !tail.starts_with(last_)) {
     const std::string text = read_file(path);
     rows_ = parse_progress(text, path.string());
-    // the rows of format 1 are relabelled, and so depend on those that follow
-    const bool can_grow = text.starts_with(csv_header() + "\n");
-    end_ = can_grow ? text.rfind('\n') + 1 : 0;
+    end_ = text.rfind('\n') + 1;
     const auto begin = end_ < 2 ? 0 : text.rfind('\n', end_ - 2) + 1;
-    last_ = can_grow ? text.substr(begin, end_ - begin) : "";
+    last_ = text.substr(begin, end_ - begin);
     return true;
   }
   std::string_view rest = std::string_view(tail).substr(last_.size());
-  take_rows(rest, std::size(kColumns), path.string(), rows_);
+  take_rows(rest, path.string(), rows_);
   const std::size_t whole = tail.size() - rest.size();
   if (whole == last_.size()) return false;
   end_ += whole - last_.size();

@@ -18,21 +18,19 @@ inline constexpr const char* kProgressFile = "progress.csv";
 std::string csv_header();
 std::string csv_row(const EpochRow& row);
 
-// Rows as far as they are whole: a run that is being written may end within one. Those of format 1
-// are relabelled. InputError that begins with `name` if the text does not start with the columns of
-// a run, or its rows are not its epochs, each once and in their order.
+// The whole rows: a file that is being written may end within one. InputError that begins with
+// `name` if the columns are not those of a run, or the rows are not consecutive epochs from 0.
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name);
 std::vector<EpochRow> read_progress(const std::filesystem::path& run);
-// The same; none where a run has not ended its first epoch.
+// The same; empty where there is no file yet.
 std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run);
 
-// The rows of a run that is being written: what was read is not read again.
+// Follows a file that is being written without reading its rows again.
 class ProgressReader {
  public:
   explicit ProgressReader(std::filesystem::path run) : run_(std::move(run)) {}
 
-  // Reads what has been appended; true: the rows are others than before. InputError as
-  // parse_progress().
+  // Reads the rows that were appended; true: the rows have changed. InputError as parse_progress().
   bool look();
   const std::vector<EpochRow>& rows() const { return rows_; }
 
@@ -41,17 +39,16 @@ class ProgressReader {
 
   std::filesystem::path run_;
   std::vector<EpochRow> rows_;
-  std::size_t end_ = 0;   // of the last whole row in the file
-  std::string last_;      // that row; the header where there is none
-  std::size_t size_ = 0;  // of the file when it was last read, and its time
+  std::size_t end_ = 0;   // end of the last whole row in the file
+  std::string last_;      // that row, or the header
+  std::size_t size_ = 0;  // the file's size and time when it was last read
   std::timespec changed_ = {};
 };
 
-// The file being written; a row is on the system's side of the program's buffers as soon as
-// append() returns.
+// The file being written; append() hands the row to the system.
 class ProgressFile {
  public:
-  // Holds the header and these rows, whatever it held before.
+  // Replaces the contents by the header and these rows.
   ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows);
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)

@@ -11,7 +11,7 @@
 #include <ovde/error.h>
 #include "config/build.h"
 #include "io/crc32c.h"
-#include "run/policy_file.h"
+#include "run/run_folder.h"
 
 namespace ovde {
 
@@ -23,10 +23,10 @@ constexpr const char* kVisitFile = "visits.f32";
 constexpr const char* kNetworkFolder = "networks";
 constexpr std::string_view kEpochPrefix = "epoch_", kEpochSuffix = ".safetensors";
 
-// Of the arrays of a learner's state, those that are networks in use: no moments, no targets.
+// How the names of a learner's arrays end that are networks in use: no moments, no targets.
 constexpr std::string_view kInUse = ".parameters";
 
-// What a file of networks says of itself.
+// The metadata of a file of networks.
 std::map<std::string, std::string> origin_of_epoch(int epoch, const Config& config) {
   return {{"format", kNetworksFormat},
           {"task", config.task},
@@ -49,7 +49,7 @@ std::span<const std::byte> as_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-// The first `size` bytes of the file; fewer where it is shorter or missing.
+// At most the first `size` bytes of the file; none if it is missing.
 std::string beginning(const fs::path& file, std::size_t size) {
   if (!fs::exists(file)) return "";
   return read_file(file).substr(0, size);
@@ -70,7 +70,7 @@ VisitFile VisitFile::resume(const fs::path& run, const std::optional<Bytes>& sav
 
   constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
   const std::vector<Position> lost(static_cast<std::size_t>(steps), {unknown, unknown});
-  warnings.push_back(fmt::format("{} is damaged: where the first {} steps led is lost",
+  warnings.push_back(fmt::format("{} is damaged: the positions of the first {} steps are lost",
                                  (run / kVisitFile).string(), steps));
   return {run, std::string(reinterpret_cast<const char*>(lost.data()), size)};
 }
@@ -93,7 +93,7 @@ std::vector<Position> read_visits(const fs::path& run) {
   const fs::path file = run / kVisitFile;
   if (std::error_code ignored; !fs::exists(file, ignored)) {
     throw InputError(
-        fmt::format("{} has no record of where it went ({}): it was trained with "
+        fmt::format("{} has no record of its positions ({}): it was trained with "
                     "record.visits = false, or by an older version",
                     run.string(), kVisitFile));
   }
@@ -103,13 +103,27 @@ std::vector<Position> read_visits(const fs::path& run) {
   return out;
 }
 
+fs::path epoch_file(const fs::path& folder, int epoch) {
+  return folder / fmt::format("{}{}{}", kEpochPrefix, epoch, kEpochSuffix);
+}
+
+std::vector<int> epoch_files(const fs::path& folder) {
+  std::vector<int> out;
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
+    if (const auto epoch = epoch_of(at->path())) out.push_back(*epoch);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 fs::path network_file(const fs::path& run, int epoch) {
-  return run / kNetworkFolder / fmt::format("{}{}{}", kEpochPrefix, epoch, kEpochSuffix);
+  return epoch_file(run / kNetworkFolder, epoch);
 }
 
 void write_networks(const fs::path& run, int epoch, Agent& agent, const Box& action_space,
                     const Config& config) {
-  TensorFile file = policy_tensors(agent.policy(), action_space, config);
+  TensorFile file = policy_tensors(agent.policy(), action_space, origin_of(config));
   for (const auto& [name, values] : agent.state().arrays) {
     if (!name.ends_with(kInUse)) continue;
     file.tensors[name] = {{static_cast<std::int64_t>(values.size())},
@@ -120,22 +134,13 @@ void write_networks(const fs::path& run, int epoch, Agent& agent, const Box& act
   write_safetensors(network_file(run, epoch), file);
 }
 
-std::vector<int> recorded_epochs(const fs::path& run) {
-  std::vector<int> out;
-  std::error_code ignored;
-  for (fs::directory_iterator at(run / kNetworkFolder, ignored), end; at != end;
-       at.increment(ignored)) {
-    if (const auto epoch = epoch_of(at->path())) out.push_back(*epoch);
-  }
-  std::ranges::sort(out);
-  return out;
-}
+std::vector<int> recorded_epochs(const fs::path& run) { return epoch_files(run / kNetworkFolder); }
 
 std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Config& config) {
   const fs::path path = network_file(run, epoch);
   const TensorFile file = read_safetensors(path);
   const auto refuse = [&](const std::string& why) {
-    throw InputError(fmt::format("{}: not of this run: {}", path.string(), why));
+    throw InputError(fmt::format("{}: belongs to another run: {}", path.string(), why));
   };
   for (const auto& [key, expected] : origin_of_epoch(epoch, config)) {
     const auto found = file.metadata.find(key);

@@ -1,6 +1,6 @@
-// What a run keeps of its exploration beside its results, for `ovde inspect`: where every
-// environment step led (visits.f32), and the networks at chosen epochs (networks/). Written as the
-// run goes, read by whoever draws it. Changes nothing about the run.
+// Records of a run's exploration beside its results, for `ovde inspect`: the position after every
+// environment step (visits.f32) and the networks at chosen epochs (networks/). Recording does not
+// change the run.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,14 @@
 
 namespace ovde {
 
-// visits.f32: two little-endian floats for each environment step, in their order.
+// visits.f32: two little-endian floats for each environment step.
 class VisitFile {
  public:
-  // Of a run that begins.
+  // The file of a new run.
   explicit VisitFile(const std::filesystem::path& run) : VisitFile(run, std::string()) {}
 
-  // Of a run that goes on after `steps`: as it was when saved() was called, whatever was appended
-  // since. Where that part is no longer there its positions become NaN and a warning says so: the
-  // run itself does not need them.
+  // The file of a run that continues after `steps`, as it was when saved() was called. If that part
+  // is damaged, its positions become NaN and a warning says so: the run itself does not need them.
   static VisitFile resume(const std::filesystem::path& run, const std::optional<Bytes>& saved,
                           std::int64_t steps, std::vector<std::string>& warnings);
 
@@ -35,31 +34,36 @@ class VisitFile {
 
   void sync() { file_.sync(); }
 
-  // Brings the file to the disk; what a checkpoint has to keep to go on from here.
+  // Brings the file to the disk. Returns the bytes that resume() needs.
   Bytes saved();
 
  private:
   VisitFile(const std::filesystem::path& run, const std::string& contents);
 
-  std::uint32_t checksum_;  // of the whole file
+  std::uint32_t checksum_;
   GrowingFile file_;
 };
 
-// The positions of a run, as far as it has come. InputError if it recorded none.
+// The positions so far. InputError if the run records none.
 std::vector<Position> read_visits(const std::filesystem::path& run);
+
+// The file of an epoch in a folder that has files for chosen epochs, and the epochs of such a
+// folder in increasing order.
+std::filesystem::path epoch_file(const std::filesystem::path& folder, int epoch);
+std::vector<int> epoch_files(const std::filesystem::path& folder);
 
 std::filesystem::path network_file(const std::filesystem::path& run, int epoch);
 
-// The networks that the agent acts and judges by, after epoch number `epoch`.
-// The file can be read as a policy too (run/policy_file.h).
+// The agent's actor and critics after an epoch. The file can be read as a policy too
+// (act/policy_file.h).
 void write_networks(const std::filesystem::path& run, int epoch, Agent& agent,
                     const Box& action_space, const Config& config);
 
-// The epochs whose networks are there, in their order.
+// The epochs whose networks were recorded, in increasing order.
 std::vector<int> recorded_epochs(const std::filesystem::path& run);
 
-// An agent of the run with the networks of that epoch. InputError if they are not there or are not
-// the run's.
+// An agent of the run with the networks of that epoch. InputError if there are none, or they belong
+// to another run.
 std::unique_ptr<Agent> read_networks(const std::filesystem::path& run, int epoch,
                                      const Config& config);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kSegmentPrefix = "replay-", kSegmentSuffix = ".rows";
 
-// Small enough that a full buffer drops them one by one, large enough that they are few.
+// Small enough to drop old rows in steps, large enough to have few files.
 constexpr std::int64_t kSegmentBytes = std::int64_t{8} << 20;
 
 constexpr std::array<char, 8> kMagic = {'O', 'V', 'D', 'E', 'R', 'O', 'W', 'S'};
@@ -30,7 +30,7 @@ Bytes segment_header(std::int64_t first, int row_floats) {
   return out.take();
 }
 
-// Rows number `begin` to `end` - 1 as they lie in the ring: in one or two pieces.
+// Rows number `begin` to `end` - 1 of the ring, in one or two pieces.
 template <typename Visit>
 void visit_rows(const Replay& replay, std::int64_t begin, std::int64_t end, Visit visit) {
   while (begin < end) {
@@ -54,7 +54,7 @@ std::int64_t ReplayLog::next_row() const {
 void ReplayLog::start_segment(std::int64_t first, int row_floats) {
   segments_.push_back({first, 0, 0});
   file_.emplace(file_of(first), "");
-  sync_folder(folder_);  // its name, before a checkpoint that needs it has one
+  sync_folder(folder_);  // before a checkpoint names it
   append(segment_header(first, row_floats));
 }
 
@@ -69,7 +69,7 @@ std::vector<ReplaySegment> ReplayLog::write(const Replay& replay, std::int64_t a
   const std::int64_t oldest = std::max<std::int64_t>(0, added - replay.capacity());
 
   std::int64_t row = next_row();
-  if (row < oldest) {  // more rows than the buffer holds have come since
+  if (row < oldest) {  // more rows were added since than the buffer holds
     row = oldest;
     file_.reset();
   }
@@ -103,7 +103,7 @@ void ReplayLog::read(std::span<const ReplaySegment> segments, std::int64_t added
       throw Error(fmt::format("{} {}", path.filename().string(), why));
     };
 
-    // the rows it must have, before anything is computed with numbers from a file
+    // checked before anything is computed with numbers from a file
     const bool fits = segment.first >= 0 && segment.first <= next && segment.rows > 0 &&
                       segment.rows <= added - segment.first && segment.first + segment.rows > next;
     if (!fits) refuse("does not follow the rows before it");
@@ -116,7 +116,7 @@ void ReplayLog::read(std::span<const ReplaySegment> segments, std::int64_t added
       refuse("ends early");
     const auto own =
         bytes.first(header.size() + static_cast<std::size_t>(segment.rows * row_bytes));
-    if (!std::ranges::equal(own.first(header.size()), header)) refuse("is of another run");
+    if (!std::ranges::equal(own.first(header.size()), header)) refuse("belongs to another run");
     if (crc32c(own) != segment.checksum) refuse("is damaged");
 
     // a segment may begin before the oldest row that the buffer keeps
@@ -144,7 +144,7 @@ void ReplayLog::keep_only(std::span<const ReplaySegment> one,
     return std::ranges::any_of(segments,
                                [&](const ReplaySegment& s) { return file_of(s.first) == path; });
   };
-  std::error_code ignored;  // a file that stays costs space, not correctness
+  std::error_code ignored;  // a file that stays only costs space
   std::vector<fs::path> unused;
   for (fs::directory_iterator at(folder_, ignored), end; at != end; at.increment(ignored)) {
     const std::string name = at->path().filename().string();

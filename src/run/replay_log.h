@@ -1,7 +1,7 @@
-// The replay buffer on disk: rows go to segment files in the order they were added, each row once.
-// A checkpoint names the segments that hold its rows, how much of each is its own and the checksum
-// of that part; what was appended later does not concern it. So a checkpoint costs what is new, and
-// the rows of an older one stay readable.
+// The replay buffer on the disk: rows are appended to segment files in their order, each row once.
+// A checkpoint names its segments, the number of its rows in each and their checksum; rows that
+// were appended later do not matter to it. So a checkpoint writes only new rows, and the rows of an
+// older checkpoint stay readable.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,24 @@ namespace ovde {
 
 struct ReplaySegment {
   std::int64_t first = 0;      // number of its first row
-  std::int64_t rows = 0;       // of which this many count
-  std::uint32_t checksum = 0;  // of the file up to there
+  std::int64_t rows = 0;       // number of rows that belong to the checkpoint
+  std::uint32_t checksum = 0;  // of the file up to the last of them
 };
 
 class ReplayLog {
  public:
   explicit ReplayLog(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Brings rows up to number `added` - 1 to the disk, as far as they are not there yet; returns the
-  // segments that hold the buffer. Reads rows from number next_row() on and nothing else of
-  // `replay`, which may meanwhile grow. Error if the disk does not take them.
+  // Brings the rows up to number `added` - 1 to the disk that are not there yet; returns the
+  // segments that hold the buffer. Reads only rows from number next_row() on, while `replay` may
+  // grow. Error if they cannot be written.
   std::vector<ReplaySegment> write(const Replay& replay, std::int64_t added);
 
-  // The first row that write() will read, if it is still in the buffer then.
+  // The first row that write() will read, if it is still in the buffer.
   std::int64_t next_row() const;
 
-  // Puts the rows of `segments` back and goes on after them. Error unless they are all there, to
-  // the bit. Segments already on the disk are not appended to again: a checkpoint that is not used
-  // any more may share them.
+  // Restores the rows of `segments` and continues after them. Error if any is missing or damaged.
+  // Existing segments are not appended to: another checkpoint may share them.
   void read(std::span<const ReplaySegment> segments, std::int64_t added, Replay& replay);
 
   // Removes the files of all segments but these.
@@ -49,7 +48,7 @@ class ReplayLog {
 
   std::filesystem::path folder_;
   std::vector<ReplaySegment> segments_;
-  std::optional<GrowingFile> file_;  // of the last segment, while it grows
+  std::optional<GrowingFile> file_;  // the last segment, while it grows
 };
 
 }  // namespace ovde

@@ -8,13 +8,11 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <ovde/error.h>
 #include "base/version.h"
 #include "io/crc32c.h"
 #include "io/files.h"
-#include "io/json.h"
 #include "io/seeds.h"
 #include "io/settings.h"
 #include "run/progress_csv.h"
@@ -28,19 +26,7 @@ namespace {
 
 constexpr const char* kConfigFile = "config.toml";
 constexpr const char* kPopulationFile = "population.toml";
-constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kAgentPrefix = "seed_";
-
-// A file and nothing else: a study may have a column, hence a folder, of any of these names.
-// InputError where the disk does not say: what cannot be seen is not the same as what is not there.
-bool has_file(const fs::path& folder, const char* name) {
-  std::error_code error;
-  const fs::file_status status = fs::status(folder / name, error);
-  if (status.type() == fs::file_type::none)
-    throw InputError(
-        fmt::format("cannot look at {}: {}", (folder / name).string(), error.message()));
-  return fs::is_regular_file(status);
-}
 
 bool is_agent_folder(const fs::path& path) {
   return path.filename().string().starts_with(kAgentPrefix);
@@ -55,12 +41,12 @@ Config restored(const fs::path& file, const std::vector<Setting>& settings) {
   return restore_config(settings);
 }
 
-// Tells a list of seeds that somebody edited from the one that was written.
+// Detects a list of seeds that somebody edited.
 std::string seed_checksum(std::span<const std::uint64_t> seeds) {
   return fmt::format("{:08x}", crc32c(std::as_bytes(seeds)));
 }
 
-// The agents' folders of a population, as far as they can be listed.
+// The names of the agents' folders; empty if the folder cannot be listed.
 std::vector<std::string> agent_folders(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -79,12 +65,21 @@ bool holds_run(const fs::path& folder) {
 
 }  // namespace
 
+bool has_file(const fs::path& folder, const char* name) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder / name, error);
+  if (status.type() == fs::file_type::none)
+    throw InputError(
+        fmt::format("cannot look at {}: {}", (folder / name).string(), error.message()));
+  return fs::is_regular_file(status);
+}
+
 void check_new_run_folder(const fs::path& folder) {
   if (folder.empty()) throw OutputPathError("a run needs a folder with a name");
-  // the part of the path that exists must be a folder in which files can be made
+  // the existing part of the path must be a writable folder
   std::error_code error;
   fs::path existing = fs::absolute(folder, error).lexically_normal();
-  if (error) refuse_folder(folder, "the current folder is gone");
+  if (error) refuse_folder(folder, "the current folder does not exist any more");
   while (existing != existing.root_path() && ::access(existing.c_str(), F_OK) != 0) {
     if (errno != ENOENT) refuse_folder(folder, std::strerror(errno));
     existing = existing.parent_path();
@@ -120,8 +115,7 @@ fs::path unused_folder(const fs::path& folder) {
 void check_run_folder(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
-    throw InputError(
-        fmt::format("{} is not a folder; a run's folder is what training left", folder.string()));
+    throw InputError(fmt::format("{} is not a folder; name the folder of a run", folder.string()));
   }
   if (holds_config(folder)) return;
   const auto agents = agent_folders(folder);
@@ -146,8 +140,8 @@ std::optional<fs::path> find_agent(const fs::path& run, std::uint64_t seed) {
   return read_config(run).seed == seed ? std::optional(run) : std::nullopt;
 }
 
-// The folder is a population's from the first; what the agent has left moves to its new one, and
-// its config.toml, by which a run is known, last.
+// population.toml is written first; the agent's files are moved then, its config.toml, which marks
+// a run, last.
 void make_population(const fs::path& folder, const std::string& command) {
   if (!has_file(folder, kConfigFile)) return;
   const Config config = read_config(folder);
@@ -173,36 +167,10 @@ Config read_config(const fs::path& folder) {
   return restored(folder / kConfigFile, read_settings(folder / kConfigFile));
 }
 
-std::string to_json(const RunSummary& summary) {
-  const auto epoch = [](const std::optional<int>& value) { return value ? Json(*value) : Json(); };
-  const Json json = {{"task", summary.task},
-                     {"algorithm", summary.algorithm},
-                     {"seed", summary.seed},
-                     {"epochs", summary.epochs},
-                     {"score", summary.score},
-                     {"first_goal_epoch_eval", epoch(summary.first_goal_epoch_eval)},
-                     {"first_goal_epoch_explore", epoch(summary.first_goal_epoch_explore)},
-                     {"wall_seconds", summary.wall_seconds},
-                     {"steps_per_second", summary.steps_per_second},
-                     {"version", summary.version}};
-  return json.dump(2) + "\n";
-}
-
-void write_summary(const fs::path& folder, const RunSummary& summary) {
-  write_file_atomically(folder / kSummaryFile, to_json(summary));
-}
-
-void remove_summary(const fs::path& folder) {
-  fs::remove(folder / kSummaryFile);
-  sync_folder(folder);
-}
-
-bool is_finished(const fs::path& folder) { return has_file(folder, kSummaryFile); }
-
 bool holds_population(const fs::path& folder) { return has_file(folder, kPopulationFile); }
 
 std::optional<fs::path> population_above(const fs::path& folder) {
-  std::error_code ignored;  // where there is no such folder there is none above it
+  std::error_code ignored;  // `above` is empty for a folder that does not exist
   const fs::path above = fs::canonical(folder, ignored).parent_path();
   return !above.empty() && holds_population(above) ? std::optional(above) : std::nullopt;
 }
@@ -243,7 +211,7 @@ Population parse_population(std::vector<Setting> settings, const std::string& na
   } catch (const InputError& error) {
     refuse(fmt::format("population.seeds: {}", error.what()));
   }
-  // older files have none
+  // files of older versions have no checksum
   if (const auto checksum = take("population.checksum");
       checksum && *checksum != OptionValue(seed_checksum(population.seeds))) {
     refuse("population.seeds was changed since the run began; change it back");

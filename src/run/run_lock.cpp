@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A lock of the open file, not of the process: it can be asked about without being taken, and two
-// runs inside one process exclude each other too.
+// A lock of the open file, not of the process: it can be tested without being taken, and two runs
+// in one process exclude each other too.
 struct flock whole_file() {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -27,14 +27,14 @@ struct flock whole_file() {
   return lock;
 }
 
-// Whether the open file is the one that has this name now.
+// Whether the open file still has this path.
 bool is_file(const Descriptor& file, const fs::path& path) {
   struct stat open = {}, named = {};
   return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-// "4711", or "4711 on n1": an older file has the number alone.
+// "4711 on n1"; files of older versions have the number alone.
 std::string holder_of(const fs::path& run) {
   const std::string text = read_file(run / kLockFile);
   const auto end = text.find('\n');
@@ -72,7 +72,7 @@ RunLock::RunLock(const fs::path& run) : path_(run / kLockFile), file_(path_, O_R
       refuse_held(run);
     }
     if (is_file(file_, path_)) return;
-    // whoever had it before has taken the name away from this file
+    // the process that had it before has removed this file
     file_ = Descriptor(path_, O_RDWR);
   }
 }
@@ -84,7 +84,7 @@ RunLock::~RunLock() {
 void RunLock::announce() {
   is_new_ = false;
   const std::string who = fmt::format("{}\n{}\n", ::getpid(), host_name());
-  // nothing depends on it
+  // errors are ignored: the text is only for people
   if (::ftruncate(file_.get(), 0) == 0)
     static_cast<void>(!::pwrite(file_.get(), who.data(), who.size(), 0));
 }
@@ -96,7 +96,7 @@ void RunLock::check_free(const fs::path& agent) const {
 void RunLock::cover(const fs::path& agent) {
   const fs::path path = agent / kLockFile;
   if (is_file(file_, path)) return;
-  RunLock own(agent);  // nobody else is writing there
+  RunLock own(agent);  // throws if another process is writing there
   const fs::path beside = path.string() + ".tmp";
   ::unlink(beside.c_str());
   if (::link(path_.c_str(), beside.c_str()) == 0 && ::rename(beside.c_str(), path.c_str()) == 0) {

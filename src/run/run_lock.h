@@ -1,5 +1,5 @@
-// One process writes a run. The lock goes with the process, however it ends. It is a lock of the
-// file `lock` itself and not of its name: whichever way a folder is called, it is the same one.
+// The lock of a run, which one process writes. It is released when the process ends, however it
+// ends. It belongs to the file `lock`, not to its path: all paths to a folder share it.
 #pragma once
 
 #include <filesystem>
@@ -19,32 +19,32 @@ class RunIsHeld : public InputError {
 
 class RunLock {
  public:
-  // RunIsHeld if another process has it; Error if it cannot be taken. Nothing that was there is
-  // changed before announce().
+  // RunIsHeld if another process has it; Error if it cannot be taken. Changes no existing file
+  // before announce().
   explicit RunLock(const std::filesystem::path& run);
   ~RunLock();
   RunLock(RunLock&&) noexcept = default;
 
-  // Writes down who has it, for people, and keeps the file.
+  // Writes process and host into the file, for people; the file then stays.
   void announce();
 
   // RunIsHeld if another process is writing the folder of an agent inside the run.
   void check_free(const std::filesystem::path& agent) const;
 
-  // The same lock on the folder of an agent inside the run, by a second name for the same file.
-  // Where the file system has no such names, by a lock of its own.
+  // Locks the folder of an agent inside the run too: by a hard link to the same file, or a lock of
+  // its own where the file system has no hard links.
   void cover(const std::filesystem::path& agent);
 
-  // Whether some process is writing the run. Asking takes nothing.
+  // Whether a process is writing the run. Does not take the lock.
   static bool is_held(const std::filesystem::path& run);
-  // The same of any file that is locked as a whole.
+  // The same for any file that is locked as a whole.
   static bool is_locked(const Descriptor& file);
 
  private:
   std::filesystem::path path_;
-  bool is_new_ = false;  // the file was not there before
+  bool is_new_ = false;  // this process made the file
   Descriptor file_;
-  std::vector<RunLock> others_;  // of agents that could not be covered
+  std::vector<RunLock> others_;  // of agents for which there is no hard link
 };
 
 }  // namespace ovde

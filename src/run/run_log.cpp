@@ -41,15 +41,15 @@ void RunLog::add(LogLevel level, const std::string& message) noexcept {
                                    kLevelWidth, message);
     std::ranges::replace(line, '\n', ' ');
     line += '\n';
-    // one call a line: lines of several writers do not mix
+    // one call for each line: lines of several writers do not mix
     const Descriptor file(path_, O_WRONLY | O_CREAT | O_APPEND);
     if (file.valid()) static_cast<void>(!::write(file.get(), line.data(), line.size()));
   } catch (const std::exception&) {
   }
 }
 
-bool RunLog::mentions(const std::string& words) const {
-  std::ifstream file(path_, std::ios::binary);
+bool log_mentions(const std::filesystem::path& run, const std::string& words) {
+  std::ifstream file(run / kLogFile, std::ios::binary);
   for (std::string line; std::getline(file, line);) {
     if (line.find(words) != std::string::npos) return true;
   }

@@ -1,5 +1,4 @@
-// log.txt: what happened to a run, a line each: time (UTC), level, words. The last line's level is
-// how `ovde status` tells a run that failed from one that was interrupted.
+// log.txt, for people: a line for each event of a run, with time (UTC), level and message.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +13,8 @@ class RunLog {
  public:
   explicit RunLog(const std::filesystem::path& run);
 
-  // Never throws: a log that cannot be written must not stop a run, or hide why it stopped.
+  // Never throws: a log that cannot be written must not stop a run or hide why it stopped.
   void add(LogLevel level, const std::string& message) noexcept;
-
-  // Whether a line of it has these words.
-  bool mentions(const std::string& words) const;
 
  private:
   std::filesystem::path path_;
@@ -29,7 +25,9 @@ struct LogLine {
   std::string message;
 };
 
-// The last line of a run's log; nullopt where there is none.
+// For runs of versions without state.json: the last line of the log, nullopt where there is none,
+// and whether a line has these words.
 std::optional<LogLine> last_log_line(const std::filesystem::path& run);
+bool log_mentions(const std::filesystem::path& run, const std::string& words);
 
 }  // namespace ovde

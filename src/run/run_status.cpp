@@ -8,11 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "run/policy_file.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
-#include "run/run_log.h"
 
 namespace ovde {
 
@@ -20,10 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kRecent = 20;  // epochs over which the rate is taken
-constexpr int kDeepest = 4;          // folders below the one asked for: study, run, agent
+constexpr std::size_t kRecent = 20;  // epochs over which rates are taken
+constexpr int kDeepest = 4;  // levels below the folder that was asked for: study, run, agent
 
-// Folders on the way that cannot be looked into are passed by.
+// Folders that cannot be read are skipped.
 bool is_run(const fs::path& folder) {
   try {
     return holds_config(folder);
@@ -32,10 +30,10 @@ bool is_run(const fs::path& folder) {
   }
 }
 
-// What is locked and resumed: the population, where the run is one of its agents.
+// The folder to lock and to resume: the population's, where the run is one of its agents.
 fs::path whole_run(const fs::path& folder) { return population_above(folder).value_or(folder); }
 
-bool is_alive(const fs::path& folder) {
+bool is_training(const fs::path& folder) {
   return RunLock::is_held(folder) || RunLock::is_held(whole_run(folder));
 }
 
@@ -46,14 +44,16 @@ void add_rows(std::span<const EpochRow> rows, RunStatus& status) {
   for (const EpochRow& row : rows) {
     if (!std::isnan(row.eval_return_mean)) status.last_return = row.eval_return_mean;
   }
-  status.steps_per_second = last.steps_per_second;
 
-  // an agent of a population also waits for its turn: what counts is the time between epochs
+  // an agent of a population also waits for its turn: the time between epochs counts, not the time
+  // of an epoch
   const std::size_t recent = std::min(kRecent, rows.size() - 1);
-  const double since = recent == 0 ? 0 : rows[rows.size() - 1 - recent].seconds;
-  const double each =
-      (last.seconds - since) / static_cast<double>(std::max<std::size_t>(1, recent));
-  status.seconds_left = each * (status.epochs - status.epochs_done);
+  const EpochRow before = recent == 0 ? EpochRow() : rows[rows.size() - 1 - recent];
+  const double seconds = last.seconds - before.seconds;
+  if (seconds > 0)
+    status.steps_per_second = static_cast<double>(last.env_steps - before.env_steps) / seconds;
+  status.seconds_left = seconds / static_cast<double>(std::max<std::size_t>(1, recent)) *
+                        (status.epochs - status.epochs_done);
 }
 
 RunStatus status_of(const fs::path& folder) {
@@ -63,7 +63,7 @@ RunStatus status_of(const fs::path& folder) {
       [&]() -> std::span<const EpochRow> { return rows = read_progress(folder); });
 }
 
-// Folders by what they are, not by the ways that lead to them: links may go round in circles.
+// Folders by device and inode: links may form circles.
 using Seen = std::set<std::pair<dev_t, ino_t>>;
 
 void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::path>& found) {
@@ -87,27 +87,11 @@ void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::pa
 
 }  // namespace
 
-const char* name(RunState state) {
-  switch (state) {
-    case RunState::alive:
-      return "alive";
-    case RunState::finished:
-      return "finished";
-    case RunState::interrupted:
-      return "interrupted";
-    case RunState::failed:
-      return "failed";
-    case RunState::unreadable:
-      return "unreadable";
-  }
-  return "";
-}
-
 std::vector<fs::path> run_folders(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
     throw InputError(fmt::format("{} is not a folder", folder.string()));
-  holds_config(folder);  // one that was asked for and cannot be looked into is said to be so
+  holds_config(folder);  // InputError if it cannot be read
   std::vector<fs::path> found;
   Seen seen;
   find_runs(folder, kDeepest, seen, found);
@@ -130,21 +114,20 @@ RunStatus status_of_run(const fs::path& folder, const std::function<Config()>& r
     status.task = config.task;
     status.algorithm = config.algorithm;
     status.epochs = config.train.epochs;
-    const bool alive = is_alive(folder);  // asked first: what is read later is not older
+    const bool training = is_training(folder);  // first: the files read after it are not older
     add_rows(read_rows(), status);
 
-    const auto last_line = last_log_line(folder);
-    const bool failed = last_line && last_line->level == LogLevel::error;
-    status.state = is_finished(folder) ? RunState::finished
-                   : alive             ? RunState::alive
-                   : failed            ? RunState::failed
-                                       : RunState::interrupted;
-    if (status.state == RunState::failed) status.message = last_line->message;
+    const StoredState stored = read_state(folder);
+    status.state = is_finished(folder)                ? RunState::finished
+                   : training                         ? RunState::training
+                   : stored.state == RunState::failed ? RunState::failed
+                                                      : RunState::interrupted;
+    if (status.state == RunState::failed) status.message = stored.error;
   } catch (const Error& error) {
     status.state = RunState::unreadable;
     status.message = error.what();
   }
-  if (status.state != RunState::alive && status.state != RunState::interrupted)
+  if (status.state != RunState::training && status.state != RunState::interrupted)
     status.seconds_left = EpochRow::kNone;
   return status;
 }
@@ -153,23 +136,23 @@ fs::path finished_policy(const fs::path& folder) {
   check_run_folder(folder);
   const fs::path policy = folder / "policy.safetensors";
   std::error_code ignored;
-  // of a run that was resumed for longer, the policy that is there is that of its end before; one
-  // that was kept beside its config.toml alone is whole
-  const bool goes_on = !is_finished(folder) && fs::exists(folder / kProgressFile, ignored);
-  if (fs::exists(policy, ignored) && !goes_on) {
-    check_policy_of(policy, read_config(folder));
+  // a run that is being trained for longer still has the policy of its earlier end; a folder with a
+  // policy and config.toml alone is a policy that somebody kept
+  const bool unfinished = !is_finished(folder) && fs::exists(folder / kProgressFile, ignored);
+  if (fs::exists(policy, ignored) && !unfinished) {
+    check_policy_of(policy, origin_of(read_config(folder)));
     return policy;
   }
 
   const RunStatus status = status_of(folder);
   if (status.state == RunState::unreadable) throw InputError(status.message);
   if (status.state == RunState::finished)
-    throw InputError(fmt::format("{} is gone", policy.string()));
+    throw InputError(fmt::format("{} is missing", policy.string()));
   const std::string how_far = fmt::format("{} holds no policy yet: it is at epoch {} of {}",
                                           folder.string(), status.epochs_done, status.epochs);
-  const bool alive = status.state == RunState::alive;
-  throw UnfinishedRun(alive ? how_far + "; another process is training it" : how_far,
-                      alive ? fs::path() : whole_run(folder));
+  const bool training = status.state == RunState::training;
+  throw UnfinishedRun(training ? how_far + "; another process is training it" : how_far,
+                      training ? fs::path() : whole_run(folder));
 }
 
 PolicyOfRun policy_of_run(const fs::path& path) {
@@ -182,7 +165,7 @@ PolicyOfRun policy_of_run(const fs::path& path) {
         fmt::format("{}: a policy is used with its run, and no folder above it has a config.toml",
                     path.string()));
   }
-  check_policy_of(path, read_config(run));
+  check_policy_of(path, origin_of(read_config(run)));
   return {run, path};
 }
 

@@ -74,11 +74,12 @@ void RunWatch::find(std::vector<int>& changed) {
 
 bool RunWatch::look_at(WatchedRun& run) {
   std::vector<std::timespec> stamps;
-  for (const char* file : {"config.toml", "summary.json", "log.txt", "progress.csv"})
+  for (const char* file : {"config.toml", "state.json", "summary.json", "log.txt", "progress.csv"})
     stamps.push_back(time_of(run.folder / file));
   const bool touched = !same(stamps, run.stamps);
   // an unchanged run has its old state, unless its process may have died
-  if (!touched && run.status.state != RunState::alive && run.status.state != RunState::interrupted)
+  if (!touched && run.status.state != RunState::training &&
+      run.status.state != RunState::interrupted)
     return false;
   if (run.stamps.empty() || !same({stamps[0]}, {run.stamps[0]})) run.config.reset();
   run.stamps = stamps;

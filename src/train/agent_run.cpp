@@ -7,11 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include <ovde/policy.h>
 #include "base/version.h"
 #include "config/build.h"
-#include "run/policy_file.h"
-#include "run/run_folder.h"
-#include "train/checkpoint_format.h"
+#include "run/run_state.h"
 
 namespace ovde {
 
@@ -19,22 +18,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kBestPolicy = "policy_best.safetensors";
-constexpr const char *kConfig = "config", *kVisits = "visits", *kCutOffs = "cut_offs";
-constexpr const char* kCheckpointLogged = "checkpoint at epoch";
+constexpr const char* kLastPolicy = "policy.safetensors";
 
-// Not damage, and no reason to use an older checkpoint.
+// sections of a checkpoint, beside those of EpochLoop
+constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "visits",
+                     *kCutOffs = "cut_offs", *kFormat = "format";
+constexpr std::uint32_t kCurrentFormat = 2;
+
+// An older checkpoint would not help, as it would where one is damaged.
 class ChangedConfig : public InputError {
   using InputError::InputError;
 };
 
-// How often a run is saved, and for how long it is trained, does not change it; everything else
-// would.
+// How often a run is saved and for how long it is trained may change; nothing else may.
 void check_same_config(const Config& now, const Bytes& saved, const fs::path& folder) {
   const std::string text(reinterpret_cast<const char*>(saved.data()), saved.size());
   Config before = restore_config(parse_toml(text, "configuration of the checkpoint"));
   before.checkpoint = now.checkpoint;
-  if (before.train.epochs < now.train.epochs) {  // it is trained for longer
+  if (before.train.epochs < now.train.epochs) {  // trained for longer
     before.train.epochs = now.train.epochs;
     before.record.networks = now.record.networks;
   }
@@ -45,6 +46,11 @@ void check_same_config(const Config& now, const Bytes& saved, const fs::path& fo
   }
 }
 
+void check_format(const Sections& sections) {
+  if (!sections.contains(kFormat))
+    throw Error("was written by a version of ovde that was never released");
+}
+
 double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -52,7 +58,12 @@ double unix_time() {
 }  // namespace
 
 AgentRun::AgentRun(const Config& config, const fs::path& folder)
-    : config_(config), folder_(folder), log_(folder), store_(folder), start_time_(unix_time()) {}
+    : config_(config),
+      folder_(folder),
+      log_(folder),
+      store_(folder),
+      best_(folder),
+      start_time_(unix_time()) {}
 
 std::unique_ptr<AgentRun> AgentRun::start(const Config& config, const fs::path& folder,
                                           const std::string& command) {
@@ -73,10 +84,11 @@ std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder, const Config&
   std::unique_ptr<AgentRun> run(new AgentRun(config, folder));
   if (longer) run->longer_ = command;
   run->loaded_ = run->load_newest();
-  // one that was imported came without them
-  if (!run->loaded_ && is_finished(folder) && !run->store_.has_folder()) {
+  // it would begin again at the first epoch
+  if (!run->loaded_ && is_finished(folder)) {
     throw Error(
-        fmt::format("{} has no checkpoints, and so cannot be trained for longer", folder.string()));
+        fmt::format("{} cannot be trained for longer: it has no checkpoint (checkpoint.final)",
+                    folder.string()));
   }
   if (!run->loaded_) run->loop_ = std::make_unique<EpochLoop>(run->config_, run->config_.seed);
   return run;
@@ -88,14 +100,11 @@ void AgentRun::open(std::vector<std::string>& warnings) {
     ensure_new_run_folder(folder_);
     write_config(folder_, config_, *command_);
   }
-  if (longer_) {
-    remove_summary(folder_);
-    write_config(folder_, config_, *longer_);
-  }
+  // the results of an earlier end stay until those of the new end replace them
+  write_state(folder_, {RunState::training});
+  if (longer_) write_config(folder_, config_, *longer_);
   store_.make_folder();
-  if (fs::exists(folder_ / kBestPolicy)) {
-    for (const EpochRow& row : rows_) best_return_ = std::fmax(best_return_, row.eval_return_mean);
-  }
+  best_.open(rows_);
   progress_.emplace(folder_, rows_);
   events_.emplace(folder_, start_time_, rows_);
   if (config_.record.visits) {
@@ -104,27 +113,27 @@ void AgentRun::open(std::vector<std::string>& warnings) {
   }
   sync_folder(folder_);  // the files' names, before a checkpoint counts on them
 
-  if (longer_ && !loaded_) {
-    warnings_.push_back(
-        fmt::format("{}: begins again at the first epoch: it left no checkpoint to go on from",
-                    folder_.string()));
-  }
-  for (const std::string& text : warnings_) log(LogLevel::warning, text);
+  for (const std::string& text : warnings_) log_.add(LogLevel::warning, text);
   warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
   if (is_new) {
-    log(LogLevel::info,
-        fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(), config_.algorithm,
-                    config_.task, config_.seed, config_.train.epochs));
+    log_.add(LogLevel::info,
+             fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
+                         config_.algorithm, config_.task, config_.seed, config_.train.epochs));
   } else {
-    log(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
-                                              epochs_done(), loop_->env_steps())
-                                : "resumed from the beginning: no checkpoint was written yet");
+    log_.add(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
+                                                   epochs_done(), loop_->env_steps())
+                                     : "resumed from the beginning: no checkpoint was written yet");
   }
 }
 
 // False: there is no checkpoint yet.
 bool AgentRun::load_newest() {
-  check_checkpoints_there();
+  if (!store_.has_folder() && expects_checkpoints(folder_)) {
+    throw Error(
+        fmt::format("the checkpoints of {} are missing; put them back to resume, or start a "
+                    "new run",
+                    folder_.string()));
+  }
   const auto checkpoints = store_.all();
   for (const fs::path& path : checkpoints) {
     try {
@@ -148,17 +157,9 @@ bool AgentRun::load_newest() {
   return false;
 }
 
-// A run of an older version has no folder before its first checkpoint, and its log none of those.
-void AgentRun::check_checkpoints_there() const {
-  if (store_.has_folder() || !log_.mentions(kCheckpointLogged)) return;
-  throw Error(fmt::format(
-      "the checkpoints of {} are gone, of which its log speaks; put them back to resume, or start "
-      "a new run",
-      folder_.string()));
-}
-
 void AgentRun::load(const fs::path& checkpoint) {
-  const Sections sections = in_current_format(read_checkpoint(checkpoint));
+  const Sections sections = read_checkpoint(checkpoint);
+  check_format(sections);
   check_same_config(config_, section(sections, kConfig), folder_);
   loop_ = std::make_unique<EpochLoop>(config_, config_.seed);
   const bool continued = loop_->restore(sections);
@@ -179,7 +180,7 @@ void AgentRun::load(const fs::path& checkpoint) {
   rows_.clear();
   for (int i = 0; i < epochs_done(); ++i) {
     rows_.push_back(get_row(in));
-    // the last policy of a run that is now trained for longer
+    // the last policy of a run that is trained for longer
     if (!is_evaluated(i, config_.train)) clear_evaluation(rows_.back());
   }
   if (!in.empty()) throw Error("has more rows than epochs");
@@ -236,18 +237,18 @@ void AgentRun::end_updates() {
   epoch_began_.reset();
 }
 
-// The policy that was evaluated is still the agent's.
-void AgentRun::keep_best(const EpochRow& row) {
-  const bool better = !(row.eval_return_mean <= best_return_);
-  if (std::isnan(row.eval_return_mean) || !better) return;
-  write_policy(folder_ / kBestPolicy, loop_->agent().policy(), loop_->task_action_space(), config_,
+// The policy after the updates of `row`'s epoch, which the agent still has.
+void AgentRun::write_policy_to(const fs::path& file, const EpochRow& row) {
+  write_policy(file, loop_->agent().policy(), loop_->task_action_space(), origin_of(config_),
                {{"epoch", std::to_string(row.epoch)},
                 {"eval_return_mean", fmt::format("{}", row.eval_return_mean)}});
-  best_return_ = row.eval_return_mean;
 }
 
 EpochRow AgentRun::end_epoch(EpochRow row) {
-  keep_best(row);
+  // only epochs that are evaluated however long the run is trained: the candidates do not depend on
+  // where it ended first
+  if (is_evaluated_always(row.epoch, config_.train))
+    best_.offer(row, [&](const fs::path& file) { write_policy_to(file, row); });
   record_visits();
   row.seconds = elapsed();
   const double seconds = learnt_in_ ? *learnt_in_ : row.seconds - *epoch_began_;
@@ -275,7 +276,9 @@ bool AgentRun::checkpoint_due() const {
 void AgentRun::save() {
   fetch();
   Sections sections = loop_->save();
-  mark_current_format(sections);
+  ByteWriter format;
+  format.put(kCurrentFormat);
+  sections[kFormat] = format.take();
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));
   sections[kConfig] = Bytes(bytes.begin(), bytes.end());
@@ -296,8 +299,8 @@ void AgentRun::save() {
   }
 
   store_.save(std::move(sections), loop_->agent().replay());
-  log(LogLevel::info, fmt::format("{} {}, environment step {}", kCheckpointLogged, epochs_done(),
-                                  loop_->env_steps()));
+  log_.add(LogLevel::info, fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
+                                       loop_->env_steps()));
   unsaved_ = false;
   saved_epochs_ = epochs_done();
   saved_at_ = Clock::now();
@@ -309,9 +312,14 @@ void AgentRun::save_now() {
 }
 
 RunSummary AgentRun::finish() {
+  if (config_.checkpoint.final) save_now();
   store_.wait();
-  write_policy(folder_ / "policy.safetensors", loop_->agent().policy(), loop_->task_action_space(),
-               config_);
+  write_policy_to(folder_ / kLastPolicy, rows_.back());
+  const BestPolicy::Choice best = best_.choose(rows_.back(), [this](const fs::path& file) {
+    Policy policy = Policy::load(file.string());
+    return loop_->play(
+        [&](auto observation, auto action) { policy.act_unit(observation, action); });
+  });
   progress_->sync();  // the summary says that all rows are there
   events_->sync();
   if (visits_) visits_->sync();
@@ -320,9 +328,46 @@ RunSummary AgentRun::finish() {
   summary.algorithm = config_.algorithm;
   summary.seed = config_.seed;
   summary.version = version();
+  summary.best_epoch = best.epoch;
+  summary.best_return = best.mean_return;
   write_summary(folder_, summary);
-  log(LogLevel::info, fmt::format("finished: score {}", summary.score));
+  write_state(folder_, {RunState::finished});
+  log_.add(LogLevel::info,
+           fmt::format("finished: score {}; the best policy is of epoch {}: mean return {}",
+                       summary.score, best.epoch, best.mean_return));
   return summary;
+}
+
+void AgentRun::interrupt(const std::string& why) {
+  save_now();
+  write_state(folder_, {RunState::interrupted});
+  log_.add(LogLevel::info, why);
+}
+
+void AgentRun::fail(const std::string& error) noexcept {
+  log_.add(LogLevel::error, error);
+  try {
+    write_state(folder_, {RunState::failed, error});
+  } catch (const std::exception&) {  // the disk may be the reason
+  }
+}
+
+std::unique_ptr<EpochLoop> read_latest_state(const fs::path& run) {
+  Config config = read_config(run);
+  config.train.replay = config.train.batch;  // it will not learn
+  for (const auto& path : CheckpointStore(run).all()) {
+    try {
+      const Sections sections = read_checkpoint(path);
+      check_format(sections);
+      auto loop = std::make_unique<EpochLoop>(config, config.seed);
+      loop->restore(sections);
+      return loop;
+    } catch (const NewerFormat&) {
+      throw;
+    } catch (const Error&) {  // damaged, or just removed
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace ovde

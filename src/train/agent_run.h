@@ -1,5 +1,5 @@
-// One agent of a run with its folder: what it does is written down, epoch by epoch, and saved so
-// that it can go on after anything that ends the program. Used by one thread at a time.
+// One agent of a run with its folder: writes every epoch down and saves the state, so that the run
+// can continue after anything that ends the program. Used by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "run/recording.h"
 #include "run/run_folder.h"
 #include "run/run_log.h"
+#include "train/best_policy.h"
 #include "train/epoch_loop.h"
 
 namespace ovde {
@@ -31,54 +32,51 @@ class AgentRun {
 
   // The run that `folder` holds, from the newest checkpoint that is whole, or from its beginning
   // where none was written yet. InputError if its configuration was changed or its checkpoint has a
-  // newer format; Error if its checkpoints cannot be listed, are gone, or if none can be used.
-  // `run`: the configuration of the population, which may have more epochs than the agent was asked
-  // for; `command` is then written into its config.toml.
+  // newer format; Error if its checkpoints cannot be listed, are missing, or none can be used.
+  // `run`: the population's configuration. If it has more epochs than the agent's, the agent is
+  // trained for longer, and `command` is written into its config.toml.
   static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder, const Config& run,
                                           const std::string& command);
   static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder) {
     return resume(folder, read_config(folder), "");
   }
 
-  // Makes the folder of a new run; in that of a resumed one, brings every file to where the
-  // checkpoint was. Nothing on the disk is touched before. What a person should know goes to
-  // `warnings`.
+  // Makes the folder of a new run; in the folder of a resumed one, sets every file back to the
+  // checkpoint. Nothing on the disk is changed before. Adds to `warnings`.
   void open(std::vector<std::string>& warnings);
 
   const Config& config() const { return config_; }
   int epochs_done() const { return loop_->epochs_done(); }
   bool done() const { return epochs_done() >= config_.train.epochs; }
 
-  // Advances by one epoch and writes its row, and a checkpoint when one is due. nullopt: `stop`
+  // Advances by one epoch, writes its row, and saves a checkpoint when one is due. nullopt: `stop`
   // became true before the epoch's end.
   std::optional<EpochRow> epoch(Team& team, const std::atomic<bool>& stop);
 
-  // The same for a driver that advances loop() itself: what comes before, when the updates are
-  // done, and after the evaluation, which may be in the next epoch. Saving is then the driver's to
-  // begin.
+  // The same for a driver that advances loop() itself: before the epoch, after its updates, and
+  // after its evaluation, which may be in the next epoch. The driver calls save_if_due().
   void begin_epoch();
   void end_updates();
-  EpochRow end_epoch(EpochRow row);  // with its times
+  EpochRow end_epoch(EpochRow row);  // returns it with its times
   void save_if_due();
   EpochLoop& loop() { return *loop_; }
-  // What the agent has learnt is elsewhere; `fetch` brings it here, before it is written. Null: it
-  // is here.
+  // `fetch` copies the agent's state from the GPU before it is written. Null: it learns here.
   void learns_elsewhere(std::function<void()> fetch) { fetch_ = std::move(fetch); }
 
-  // Brings the state to the disk, as far as it is not there, and waits for it.
+  // Saves a checkpoint, unless the state is saved already, and waits until it is on the disk.
   void save_now();
 
-  // The end of the run: policy and summary.
+  // The ends of a run. finish() writes the last checkpoint, the policies and the summary; the
+  // others store the state and why.
   RunSummary finish();
-
-  void log(LogLevel level, const std::string& message) { log_.add(level, message); }
+  void interrupt(const std::string& why);
+  void fail(const std::string& error) noexcept;
 
  private:
   AgentRun(const Config& config, const std::filesystem::path& folder);
 
-  double elapsed() const;  // seconds of the run, pauses between two processes left out
+  double elapsed() const;  // seconds of training, without the pauses between two processes
   bool checkpoint_due() const;
-  void keep_best(const EpochRow& row);
   void record_visits();
   void record_networks(int epoch);
   void fetch() {
@@ -87,25 +85,24 @@ class AgentRun {
   void save();
   void load(const std::filesystem::path& checkpoint);
   bool load_newest();
-  void check_checkpoints_there() const;
+  void write_policy_to(const std::filesystem::path& file, const EpochRow& row);
 
   Config config_;
   std::filesystem::path folder_;
-  std::optional<std::string> command_;  // of a run that begins: it has no folder yet
-  std::optional<std::string> longer_;   // the command by which a run is to have more epochs
+  std::optional<std::string> command_;  // set for a new run, which has no folder yet
+  std::optional<std::string> longer_;   // the command that asked for more epochs
   RunLog log_;
   std::unique_ptr<EpochLoop> loop_;
   CheckpointStore store_;  // after loop_: its writer reads the replay buffer until it is destroyed
   std::vector<EpochRow> rows_;
-  double best_return_ = EpochRow::kNone;  // of the policy in policy_best.safetensors
+  BestPolicy best_;
   std::optional<ProgressFile> progress_;
   std::optional<EventFile> events_;
-  std::optional<VisitFile> visits_;  // empty: not recorded
-  std::vector<std::int64_t>
-      cut_offs_;  // rows in the replay buffer with which an episode was given up
+  std::optional<VisitFile> visits_;     // empty: not recorded
+  std::vector<std::int64_t> cut_offs_;  // replay rows at which an episode was given up
 
-  // what open() has to do and to say
-  bool loaded_ = false;  // from a checkpoint
+  // results of load_newest(), for open()
+  bool loaded_ = false;
   std::optional<Bytes> saved_visits_;
   std::vector<std::string> warnings_;
 
@@ -113,12 +110,16 @@ class AgentRun {
   double seconds_before_ = 0;  // elapsed() when this process took over
   Clock::time_point begin_ = Clock::now();
   std::optional<double> epoch_began_;  // elapsed() then; empty between two epochs
-  std::optional<double> learnt_in_;    // seconds of an epoch that awaits its evaluation
+  std::optional<double> learnt_in_;    // seconds of an epoch that has not been evaluated yet
 
   bool unsaved_ = false;
   int saved_epochs_ = 0;
   Clock::time_point saved_at_ = Clock::now();
   std::function<void()> fetch_;
 };
+
+// An agent as the newest usable checkpoint of its run has it, without its replay buffer. Changes
+// nothing: another process may be training the run. Null: there is no such checkpoint.
+std::unique_ptr<EpochLoop> read_latest_state(const std::filesystem::path& run);
 
 }  // namespace ovde

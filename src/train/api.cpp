@@ -12,7 +12,7 @@ namespace ovde {
 
 namespace {
 
-// Hands the progress on, and keeps what the run came to.
+// Passes the progress on, and keeps the summaries.
 class Listener final : public ProgressSink {
  public:
   explicit Listener(const Training& training) : training_(training) {}
@@ -77,7 +77,7 @@ std::vector<TrainingResult> train(const Training& training) {
   for (const std::string& text : training.settings) {
     settings.push_back(parse_assignment(text, "settings"));
     if (settings.back().key == "run.seed")
-      throw InputError("settings: run.seed is not one of them: Training::seeds has the seeds");
+      throw InputError("settings: run.seed cannot be set here: use Training::seeds");
   }
 
   const Config config = resolve_config(settings);

@@ -21,8 +21,8 @@ constexpr int kTiles = 10;  // of a map, in each direction
 
 Pose at(double x, double y, double z) { return {.position = {x, y, z}}; }
 
-// A map as solids: tiles that are the darker the noisier a step from them is, the start, the goal,
-// and the point that moves.
+// A map as solids: the moving point, tiles that are darker where steps are noisier, the start and
+// the goal.
 std::vector<Solid> map_solids(const StateMap& map) {
   using Kind = Solid::Kind;
   const double width = map.high[0] - map.low[0], height = map.high[1] - map.low[1];

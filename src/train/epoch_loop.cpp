@@ -10,7 +10,6 @@
 #include "agent/equations.h"
 #include "config/build.h"
 #include "stats/statistics.h"
-#include "train/checkpoint_format.h"
 
 namespace ovde {
 
@@ -20,7 +19,7 @@ void check_finite(double value, const char* what, const EpochLoop& run) {
   if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, run.where()));
 }
 
-// A call into an environment; what it throws gets a message that says what failed and where.
+// Calls into an environment; its exceptions are given a message that says what failed and where.
 template <typename Call, typename Where>
 auto guarded(const char* what, Call call, Where where) {
   try {
@@ -42,6 +41,10 @@ bool is_evaluated(int epoch, const TrainConfig& train) {
   const bool counts = done > train.epochs - score_epochs(train.epochs);  // for the score
   const int every = counts ? train.score_eval_epochs : train.eval_epochs;
   return done % every == 0 || done == train.epochs;
+}
+
+bool is_evaluated_always(int epoch, const TrainConfig& train) {
+  return (epoch + 1) % train.eval_epochs == 0 && (epoch + 1) % train.score_eval_epochs == 0;
 }
 
 EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)
@@ -76,7 +79,7 @@ std::optional<EpochRow> EpochLoop::epoch(Team& team, const std::atomic<bool>& st
 void EpochLoop::finish_updates(const UpdateReport& update, const ValueReport& value) {
   report_collected();
   add_update(update, 1);
-  // what has come back; the rest is checked when it is saved
+  // the policy alone has come back from the GPU; the rest is checked when it is saved
   for (const auto& network : agent_->policy().networks)
     check_parameters(network.name + ".parameters");
   end_updates(value);
@@ -124,6 +127,7 @@ void EpochLoop::start_episode() {
   guarded(
       "the environment", [this] { env_->reset(next_episode_seed(episode_seeds_), observation_); },
       [this] { return where(); });
+  for (const double x : observation_) check_finite(x, "an observation", *this);
   in_episode_ = true;
   episode_return_ = 0;
   episode_success_ = false;
@@ -139,13 +143,13 @@ bool EpochLoop::collect(const std::atomic<bool>& stop) {
   return true;
 }
 
-// For what is left to collect in this phase.
+// Reserves memory for the steps left in this phase.
 void EpochLoop::reserve_visits() {
   if (records_visits_) visits_.reserve(visits_.size() + steps_of(phase_) - steps_done_);
 }
 
-// Mean and deviation of the observations under random actions, over as many steps as the warm-up
-// has, in episodes that are none of the run's.
+// Mean and deviation of the observations under random actions, in episodes of their own, over as
+// many steps as the warm-up has.
 void EpochLoop::measure_observations() {
   if (!config_.train.normalise_observations) return;
   constexpr int kLeast = 1000;
@@ -183,12 +187,11 @@ void EpochLoop::begin_collecting(bool warm_up) {
 
 std::span<const double> EpochLoop::observe() {
   if (!in_episode_) start_episode();
-  for (const double x : observation_) check_finite(x, "an observation", *this);
   return observation_;
 }
 
 void EpochLoop::advance(const Decision& decision) {
-  // a NaN of m (methods without one) stays a NaN in the mean
+  // m is NaN for methods without it, and so is its mean
   collected_.m += decision.m;
   collected_.shift += decision.shift;
 
@@ -272,6 +275,18 @@ void EpochLoop::report_evaluation() {
   if (has_goal_) learnt_->eval_success = result.successes / episodes;
 }
 
+double EpochLoop::play(const Act& act) {
+  constexpr std::uint32_t kFresh = std::numeric_limits<std::uint32_t>::max();  // no epoch's number
+  Evaluation evaluation(*evaluation_env_, act, Random(seed_, Stream::evaluation_seeds, kFresh),
+                        config_.train.eval_steps, std::numeric_limits<int>::max());
+  const std::atomic<bool> never{false};
+  guarded(
+      "the environment of the evaluation",
+      [&] { return evaluation.advance(std::numeric_limits<std::int64_t>::max(), never); },
+      [this] { return where(); });
+  return mean(evaluation.result().returns);
+}
+
 bool EpochLoop::learn(Team& team, const std::atomic<bool>& stop) {
   const std::int64_t updates = steps_of(phase_);
   for (; steps_done_ < updates; ++steps_done_) {
@@ -281,7 +296,7 @@ bool EpochLoop::learn(Team& team, const std::atomic<bool>& stop) {
   return true;
 }
 
-// One of so many updates of the epoch.
+// Adds one update to the means over the epoch's updates.
 void EpochLoop::add_update(const UpdateReport& report, std::int64_t updates) {
   check_finite(report.critic_loss, "the critics' loss", *this);
   check_finite(report.actor_loss.value_or(0), "the actor's loss", *this);
@@ -291,7 +306,7 @@ void EpochLoop::add_update(const UpdateReport& report, std::int64_t updates) {
   row_.temperature = report.temperature.value_or(EpochRow::kNone);
 }
 
-// A number can overflow in the very last step of an epoch, before any loss has seen it; one in a
+// A number can overflow in the last update of an epoch, after its loss was computed; one in a
 // target network may never show in a loss, which takes the smaller of two values.
 void EpochLoop::check_parameters(std::string_view prefix) const {
   const LearnerState state = agent_->state();
@@ -313,15 +328,15 @@ std::string EpochLoop::where_evaluated() const {
   return where(learnt_->epoch, static_cast<std::uint64_t>(learnt_->updates), learnt_->env_steps);
 }
 
-// ---- saved state: the position in the protocol, the episode in progress and the learner, a
+// ---- saved state: the position in the protocol, the episode in progress and the learner, one
 // section each
 
 namespace {
 
-constexpr const char *kEpisode = "episode", *kLearner = "learner";
+constexpr const char *kPosition = "position", *kEpisode = "episode", *kLearner = "learner";
 
 void check(bool condition, const char* what) {
-  if (!condition) throw Error(fmt::format("says something impossible of {}", what));
+  if (!condition) throw Error(fmt::format("{} is invalid", what));
 }
 
 Bytes save_learner(Agent& agent) {
@@ -344,14 +359,14 @@ void restore_learner(const Bytes& bytes, Agent& agent) {
   ByteReader in(bytes);
   *state.updates = in.get<std::uint64_t>();
   for (const auto& [name, values] : state.arrays) {
-    check(in.get_text() == name, "the learner");
+    check(in.get_text() == name, "its learner");
     in.get_all(values);
   }
   for (const auto& [name, values] : state.statistics) {
-    check(in.get_text() == name, "the learner");
+    check(in.get_text() == name, "its learner");
     in.get_all(values);
   }
-  check(in.empty(), "the learner");
+  check(in.empty(), "its learner");
   agent.restored();
 }
 
@@ -422,7 +437,7 @@ void EpochLoop::restore_position(ByteReader& in) {
 }
 
 bool EpochLoop::restore_episode(ByteReader& in) {
-  // a byte from a file is not a bool before it has been looked at
+  // a byte of a file may be neither 0 nor 1
   in_episode_ = in.get<std::uint8_t>() != 0;
   episode_return_ = in.get<double>();
   episode_success_ = in.get<std::uint8_t>() != 0;
@@ -430,6 +445,7 @@ bool EpochLoop::restore_episode(ByteReader& in) {
   const bool saved = in.get<std::uint8_t>() != 0;
   const Bytes environment = in.get_bytes();
   if (!in_episode_) return true;
+  for (const double x : observation_) check(std::isfinite(x), "its observation");
   in_episode_ = saved && restore_state(*env_, environment);
   return in_episode_;
 }

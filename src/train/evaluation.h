@@ -1,4 +1,4 @@
-// Plays a policy and says what it got.
+// Plays episodes with a policy and measures them.
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,18 @@ namespace ovde {
 struct EvaluationResult {
   std::vector<double> returns, lengths;  // one for each episode
   int successes = 0;
-  double seconds = 0;  // of advancing it
+  double seconds = 0;  // spent in advance()
 };
 
 using Act = std::function<void(std::span<const double> observation, std::span<double> action)>;
 
-// Whole episodes until `steps` steps or `episodes` episodes are used up; an episode that the steps
-// do not reach to the end of is left out, unless it is the only one. Episode seeds are drawn from
-// `seeds`.
+// Plays episodes until `steps` steps or `episodes` episodes are used up. An episode that the steps
+// cut off does not count, unless it is the only one. `seeds` draws the episodes' seeds.
 class Evaluation {
  public:
   Evaluation(Env& env, Act act, Random seeds, std::int64_t steps, int episodes);
 
-  // Goes on for at most `steps` steps, or until `stop` becomes true; true: that was the end of it.
+  // Plays at most `steps` steps, or until `stop` becomes true. True: the evaluation has ended.
   bool advance(std::int64_t steps, const std::atomic<bool>& stop);
 
   std::int64_t steps_left() const { return steps_left_; }     // at most

@@ -13,15 +13,15 @@ namespace ovde {
 
 namespace {
 
-// Everything that is to be trained, and what became of it.
+// The agents of all runs, and the failures.
 class LockstepDriver {
  public:
   LockstepDriver(std::span<PopulationRun* const> runs, const GpuDevice& gpu, int threads,
-                 const std::atomic<bool>& stop, const Neighbour& neighbour)
+                 const std::atomic<bool>& stop, const WorkStealer& stealer)
       : runs_(runs),
         gpu_(gpu),
         stop_(stop),
-        neighbour_(neighbour),
+        stealer_(stealer),
         team_(threads),
         failures_(runs.size()) {
     for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -48,7 +48,7 @@ class LockstepDriver {
  private:
   bool is_left(const Slot& slot) const { return slot.active && !slot.run->done(); }
 
-  // What a CPU was in the middle of, it ends.
+  // An epoch that was interrupted on the CPU is completed there.
   void complete_epochs() {
     team_.run(static_cast<int>(slots_.size()), [this](int i) { complete_epoch(slots_[i]); });
     leave_failed_runs();
@@ -66,8 +66,8 @@ class LockstepDriver {
     });
   }
 
-  // Trains the agents that are furthest behind until they have caught up with the next ones, or to
-  // the end of the first of them. False: none is left.
+  // Trains the agents with the fewest epochs until they have caught up with the next ones, or until
+  // one of them ends. False: no agent is left.
   bool advance() {
     int epoch = std::numeric_limits<int>::max(), next = epoch;
     for (const Slot& slot : slots_) {
@@ -84,7 +84,7 @@ class LockstepDriver {
     }
     if (behind.empty()) return false;
 
-    LockstepGroup group(behind, gpu_, team_, neighbour_);
+    LockstepGroup group(behind, gpu_, team_, stealer_);
     const auto any_left = [&] {
       return std::ranges::any_of(behind, [&](const Slot* slot) { return is_left(*slot); });
     };
@@ -101,25 +101,25 @@ class LockstepDriver {
     return true;
   }
 
-  // Others may go on for long.
+  // Without waiting for the runs that take longer.
   void report_finished_runs() {
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (failures_[r]) continue;
       try {
         runs_[r]->report_if_finished();
-      } catch (const std::exception&) {  // of what is told
+      } catch (const std::exception&) {  // thrown by the sink
         failures_[r] = std::current_exception();
       }
     }
   }
 
-  // What the other agents of a run have learnt need not be lost, if the fault lets it be saved.
+  // Saves the other agents of a failed run, where the fault allows it.
   void leave_failed_runs() {
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (failures_[r]) continue;
       for (Slot& slot : slots_) {
         if (slot.population != r || !slot.failure) continue;
-        runs_[r]->places()[slot.place].busy = true;  // it keeps its last checkpoint
+        runs_[r]->places()[slot.place].busy = true;  // keeps its last checkpoint
         if (!failures_[r]) failures_[r] = slot.failure;
       }
       if (!failures_[r]) continue;
@@ -127,7 +127,7 @@ class LockstepDriver {
         if (slot.population == r && is_left(slot)) complete_epoch(slot);
       }
       try {
-        runs_[r]->save_all("stopped: another agent of the population failed");
+        runs_[r]->interrupt_all("stopped: another agent of the population failed");
       } catch (const std::exception&) {
       }
       for (Slot& slot : slots_) {
@@ -140,7 +140,7 @@ class LockstepDriver {
     const auto failure = std::current_exception();
     for (Slot& slot : slots_) {
       if (!is_left(slot)) continue;
-      slot.run->log(LogLevel::error, why);
+      slot.run->fail(why);
       failures_[slot.population] = failure;
     }
   }
@@ -148,7 +148,7 @@ class LockstepDriver {
   std::span<PopulationRun* const> runs_;
   const GpuDevice& gpu_;
   const std::atomic<bool>& stop_;
-  Neighbour neighbour_;
+  WorkStealer stealer_;
   Team team_;
   std::vector<Slot> slots_;
   std::vector<std::exception_ptr> failures_;
@@ -175,9 +175,9 @@ bool in_step(const Config& a, const Config& b) {
 std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,
                                                   const GpuDevice& gpu, int threads,
                                                   const std::atomic<bool>& stop,
-                                                  const Neighbour& neighbour) {
+                                                  const WorkStealer& stealer) {
   for (PopulationRun* run : runs) run->start();
-  return LockstepDriver(runs, gpu, threads, stop, neighbour).run();
+  return LockstepDriver(runs, gpu, threads, stop, stealer).run();
 }
 
 }  // namespace ovde

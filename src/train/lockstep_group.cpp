@@ -26,7 +26,7 @@ auto LockstepGroup::on_gpu(Call&& call) {
 
 template <typename Work>
 void LockstepGroup::for_piece(int piece, Work&& work) {
-  // the agents of one task stand together: a slow one's are to be in different pieces
+  // agents of the same task follow one another: those of a slow task go to different pieces
   for (int i = piece; i < size(); i += pieces_) guarded(*slots_[i], [&] { work(i); });
 }
 
@@ -36,11 +36,11 @@ void LockstepGroup::for_each(Work&& work) {
 }
 
 LockstepGroup::LockstepGroup(std::vector<Slot*> slots, const GpuDevice& gpu, Team& team,
-                             const Neighbour& neighbour)
+                             const WorkStealer& stealer)
     : slots_(std::move(slots)),
       team_(team),
-      neighbour_(neighbour),
-      // a few pieces for each thread: enough to even out, few enough to hand out quickly
+      stealer_(stealer),
+      // a few pieces for each thread balance the load
       pieces_(std::min(size(), 4 * team.threads())),
       stretch_(std::max(100, protocol().eval_steps / 32)),
       rows_(slots_.size()),
@@ -90,32 +90,32 @@ void LockstepGroup::epoch(std::span<PopulationRun* const> runs) {
   collecting_ = true;
   learnt_ = false;
   {
-    const OpenDoor open(neighbour_, *this);
+    const WorkOffer offer(stealer_, *this);
     team_.run(team_.threads(), [&](int piece) {
       try {
         if (piece == 0) begin_collecting(epoch_ == 0);
         work(evaluations);
         wait_for_updates(piece == 0);
       } catch (...) {
-        given_up_ = true;
+        gpu_failed_ = true;
         throw;
       }
     });
   }
-  if (failed_helping_) std::rethrow_exception(failed_helping_);
+  if (failed_elsewhere_) std::rethrow_exception(failed_elsewhere_);
   finish_epoch(runs);
   ++epoch_;
 }
 
 void LockstepGroup::work(LongestFirstQueue& evaluations) {
-  int evaluating = -1;  // the agent whose evaluation is in hand
-  while (!given_up_) {
+  int evaluating = -1;  // the agent that this thread evaluates
+  while (!gpu_failed_) {
     if (take_piece()) continue;
     if (evaluating >= 0 || (evaluating = evaluations.take()) >= 0) {
       if (!evaluate(evaluating, evaluations)) evaluating = -1;
     } else if (!collecting_) {
       return;
-    } else if (!neighbour_.help_others()) {
+    } else if (!stealer_.steal()) {
       std::this_thread::yield();
     }
   }
@@ -129,28 +129,28 @@ bool LockstepGroup::take_piece() {
   return true;
 }
 
-bool LockstepGroup::help() {
+bool LockstepGroup::do_piece() {
   try {
     return take_piece();
-  } catch (...) {  // of end_round(), in which there is one thread at a time
-    failed_helping_ = std::current_exception();
-    given_up_ = true;
+  } catch (...) {  // thrown by end_round(), which one thread at a time calls
+    failed_elsewhere_ = std::current_exception();
+    gpu_failed_ = true;
     return true;
   }
 }
 
-// Helps others until the updates are done. One thread asks the GPU for that, now and then: who asks
-// all the time keeps others from launching what is theirs. Without others there is nothing to do
-// but to wait, which finish_epoch() does.
+// Steals work until the updates are done. One thread asks the GPU about them, and not all the time:
+// that would keep other threads from launching kernels. Without other populations the wait is left
+// to finish_epoch().
 void LockstepGroup::wait_for_updates(bool asks) {
   constexpr double kPause = 50e-6;  // seconds
-  if (neighbour_.neighbours == nullptr) return;
+  if (stealer_.shared == nullptr) return;
   auto asked = Clock::now();
-  while (!learnt_ && !given_up_) {
+  while (!learnt_ && !gpu_failed_) {
     if (asks && seconds_since(asked) > kPause) {
       asked = Clock::now();
       learnt_ = on_gpu([this] { return population_->is_done(); });
-    } else if (!neighbour_.help_others()) {
+    } else if (!stealer_.steal()) {
       std::this_thread::yield();
     }
   }
@@ -209,7 +209,7 @@ void LockstepGroup::step_agents(int piece) {
   });
 }
 
-// What agent i acts on next.
+// Copies the observation that agent i acts on next, and draws its explorer's random numbers.
 void LockstepGroup::prepare(int i) {
   const PopulationActing& acting = population_->acting();
   agents_[i]->to_input(loop(i).observe(), acting.observation.subspan(i * acting.observations));
@@ -218,7 +218,7 @@ void LockstepGroup::prepare(int i) {
     draw_for_explorer(draws_[i], i, agents_[i]->explorer_noise(), acting);
 }
 
-// The action that the behaviour policy of agent i gives, and its environment's step.
+// Takes the behaviour policy's action of agent i in its environment.
 void LockstepGroup::step(int i) {
   const PopulationActing& acting = population_->acting();
   const std::span<double> action = loop(i).action();
@@ -233,14 +233,14 @@ void LockstepGroup::step(int i) {
   loop(i).advance(agents_[i]->host_side().decide(proposal, acting.plain[i], action));
 }
 
-// Goes on with the evaluation of agent i for a stretch of steps, or until a round waits: then it
-// stays in the thread's hand, and true is returned.
+// Continues the evaluation of agent i for a number of steps, or until a round is waiting. True: the
+// thread keeps the evaluation, to continue after the round.
 bool LockstepGroup::evaluate(int i, LongestFirstQueue& evaluations) {
-  std::int64_t left = 0;  // what fails is ended
+  std::int64_t left = 0;  // after a failure the evaluation has ended
   try {
     if (!loop(i).advance_evaluation(stretch_, rounds_.waiting())) left = loop(i).evaluation_left();
   } catch (const std::exception&) {
-    // noted in the slot later: another thread may be stepping this agent
+    // noted in the slot later: another thread may be stepping this agent now
     evaluation_failures_[i] = std::current_exception();
   }
   if (left > 0 && rounds_.waiting()) return true;
@@ -250,7 +250,7 @@ bool LockstepGroup::evaluate(int i, LongestFirstQueue& evaluations) {
 
 void LockstepGroup::finish_epoch(std::span<PopulationRun* const> runs) {
   const std::vector<PopulationReport> reports = on_gpu([this] { return population_->finish(); });
-  end_rows(runs);  // of the epoch before, whose policies the host still has
+  end_rows(runs);  // of the epoch before: the host still has its policies
   on_gpu([this] { population_->download_policies(agents_); });
   for_each([&](int i) {
     const PopulationReport& report = reports[i];

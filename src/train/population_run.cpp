@@ -15,6 +15,7 @@
 #include "io/seeds.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
+#include "run/run_state.h"
 
 namespace ovde {
 
@@ -35,7 +36,7 @@ RunSummary summary_of_finished(const fs::path& folder, const Config& config) {
   return summary;
 }
 
-// What the folder is the run of.
+// The population in the folder of a run.
 Population runs_in(const fs::path& folder) {
   if (!holds_population(folder)) {
     check_run_folder(folder);
@@ -47,14 +48,14 @@ Population runs_in(const fs::path& folder) {
   return read_runs(folder).value();
 }
 
-// What the population says and what its agents say must be the same, before anything is touched.
+// The configurations of the population and of its agents must agree.
 void check_agents(const RunPlan& plan) {
   for (std::size_t i = 0; i < plan.seeds.size(); ++i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     if (!holds_config(folder)) continue;
     Config agent = read_config(folder);
     agent.checkpoint = plan.config.checkpoint;
-    if (agent.train.epochs < plan.config.train.epochs) {  // it is trained for longer
+    if (agent.train.epochs < plan.config.train.epochs) {  // trained for longer
       agent.train.epochs = plan.config.train.epochs;
       agent.record = plan.config.record;
     }
@@ -66,15 +67,9 @@ void check_agents(const RunPlan& plan) {
   }
 }
 
-// Whether the agent has as many epochs behind it as the plan asks for.
+// Whether the agent has finished the epochs that the plan asks for.
 bool has_ended(const fs::path& folder, const RunPlan& plan) {
   return is_finished(folder) && read_config(folder).train.epochs >= plan.config.train.epochs;
-}
-
-// The folder of a new run is made before it is locked.
-const fs::path& prepared_folder(const RunPlan& plan) {
-  if (plan.is_new) ensure_new_run_folder(plan.folder);
-  return plan.folder;
 }
 
 }  // namespace
@@ -82,7 +77,6 @@ const fs::path& prepared_folder(const RunPlan& plan) {
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const fs::path& folder, const std::string& command) {
   check_seeds(seeds);
-  make_environment(config);  // what the task refuses leaves no folder behind
   check_new_run_folder(folder);
   return {config, seeds, folder, true, command};
 }
@@ -92,7 +86,7 @@ RunPlan plan_rest_of_run(const fs::path& folder, const std::string& command,
   Population population = runs_in(folder);
   const int asked = population.config.train.epochs;
   if (epochs && *epochs < asked) {
-    throw InputError(fmt::format("the run in {} was asked for {} epochs; it can have more, not {}",
+    throw InputError(fmt::format("the run in {} has {} epochs; it can be given more, not {}",
                                  folder.string(), asked, *epochs));
   }
   if (epochs && *epochs > asked) population.config = train_longer(population.config, *epochs);
@@ -110,8 +104,7 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan) {
 }
 
 PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads)
-    : lock_(prepared_folder(plan)),
-      progress_(progress),
+    : progress_(progress),
       start_{.task = plan.config.task,
              .algorithm = plan.config.algorithm,
              .seeds = plan.seeds,
@@ -124,41 +117,46 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int th
              .epochs_done = 0,
              .folder = plan.folder},
       places_(plan.seeds.size()) {
-  // one agent is joined by others, if it can go on; or was, and its move was cut short
+  if (plan.is_new) {
+    make_agents(plan, threads);  // first: if the task refuses its options, no folder is made
+    ensure_new_run_folder(plan.folder);
+    lock_.emplace(plan.folder);
+    check_holds_no_run(plan.folder);  // again, now that nobody else can write there
+    open_agents(plan);
+    return;
+  }
+  lock_.emplace(plan.folder);
+  // one agent is joined by others, or was, and moving it was interrupted
   const bool moved = holds_population(plan.folder);
-  if (!plan.is_new && holds_config(plan.folder) && (moved || plan.seeds.size() > 1)) {
-    if (!moved && !has_ended(plan.folder, plan))
+  if (holds_config(plan.folder) && (moved || plan.seeds.size() > 1)) {
+    if (!moved && !has_ended(plan.folder, plan))  // throws if it cannot continue
       AgentRun::resume(plan.folder, plan.config, plan.command);
     make_population(plan.folder, plan.command);
   }
-  put_agents(plan, threads);
+  check_agents(plan);
+  make_agents(plan, threads);
   open_agents(plan);
 }
 
-// Whatever keeps the run from going on is found here, and nothing is written.
-void PopulationRun::put_agents(const RunPlan& plan, int threads) {
-  if (plan.is_new) {
-    check_holds_no_run(plan.folder);  // again, now that nobody else can put one there
-  } else {
-    check_agents(plan);
-  }
-  const auto put_agent = [&](int i) {
+// Throws if the run cannot continue. Writes nothing.
+void PopulationRun::make_agents(const RunPlan& plan, int threads) {
+  const auto make_agent = [&](int i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     const Config config = with_seed(plan.config, plan.seeds[i]);
-    lock_.check_free(folder);
+    if (lock_) lock_->check_free(folder);
     if (!plan.is_new && has_ended(folder, plan)) {
       places_[i].summary = summary_of_finished(folder, config);
     } else if (!plan.is_new && holds_config(folder)) {
       places_[i].run = AgentRun::resume(folder, plan.config, plan.command);
-    } else {  // new, or killed before this agent's folder was there
+    } else {  // new, or killed before this agent's folder was made
       places_[i].run = AgentRun::start(config, folder, plan.command);
     }
   };
   const int agents = static_cast<int>(places_.size());
-  // one that is not there is refused elsewhere
+  // an unknown task is refused elsewhere
   const Task* task = registered_task(plan.config.task);
   Team team(task != nullptr && task->makes_side_by_side ? std::min(threads, agents) : 1);
-  team.run(agents, put_agent);
+  team.run(agents, make_agent);
   if (std::ranges::none_of(places_, [](const Place& place) { return place.run != nullptr; })) {
     throw InputError(
         fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
@@ -167,7 +165,7 @@ void PopulationRun::put_agents(const RunPlan& plan, int threads) {
 }
 
 void PopulationRun::open_agents(const RunPlan& plan) {
-  lock_.announce();
+  lock_->announce();
   if (plan.seeds.size() > 1) {
     const auto there = read_population(plan.folder);
     if (!there || there->seeds != plan.seeds ||
@@ -178,7 +176,7 @@ void PopulationRun::open_agents(const RunPlan& plan) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     make_folder(folder);
-    lock_.cover(folder);
+    lock_->cover(folder);
     if (places_[i].run) places_[i].run->open(warnings);
   }
   for (const std::string& text : warnings) progress_.warning(text);
@@ -198,14 +196,13 @@ void PopulationRun::start() {
   progress_.run_started(start_);
 }
 
-// One that cannot be saved does not keep the others from it.
-void PopulationRun::save_all(const std::string& why) {
+// A failure to save one agent does not keep the others from being saved.
+void PopulationRun::interrupt_all(const std::string& why) {
   std::exception_ptr first;
   for (Place& place : places_) {
     if (!place.is_left() || place.busy) continue;
     try {
-      place.run->save_now();
-      place.run->log(LogLevel::info, why);
+      place.run->interrupt(why);
     } catch (const std::exception&) {
       if (!first) first = std::current_exception();
     }
@@ -224,7 +221,7 @@ bool PopulationRun::report_if_finished() {
 
 bool PopulationRun::close() {
   if (report_if_finished()) return true;
-  save_all("interrupted");
+  interrupt_all("interrupted");
   return false;
 }
 

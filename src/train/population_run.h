@@ -1,11 +1,12 @@
-// A run that is being trained: the agents of its population and the lock on its folder. Who
-// advances them is not known here: train/trainer.h, train/lockstep.h.
+// A run in training: the agents of its population and the lock on its folder. train/trainer.h and
+// train/lockstep.h advance the agents.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,72 +14,97 @@
 #include "config/config.h"
 #include "run/run_lock.h"
 #include "train/agent_run.h"
-#include "train/progress.h"
 
 namespace ovde {
 
-// What is to be trained. Nothing on the disk is touched before it is opened.
+// A request to train: a new run, or what is left of the run in `folder`. Making one changes nothing
+// on the disk.
 struct RunPlan {
   Config config;
-  // One agent each; config.seed is not looked at. Of a run that is there they may be more than it
-  // has: those are added to it.
+  // One agent each; config.seed is ignored. Seeds that the run in `folder` does not have are added
+  // to it.
   std::vector<std::uint64_t> seeds;
   std::filesystem::path folder;
-  bool is_new = true;   // otherwise what is left of the run in `folder`
-  std::string command;  // written into the config.toml of agents that begin now
+  bool is_new = true;
+  std::string command;  // written into the config.toml of new agents
 };
 
-// InputError if the folder cannot be used or the task refuses its options.
+// InputError if the folder cannot be used.
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const std::filesystem::path& folder, const std::string& command);
-// InputError if there is nothing in the folder to go on with. `epochs`: how many it is to have,
-// at least as many as it was asked for; it ends as if it had been asked for them from the start.
+// InputError if the folder holds no run that can be continued. `epochs`: the new number of epochs,
+// not fewer than before; the run ends as if it had had them from the start.
 RunPlan plan_rest_of_run(const std::filesystem::path& folder, const std::string& command = "resume",
                          std::optional<int> epochs = {});
 
-// What the agents that have not finished are.
+// The options of the agents that have not finished.
 std::vector<AgentOptions> agents_left(const RunPlan& plan);
+
+struct RunStart {
+  std::string task, algorithm;
+  std::vector<std::uint64_t> seeds;  // one agent each
+  int epochs = 0;
+  int updates_per_epoch = 0, steps_per_epoch = 0;
+  std::int64_t warmup_steps = 0;
+  std::int64_t eval_steps = 0;  // steps of one evaluation, which follows every eval_epochs epochs
+  int eval_epochs = 1;
+  std::int64_t epochs_done = 0;  // by all agents together, where a resumed run continues
+  std::filesystem::path folder;
+};
+
+// Receives the progress of a run. Calls may come from any thread, those of one agent in the order
+// of its epochs.
+class ProgressSink {
+ public:
+  virtual ~ProgressSink() = default;
+  virtual void run_started(const RunStart&) {}
+  // agent: index into RunStart::seeds
+  virtual void epoch_done(int /*agent*/, const EpochRow&) {}
+  // Before an agent's first epoch.
+  virtual void warming_up(int /*agent*/, std::int64_t /*steps*/, std::int64_t /*of*/) {}
+  virtual void run_finished(std::span<const RunSummary>) {}  // one for each agent
+  virtual void warning(const std::string&) {}
+};
 
 // An agent's place in the population.
 struct Place {
-  std::unique_ptr<AgentRun> run;  // null: had finished before this process began
+  std::unique_ptr<AgentRun> run;  // null: finished before this process began
   RunSummary summary;             // once finished
-  bool busy = false;
+  bool busy = false;              // a thread works on it, or it has failed
 
   bool is_left() const { return run && !run->done(); }
 };
 
 class PopulationRun {
  public:
-  // Locks the folder and puts every agent into its place: new, or as its last checkpoint has it, on
-  // so many threads where the task allows it. Nothing is written before it is known that all of
-  // them can go on.
+  // Locks the folder and makes every agent, new or as its last checkpoint has it, on `threads`
+  // threads where the task allows it. Nothing is written before all of them are known to be usable.
   PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads = 1);
 
   std::vector<Place>& places() { return places_; }
   ProgressSink& progress() { return progress_; }
 
-  // Tells the sink, and completes agents that were killed after their last epoch.
+  // Tells the sink, and finishes agents that were killed after their last epoch.
   void start();
 
-  // What is not being worked on and not finished is saved.
-  void save_all(const std::string& why);
+  // Saves every agent that is not busy and not finished.
+  void interrupt_all(const std::string& why);
 
-  // Whether every agent has come to its end; the first time, tells the sink.
+  // Whether every agent has finished; tells the sink the first time.
   bool report_if_finished();
 
-  // The end of the work: whether it has finished; otherwise all is saved.
+  // Ends the work: reports a finished run, saves any other. Returns whether it has finished.
   bool close();
 
  private:
-  void put_agents(const RunPlan& plan, int threads);
+  void make_agents(const RunPlan& plan, int threads);
   void open_agents(const RunPlan& plan);
 
-  RunLock lock_;
+  std::optional<RunLock> lock_;
   ProgressSink& progress_;
   RunStart start_;
   std::vector<Place> places_;
-  bool reported_ = false;  // that it has finished
+  bool reported_ = false;
 };
 
 }  // namespace ovde

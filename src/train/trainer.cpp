@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/team.h"
-#include "train/longest_first_queue.h"
+#include "train/work_sharing.h"
 
 namespace ovde {
 
@@ -14,8 +14,8 @@ std::int64_t epochs_left(const Place& place) {
   return place.run->config().train.epochs - place.run->epochs_done();
 }
 
-// Takes agents, the one that is furthest behind first, and advances them until none is left. Agents
-// never wait for each other, and what an agent learns does not depend on who runs it.
+// Takes agents, the one with the most epochs left first, and advances them until none is left.
+// Agents do not wait for each other, and their results do not depend on the thread.
 void work(std::vector<Place>& places, LongestFirstQueue& queue, int threads,
           const std::atomic<bool>& stop, std::atomic<bool>& failed, ProgressSink& progress) {
   Team team(threads);
@@ -30,7 +30,7 @@ void work(std::vector<Place>& places, LongestFirstQueue& queue, int threads,
       if (run.done()) place.summary = run.finish();
     } catch (const std::exception& error) {
       failed = true;
-      run.log(LogLevel::error, error.what());
+      run.fail(error.what());
       throw;
     }
     place.busy = false;
@@ -40,7 +40,7 @@ void work(std::vector<Place>& places, LongestFirstQueue& queue, int threads,
 
 void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop) {
   run.start();
-  // one agent uses the threads inside its updates; several have a thread each
+  // a single agent uses the threads inside its updates; several agents have one thread each
   std::vector<Place>& places = run.places();
   std::vector<std::int64_t> left;
   for (const Place& place : places) left.push_back(epochs_left(place));
@@ -54,10 +54,9 @@ void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop
       team.run(team.threads(), [&](int) { work(places, queue, 1, stop, failed, run.progress()); });
     }
   } catch (const std::exception&) {
-    // the failed one keeps its last checkpoint; what the others have learnt since theirs need not
-    // be lost, if the fault lets it be saved
+    // the failed agent keeps its last checkpoint; the others are saved, where the fault allows it
     try {
-      run.save_all("stopped: another agent of the population failed");
+      run.interrupt_all("stopped: another agent of the population failed");
     } catch (const std::exception&) {
     }
     throw;
@@ -69,7 +68,7 @@ void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop
 bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) {
   const std::atomic<bool> never{false};
   const std::atomic<bool>& stop = workers.stop != nullptr ? *workers.stop : never;
-  // what does not fit is said before anything is written
+  // refused before anything is written
   if (workers.gpu) {
     if (const auto agents = agents_left(plan); !agents.empty())
       workers.gpu.check(agents, plan.config.train.precision);

@@ -235,7 +235,7 @@ TEST(SlowFaults, StatusIsATable) {
   const Outcome alive =
       program.shell(kOvde + kSaved + "--out alive --epochs 100000 >x & pid=$!; " +
                     wait_until("[ -s alive/progress.csv ]") + kOvde + "status alive; kill -9 $pid");
-  expect_words(alive.out, {"alive  ", "/100000"});
+  expect_words(alive.out, {"training  ", "/100000"});
   EXPECT_EQ(program.run("status nowhere").code, 2);
 
   // runs/* of a shell may contain other files

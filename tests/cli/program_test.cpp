@@ -37,6 +37,7 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
         "--set", "--out", "--threads", "--device", "--resume", "--serve"}},
       {"eval", {"--agent", "--episodes", "--seed", "--json", "--record", "--video"}},
       {"status", {}},
+      {"clean", {}},
       {"report", {}},
       {"compare", {"--out"}},
       {"inspect", {"--out", "--steps", "--epochs", "--state", "--shared-scale"}},
@@ -57,12 +58,12 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"study report", {"--out", "--smoke", "--runs", "--epochs"}},
       {"study cancel", {"--out", "--smoke"}}};
   const std::map<std::string, Names> arguments = {
-      {"list", {"WHAT"}},       {"eval", {"DIR"}},          {"status", {"DIR"}},
-      {"report", {"DIR"}},      {"inspect", {"DIR"}},       {"export", {"DIR"}},
-      {"replay", {"FILE"}},     {"bench", {"BENCHMARK"}},   {"compare", {"DIR"}},
-      {"study run", {"FILE"}},  {"study status", {"FILE"}}, {"study report", {"FILE"}},
-      {"study work", {"FILE"}}, {"study cancel", {"FILE"}}, {"serve", {"DIR"}},
-      {"verify", {"FILE"}},     {"site", {"FILE"}}};
+      {"list", {"WHAT"}},         {"eval", {"DIR"}},        {"status", {"DIR"}},
+      {"clean", {"DIR"}},         {"report", {"DIR"}},      {"inspect", {"DIR"}},
+      {"export", {"DIR"}},        {"replay", {"FILE"}},     {"bench", {"BENCHMARK"}},
+      {"compare", {"DIR"}},       {"study run", {"FILE"}},  {"study status", {"FILE"}},
+      {"study report", {"FILE"}}, {"study work", {"FILE"}}, {"study cancel", {"FILE"}},
+      {"serve", {"DIR"}},         {"verify", {"FILE"}},     {"site", {"FILE"}}};
 
   const Program program;
   const Outcome all = program.run("--help");
@@ -152,7 +153,7 @@ TEST(Program, InspectRefusesMissingRecords) {
       program.run("train --task GridChaos-v0:e --algo sac --epochs 1 --out run " + kQuick).code, 0);
   const auto before = program.files();
   for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
-           {"plain", "no record of where it went"},
+           {"plain", "no record of its positions"},
            {"run --epochs 5", "epochs 0"},
            {"run --steps 5", "must have the form A-B"},
            {"run --steps 0-71", "recorded steps 0-70"},
@@ -175,13 +176,28 @@ TEST(Program, TrainsAndEvaluates) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(trained.err, "");
   EXPECT_NE(trained.out.find("epoch 3/3"), std::string::npos) << trained.out;
-  EXPECT_EQ(program.files(),
-            (std::vector<std::string>{
-                "run", "run/checkpoints", "run/config.toml", "run/events.out.tfevents.ovde",
-                "run/lock", "run/log.txt", "run/networks", "run/networks/epoch_0.safetensors",
-                "run/networks/epoch_1.safetensors", "run/networks/epoch_2.safetensors",
-                "run/policy.safetensors", "run/policy_best.safetensors", "run/progress.csv",
-                "run/summary.json", "run/visits.f32"}));
+  EXPECT_EQ(program.files(), (std::vector<std::string>{"run",
+                                                       "run/candidates",
+                                                       "run/candidates/epoch_0.safetensors",
+                                                       "run/candidates/epoch_1.safetensors",
+                                                       "run/candidates/epoch_2.safetensors",
+                                                       "run/checkpoints",
+                                                       "run/checkpoints/checkpoint-1.ovde",
+                                                       "run/checkpoints/replay-0.rows",
+                                                       "run/config.toml",
+                                                       "run/events.out.tfevents.ovde",
+                                                       "run/lock",
+                                                       "run/log.txt",
+                                                       "run/networks",
+                                                       "run/networks/epoch_0.safetensors",
+                                                       "run/networks/epoch_1.safetensors",
+                                                       "run/networks/epoch_2.safetensors",
+                                                       "run/policy.safetensors",
+                                                       "run/policy_best.safetensors",
+                                                       "run/progress.csv",
+                                                       "run/state.json",
+                                                       "run/summary.json",
+                                                       "run/visits.f32"}));
 
   const Outcome evaluated = program.run("eval run --episodes 3 --json");
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;

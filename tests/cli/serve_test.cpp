@@ -98,11 +98,11 @@ TEST(SlowServe, TheLivePageEndsWithTheTraining) {
   const int port = run.port();
   ASSERT_NE(port, 0) << run.said();
   std::string state;
-  for (int i = 0; i < 200 && state.find("\"state\":\"alive\"") == std::string::npos; ++i) {
+  for (int i = 0; i < 200 && state.find("\"state\":\"training\"") == std::string::npos; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     state = state_at(port);
   }
-  EXPECT_NE(state.find("\"state\":\"alive\""), std::string::npos) << state;
+  EXPECT_NE(state.find("\"state\":\"training\""), std::string::npos) << state;
   const int page = run.page();
   ASSERT_NE(page, 0);
   ::kill(run.pid(), SIGINT);

@@ -11,7 +11,7 @@
 
 #include <ovde/env.h>
 #include <ovde/random.h>
-#include "run/policy_file.h"
+#include "act/policy_file.h"
 #include "run/run_folder.h"
 
 namespace ovde {
@@ -59,7 +59,7 @@ struct Example {
       const std::string of = bins ? "critic_" + std::to_string(k + 1) : "actor";
       contents.networks.push_back({of, networks[k].first, networks[k].second});
     }
-    write_policy(path, contents, box, config(), metadata);
+    write_policy(path, contents, box, origin_of(config()), metadata);
     return path;
   }
 };

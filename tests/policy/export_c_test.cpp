@@ -14,8 +14,8 @@
 #include <ovde/error.h>
 #include <ovde/policy.h>
 #include <ovde/random.h>
+#include "act/acting_part.h"
 #include "io/files.h"
-#include "policy/acting_part.h"
 #include "policy/example_policy.h"
 #include "policy/export_c.h"
 #include "temporary_folder.h"

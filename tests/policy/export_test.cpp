@@ -7,8 +7,8 @@
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
+#include "act/acting_part.h"
 #include "io/files.h"
-#include "policy/acting_part.h"
 #include "policy/example_policy.h"
 #include "policy/onnx.h"
 #include "temporary_folder.h"

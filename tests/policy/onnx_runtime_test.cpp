@@ -42,7 +42,7 @@ class SlowOnnxModels : public testing::Test {
       std::filesystem::create_directory(run);
       write_config(run, tiny_config(algorithm.name), "test");
       write_policy(run / "policy.safetensors", agent->policy(), {{-2, 0}, {2, 5}},
-                   tiny_config(algorithm.name));
+                   origin_of(tiny_config(algorithm.name)));
       add(algorithm.name, run);
     }
     auto others = examples();

@@ -8,7 +8,7 @@
 #include <ovde/policy.h>
 #include "agent/algorithm.h"
 #include "io/files.h"
-#include "run/policy_file.h"
+#include "run/run_folder.h"
 #include "run/trained_agent.h"
 #include "temporary_folder.h"
 
@@ -22,7 +22,7 @@ class LoadedPolicy : public testing::Test {
   // The agent whose policy is in the file.
   std::unique_ptr<Agent> write(const std::string& algorithm, bool normalise = false) const {
     auto agent = trained_agent(algorithm, normalise);
-    write_policy(path(), agent->policy(), {{-2, 0}, {2, 5}}, tiny_config(algorithm));
+    write_policy(path(), agent->policy(), {{-2, 0}, {2, 5}}, origin_of(tiny_config(algorithm)));
     return agent;
   }
 

@@ -6,8 +6,9 @@
 #include <limits>
 
 #include <ovde/error.h>
+#include "act/policy_file.h"
 #include "io/safetensors.h"
-#include "run/policy_file.h"
+#include "run/run_folder.h"
 #include "run/trained_agent.h"
 #include "temporary_folder.h"
 
@@ -20,7 +21,7 @@ class PolicyFile : public testing::Test {
 
   void write(const std::string& algorithm) const {
     write_policy(path(), trained_agent(algorithm)->policy(), {{-2, 0}, {2, 5}},
-                 tiny_config(algorithm));
+                 origin_of(tiny_config(algorithm)));
   }
 
   // What is said of the file after `change`.
@@ -113,7 +114,7 @@ TEST_F(PolicyFile, WhatCannotActIsRefused) {
 TEST_F(PolicyFile, ThePolicyOfAnotherRunIsRefused) {
   write("sac");
   const Config config = tiny_config("sac");
-  EXPECT_NO_THROW(check_policy_of(path(), config));
+  EXPECT_NO_THROW(check_policy_of(path(), origin_of(config)));
   Config seed = config, task = config;
   seed.seed = 7;
   task.task = "GridChaos-v0:a";
@@ -122,7 +123,7 @@ TEST_F(PolicyFile, ThePolicyOfAnotherRunIsRefused) {
            {task, "its task is 'GridChaos-v0:s', the run's GridChaos-v0:a"},
            {tiny_config("oac"), "its algorithm is 'sac', the run's oac"}}) {
     try {
-      check_policy_of(path(), other);
+      check_policy_of(path(), origin_of(other));
       ADD_FAILURE() << says;
     } catch (const InputError& error) {
       EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();

@@ -44,37 +44,6 @@ TEST(ProgressCsv, NumbersReadBackTheSameAndNothingIsAnEmptyCell) {
   EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0,");
 }
 
-// Until format 2 a row had the evaluation of the policy that its epoch began with.
-TEST(ProgressCsv, RowsOfFormat1GetTheEvaluationOfTheirOwnPolicy) {
-  std::vector<EpochRow> rows(3);
-  for (int i = 0; i < 3; ++i) {
-    rows[i].epoch = i;
-    rows[i].updates = 100 * (i + 1);
-    rows[i].eval_return_mean = 10 * i;
-    rows[i].eval_return_std = i;
-    rows[i].eval_length_mean = i + 40;
-    rows[i].eval_success = i / 4.0;
-    rows[i].explore_return_mean = i + 5;
-  }
-  const auto as_format_1 = [](const std::string& line) { return line.substr(0, line.rfind(',')); };
-  std::string text = as_format_1(csv_header()) + "\n";
-  for (const EpochRow& row : rows) text += as_format_1(csv_row(row)) + "\n";
-
-  const auto read = parse_progress(text, "old");
-  ASSERT_EQ(read.size(), 3u);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(read[i].updates, 100 * (i + 1));
-    EXPECT_EQ(read[i].explore_return_mean, i + 5);
-    if (i == 2) continue;
-    EXPECT_EQ(read[i].eval_return_mean, 10 * (i + 1));
-    EXPECT_EQ(read[i].eval_return_std, i + 1);
-    EXPECT_EQ(read[i].eval_length_mean, i + 41);
-    EXPECT_EQ(read[i].eval_success, (i + 1) / 4.0);
-  }
-  EXPECT_TRUE(std::isnan(read[2].eval_return_mean));  // the last policy was not evaluated
-  EXPECT_TRUE(std::isnan(read[2].eval_success));
-}
-
 TEST(ProgressCsv, RowsAreThereAsSoonAsTheyAreAppended) {
   const TemporaryFolder folder;
   ProgressFile file(folder.path(), {});
@@ -122,8 +91,8 @@ TEST(ProgressCsv, RowsThatAreNotTheEpochsAreRefused) {
   };
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 1}}), "none");
-  EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 0}, {.epoch = 2}}), "x:3: is epoch 0, and not 1");
-  EXPECT_EQ(complaint({{.epoch = 1}}), "x:2: is epoch 1, and not 0");
+  EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 0}, {.epoch = 2}}), "x:3: is epoch 0, not 1");
+  EXPECT_EQ(complaint({{.epoch = 1}}), "x:2: is epoch 1, not 0");
   EXPECT_EQ(complaint({{.epoch = 0, .env_steps = 9}, {.epoch = 1, .env_steps = 8}}),
             "x:3: has fewer environment steps than the row before it");
   EXPECT_EQ(complaint({{.eval_return_mean = infinity}}), "x:2: not a row");

@@ -6,6 +6,7 @@
 #include <ovde/error.h>
 #include "io/files.h"
 #include "run/run_folder.h"
+#include "run/run_state.h"
 #include "temporary_folder.h"
 
 namespace ovde {

@@ -198,7 +198,7 @@ TEST(RunWatch, SeesARunStartAndDie) {
   {
     const RunLock lock(folder.path());
     EXPECT_EQ(watch.look(false), std::vector<int>{0});
-    EXPECT_EQ(watch.runs()[0].status.state, RunState::alive);
+    EXPECT_EQ(watch.runs()[0].status.state, RunState::training);
   }
   EXPECT_EQ(watch.look(false), std::vector<int>{0});
   EXPECT_EQ(watch.runs()[0].status.state, RunState::interrupted);

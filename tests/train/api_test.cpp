@@ -61,7 +61,7 @@ TEST(Library, WhatTheSettingsCannotSayIsRefused) {
     return std::string("none");
   };
   training.settings = {"run.seed=7"};
-  EXPECT_EQ(words(), "settings: run.seed is not one of them: Training::seeds has the seeds");
+  EXPECT_EQ(words(), "settings: run.seed cannot be set here: use Training::seeds");
   training.settings = {};
   training.folder = "";
   EXPECT_EQ(words(), "a run needs a folder with a name");

@@ -288,36 +288,35 @@ TEST_F(SlowLockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
   expect_same_population("together", "good", {3, 4});
 }
 
-// While the updates are on their way there is nothing else to do.
-TEST_F(SlowLockstepTraining, ThreadsHelpANeighbour) {
-  class Other final : public Helped {
+// While the GPU computes updates, the threads have no other work.
+TEST_F(SlowLockstepTraining, ThreadsStealWork) {
+  class Other final : public SharedWork {
    public:
-    bool help() override { return ++pieces > 0; }
+    bool do_piece() override { return ++pieces > 0; }
     std::atomic<int> pieces{0};
   } other;
-  Neighbours neighbours(2);
-  neighbours.open(1, other);
+  WorkStealing stealing(2);
+  stealing.offer(1, other);
   const Config config = small_config("dsac");
   train_run("alone", config, {}, {3, 4});
   Watcher watcher;
   PopulationRun run(plan_new_run(config, {3, 4}, path("helping"), "test"), watcher);
   PopulationRun* const runs[] = {&run};
-  const auto failures =
-      train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop, {&neighbours, 0});
+  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop, {&stealing, 0});
   EXPECT_FALSE(failures[0]);
   EXPECT_TRUE(run.close());
   EXPECT_GT(other.pieces, 0);
   expect_same_population("helping", "alone", {3, 4});
 }
 
-// Whichever thread it is that sees the GPU fail.
-TEST_F(SlowLockstepTraining, ANeighbourHelps) {
+// The GPU may fail in a call of either population's thread.
+TEST_F(SlowLockstepTraining, OthersStealItsWork) {
   const Config config = small_config("dsac");
   train_run("alone", config, {}, {3, 4});
   for (const int fails_at : {-1, 1, 30, 31, 32, 33}) {
-    Neighbours neighbours(2);
-    std::jthread neighbour([&](const std::stop_token& end) {
-      while (!end.stop_requested()) neighbours.help(1);
+    WorkStealing stealing(2);
+    std::jthread thief([&](const std::stop_token& end) {
+      while (!end.stop_requested()) stealing.steal(1);
     });
     const std::string name = fmt::format("helped_{}", fails_at);
     Watcher watcher;
@@ -326,7 +325,7 @@ TEST_F(SlowLockstepTraining, ANeighbourHelps) {
     PopulationRun run(plan_new_run(config, {3, 4}, path(name), "test"), watcher);
     PopulationRun* const runs[] = {&run};
     const auto failures =
-        train_in_lockstep(runs, stand_in(faults), 1, watcher.stop, {&neighbours, 0});
+        train_in_lockstep(runs, stand_in(faults), 1, watcher.stop, {&stealing, 0});
     if (fails_at >= 0) {
       ASSERT_TRUE(failures[0]) << fails_at;
       EXPECT_THROW(std::rethrow_exception(failures[0]), Error);

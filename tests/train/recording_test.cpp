@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "run/policy_file.h"
+#include "act/policy_file.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "temporary_folder.h"

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -13,7 +14,9 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include <ovde/policy.h>
 #include "io/crc32c.h"
+#include "io/safetensors.h"
 #include "io/section_file.h"
 #include "run/recording.h"
 #include "run/run_folder.h"
@@ -233,7 +236,7 @@ TEST_F(SlowResume, CheckpointsThatCannotBeListedAreNotTakenForNone) {
   EXPECT_FALSE(train_until(request(run()), 3));
   const fs::path folder = run() / "checkpoints", aside = folder_.path() / "aside";
   fs::rename(folder, aside);
-  expect_words(failure(run()), {"the checkpoints of", "are gone"});
+  expect_words(failure(run()), {"the checkpoints of", "are missing"});
   fs::create_symlink("nowhere", folder);
   expect_words(failure(run()), {"cannot list the checkpoints in", folder.string()});
   fs::remove(folder);
@@ -254,6 +257,7 @@ TEST_F(SlowResume, ARunThatNeverHadACheckpointNeedsNoFolderForThem) {
   fs::remove_all(run() / "checkpoints");
   std::string log = read_file(run() / "log.txt");
   write_file_atomically(run() / "log.txt", log.substr(0, log.find('\n') + 1));
+  fs::remove(run() / "state.json");
   replace_in(run() / "config.toml", "epochs = 0", "epochs = 1");
   resume_to_end(run());
   EXPECT_EQ(fingerprint(run()), expected_);
@@ -360,7 +364,7 @@ TEST_F(SlowResume, ARefusedResumeHasTouchedNothing) {
   const fs::path checkpoints = run() / "seed_4/checkpoints";
   fs::rename(checkpoints, folder_.path() / "aside");
   std::string before = everything(run());
-  expect_words(failure(run()), {"seed_4 are gone"});
+  expect_words(failure(run()), {"seed_4 are missing"});
   EXPECT_TRUE(everything(run()) == before);
   fs::rename(folder_.path() / "aside", checkpoints);
 
@@ -394,17 +398,18 @@ TEST_F(SlowResume, AFinishedRunIsRefused) {
   expect_words(failure(run()), {"is finished (8 epochs)"});
 }
 
-// From its last checkpoint, which is older than its end, or from its beginning where it has none.
+// From the checkpoint of its end, or an older one; to the bit what one long run gives.
 TEST_F(SlowResume, AFinishedRunIsTrainedForLonger) {
   const auto more = [&](const fs::path& folder, int epochs) {
     Watcher watcher;
     return train(plan_rest_of_run(folder, "test", epochs), {}, watcher);
   };
-  for (const int saved_every : {1, 3, 0}) {
+  for (const int saved_every : {3, 0}) {
     for (const double eval_epochs : {1.0, 5.0}) {
       const std::string name = fmt::format("{}_{}", saved_every, eval_epochs);
       RunPlan plan = request(folder_.path() / name, "GridChaos-v0:s", {3, 4});
       plan.config.checkpoint.epochs = saved_every;
+      plan.config.checkpoint.final = saved_every == 0;
       plan.config.train.eval_epochs = static_cast<int>(eval_epochs);
       EXPECT_TRUE(train_until(plan, -1));
       EXPECT_TRUE(more(plan.folder, kEpochsOfARun + 4));
@@ -424,16 +429,69 @@ TEST_F(SlowResume, AFinishedRunIsTrainedForLonger) {
   }
 }
 
-// As one that was imported.
+// Results stay until those of the new end replace them, whatever interrupts the training.
+TEST_F(SlowResume, TrainingForLongerRemovesNothing) {
+  RunPlan plan = request(run());
+  plan.config.checkpoint.epochs = 0;
+  EXPECT_TRUE(train_until(plan, -1));
+  const std::string rows = read_file(run() / "progress.csv");
+  const std::string summary = read_file(run() / "summary.json");
+  const std::string policy = read_file(run() / "policy.safetensors");
+  Watcher watcher(2);
+  EXPECT_FALSE(
+      train(plan_rest_of_run(run(), "test", kEpochsOfARun + 4), {.stop = &watcher.stop}, watcher));
+  EXPECT_TRUE(watcher.warnings.empty());
+  EXPECT_TRUE(read_file(run() / "progress.csv").starts_with(rows));
+  EXPECT_EQ(read_file(run() / "summary.json"), summary);
+  EXPECT_EQ(read_file(run() / "policy.safetensors"), policy);
+  const RunStatus status = run_status(run()).at(0);
+  EXPECT_EQ(status.state, RunState::interrupted);
+  EXPECT_EQ(status.epochs_done, kEpochsOfARun + 2);
+  EXPECT_FALSE(is_finished(run()));
+}
+
+// As one that was imported, or whose checkpoints were removed.
 TEST_F(SlowResume, AFinishedRunWithoutCheckpointsStaysAsItIs) {
   EXPECT_TRUE(train_until(request(run()), -1));
-  fs::remove_all(run() / "checkpoints");
-  fs::remove(run() / "log.txt");
   const std::string rows = read_file(run() / "progress.csv");
-  Watcher watcher;
-  EXPECT_THROW(train(plan_rest_of_run(run(), "test", kEpochsOfARun + 2), {}, watcher), Error);
-  EXPECT_EQ(read_file(run() / "progress.csv"), rows);
-  EXPECT_TRUE(is_finished(run()));
+  const auto expect_refused = [&] {
+    Watcher watcher;
+    EXPECT_THROW(train(plan_rest_of_run(run(), "test", kEpochsOfARun + 2), {}, watcher), Error);
+    EXPECT_EQ(read_file(run() / "progress.csv"), rows);
+    EXPECT_TRUE(is_finished(run()));
+  };
+  fs::remove_all(run() / "checkpoints");
+  fs::create_directory(run() / "checkpoints");
+  expect_refused();
+  fs::remove_all(run() / "checkpoints");
+  expect_refused();
+  for (const char* file : {"log.txt", "state.json"}) fs::remove(run() / file);
+  expect_refused();
+}
+
+// Versions before state.json: the summary and the last line of the log say how the run stands.
+TEST_F(SlowResume, RunsOfEarlierVersionsHaveAState) {
+  EXPECT_FALSE(train_until(request(run()), 3));
+  fs::remove(run() / "state.json");
+  EXPECT_EQ(run_status(run()).at(0).state, RunState::interrupted);
+  std::ofstream(run() / "log.txt", std::ios::app)
+      << "2024-01-01T00:00:00Z ERROR   the disk is full\n";
+  EXPECT_EQ(run_status(run()).at(0).state, RunState::failed);
+  EXPECT_EQ(run_status(run()).at(0).message, "the disk is full");
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run()), expected_);
+  fs::remove(run() / "state.json");
+  EXPECT_EQ(run_status(run()).at(0).state, RunState::finished);
+}
+
+TEST_F(SlowResume, AStateThatCannotBeReadIsNamed) {
+  EXPECT_FALSE(train_until(request(run()), 3));
+  for (const char* text : {"", "{", "[]", "{\"state\": 1}", "{\"state\": \"unreadable\"}"}) {
+    write_file_atomically(run() / "state.json", std::string(text));
+    const RunStatus status = run_status(run()).at(0);
+    EXPECT_EQ(status.state, RunState::unreadable) << text;
+    expect_words(status.message, {"state.json: not the state of a run"});
+  }
 }
 
 TEST_F(SlowResume, ARunCannotBeShortened) {
@@ -454,18 +512,36 @@ TEST_F(SlowResume, ALongerRunThatWasKilledAtItsStartCanBeResumed) {
   }
 }
 
-TEST_F(SlowResume, TheBestPolicyIsKeptAndIsTheSameAfterAKill) {
+// policy_best is the candidate, or the last policy, with the largest return on fresh episodes.
+TEST_F(SlowResume, TheBestPolicyIsTheSameAfterAKill) {
   EXPECT_TRUE(train_until(request(folder_.path() / "whole"), -1));
   const std::string best = read_file(folder_.path() / "whole/policy_best.safetensors");
   EXPECT_FALSE(train_until(request(run()), 5));
-  fs::remove(checkpoint(5));  // it goes on from before what it has written since
+  fs::remove(checkpoint(5));  // it continues from before what it has written since
   resume_to_end(run());
   EXPECT_EQ(read_file(run() / "policy_best.safetensors"), best);
 
-  // of the epoch whose evaluation is the first with the largest return
-  const auto rows = read_progress(run());
-  const auto largest = std::ranges::max_element(rows, {}, &EpochRow::eval_return_mean);
-  EXPECT_NE(best.find(fmt::format("\"epoch\":\"{}\"", largest->epoch)), std::string::npos);
+  // the three best evaluations are the candidates, the first of equals before the others
+  auto rows = read_progress(run());
+  std::ranges::stable_sort(rows, std::greater(), &EpochRow::eval_return_mean);
+  std::vector<int> candidates = {rows[0].epoch, rows[1].epoch, rows[2].epoch};
+  std::ranges::sort(candidates);
+  EXPECT_EQ(epoch_files(run() / "candidates"), candidates);
+
+  // none of them plays the episodes that it was chosen by
+  const auto loop = read_latest_state(run());
+  std::map<double, int> returns;
+  const auto play = [&](const fs::path& file, int epoch) {
+    Policy policy = Policy::load(file.string());
+    returns.emplace(loop->play([&](auto o, auto a) { policy.act_unit(o, a); }), epoch);
+  };
+  play(run() / "policy.safetensors", kEpochsOfARun - 1);
+  for (const int epoch : candidates) play(epoch_file(run() / "candidates", epoch), epoch);
+  const TensorFile file = read_safetensors(run() / "policy_best.safetensors");
+  EXPECT_EQ(file.metadata.at("epoch"), std::to_string(returns.rbegin()->second));
+  EXPECT_EQ(file.metadata.at("eval_return_mean"), fmt::format("{}", returns.rbegin()->first));
+  expect_words(read_file(run() / "summary.json"),
+               {fmt::format("\"best_epoch\": {}", returns.rbegin()->second)});
 }
 
 TEST_F(SlowResume, ANewerFormatIsRefusedEvenIfThereIsAnOlderCheckpoint) {
@@ -483,7 +559,7 @@ TEST_F(SlowResume, ARunThatIsBeingWrittenIsRefused) {
   EXPECT_EQ(run_status(run()).at(0).state, RunState::interrupted);
   {
     const RunLock other(run());
-    EXPECT_EQ(run_status(run()).at(0).state, RunState::alive);
+    EXPECT_EQ(run_status(run()).at(0).state, RunState::training);
     expect_words(failure(run()), {"another process (pid", "is writing the run"});
   }
   resume_to_end(run());

@@ -13,7 +13,7 @@
 #include "io/files.h"
 #include "run/metrics.h"
 #include "run/progress_csv.h"
-#include "train/progress.h"
+#include "train/population_run.h"
 #include "words.h"
 
 namespace ovde {

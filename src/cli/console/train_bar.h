@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "train/progress.h"
+#include "train/population_run.h"
 
 namespace ovde {
 

@@ -48,9 +48,9 @@
     }
     return all;
   };
-  const kStates = ["failed", "unreadable", "alive", "interrupted", "finished"];  // a group has the first of these that a member has
+  const kStates = ["failed", "unreadable", "training", "interrupted", "finished"];  // a group has the first of these that a member has
   const state_of = members => kStates.find(state => members.some(run => run.state === state)) ?? "finished";
-  const kWords = {alive: "training", finished: "finished", interrupted: "interrupted", failed: "failed", unreadable: "cannot be read"};
+  const kWords = {training: "training", finished: "finished", interrupted: "interrupted", failed: "failed", unreadable: "cannot be read"};
 
   const free_colour = () => {
     const used = [...ticked.values()];
@@ -96,7 +96,7 @@
     line.bar.style.width = `${all ? 100 * done / all : 0}%`;
     set_text(line.value, number(mean(members.map(run => run.return))));
     const times = members.map(run => run.left).filter(x => x !== null && x !== undefined);
-    set_text(line.left, state === "alive" && times.length ? duration(Math.max(...times)) : "");
+    set_text(line.left, state === "training" && times.length ? duration(Math.max(...times)) : "");
   };
   const matches = (key, members, words) => {
     const text = [title_of(key), members[0].task, members[0].algorithm, kWords[state_of(members)]].join(" ").toLowerCase();
@@ -329,7 +329,7 @@
     set_text(by_id("run-title"), (roots.length > 1 || run.name === "" ? roots[run.root] + (run.name && "/") : "") + run.name);
     set_text(by_id("run-state"), [`${run.algorithm} on ${run.task}`, run.seed !== undefined ? `seed ${run.seed}` : "", kWords[run.state],
       `epoch ${run.epoch} of ${run.epochs}`, run.rate !== null ? `${number(run.rate)} steps/s` : "",
-      run.state === "alive" && run.left !== null ? `${duration(run.left)} left` : "", run.message ?? ""].filter(Boolean).join(", "));
+      run.state === "training" && run.left !== null ? `${duration(run.left)} left` : "", run.message ?? ""].filter(Boolean).join(", "));
     const has_map = run.map;
     by_id("tabs").replaceChildren(...kTabs.filter(([value]) => value !== "map" || has_map).map(([value, name]) =>
       make("button", {type: "button", role: "tab", "aria-selected": String(value === tab), onclick: () => { tab = value; panel_shows = ""; changed(); }}, name)));
@@ -417,7 +417,7 @@
   const draw = () => {
     const all = groups(), counts = new Map();
     for (const run of runs.values()) counts.set(run.state, (counts.get(run.state) ?? 0) + 1);
-    const parts = ["alive", "finished", "interrupted", "failed", "unreadable"].filter(state => counts.has(state)).map(state => `${counts.get(state)} ${kWords[state]}`);
+    const parts = ["training", "finished", "interrupted", "failed", "unreadable"].filter(state => counts.has(state)).map(state => `${counts.get(state)} ${kWords[state]}`);
     set_text(by_id("summary"), runs.size ? `${runs.size} run${runs.size === 1 ? "" : "s"}: ${parts.join(", ")}` : "no run yet");
     draw_study(all);
     draw_list(all);
@@ -432,7 +432,7 @@
   // The first curves shown are those of running trainings, if there are any.
   const begin = () => {
     first_look = false;
-    const all = [...groups()], alive = all.filter(([, members]) => state_of(members) === "alive"), some = alive.length ? alive : all;
+    const all = [...groups()], alive = all.filter(([, members]) => state_of(members) === "training"), some = alive.length ? alive : all;
     for (const [key] of some.slice(0, 6)) ticked.set(key, free_colour());
     const asked = decodeURIComponent(location.hash.replace("#run=", ""));
     chosen = [...runs.values()].find(run => name_of(run) === asked)?.id ?? some[0][1][0].id;

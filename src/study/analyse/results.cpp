@@ -15,6 +15,7 @@
 #include "io/settings.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
+#include "run/run_state.h"
 #include "study/analyse/csv.h"
 #include "study/analyse/imported_run.h"
 

@@ -15,7 +15,6 @@
 #include "study/execute/cell_locks.h"
 #include "study/execute/run_study.h"
 #include "train/population_run.h"
-#include "train/progress.h"
 
 namespace ovde {
 

@@ -69,7 +69,7 @@ std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bo
 }
 
 void train_group(const CellGroup& group, const StudyRequest& request, int threads,
-                 const Neighbour& neighbour, Board& board) {
+                 const WorkStealer& stealer, Board& board) {
   const std::atomic<bool> never{false};
   std::list<CellSink> sinks;
   std::list<PopulationRun> open;
@@ -89,7 +89,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
   std::vector<std::exception_ptr> failures;
   try {
     failures = train_in_lockstep(runs, request.gpu, threads,
-                                 request.stop != nullptr ? *request.stop : never, neighbour);
+                                 request.stop != nullptr ? *request.stop : never, stealer);
   } catch (const std::exception&) {
     failures.assign(runs.size(), std::current_exception());
   }
@@ -154,11 +154,11 @@ void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& r
   const auto populations = populations_of(groups, request.gpu.full, request.threads);
   const int count = static_cast<int>(populations.size());
   const std::vector<int> shares = shares_of(populations, request.threads);
-  Neighbours neighbours(count);
+  WorkStealing stealing(count);
   const auto train_one = [&](int i) {
-    const Neighbour neighbour = count > 1 ? Neighbour{&neighbours, i} : Neighbour{};
-    train_group(populations[i], request, shares[i], neighbour, board);
-    neighbours.finished();
+    const WorkStealer stealer = count > 1 ? WorkStealer{&stealing, i} : WorkStealer{};
+    train_group(populations[i], request, shares[i], stealer, board);
+    stealing.finished();
   };
   std::vector<std::jthread> others;
   int next = 1;
@@ -166,14 +166,14 @@ void train_side_by_side(std::span<const CellGroup> groups, const StudyRequest& r
     for (; next < count; ++next) {
       others.emplace_back([&, next] {
         train_one(next);
-        neighbours.help_to_the_end(next, shares[next]);
+        stealing.steal_to_the_end(next, shares[next]);
       });
     }
   } catch (const std::system_error&) {  // no more threads: the others follow the first
   }
   train_one(0);
   for (; next < count; ++next) train_one(next);
-  neighbours.help_to_the_end(0, shares[0]);
+  stealing.steal_to_the_end(0, shares[0]);
 }
 
 // Trains groups that do not fit on the GPU together one after the other, then in halves. A cell

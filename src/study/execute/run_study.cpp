@@ -22,6 +22,7 @@
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
+#include "run/run_state.h"
 #include "study/execute/board.h"
 #include "study/execute/cell_locks.h"
 #include "train/trainer.h"

@@ -6,6 +6,7 @@
 #include <ovde/error.h>
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
+#include "run/run_state.h"
 #include "study/analyse/comparison.h"
 #include "temporary_folder.h"
 

@@ -12,6 +12,7 @@
 #include "io/files.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
+#include "run/run_state.h"
 #include "study/analyse/imported_run.h"
 #include "study/analyse/results.h"
 #include "study/execute/run_small_study.h"

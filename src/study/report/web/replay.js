@@ -383,6 +383,7 @@ const Replay = (() => {
     recording.episodes.forEach((e, i) => make(chooser, "option", {value: String(i)},
       `episode ${i + 1}: return ${number(e.return)}${recording.has_goal ? e.success ? ", goal reached" : ", goal not reached" : ""}`));
     chooser.hidden = recording.episodes.length < 2;
+    if (recording.critics) make(element, "p", {class: "critics"}, `Critics: ${recording.critics}.`);
     const charts = make(element, "canvas", {class: "charts", "aria-label": "reward, value and uncertainties at each step"});
 
     const stage = new Stage(canvas, recording);

@@ -1,4 +1,4 @@
-#include "run/policy_file.h"
+#include "act/policy_file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -16,11 +16,10 @@ namespace ovde {
 
 namespace {
 
-// What names the run that a policy is of.
-std::map<std::string, std::string> origin(const Config& config) {
-  return {{"task", config.task},
-          {"algorithm", config.algorithm},
-          {"seed", std::to_string(config.seed)}};
+std::map<std::string, std::string> metadata_of(const PolicyOrigin& origin) {
+  return {{"task", origin.task},
+          {"algorithm", origin.algorithm},
+          {"seed", std::to_string(origin.seed)}};
 }
 
 std::string weight_name(const std::string& network, int layer) {
@@ -34,7 +33,7 @@ Tensor vector_tensor(std::vector<float> values) {
   return {{static_cast<std::int64_t>(values.size())}, std::move(values)};
 }
 
-// Layer by layer, without the padding of the rows.
+// Layer by layer, without the rows' padding.
 void put_network(const std::string& name, const MlpShape& shape, std::span<const float> parameters,
                  TensorFile& file) {
   for (int l = 0; l < shape.layers(); ++l) {
@@ -51,7 +50,7 @@ void put_network(const std::string& name, const MlpShape& shape, std::span<const
   }
 }
 
-// The first layer takes observations as they are: W (x - mean) * scale + b.
+// Folds the scaling of observations into the first layer: W (x - mean) * scale + b.
 void fold_scaling(std::span<const float> scaling, const std::string& network, TensorFile& file) {
   Tensor& weight = file.tensors[weight_name(network, 0)];
   std::vector<float>& bias = file.tensors[bias_name(network, 0)].values;
@@ -67,7 +66,7 @@ void fold_scaling(std::span<const float> scaling, const std::string& network, Te
   }
 }
 
-// What is read of a file, and the answer where it is not a policy.
+// Reads the parts of a file; InputError where it is not a policy.
 class PolicyReader {
  public:
   explicit PolicyReader(const std::filesystem::path& path)
@@ -104,22 +103,22 @@ class PolicyReader {
     return network;
   }
 
-  // What the file says of itself; "" where it does not.
-  std::string says(const std::string& key) const {
+  // A value of the metadata; "" where there is none.
+  std::string metadata(const std::string& key) const {
     const auto found = file_.metadata.find(key);
     return found == file_.metadata.end() ? "" : found->second;
   }
 
   void check_numbers() const {
-    if (says("format") != kPolicyFormat && says("format") != kNetworksFormat)
-      refuse(fmt::format("its format is '{}', and not {}", says("format"), kPolicyFormat));
+    if (metadata("format") != kPolicyFormat && metadata("format") != kNetworksFormat)
+      refuse(fmt::format("its format is '{}', and not {}", metadata("format"), kPolicyFormat));
     for (const auto& [name, tensor] : file_.tensors) {
       if (!std::ranges::all_of(tensor.values, [](float x) { return std::isfinite(x); }))
         refuse(fmt::format("'{}' holds numbers that are not finite", name));
     }
   }
 
-  // Of each action dimension, where actions are discrete.
+  // Bins per action dimension; nullopt where actions are continuous.
   std::optional<int> bins() const {
     const auto found = file_.metadata.find("bins");
     if (found == file_.metadata.end()) return std::nullopt;
@@ -132,7 +131,7 @@ class PolicyReader {
   }
 
  private:
-  // The shape follows from the weights.
+  // The shape that follows from the weights.
   MlpShape shape_of(const std::string& name) const {
     std::vector<int> sizes;
     int layers = 0;
@@ -176,7 +175,7 @@ void check_critics(const PolicyReader& reader, const StoredPolicy& policy) {
 }  // namespace
 
 TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
-                          const Config& config) {
+                          const PolicyOrigin& origin) {
   TensorFile file;
   for (const auto& [name, shape, parameters] : policy.networks) {
     put_network(name, shape, parameters, file);
@@ -184,7 +183,7 @@ TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
   }
   file.tensors["action_low"] = vector_tensor({action_space.low.begin(), action_space.low.end()});
   file.tensors["action_high"] = vector_tensor({action_space.high.begin(), action_space.high.end()});
-  file.metadata = origin(config);
+  file.metadata = metadata_of(origin);
   file.metadata["format"] = kPolicyFormat;
   file.metadata["version"] = version();
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
@@ -192,9 +191,9 @@ TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
 }
 
 void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
-                  const Box& action_space, const Config& config,
+                  const Box& action_space, const PolicyOrigin& origin,
                   const std::map<std::string, std::string>& more_metadata) {
-  TensorFile file = policy_tensors(policy, action_space, config);
+  TensorFile file = policy_tensors(policy, action_space, origin);
   file.metadata.insert(more_metadata.begin(), more_metadata.end());
   write_safetensors(path, file);
 }
@@ -240,10 +239,10 @@ StoredPolicy parse_policy(TensorFile file, const std::string& name) {
   return policy;
 }
 
-void check_policy_of(const std::filesystem::path& path, const Config& config) {
+void check_policy_of(const std::filesystem::path& path, const PolicyOrigin& origin) {
   const PolicyReader reader(path);
-  for (const auto& [key, expected] : origin(config)) {
-    if (const std::string found = reader.says(key); found != expected)
+  for (const auto& [key, expected] : metadata_of(origin)) {
+    if (const std::string found = reader.metadata(key); found != expected)
       throw InputError(fmt::format("{}: not the policy of this run: its {} is '{}', the run's {}",
                                    path.string(), key, found, expected));
   }

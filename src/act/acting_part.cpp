@@ -1,4 +1,4 @@
-#include "policy/acting_part.h"
+#include "act/acting_part.h"
 
 #include <algorithm>
 #include <cmath>

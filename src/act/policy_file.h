@@ -10,7 +10,6 @@
 
 #include <ovde/env.h>
 #include "agent/agent.h"
-#include "config/config.h"
 #include "io/safetensors.h"
 
 namespace ovde {
@@ -19,39 +18,43 @@ namespace ovde {
 inline constexpr const char* kPolicyFormat = "ovde-policy-1";
 inline constexpr const char* kNetworksFormat = "ovde-networks-1";  // has the critics too
 
-// `config` names the task, the algorithm and the seed it was trained with.
+// The run that trained a policy.
+struct PolicyOrigin {
+  std::string task, algorithm;
+  std::uint64_t seed = 0;
+};
+
 void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
-                  const Box& action_space, const Config& config,
+                  const Box& action_space, const PolicyOrigin& origin,
                   const std::map<std::string, std::string>& more_metadata = {});
 
-// What it writes, for a file that holds more and can be read as a policy too.
+// The tensors of that file, for a file that holds more and can be read as a policy too.
 TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
-                          const Config& config);
+                          const PolicyOrigin& origin);
 
-// What such a file holds. Its parts fit together: so many outputs for so many actions.
+// A policy as read from a file. Its parts fit together: the outputs match the actions.
 struct StoredPolicy {
   struct Network {
     MlpShape shape;
     Buffer parameters;
   };
   std::vector<Network> networks;  // the actor; where actions are discrete, two critics of one shape
-  std::optional<int> bins = {};   // of each action dimension, where actions are discrete
-  std::vector<float> low, high;   // of each action dimension
+  std::optional<int> bins = {};   // per action dimension; nullopt: actions are continuous
+  std::vector<float> low, high;   // bounds of each action dimension
 
   int observations() const { return networks[0].shape.inputs(); }
   int actions() const { return static_cast<int>(low.size()); }
   std::string network_name(std::size_t k) const;  // "actor", or "critic_1" and "critic_2"
 };
 
-// InputError if the file is not a policy of this library, or not one that can act: with numbers
-// that are not finite.
+// InputError if the file is not a policy of this library or holds numbers that are not finite.
 StoredPolicy read_policy(const std::filesystem::path& path);
 
-// The same of tensors that come from elsewhere, which messages call `name`; and those tensors.
+// The same for tensors in memory, which messages call `name`; and back to tensors.
 StoredPolicy parse_policy(TensorFile file, const std::string& name);
 TensorFile policy_tensors(const StoredPolicy& policy);
 
-// InputError unless the file says that it is the policy of the run with this configuration.
-void check_policy_of(const std::filesystem::path& path, const Config& config);
+// InputError unless the file names this run as its origin.
+void check_policy_of(const std::filesystem::path& path, const PolicyOrigin& origin);
 
 }  // namespace ovde

@@ -13,12 +13,12 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "act/acting_part.h"
+#include "act/policy_file.h"
 #include "agent/actor_critic/actor.h"
 #include "agent/actor_critic/gaussian_actor.h"
 #include "agent/discrete/grid_critic.h"
 #include "base/team.h"
-#include "policy/acting_part.h"
-#include "run/policy_file.h"
 
 namespace ovde {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "run/policy_file.h"
+#include "act/policy_file.h"
 
 namespace ovde {
 

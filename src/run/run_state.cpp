@@ -1,0 +1,91 @@
+#include "run/run_state.h"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <ovde/error.h>
+#include "io/files.h"
+#include "io/json.h"
+#include "run/run_folder.h"
+#include "run/run_log.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array kStateNames = {"training", "finished", "interrupted", "failed", "unreadable"};
+
+// Runs of versions without state.json: a summary means finished, an error as the last line of the
+// log means failed.
+StoredState state_of_earlier_version(const fs::path& folder) {
+  if (has_file(folder, kSummaryFile)) return {RunState::finished};
+  const auto last = last_log_line(folder);
+  if (last && last->level == LogLevel::error) return {RunState::failed, last->message};
+  return {RunState::interrupted};
+}
+
+// Versions without state.json made the folder with the first checkpoint, which they logged.
+bool earlier_version_wrote_checkpoint(const fs::path& folder) {
+  return log_mentions(folder, "checkpoint at epoch");
+}
+
+}  // namespace
+
+bool expects_checkpoints(const fs::path& folder) {
+  return has_file(folder, kStateFile) || earlier_version_wrote_checkpoint(folder);
+}
+
+const char* name(RunState state) { return kStateNames.at(static_cast<std::size_t>(state)); }
+
+void write_state(const fs::path& folder, const StoredState& state) {
+  Json json = {{"state", name(state.state)}};
+  if (!state.error.empty()) json["error"] = state.error;
+  write_file_atomically(folder / kStateFile, to_line(json) + "\n");
+}
+
+StoredState read_state(const fs::path& folder) {
+  if (!has_file(folder, kStateFile)) return state_of_earlier_version(folder);
+  const fs::path file = folder / kStateFile;
+  const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  const auto text = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_string()
+               ? json[key].get<std::string>()
+               : std::string();
+  };
+  for (const RunState state :
+       {RunState::training, RunState::finished, RunState::interrupted, RunState::failed}) {
+    if (text("state") == name(state)) return {state, text("error")};
+  }
+  throw InputError(fmt::format("{}: not the state of a run", file.string()));
+}
+
+std::string to_json(const RunSummary& summary) {
+  const auto epoch = [](const std::optional<int>& value) { return value ? Json(*value) : Json(); };
+  const Json json = {{"task", summary.task},
+                     {"algorithm", summary.algorithm},
+                     {"seed", summary.seed},
+                     {"epochs", summary.epochs},
+                     {"score", summary.score},
+                     {"first_goal_epoch_eval", epoch(summary.first_goal_epoch_eval)},
+                     {"first_goal_epoch_explore", epoch(summary.first_goal_epoch_explore)},
+                     {"best_epoch", epoch(summary.best_epoch)},
+                     {"best_return", summary.best_return},
+                     {"wall_seconds", summary.wall_seconds},
+                     {"steps_per_second", summary.steps_per_second},
+                     {"version", summary.version}};
+  return json.dump(2) + "\n";
+}
+
+void write_summary(const fs::path& folder, const RunSummary& summary) {
+  write_file_atomically(folder / kSummaryFile, to_json(summary));
+}
+
+bool is_finished(const fs::path& folder) {
+  return has_file(folder, kSummaryFile) && read_state(folder).state == RunState::finished;
+}
+
+}  // namespace ovde

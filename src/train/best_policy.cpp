@@ -1,0 +1,70 @@
+#include "train/best_policy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "io/files.h"
+#include "io/safetensors.h"
+#include "run/recording.h"
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kCandidates = 3;
+constexpr const char* kFolder = "candidates";
+
+}  // namespace
+
+fs::path BestPolicy::file_of(int epoch) const { return epoch_file(run_ / kFolder, epoch); }
+
+void BestPolicy::open(std::span<const EpochRow> rows) {
+  candidates_.clear();
+  for (const int epoch : epoch_files(run_ / kFolder)) {
+    const bool known = epoch < std::ssize(rows) && !std::isnan(rows[epoch].eval_return_mean);
+    if (known) {
+      candidates_.push_back({epoch, rows[epoch].eval_return_mean});
+    } else {
+      fs::remove(file_of(epoch));
+    }
+  }
+  std::ranges::stable_sort(candidates_, std::greater(), &Choice::mean_return);
+  // one too many: killed before the file of the worst was removed
+  for (; candidates_.size() > kCandidates; candidates_.pop_back())
+    fs::remove(file_of(candidates_.back().epoch));
+}
+
+void BestPolicy::offer(const EpochRow& row, const Write& write) {
+  if (std::isnan(row.eval_return_mean)) return;
+  const bool full = candidates_.size() == kCandidates;
+  if (full && row.eval_return_mean <= candidates_.back().mean_return) return;
+  make_folder(run_ / kFolder);
+  write(file_of(row.epoch));
+  if (full) {
+    fs::remove(file_of(candidates_.back().epoch));
+    candidates_.pop_back();
+  }
+  candidates_.push_back({row.epoch, row.eval_return_mean});
+  std::ranges::stable_sort(candidates_, std::greater(), &Choice::mean_return);
+}
+
+BestPolicy::Choice BestPolicy::choose(const EpochRow& last, const Play& play) const {
+  Choice best{last.epoch, play(run_ / "policy.safetensors")};
+  for (const Choice& candidate : candidates_) {
+    if (candidate.epoch == last.epoch) continue;
+    const double mean_return = play(file_of(candidate.epoch));
+    if (mean_return > best.mean_return) best = {candidate.epoch, mean_return};
+  }
+  TensorFile file = read_safetensors(best.epoch == last.epoch ? run_ / "policy.safetensors"
+                                                              : file_of(best.epoch));
+  file.metadata["epoch"] = std::to_string(best.epoch);
+  file.metadata["eval_return_mean"] = fmt::format("{}", best.mean_return);
+  write_safetensors(run_ / "policy_best.safetensors", file);
+  return best;
+}
+
+}  // namespace ovde

@@ -1,0 +1,42 @@
+// policy_best.safetensors. The policies with the best evaluations of a run are kept as candidates
+// (candidates/); at its end they and the last policy play episodes that none of them was chosen by,
+// and the one with the largest mean return is the best.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "run/metrics.h"
+
+namespace ovde {
+
+class BestPolicy {
+ public:
+  using Write = std::function<void(const std::filesystem::path& file)>;
+  using Play = std::function<double(const std::filesystem::path& policy)>;  // the mean return
+
+  explicit BestPolicy(const std::filesystem::path& run) : run_(run) {}
+
+  // The candidates of the first rows.size() epochs; files of later epochs are removed.
+  void open(std::span<const EpochRow> rows);
+
+  // Keeps the evaluated policy of `row`, which `write` writes, if it is among the best so far.
+  void offer(const EpochRow& row, const Write& write);
+
+  struct Choice {
+    int epoch = 0;
+    double mean_return = EpochRow::kNone;
+  };
+  // Writes policy_best.safetensors. `last`: the row of the run's last policy, policy.safetensors.
+  Choice choose(const EpochRow& last, const Play& play) const;
+
+ private:
+  std::filesystem::path file_of(int epoch) const;
+
+  std::filesystem::path run_;
+  std::vector<Choice> candidates_;  // the best first, by their evaluations during training
+};
+
+}  // namespace ovde
