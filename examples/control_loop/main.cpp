@@ -1,5 +1,5 @@
-// A trained policy in a 1 kHz control loop: load once, then one call a millisecond that allocates
-// nothing.
+// A trained policy in a 1 kHz control loop: loaded once, then called every millisecond without
+// allocating memory.
 //
 //   control_loop runs/valve/policy.safetensors [ticks]
 #include <algorithm>

@@ -1,12 +1,12 @@
-// An explorer of one's own in one file, with the whole `ovde` program around it:
+// A custom explorer in one file, with the whole `ovde` program around it:
 //
 //   custom_explorer list algos
-//   custom_explorer train --task GridChaos-v0:s --algo cautious --epochs 50 --set explore.caution=2
-//   --out careful custom_explorer eval careful
+//   custom_explorer train --task GridChaos-v0:s --algo cautious --set explore.caution=2 --out
+//   careful custom_explorer eval careful
 //
-// The explorer: DSAC whose mean is moved, by a step of fixed length, up the gradient of
-// mean + beta * epistemic - caution * aleatoric. Optimism about what is unknown, less a charge for
-// what is noisy.
+// The explorer moves DSAC's mean by a step of fixed length along the gradient of
+// mean + beta * epistemic - caution * aleatoric. It is optimistic where the critics disagree, and
+// avoids noisy returns.
 #include <cmath>
 #include <limits>
 
@@ -25,12 +25,12 @@ class Cautious final : public ovde::Explorer {
 
   double shift(std::span<const float> observation, const ovde::ActorHead& head,
                ovde::Critics& critics, ovde::Random& random, std::span<double> mean) override {
-    // what both critics believe at the policy's own action
+    // quantiles and uncertainties at the policy's own action
     for (std::size_t d = 0; d < action_.size(); ++d)
       action_[d] = static_cast<float>(std::tanh(head.mean[d]));
     const ovde::QuantilePair& z = critics.quantiles(observation, action_, random);
 
-    // the gradient of the objective by the quantiles, by the action, before the squash
+    // gradient of the objective with respect to quantiles, action, and mean before the squash
     ovde::uncertainty_gradient(z, ovde::uncertainty(z), 1, beta_, -caution_, by_quantile_);
     critics.action_gradient(by_quantile_, gradient_);
     double squares = 0;
@@ -40,7 +40,7 @@ class Cautious final : public ovde::Explorer {
     }
     for (std::size_t d = 0; d < action_.size(); ++d)
       mean[d] += alpha_ * gradient_[d] / (std::sqrt(squares) + 1e-8);
-    return std::numeric_limits<double>::quiet_NaN();  // its steps have no weight
+    return std::numeric_limits<double>::quiet_NaN();  // the steps have no weight
   }
 
  private:

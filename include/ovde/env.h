@@ -40,12 +40,12 @@ struct Step {
 // Name and unit of one number of an observation or action.
 struct Signal {
   std::string name;
-  std::string unit;  // of the value 1: "m/s", "120 N m"; empty: none
+  std::string unit;  // a value of 1 means this: "m/s", "120 N m"; empty: no unit
 };
 
 // What a controller needs to know besides the sizes; part of an exported policy's contract.
 struct Signals {
-  std::vector<Signal> observation, action;  // of the environment's sizes, or empty
+  std::vector<Signal> observation, action;  // one for each element, or empty
   double rate = 0;                          // actions per second; 0: the task has no physical time
 };
 
@@ -129,7 +129,7 @@ class Disturbable {
 };
 
 struct Pose {
-  std::array<double, 3> position = {};               // of the centre
+  std::array<double, 3> position = {};               // the centre
   std::array<double, 4> orientation = {1, 0, 0, 0};  // unit quaternion (w, x, y, z)
 };
 
@@ -150,7 +150,7 @@ class Drawable {
   virtual ~Drawable() = default;
 
   virtual std::vector<Solid> solids() const = 0;
-  virtual std::vector<Pose> poses() const = 0;  // of the moving solids, in the order of solids()
+  virtual std::vector<Pose> poses() const = 0;  // only moving solids, in the order of solids()
 };
 
 // A wrapper, as in Gymnasium: forwards every call to the environment inside. Derive from it and

@@ -1,5 +1,5 @@
-// Options that can be set from a file or the command line, with their defaults and ranges, and sets
-// of values.
+// Options that can be set from a file or the command line, with their defaults and ranges, and
+// their values.
 #pragma once
 
 #include <limits>

@@ -14,7 +14,7 @@ namespace ovde {
 struct TrainingProgress {
   std::uint64_t seed = 0;
   int epoch = 0;                            // from 0
-  int epochs = 0;                           // of the whole run
+  int epochs = 0;                           // in the whole run
   std::int64_t env_steps = 0, updates = 0;  // so far
   double eval_return_mean = 0;
   double eval_success = 0;  // share of evaluation episodes; NaN if the task has no goal

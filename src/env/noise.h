@@ -62,7 +62,7 @@ class Noise final : public EnvWrapper, public Restorable {
   bool disturb_state(double factor, std::span<double> observation);
 
   NoiseOptions options_;
-  Disturbable* state_;  // of the inner environment; null: it has none
+  Disturbable* state_;  // the inner environment's interface; may be null
   // Each coordinate's unit, and its scale in this step; empty: the same for all coordinates.
   std::vector<double> unit_, scales_;
   double episode_scale_ = 0;

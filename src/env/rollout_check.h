@@ -10,7 +10,7 @@ struct ReplayResult {
   std::string task;
   std::string arch;  // architecture of the recording machine; empty: unknown
   int rollouts = 0;
-  int steps = 0;  // of all rollouts
+  int steps = 0;  // in all rollouts
 
   // largest absolute differences; NaN counts as infinite
   double first_observation = 0;

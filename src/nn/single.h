@@ -39,7 +39,7 @@ class SinglePass {
     Buffer weights;  // [input, padded to four][stride]
     Buffer bias;     // [stride]
     Buffer input;
-    // of a normalised hidden layer: parameters, normalised sums and their scale
+    // for normalised hidden layers: parameters, normalised sums and their scale
     Buffer gain, shift, normal;
     float scale = 1;
     std::vector<int> active;  // indices of non-zero inputs; the first `actives` are valid

@@ -159,14 +159,15 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
   }
 
   Signals signals() const override {
-    Signals all{.observation = task_.observed,
+    Signals all{.observation = {},
                 .action = control_signals(simulation_.model()),
                 .rate = 1 / simulation_.seconds_per_action()};
-    if (task_.observe == nullptr) {
+    if (task_.observe == nullptr || task_.first_position > 0) {
       const auto& [positions, velocities] = state_;
       all.observation.assign(positions.begin() + task_.first_position, positions.end());
       all.observation.insert(all.observation.end(), velocities.begin(), velocities.end());
     }
+    all.observation.insert(all.observation.end(), task_.observed.begin(), task_.observed.end());
     return all;
   }
 

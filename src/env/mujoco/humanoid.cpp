@@ -10,6 +10,7 @@ namespace {
 constexpr double speed_reward = 1.25, healthy_reward = 5, control_cost = 0.1;
 constexpr double lowest = 1, highest = 2;  // healthy heights of the torso
 constexpr int bodies = 14;                 // including the world
+constexpr int velocities = 23;
 
 double centre_of_mass_x(const Simulation& s) {
   double mass = 0, moment = 0;
@@ -36,41 +37,20 @@ void observe(const Simulation& s, std::span<double> observation) {
   out = write(s.v(), out);
   out = write({d.cinert, 10 * bodies}, out);
   out = write({d.cvel, 6 * bodies}, out);
-  out = write({d.qfrc_actuator, s.v().size()}, out);
+  out = write({d.qfrc_actuator, velocities}, out);
   write({d.cfrc_ext, 6 * bodies}, out);
 }
 
+// MuJoCo's arrays after positions and velocities, element by element.
 std::vector<Signal> observed() {
-  const std::vector<std::string> joints = {
-      "abdomen_z",      "abdomen_y",       "abdomen_x",       "right_hip_x", "right_hip_z",
-      "right_hip_y",    "right_knee",      "left_hip_x",      "left_hip_z",  "left_hip_y",
-      "left_knee",      "right_shoulder1", "right_shoulder2", "right_elbow", "left_shoulder1",
-      "left_shoulder2", "left_elbow"};
-  const char* const names[bodies] = {
-      "world",           "torso",           "lower_waist",    "pelvis",        "right_thigh",
-      "right_shin",      "right_foot",      "left_thigh",     "left_shin",     "left_foot",
-      "right_upper_arm", "right_lower_arm", "left_upper_arm", "left_lower_arm"};
-  std::vector<Signal> all = {
-      {"torso_z", "m"}, {"torso_qw", ""}, {"torso_qx", ""}, {"torso_qy", ""}, {"torso_qz", ""}};
-  for (const std::string& joint : joints) all.push_back({joint, "rad"});
-  for (const char* axis : {"_x", "_y", "_z"})
-    all.push_back({std::string("torso") + axis + "_velocity", "m/s"});
-  for (const char* axis : {"_x", "_y", "_z"})
-    all.push_back({std::string("torso") + axis + "_angular_velocity", "rad/s"});
-  for (const std::string& joint : joints) all.push_back({joint + "_velocity", "rad/s"});
-  const auto add = [&](const char* quantity, int count) {
-    for (const char* body : names)
-      for (int i = 0; i < count; ++i)
-        all.push_back({fmt::format("{}_{}_{}", body, quantity, i), ""});
+  std::vector<Signal> all;
+  const auto add = [&](const char* array, int size) {
+    for (int i = 0; i < size; ++i) all.push_back({fmt::format("{}_{}", array, i), ""});
   };
-  add("inertia", 10);
-  add("spatial_velocity", 6);
-  for (const char* axis : {"_x", "_y", "_z"})
-    all.push_back({std::string("torso") + axis + "_force", "N"});
-  for (const char* axis : {"_x", "_y", "_z"})
-    all.push_back({std::string("torso") + axis + "_torque", "N m"});
-  for (const std::string& joint : joints) all.push_back({joint + "_torque", "N m"});
-  add("contact_force", 6);
+  add("cinert", 10 * bodies);
+  add("cvel", 6 * bodies);
+  add("qfrc_actuator", velocities);
+  add("cfrc_ext", 6 * bodies);
   return all;
 }
 

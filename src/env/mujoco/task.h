@@ -48,7 +48,8 @@ struct MujocoTask {
   // Replace the constants above, unless null. On entry of `start`, q is qpos0 and v is 0.
   void (*start)(std::span<double> q, std::span<double> v, Random& random) = nullptr;
   void (*observe)(const Simulation& simulation, std::span<double> observation) = nullptr;
-  // Names and units of the observation that `observe` writes.
+  // Names and units of the observation that `observe` writes; with first_position, those that
+  // follow the positions and velocities.
   std::vector<Signal> observed = {};
 
   void draw_start(std::span<double> q, std::span<double> v, Random& random) const;
