@@ -1,5 +1,5 @@
-// What the sections of a checkpoint say, checksums aside. Whatever is accepted must be able to go
-// on.
+// The sections of a checkpoint, without checksums. A state that is accepted must be able to
+// continue.
 #include <atomic>
 
 #include "fuzz/fuzz.h"
@@ -37,10 +37,11 @@ void fuzz_one(std::span<const std::byte> input) {
   EpochLoop run(config, 0);
   run.restore(sections_of(input));
 
-  // rows that the buffer would have brought
+  // rows that the replay buffer would have restored
   const float zeros[8] = {};
   for (int i = 0; i < 4; ++i)
-    run.agent().replay().add(std::span(zeros, 2), std::span(zeros, 2), 0, std::span(zeros, 2), 0);
+    run.agent().replay().add(std::span(zeros, 2), std::span(zeros, 2), 0, std::span(zeros, 2),
+                             EpisodeEnd::none);
   Team team(1);
   const std::atomic<bool> never{false};
   run.epoch(team, never);
