@@ -65,6 +65,7 @@ MujocoTask humanoid_task() {
       .observation_size = 376,
       .reads_forces = true,
       .start_noise = 0.01,
+      .first_position = 2,
       .position_spread = {0.038, 0.039, 0.12, 0.15, 0.24, 0.17, 0.15, 0.26, 0.21, 0.096, 0.19, 0.33,
                           0.7,   0.097, 0.19, 0.32, 0.67, 0.28, 0.26, 0.32, 0.28, 0.25,  0.31},
       .velocity_spread = {0.28, 0.22, 0.73, 0.94, 2.1, 1.8, 2.9, 4.5, 2.5, 2.3, 3.7, 6,
