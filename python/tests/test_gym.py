@@ -44,7 +44,9 @@ def test_every_reset_has_a_folded_seed(tmp_path, small):
     seeds = []
     ovde.train(lambda: Line(log=seeds), "sac", epochs=2, out=tmp_path / "x", **small)
     given = seeds[3:]  # the first ones test whether an episode can be saved
-    assert len(given) > 4 and len(set(given)) == len(given)
+    # at the end, the policies of both epochs play the same five episodes, to choose the best
+    given, again = given[:-5], given[-5:]
+    assert len(given) > 9 and len(set(given)) == len(given) and again == given[-5:]
     assert all(0 <= seed < 2**31 for seed in given)
     assert ovde.fold_seed(2**63 + 5) == (5 ^ 2**31) & 0x7FFFFFFF
 
