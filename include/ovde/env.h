@@ -14,17 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include <ovde/box.h>
 #include <ovde/bytes.h>
 #include <ovde/option.h>
 #include <ovde/random.h>
 
 namespace ovde {
-
-// The bounds of a vector, element by element.
-struct Box {
-  std::vector<double> low, high;
-  int size() const { return static_cast<int>(low.size()); }
-};
 
 Box box(int size, double low, double high);
 

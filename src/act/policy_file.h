@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <ovde/env.h>
+#include <ovde/box.h>
 #include "agent/agent.h"
 #include "io/safetensors.h"
 

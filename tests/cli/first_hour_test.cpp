@@ -251,7 +251,8 @@ TEST(FirstHour, UnplannedRunsAreCompared) {
   }
   const Outcome outcome = program.run("compare sac dsac ovde_g");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  expect_words(outcome.out, {"sac  ", "ovde_g", "GridChaos-v0:s, dsac against sac: p = ",
+  expect_words(outcome.out, {"sac  ", "ovde_g",
+                             "GridChaos-v0:s, dsac against sac: no significant difference (p = ",
                              "no significant difference", "page: runs/compare/report.html"});
   const std::string page = read_file(program.folder() / "runs/compare/report.html");
   expect_words(page, {"<h1>sac, dsac, ovde_g</h1>", "GridChaos-v0:s", "tested against sac",

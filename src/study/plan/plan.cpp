@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
-constexpr const char* kRecord = "study.toml";
+constexpr const char* kRecord = "record.toml";
 
 // Runs of another program have their epochs laid out as those of SAC.
 const std::string& algorithm_of(const PlanColumn& column) {

@@ -183,7 +183,7 @@ void set_slurm_option(SlurmOptions& options, const std::string& key,
 // epochs, small networks and short episodes.
 Plan smoke_plan(Plan plan);
 
-// Writes study.toml, the record of a study's folder, which says whether its runs are smoke runs.
+// Writes record.toml, the record of a study's folder, which says whether its runs are smoke runs.
 void write_study_record(const std::filesystem::path& study, bool smoke);
 // Whether the folder holds smoke runs.
 bool is_smoke(const std::filesystem::path& study);

@@ -25,8 +25,8 @@ const Words kPaperMeasures = {"score", "frg", "runtime", "p_value"};
 const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "example"};
 
 // Names in a study's folder that no row may have; some are those of earlier versions.
-const Words kStudyFiles = {"lock",    "locks", "study.toml", "report.html",   "tables",
-                           "figures", "slurm", "claims",     "processor.txt", "smoke.txt"};
+const Words kStudyFiles = {"lock",    "locks", "record.toml", "report.html",   "tables",
+                           "figures", "slurm", "claims",      "processor.txt", "smoke.txt"};
 
 template <typename Named>
 Words names_of(const std::vector<Named>& list) {
