@@ -71,6 +71,7 @@ ovde train --task GridChaos-v0:s --algo ovde_g --seeds 0-1 --out runs/GridChaos-
 ovde train --task GridChaos-v0:s --algo ovde_g --set task.horizon=50 >/dev/null
 ovde train --task Hopper-v4 --algo dsac --seeds 0-1 --out runs/cheetah >/dev/null
 cp -r runs/cheetah runs/valve
+ovde study run my.toml --out shared/my >/dev/null
 
 ran=0 skipped=0 failed=0
 pages=$(cd "$source" && find README.md docs -name '*.md' | sort)

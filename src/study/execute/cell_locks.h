@@ -57,6 +57,8 @@ class CellLocks {
   void release(const std::string& cell);
   // The cell is finished: nothing is left of its files.
   void finish(const std::string& cell);
+  // Removes the file of a finished cell whose process was killed before it could.
+  void remove_stale(const std::string& cell) const;
   // Notes the reason for other processes, and releases the cell.
   void fail(const std::string& cell, const std::string& why);
 

@@ -80,8 +80,7 @@ std::vector<Job> all_jobs(const StudyRequest& request, std::size_t seeds = SIZE_
 
 // Trains on the GPU first, and waits for other processes last.
 void run_jobs(std::span<Job> on_gpu, std::span<Job> on_cpu, const StudyRequest& request,
-              const StudyStart& start, StudySink& sink, StudyOutcome& outcome) {
-  CellLocks locks(request.out, request.take_over);
+              const StudyStart& start, CellLocks& locks, StudySink& sink, StudyOutcome& outcome) {
   std::vector<std::string> cells;
   for (const std::span<Job> jobs : {on_gpu, on_cpu}) {
     for (const Job& job : jobs) cells.push_back(job.cell.folder);
@@ -165,7 +164,12 @@ StudyOutcome run_seeds(std::size_t seeds, const StudyRequest& request, StudySink
   StudyStart start{.name = request.plan.name, .folder = request.out};
   start.cells = static_cast<int>(jobs.size());
   for (const Job& job : jobs) start.runs += static_cast<int>(job.cell.seeds.size());
-  std::erase_if(jobs, [&](const Job& job) { return has_finished(job, request.out); });
+  CellLocks locks(request.out, request.take_over);
+  std::erase_if(jobs, [&](const Job& job) {
+    const bool finished = has_finished(job, request.out);
+    if (finished) locks.remove_stale(job.cell.folder);
+    return finished;
+  });
   start.finished = start.cells - static_cast<int>(jobs.size());
 
   const auto first_on_cpu = std::stable_partition(jobs.begin(), jobs.end(), [&](const Job& job) {
@@ -183,7 +187,7 @@ StudyOutcome run_seeds(std::size_t seeds, const StudyRequest& request, StudySink
   if (const auto warning = check_processor(request.out)) sink.warning(*warning);
 
   StudyOutcome outcome{.cells = start.cells, .finished = start.finished, .failures = {}};
-  if (!jobs.empty()) run_jobs(on_gpu, on_cpu, request, start, sink, outcome);
+  if (!jobs.empty()) run_jobs(on_gpu, on_cpu, request, start, locks, sink, outcome);
   const bool all_settled =
       outcome.finished + static_cast<int>(outcome.failures.size()) >= outcome.cells;
   outcome.stopped = request.stop != nullptr && *request.stop && !all_settled;
