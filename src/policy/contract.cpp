@@ -10,12 +10,12 @@
 #include <ovde/error.h>
 #include <ovde/policy.h>
 #include <ovde/random.h>
+#include "act/acting_part.h"
 #include "base/version.h"
 #include "config/build.h"
 #include "io/crc32c.h"
 #include "io/files.h"
 #include "io/sha256.h"
-#include "act/acting_part.h"
 #include "run/run_folder.h"
 
 namespace ovde {

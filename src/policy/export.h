@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "policy/contract.h"
 #include "act/policy_file.h"
+#include "policy/contract.h"
 
 namespace ovde {
 

@@ -13,7 +13,6 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/discrete/action_grid.h"
-#include "env/registry.h"
 
 namespace ovde {
 
@@ -208,21 +207,20 @@ std::string opening(const StoredPolicy& part, const Contract& contract, const st
   const MlpShape& shape = part.networks[0].shape;
   std::vector<int> hidden;
   for (int l = 0; l + 1 < shape.layers(); ++l) hidden.push_back(shape.layer(l).outputs);
-  const Task* task = registered_task(contract.task);  // null: the task of another program
   std::string text = fmt::format(
       "// A trained policy in C99, which is also C++. It needs only <math.h>, allocates nothing, "
       "keeps\n"
       "// no state between calls, and several threads may call it at once.\n"
       "//\n"
-      "//   task       {}{}\n"
+      "//   task       {}\n"
       "//   algorithm  {}, seed {}, {} epochs\n"
       "//   networks   {}, with hidden layers of {}\n"
       "//   source     ovde export, version {}\n"
       "//\n"
       "//   void {}_act(const float* observation, float* action);   // extern \"C\" in C++\n"
       "//\n",
-      contract.task, task == nullptr ? "" : ": " + task->summary, contract.algorithm, contract.seed,
-      contract.epochs, part.networks.size(), fmt::join(hidden, ", "), contract.version, name);
+      contract.task, contract.algorithm, contract.seed, contract.epochs, part.networks.size(),
+      fmt::join(hidden, ", "), contract.version, name);
   if (contract.rate) text += fmt::format("// Call it {:g} times per second.\n", *contract.rate);
   text += fmt::format("// observation: {} numbers, as the task gives them",
                       contract.observation.size());

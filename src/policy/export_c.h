@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "act/policy_file.h"
 #include "io/safetensors.h"
 #include "policy/contract.h"
-#include "act/policy_file.h"
 
 namespace ovde {
 

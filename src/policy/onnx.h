@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "io/safetensors.h"
 #include "act/policy_file.h"
+#include "io/safetensors.h"
 
 namespace ovde {
 

@@ -178,7 +178,8 @@ TEST(BadInput, EndlessFiles) {
   expect_refusals(
       {
           {"replay /dev/zero", {"cannot read /dev/zero: larger than 268435456 bytes"}},
-          {kTrain + "--config pipe", {"cannot read pipe: is a pipe, and nothing was written to it"}},
+          {kTrain + "--config pipe",
+           {"cannot read pipe: is a pipe, and nothing was written to it"}},
           {"status loop", {"there is no run in loop"}},
       },
       program);
@@ -221,7 +222,8 @@ TEST(BadInput, MessagesNameTheFileAndHaveOneLine) {
   const Outcome gone = program.shell(
       "mkdir gone && cd gone && rmdir ../gone && '" OVDE_PROGRAM "' " + kTrain + "--out x");
   EXPECT_EQ(gone.code, 2);
-  EXPECT_EQ(gone.err, "ovde: cannot write to folder x: the current folder does not exist any more\n");
+  EXPECT_EQ(gone.err,
+            "ovde: cannot write to folder x: the current folder does not exist any more\n");
 }
 
 // Runs and studies are read by the same copy of the TOML library.

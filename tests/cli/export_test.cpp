@@ -6,8 +6,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ovde/env.h>
 #include <ovde/policy.h>
+#include <ovde/train.h>
 #include "cli/program.h"
+#include "policy/export.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -215,6 +218,42 @@ TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {
   EXPECT_EQ(program.run("verify").code, 2);
   EXPECT_EQ(program.run("verify nowhere").code, 2);
   EXPECT_EQ(program.run("verify ids/progress.csv").code, 2);
+}
+
+// A task that only this program knows.
+class Valve final : public Env {
+ public:
+  int observation_size() const override { return 1; }
+  const Box& action_space() const override { return actions_; }
+  void reset(std::uint64_t, std::span<double> observation) override { observation[0] = 1; }
+  Step step(std::span<const double> action, std::span<double> observation) override {
+    observation[0] = action[0];
+    return {.reward = -action[0]};
+  }
+  Signals signals() const override { return {{{"pressure", "bar"}}, {{"opening", ""}}, 50}; }
+
+ private:
+  Box actions_ = box(1, -2, 2);
+};
+
+TEST(SlowExport, PoliciesForTasksOfOtherProgramsAreVerified) {
+  register_task({.name = "Valve-v0",
+                 .summary = "keeps a valve open",
+                 .make = [](const OptionValues&) { return std::make_unique<Valve>(); }});
+  const Program program;
+  const auto run = program.folder() / "run";
+  train({.task = "Valve-v0",
+         .settings = {"train.epochs=1", "train.steps_per_epoch=20", "task.horizon=10",
+                      "train.warmup_steps=20", "train.eval_steps=10", "train.batch=8",
+                      "network.hidden=[8]"},
+         .folder = run,
+         .threads = 1});
+  for (const auto& [name, format] :
+       {std::pair("valve.c", ExportFormat::c), std::pair("valve.onnx", ExportFormat::onnx)}) {
+    export_policy({.run = run, .out = program.folder() / name, .format = format});
+    const Outcome verified = program.run(std::string("verify ") + name + " --run run");
+    EXPECT_EQ(verified.code, 0) << name << ": " << verified.err;
+  }
 }
 
 }  // namespace OVDE_TEST_FILE
