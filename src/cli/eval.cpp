@@ -129,7 +129,7 @@ struct Played {
   fs::path folder;
   std::optional<std::uint64_t> agent;  // its seed, in a population
   Config config;
-  EvaluationResult result;
+  EvaluationResult result = {};
   std::optional<int> unfinished_at = {};  // epochs of the checkpoint
   std::optional<EpisodeRecording> recording = {};
   std::optional<Video> video = {};

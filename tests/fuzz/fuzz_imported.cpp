@@ -8,7 +8,9 @@
 
 void ovde::fuzz_one(std::span<const std::byte> input) {
   const std::string text(reinterpret_cast<const char*>(input.data()), input.size());
-  const TrainConfig train{.epochs = 4, .steps_per_epoch = 20, .warmup_steps = 20};
+  TrainConfig train;
+  train.epochs = 4;
+  train.steps_per_epoch = train.warmup_steps = 20;
   const auto rows = parse_imported(text, "input", train);
   if (rows.size() != 4 || !std::isfinite(summarise(rows).score)) std::abort();
 }

@@ -206,8 +206,8 @@ TEST_F(ExportedFile, TamperedFilesAreDetected) {
             std::string::npos);
   EXPECT_NE(tampered("one.c", "\"tolerance\": 1e-06", "\"tolerance\": 0.5").find(differs),
             std::string::npos);
-  for (const std::string outside : {(path("other") / "policy.safetensors").string(),
-                                    std::string("../other/policy.safetensors")})
+  for (const std::string& outside : {(path("other") / "policy.safetensors").string(),
+                                     std::string("../other/policy.safetensors")})
     EXPECT_NE(
         tampered("one.c", "\"policy\": \"policy.safetensors\"", "\"policy\": \"" + outside + "\"")
             .find("is outside of the run"),

@@ -96,18 +96,19 @@ void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
 
 AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner) {
   check_limits(learner);
-  AgentSpec spec{.observations = learner.observation_size,
-                 .actions = learner.action_size,
-                 .seed = learner.seed,
-                 .distributional = learner.distributional,
-                 .policy = learner.policy,
-                 .critic = learner.critic,
-                 .td3 = learner.td3,
-                 .rnd = learner.rnd,
-                 .dac = learner.dac,
-                 .ids = options.ids,
-                 .train = learner.train,
-                 .explorer = device_rule(options)};
+  AgentSpec spec{};
+  spec.observations = learner.observation_size;
+  spec.actions = learner.action_size;
+  spec.seed = learner.seed;
+  spec.distributional = learner.distributional;
+  spec.policy = learner.policy;
+  spec.critic = learner.critic;
+  spec.td3 = learner.td3;
+  spec.rnd = learner.rnd;
+  spec.dac = learner.dac;
+  spec.ids = options.ids;
+  spec.train = learner.train;
+  spec.explorer = device_rule(options);
   spec.blend = blend_of(spec.critic.optimism);
   if (!spec.is_deterministic()) spec.td3.delay = 1;
   if (spec.policy != PolicyKind::gaussian) spec.train.tune_temperature = false;

@@ -210,8 +210,15 @@ TEST_F(SlowImportRuns, RunsOfAnotherPlanAreNotJoined) {
   EXPECT_EQ(snapshot(study_), before);
 }
 
+TrainConfig four_epochs() {
+  TrainConfig train;
+  train.epochs = 4;
+  train.steps_per_epoch = train.warmup_steps = 20;
+  return train;
+}
+
 TEST(ImportedRun, EvaluationsBelongToTheEpochThatTheyEnd) {
-  const TrainConfig train{.epochs = 4, .steps_per_epoch = 20, .warmup_steps = 20};
+  const TrainConfig train = four_epochs();
   const auto rows = parse_imported(
       "wall,step,return,seconds\r\n,20,-9,0\n,30,1,1\n,40,3,2\n,41,5,3\n\n,100,7,4\n,101,99,5\n",
       "file", train);
@@ -226,7 +233,7 @@ TEST(ImportedRun, EvaluationsBelongToTheEpochThatTheyEnd) {
 }
 
 TEST(ImportedRun, IncompleteFilesAreRefused) {
-  const TrainConfig train{.epochs = 4, .steps_per_epoch = 20, .warmup_steps = 20};
+  const TrainConfig train = four_epochs();
   const auto refusal = [&](const std::string& text) {
     try {
       parse_imported(text, "file", train);
