@@ -237,9 +237,10 @@ class Valve final : public Env {
 };
 
 TEST(SlowExport, PoliciesForTasksOfOtherProgramsAreVerified) {
-  register_task({.name = "Valve-v0",
-                 .summary = "keeps a valve open",
-                 .make = [](const OptionValues&) { return std::make_unique<Valve>(); }});
+  Task task;
+  task.name = "Valve-v0";
+  task.make = [](const OptionValues&) { return std::make_unique<Valve>(); };
+  register_task(task);
   const Program program;
   const auto run = program.folder() / "run";
   train({.task = "Valve-v0",
