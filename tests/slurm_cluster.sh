@@ -97,7 +97,7 @@ scancel "$victim"
 gone() { ! squeue --me --noheader --array --format="%F_%K" | grep -qx "$victim"; }
 await "$victim is cancelled" gone
 submit >said || fail "submit again"
-grep -q "1 cells in 1 tasks" said || fail "not just the cancelled one: $(cat said)"
+grep -q "1 cell in 1 task," said || fail "not just the cancelled one: $(cat said)"
 holds "a cancelled task is submitted again, alone"
 
 # ---- one task gets the signal for its time limit
