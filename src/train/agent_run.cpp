@@ -100,10 +100,12 @@ void AgentRun::open(std::vector<std::string>& warnings) {
     ensure_new_run_folder(folder_);
     write_config(folder_, config_, *command_);
   }
+  // before state.json, which says that there is such a folder (expects_checkpoints)
+  store_.make_folder();
+  sync_folder(folder_);
   // the results of an earlier end stay until those of the new end replace them
   write_state(folder_, {RunState::training});
   if (longer_) write_config(folder_, config_, *longer_);
-  store_.make_folder();
   best_.open(rows_);
   progress_.emplace(folder_, rows_);
   events_.emplace(folder_, start_time_, rows_);
