@@ -41,7 +41,7 @@ struct CleanCommand {
 
 struct EvalCommand {
   std::string folder;
-  std::optional<std::string> agent;  // of a population: a seed, best, median or all
+  std::optional<std::string> agent;  // agents of a population: a seed, best, median or all
   int episodes = 10;
   std::uint64_t seed = 0;
   bool json = false;
@@ -72,7 +72,7 @@ struct InspectCommand {
 
 struct ExportCommand {
   std::string folder;
-  std::optional<std::string> agent;  // of a population: a seed, best, median or all
+  std::optional<std::string> agent;  // agents of a population: a seed, best, median or all
   std::optional<std::string> out;
   std::optional<std::string> format;  // c, onnx or safetensors; none: the extension of `out`
   std::string name = "ovde_policy";

@@ -270,7 +270,7 @@ std::vector<ChosenAgent> choose_agents(const fs::path& path,
   if (which == "all" && !agents.empty()) return agents;
   if (which == "best" || which == "median") {
     if (scores.empty()) throw InputError(fmt::format("no agent of {} has a score", path.string()));
-    // of equal scores the first seed
+    // the first seed wins a tie
     std::ranges::stable_sort(scores, std::greater(), [](const auto& each) { return each.first; });
     return {agents[scores[which == "best" ? 0 : scores.size() / 2].second]};
   }

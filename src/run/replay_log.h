@@ -19,7 +19,7 @@ namespace ovde {
 struct ReplaySegment {
   std::int64_t first = 0;      // number of its first row
   std::int64_t rows = 0;       // number of rows that belong to the checkpoint
-  std::uint32_t checksum = 0;  // of the file up to the last of them
+  std::uint32_t checksum = 0;  // checksum of the file up to the last of them
 };
 
 class ReplayLog {

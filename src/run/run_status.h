@@ -20,7 +20,7 @@ struct RunStatus {
   RunState state = RunState::unreadable;
   std::string task, algorithm;
   int epochs_done = 0, epochs = 0;
-  double last_return = EpochRow::kNone;       // of the last evaluation
+  double last_return = EpochRow::kNone;       // mean return of the last evaluation
   double steps_per_second = EpochRow::kNone;  // over its last epochs, waiting included
   double seconds_left = EpochRow::kNone;      // at that rate
   std::string message;                        // why it failed or cannot be read

@@ -106,7 +106,7 @@ class AgentRun {
   std::optional<Bytes> saved_visits_;
   std::vector<std::string> warnings_;
 
-  double start_time_;          // of the run, in seconds since 1970
+  double start_time_;          // start of the run, in seconds since 1970
   double seconds_before_ = 0;  // elapsed() when this process took over
   Clock::time_point begin_ = Clock::now();
   std::optional<double> epoch_began_;  // elapsed() then; empty between two epochs

@@ -17,7 +17,7 @@ namespace ovde {
 namespace {
 
 constexpr const char* kRecordingFormat = "ovde replay 1";
-constexpr int kTiles = 10;  // of a map, in each direction
+constexpr int kTiles = 10;  // tiles of a map in each direction
 
 Pose at(double x, double y, double z) { return {.position = {x, y, z}}; }
 

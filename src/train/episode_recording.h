@@ -31,7 +31,7 @@ struct RecordedEpisode {
 
 struct EpisodeRecording {
   std::string task, algorithm;
-  std::string source;   // of the policy: "policy.safetensors"
+  std::string source;   // file of the policy: "policy.safetensors"
   std::string critics;  // their source: "checkpoint of epoch 120", or why there are none
   bool has_goal = false, distributional = false;
   int actions = 0;

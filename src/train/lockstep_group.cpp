@@ -250,7 +250,7 @@ bool LockstepGroup::evaluate(int i, LongestFirstQueue& evaluations) {
 
 void LockstepGroup::finish_epoch(std::span<PopulationRun* const> runs) {
   const std::vector<PopulationReport> reports = on_gpu([this] { return population_->finish(); });
-  end_rows(runs);  // of the epoch before: the host still has its policies
+  end_rows(runs);  // the rows of the epoch before: the host still has its policies
   on_gpu([this] { population_->download_policies(agents_); });
   for_each([&](int i) {
     const PopulationReport& report = reports[i];

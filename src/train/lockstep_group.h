@@ -64,7 +64,7 @@ class LockstepGroup final : private SharedWork {
   // The work of one thread in an epoch.
   void work(LongestFirstQueue& evaluations);
   void step_agents(int piece);
-  bool take_piece();         // of a round, if one is waiting
+  bool take_piece();         // takes a piece of a round, if one is waiting
   bool do_piece() override;  // the same, by another population's thread
   void wait_for_updates(bool asks);
   bool evaluate(int i, LongestFirstQueue& evaluations);
