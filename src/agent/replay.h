@@ -12,6 +12,7 @@
 #include "agent/equations.h"
 #include "agent/options.h"
 #include "nn/batch.h"
+#include "nn/network.h"
 
 namespace ovde {
 
@@ -110,6 +111,8 @@ class ReplayBatch {
   void fill_targets(const Batch& first, const Batch& second, float alpha,
                     const Batch* log_probability, Batch& targets, Blocks blocks,
                     const Blend& blend = {}) const;
+
+  BatchPair observations() const { return {observation, next_observation}; }
 
   Batch observation, next_observation;  // (observations x batch)
   Batch reward;                         // (1 x batch)

@@ -89,10 +89,16 @@ TEST(Torch, DsacUpdatesAgree) {
   const Pair pairs[] = {
       {"actor.parameters", learner.actor_shape(), dsac.actor},
       {"actor.target", learner.actor_shape(), dsac.actor_target},
-      {"critic_1.parameters", quantile_critic_shape(learner.options()), dsac.critics[0]},
-      {"critic_1.target", quantile_critic_shape(learner.options()), dsac.critic_targets[0]},
-      {"critic_2.parameters", quantile_critic_shape(learner.options()), dsac.critics[1]},
-      {"critic_2.target", quantile_critic_shape(learner.options()), dsac.critic_targets[1]}};
+      {"critic_1.parameters",
+       critic_acting_shape(learner.options(), learner.options().critic.quantiles), dsac.critics[0]},
+      {"critic_1.target",
+       critic_acting_shape(learner.options(), learner.options().critic.quantiles),
+       dsac.critic_targets[0]},
+      {"critic_2.parameters",
+       critic_acting_shape(learner.options(), learner.options().critic.quantiles), dsac.critics[1]},
+      {"critic_2.target",
+       critic_acting_shape(learner.options(), learner.options().critic.quantiles),
+       dsac.critic_targets[1]}};
   for (const Pair& pair : pairs) yardstick::load(pair.shape, array(pair.name), pair.net);
 
   Team team(2);

@@ -20,13 +20,6 @@ std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {
   throw Error("this kind of policy has no actor");
 }
 
-void initialise_actor(const LearnerOptions& options, BatchNetwork& network) {
-  initialise_pair(options.network.targets, 0, network.trained(),
-                  [&](std::uint32_t number, std::span<float> parameters) {
-                    initialise(network.shape(), options.seed, number, 1e-3f, parameters);
-                  });
-}
-
 void PolicyPass::head(ActorHead& head) {
   const auto out = pass_.forward();
   for (int d = 0; d < actions_; ++d) head.mean[d] = out[d];

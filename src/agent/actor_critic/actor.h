@@ -9,9 +9,10 @@
 
 #include <ovde/explorer.h>
 #include "agent/learning.h"
+#include "agent/replay.h"
 #include "base/team.h"
 #include "nn/batch.h"
-#include "nn/batch_network.h"
+#include "nn/network.h"
 #include "nn/single.h"
 
 namespace ovde {
@@ -22,19 +23,16 @@ struct Actions {
   const Batch& log_probability;  // (1 x batch)
 };
 
-// Calls with `half` concern one fixed half of the batch (half_blocks) and may run side by side for
-// both. `update` is the number of the update (from 0), which addresses its random numbers.
+// `update` is the number of the update (from 0), which addresses its random numbers. Calls with
+// `half` concern one fixed half of the batch (half_blocks) and may run side by side for both.
 class Actor {
  public:
   virtual ~Actor() = default;
 
-  // Draws the policy's actions at s, by which it is improved.
-  virtual void act(const Batch& observation, const Batch& weight, std::uint64_t update,
-                   int half) = 0;
+  // Draws the policy's actions at s, by which it is improved, and actions at s', for the critics'
+  // targets.
+  virtual void act(const ReplayBatch& batch, std::uint64_t update, Team& team) = 0;
   virtual Actions actions() const = 0;
-
-  // Draws actions at s', for the critics' targets.
-  virtual void act_next(const Batch& next_observation, std::uint64_t update, int half) = 0;
   virtual Actions next_actions() const = 0;
 
   // One step of the temperature, the weight of log pi in all losses, by the last act(); empty: the
@@ -44,16 +42,16 @@ class Actor {
 
   // The loss is  own loss - sum over samples of weight * q:  the entropy or a penalty.
   virtual double own_loss(int half) const = 0;
-  // The gradient of the loss at the last act(), given dq/da (actions x batch).
-  virtual void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
-                             int half) = 0;
-  // Step number `step` (from 1) of the network along the gradient, and of its target network.
-  virtual void step(std::uint64_t step, Team& team) = 0;
+  // The gradient of the loss by the network's outputs at the last act(), given dq/da (actions x
+  // batch).
+  virtual void differentiate(const Batch& q_gradient, const Batch& weight, int half) = 0;
+  // Step number `step` (from 1) of the network along that gradient, and of its target network.
+  virtual void step(const ReplayBatch& batch, std::uint64_t step, Team& team) = 0;
 
   // Critic updates for each step of the actor and of all target networks.
   virtual int delay() const = 0;
 
-  virtual BatchNetwork& network() = 0;
+  virtual Network& network() = 0;
 
   // State beside the network. After writing into either call restored().
   virtual StateArrays more_state() = 0;
@@ -64,9 +62,6 @@ class Actor {
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_gaussian_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_deterministic_actor(const LearnerOptions& options);
-
-// First parameters of an actor and of its target network.
-void initialise_actor(const LearnerOptions& options, BatchNetwork& network);
 
 // The actor network at one observation: a Gaussian before the squash, or the mean alone of a
 // deterministic policy, whose network has one output for each action.

@@ -36,7 +36,7 @@ Rnd::Rnd(const LearnerOptions& options)
       adam_(options.train.adam),
       discount_(options.train.discount),
       network_({options.observation_size, options.rnd_network.hidden, options.rnd_network.outputs},
-               options.train.batch, true),
+               {.batch = options.train.batch}),
       input_(options.observation_size, options.train.batch),
       error_(1, options.train.batch),
       observations_(options.observation_size),
@@ -44,8 +44,8 @@ Rnd::Rnd(const LearnerOptions& options)
       center_(options.observation_size),
       scale_(options.observation_size) {
   // networks 0 to 2 are the actor and the critics
-  initialise_random(network_.shape(), options.seed, 3, network_.trained().parameters);
-  initialise_random(network_.shape(), options.seed, 4, network_.trained().target);
+  initialise_random(network_.acting_shape(), options.seed, 3, network_.trained().parameters);
+  initialise_random(network_.acting_shape(), options.seed, 4, network_.trained().target);
   if (options_.bonus == Bonus::discounted) noise_.emplace(options);
   restored();
 }
@@ -117,11 +117,11 @@ void Rnd::compare(const Batch& next_observation, int half) {
 
   const Batch& predicted = network_.forward(input_, half);
   const Batch& aim = network_.second_pass(input_, half);
-  const float share = 1.0f / static_cast<float>(network_.shape().outputs());
+  const float share = 1.0f / static_cast<float>(network_.acting_shape().outputs());
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
       Vector squares{};
-      for (int o = 0; o < network_.shape().outputs(); ++o) {
+      for (int o = 0; o < network_.acting_shape().outputs(); ++o) {
         const Vector difference = load(predicted.row(b, o) + v) - load(aim.row(b, o) + v);
         squares += difference * difference;
         store(network_.output_gradient().row(b, o) + v, 2 * share * difference);
@@ -136,7 +136,7 @@ void Rnd::predict(const Batch& next_observation, const Batch& weight, int half) 
   const Blocks blocks = half_blocks(input_, half);
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int v = 0; v < kLanes; v += kVector) {
-      for (int o = 0; o < network_.shape().outputs(); ++o) {
+      for (int o = 0; o < network_.acting_shape().outputs(); ++o) {
         float* slope = network_.output_gradient().row(b, o) + v;
         store(slope, load(weight.row(b, 0) + v) * load(slope));
       }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/actor_critic/extension.h"
-#include "nn/batch_network.h"
+#include "nn/mlp_network.h"
 
 namespace ovde {
 
@@ -75,9 +75,9 @@ class Rnd final : public Extension {
   RndOptions options_;
   AdamOptions adam_;
   double discount_;
-  BatchNetwork network_;  // the predictor; its target network is the random one, never averaged
-  Batch input_;           // (observations x batch), normalised
-  Batch error_;           // (1 x batch)
+  MlpNetwork network_;  // the predictor; its target network is the random one, never averaged
+  Batch input_;         // (observations x batch), normalised
+  Batch error_;         // (1 x batch)
   std::optional<NoiseDiscount> noise_;
 
   double next_row_ = 0;  // number of the first transition not yet observed

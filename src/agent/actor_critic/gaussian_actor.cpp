@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 
 #include "agent/actor_critic/actor.h"
+#include "agent/networks.h"
 #include "agent/replay.h"
 
 namespace ovde {
@@ -122,21 +123,19 @@ class GaussianActor final : public Actor {
  public:
   explicit GaussianActor(const LearnerOptions& options);
 
-  void act(const Batch& observation, const Batch& weight, std::uint64_t update, int half) override;
+  void act(const ReplayBatch& batch, std::uint64_t update, Team& team) override;
   Actions actions() const override { return {sampled_.action, sampled_.log_probability}; }
-  void act_next(const Batch& next_observation, std::uint64_t update, int half) override;
   Actions next_actions() const override { return {next_.action, next_.log_probability}; }
 
   void update_temperature(std::uint64_t update) override;
   std::optional<float> temperature() const override { return alpha_; }
 
   double own_loss(int half) const override { return alpha_ * log_probability_[half]; }
-  void differentiate(const Batch& observation, const Batch& q_gradient, const Batch& weight,
-                     int half) override;
-  void step(std::uint64_t step, Team& team) override { network_.step(adam_, step, polyak_, team); }
+  void differentiate(const Batch& q_gradient, const Batch& weight, int half) override;
+  void step(const ReplayBatch& batch, std::uint64_t step, Team& team) override;
   int delay() const override { return 1; }
 
-  BatchNetwork& network() override { return network_; }
+  Network& network() override { return *network_; }
   StateArrays more_state() override { return {{"log_alpha", log_alpha_}}; }
   void restored() override;
 
@@ -145,7 +144,7 @@ class GaussianActor final : public Actor {
   AdamOptions adam_;
   bool tunes_temperature_;
   float polyak_;
-  BatchNetwork network_;
+  std::unique_ptr<Network> network_;
   std::array<float, 3> log_alpha_;  // value and its two moments
   float alpha_ = 1;
 
@@ -159,27 +158,28 @@ GaussianActor::GaussianActor(const LearnerOptions& options)
       adam_(options.train.adam),
       tunes_temperature_(options.train.tune_temperature),
       polyak_(options.train.polyak),
-      network_({options.observation_size, options.network.hidden, 2 * options.action_size},
-               options.train.batch, options.distributional),
+      network_(make_actor_network(
+          options, 2 * options.action_size,
+          options.distributional ? NetworkUse::Second::target : NetworkUse::Second::network)),
       log_alpha_{std::log(options.train.temperature)},
       sampled_(options.action_size, options.train.batch),
       next_(options.action_size, options.train.batch) {
-  initialise_actor(options, network_);
   restored();
 }
 
-void GaussianActor::act(const Batch& observation, const Batch& weight, std::uint64_t update,
-                        int half) {
-  const Blocks blocks = half_blocks(observation, half);
-  fill_batch_noise(seed_, Stream::actor_noise, update, sampled_.noise, blocks);
-  sample_actions(network_.forward(observation, half), sampled_, blocks);
-  log_probability_[half] = weighted_sum(weight, sampled_.log_probability, blocks);
-}
+void GaussianActor::act(const ReplayBatch& batch, std::uint64_t update, Team& team) {
+  const BatchPair observations = batch.observations();
+  const Batch& head = network_->forward(observations, team);
+  const Batch& next_head = network_->second_pass(observations, team);
+  team.run(2, [&](int half) {
+    const Blocks blocks = half_blocks(batch.weight, half);
+    fill_batch_noise(seed_, Stream::actor_noise, update, sampled_.noise, blocks);
+    sample_actions(head, sampled_, blocks);
+    log_probability_[half] = weighted_sum(batch.weight, sampled_.log_probability, blocks);
 
-void GaussianActor::act_next(const Batch& next_observation, std::uint64_t update, int half) {
-  const Blocks blocks = half_blocks(next_observation, half);
-  fill_batch_noise(seed_, Stream::target_noise, update, next_.noise, blocks);
-  sample_actions(network_.second_pass(next_observation, half), next_, blocks);
+    fill_batch_noise(seed_, Stream::target_noise, update, next_.noise, blocks);
+    sample_actions(next_head, next_, blocks);
+  });
 }
 
 // One step on -log_alpha * (log pi + H), with the target entropy H = -dim(A).
@@ -191,15 +191,18 @@ void GaussianActor::update_temperature(std::uint64_t update) {
   alpha_ = std::exp(log_alpha_[0]);
 }
 
-void GaussianActor::differentiate(const Batch& observation, const Batch& q_gradient,
-                                  const Batch& weight, int half) {
-  head_gradient(network_.output(), sampled_, q_gradient, alpha_, weight, network_.output_gradient(),
-                half_blocks(observation, half));
-  network_.backward(observation, half);
+void GaussianActor::differentiate(const Batch& q_gradient, const Batch& weight, int half) {
+  head_gradient(network_->output(), sampled_, q_gradient, alpha_, weight,
+                network_->output_gradient(), half_blocks(weight, half));
+}
+
+void GaussianActor::step(const ReplayBatch& batch, std::uint64_t step, Team& team) {
+  network_->backward(batch.observations(), team);
+  network_->step(adam_, step, polyak_, team);
 }
 
 void GaussianActor::restored() {
-  network_.restored();
+  network_->restored();
   alpha_ = std::exp(log_alpha_[0]);
 }
 

@@ -26,13 +26,14 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
 
   // a batch of transitions, the policy's actions at s and the target policy's at s'
   team.run(2, [&](int half) { draw_batch(replay, half); });
+  actor_->act(batch_, updates_, team);
+  team.run(2, [&](int half) { join_actions(half); });
+  const BatchPair transitions{state_action_, next_state_action_};
   actor_->update_temperature(updates_);
 
   // the critics' targets (Eq. 4)
   std::array<const Batch*, 2> next_values;
-  team.run(2, [&](int k) {
-    next_values[k] = &critics_[k]->target_values(next_state_action_, updates_);
-  });
+  team.run(2, [&](int k) { next_values[k] = &critics_[k]->target_values(transitions, updates_); });
   const TargetValues values{next_values[0], next_values[1], critics_[0]->target_weights()};
   for (auto& extension : extensions_) extension->change_rewards(update, values);
   team.run(2, [&](int half) { fill_targets(values, half); });
@@ -41,7 +42,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   const int delay = actor_->delay();
   const bool moves = (updates_ + 1) % delay == 0;
   team.run(2, [&](int k) {
-    critic_loss_[k] = critics_[k]->learn(state_action_, targets_, batch_.weight,
+    critic_loss_[k] = critics_[k]->learn(transitions, targets_, batch_.weight,
                                          moves ? options_.train.polyak : 0, updates_);
   });
   for (auto& extension : extensions_) extension->after_critics(update);
@@ -54,9 +55,9 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   if (moves) {
     actor_value_.differentiate(state_new_action_, team);
     team.run(2, [&](int half) {
-      actor_->differentiate(batch_.observation, actor_value_.gradient(half), batch_.weight, half);
+      actor_->differentiate(actor_value_.gradient(half), batch_.weight, half);
     });
-    actor_->step((updates_ + 1) / delay, team);
+    actor_->step(batch_, (updates_ + 1) / delay, team);
   }
   for (auto& extension : extensions_) extension->after_actor(update);
 
@@ -74,11 +75,13 @@ void Learner::draw_batch(const Replay& replay, int half) {
   copy_rows(batch_.observation, state_action_, 0, blocks);
   copy_rows(batch_.observation, state_new_action_, 0, blocks);
   copy_rows(batch_.next_observation, next_state_action_, 0, blocks);
+}
 
-  actor_->act(batch_.observation, batch_.weight, updates_, half);
-  copy_rows(actor_->actions().action, state_new_action_, actions, blocks);
-  actor_->act_next(batch_.next_observation, updates_, half);
-  copy_rows(actor_->next_actions().action, next_state_action_, actions, blocks);
+// The actor's actions, below their observations.
+void Learner::join_actions(int half) {
+  const Blocks blocks = half_blocks(batch_.weight, half);
+  copy_rows(actor_->actions().action, state_new_action_, options_.observation_size, blocks);
+  copy_rows(actor_->next_actions().action, next_state_action_, options_.observation_size, blocks);
 }
 
 void Learner::fill_targets(const TargetValues& values, int half) {

@@ -38,9 +38,10 @@ class Learner {
   ValueReport value_report() const;
 
   const LearnerOptions& options() const { return options_; }
-  const MlpShape& actor_shape() const { return actor_->network().shape(); }
-  std::span<const float> actor() const { return actor_->network().trained().parameters; }
-  std::span<const float> critic(int k) const { return critics_[k]->network().parameters; }
+  // The networks as in acting.
+  const MlpShape& actor_shape() const { return actor_->network().acting_shape(); }
+  std::span<const float> actor() const { return actor_->network().acting_parameters(); }
+  std::span<const float> critic(int k) const { return critics_[k]->acting_parameters(); }
   // Parameters of an actor that explores in the policy's place; empty: the policy explores.
   std::span<const float> exploring_actor() const;
   std::uint64_t updates() const { return updates_; }
@@ -53,6 +54,7 @@ class Learner {
 
  private:
   void draw_batch(const Replay& replay, int half);
+  void join_actions(int half);
   void fill_targets(const TargetValues& values, int half);
 
   LearnerOptions options_;

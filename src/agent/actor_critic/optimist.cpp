@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <string>
 
+#include "agent/networks.h"
+
 namespace ovde {
 
 Optimist::Optimist(const LearnerOptions& options, Actor& policy, CriticArray& critics)
     : options_(options),
       policy_(policy.network()),
       critics_(critics),
-      network_(policy_.shape(), options.train.batch, false),
+      network_(make_actor_network(options, 2 * options.action_size, NetworkUse::Second::network)),
       sampled_(options.action_size, options.train.batch),
       state_action_(options.observation_size + options.action_size, options.train.batch),
       value_(options, Minimum::means, critics) {
@@ -17,7 +19,7 @@ Optimist::Optimist(const LearnerOptions& options, Actor& policy, CriticArray& cr
 }
 
 void Optimist::restart() {
-  Trained& net = network_.trained();
+  Trained& net = network_->trained();
   net.parameters = net.target = policy_.trained().parameters;
   std::ranges::fill(net.first_moment, 0.0f);
   std::ranges::fill(net.second_moment, 0.0f);
@@ -28,7 +30,8 @@ void Optimist::restart() {
 
 // It climbs (Q_1 + Q_2) / 2 + beta |Q_1 - Q_2| / 2.
 void Optimist::after_critics(const Update& update) {
-  update.team.run(2, [&](int half) { act(update, half); });
+  const Batch& head = network_->forward(update.batch.observations(), update.team);
+  update.team.run(2, [&](int half) { act(update, head, half); });
   value_.evaluate(state_action_, true, update.number, update.team);
   const Blend blend = blend_of(std::exp(log_optimism_[0]) - 1);
   update.team.run(2, [&](int half) {
@@ -39,7 +42,7 @@ void Optimist::after_critics(const Update& update) {
 }
 
 // Its actions at s. Their noise is wider by the factor dac.spread, as when it acts.
-void Optimist::act(const Update& update, int half) {
+void Optimist::act(const Update& update, const Batch& head, int half) {
   const Batch& observation = update.batch.observation;
   const Blocks blocks = half_blocks(observation, half);
   fill_batch_noise(options_.seed, Stream::optimist_noise, update.number, sampled_.noise, blocks);
@@ -49,22 +52,21 @@ void Optimist::act(const Update& update, int half) {
     for (int i = 0; i < sampled_.noise.features() * kLanes; i += kVector)
       store(noise + i, spread * load(noise + i));
   }
-  sample_actions(network_.forward(observation, half), sampled_, blocks);
+  sample_actions(head, sampled_, blocks);
   copy_rows(observation, state_action_, 0, blocks);
   copy_rows(sampled_.action, state_action_, options_.observation_size, blocks);
 }
 
 // The gradient of  sum over samples of weight * (tau KL(optimist || policy) - value).
 void Optimist::differentiate(const Update& update, int half) {
-  const Batch &observation = update.batch.observation, &weight = update.batch.weight;
-  const Blocks blocks = half_blocks(observation, half);
+  const Batch& weight = update.batch.weight;
+  const Blocks blocks = half_blocks(weight, half);
   const float no_entropy = 0;
-  head_gradient(network_.output(), sampled_, value_.gradient(half), no_entropy, weight,
-                network_.output_gradient(), blocks);
+  head_gradient(network_->output(), sampled_, value_.gradient(half), no_entropy, weight,
+                network_->output_gradient(), blocks);
   const float tau = std::min(std::exp(log_weight_[0]), kLargestDivergenceWeight);
-  divergence_[half] = add_divergence(network_.output(), policy_.output(), tau, weight,
-                                     network_.output_gradient(), blocks);
-  network_.backward(observation, half);
+  divergence_[half] = add_divergence(network_->output(), policy_.output(), tau, weight,
+                                     network_->output_gradient(), blocks);
 }
 
 // The two multipliers follow  (beta + 1) (k - k*)  and  -tau (k - k*)  by their logarithms, where k
@@ -72,7 +74,8 @@ void Optimist::differentiate(const Update& update, int half) {
 void Optimist::step(const Update& update) {
   const int restarts = options_.dac.copy_updates;
   const std::uint64_t number = 1 + (restarts > 0 ? update.number % restarts : update.number);
-  network_.step(options_.train.adam, number, 0, update.team);
+  network_->backward(update.batch.observations(), update.team);
+  network_->step(options_.train.adam, number, 0, update.team);
   const double k = (divergence_[0] + divergence_[1]) / sampled_.action.features();
   const auto excess = static_cast<float>(k - options_.dac.divergence);
   for (auto* x : {&log_optimism_, &log_weight_}) {
@@ -89,13 +92,13 @@ void Optimist::after_actor(const Update& update) {
 }
 
 void Optimist::add_state(LearnerState& state) {
-  add_network("optimist", network_.trained(), state.arrays);
+  add_network("optimist", network_->trained(), state.arrays);
   state.arrays.emplace_back(std::string(kOptimist) + "log_optimism", log_optimism_);
   state.arrays.emplace_back(std::string(kOptimist) + "log_weight", log_weight_);
 }
 
 double Optimist::flop_per_update() const {
-  double flop = network_.forward_flop() + network_.backward_flop();
+  double flop = network_->forward_flop() + network_->backward_flop();
   for (const auto& critic : critics_)
     flop += critic->evaluation_flop() + critic->action_gradient_flop(false);
   return flop;

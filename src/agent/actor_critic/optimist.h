@@ -7,11 +7,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "agent/actor_critic/extension.h"
 #include "agent/actor_critic/gaussian_actor.h"
-#include "nn/batch_network.h"
+#include "nn/network.h"
 
 namespace ovde {
 
@@ -31,22 +32,22 @@ class Optimist final : public Extension {
   // Restarts it from the policy after every dac.copy_updates updates.
   void after_actor(const Update& update) override;
 
-  std::span<const float> exploring_actor() const override { return network_.trained().parameters; }
+  std::span<const float> exploring_actor() const override { return network_->acting_parameters(); }
 
   void add_state(LearnerState& state) override;
-  void restored() override { network_.restored(); }
+  void restored() override { network_->restored(); }
   double flop_per_update() const override;
 
  private:
   void restart();
-  void act(const Update& update, int half);
+  void act(const Update& update, const Batch& head, int half);
   void differentiate(const Update& update, int half);
   void step(const Update& update);
 
   LearnerOptions options_;
-  BatchNetwork& policy_;
+  Network& policy_;
   CriticArray& critics_;
-  BatchNetwork network_;
+  std::unique_ptr<Network> network_;
   std::array<float, 3> log_optimism_, log_weight_;  // log(beta + 1), log tau, with their moments
 
   SampledActions sampled_;

@@ -8,6 +8,7 @@
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
 #include "agent/critic/uncertainty.h"
+#include "agent/networks.h"
 
 namespace ovde {
 
@@ -34,7 +35,8 @@ std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options) {
   switch (options.critic.head) {
     case CriticHead::qr:
       return std::make_unique<QuantileCriticPair>(
-          quantile_critic_shape(options), options.observation_size, options.critic.uncertainty);
+          critic_acting_shape(options, options.critic.quantiles), options.observation_size,
+          options.critic.uncertainty);
     case CriticHead::iqn:
     case CriticHead::embedded:
       return std::make_unique<IqnCriticPair>(options);

@@ -14,6 +14,7 @@
 #include "base/team.h"
 #include "nn/adam.h"
 #include "nn/batch.h"
+#include "nn/network.h"
 
 namespace ovde {
 
@@ -24,14 +25,13 @@ class Critic {
  public:
   virtual ~Critic() = default;
 
-  // The target network's values at (s', a'): (N x batch).
-  virtual const Batch& target_values(const Batch& next_state_action, std::uint64_t update) = 0;
+  // The target network's values at (s', a'), (N x batch). `transitions`: (s, a) and (s', a').
+  virtual const Batch& target_values(const BatchPair& transitions, std::uint64_t update) = 0;
   virtual const Batch* target_weights() const = 0;  // the weight of each, as value_weights()
 
-  // One step of Adam on the loss, summed over samples with `weight` (1 x batch), then target
-  // network
-  // += polyak * (network - target network). Returns the loss.
-  virtual double learn(const Batch& state_action, const Batch& targets, const Batch& weight,
+  // One step of Adam on the loss at (s, a), summed over samples with `weight` (1 x batch), then
+  // target network += polyak * (network - target network). Returns the loss.
+  virtual double learn(const BatchPair& transitions, const Batch& targets, const Batch& weight,
                        float polyak, std::uint64_t update) = 0;
 
   // The values at (s, a) and their mean. `differentiate`: action_gradient() will be called.
@@ -51,6 +51,8 @@ class Critic {
   // The network and its target network. After writing into them call restored().
   virtual Trained& network() = 0;
   virtual void restored() = 0;
+  // The parameters that CriticPair::load() takes.
+  virtual std::span<const float> acting_parameters() const = 0;
 
   // Multiply-adds, counted as two, of the matrix products of target_values() with learn(), of
   // evaluate() and of action_gradient(), or action_gradient_by_value().

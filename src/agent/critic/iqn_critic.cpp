@@ -86,22 +86,23 @@ void IqnCritic::choose_fractions(std::uint64_t update, FractionsFor purpose,
   }
 }
 
-const Batch& IqnCritic::target_values(const Batch& next_state_action, std::uint64_t update) {
+const Batch& IqnCritic::target_values(const BatchPair& transitions, std::uint64_t update) {
   choose_fractions(update, FractionsFor::target, target_fractions_);
   for (int b = 0; b < values_.blocks(); ++b) {
-    target_.forward(net_.target, next_state_action, target_fractions_.midpoint, b,
+    target_.forward(net_.target, transitions.second, target_fractions_.midpoint, b,
                     target_activations_, target_values_);
   }
   return target_values_;
 }
 
-double IqnCritic::learn(const Batch& state_action, const Batch& targets, const Batch& weight,
+double IqnCritic::learn(const BatchPair& transitions, const Batch& targets, const Batch& weight,
                         float polyak, std::uint64_t update) {
   choose_fractions(update, FractionsFor::prediction, fractions_);
   std::ranges::fill(gradient_, 0.0f);
   double loss = 0;
   for (int b = 0; b < values_.blocks(); ++b) {
-    online_.forward(net_.parameters, state_action, fractions_.midpoint, b, activations_, values_);
+    online_.forward(net_.parameters, transitions.first, fractions_.midpoint, b, activations_,
+                    values_);
     loss += quantile_huber_loss(targets, target_fractions_.weight, values_, fractions_.midpoint,
                                 weight, value_gradient_, {b, b + 1});
     online_.backward(net_.parameters, value_gradient_, b, activations_, deltas_, gradient_);

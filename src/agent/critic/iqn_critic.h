@@ -33,9 +33,9 @@ class IqnCritic final : public Critic {
  public:
   IqnCritic(const LearnerOptions& options, int k);
 
-  const Batch& target_values(const Batch& next_state_action, std::uint64_t update) override;
-  double learn(const Batch& state_action, const Batch& targets, const Batch& weight, float polyak,
-               std::uint64_t update) override;
+  const Batch& target_values(const BatchPair& transitions, std::uint64_t update) override;
+  double learn(const BatchPair& transitions, const Batch& targets, const Batch& weight,
+               float polyak, std::uint64_t update) override;
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return values_; }
   const Batch* target_weights() const override {
@@ -50,6 +50,7 @@ class IqnCritic final : public Critic {
 
   Trained& network() override { return net_; }
   void restored() override;
+  std::span<const float> acting_parameters() const override { return net_.parameters; }
 
   double learning_flop() const override;
   double evaluation_flop() const override;

@@ -3,54 +3,48 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "agent/critic/critic.h"
-#include "nn/mlp.h"
+#include "nn/network.h"
 #include "nn/single.h"
 
 namespace ovde {
-
-MlpShape quantile_critic_shape(const LearnerOptions& options);
 
 class QuantileCritic final : public Critic {
  public:
   QuantileCritic(const LearnerOptions& options, int k);
 
-  const Batch& target_values(const Batch& next_state_action, std::uint64_t update) override;
+  const Batch& target_values(const BatchPair& transitions, std::uint64_t update) override;
   const Batch* target_weights() const override { return nullptr; }
-  double learn(const Batch& state_action, const Batch& targets, const Batch& weight, float polyak,
-               std::uint64_t update) override;
+  double learn(const BatchPair& transitions, const Batch& targets, const Batch& weight,
+               float polyak, std::uint64_t update) override;
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
-  const Batch& values() const override { return activations_.output(); }
+  const Batch& values() const override { return *values_; }
   const Batch* value_weights() const override { return nullptr; }
   const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& share, Blocks blocks) override;
   const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) override;
 
-  Trained& network() override { return net_; }
-  void restored() override;
+  Trained& network() override { return network_->trained(); }
+  void restored() override { network_->restored(); }
+  std::span<const float> acting_parameters() const override {
+    return network_->acting_parameters();
+  }
 
   double learning_flop() const override;
-  double evaluation_flop() const override { return 2.0 * batch_ * shape_.products(); }
+  double evaluation_flop() const override { return network_->evaluation_flop(); }
   double action_gradient_flop(bool by_value) const override;
 
  private:
-  MlpShape shape_;
   bool distributional_;
-  int batch_;
   AdamOptions adam_;
   std::vector<float> fractions_;
-
-  Trained net_;
-  Mlp online_, target_;
-  Activations activations_, target_activations_;
-  Deltas deltas_;
-  Buffer gradient_;
-  GradientScratch scratch_;
-  // d mean(z) / d last hidden layer: the last layer's weights averaged over the quantiles
-  Buffer mean_weights_;
-  Batch mean_, action_gradient_;
+  std::unique_ptr<Network> network_;
+  Team alone_{1};  // each critic runs on one thread
+  const Batch* values_;
+  Batch mean_;
 };
 
 class QuantileCriticPair final : public CriticPair {

@@ -8,8 +8,8 @@
 #include "agent/actor_critic/optimist.h"
 #include "agent/actor_critic/scout.h"
 #include "agent/critic/iqn_critic.h"
-#include "agent/critic/quantile_critic.h"
 #include "agent/discrete/grid_critic.h"
+#include "agent/networks.h"
 #include "cuda/population.h"
 
 namespace ovde::cuda {
@@ -88,7 +88,7 @@ void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
     spec.trunk_shape = spec.critic_shape;
     --spec.trunk_shape.layers;
   } else {
-    spec.critic_shape = network_shape(quantile_critic_shape(learner));
+    spec.critic_shape = network_shape(critic_acting_shape(learner, learner.critic.quantiles));
   }
   spec.critic_size = spec.critic_shape.size;
   spec.state_action_stride = spec.critic_shape.layer[0].stride;

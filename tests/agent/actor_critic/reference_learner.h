@@ -13,6 +13,7 @@
 #include <ovde/random.h>
 #include "agent/actor_critic/learner.h"
 #include "agent/critic/quantile_critic.h"
+#include "agent/networks.h"
 #include "reference.h"
 
 namespace ovde::reference {
@@ -37,7 +38,7 @@ struct Net {
 struct LearnerReference {
   explicit LearnerReference(Learner& learner) : options(learner.options()) {
     actor_shape = learner.actor_shape();
-    critic_shape = quantile_critic_shape(options);
+    critic_shape = critic_acting_shape(options, options.critic.quantiles);
     const auto state = learner.state();
     updates = *state.updates;
     for (const auto& [name, values] : state.arrays) *array(name) = to_double(values);

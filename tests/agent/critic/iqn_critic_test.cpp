@@ -221,7 +221,7 @@ TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
     const Batch state_action = random_batch(inputs, options.train.batch, 10 + update);
     const Batch next = random_batch(inputs, options.train.batch, 20 + update);
     const Batch new_action = random_batch(inputs, options.train.batch, 30 + update);
-    const Batch& target_values = critic.target_values(next, update);
+    const Batch& target_values = critic.target_values({state_action, next}, update);
     Batch targets = random_batch(n, options.train.batch, 40 + update, 0.3);
     for (int s = 0; s < options.train.batch; ++s) {
       const Vec z = reference.values(reference.net.target, column(next, s),
@@ -233,7 +233,8 @@ TEST_P(IqnCriticTest, FollowsTheReferenceStepByStep) {
     }
 
     const double expected = reference.learn(state_action, targets, update);
-    const double found = critic.learn(state_action, targets, weight, options.train.polyak, update);
+    const double found =
+        critic.learn({state_action, next}, targets, weight, options.train.polyak, update);
     EXPECT_NEAR(found, expected, 1e-4 * (1 + expected));
     const Trained& net = critic.network();
     const auto expect_near = [&](std::span<const float> a, const Vec& b, const char* name) {
