@@ -6,19 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "agent/agent.h"
 #include "agent/explore/explorer.h"
 #include "base/precision.h"
-#include "cuda/acting.h"
+#include "cuda/gpu.h"
 
 namespace ovde {
-
-// Empty if this build has GPU code and finds a GPU that it can use; otherwise the reason why not.
-std::string why_no_gpu();
-std::string gpu_name();
 
 // Mean losses since the last finish(), and the values at the last update's batch.
 struct PopulationReport {
@@ -83,11 +78,5 @@ void check_gpu_population(std::span<const AgentOptions> agents, Precision precis
 // InputError as above.
 std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
                                                    Precision precision);
-
-// The GPU's peak rates, measured now: operations of products and bytes moved per second.
-struct GpuCeilings {
-  double flops, bytes;
-};
-GpuCeilings measure_gpu();
 
 }  // namespace ovde

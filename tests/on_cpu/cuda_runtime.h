@@ -182,7 +182,6 @@ cudaError_t cudaMalloc(T** to, std::size_t bytes) {
 }
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaHostAlloc(void** to, std::size_t bytes, unsigned);
-cudaError_t cudaHostGetDevicePointer(void** to, void* host, unsigned);
 cudaError_t cudaFreeHost(void* memory);
 
 // A graph is a list of launches, each with the launches that it waits for.

@@ -1,11 +1,10 @@
 #include "cuda/host/device.h"
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <cstdlib>
 
-#include "cuda/kernels/launch.cuh"
+#include "cuda/gpu.h"
+#include "cuda/host/handles.h"
 #include "cuda/tile/fraction_rows.cuh"
 
 namespace ovde::cuda {
@@ -25,6 +24,22 @@ __global__ void products_only(float* out) {
   float sum = 0;
   for (int j = 0; j < kChains; ++j) sum += c[j][0];
   if (sum == 1.0f) out[0] = sum;  // keeps the products from being left out
+}
+
+// Bytes of shared memory that a block may use. The environment variable OVDE_GPU_SHARED_MEMORY
+// lowers it, to try the tiles of smaller GPUs.
+int shared_memory() {
+  int device = 0, bytes = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
+  const char* asked = std::getenv("OVDE_GPU_SHARED_MEMORY");
+  return asked != nullptr ? std::min(bytes, std::atoi(asked)) : bytes;
+}
+
+template <typename Tile>
+bool fits() {
+  return static_cast<int>(sizeof(Tile)) <= shared_memory();
 }
 
 // Seconds of the fastest of several runs.
@@ -50,18 +65,31 @@ double fastest(Work&& work) {
 
 }  // namespace
 
-int shared_memory() {
-  int device = 0, bytes = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "cudaDeviceGetAttribute");
-  const char* asked = std::getenv("OVDE_GPU_SHARED_MEMORY");
-  return asked != nullptr ? std::min(bytes, std::atoi(asked)) : bytes;
+int exact_size() { return fits<NetworkTile<2>>() ? 2 : 0; }
+int acting_size() { return fits<IqnTile<true, 1>>() ? 1 : 0; }
+
+std::string why_not(const AgentSpec& spec, bool exact) {
+  if (exact && spec.iqn && !fits<IqnTile<true, 2>>())
+    return "random or embedded fractions (critic.head) in fp32 (precision) take " +
+           std::to_string(sizeof(IqnTile<true, 2>) / 1024 + 1) +
+           " KB of shared memory a block; this GPU has " + std::to_string(shared_memory() / 1024) +
+           " KB. train.precision = \"fp16\" fits";
+  return "";
 }
 
-int exact_size() { return fits<NetworkTile<2>>() ? 2 : 0; }
+std::size_t free_device_memory() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return free;
+}
 
-std::string why_no_device() {
+}  // namespace ovde::cuda
+
+namespace ovde {
+
+using namespace cuda;
+
+std::string why_no_gpu() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver || count == 0)
@@ -77,40 +105,24 @@ std::string why_no_device() {
   return "";
 }
 
-std::string why_not(const AgentSpec& spec, bool exact) {
-  if (exact && spec.iqn && !fits<IqnTile<true, 2>>())
-    return "random or embedded fractions (critic.head) in fp32 (precision) take " +
-           std::to_string(sizeof(IqnTile<true, 2>) / 1024 + 1) +
-           " KB of shared memory a block; this GPU has " + std::to_string(shared_memory() / 1024) +
-           " KB. train.precision = \"fp16\" fits";
-  return "";
-}
-
-std::string device_name() {
+std::string gpu_name() {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
   return properties.name;
 }
 
-std::size_t free_device_memory() {
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return free;
-}
-
-PeakRates measure_peak_rates() {
+GpuCeilings measure_gpu() {
   constexpr std::size_t kBytes = std::size_t{1} << 30;
-  float *from = nullptr, *to = nullptr;
-  check(cudaMalloc(&from, kBytes), "cudaMalloc");
-  check(cudaMalloc(&to, kBytes), "cudaMalloc");
-  const double copying = fastest(
-      [&] { check(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice), "cudaMemcpy"); });
-  const double multiplying = fastest(
-      [&] { launch_kernel(products_only, dim3(kPeakBlocks), kPeakThreads, 0, nullptr, to); });
-  cudaFree(from);
-  cudaFree(to);
+  const auto from = make_device_array<char>(kBytes), to = make_device_array<char>(kBytes);
+  const double copying = fastest([&] {
+    check(cudaMemcpyAsync(to.get(), from.get(), kBytes, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+  });
+  const auto sum = make_device_array<float>(1);
+  const double multiplying = fastest([&] {
+    launch_kernel(products_only, dim3(kPeakBlocks), kPeakThreads, 0, nullptr, sum.get());
+  });
   const double flop = 2.0 * 16 * 8 * 16 * kChains * kSteps * (kPeakThreads / 32) * kPeakBlocks;
   return {flop / multiplying, 2.0 * kBytes / copying};
 }
 
-}  // namespace ovde::cuda
+}  // namespace ovde

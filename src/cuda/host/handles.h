@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "cuda/kernels/launch.cuh"
 
@@ -18,6 +19,12 @@ struct Release {
   void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
   void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
   void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
+};
+struct FreeDevice {
+  void operator()(void* memory) const { cudaFree(memory); }
+};
+struct FreeHost {
+  void operator()(void* memory) const { cudaFreeHost(memory); }
 };
 template <typename Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Release>;
@@ -40,9 +47,6 @@ inline void wait_for(cudaStream_t stream, cudaStream_t other, const Owned<cudaEv
   check(cudaStreamWaitEvent(stream, event.get()), "cudaStreamWaitEvent");
 }
 
-struct FreeDevice {
-  void operator()(void* memory) const { cudaFree(memory); }
-};
 template <typename T>
 using DeviceArray = std::unique_ptr<T, FreeDevice>;
 
@@ -53,27 +57,21 @@ DeviceArray<T> make_device_array(std::size_t size) {
   return DeviceArray<T>(memory);
 }
 
-// Host memory that the device reads and writes in place, for small exchanges. Starts as zeros.
-template <typename T>
-class MappedArray {
+// Host memory that the device reads and writes in place, at the same addresses, for small
+// exchanges. Starts as zeros.
+class MappedMemory {
  public:
-  explicit MappedArray(std::size_t size) : size_(size) {
+  template <typename T>
+  std::span<T> take(std::size_t size) {
     void* memory = nullptr;
     check(cudaHostAlloc(&memory, size * sizeof(T), cudaHostAllocMapped), "cudaHostAlloc");
-    host_.reset(static_cast<T*>(memory));
-    check(cudaHostGetDevicePointer(&device_, memory, 0), "cudaHostGetDevicePointer");
+    arrays_.emplace_back(memory);
     std::memset(memory, 0, size * sizeof(T));
+    return {static_cast<T*>(memory), size};
   }
-  std::span<T> host() const { return {host_.get(), size_}; }
-  T* device() const { return static_cast<T*>(device_); }
 
  private:
-  struct FreeHost {
-    void operator()(T* memory) const { cudaFreeHost(memory); }
-  };
-  std::size_t size_;
-  std::unique_ptr<T, FreeHost> host_;
-  void* device_ = nullptr;
+  std::vector<std::unique_ptr<void, FreeHost>> arrays_;
 };
 
 }  // namespace ovde::cuda

@@ -2,53 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 #include "agent/actor_critic/optimist.h"
 #include "agent/actor_critic/scout.h"
+#include "cuda/host/agent_memory.h"
 #include "cuda/host/agent_spec.h"
 #include "cuda/host/device.h"
-#include "cuda/host/device_population.h"
+#include "cuda/host/update_graph.h"
+#include "cuda/kernels/explore/act.cuh"
 
 namespace ovde {
 
 namespace {
 
-using cuda::AgentSpec, cuda::DevicePopulation, cuda::Multiplier, cuda::NetworkArray,
-    cuda::NetworkId, cuda::Role;
+using cuda::AgentSpec, cuda::check, cuda::DeviceArray, cuda::make_device_array, cuda::Progress,
+    cuda::Role, cuda::ValueMeans;
+using DeviceAgent = cuda::Agent;
 
-// The names of networks and their arrays in a LearnerState.
-constexpr std::pair<NetworkId, std::string_view> kNetworks[] = {{NetworkId::actor, "actor"},
-                                                                {NetworkId::critic_1, "critic_1"},
-                                                                {NetworkId::critic_2, "critic_2"},
-                                                                {NetworkId::predictor, "rnd"}};
-constexpr std::pair<NetworkArray, std::string_view> kArrays[] = {
-    {NetworkArray::parameters, "parameters"},
-    {NetworkArray::first_moment, "first_moment"},
-    {NetworkArray::second_moment, "second_moment"},
-    {NetworkArray::target, "target"}};
-
-// One learner of an agent: its index on the device and its role.
-struct DeviceLearner {
-  int index;
-  Role role;
-
-  std::string prefix() const {
-    switch (role) {
-      case Role::agent:
-        return "";
-      case Role::scout:
-        return kScout;
-      case Role::optimist:
-        return kOptimist;
-    }
-    throw Error("unknown role of a learner");
+// The prefix of a learner's names in a LearnerState.
+std::string prefix_of(Role role) {
+  switch (role) {
+    case Role::agent:
+      return "";
+    case Role::scout:
+      return kScout;
+    case Role::optimist:
+      return kOptimist;
   }
-};
+  throw Error("unknown role of a learner");
+}
 
 // Empty if the learner has no such array.
 std::span<float> array(const LearnerState& state, const std::string& name) {
@@ -58,37 +47,54 @@ std::span<float> array(const LearnerState& state, const std::string& name) {
   return {};
 }
 
-// Calls visit(device, values) for each array of a learner on the device and in a state. An optimist
-// has an actor alone, which the state does not name, and its multipliers.
-template <typename Visit>
-void for_each_array(const DevicePopulation& device, const LearnerState& state,
-                    const DeviceLearner& learner, Visit&& visit) {
-  const std::string prefix = learner.prefix();
-  if (learner.role == Role::optimist) {
-    for (const auto& [id, name] : kArrays)
-      visit(device.array({learner.index, NetworkId::actor, id}),
-            array(state, fmt::format("{}{}", prefix, name)));
-    visit(device.multiplier(learner.index, Multiplier::optimism),
-          array(state, prefix + "log_optimism"));
-    visit(device.multiplier(learner.index, Multiplier::weight),
-          array(state, prefix + "log_weight"));
-    return;
+// A learner's arrays on the device, with their names in a LearnerState. An optimist has an actor
+// alone, which the state does not name, and its multipliers.
+std::vector<std::pair<std::string, std::span<float>>> arrays_of(const DeviceAgent& agent) {
+  std::vector<std::pair<std::string, std::span<float>>> arrays;
+  const auto add = [&](const std::string& name, const cuda::Network& net, int size) {
+    const auto length = static_cast<std::size_t>(size);
+    arrays.push_back({name + "parameters", {net.parameters, length}});
+    arrays.push_back({name + "first_moment", {net.first_moment, length}});
+    arrays.push_back({name + "second_moment", {net.second_moment, length}});
+    arrays.push_back({name + "target", {net.target, length}});
+  };
+  if (agent.role == Role::optimist) {
+    add("", agent.actor_net, agent.actor_shape.size);
+    arrays.push_back({"log_optimism", {agent.optimist.log_optimism, 3}});
+    arrays.push_back({"log_weight", {agent.optimist.log_weight, 3}});
+    return arrays;
   }
-  for (const auto& [network, network_name] : kNetworks) {
-    for (const auto& [id, name] : kArrays) {
-      const auto values = array(state, fmt::format("{}{}.{}", prefix, network_name, name));
-      if (!values.empty()) visit(device.array({learner.index, network, id}), values);
-    }
+  add("actor.", agent.actor_net, agent.actor_shape.size);
+  add("critic_1.", agent.critic_net[0], agent.critic_size);
+  add("critic_2.", agent.critic_net[1], agent.critic_size);
+  add("rnd.", agent.distillation.net, agent.rnd_shape.size);
+  return arrays;
+}
+
+// Calls visit(device, values) for each array of a learner that the state has.
+template <typename Visit>
+void for_each_array(const LearnerState& state, const DeviceAgent& agent, Visit&& visit) {
+  for (const auto& [name, device] : arrays_of(agent)) {
+    const auto values = array(state, prefix_of(agent.role) + name);
+    if (!values.empty()) visit(device, values);
   }
 }
 
-// Calls visit(values) for the statistics of a learner's bonus, in their order.
+// Calls visit(device, values) for the statistics of a learner's bonus.
 template <typename Visit>
-void for_each_rnd_statistic(const LearnerState& state, const DeviceLearner& learner,
-                            Visit&& visit) {
+void for_each_rnd_statistic(const LearnerState& state, const DeviceAgent& agent, Visit&& visit) {
+  double* device = agent.distillation.statistics.next_row;  // the others follow
   for (const auto& [name, values] : state.statistics) {
-    if (name.starts_with(learner.prefix() + "rnd.")) visit(values);
+    if (!name.starts_with(prefix_of(agent.role) + "rnd.")) continue;
+    visit(std::span(device, values.size()), values);
+    device += values.size();
   }
+}
+
+std::size_t floats_of(std::span<const AgentSpec> specs) {
+  cuda::Arena counting(nullptr);
+  for (const AgentSpec& spec : specs) allocate(spec, counting, nullptr);
+  return counting.used();
 }
 
 void check_memory(std::span<const AgentSpec> specs) {
@@ -97,7 +103,8 @@ void check_memory(std::span<const AgentSpec> specs) {
   double needed = 0;
   std::size_t fit = 0;
   for (const AgentSpec& spec : specs) {
-    needed += static_cast<double>(cuda::bytes_of(spec));
+    needed += static_cast<double>(floats_of({&spec, 1}) * sizeof(float) + 2 * sizeof(DeviceAgent) +
+                                  sizeof(Progress) + sizeof(ValueMeans));
     if (needed <= free) ++fit;
   }
   if (fit == specs.size()) return;
@@ -120,61 +127,119 @@ std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Preci
   return specs;
 }
 
+// The order of updates: first agents with an actor, then those over a grid of actions, then
+// optimists in the order of their owners.
+std::vector<int> order_of_updates(std::span<const DeviceAgent> agents) {
+  std::vector<int> order(agents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) {
+    return agents[i].role == Role::optimist ? 2 : agents[i].is_grid() ? 1 : 0;
+  });
+  return order;
+}
+
+// Random or embedded fractions that an explorer draws.
+int drawn_fractions(const AgentSpec& spec) {
+  return spec.iqn && spec.explorer.explores() ? spec.critic.quantiles : 0;
+}
+
+// The inputs and outputs of acting.
+PopulationActing make_acting(std::span<const AgentSpec> specs, cuda::MappedMemory& memory) {
+  using cuda::largest;
+  const std::size_t count = specs.size();
+  PopulationActing acting{};
+  acting.observations = largest(specs, [](const AgentSpec& s) { return s.observations; });
+  acting.actions = largest(specs, [](const AgentSpec& s) { return s.actions; });
+  acting.samples = largest(specs, [](const AgentSpec& s) { return s.explorer.samples(); });
+  acting.fractions = largest(specs, drawn_fractions);
+  acting.observation = memory.take<float>(count * acting.observations);
+  acting.fraction = memory.take<float>(count * acting.fractions);
+  acting.explorer_noise = memory.take<double>(count * acting.samples);
+  for (auto* flags : {&acting.plain, &acting.scouts}) *flags = memory.take<bool>(count);
+  for (auto* rows : {&acting.mean, &acting.std, &acting.moved})
+    *rows = memory.take<double>(count * acting.actions);
+  acting.m = memory.take<double>(count);
+  acting.choice = memory.take<int>(count);
+  return acting;
+}
+
+// The same for the kernels.
+cuda::ActExchange make_exchange(const PopulationActing& acting, std::span<const AgentSpec> specs) {
+  constexpr int kMostTogether = 16;
+  int batch = specs[0].train.batch;
+  for (const AgentSpec& spec : specs) batch = std::min(batch, spec.train.batch);
+  return {.agents = static_cast<int>(specs.size()),
+          .observations = acting.observations,
+          .actions = acting.actions,
+          .samples = acting.samples,
+          .fractions = acting.fractions,
+          .together = std::min({acting.samples, batch, kMostTogether}),
+          .size = cuda::acting_size(),
+          .observation = acting.observation.data(),
+          .explorer_noise = acting.explorer_noise.data(),
+          .fraction = acting.fraction.data(),
+          .plain = acting.plain.data(),
+          .mean = acting.mean.data(),
+          .std = acting.std.data(),
+          .moved = acting.moved.data(),
+          .m = acting.m.data(),
+          .choice = acting.choice.data()};
+}
+
+// Any call may throw Error, naming the CUDA call that failed.
 class Population final : public GpuPopulation {
  public:
   Population(std::vector<AgentSpec> specs, Precision precision)
       : specs_(std::move(specs)),
         companions_(std::ranges::count(specs_, Role::agent, &AgentSpec::role)),
-        device_(specs_, precision == Precision::fp32),
-        counters_(specs_.size()),
+        progress_(specs_.size()),
         uploaded_(companions_.size()),
-        observed_(specs_.size()) {
+        observed_(specs_.size()),
+        device_progress_(make_device_array<Progress>(specs_.size())),
+        means_(make_device_array<ValueMeans>(specs_.size())),
+        device_agents_(make_device_array<DeviceAgent>(specs_.size())),
+        update_agents_(make_device_array<DeviceAgent>(specs_.size())) {
     for (int i = 0; i < static_cast<int>(specs_.size()); ++i) {
       const AgentSpec& spec = specs_[i];
       if (spec.role == Role::scout) companions_[spec.owner].scout = i;
       if (spec.role == Role::optimist) companions_[spec.owner].optimist = i;
     }
+    allocate_agents();
+    start_agents(precision == Precision::fp32);
   }
 
   void upload(int index, Agent& agent) override {
     const LearnerState state = agent.state();
-    for (const DeviceLearner& learner : learners(index)) {
-      const int at = learner.index;
-      for_each_array(device_, state, learner,
-                     [&](auto device, auto values) { device_.write(device, values); });
-      if (specs_[at].has_bonus()) {
-        std::vector<double> statistics;
-        for_each_rnd_statistic(state, learner, [&](std::span<double> values) {
-          statistics.insert(statistics.end(), values.begin(), values.end());
-        });
-        device_.write(device_.rnd_statistics(at), statistics);
-        device_.wait();
-        observed_[at] = static_cast<std::int64_t>(statistics[0]);
-      }
-      counters_[at].updates = *state.updates;
-      std::ranges::copy(array(state, learner.prefix() + "log_alpha"),
-                        counters_[at].log_alpha.begin());
+    for (const int at : learners(index)) {
+      const auto write = [&](auto device, auto values) { this->write(device, values); };
+      for_each_array(state, agents_[at], write);
+      for_each_rnd_statistic(state, agents_[at], [&](auto device, auto values) {
+        if (device.data() == agents_[at].distillation.statistics.next_row)
+          observed_[at] = static_cast<std::int64_t>(values[0]);
+        write(device, values);
+      });
+      progress_[at].updates = *state.updates;
+      std::ranges::copy(array(state, prefix_of(specs_[at].role) + "log_alpha"),
+                        progress_[at].log_alpha);
     }
-    device_.networks_changed();
+    has_copies_ = false;
     uploaded_[index] = agent.replay().added() - agent.replay().size();
     add_rows(index, agent.replay());
+    wait();
   }
 
   void download(int index, Agent& agent) override {
     const LearnerState state = agent.state();
-    for (const DeviceLearner& learner : learners(index)) {
-      const int at = learner.index;
-      for_each_array(device_, state, learner,
-                     [&](auto device, auto values) { device_.read(device, values); });
-      for_each_rnd_statistic(state, learner, [&, from = std::size_t{0}](auto values) mutable {
-        device_.read(device_.rnd_statistics(at).subspan(from, values.size()), values);
-        from += values.size();
-      });
-      if (const auto log_alpha = array(state, learner.prefix() + "log_alpha"); !log_alpha.empty())
-        std::ranges::copy(counters_[at].log_alpha, log_alpha.begin());
+    for (const int at : learners(index)) {
+      const auto read = [&](auto device, auto values) { this->read(values, device); };
+      for_each_array(state, agents_[at], read);
+      for_each_rnd_statistic(state, agents_[at], read);
+      if (const auto log_alpha = array(state, prefix_of(specs_[at].role) + "log_alpha");
+          !log_alpha.empty())
+        std::ranges::copy(progress_[at].log_alpha, log_alpha.begin());
     }
-    device_.wait();
-    *state.updates = counters_[index].updates;
+    wait();
+    *state.updates = progress_[index].updates;
     agent.restored();
   }
 
@@ -182,43 +247,49 @@ class Population final : public GpuPopulation {
     for (std::size_t i = 0; i < agents.size(); ++i) {
       const LearnerState state = agents[i]->state();
       for (const auto& policy : agents[i]->policy().networks) {
-        for (const auto& [network, name] : kNetworks) {
-          if (name == policy.name)
-            device_.read(device_.array({static_cast<int>(i), network, NetworkArray::parameters}),
-                         array(state, policy.name + ".parameters"));
+        for (const auto& [name, device] : arrays_of(agents_[i])) {
+          if (name == policy.name + ".parameters") read(array(state, name), device);
         }
       }
-      *state.updates = counters_[i].updates;
+      *state.updates = progress_[i].updates;
     }
-    device_.wait();
+    wait();
   }
 
   void add_rows(int index, const Replay& replay) override {
     for (std::int64_t& row = uploaded_[index]; row < replay.added();) {
       const std::int64_t at = row % replay.capacity();
       const std::int64_t count = std::min(replay.added() - row, replay.capacity() - at);
-      device_.write(device_.replay_rows(index, at, count), replay.raw(at, count));
+      const auto rows = replay.raw(at, count);
+      write(std::span(agents_[index].replay + at * agents_[index].replay_stride, rows.size()),
+            rows);
       row += count;
     }
-    for (const DeviceLearner& learner : learners(index)) {
-      counters_[learner.index].replay_rows = replay.size();
-      counters_[learner.index].replay_added = replay.added();
+    for (const int at : learners(index)) {
+      progress_[at].replay_rows = replay.size();
+      progress_[at].replay_added = replay.added();
     }
   }
 
   void set_optimism(int index, float optimism) override {
-    device_.set_blend(index, blend_of(optimism));
+    const Blend blend = blend_of(optimism);
+    for (DeviceAgent* at : {device_agents_.get() + index, update_agents_.get() + place_[index]})
+      write(std::span(&at->blend, 1), std::span(&blend, 1));
+    wait();
   }
 
-  const PopulationActing& acting() const override { return device_.acting(); }
+  const PopulationActing& acting() const override { return acting_; }
 
   void act() override {
-    const PopulationActing& e = acting();
+    const PopulationActing& e = acting_;
     for_each_substitute([&](int agent, int other) {
       std::ranges::copy(e.observation.subspan(agent * e.observations, e.observations),
                         e.observation.begin() + other * e.observations);
     });
-    device_.act();
+    enqueue_act(device_agents_.get(), exchange_, stream_.get());
+    if (iqn_explorers_) enqueue_iqn_act(device_agents_.get(), exchange_, stream_.get());
+    if (choices_ > 0) enqueue_grid_act(device_agents_.get(), choices_, exchange_, stream_.get());
+    wait();
     for_each_substitute([&](int agent, int other) {
       if (specs_[other].role == Role::scout) {
         for (const auto& answers : {e.mean, e.std, e.moved})
@@ -236,29 +307,43 @@ class Population final : public GpuPopulation {
   }
 
   void update(int n) override {
-    for (DevicePopulation::Counters& c : counters_) c.critic_loss = c.actor_loss = 0;
-    device_.write_counters(counters_);
-    device_.observe(batches_to_observe());
+    for (Progress& progress : progress_) {
+      progress.critic_loss = progress.actor_loss = 0;
+      progress.alpha = std::exp(progress.log_alpha[0]);
+    }
+    write(std::span(device_progress_.get(), progress_.size()), std::span(progress_));
+    wait();
+    observe_transitions();
     updates_ = n;
-    device_.update(n);
+    if (!std::exchange(has_copies_, true)) graph_->copy_networks(stream_.get());
+    graph_->launch(n, stream_.get());
   }
 
-  bool is_done() override { return device_.is_done(); }
+  bool is_done() override {
+    const cudaError_t state = cudaStreamQuery(stream_.get());
+    if (state == cudaErrorNotReady) return false;
+    check(state, "waiting for the GPU");
+    return true;
+  }
 
   std::vector<PopulationReport> finish() override {
-    counters_ = device_.read_counters();
-    const auto means = device_.value_means();
+    std::vector<ValueMeans> means(specs_.size());
+    compute_value_means(static_cast<int>(means.size()), device_agents_.get(), means_.get(),
+                        stream_.get());
+    read(std::span(means), {means_.get(), means.size()});
+    read(std::span(progress_), {device_progress_.get(), progress_.size()});
+    wait();
     std::vector<PopulationReport> reports(companions_.size());
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      const DevicePopulation::Counters& c = counters_[i];
+      const Progress& c = progress_[i];
       const bool actor = !specs_[i].is_grid(), gaussian = actor && !specs_[i].is_deterministic();
       UpdateReport& update = reports[i].update;
       update.critic_loss = c.critic_loss / updates_;
       if (actor) update.actor_loss = c.actor_loss / updates_;
       if (gaussian) update.temperature = std::exp(c.log_alpha[0]);
       reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
-      for (const DeviceLearner& learner : learners(static_cast<int>(i))) {
-        if (reports[i].first_bad == 0) reports[i].first_bad = counters_[learner.index].first_bad;
+      for (const int at : learners(static_cast<int>(i))) {
+        if (reports[i].first_bad == 0) reports[i].first_bad = progress_[at].first_bad;
       }
     }
     return reports;
@@ -282,14 +367,63 @@ class Population final : public GpuPopulation {
     std::optional<int> scout, optimist;
   };
 
-  // All learners of an agent, its own first.
-  std::vector<DeviceLearner> learners(int index) const {
-    std::vector<DeviceLearner> all = {{index, Role::agent}};
-    if (const auto& scout = companions_[index].scout) all.push_back({*scout, Role::scout});
-    if (const auto& optimist = companions_[index].optimist)
-      all.push_back({*optimist, Role::optimist});
+  // The numbers of all learners of an agent, its own first.
+  std::vector<int> learners(int index) const {
+    std::vector<int> all = {index};
+    for (const auto& other : {companions_[index].scout, companions_[index].optimist}) {
+      if (other) all.push_back(*other);
+    }
     return all;
   }
+
+  // Lays the learners out in device memory.
+  void allocate_agents() {
+    const std::size_t floats = floats_of(specs_);
+    memory_ = make_device_array<float>(floats);
+    check(cudaMemsetAsync(memory_.get(), 0, floats * sizeof(float), stream_.get()), "cudaMemset");
+    cuda::Arena arena(memory_.get());
+    for (std::size_t i = 0; i < specs_.size(); ++i)
+      agents_.push_back(allocate(specs_[i], arena, device_progress_.get() + i));
+    for (DeviceAgent& agent : agents_) {
+      if (agent.role != Role::agent) share_with_owner(agents_[agent.owner], agent);
+      choices_ = std::max(choices_, agent.choices);
+    }
+  }
+
+  // Copies them to the device, and captures their updates.
+  void start_agents(bool exact) {
+    std::vector<DeviceAgent> in_order;
+    place_.resize(agents_.size());
+    for (const int i : order_of_updates(agents_)) {
+      place_[i] = static_cast<int>(in_order.size());
+      in_order.push_back(agents_[i]);
+    }
+    write(std::span(device_agents_.get(), agents_.size()), std::span(agents_));
+    write(std::span(update_agents_.get(), in_order.size()), std::span(in_order));
+    std::vector<int> owners;
+    for (const DeviceAgent& agent : in_order) {
+      if (agent.role == Role::optimist) owners.push_back(place_[agent.owner]);
+    }
+    graph_.emplace(update_agents_.get(), std::vector<AgentSpec>(in_order.begin(), in_order.end()),
+                   owners, exact);
+    wait();
+  }
+
+  // Enqueue copies of device memory. The host's values must stay as they are until the next wait().
+  template <typename T>
+  void write(std::span<T> device, std::span<const std::type_identity_t<T>> values) {
+    copy(device, values, cudaMemcpyHostToDevice, "cudaMemcpy to the GPU");
+  }
+  template <typename T>
+  void read(std::span<T> values, std::span<const std::type_identity_t<T>> device) {
+    copy(values, device, cudaMemcpyDeviceToHost, "cudaMemcpy from the GPU");
+  }
+  template <typename T>
+  void copy(std::span<T> to, std::span<const T> from, cudaMemcpyKind kind, const char* call) {
+    if (to.size() != from.size()) throw Error("CUDA: an array of the wrong length");
+    check(cudaMemcpyAsync(to.data(), from.data(), to.size_bytes(), kind, stream_.get()), call);
+  }
+  void wait() { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }
 
   // Calls visit(agent, other) where a scout or an optimist acts in its agent's place.
   template <typename Visit>
@@ -305,36 +439,52 @@ class Population final : public GpuPopulation {
     }
   }
 
-  // How many batches of transitions the statistics of the bonuses have yet to follow. At least one,
-  // which may be empty, for the scales that follow from statistics that have just been uploaded.
-  int batches_to_observe() {
-    std::int64_t most = 0;
+  // The statistics of the bonuses follow the transitions that were added, a batch at a time. At
+  // least one batch, which may be empty, for the scales that follow from uploaded statistics.
+  void observe_transitions() {
+    std::int64_t batches = 0;
+    bool errors = false;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (!specs_[i].has_bonus()) continue;
-      const auto added = static_cast<std::int64_t>(counters_[i].replay_added);
-      const auto rows = static_cast<std::int64_t>(counters_[i].replay_rows);
+      const auto added = static_cast<std::int64_t>(progress_[i].replay_added);
+      const auto rows = static_cast<std::int64_t>(progress_[i].replay_rows);
       const std::int64_t unseen = std::min(added - observed_[i], rows),
                          batch = specs_[i].train.batch;
-      most = std::max({most, (unseen + batch - 1) / batch, std::int64_t{1}});
+      batches = std::max({batches, (unseen + batch - 1) / batch, std::int64_t{1}});
       observed_[i] = added;
+      errors |= !specs_[i].rnd.relative;
     }
-    return static_cast<int>(most);
+    const int batch = cuda::largest(std::span<const AgentSpec>(specs_),
+                                    [](const AgentSpec& s) { return s.train.batch; });
+    for (; batches > 0; --batches)
+      observe_unseen(static_cast<int>(specs_.size()), batch, cuda::exact_size(), errors,
+                     device_agents_.get(), stream_.get());
   }
 
   std::vector<AgentSpec> specs_;  // agents, then scouts, then optimists
   std::vector<Companions> companions_;
-  DevicePopulation device_;
-  std::vector<DevicePopulation::Counters> counters_;  // as of the last finish()
+  std::vector<Progress> progress_;      // as of the last finish()
   std::vector<std::int64_t> uploaded_;  // number of the first row that is not on the device
   std::vector<std::int64_t> observed_;  // number of the first row that a bonus has not observed
   int updates_ = 1;
+
+  cuda::Owned<cudaStream_t> stream_ = cuda::make_stream();
+  DeviceArray<float> memory_;
+  DeviceArray<Progress> device_progress_;
+  DeviceArray<ValueMeans> means_;
+  std::vector<DeviceAgent> agents_;                         // as the device has them
+  DeviceArray<DeviceAgent> device_agents_, update_agents_;  // the latter in the order of updates
+  std::vector<int> place_;                                  // of each agent, in that order
+  int choices_ = 0;                                         // actions of the largest grid
+  const bool iqn_explorers_ = std::ranges::any_of(specs_, drawn_fractions);
+  std::optional<cuda::UpdateGraph> graph_;
+  bool has_copies_ = false;  // the fp16 copies of the networks are up to date
+  cuda::MappedMemory act_memory_;
+  PopulationActing acting_ = make_acting(specs_, act_memory_);
+  cuda::ActExchange exchange_ = make_exchange(acting_, specs_);
 };
 
 }  // namespace
-
-std::string why_no_gpu() { return cuda::why_no_device(); }
-
-std::string gpu_name() { return cuda::device_name(); }
 
 void check_gpu_population(std::span<const AgentOptions> agents, Precision precision) {
   checked_specs(agents, precision);
@@ -343,11 +493,6 @@ void check_gpu_population(std::span<const AgentOptions> agents, Precision precis
 std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
                                                    Precision precision) {
   return std::make_unique<Population>(checked_specs(agents, precision), precision);
-}
-
-GpuCeilings measure_gpu() {
-  const cuda::PeakRates peak = cuda::measure_peak_rates();
-  return {peak.flops, peak.bytes};
 }
 
 }  // namespace ovde

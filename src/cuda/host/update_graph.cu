@@ -1,10 +1,6 @@
 #include "cuda/host/update_graph.h"
 
-#include <vector>
-
 #include "cuda/host/device.h"
-#include "cuda/host/handles.h"
-#include "cuda/kernels/update.cuh"
 
 namespace ovde::cuda {
 
@@ -19,19 +15,8 @@ struct Branch {
   Owned<cudaEvent_t> event = make_event(), errors_found = make_event();
 };
 
-// Agents that are updated together, side by side with other groups.
-struct Group {
-  UpdatePlan plan = {};           // agents with an actor
-  GridPlan grid = {};             // agents over a grid of actions
-  int first = 0;                  // agent, in the order of updates
-  UpdatePlan optimist_plan = {};  // the agents' optimists
-  int first_optimist = 0;
-
-  bool has_bonus() const { return plan.rnd_tiles > 0; }
-};
-
 // The prediction errors of the bonus and the predictors' step, beside the rest of the update.
-void begin_bonus(const Group& group, const Agent* agents, const Branch& branch) {
+void begin_bonus(const UpdateGroup& group, const Agent* agents, const Branch& branch) {
   if (!group.has_bonus()) return;
   const cudaStream_t side = branch.side.get();
   wait_for(side, branch.stream.get(), branch.event);
@@ -41,7 +26,7 @@ void begin_bonus(const Group& group, const Agent* agents, const Branch& branch) 
 }
 
 // Adds the bonus to the rewards, once the target critics are evaluated.
-void finish_bonus(const Group& group, const Agent* agents, const Branch& branch) {
+void finish_bonus(const UpdateGroup& group, const Agent* agents, const Branch& branch) {
   if (!group.has_bonus()) return;
   check(cudaStreamWaitEvent(branch.stream.get(), branch.errors_found.get()), "cudaStreamWaitEvent");
   add_bonus(group.plan, agents, branch.stream.get());
@@ -49,7 +34,7 @@ void finish_bonus(const Group& group, const Agent* agents, const Branch& branch)
 
 // One update of all agents of a group (Algorithm 2): the critics, then the actor by the critics
 // just updated. Extensions: the bonus in the rewards, the optimists.
-void enqueue_update(const Group& group, const Agent* all_agents, const Branch& branch) {
+void enqueue_update(const UpdateGroup& group, const Agent* all_agents, const Branch& branch) {
   const Agent *agents = all_agents + group.first, *optimists = all_agents + group.first_optimist;
   const UpdatePlan& plan = group.plan;
   const cudaStream_t stream = branch.stream.get();
@@ -75,7 +60,8 @@ void enqueue_update(const Group& group, const Agent* all_agents, const Branch& b
   end_optimists(group.optimist_plan, optimists, stream);
 }
 
-void enqueue_updates(const Group& group, const Agent* agents, int updates, const Branch& branch) {
+void enqueue_updates(const UpdateGroup& group, const Agent* agents, int updates,
+                     const Branch& branch) {
   for (int i = 0; i < updates; ++i) {
     if (group.grid.agents > 0) {
       update_grid_agents(group.grid, agents + group.first, branch.stream.get());
@@ -124,16 +110,16 @@ GridPlan make_grid_plan(std::span<const AgentSpec> specs) {
 }
 
 // Agents and owners as in UpdateGraph.
-std::vector<Group> make_groups(std::span<const AgentSpec> all_specs, std::span<const int> owners,
-                               bool exact) {
+std::vector<UpdateGroup> make_groups(std::span<const AgentSpec> all_specs,
+                                     std::span<const int> owners, bool exact) {
   const auto count = static_cast<int>(all_specs.size() - owners.size());
   const auto specs = all_specs.first(count), optimists = all_specs.subspan(count);
   const auto actors = static_cast<int>(std::ranges::count(specs, false, &AgentSpec::is_grid));
-  std::vector<Group> all;
+  std::vector<UpdateGroup> all;
   const int groups = std::clamp(actors / kSmallestGroup, std::min(actors, 1), 4);
   for (int g = 0; g < groups; ++g) {
     const int first = actors * g / groups, last = actors * (g + 1) / groups;
-    Group& group = all.emplace_back();
+    UpdateGroup& group = all.emplace_back();
     group.plan = make_plan(specs.subspan(first, last - first), count, exact);
     group.first = first;
     const auto from = std::ranges::lower_bound(owners, first) - owners.begin(),
@@ -149,25 +135,17 @@ std::vector<Group> make_groups(std::span<const AgentSpec> all_specs, std::span<c
 
 }  // namespace
 
-struct UpdateGraph::Impl {
-  Owned<cudaGraphExec_t> capture(int updates) const;
-
-  const Agent* agents;
-  std::vector<Group> groups;
-  Owned<cudaGraphExec_t> one, many;
-};
-
 // The device counts updates, so that every launch of a graph is the same. Groups are branches that
 // do not wait for each other: one computes while another moves memory.
-Owned<cudaGraphExec_t> UpdateGraph::Impl::capture(int updates) const {
+Owned<cudaGraphExec_t> UpdateGraph::capture(int updates) const {
   const Owned<cudaStream_t> trunk = make_stream();
   const Owned<cudaEvent_t> event = make_event();
-  std::vector<Branch> branches(groups.size());
+  std::vector<Branch> branches(groups_.size());
   check(cudaStreamBeginCapture(trunk.get(), cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCapture");
-  for (std::size_t g = 0; g < groups.size(); ++g) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
     wait_for(branches[g].stream.get(), trunk.get(), event);
-    enqueue_updates(groups[g], agents, updates, branches[g]);
+    enqueue_updates(groups_[g], agents_, updates, branches[g]);
   }
   for (const Branch& branch : branches) wait_for(trunk.get(), branch.stream.get(), event);
   cudaGraph_t graph = nullptr;
@@ -181,26 +159,23 @@ Owned<cudaGraphExec_t> UpdateGraph::Impl::capture(int updates) const {
 
 UpdateGraph::UpdateGraph(const Agent* agents, std::span<const AgentSpec> specs,
                          std::span<const int> owners, bool exact)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->agents = agents;
-  impl_->groups = make_groups(specs, owners, exact);
-  impl_->one = impl_->capture(1);
-  impl_->many = impl_->capture(kUpdatesPerGraph);
-}
-UpdateGraph::~UpdateGraph() = default;
+    : agents_(agents),
+      groups_(make_groups(specs, owners, exact)),
+      one_(capture(1)),
+      many_(capture(kUpdatesPerGraph)) {}
 
 void UpdateGraph::copy_networks(cudaStream_t stream) const {
-  for (const Group& group : impl_->groups) {
-    cuda::copy_networks(group.plan, impl_->agents + group.first, stream);
-    cuda::copy_networks(group.optimist_plan, impl_->agents + group.first_optimist, stream);
+  for (const UpdateGroup& group : groups_) {
+    cuda::copy_networks(group.plan, agents_ + group.first, stream);
+    cuda::copy_networks(group.optimist_plan, agents_ + group.first_optimist, stream);
   }
 }
 
 void UpdateGraph::launch(int updates, cudaStream_t stream) const {
   for (; updates >= kUpdatesPerGraph; updates -= kUpdatesPerGraph)
-    check(cudaGraphLaunch(impl_->many.get(), stream), "cudaGraphLaunch of updates");
+    check(cudaGraphLaunch(many_.get(), stream), "cudaGraphLaunch of updates");
   for (; updates > 0; --updates)
-    check(cudaGraphLaunch(impl_->one.get(), stream), "cudaGraphLaunch of an update");
+    check(cudaGraphLaunch(one_.get(), stream), "cudaGraphLaunch of an update");
 }
 
 }  // namespace ovde::cuda

@@ -1,9 +1,21 @@
-// The inputs and outputs of a population's actions.
+// The GPU itself, and the inputs and outputs of a population's actions.
 #pragma once
 
 #include <span>
+#include <string>
 
 namespace ovde {
+
+// Empty if this build has GPU code and finds a GPU that it can use; otherwise the reason why not.
+std::string why_no_gpu();
+std::string gpu_name();
+
+// Peak rates, measured now: fp16 tensor-core operations per second with the instructions that the
+// kernels use, and bytes copied per second, where a byte read and written counts as two.
+struct GpuCeilings {
+  double flops, bytes;
+};
+GpuCeilings measure_gpu();
 
 // One row for each agent, filled before and read after GpuPopulation::act().
 struct PopulationActing {
