@@ -158,9 +158,16 @@ sed 's/title = .*/title = "Fails"/; s/epochs = [1-9][0-9]\+/epochs = 2/' plan.to
 mkdir -p fails/a && touch fails/a/DSAC
 "$ovde" study run fails.toml --on slurm --out fails --cells 'a/*' --wait >said 2>&1 && fail "a failure is not told"
 "$ovde" study status fails.toml --out fails >status
-grep -q "a / DSAC: failed: " status || fail "the failure is not shown: $(cat status)"
+grep -Eq "a / DSAC: failed on n[12]: " status || fail "the failure is not shown: $(cat status)"
 grep -q "a / OVDE: finished" status || fail "the others are not finished: $(cat status)"
-holds "a cell that fails is shown, and the others finish"
+grep -Eq "^failed on n[12]: 1 cell" status || fail "the node is not shown: $(cat status)"
+grep -q "ovde study run fails.toml --out fails --on slurm" status || fail "no command for what is left: $(cat status)"
+holds "a cell that fails is shown with its node, and the others finish"
+rm fails/a/DSAC
+"$ovde" study run fails.toml --on slurm --out fails --cells 'a/*' --wait >said 2>&1 || fail "not finished: $(cat said)"
+grep -q "1 cell in 1 task," said || fail "not just the failed one: $(cat said)"
+"$ovde" study status fails.toml --out fails | grep -q "a / DSAC: finished" || fail "the failed cell is not retried"
+holds "the same command submits the failed cell again, alone"
 
 # ---- cancelling a study
 sed 's/epochs = [1-9][0-9]\+/epochs = 100000/' plan.toml >long.toml

@@ -20,6 +20,7 @@
 #include "study/analyse/results.h"
 #include "study/execute/run_study.h"
 #include "study/plan/plan.h"
+#include "study/plan/study_record.h"
 #include "study/report/report.h"
 #include "study/report/tables.h"
 

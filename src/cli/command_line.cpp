@@ -421,12 +421,13 @@ class Grammar {
         ->check(CLI::Range(1, kMostThreads));
     add_threads(action, study_.threads);
     add_device(action, study_.device);
-    action->add_flag("--no-wait", study_.no_wait,
-                     "exit when other processes hold all unfinished cells, instead of waiting to "
-                     "continue the cells of a process that dies");
     action->add_flag("--take-over", study_.take_over,
                      "continue cells of a process whose lock cannot be seen from here, because it "
                      "ran on another machine; make sure that it has ended");
+    if (std::string(name) == "cells") return action;
+    action->add_flag("--no-wait", study_.no_wait,
+                     "exit when other processes hold all unfinished cells, instead of waiting to "
+                     "continue the cells of a process that dies");
     return action;
   }
 
@@ -449,6 +450,10 @@ class Grammar {
     add_study_worker(command, "work",
                      "Run a study together with other processes of this machine, which share the "
                      "cells (docs/clusters.md)");
+    add_study_worker(command, "cells",
+                     "Print a command for each cell that is not finished, for GNU parallel and "
+                     "other engines (docs/clusters.md)")
+        ->add_flag("--json", study_.json, "print one JSON object per line");
 
     CLI::App* importer =
         add_study_action(command, "import", "Copy runs made elsewhere into the cells of a study");

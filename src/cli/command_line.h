@@ -107,19 +107,20 @@ struct BenchCommand {
 };
 
 struct StudyCommand {
-  std::string what;  // run, work, import, status, report or cancel
+  std::string what;  // run, work, cells, import, status, report or cancel
   std::string file;
   std::optional<std::string> out;
   bool smoke = false;
   std::string typed;  // the whole command
 
-  // run and work
+  // run, work and cells
   std::string device = "cpu";
   int jobs = 0;       // 0: chosen automatically
   int threads = 0;    // 0: all cores
   std::string cells;  // empty: all
   bool no_wait = false;
   bool take_over = false;
+  bool json = false;  // cells only
   // run on Slurm
   std::string on;                  // "slurm"; empty: this machine
   std::vector<std::string> slurm;  // KEY=VALUE

@@ -16,6 +16,7 @@
 #include "cli/console/text.h"
 #include "cli/signals.h"
 #include "serve/live_page.h"
+#include "study/plan/study_record.h"
 
 namespace ovde::cli {
 

@@ -1,4 +1,5 @@
-// ovde study: runs a plan on this machine or on Slurm, imports runs and shows the progress.
+// ovde study: runs a plan on this machine or on Slurm, prints the commands of its cells, imports
+// runs and shows the progress.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <ovde/error.h>
 #include "base/clock.h"
@@ -25,6 +27,7 @@
 #include "study/execute/import_runs.h"
 #include "study/execute/run_study.h"
 #include "study/plan/plan.h"
+#include "study/plan/study_record.h"
 
 namespace ovde::cli {
 
@@ -236,14 +239,23 @@ std::string activity(const CellLockState& lock, const QueuedTask* task) {
   return fmt::format("starting on {} (job {})", task->node, task->job);
 }
 
+// "on n1: the disk is full; on n2: ..."
+std::string failure_text(const CellLockState& lock) {
+  std::string text;
+  for (const auto& [node, why] : lock.failures)
+    text += fmt::format("{}on {}: {}", text.empty() ? "" : "; ", node, why);
+  return text;
+}
+
 // "finished (5 runs)", "training, 3 of 5 runs finished, the last at epoch 120/1250", "not started",
 // or how the cell's folder differs from the plan.
 std::string cell_state(const Cell& cell, const fs::path& out, const CellLockState& lock,
                        const QueuedTask* task, bool& finished) {
   std::string state = activity(lock, task);
-  const std::string without_runs = !state.empty() ? state
-                                   : lock.error   ? "failed: " + *lock.error
-                                                  : "not started";
+  const std::string failures = failure_text(lock);
+  const std::string without_runs = !state.empty()      ? state
+                                   : !failures.empty() ? "failed " + failures
+                                                       : "not started";
   if (!fs::exists(out / cell.folder)) return without_runs;
   try {
     finished = is_cell_finished(out, cell, resolve_config(cell.settings));
@@ -275,7 +287,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const CellLockStat
     return without_runs;
   }
   if (found == 0) return without_runs;
-  if (lock.error && message.empty()) message = ": " + *lock.error;
+  if (!failures.empty()) message = " " + failures;
   if (longest > 0) left = fmt::format(", {} left", format_duration(longest));
   if (state.empty()) {
     state = training           ? "training"
@@ -287,7 +299,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const CellLockStat
                      finished_runs, cell.seeds.size(), least_epoch, cell.epochs, left, message);
 }
 
-void show_status(const Plan& plan, const fs::path& out) {
+void show_status(const StudyCommand& command, const Plan& plan, const fs::path& out) {
   const auto cells = distinct_cells(plan);
   const auto locks = locks_of(cells, out);
   std::map<std::string, QueuedTask> queue;
@@ -297,18 +309,68 @@ void show_status(const Plan& plan, const fs::path& out) {
   } catch (const Error& error) {
     trouble = error.what();
   }
-  int finished = 0;
+  int finished = 0, left = 0;
+  std::map<std::string, int> failed;  // cells by node
   for (const Cell& cell : cells) {
     bool is_finished = false;
-    const auto lock = locks.find(cell.folder);
+    const auto found = locks.find(cell.folder);
+    const CellLockState lock = found == locks.end() ? CellLockState{} : found->second;
     const auto task = queue.find(cell.folder);
     print("{} / {}: {}\n", cell.row, cell.column,
-          cell_state(cell, out, lock == locks.end() ? CellLockState{} : lock->second,
-                     task == queue.end() ? nullptr : &task->second, is_finished));
+          cell_state(cell, out, lock, task == queue.end() ? nullptr : &task->second, is_finished));
     finished += is_finished;
+    if (is_finished || lock.holder || task != queue.end()) continue;
+    ++left;
+    for (const auto& [node, why] : lock.failures) ++failed[node];
   }
   print("{} of {} cells finished, in {}\n", finished, cells.size(), out.string());
+  for (const auto& [node, count] : failed) print("failed on {}: {}\n", node, plural(count, "cell"));
   if (!trouble.empty()) print("the queue is unknown: {}\n", trouble);
+  check_plan(plan, out);
+  if (left == 0) return;
+  std::error_code ignored;
+  print("{} left that nobody runs; to run {}: ovde study run {} --out {}{}{}\n",
+        plural(left, "cell"), left == 1 ? "it" : "them", shell_word(command.file),
+        shell_word(out.string()), plan.smoke ? " --smoke" : "",
+        fs::exists(out / "slurm", ignored) ? " --on slurm" : "");
+}
+
+// ---- commands for other engines
+
+// The command that runs a cell, or the rest of it.
+std::vector<std::string> cell_command(const StudyCommand& command, const fs::path& out,
+                                      const Cell& cell) {
+  std::vector<std::string> words = {"ovde",  "study",      "work",    command.file,
+                                    "--out", out.string(), "--cells", cell.folder};
+  const auto add = [&](bool given, std::initializer_list<std::string> option) {
+    if (given) words.insert(words.end(), option);
+  };
+  add(command.smoke, {"--smoke"});
+  add(command.device != "cpu", {"--device", command.device});
+  add(command.jobs > 0, {"--jobs", std::to_string(command.jobs)});
+  add(command.threads > 0, {"--threads", std::to_string(command.threads)});
+  add(command.take_over, {"--take-over"});
+  return words;
+}
+
+void print_cells(const StudyCommand& command, const Plan& plan, const fs::path& out) {
+  check_plan(plan, out);
+  for (const Cell& cell : cells_left({.plan = plan, .out = out, .cells = command.cells})) {
+    const std::vector<std::string> words = cell_command(command, out, cell);
+    if (command.json) {
+      fmt::print("{}\n", nlohmann::ordered_json{{"cell", cell.folder},
+                                                {"row", cell.row},
+                                                {"column", cell.column},
+                                                {"seeds", cell.seeds},
+                                                {"epochs", cell.epochs},
+                                                {"command", words}}
+                             .dump());
+      continue;
+    }
+    std::string line;
+    for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+    fmt::print("{}\n", line);
+  }
 }
 
 // A plan without rows only shows an example and needs no runs.
@@ -330,11 +392,12 @@ void run(const StudyCommand& command) {
 
   if (!command.on.empty()) return submit_plan(command, plan, out);
   if (runs) return run_plan(command, plan, out);
+  if (command.what == "cells") return print_cells(command, plan, out);
   if (command.what == "import") return import_plan(command, plan, out);
   if (!command.table) check_study_folder(plan, out);
   if (command.what == "report") return report_on_study(command, plan, out);
   if (command.what == "cancel") return cancel(out);
-  if (command.what == "status") return show_status(plan, out);
+  if (command.what == "status") return show_status(command, plan, out);
   throw Error("no study action is called " + command.what);
 }
 

@@ -18,6 +18,7 @@
 #include "run/run_state.h"
 #include "study/analyse/csv.h"
 #include "study/analyse/imported_run.h"
+#include "study/plan/study_record.h"
 
 namespace ovde {
 
@@ -141,13 +142,6 @@ RunResult read_table_row(const CsvReader& in, const CellResult& result) {
 
 std::vector<Setting> asked_of(const fs::path& run) {
   return settings_asked_for(read_settings(run / "config.toml"));
-}
-
-std::vector<std::string> foreign_settings(Config asked, const Config& there) {
-  asked.seed = there.seed;
-  asked.checkpoint = there.checkpoint;
-  asked.record = there.record;
-  return differences_read(asked, there);
 }
 
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {

@@ -64,10 +64,6 @@ struct StudyResults {
 // has 0 and its highest 1 (Agarwal et al. 2021).
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
-// The settings by which results depend on `there` and not on `asked`, as differences_read() names
-// them. Seeds, checkpoints and recordings are not compared.
-std::vector<std::string> foreign_settings(Config asked, const Config& there);
-
 // A finished run; InputError unless it has this many epochs.
 RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int epochs);
 

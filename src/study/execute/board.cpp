@@ -8,9 +8,8 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "config/stored_config.h"
 #include "run/run_folder.h"
-#include "study/analyse/results.h"
+#include "study/plan/study_record.h"
 
 namespace ovde {
 
@@ -19,12 +18,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kShortestPause = 0.1, kLongestPause = 2;  // seconds
-
-// Whether the only difference is that the plan has more epochs.
-bool asks_for_more_epochs(const Config& config, const Config& there) {
-  return config.train.epochs > there.train.epochs &&
-         foreign_settings(config, train_longer(there, config.train.epochs)).empty();
-}
 
 }  // namespace
 
@@ -37,13 +30,9 @@ bool has_finished(const Job& job, const fs::path& study) {
 }
 
 void check_same_runs(const Config& config, const Config& there) {
-  if (asks_for_more_epochs(config, there)) return;
-  if (const auto foreign = foreign_settings(config, there); !foreign.empty()) {
-    throw InputError(
-        fmt::format("its folder holds runs with other settings ({}); remove it, or choose another "
-                    "folder for the study",
-                    fmt::join(foreign, ", ")));
-  }
+  if (const auto conflicts = conflicting_settings(config, there); !conflicts.empty())
+    throw PlanConflict(fmt::format("its runs have other settings than the plan: the plan has {}",
+                                   fmt::join(conflicts, ", ")));
 }
 
 RunPlan plan_cell(const Job& job, const StudyRequest& request) {
@@ -105,9 +94,13 @@ void Board::finished(const Job& job) {
   sink_.cell_finished(job.cell);
 }
 
-void Board::failed(const Job& job, const std::string& why) {
-  locks_.fail(job.cell.folder, why);
-  note_failure(job, why);
+void Board::failed(const Job& job, const std::exception& why) {
+  if (dynamic_cast<const PlanConflict*>(&why) != nullptr) {
+    locks_.release(job.cell.folder);
+  } else {
+    locks_.fail(job.cell.folder, why.what());
+  }
+  note_failure(job, why.what());
 }
 
 void Board::check() const {

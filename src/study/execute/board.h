@@ -36,7 +36,7 @@ struct Job {
 // Whether all its runs in the study's folder are finished.
 bool has_finished(const Job& job, const std::filesystem::path& study);
 
-// InputError if a cell's folder holds runs with other settings, which are never overwritten and
+// PlanConflict if a cell's folder holds runs with other settings, which are never overwritten and
 // never counted as results of this plan.
 void check_same_runs(const Config& config, const Config& there);
 
@@ -64,7 +64,8 @@ class Board {
   void epoch_done(const Job& job);
   void warning(const Job& job, const std::string& text);
   void finished(const Job& job);
-  void failed(const Job& job, const std::string& why);
+  // After a PlanConflict other processes may continue the cell.
+  void failed(const Job& job, const std::exception& why);
 
   int finished_count() const { return finished_; }
   int elsewhere_count() const { return elsewhere_; }

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kFolder = "locks";
-constexpr const char* kFailed = ".failed";
+constexpr const char* kFailed = ".failed@";  // between the name of the cell and that of the node
 constexpr int kMostDeaths = 10;
 constexpr std::size_t kLongestFile = 4096;
 
@@ -47,6 +47,35 @@ std::string slurm_job() {
   const std::string array = environment("SLURM_ARRAY_JOB_ID");
   return array.empty() ? environment("SLURM_JOB_ID")
                        : array + "_" + environment("SLURM_ARRAY_TASK_ID");
+}
+
+// The name of this machine, or of the node where Slurm emulates several on one machine.
+std::string node_name() {
+  const std::string node = environment("SLURMD_NODENAME");
+  return node.empty() ? host_name() : node;
+}
+
+// The notes of failed cells: by the name of the cell's file, then by node.
+std::map<std::string, std::map<std::string, fs::path>> failure_notes(const fs::path& locks) {
+  std::map<std::string, std::map<std::string, fs::path>> notes;
+  std::error_code none;
+  for (fs::directory_iterator at(locks, none), end; !none && at != end; at.increment(none)) {
+    const std::string name = at->path().filename().string();
+    const std::size_t middle = name.find(kFailed);
+    if (middle == std::string::npos || name.ends_with(".tmp")) continue;
+    notes[name.substr(0, middle)][name.substr(middle + std::strlen(kFailed))] = at->path();
+  }
+  return notes;
+}
+
+// The text of a note; nullopt if there is none.
+std::optional<std::string> read_note(const fs::path& note) {
+  try {
+    std::error_code ignored;
+    if (fs::exists(note, ignored)) return read_file(note, kLongestFile);
+  } catch (const InputError&) {  // removed meanwhile: another process tries the cell again
+  }
+  return std::nullopt;
 }
 
 // The first line of a file of /proc; empty if it cannot be read.
@@ -166,6 +195,7 @@ std::string Holder::text() const {
 std::map<std::string, CellLockState> read_cell_locks(const fs::path& study,
                                                      const std::vector<std::string>& cells) {
   std::map<std::string, CellLockState> all;
+  auto notes = failure_notes(study / kFolder);
   for (const std::string& cell : cells) {
     const fs::path path = study / kFolder / file_name_of(cell);
     CellLockState state;
@@ -174,10 +204,10 @@ std::map<std::string, CellLockState> read_cell_locks(const fs::path& study,
       const bool locked = RunLock::is_locked(file);
       if (holder && (locked || may_be_running(*holder))) state = {holder, !locked, {}};
     }
-    std::error_code ignored;
-    if (const fs::path note = path.string() + kFailed; fs::exists(note, ignored))
-      state.error = read_file(note, kLongestFile);
-    if (state.holder || state.error) all[cell] = state;
+    for (const auto& [node, note] : notes[path.filename().string()]) {
+      if (const auto why = read_note(note)) state.failures[node] = *why;
+    }
+    if (state.holder || !state.failures.empty()) all[cell] = state;
   }
   return all;
 }
@@ -191,6 +221,10 @@ CellLocks::~CellLocks() {
 }
 
 fs::path CellLocks::file_of(const std::string& cell) const { return folder_ / file_name_of(cell); }
+
+fs::path CellLocks::note_of(const std::string& cell) const {
+  return file_of(cell).string() + kFailed + node_name();
+}
 
 CellLocks::Attempt CellLocks::take(const std::string& cell) {
   const fs::path path = file_of(cell);
@@ -236,7 +270,8 @@ void CellLocks::release(const std::string& cell) {
 }
 
 void CellLocks::finish(const std::string& cell) {
-  ::unlink((file_of(cell).string() + kFailed).c_str());
+  auto notes = failure_notes(folder_);
+  for (const auto& [node, note] : notes[file_name_of(cell)]) ::unlink(note.c_str());
   release(cell);
 }
 
@@ -250,24 +285,18 @@ void CellLocks::remove_stale(const std::string& cell) const {
 
 void CellLocks::fail(const std::string& cell, const std::string& why) {
   try {
-    write_file_atomically(file_of(cell).string() + kFailed, why);
+    write_file_atomically(note_of(cell), why);
   } catch (const Error&) {  // the disk may be the reason of the failure
   }
   release(cell);
 }
 
 std::optional<std::string> CellLocks::failure(const std::string& cell) const {
-  const fs::path note = file_of(cell).string() + kFailed;
-  try {
-    std::error_code ignored;
-    if (fs::exists(note, ignored)) return read_file(note, kLongestFile);
-  } catch (const InputError&) {  // removed meanwhile: another process tries the cell again
-  }
-  return std::nullopt;
+  return read_note(note_of(cell));
 }
 
 void CellLocks::forget_failures(const std::vector<std::string>& cells) const {
-  for (const std::string& cell : cells) ::unlink((file_of(cell).string() + kFailed).c_str());
+  for (const std::string& cell : cells) ::unlink(note_of(cell).c_str());
 }
 
 }  // namespace ovde

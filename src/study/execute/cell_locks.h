@@ -29,9 +29,10 @@ struct Holder {
 
 // The state of a cell that is not finished, for people.
 struct CellLockState {
-  std::optional<Holder> holder;      // that runs the cell
-  bool in_doubt = false;             // the holder's lock cannot be seen from here
-  std::optional<std::string> error;  // why the cell failed when it was last tried
+  std::optional<Holder> holder;  // that runs the cell
+  bool in_doubt = false;         // the holder's lock cannot be seen from here
+  std::map<std::string, std::string>
+      failures;  // why the cell failed when it was last tried, by node
 };
 std::map<std::string, CellLockState> read_cell_locks(const std::filesystem::path& study,
                                                      const std::vector<std::string>& cells);
@@ -59,16 +60,18 @@ class CellLocks {
   void finish(const std::string& cell);
   // Removes the file of a finished cell whose process was killed before it could.
   void remove_stale(const std::string& cell) const;
-  // Notes the reason for other processes, and releases the cell.
+  // Notes the reason for other processes of this node, and releases the cell.
   void fail(const std::string& cell, const std::string& why);
 
-  // Why the cell failed in another process; nullopt: it did not.
+  // Why the cell failed in another process of this node; nullopt: it did not. A failure may be that
+  // of a node, so that other nodes try the cell.
   std::optional<std::string> failure(const std::string& cell) const;
-  // Forgets failures of earlier processes: the cells are tried again.
+  // Forgets failures of earlier processes of this node: the cells are tried again.
   void forget_failures(const std::vector<std::string>& cells) const;
 
  private:
   std::filesystem::path file_of(const std::string& cell) const;
+  std::filesystem::path note_of(const std::string& cell) const;
 
   std::filesystem::path folder_;
   bool take_over_;

@@ -17,6 +17,7 @@
 #include "study/analyse/results.h"
 #include "study/execute/cell_locks.h"
 #include "study/execute/run_study.h"
+#include "study/plan/study_record.h"
 
 namespace ovde {
 

@@ -62,7 +62,7 @@ std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bo
       if (group == groups.end()) group = groups.emplace(group);
       group->push_back(std::move(cell));
     } catch (const std::exception& error) {
-      board.failed(*job, error.what());
+      board.failed(*job, error);
     }
   }
   return groups;
@@ -83,7 +83,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
     } catch (const RunIsHeld& error) {
       board.give_back(*cell.job, error);
     } catch (const std::exception& error) {
-      board.failed(*cell.job, error.what());
+      board.failed(*cell.job, error);
     }
   }
   std::vector<std::exception_ptr> failures;
@@ -98,7 +98,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
       if (failures[i]) std::rethrow_exception(failures[i]);
       runs[i]->close();
     } catch (const std::exception& error) {
-      board.failed(*jobs[i], error.what());
+      board.failed(*jobs[i], error);
     }
   }
 }
@@ -187,8 +187,7 @@ void train_what_fits(std::span<const CellGroup> groups, const StudyRequest& requ
     if (!all.empty()) request.gpu.check(all, groups.front().front().job->config.train.precision);
   } catch (const InputError& error) {
     const CellGroup& first = groups.front();
-    if (groups.size() == 1 && first.size() == 1)
-      return board.failed(*first.front().job, error.what());
+    if (groups.size() == 1 && first.size() == 1) return board.failed(*first.front().job, error);
     std::vector<CellGroup> parts(groups.begin(), groups.end());
     if (groups.size() == 1) {
       const auto middle = first.begin() + static_cast<std::ptrdiff_t>(first.size() / 2);
@@ -198,7 +197,7 @@ void train_what_fits(std::span<const CellGroup> groups, const StudyRequest& requ
     return;
   } catch (const std::exception& error) {
     for (const CellGroup& group : groups) {
-      for (const PlannedCell& cell : group) board.failed(*cell.job, error.what());
+      for (const PlannedCell& cell : group) board.failed(*cell.job, error);
     }
     return;
   }

@@ -25,6 +25,7 @@
 #include "run/run_state.h"
 #include "study/execute/board.h"
 #include "study/execute/cell_locks.h"
+#include "study/plan/study_record.h"
 #include "train/trainer.h"
 
 namespace ovde {
@@ -42,7 +43,7 @@ void work(const StudyRequest& request, int threads, Board& board) {
     } catch (const RunIsHeld& error) {
       board.give_back(*job, error);
     } catch (const std::exception& error) {
-      board.failed(*job, error.what());
+      board.failed(*job, error);
     }
   }
 }
@@ -250,31 +251,25 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
   return out;
 }
 
-// Smoke runs and real runs do not share a folder.
 void prepare_study(const StudyRequest& request) {
-  make_folder(request.out);
-  const bool smoke = request.plan.smoke;
-  if (is_smoke(request.out) && !smoke) {
+  // smoke runs and real runs do not share a folder
+  const bool smoke = request.plan.smoke, smoke_there = is_smoke(request.out);
+  if (smoke_there && !smoke) {
     throw OutputPathError(
         fmt::format("{} holds a smoke run; continue it as one, or choose another folder",
                     request.out.string()));
   }
-  const auto cells = distinct_cells(request.plan);
-  const bool holds_cells = std::ranges::any_of(
-      cells, [&](const Cell& cell) { return fs::exists(request.out / cell.folder); });
-  if (smoke && holds_cells && !is_smoke(request.out)) {
+  const auto holds_runs = [&](const Cell& cell) { return fs::exists(request.out / cell.folder); };
+  if (smoke && !smoke_there && std::ranges::any_of(distinct_cells(request.plan), holds_runs)) {
     throw OutputPathError(fmt::format("{} holds results; choose another folder for the smoke run",
                                       request.out.string()));
   }
   if (RunLock::is_held(request.out)) {  // by an earlier version, which locks the whole study
     throw InputError(fmt::format("another process is running a study in {}", request.out.string()));
   }
-  if (is_smoke(request.out) == smoke && (smoke || holds_cells)) return;
-  try {
-    write_study_record(request.out, smoke);
-  } catch (const Error&) {  // several processes may start at once
-    if (is_smoke(request.out) != smoke) throw;
-  }
+  check_plan(request.plan, request.out);
+  make_folder(request.out);
+  record_plan(request.plan, request.out);
 }
 
 std::vector<Cell> cells_left(const StudyRequest& request) {

@@ -72,7 +72,8 @@ class StudySink {
   virtual void warning(const std::string&) {}
 };
 
-// Makes the study's folder if it does not exist. InputError if it cannot be used for this plan.
+// Makes the study's folder and records the plan in it. InputError if the folder cannot be used for
+// this plan; nothing is written then.
 void prepare_study(const StudyRequest& request);
 
 // The unfinished cells among those asked for. InputError if a setting of the plan is wrong.

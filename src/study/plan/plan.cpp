@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -14,7 +13,6 @@
 #include "agent/algorithm.h"
 #include "config/unread_keys.h"
 #include "io/files.h"
-#include "io/toml.h"
 
 namespace ovde {
 
@@ -23,7 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
-constexpr const char* kRecord = "record.toml";
 
 // Runs of another program have their epochs laid out as those of SAC.
 const std::string& algorithm_of(const PlanColumn& column) {
@@ -112,11 +109,10 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
 
 // The seeds and effective settings of a cell as text; cells with the same text have the same runs.
 std::string runs_of(const Cell& cell) {
-  std::map<std::string, const OptionValue*> effective;
-  for (const Setting& setting : cell.settings) effective[setting.key] = &setting.value;
   std::string out = fmt::format("{}\n", fmt::join(cell.seeds, " "));
   if (cell.imported) out += cell.folder + "\n";  // its settings are unknown
-  for (const auto& [key, value] : effective) out += key + " = " + to_string(*value) + "\n";
+  for (const auto& [key, value] : effective_settings(cell))
+    out += key + " = " + to_string(value) + "\n";
   return out;
 }
 
@@ -136,6 +132,12 @@ std::string folder_name(const std::string& name) {
   while (!out.empty() && out.back() == '-') out.pop_back();
   const bool only_dots = out.find_first_not_of(".-") == std::string::npos;
   return only_dots ? "" : out;
+}
+
+std::map<std::string, OptionValue> effective_settings(const Cell& cell) {
+  std::map<std::string, OptionValue> out;
+  for (const Setting& setting : cell.settings) out.insert_or_assign(setting.key, setting.value);
+  return out;
 }
 
 std::vector<Cell> expand(const Plan& plan) {
@@ -192,31 +194,6 @@ Plan smoke_plan(Plan plan) {
     plan.maps->epochs = {0, 2};
   }
   return plan;
-}
-
-namespace {
-
-// Study folders of earlier versions have no record; those of smoke runs have this file.
-bool has_old_smoke_mark(const fs::path& study) {
-  std::error_code ignored;
-  return fs::exists(study / "smoke.txt", ignored);
-}
-
-}  // namespace
-
-void write_study_record(const fs::path& study, bool smoke) {
-  write_file_atomically(
-      study / kRecord, toml_comment("whether the runs are smoke runs, whose numbers mean nothing") +
-                           toml_entry("smoke", smoke));
-}
-
-bool is_smoke(const fs::path& study) {
-  const fs::path file = study / kRecord;
-  if (std::error_code ignored; !fs::exists(file, ignored)) return has_old_smoke_mark(study);
-  const TomlReader in(file.string());
-  const toml::table record = parse_toml_table(read_file(file, kLargestFile), file.string());
-  in.check_keys(record, "a study's record", {"smoke"});
-  return in.flag(record, "smoke");
 }
 
 }  // namespace ovde

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -168,6 +169,9 @@ std::string folder_name(const std::string& name);
 // The cells in order of rows, then columns.
 std::vector<Cell> expand(const Plan& plan);
 
+// The value of every key that the cell sets.
+std::map<std::string, OptionValue> effective_settings(const Cell& cell);
+
 // Whether runtimes are the only measure. Runs then must not share the machine.
 bool measures_only_runtime(const Plan& plan);
 
@@ -182,10 +186,5 @@ void set_slurm_option(SlurmOptions& options, const std::string& key,
 // A smoke run tries the whole plan in seconds before it is run: every cell with two seeds, three
 // epochs, small networks and short episodes.
 Plan smoke_plan(Plan plan);
-
-// Writes record.toml, the record of a study's folder, which says whether its runs are smoke runs.
-void write_study_record(const std::filesystem::path& study, bool smoke);
-// Whether the folder holds smoke runs.
-bool is_smoke(const std::filesystem::path& study);
 
 }  // namespace ovde

@@ -82,7 +82,8 @@ TEST(CellLocks, StatusNamesTheHolderAndTheFailure) {
   EXPECT_EQ(all.at("a/DSAC").holder->host, host_name());
   EXPECT_EQ(all.at("a/DSAC").holder->pid, std::to_string(::getpid()));
   EXPECT_FALSE(all.at("b/DSAC").holder);
-  EXPECT_EQ(all.at("b/DSAC").error, "the disk is full");
+  EXPECT_EQ(all.at("b/DSAC").failures,
+            (std::map<std::string, std::string>{{host_name(), "the disk is full"}}));
   EXPECT_TRUE(all.at("c/DSAC").in_doubt);
   EXPECT_EQ(all.at("c/DSAC").holder->text(), "n7 (pid 4711, job 12_3)");
 }
@@ -213,6 +214,30 @@ TEST(CellLocks, LaterProcessesRetryAFailedCell) {
   later.forget_failures({"a/DSAC"});
   EXPECT_FALSE(later.failure("a/DSAC"));
   EXPECT_EQ(later.take("a/DSAC").outcome, Outcome::taken);
+}
+
+// The disk of one node may be full: the others run the cell.
+TEST(CellLocks, AFailureIsThatOfANode) {
+  const TemporaryFolder study;
+  const auto on_node = [](const char* node) { ::setenv("SLURMD_NODENAME", node, 1); };
+  CellLocks first(study.path(), false), second(study.path(), false);
+  for (const char* node : {"n1", "n2"}) {
+    on_node(node);
+    EXPECT_FALSE(first.failure("a/DSAC")) << node;
+    ASSERT_EQ(first.take("a/DSAC").outcome, Outcome::taken);
+    first.fail("a/DSAC", std::string("no disk on ") + node);
+    EXPECT_EQ(second.failure("a/DSAC"), std::string("no disk on ") + node);
+  }
+  const std::map<std::string, std::string> both = {{"n1", "no disk on n1"},
+                                                   {"n2", "no disk on n2"}};
+  EXPECT_EQ(read_cell_locks(study.path(), {"a/DSAC"}).at("a/DSAC").failures, both);
+  second.forget_failures({"a/DSAC"});
+  EXPECT_FALSE(second.failure("a/DSAC"));
+  EXPECT_EQ(read_cell_locks(study.path(), {"a/DSAC"}).at("a/DSAC").failures.size(), 1u);
+  ASSERT_EQ(second.take("a/DSAC").outcome, Outcome::taken);
+  second.finish("a/DSAC");
+  EXPECT_TRUE(read_cell_locks(study.path(), {"a/DSAC"}).empty());
+  ::unsetenv("SLURMD_NODENAME");
 }
 
 TEST(CellLocks, ACellThatKillsTenProcessesIsGivenUp) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include <fcntl.h>
@@ -17,8 +18,11 @@
 #include <ovde/error.h>
 #include "io/files.h"
 #include "run/run_lock.h"
+#include "study/execute/cell_locks.h"
 #include "study/execute/run_small_study.h"
+#include "study/plan/study_record.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -130,16 +134,24 @@ TEST(SlowRunStudy, SurvivesAFailedCellAndTriesItAgain) {
   EXPECT_EQ(run(small_plan(), out).finished, 4);
 }
 
+// Why the plan is refused in this folder.
+std::string refusal(const Plan& plan, const fs::path& out) {
+  try {
+    run(plan, out);
+  } catch (const PlanConflict& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
 TEST(SlowRunStudy, RunsOfOtherSettingsAreNotCounted) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "study";
   run(small_plan(), out);
   Plan shorter = small_plan();
   shorter.length = Length::epochs(3);
-  const StudyOutcome outcome = run(shorter, out);
-  ASSERT_EQ(outcome.failures.size(), 4u);
-  EXPECT_NE(outcome.failures[0].why.find("train.epochs"), std::string::npos)
-      << outcome.failures[0].why;
+  expect_words(refusal(shorter, out),
+               {"train.epochs = 3, was 4 in a/DSAC, a/OVDE, b/DSAC and 1 more"});
   const auto finished = [&](const Plan& plan) {
     const Cell cell = expand(plan)[0];
     return is_cell_finished(out, cell, resolve_config(cell.settings));
@@ -149,6 +161,111 @@ TEST(SlowRunStudy, RunsOfOtherSettingsAreNotCounted) {
   const StudyResults results = read_results(shorter, out);
   EXPECT_TRUE(results.cells[0].runs.empty());
   EXPECT_EQ(results.notes.size(), 4u);
+}
+
+// All files of a folder with their contents.
+std::map<std::string, std::string> contents(const fs::path& folder) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    out[entry.path().string()] = entry.is_regular_file() ? read_file(entry.path()) : "";
+  return out;
+}
+
+Plan with_setting(const std::string& column, const std::string& key, OptionValue value) {
+  Plan plan = small_plan();
+  std::ranges::find(plan.columns, column, &PlanColumn::name)
+      ->settings.push_back({key, std::move(value), "test"});
+  return plan;
+}
+
+// Also where the cells that differ have not started: other processes may be about to run them.
+TEST(SlowRunStudy, AnotherPlanIsRefusedAndTouchesNothing) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "study";
+  StudySink silent;
+  run_study({.plan = small_plan(), .out = out, .cells = "a/DSAC"}, silent);
+  const auto before = contents(out);
+  expect_words(refusal(with_setting("OVDE", "explore.alpha", 0.5), out),
+               {"has another plan", "explore.alpha = 0.5", "in a/OVDE, b/OVDE.",
+                "rows, columns, seeds and epochs", "--out"});
+  Plan other_task = small_plan();
+  other_task.rows[1].task = "GridChaos-v0:c";
+  expect_words(refusal(other_task, out), {"run.task", "in b/DSAC, b/OVDE"});
+  EXPECT_EQ(contents(out), before);
+
+  // the record of an earlier version has no cells: the runs decide
+  write_file_atomically(out / "record.toml", std::string("smoke = false\n"));
+  expect_words(refusal(with_setting("DSAC", "train.batch", 16.0), out),
+               {"train.batch = 16, was 8 in a/DSAC."});
+  EXPECT_EQ(run(with_setting("OVDE", "explore.alpha", 0.5), out).finished, 4);
+}
+
+TEST(SlowRunStudy, APlanMayExtendTheStudy) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "study";
+  Plan first = small_plan();
+  first.rows.pop_back();
+  first.columns.pop_back();
+  run(first, out);
+  Plan larger = small_plan();
+  larger.seeds = {0, 1, 2};
+  larger.length = Length::epochs(5);
+  EXPECT_EQ(run(larger, out).finished, 4);
+  // a part of the plan is no conflict, a shorter training is
+  Plan part = larger;
+  part.rows.pop_back();
+  part.seeds = {1};
+  EXPECT_EQ(run(part, out).finished, 2);
+  expect_words(refusal(first, out), {"train.epochs = 4, was 5 in a/DSAC."});
+}
+
+// Its plan was extended while it ran: the cells of the others stay as they are.
+TEST(SlowRunStudy, AProcessWithAnEarlierPlanSpoilsNoCell) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "study";
+  Plan longer = small_plan();
+  longer.length = Length::epochs(6);
+  class Extends final : public StudySink {
+   public:
+    Extends(const Plan& plan, const fs::path& out) : plan_(plan), out_(out) {}
+    void study_started(const StudyStart&) override {
+      StoppingSink stopper(3);
+      const StudyRequest other{.plan = plan_, .out = out_, .stop = &stopper.stop};
+      EXPECT_TRUE(run_study(other, stopper).stopped);
+    }
+
+   private:
+    const Plan& plan_;
+    fs::path out_;
+  } extends(longer, out);
+  const StudyOutcome outcome = run_study({.plan = small_plan(), .out = out}, extends);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  expect_words(outcome.failures[0].why, {"train.epochs = 4, was 6"});
+  EXPECT_TRUE(read_cell_locks(out, {"a/DSAC"}).empty());
+  EXPECT_EQ(run(longer, out).finished, 4);
+  run(longer, folder.path() / "whole");
+  EXPECT_EQ(all_returns(out, longer), all_returns(folder.path() / "whole", longer));
+}
+
+TEST(SlowRunStudy, ProcessesThatStartAtOnceAgreeOnOnePlan) {
+  const TemporaryFolder folder;
+  const Plan plans[] = {with_setting("DSAC", "train.batch", 8.0),
+                        with_setting("DSAC", "train.batch", 16.0)};
+  std::atomic<int> agreed[2] = {};
+  {
+    std::vector<std::jthread> processes;
+    for (int i = 0; i < 8; ++i) {
+      processes.emplace_back([&, i] {
+        try {
+          prepare_study({.plan = plans[i % 2], .out = folder.path()});
+          ++agreed[i % 2];
+        } catch (const PlanConflict&) {
+        }
+      });
+    }
+  }
+  EXPECT_TRUE((agreed[0] == 4 && agreed[1] == 0) || (agreed[0] == 0 && agreed[1] == 4))
+      << agreed[0] << " " << agreed[1];
 }
 
 TEST(SlowRunStudy, IncompleteRunsAreNotCounted) {
