@@ -369,16 +369,17 @@ class Grammar {
     add(command, "--study", serve_.study, "FILE",
         "study file of the first folder, to show cells that have not started");
     add(command, "--address", serve_.address, "IP",
-        "address to listen on (127.0.0.1, this machine only); with 0.0.0.0 everybody who can reach "
-        "the machine can read the page");
+        "address to listen on (127.0.0.1, this machine only); 0.0.0.0: all interfaces");
     add(command, "--port", serve_.port, "N", "port (7575, or the next free one)")
         ->check(CLI::Range(1, 65535))
         ->each([this](const std::string&) { serve_.port_given = true; });
+    command->add_flag("--no-token", serve_.no_token,
+                      "answer everybody who can reach the port, also other users of this machine");
     command->footer(
         "Examples:\n"
         "  ovde serve\n"
         "  ovde serve runs/table1 --study configs/paper/table1.toml\n"
-        "From another machine: ssh -L 7575:127.0.0.1:7575 HOST, then http://127.0.0.1:7575/ "
+        "From another machine: ssh -L 7575:127.0.0.1:7575 HOST, then the printed address "
         "(docs/watching.md).");
   }
 

@@ -94,6 +94,7 @@ struct ServeCommand {
   std::string address = "127.0.0.1";
   int port = 7575;
   bool port_given = false;
+  bool no_token = false;
 };
 
 struct BenchCommand {

@@ -36,9 +36,10 @@ std::unique_ptr<HttpServer> listen_at_free_port(const std::string& address, int 
   return std::make_unique<HttpServer>(address, port);  // throws the reason
 }
 
-std::string url_of(const std::string& address, int port) {
+std::string url_of(const std::string& address, int port, const std::string& token) {
   const bool is_ipv6 = address.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}/", is_ipv6 ? "[" + address + "]" : address, port);
+  return fmt::format("http://{}:{}/{}", is_ipv6 ? "[" + address + "]" : address, port,
+                     token.empty() ? "" : "?token=" + token);
 }
 
 LiveFolders folders_of(const ServeCommand& command) {
@@ -61,11 +62,12 @@ LiveFolders folders_of(const ServeCommand& command) {
 }  // namespace
 
 void run(const ServeCommand& command) {
-  const LiveFolders folders = folders_of(command);
+  LiveFolders folders = folders_of(command);
+  if (!command.no_token) folders.token = new_token();
   const auto server = command.port_given
                           ? std::make_unique<HttpServer>(command.address, command.port)
                           : listen_at_free_port(command.address, command.port);
-  print("serving at {} (Ctrl-C ends it)\n", url_of(command.address, server->port()));
+  print("serving at {} (Ctrl-C ends it)\n", url_of(command.address, server->port(), folders.token));
   std::fflush(stdout);
   const Signals signals;
   serve(*server, folders, stop_asked());
@@ -79,7 +81,8 @@ LivePageProcess::LivePageProcess(const fs::path& folder) {
     std::fprintf(stderr, "ovde: no live page: %s\n", error.what());
     return;
   }
-  print("live page: {}\n", url_of("127.0.0.1", server->port()));
+  const std::string token = new_token();
+  print("live page: {}\n", url_of("127.0.0.1", server->port(), token));
   std::fflush(stdout);
   const pid_t parent = ::getpid();
   process_ = ::fork();
@@ -91,7 +94,7 @@ LivePageProcess::LivePageProcess(const fs::path& folder) {
   ::setpriority(PRIO_PROCESS, 0, 10);
   const std::atomic<bool> never{false};
   try {
-    if (::getppid() == parent) serve(*server, {.folders = {folder}}, never);
+    if (::getppid() == parent) serve(*server, {.folders = {folder}, .token = token}, never);
   } catch (...) {
   }
   ::_exit(0);

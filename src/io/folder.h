@@ -2,6 +2,7 @@
 // bounded size. With a root, no link leads out of it. Knows nothing of runs.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <string>
 
@@ -11,8 +12,9 @@ namespace ovde {
 
 class Folder {
  public:
-  // Follows all links.
-  Folder(std::filesystem::path path) : path_(std::move(path)) {}
+  // Follows all links. Any path converts to it.
+  template <std::convertible_to<std::filesystem::path> Path>
+  Folder(const Path& path) : path_(path) {}
   // Refuses files outside `root`, a folder that exists. The check is made on the opened file, so
   // that a link which is changed meanwhile is refused too.
   Folder(std::filesystem::path path, const std::filesystem::path& root);

@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kLargestProgress = 256 << 20, kLongestRow = 4096;  // bytes
+
 std::string cell(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 std::string text_of(std::span<const EpochRow> rows) {
@@ -99,21 +101,31 @@ void take_rows(std::string_view& rest, const std::string& name, std::vector<Epoc
   }
 }
 
+[[noreturn]] void refuse_columns(const std::string& name) {
+  throw InputError(fmt::format("{}: not the progress of a run: its columns differ", name));
+}
+
+void take_header(std::string_view& rest, const std::string& name) {
+  const std::string header = csv_header() + "\n";
+  if (!rest.starts_with(header)) refuse_columns(name);
+  rest.remove_prefix(header.size());
+}
+
 }  // namespace
 
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
-  const std::string_view header = std::string_view(text).substr(0, text.find('\n') + 1);
-  if (header != csv_header() + "\n")
-    throw InputError(fmt::format("{}: not the progress of a run: its columns differ", name));
-
   std::vector<EpochRow> rows;
-  std::string_view rest = std::string_view(text).substr(header.size());
+  std::string_view rest = text;
+  take_header(rest, name);
   take_rows(rest, name, rows);
   return rows;
 }
 
-std::vector<EpochRow> read_progress(const std::filesystem::path& run) {
-  return parse_progress(read_file(run / kProgressFile), (run / kProgressFile).string());
+std::vector<EpochRow> read_progress(const Folder& run) {
+  run.open(kProgressFile);  // InputError if it is missing
+  ProgressReader reader(run);
+  reader.look();
+  return reader.rows();
 }
 
 std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run) {
@@ -122,38 +134,60 @@ std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run) {
 }
 
 bool ProgressReader::look() {
-  const fs::path path = run_ / kProgressFile;
-  const Descriptor file(path, O_RDONLY);
+  if (std::error_code ignored; !fs::exists(run_.path() / kProgressFile, ignored)) return forget();
+  const Descriptor file = run_.open(kProgressFile);
   struct stat is = {};
-  if (!file.valid() || ::fstat(file.get(), &is) != 0) return forget();
+  if (::fstat(file.get(), &is) != 0) return forget();
   const auto size = static_cast<std::size_t>(is.st_size);
   if (size == size_ && is.st_mtim.tv_sec == changed_.tv_sec &&
       is.st_mtim.tv_nsec == changed_.tv_nsec)
     return false;
-  size_ = size;
-  changed_ = is.st_mtim;
-
-  // from the last row that was read, if it is still in its place
-  std::string tail(size >= end_ - last_.size() ? size - (end_ - last_.size()) : 0, '\0');
-  const ssize_t count =
-      ::pread(file.get(), tail.data(), tail.size(), static_cast<off_t>(end_ - last_.size()));
-  tail.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-  if (last_.empty() || !tail.starts_with(last_)) {
-    const std::string text = read_file(path);
-    rows_ = parse_progress(text, path.string());
-    end_ = text.rfind('\n') + 1;
-    const auto begin = end_ < 2 ? 0 : text.rfind('\n', end_ - 2) + 1;
-    last_ = text.substr(begin, end_ - begin);
-    return true;
+  try {
+    const bool changed = read_on(file);
+    size_ = size;
+    changed_ = is.st_mtim;
+    return changed;
+  } catch (...) {
+    forget();
+    throw;
   }
-  std::string_view rest = std::string_view(tail).substr(last_.size());
-  take_rows(rest, path.string(), rows_);
-  const std::size_t whole = tail.size() - rest.size();
-  if (whole == last_.size()) return false;
-  end_ += whole - last_.size();
-  const auto begin = tail.rfind('\n', whole - 2) + 1;
-  last_ = tail.substr(begin, whole - begin);
-  return true;
+}
+
+// From the last row that was read, if it is still in its place, in pieces: a file that is not the
+// progress of a run is refused before much of it is in memory.
+bool ProgressReader::read_on(const Descriptor& file) {
+  const std::string name = (run_.path() / kProgressFile).string();
+  std::string text(last_.size(), '\0');
+  const auto at = static_cast<off_t>(end_ - last_.size());
+  const bool is_same =
+      ::pread(file.get(), text.data(), text.size(), at) == static_cast<ssize_t>(text.size()) &&
+      text == last_;
+  bool changed = !is_same && forget();
+  text.clear();
+
+  char piece[1 << 16];
+  while (true) {
+    const ssize_t count =
+        ::pread(file.get(), piece, sizeof piece, static_cast<off_t>(end_ + text.size()));
+    if (count <= 0) break;
+    text.append(piece, static_cast<std::size_t>(count));
+    if (end_ + text.size() > kLargestProgress)
+      throw InputError(fmt::format("{}: larger than {} bytes", name, kLargestProgress));
+    std::string_view rest = text;
+    if (last_.empty()) take_header(rest, name);
+    take_rows(rest, name, rows_);
+    if (rest.size() > kLongestRow)
+      throw InputError(fmt::format("{}:{}: not a row", name, rows_.size() + 2));
+    const std::size_t whole = text.size() - rest.size();
+    if (whole == 0) continue;
+    changed = true;
+    end_ += whole;
+    const auto begin = whole < 2 ? 0 : text.rfind('\n', whole - 2) + 1;
+    last_ = text.substr(begin, whole - begin);
+    text.erase(0, whole);
+  }
+  if (last_.empty()) refuse_columns(name);
+  return changed;
 }
 
 bool ProgressReader::forget() {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/files.h"
+#include "io/folder.h"
 #include "run/metrics.h"
 
 namespace ovde {
@@ -21,14 +21,14 @@ std::string csv_row(const EpochRow& row);
 // The whole rows: a file that is being written may end within one. InputError that begins with
 // `name` if the columns are not those of a run, or the rows are not consecutive epochs from 0.
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name);
-std::vector<EpochRow> read_progress(const std::filesystem::path& run);
+std::vector<EpochRow> read_progress(const Folder& run);
 // The same; empty where there is no file yet.
 std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run);
 
 // Follows a file that is being written without reading its rows again.
 class ProgressReader {
  public:
-  explicit ProgressReader(std::filesystem::path run) : run_(std::move(run)) {}
+  explicit ProgressReader(Folder run) : run_(std::move(run)) {}
 
   // Reads the rows that were appended; true: the rows have changed. InputError as parse_progress().
   bool look();
@@ -36,8 +36,9 @@ class ProgressReader {
 
  private:
   bool forget();
+  bool read_on(const Descriptor& file);
 
-  std::filesystem::path run_;
+  Folder run_;
   std::vector<EpochRow> rows_;
   std::size_t end_ = 0;   // end of the last whole row in the file
   std::string last_;      // that row, or the header

@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <ovde/error.h>
@@ -20,6 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kVisitFile = "visits.f32";
+constexpr off_t kLargestVisits = 256 << 20;  // bytes: 33 million steps
 constexpr const char* kNetworkFolder = "networks";
 constexpr std::string_view kEpochPrefix = "epoch_", kEpochSuffix = ".safetensors";
 
@@ -89,18 +92,31 @@ Bytes VisitFile::saved() {
   return out.take();
 }
 
-std::vector<Position> read_visits(const fs::path& run) {
-  const fs::path file = run / kVisitFile;
-  if (std::error_code ignored; !fs::exists(file, ignored)) {
+void read_visits(const Folder& run, const std::function<void(std::span<const Position>)>& visit) {
+  if (std::error_code ignored; !fs::exists(run.path() / kVisitFile, ignored)) {
     throw InputError(
         fmt::format("{} has no record of its positions ({}): it was trained with "
                     "record.visits = false, or by an older version",
-                    run.string(), kVisitFile));
+                    run.path().string(), kVisitFile));
   }
-  const std::string text = read_file(file);
-  std::vector<Position> out(text.size() / sizeof(Position));
-  if (!out.empty()) std::memcpy(out.data(), text.data(), out.size() * sizeof(Position));
-  return out;
+  const Descriptor file = run.open(kVisitFile);
+  std::vector<Position> positions(8192);
+  const std::size_t size = positions.size() * sizeof(Position);
+  for (off_t at = 0; at < kLargestVisits; at += static_cast<off_t>(size)) {
+    const ssize_t count = ::pread(file.get(), positions.data(), size, at);
+    if (count <= 0) return;
+    visit(std::span(positions).first(static_cast<std::size_t>(count) / sizeof(Position)));
+  }
+  throw InputError(
+      fmt::format("{}: larger than {} bytes", (run.path() / kVisitFile).string(), kLargestVisits));
+}
+
+std::vector<Position> read_visits(const Folder& run) {
+  std::vector<Position> all;
+  read_visits(run, [&](std::span<const Position> some) {
+    all.insert(all.end(), some.begin(), some.end());
+  });
+  return all;
 }
 
 fs::path epoch_file(const fs::path& folder, int epoch) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,7 +15,7 @@
 #include <ovde/bytes.h>
 #include "agent/agent.h"
 #include "config/config.h"
-#include "io/files.h"
+#include "io/folder.h"
 #include "run/metrics.h"
 
 namespace ovde {
@@ -45,7 +46,9 @@ class VisitFile {
 };
 
 // The positions so far. InputError if the run records none.
-std::vector<Position> read_visits(const std::filesystem::path& run);
+std::vector<Position> read_visits(const Folder& run);
+// The same in pieces.
+void read_visits(const Folder& run, const std::function<void(std::span<const Position>)>& visit);
 
 // The file of an epoch in a folder that has files for chosen epochs, and the epochs of such a
 // folder in increasing order.

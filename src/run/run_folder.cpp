@@ -27,6 +27,7 @@ namespace {
 constexpr const char* kConfigFile = "config.toml";
 constexpr const char* kPopulationFile = "population.toml";
 constexpr const char* kAgentPrefix = "seed_";
+constexpr std::size_t kLargestConfig = 4 << 20;
 
 bool is_agent_folder(const fs::path& path) {
   return path.filename().string().starts_with(kAgentPrefix);
@@ -163,8 +164,9 @@ void write_config(const fs::path& folder, const Config& config, const std::strin
   write_file_atomically(folder / kConfigFile, to_toml(config, version(), command));
 }
 
-Config read_config(const fs::path& folder) {
-  return restored(folder / kConfigFile, read_settings(folder / kConfigFile));
+Config read_config(const Folder& folder) {
+  const fs::path file = folder.path() / kConfigFile;
+  return restored(file, parse_toml(folder.read(kConfigFile, kLargestConfig), file.string()));
 }
 
 bool holds_population(const fs::path& folder) { return has_file(folder, kPopulationFile); }

@@ -11,6 +11,7 @@
 
 #include "act/policy_file.h"
 #include "config/config.h"
+#include "io/folder.h"
 
 namespace ovde {
 
@@ -53,7 +54,7 @@ void make_population(const std::filesystem::path& folder, const std::string& com
 
 void write_config(const std::filesystem::path& folder, const Config& config,
                   const std::string& command);
-Config read_config(const std::filesystem::path& folder);
+Config read_config(const Folder& folder);
 
 inline PolicyOrigin origin_of(const Config& config) {
   return {config.task, config.algorithm, config.seed};

@@ -109,7 +109,7 @@ void RunLock::cover(const fs::path& agent) {
 }
 
 bool RunLock::is_held(const fs::path& run) {
-  const Descriptor file(run / kLockFile, O_RDONLY);
+  const Descriptor file(run / kLockFile, O_RDONLY | O_NONBLOCK);  // it may be a pipe
   return file.valid() && is_locked(file);
 }
 

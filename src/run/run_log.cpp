@@ -5,6 +5,7 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ namespace {
 constexpr const char* kLogFile = "log.txt";
 constexpr std::array<const char*, 3> kLevels = {"INFO", "WARNING", "ERROR"};
 constexpr std::size_t kTimeWidth = 20, kLevelWidth = 7;
-constexpr int kLongestTail = 8192;
+constexpr std::size_t kLongestTail = 8192;
 
 std::string now() {
   const std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -56,11 +57,10 @@ bool log_mentions(const std::filesystem::path& run, const std::string& words) {
   return false;
 }
 
-std::optional<LogLine> last_log_line(const std::filesystem::path& run) {
-  std::ifstream file(run / kLogFile, std::ios::binary | std::ios::ate);
-  if (!file) return std::nullopt;
-  const auto size = static_cast<std::streamoff>(file.tellg());
-  file.seekg(std::max<std::streamoff>(0, size - kLongestTail));
+std::optional<LogLine> last_log_line(const Folder& run) {
+  if (std::error_code ignored; !std::filesystem::exists(run.path() / kLogFile, ignored))
+    return std::nullopt;
+  std::istringstream file(run.read_end(kLogFile, kLongestTail));
   std::string line, last;
   while (std::getline(file, line)) {
     if (!line.empty()) last = line;

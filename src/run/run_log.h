@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "io/folder.h"
+
 namespace ovde {
 
 enum class LogLevel { info, warning, error };
@@ -27,7 +29,7 @@ struct LogLine {
 
 // For runs of versions without state.json: the last line of the log, nullopt where there is none,
 // and whether a line has these words.
-std::optional<LogLine> last_log_line(const std::filesystem::path& run);
+std::optional<LogLine> last_log_line(const Folder& run);
 bool log_mentions(const std::filesystem::path& run, const std::string& words);
 
 }  // namespace ovde

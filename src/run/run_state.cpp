@@ -17,12 +17,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kLargestState = 1 << 20;
 constexpr std::array kStateNames = {"training", "finished", "interrupted", "failed", "unreadable"};
 
 // Runs of versions without state.json: a summary means finished, an error as the last line of the
 // log means failed.
-StoredState state_of_earlier_version(const fs::path& folder) {
-  if (has_file(folder, kSummaryFile)) return {RunState::finished};
+StoredState state_of_earlier_version(const Folder& folder) {
+  if (has_file(folder.path(), kSummaryFile)) return {RunState::finished};
   const auto last = last_log_line(folder);
   if (last && last->level == LogLevel::error) return {RunState::failed, last->message};
   return {RunState::interrupted};
@@ -47,10 +48,12 @@ void write_state(const fs::path& folder, const StoredState& state) {
   write_file_atomically(folder / kStateFile, to_line(json) + "\n");
 }
 
-StoredState read_state(const fs::path& folder) {
-  if (!has_file(folder, kStateFile)) return state_of_earlier_version(folder);
-  const fs::path file = folder / kStateFile;
-  const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+StoredState read_state(const Folder& folder) {
+  std::error_code ignored;
+  if (!has_file(folder.path(), kStateFile) && !fs::exists(folder.path() / kStateFile, ignored))
+    return state_of_earlier_version(folder);
+  const Json json =
+      Json::parse(folder.read(kStateFile, kLargestState), nullptr, /*allow_exceptions=*/false);
   const auto text = [&](const char* key) {
     return json.is_object() && json.contains(key) && json[key].is_string()
                ? json[key].get<std::string>()
@@ -60,7 +63,8 @@ StoredState read_state(const fs::path& folder) {
        {RunState::training, RunState::finished, RunState::interrupted, RunState::failed}) {
     if (text("state") == name(state)) return {state, text("error")};
   }
-  throw InputError(fmt::format("{}: not the state of a run", file.string()));
+  throw InputError(
+      fmt::format("{}: not the state of a run", (folder.path() / kStateFile).string()));
 }
 
 std::string to_json(const RunSummary& summary) {
@@ -84,8 +88,8 @@ void write_summary(const fs::path& folder, const RunSummary& summary) {
   write_file_atomically(folder / kSummaryFile, to_json(summary));
 }
 
-bool is_finished(const fs::path& folder) {
-  return has_file(folder, kSummaryFile) && read_state(folder).state == RunState::finished;
+bool is_finished(const Folder& folder) {
+  return has_file(folder.path(), kSummaryFile) && read_state(folder).state == RunState::finished;
 }
 
 }  // namespace ovde

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "io/folder.h"
 #include "run/metrics.h"
 
 namespace ovde {
@@ -27,7 +28,7 @@ void write_state(const std::filesystem::path& folder, const StoredState& state);
 
 // What was stored last. A run that was killed still says training: whether a process is writing it
 // is told by its lock. InputError if the file cannot be read.
-StoredState read_state(const std::filesystem::path& folder);
+StoredState read_state(const Folder& folder);
 
 void write_summary(const std::filesystem::path& folder, const RunSummary& summary);
 std::string to_json(const RunSummary& summary);
@@ -36,6 +37,6 @@ std::string to_json(const RunSummary& summary);
 bool expects_checkpoints(const std::filesystem::path& folder);
 
 // Whether the run has come to its end and has its summary.
-bool is_finished(const std::filesystem::path& folder);
+bool is_finished(const Folder& folder);
 
 }  // namespace ovde

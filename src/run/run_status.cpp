@@ -66,7 +66,8 @@ RunStatus status_of(const fs::path& folder) {
 // Folders by device and inode: links may form circles.
 using Seen = std::set<std::pair<dev_t, ino_t>>;
 
-void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::path>& found) {
+void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
+               std::vector<fs::path>& found) {
   struct stat is = {};
   if (::stat(folder.c_str(), &is) != 0 || !seen.emplace(is.st_dev, is.st_ino).second) return;
   if (is_run(folder)) return found.push_back(folder);
@@ -74,7 +75,9 @@ void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::pa
   std::vector<fs::path> inside;
   std::error_code ignored;
   for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
-    if (at->is_directory(ignored)) inside.push_back(at->path());
+    const bool is_link = at->is_symlink(ignored);
+    if (at->is_directory(ignored) && (!is_link || top.allows(at->path())))
+      inside.push_back(at->path());
   }
   // seed_2 before seed_10
   std::ranges::sort(inside, {}, [](const fs::path& path) {
@@ -82,19 +85,19 @@ void find_runs(const fs::path& folder, int depth, Seen& seen, std::vector<fs::pa
     const auto digits = name.find_last_not_of("0123456789") + 1;
     return std::tuple(name.substr(0, digits), name.size(), name);
   });
-  for (const fs::path& path : inside) find_runs(path, depth - 1, seen, found);
+  for (const fs::path& path : inside) find_runs(top, path, depth - 1, seen, found);
 }
 
 }  // namespace
 
-std::vector<fs::path> run_folders(const fs::path& folder) {
+std::vector<fs::path> run_folders(const Folder& folder) {
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored))
-    throw InputError(fmt::format("{} is not a folder", folder.string()));
-  holds_config(folder);  // InputError if it cannot be read
+  if (!fs::is_directory(folder.path(), ignored))
+    throw InputError(fmt::format("{} is not a folder", folder.path().string()));
+  holds_config(folder.path());  // InputError if it cannot be read
   std::vector<fs::path> found;
   Seen seen;
-  find_runs(folder, kDeepest, seen, found);
+  find_runs(folder, folder.path(), kDeepest, seen, found);
   return found;
 }
 
@@ -104,8 +107,9 @@ std::vector<RunStatus> run_status(const fs::path& folder) {
   return all;
 }
 
-RunStatus status_of_run(const fs::path& folder, const std::function<Config()>& read_config,
+RunStatus status_of_run(const Folder& run, const std::function<Config()>& read_config,
                         const std::function<std::span<const EpochRow>()>& read_rows) {
+  const fs::path& folder = run.path();
   RunStatus status;
   status.folder = folder;
   if (population_above(folder)) status.population = folder.parent_path();
@@ -117,13 +121,13 @@ RunStatus status_of_run(const fs::path& folder, const std::function<Config()>& r
     const bool training = is_training(folder);  // first: the files read after it are not older
     add_rows(read_rows(), status);
 
-    const StoredState stored = read_state(folder);
-    status.state = is_finished(folder)                ? RunState::finished
+    const StoredState stored = read_state(run);
+    status.state = is_finished(run)                   ? RunState::finished
                    : training                         ? RunState::training
                    : stored.state == RunState::failed ? RunState::failed
                                                       : RunState::interrupted;
     if (status.state == RunState::failed) status.message = stored.error;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     status.state = RunState::unreadable;
     status.message = error.what();
   }

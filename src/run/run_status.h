@@ -10,6 +10,7 @@
 
 #include <ovde/error.h>
 #include "config/config.h"
+#include "io/folder.h"
 #include "run/metrics.h"
 #include "run/run_state.h"
 
@@ -31,12 +32,11 @@ struct RunStatus {
 std::vector<RunStatus> run_status(const std::filesystem::path& folder);
 
 // The folders of those runs.
-std::vector<std::filesystem::path> run_folders(const std::filesystem::path& folder);
+std::vector<std::filesystem::path> run_folders(const Folder& folder);
 
 // The status of one run, for a caller who has its configuration and rows already: the functions
-// return them, or throw an Error that makes the run unreadable.
-RunStatus status_of_run(const std::filesystem::path& folder,
-                        const std::function<Config()>& read_config,
+// return them, or throw an exception that makes the run unreadable.
+RunStatus status_of_run(const Folder& run, const std::function<Config()>& read_config,
                         const std::function<std::span<const EpochRow>()>& read_rows);
 
 // The policy that was asked for will be there once the run has been resumed.

@@ -54,9 +54,11 @@ bool same_word(std::string_view a, std::string_view b) {
 bool is_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     const bool alphanumeric = (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
-    return alphanumeric || std::strchr("!#$%&'*+-.^_`|~", c) != nullptr;
+    return alphanumeric || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   });
 }
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 int hex(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -73,7 +75,7 @@ std::optional<std::string> decoded(std::string_view path) {
       c = static_cast<char>(hex(path[i + 1]) * 16 + hex(path[i + 2]));
       i += 2;
     }
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) return std::nullopt;
+    if (is_control(c) || c == ' ') return std::nullopt;
     out += c;
   }
   return out;
@@ -155,19 +157,23 @@ struct HttpServer::Connection {
   void send(std::string text) { send(std::make_shared<const std::string>(std::move(text))); }
 };
 
-std::optional<std::int64_t> HttpRequest::number(std::string_view name) const {
+std::optional<std::string_view> HttpRequest::text(std::string_view name) const {
   std::string_view rest = query;
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-    if (part.size() <= name.size() || !part.starts_with(name) || part[name.size()] != '=') continue;
-    const std::string_view text = part.substr(name.size() + 1);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && !text.empty()) return value;
-    return std::nullopt;
+    if (part.size() > name.size() && part.starts_with(name) && part[name.size()] == '=')
+      return part.substr(name.size() + 1);
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> HttpRequest::number(std::string_view name) const {
+  const std::string_view digits = text(name).value_or("");
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool valid = error == std::errc() && end == digits.data() + digits.size();
+  return valid ? std::optional(value) : std::nullopt;
 }
 
 HttpResponse refusal(int status, const std::string& why) {
@@ -201,6 +207,7 @@ int parse_head(std::string_view head, ParsedHead& out) {
   if (method != "GET" && method != "HEAD") return 405;
   if (target.size() > kLongestTarget) return 414;
   if (target.empty() || target.front() != '/') return 400;
+  if (std::ranges::any_of(target, [](char c) { return is_control(c) || c == ' '; })) return 400;
   out.head_only = method == "HEAD";
   out.keep_alive = version == "HTTP/1.1";
   const auto mark = target.find('?');
@@ -221,9 +228,7 @@ int parse_head(std::string_view head, ParsedHead& out) {
     const auto colon = field.find(':');
     if (colon == std::string_view::npos || !is_token(field.substr(0, colon))) return 400;
     const std::string_view name = field.substr(0, colon), value = trimmed(field.substr(colon + 1));
-    if (std::ranges::any_of(
-            value, [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; }))
-      return 400;
+    if (std::ranges::any_of(value, [](char c) { return is_control(c) && c != '\t'; })) return 400;
     if (same_word(name, "host")) {
       out.host = value;
       ++hosts;

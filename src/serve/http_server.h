@@ -19,9 +19,11 @@
 namespace ovde {
 
 struct HttpRequest {
-  std::string path;                                                 // decoded: "/api/run"
-  std::string query;                                                // as sent: "id=3&from=20"
-  std::optional<std::int64_t> number(std::string_view name) const;  // a value of the query
+  std::string path;   // decoded: "/api/run"
+  std::string query;  // as sent: "id=3&from=20"
+  // A value of the query, as sent; nullopt: it is not there, or not a number.
+  std::optional<std::string_view> text(std::string_view name) const;
+  std::optional<std::int64_t> number(std::string_view name) const;
 };
 
 struct HttpResponse {

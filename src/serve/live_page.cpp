@@ -1,8 +1,11 @@
 #include "serve/live_page.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ctime>
+
+#include <sys/random.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,13 +13,13 @@
 
 #include "base/version.h"
 #include "config/config.h"
-#include "io/files.h"
 #include "io/json.h"
 #include "run/recording.h"
 #include "serve/web_files.h"
 #include "study/analyse/exploration.h"
 #include "study/report/page.h"
 #include "study/report/replay_page.h"
+#include "train/episode_recording.h"
 
 namespace ovde {
 
@@ -32,6 +35,14 @@ constexpr std::size_t kMostRecording = 32 << 20;
 constexpr std::int64_t kMostRows = 2000;  // in one answer
 constexpr int kMapCells = 40;
 constexpr const char* kJson = "application/json";
+
+// Takes the same time wherever the two texts differ.
+bool same_token(std::string_view given, std::string_view token) {
+  unsigned difference = given.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(given.size(), token.size()); ++i)
+    difference |= static_cast<unsigned char>(given[i] ^ token[i]);
+  return difference == 0;
+}
 
 // CPU time of this thread.
 std::chrono::nanoseconds processor_time() {
@@ -119,11 +130,10 @@ HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t ever
   return json({{"from", from}, {"every", every}, {"count", count}, {"columns", columns}});
 }
 
-HttpResponse end_of_file(const fs::path& file, std::size_t limit) {
-  std::string whole = read_file(file, std::size_t{1} << 28);
-  if (whole.size() > limit)
-    whole = "...\n" + whole.substr(whole.find('\n', whole.size() - limit) + 1);
-  return text(std::move(whole), "text/plain; charset=utf-8");
+HttpResponse end_of_file(const Folder& folder, const char* name, std::size_t limit) {
+  std::string end = folder.read_end(name, limit + 1);
+  if (end.size() > limit) end = "...\n" + end.substr(end.find('\n') + 1);
+  return text(std::move(end), "text/plain; charset=utf-8");
 }
 
 // The visits of a run on a map, and the map.
@@ -131,13 +141,17 @@ HttpResponse visits_of(const WatchedRun& run) {
   const Task& task = find_task(run.config->task);
   if (!task.map) return refusal(404, "this task has no map");
   const StateMap map = task.map(run.config->task_options);
-  const std::vector<Position> positions = read_visits(run.folder);
-  const Grid visits = count_visits(positions, map, kMapCells);
+  Grid visits({map.low}, {map.high}, kMapCells);
+  std::size_t steps = 0;
+  read_visits(run.folder, [&](std::span<const Position> positions) {
+    count_visits(positions, visits);
+    steps += positions.size();
+  });
   Grid noise({map.low}, {map.high}, kMapCells);
   if (map.noise) fill(noise, map.noise);
   std::ranges::transform(noise.values, noise.values.begin(), rounded);
   return json({{"cells", kMapCells},
-               {"steps", positions.size()},
+               {"steps", steps},
                {"low", map.low},
                {"high", map.high},
                {"start", map.start},
@@ -149,17 +163,29 @@ HttpResponse visits_of(const WatchedRun& run) {
 
 HttpResponse recordings_json(const WatchedRun& run) {
   Json names = Json::array();
-  for (const fs::path& file : recordings_of(run.folder)) names.push_back(file.filename().string());
+  for (const fs::path& file : recordings_of(run.folder.path()))
+    names.push_back(file.filename().string());
   return json(names);
 }
 
 HttpResponse recording_of(const WatchedRun& run, std::int64_t number) {
-  const auto files = recordings_of(run.folder);
+  const auto files = recordings_of(run.folder.path());
   if (number < 0 || number >= std::ssize(files)) return refusal(404, "there is no such recording");
-  return text(read_file(files[static_cast<std::size_t>(number)], kMostRecording), kJson);
+  const fs::path& file = files[static_cast<std::size_t>(number)];
+  std::string recording =
+      run.folder.read(file.lexically_relative(run.folder.path()), kMostRecording);
+  if (!is_recording(recording)) return refusal(404, "not a recording of ovde eval");
+  return text(std::move(recording), kJson);
 }
 
 }  // namespace
+
+std::string new_token() {
+  std::array<unsigned char, 16> bits;
+  if (::getrandom(bits.data(), bits.size(), 0) != std::ssize(bits))
+    throw Error("cannot make a token: the system gives no random numbers");
+  return fmt::format("{:02x}", fmt::join(bits, ""));
+}
 
 LivePage::LivePage(LiveFolders folders) : folders_(std::move(folders)), watch_(folders_.folders) {}
 
@@ -211,13 +237,16 @@ HttpResponse LivePage::answer(const HttpRequest& request) {
   constexpr const char *kScript = "text/javascript; charset=utf-8",
                        *kStyle = "text/css; charset=utf-8";
   const std::string& path = request.path;
-  if (path == "/") return text(web_file("live.html"), "text/html; charset=utf-8");
   if (path == "/live.js") return text(web_file("live.js"), kScript);
   if (path == "/live.css") return text(web_file("live.css"), kStyle);
   for (const char* shared : {"page.css", "replay.css", "replay.js"}) {
     if (path == std::string("/") + shared)
       return text(page_file(shared), path.ends_with("js") ? kScript : kStyle);
   }
+  // scripts and styles are the same for everybody; all other answers are for those with the token
+  if (!folders_.token.empty() && !same_token(request.text("token").value_or(""), folders_.token))
+    return refusal(403, "open the address that ovde printed: it ends with the token of this page");
+  if (path == "/") return text(web_file("live.html"), "text/html; charset=utf-8");
   if (path == "/events") {
     look();
     const auto first = std::make_shared<const std::string>(
@@ -231,8 +260,8 @@ HttpResponse LivePage::answer(const HttpRequest& request) {
   try {
     if (path == "/run/rows")
       return rows_of(*run, request.number("from").value_or(0), request.number("every").value_or(1));
-    if (path == "/run/log") return end_of_file(run->folder / "log.txt", kMostLog);
-    if (path == "/run/config") return end_of_file(run->folder / "config.toml", kMostText);
+    if (path == "/run/log") return end_of_file(run->folder, "log.txt", kMostLog);
+    if (path == "/run/config") return end_of_file(run->folder, "config.toml", kMostText);
     if (path == "/run/recordings") return recordings_json(*run);
     if (path == "/run/recording") return recording_of(*run, request.number("number").value_or(0));
     if (path == "/run/visits" && run->config) return visits_of(*run);

@@ -20,7 +20,11 @@ namespace ovde {
 struct LiveFolders {
   std::vector<std::filesystem::path> folders;  // run folders, or folders that contain runs
   std::optional<Plan> plan = {};               // whose study the first folder holds
+  std::string token = {};                      // every request has it in its query; empty: none
 };
+
+// 128 random bits as text.
+std::string new_token();
 
 class LivePage {
  public:

@@ -48,14 +48,14 @@ void RunWatch::find(std::vector<int>& changed) {
   for (int root = 0; root < std::ssize(folders_); ++root) {
     std::vector<fs::path> folders;
     try {
-      folders = run_folders(folders_[root]);
+      folders = run_folders(Folder(folders_[root], folders_[root]));
     } catch (const InputError&) {  // the folder does not exist (yet)
     }
     for (const fs::path& folder : folders) {
       const auto [at, is_new] = numbers_.emplace(folder, static_cast<int>(runs_.size()));
       if (is_new) {
         const fs::path name = folder.lexically_relative(folders_[root]);
-        runs_.emplace_back(folder, name == "." ? "" : name.string(), root);
+        runs_.emplace_back(Folder(folder, folders_[root]), name == "." ? "" : name.string(), root);
       }
       if (WatchedRun& run = runs_[at->second]; is_new || !run.there) {
         run.there = true;
@@ -75,7 +75,7 @@ void RunWatch::find(std::vector<int>& changed) {
 bool RunWatch::look_at(WatchedRun& run) {
   std::vector<std::timespec> stamps;
   for (const char* file : {"config.toml", "state.json", "summary.json", "log.txt", "progress.csv"})
-    stamps.push_back(time_of(run.folder / file));
+    stamps.push_back(time_of(run.folder.path() / file));
   const bool touched = !same(stamps, run.stamps);
   // an unchanged run has its old state, unless its process may have died
   if (!touched && run.status.state != RunState::training &&

@@ -1,5 +1,6 @@
 // Follows the runs in a set of folders as they are written. Read-only; only changed files are read,
-// so that a run without changes costs a few system calls.
+// so that a run without changes costs a few system calls. Links that lead out of the folders are
+// not followed.
 #pragma once
 
 #include <ctime>
@@ -17,10 +18,10 @@
 namespace ovde {
 
 struct WatchedRun {
-  WatchedRun(std::filesystem::path folder, std::string name, int root)
-      : folder(folder), name(std::move(name)), root(root), progress(std::move(folder)) {}
+  WatchedRun(const Folder& folder, std::string name, int root)
+      : folder(folder), name(std::move(name)), root(root), progress(folder) {}
 
-  std::filesystem::path folder;
+  Folder folder;
   std::string name;  // relative to its root
   int root;          // number of the watched folder
   bool there = true;

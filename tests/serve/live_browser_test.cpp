@@ -25,7 +25,9 @@ namespace fs = std::filesystem;
 class Probed {
  public:
   Probed(const fs::path& folder, std::string script)
-      : page_({.folders = {folder}}), script_(std::move(script)), server_("127.0.0.1", 0) {
+      : page_({.folders = {folder}, .token = "secret"}),
+        script_(std::move(script)),
+        server_("127.0.0.1", 0) {
     thread_ = std::thread([this] {
       server_.run([this](const HttpRequest& request) { return answer(request); },
                   [this] {
@@ -46,7 +48,8 @@ class Probed {
     const std::string command = fmt::format(
         "chromium --headless --no-sandbox --use-gl=angle --use-angle=swiftshader "
         "--enable-unsafe-swiftshader --enable-logging=stderr --user-data-dir='{0}' "
-        "--remote-debugging-port=0 'http://127.0.0.1:{1}/' >/dev/null 2>'{2}' & echo $! >'{3}'",
+        "--remote-debugging-port=0 'http://127.0.0.1:{1}/?token=secret' >/dev/null 2>'{2}' & echo "
+        "$! >'{3}'",
         (folder.path() / "profile").string(), server_.port(), log.string(), pid.string());
     if (std::system(command.c_str()) != 0) throw std::runtime_error("chromium does not start");
     Opened opened;

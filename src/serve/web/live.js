@@ -25,6 +25,11 @@
     return there.length ? there.reduce((a, b) => a + b) / there.length : null;
   };
 
+  // every request carries the token of the page's own address
+  const token = new URLSearchParams(location.search).get("token");
+  const with_token = path => token ? `${path}${path.includes("?") ? "&" : "?"}token=${encodeURIComponent(token)}` : path;
+  const ask = path => fetch(with_token(path));
+
   // ---------- state ----------
   let roots = [], plan = null;
   const runs = new Map();    // number -> the server's summary
@@ -202,7 +207,7 @@
     asking.add(run.id);
     asked_for.set(run.id, run.rows);
     try {
-      const answer = await fetch(`/run/rows?id=${run.id}&from=${known?.count ?? 0}&every=${known?.every ?? 1}`);
+      const answer = await ask(`/run/rows?id=${run.id}&from=${known?.count ?? 0}&every=${known?.every ?? 1}`);
       if (!answer.ok) return;
       const got = await answer.json();
       if (known && got.every === known.every)
@@ -348,7 +353,7 @@
     if (viewer) { viewer.pause(); viewer = null; }
     try {
       if (tab === "log" || tab === "config") {
-        const answer = await fetch(`/run/${tab}?id=${run.id}`), text = await answer.text();
+        const answer = await ask(`/run/${tab}?id=${run.id}`), text = await answer.text();
         if (!is_still()) return;
         if (!answer.ok) return refuse(text);
         const old = panel.querySelector("pre"), at_end = !old || anew || old.scrollTop + old.clientHeight > old.scrollHeight - 30;
@@ -357,17 +362,17 @@
         if (pre !== old) panel.replaceChildren(pre);
         if (tab === "log" && at_end) pre.scrollTop = pre.scrollHeight;
       } else if (tab === "map") {
-        const answer = await fetch(`/run/visits?id=${run.id}`);
+        const answer = await ask(`/run/visits?id=${run.id}`);
         if (!answer.ok) return refuse(await answer.text());
         const map = await answer.json();
         if (is_still()) draw_map(panel, map, anew);
       } else {
-        const list = await (await fetch(`/run/recordings?id=${run.id}`)).json();
+        const list = await (await ask(`/run/recordings?id=${run.id}`)).json();
         if (!is_still()) return;
         if (!list.length) return refuse("There are no recordings. `ovde eval DIR --record DIR/replays/NAME.json`, with this run's folder as DIR, records episodes that are shown here.");
         const select = make("select", {"aria-label": "recording"}, ...list.map((name, i) => make("option", {value: String(i)}, name)));
         const place = make("div"), show = async () => {
-          const answer = await fetch(`/run/recording?id=${run.id}&number=${select.value}`);
+          const answer = await ask(`/run/recording?id=${run.id}&number=${select.value}`);
           if (!answer.ok) return refuse(await answer.text());
           const recording = await answer.json(), box = make("div");
           if (!is_still()) return;
@@ -444,9 +449,11 @@
   addEventListener("resize", changed);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 
-  const events = new EventSource("/events");
+  const events = new EventSource(with_token("/events"));
   events.onopen = () => set_text(by_id("link"), "");
-  events.onerror = () => set_text(by_id("link"), "– the server does not answer; this is its last state");
+  events.onerror = () => set_text(by_id("link"), events.readyState === EventSource.CLOSED
+    ? "– the server was started again: open the address that it printed; this is its last state"
+    : "– the server does not answer; this is its last state");
   events.addEventListener("state", event => {
     const state = JSON.parse(event.data);
     roots = state.roots;

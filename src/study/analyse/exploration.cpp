@@ -53,7 +53,9 @@ Exploration::Exploration(const fs::path& run)
 Grid Exploration::visits(std::int64_t first, std::int64_t last) const {
   const auto chosen = std::span(visits_).subspan(static_cast<std::size_t>(first),
                                                  static_cast<std::size_t>(last - first));
-  return count_visits(chosen, map_, kVisitCells);
+  Grid grid = over_map(map_, kVisitCells);
+  count_visits(chosen, grid);
+  return grid;
 }
 
 std::unique_ptr<Agent> Exploration::agent_at(int epoch) const {
@@ -109,19 +111,17 @@ ActionBeliefs Exploration::over_actions(int epoch, std::array<double, 2> state) 
   return out;
 }
 
-Grid count_visits(std::span<const Position> positions, const StateMap& map, int cells) {
-  Grid grid = over_map(map, cells);
+void count_visits(std::span<const Position> positions, Grid& grid) {
   for (const Position& position : positions) {
     int index[2];
     bool inside = true;
     for (int axis = 0; axis < 2; ++axis) {
       const double share = (position[axis] - grid.low[axis]) / (grid.high[axis] - grid.low[axis]);
       inside &= share >= 0 && share <= 1;  // false for a NaN
-      index[axis] = inside ? std::min(static_cast<int>(share * cells), cells - 1) : 0;
+      index[axis] = inside ? std::min(static_cast<int>(share * grid.cells), grid.cells - 1) : 0;
     }
     if (inside) ++grid.at(index[0], index[1]);
   }
-  return grid;
 }
 
 Grid noise_over_states(const StateMap& map) {

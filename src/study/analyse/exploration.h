@@ -96,9 +96,9 @@ class Exploration {
   std::vector<int> epochs_, missing_epochs_;
 };
 
-// The number of `positions` in each cell. The upper edges belong to the last cells; NaN is not
+// Counts the positions of each cell. The upper edges belong to the last cells; NaN is not
 // counted.
-Grid count_visits(std::span<const Position> positions, const StateMap& map, int cells);
+void count_visits(std::span<const Position> positions, Grid& grid);
 
 // The standard deviation of the task's noise.
 Grid noise_over_states(const StateMap& map);

@@ -53,13 +53,6 @@ void train_in(const fs::path& folder, const std::string& algorithm,
   train(plan_new_run(resolve_config(settings), {0}, folder, "test"), {}, quiet);
 }
 
-StateMap square(double half_width) {
-  StateMap map;
-  map.low = {-half_width, -half_width};
-  map.high = {half_width, half_width};
-  return map;
-}
-
 TEST(Exploration, CountsVisitsByCell) {
   const float nan = std::nanf("");
   // a 4 x 4 grid of cells of side 1 over [-2, 2]^2
@@ -69,7 +62,8 @@ TEST(Exploration, CountsVisitsByCell) {
       {0, 0},                         // an inner line belongs to the cell above it
       {0.5f, -1.5f},                  // x third, y first
       {nan, nan},    {3, 0}};         // nowhere
-  const Grid grid = count_visits(positions, square(2), 4);
+  Grid grid({-2, -2}, {2, 2}, 4);
+  count_visits(positions, grid);
   EXPECT_EQ(grid.at(0, 0), 2);
   EXPECT_EQ(grid.at(3, 3), 2);
   EXPECT_EQ(grid.at(2, 2), 1);
