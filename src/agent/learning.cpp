@@ -28,6 +28,7 @@ void add_network(const std::string& name, Trained& net, StateArrays& arrays) {
   arrays.emplace_back(name + ".first_moment", net.first_moment);
   arrays.emplace_back(name + ".second_moment", net.second_moment);
   arrays.emplace_back(name + ".target", net.target);
+  if (!net.statistics.empty()) arrays.emplace_back(name + ".statistics", net.statistics);
 }
 
 }  // namespace ovde

@@ -42,6 +42,11 @@ void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const f
        net.parameters.data(), net.first_moment.data(), net.second_moment.data(), net.target.data());
 }
 
+void polyak_step(float polyak, Trained& net) {
+  for (std::size_t i = 0; i < net.target.size(); ++i)
+    polyak_update(polyak, net.parameters[i], net.target[i]);
+}
+
 void adam_step(const AdamOptions& options, std::uint64_t step, float gradient, float& parameter,
                float& first_moment, float& second_moment) {
   adam_update(options, AdamCorrection(options, step), gradient, parameter, first_moment,

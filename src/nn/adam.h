@@ -15,6 +15,7 @@ struct Trained {
   explicit Trained(std::size_t size)
       : parameters(size), first_moment(size), second_moment(size), target(size) {}
   Buffer parameters, first_moment, second_moment, target;
+  Buffer statistics;  // running means and variances of batch norms; empty: there are none
 };
 
 // Step number `step` (from 1) for elements first .. last-1, with the sum of the two gradients; then
@@ -24,7 +25,10 @@ void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const f
                std::span<const float> more_gradient, float polyak, std::size_t first,
                std::size_t last, Trained& net);
 
-// The same for one number (the temperature).
+// target += polyak * (parameters - target), alone.
+void polyak_step(float polyak, Trained& net);
+
+// A step of Adam for one number (the temperature).
 void adam_step(const AdamOptions& options, std::uint64_t step, float gradient, float& parameter,
                float& first_moment, float& second_moment);
 

@@ -9,8 +9,10 @@
 
 namespace ovde {
 
-inline constexpr int kCosines = 64;           // terms of the embedding of a fraction
-inline constexpr float kNormEpsilon = 1e-5f;  // added to the variance by layer normalisation
+inline constexpr int kCosines = 64;  // terms of the embedding of a fraction
+// Added to the variance by layer and batch normalisation, and to the mean square by RMS norm.
+inline constexpr float kNormEpsilon = 1e-5f;
+inline constexpr float kRmsNormEpsilon = 1e-6f;
 
 // Propagates NaN.
 OVDE_BOTH inline float relu(float x) {
@@ -59,6 +61,15 @@ OVDE_BOTH inline void adam_update(const AdamOptions& o, const AdamCorrection& c,
   m += (1 - o.beta1) * (gradient - m);
   v += (1 - o.beta2) * (gradient * gradient - v);
   p -= math.divide(c.step_size * m, math.square_root(v) * c.root + o.epsilon);
+}
+
+// A running statistic of batch norm moves this part of the way to that of each batch.
+inline constexpr float kStatisticsMomentum = 0.01f;
+
+// The factor that brings numbers with this sum of squares to length sqrt(n).
+template <typename Math>
+OVDE_BOTH inline float projection(int n, float squares, const Math& math) {
+  return math.divide(math.square_root(static_cast<float>(n)), math.square_root(squares + 1e-8f));
 }
 
 // Target network += polyak * (network - target network).

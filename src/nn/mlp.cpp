@@ -29,6 +29,22 @@ MlpShape::MlpShape(int inputs, const std::vector<int>& hidden, int outputs, bool
   }
 }
 
+MlpShape MlpShape::residual(int inputs, int width, int blocks, int expansion, int outputs) {
+  std::vector<int> hidden = {width};
+  for (int b = 0; b < blocks; ++b) hidden.insert(hidden.end(), {expansion * width, width});
+  MlpShape shape(inputs, hidden, outputs);
+  shape.residual_ = true;
+  return shape;
+}
+
+MlpShape MlpShape::with_outputs(int outputs) const {
+  std::vector<int> hidden;
+  for (int l = 0; l + 1 < layers(); ++l) hidden.push_back(layer(l).outputs);
+  MlpShape shape(inputs(), hidden, outputs, norm_);
+  shape.residual_ = residual_;
+  return shape;
+}
+
 int MlpShape::widest() const {
   int widest = inputs();
   for (const Layer& layer : layers_) widest = std::max(widest, layer.outputs);
@@ -81,10 +97,16 @@ Activations::Activations(const MlpShape& shape, int samples) {
     normal.emplace_back(shape.layer(l).outputs, samples);
     scale.emplace_back(1, samples);
   }
+  if (!shape.is_residual()) return;
+  const int width = shape.layer(0).outputs;
+  for (int b = 0; b < shape.blocks(); ++b) added.emplace_back(width, samples);
+  last_input = Batch(width, samples);
+  last_scale = Batch(1, samples);
 }
 
 Deltas::Deltas(const MlpShape& shape, int samples) {
   for (int l = 0; l < shape.layers(); ++l) layer.emplace_back(shape.layer(l).outputs, samples);
+  if (shape.is_residual()) added = Batch(shape.layer(0).outputs, samples);
 }
 
 Mlp::Mlp(const MlpShape& shape, Use use, int first_input, int inputs)
@@ -117,6 +139,7 @@ void Mlp::pack(std::span<const float> parameters) {
 
 void Mlp::forward(std::span<const float> parameters, const Batch& input, Activations& activations,
                   Blocks blocks) const {
+  if (shape_.is_residual()) return forward_residual(parameters, input, activations, blocks);
   for (int l = 0; l < shape_.layers(); ++l) {
     const bool output = l == shape_.layers() - 1, norm = shape_.norm() && !output;
     product_forward(forward_[l], parameters.data() + shape_.layer(l).bias,
@@ -195,6 +218,7 @@ void Mlp::backward(const Batch& input, const Activations& activations, Deltas& d
 
 void Mlp::backward_to_input(const Activations& activations, Deltas& deltas, int from,
                             Batch& input_gradient, Blocks blocks) const {
+  if (shape_.is_residual()) return residual_to_input(activations, deltas, input_gradient, blocks);
   if (from < shape_.layers() - 1) back_through_norm(from, activations, deltas, blocks, nullptr);
   for (int l = from; l > 0; --l) {
     product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1], deltas.layer[l - 1],
@@ -202,6 +226,41 @@ void Mlp::backward_to_input(const Activations& activations, Deltas& deltas, int 
     back_through_norm(l - 1, activations, deltas, blocks, nullptr);
   }
   product_backward(backward_[0], deltas.layer[0], nullptr, input_gradient, blocks);
+}
+
+// ---- residual networks
+
+void Mlp::forward_residual(std::span<const float> parameters, const Batch& input,
+                           Activations& activations, Blocks blocks) const {
+  auto& [layer, normal, scale, added, last_input, last_scale] = activations;
+  const int last = shape_.layers() - 1;
+  const auto run = [&](int l, Activation activation, const Batch& x, Batch& y) {
+    product_forward(forward_[l], parameters.data() + shape_.layer(l).bias, activation, x, y,
+                    blocks);
+  };
+  run(0, Activation::none, input, layer[0]);
+  for (int l = 2; l < last; l += 2) {
+    run(l - 1, Activation::relu, layer[l - 2], layer[l - 1]);
+    run(l, Activation::relu, layer[l - 1], added[l / 2 - 1]);
+    add(layer[l - 2], added[l / 2 - 1], layer[l], blocks);
+  }
+  rms_norm(layer[last - 1], last_input, last_scale, blocks);
+  run(last, Activation::none, last_input, layer[last]);
+}
+
+void Mlp::residual_to_input(const Activations& activations, Deltas& deltas, Batch& input_gradient,
+                            Blocks blocks) const {
+  const int last = shape_.layers() - 1;
+  std::vector<Batch>& d = deltas.layer;
+  product_backward(backward_[last], d[last], nullptr, d[last - 1], blocks);
+  back_through_rms_norm(activations.last_input, activations.last_scale, d[last - 1], blocks);
+  for (int l = last - 1; l > 0; l -= 2) {
+    mask(d[l], activations.added[l / 2 - 1], deltas.added, blocks);
+    product_backward(backward_[l], deltas.added, &activations.layer[l - 1], d[l - 1], blocks);
+    product_backward(backward_[l - 1], d[l - 1], nullptr, d[l - 2], blocks);
+    add(d[l - 2], d[l], d[l - 2], blocks);
+  }
+  product_backward(backward_[0], d[0], nullptr, input_gradient, blocks);
 }
 
 }  // namespace ovde

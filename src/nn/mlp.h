@@ -1,6 +1,7 @@
 // Multi-layer perceptron with ReLU between its layers, over one flat parameter buffer that the
 // caller owns. With `norm`, hidden layers have layer normalisation (norm.h) with gain and shift
-// before the ReLU. Knows nothing of losses or of reinforcement learning.
+// before the ReLU. A residual network as in acting (residual.h) is such a list of layers too,
+// joined in another way. Knows nothing of losses or of reinforcement learning.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,16 @@ class MlpShape {
   MlpShape() = default;
   MlpShape(int inputs, const std::vector<int>& hidden, int outputs, bool norm = false);
 
+  // x_0 = layer 0 of the input; x_b = x_(b-1) + relu(layer 2b of relu(layer 2b-1 of x_(b-1))) for
+  // each block; the last layer takes x / sqrt(mean(x^2) + epsilon).
+  static MlpShape residual(int inputs, int width, int blocks, int expansion, int outputs);
+  bool is_residual() const { return residual_; }
+  int blocks() const { return layers() / 2 - 1; }  // where it is residual
+  // Whether the layer's output is added to x: the second of a block.
+  bool ends_block(int layer) const { return residual_ && layer > 0 && layer % 2 == 0; }
+  // The same shape with another number of outputs.
+  MlpShape with_outputs(int outputs) const;
+
   int inputs() const { return layers_.front().inputs; }
   int outputs() const { return layers_.back().outputs; }
   int layers() const { return static_cast<int>(layers_.size()); }
@@ -39,7 +50,7 @@ class MlpShape {
  private:
   std::vector<Layer> layers_;
   std::size_t size_ = 0;
-  bool norm_ = false;
+  bool norm_ = false, residual_ = false;
 };
 
 // last: range of the last layer for Initialisation::base.
@@ -59,6 +70,10 @@ struct Activations {
   std::vector<Batch> layer;
   // normalised hidden layers before gain and shift, and the scale of the norm (1 x samples)
   std::vector<Batch> normal, scale;
+  // for a residual network: the outputs of blocks before they are added to x, the normalised input
+  // of the last layer and the scale of its norm (1 x samples)
+  std::vector<Batch> added;
+  Batch last_input, last_scale;
 };
 
 // The gradients of all layers' outputs.
@@ -67,6 +82,7 @@ struct Deltas {
   Deltas(const MlpShape& shape, int samples);
   Batch& output() { return layer.back(); }
   std::vector<Batch> layer;
+  Batch added;  // for a residual network: the gradient of a block's output
 };
 
 // The network with its weights packed for matrix products: call pack() after every change of the
@@ -86,6 +102,7 @@ class Mlp {
                Blocks blocks) const;
 
   // Computes the gradient of every parameter from deltas.output(), over the samples of `blocks`.
+  // Not for a residual network, which learns by residual.h.
   void backward(const Batch& input, const Activations& activations, Deltas& deltas, Blocks blocks,
                 std::span<float> gradient, GradientScratch& scratch) const;
 
@@ -96,6 +113,10 @@ class Mlp {
 
  private:
   void normalise(int layer, Activations& activations, Blocks blocks) const;
+  void forward_residual(std::span<const float> parameters, const Batch& input,
+                        Activations& activations, Blocks blocks) const;
+  void residual_to_input(const Activations& activations, Deltas& deltas, Batch& input_gradient,
+                         Blocks blocks) const;
   void back_through_norm(int layer, const Activations& activations, Deltas& deltas, Blocks blocks,
                          float* gradient) const;
 

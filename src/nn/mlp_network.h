@@ -35,6 +35,7 @@ class MlpNetwork final : public Network {
   std::span<const float> acting_parameters() const override { return net_.parameters; }
 
   double forward_flop() const override;
+  double second_flop() const override { return forward_flop(); }
   double backward_flop() const override;
   double evaluation_flop() const override { return forward_flop(); }
   double input_gradient_flop(bool of_mean) const override;

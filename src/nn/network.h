@@ -65,9 +65,9 @@ class Network {
   virtual const MlpShape& acting_shape() const = 0;
   virtual std::span<const float> acting_parameters() const = 0;
 
-  // Floating-point operations of the matrix products of one forward() or second_pass(), of
-  // backward(), of evaluate() and of the two gradients of inputs.
+  // Floating-point operations of the matrix products of each pass.
   virtual double forward_flop() const = 0;
+  virtual double second_flop() const = 0;
   virtual double backward_flop() const = 0;
   virtual double evaluation_flop() const = 0;
   virtual double input_gradient_flop(bool of_mean) const = 0;

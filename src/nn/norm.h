@@ -1,5 +1,6 @@
 // Layer normalisation (Ba et al., 2016) of blocks (features x kLanes): each column gets mean 0 and
-// variance 1 over its features. Gain and shift are applied by the network.
+// variance 1 over its features. Gain and shift are applied by the network. And the RMS norm of
+// residual networks.
 #pragma once
 
 #include "nn/batch.h"
@@ -68,5 +69,60 @@ class NormGradient {
  private:
   Lanes mean_, correlation_, scale_;
 };
+
+// ---- parts of residual networks, over the given blocks
+
+// sum = x + y
+inline void add(const Batch& x, const Batch& y, Batch& sum, Blocks blocks) {
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for_each_vector(sum.features(), [&](int, int, int at) {
+      store(sum.block(b) + at, load(x.block(b) + at) + load(y.block(b) + at));
+    });
+  }
+}
+
+// out = d where y > 0, otherwise 0
+inline void mask(const Batch& d, const Batch& y, Batch& out, Blocks blocks) {
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for_each_vector(out.features(), [&](int, int, int at) {
+      const Vector gradient = load(d.block(b) + at);
+      store(out.block(b) + at, load(y.block(b) + at) > 0 ? gradient : Vector{});
+    });
+  }
+}
+
+// n = x * scale with scale = 1 / sqrt(mean(x^2) + epsilon), for each sample (Zhang and Sennrich,
+// 2019).
+inline void rms_norm(const Batch& x, Batch& n, Batch& scale, Blocks blocks) {
+  const float share = 1.0f / static_cast<float>(x.features());
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    Lanes squares;
+    for_each_vector(x.features(), [&](int, int v, int at) {
+      squares[v] += load(x.block(b) + at) * load(x.block(b) + at);
+    });
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      squares[v] = 1.0f / square_root(squares[v] * share + kRmsNormEpsilon);
+      store(scale.row(b, 0) + v * kVector, squares[v]);
+    }
+    for_each_vector(x.features(), [&](int, int v, int at) {
+      store(n.block(b) + at, load(x.block(b) + at) * squares[v]);
+    });
+  }
+}
+
+// Turns the gradient of n into that of x: dx = scale * (dn - n * mean(dn * n)).
+inline void back_through_rms_norm(const Batch& n, const Batch& scale, Batch& d, Blocks blocks) {
+  const float share = 1.0f / static_cast<float>(n.features());
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    Lanes correlation;
+    for_each_vector(n.features(), [&](int, int v, int at) {
+      correlation[v] += load(d.block(b) + at) * load(n.block(b) + at);
+    });
+    for_each_vector(n.features(), [&](int, int v, int at) {
+      const Vector dn = load(d.block(b) + at) - load(n.block(b) + at) * (correlation[v] * share);
+      store(d.block(b) + at, load(scale.row(b, 0) + v * kVector) * dn);
+    });
+  }
+}
 
 }  // namespace ovde

@@ -106,11 +106,13 @@ SinglePass::SinglePass(const MlpShape& shape) : shape_(shape) {
     layer.active.resize(layer.inputs);
     if (shape.norm() && l + 1 < shape.layers())
       layer.gain = layer.shift = layer.normal = Buffer(layer.stride);
+    if (shape.ends_block(l)) layer.added = Buffer(layer.stride);
     layers_.push_back(std::move(layer));
   }
   output_ = Buffer(round_up(shape.outputs(), kStep));
   delta_ = Buffer(round_up(shape.widest(), kStep));
   next_delta_ = Buffer(delta_.size());
+  if (shape.is_residual()) block_delta_ = Buffer(round_up(shape.layer(0).outputs, kStep));
 }
 
 void SinglePass::load(std::span<const float> parameters) {
@@ -148,11 +150,12 @@ std::span<const float> SinglePass::forward() {
     const bool hidden = l + 1 < layers_.size();
     float* y = hidden ? layers_[l + 1].input.data() : output_.data();
 
-    // NaN counts as active
+    // NaN counts as active; so does every sum of residual blocks, which backward() needs
+    const bool sum = shape_.is_residual() && l % 2 == 1;
     int count = 0;
     for (int i = 0; i < layer.inputs; ++i) {
       layer.active[count] = i;
-      count += layer.input[i] != 0;
+      count += sum || layer.input[i] != 0;
     }
     layer.actives = count;
 
@@ -163,12 +166,42 @@ std::span<const float> SinglePass::forward() {
     for (; a + kTogether <= count; a += kTogether) add_rows<kTogether>(rows, a, x, y);
     for (; a < count; ++a) add_rows<1>(rows, a, x, y);
 
-    if (hidden) {
+    if (hidden && !(shape_.is_residual() && l == 0)) {
       if (shape_.norm()) normalise(layer, layers_[l + 1].inputs, y);
       for (int o = 0; o < layer.stride; ++o) y[o] = y[o] < 0 ? 0 : y[o];
     }
+    if (shape_.ends_block(static_cast<int>(l))) end_block(static_cast<int>(l), y);
   }
   return {output_.data(), static_cast<std::size_t>(outputs())};
+}
+
+// Adds the input of the block; after the last block, the RMS norm follows.
+void SinglePass::end_block(int l, float* y) {
+  Layer& layer = layers_[l];
+  const Buffer& x = layers_[l - 1].input;
+  Vector squares{};
+  for (int o = 0; o < layer.stride; o += kVector) {  // beyond the outputs: zero
+    const Vector added = ovde::load(y + o), sum = ovde::load(x.data() + o) + added;
+    store(layer.added.data() + o, added);
+    store(y + o, sum);
+    squares += sum * sum;
+  }
+  if (l + 2 < shape_.layers()) return;
+  const float share = 1.0f / static_cast<float>(shape_.layer(l).outputs);
+  layer.scale = 1.0f / std::sqrt(sum_lanes(squares) * share + kRmsNormEpsilon);
+  for (int o = 0; o < layer.stride; ++o) y[o] *= layer.scale;
+}
+
+// Turns delta_ from the gradient of the last layer's input into that of the last block's sum.
+void SinglePass::back_through_rms_norm() {
+  const Buffer& n = layers_.back().input;
+  const int width = layers_.back().inputs;
+  Vector products{};
+  for (int o = 0; o < round_up(width, kStep); o += kVector)
+    products += ovde::load(delta_.data() + o) * ovde::load(n.data() + o);
+  const float correlation = sum_lanes(products) / static_cast<float>(width);
+  const float scale = layers_[layers_.size() - 2].scale;
+  for (int o = 0; o < width; ++o) delta_[o] = scale * (delta_[o] - n[o] * correlation);
 }
 
 void SinglePass::normalise(Layer& layer, int outputs, float* y) {
@@ -213,6 +246,10 @@ void SinglePass::backward(std::span<const float> output_gradient, int first,
       layer.actives = static_cast<int>(input_gradient.size());
       std::iota(layer.active.begin(), layer.active.begin() + layer.actives, first);
     }
+    if (shape_.ends_block(static_cast<int>(l))) {
+      std::copy_n(delta_.begin(), layer.stride, block_delta_.begin());
+      for (int o = 0; o < layer.stride; ++o) delta_[o] = layer.added[o] > 0 ? delta_[o] : 0;
+    }
     std::fill_n(next_delta_.begin(), round_up(layer.inputs, kStep), 0.0f);
     const Rows rows{layer.weights.data(), layer.stride, layer.active.data(), layer.actives};
     const float* d = delta_.data();
@@ -222,6 +259,12 @@ void SinglePass::backward(std::span<const float> output_gradient, int first,
     for (; a < rows.count; ++a) dot_rows<1>(rows, a, d, out);
     delta_.swap(next_delta_);
     if (l > 0 && shape_.norm()) back_through_norm(layers_[l - 1], layer.inputs);
+    if (!shape_.is_residual() || l % 2 == 0) continue;
+    if (l + 1 == layers_.size()) {
+      back_through_rms_norm();
+    } else {
+      for (int i = 0; i < layer.inputs; ++i) delta_[i] += block_delta_[i];
+    }
   }
   std::copy_n(delta_.begin() + first, input_gradient.size(), input_gradient.begin());
 }

@@ -42,16 +42,20 @@ class SinglePass {
     // for normalised hidden layers: parameters, normalised sums and their scale
     Buffer gain, shift, normal;
     float scale = 1;
+    Buffer added;             // output of a residual block before it is added
     std::vector<int> active;  // indices of non-zero inputs; the first `actives` are valid
     int actives = 0;
   };
 
   void normalise(Layer& layer, int outputs, float* y);
   void back_through_norm(const Layer& layer, int outputs);
+  void end_block(int layer, float* y);
+  void back_through_rms_norm();
 
   MlpShape shape_;
   std::vector<Layer> layers_;
   Buffer output_, delta_, next_delta_;
+  Buffer block_delta_;  // gradient of the sum at the end of a residual block
 };
 
 }  // namespace ovde

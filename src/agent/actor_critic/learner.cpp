@@ -123,7 +123,7 @@ void Learner::restored() {
 }
 
 double Learner::flop_per_update() const {
-  double always = 2 * actor_->network().forward_flop();
+  double always = actor_->network().forward_flop() + actor_->network().second_flop();
   double moving = actor_->network().backward_flop();
   for (const auto& critic : critics_) {
     always += critic->learning_flop() + critic->evaluation_flop();

@@ -63,7 +63,7 @@ const Batch& QuantileCritic::action_gradient_by_value(const Batch&, const Batch&
 
 // The passes of both networks, and the gradients.
 double QuantileCritic::learning_flop() const {
-  return 2 * network_->forward_flop() + network_->backward_flop();
+  return network_->forward_flop() + network_->second_flop() + network_->backward_flop();
 }
 
 double QuantileCritic::action_gradient_flop(bool by_value) const {
