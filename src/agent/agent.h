@@ -53,6 +53,9 @@ class HostSide {
   // The optimism that a bandit chose for the updates to come; empty: critic.optimism.
   virtual std::optional<float> chosen_optimism() const { return {}; }
   virtual void set_optimism(float /*optimism*/) {}
+  // The factor of the rewards in the updates to come (reward_scale.h).
+  virtual float reward_scale() const { return 1; }
+  virtual void set_reward_scale(float /*factor*/) {}
 };
 
 // The networks of a policy, for a file that keeps it. Refers to the agent's memory.

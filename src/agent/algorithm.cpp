@@ -15,6 +15,8 @@ namespace {
 constexpr CriticOptions kOneValue = {.quantiles = 1};
 constexpr RndOptions kRelativeBonus = {.bonus = Bonus::discounted, .scale = 10, .relative = true};
 
+constexpr TrainOptions kDelayedActor = {.actor_every = 2};
+
 struct List {
   List() { add_explorers(); }
 
@@ -65,11 +67,15 @@ struct List {
       {.name = "dac",
        .summary = "DSAC with a second, optimistic actor on its critics, which explores",
        .optimist = true},
-      {.name = "td3", .summary = "TD3 with quantile critics", .policy = PolicyKind::deterministic},
+      {.name = "td3",
+       .summary = "TD3 with quantile critics",
+       .policy = PolicyKind::deterministic,
+       .presets = {.train = kDelayedActor}},
       {.name = "ovde_td3",
        .summary = "OVD-Explorer on TD3, Gaussian current return",
        .policy = PolicyKind::deterministic,
-       .explorer = "ovde_g"},
+       .explorer = "ovde_g",
+       .presets = {.train = kDelayedActor}},
       {.name = "ids",
        .summary = "information-directed sampling over a grid of actions",
        .policy = PolicyKind::greedy,
@@ -111,7 +117,9 @@ AgentOptions options_for(const Algorithm& algorithm) {
   options.learner.optimist = algorithm.optimist;
   options.learner.critic = algorithm.presets.critic;
   options.learner.rnd = algorithm.presets.rnd;
+  options.learner.train = algorithm.presets.train;
   options.scout = algorithm.presets.scout;
+  options.behaviour = algorithm.presets.behaviour;
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;
 }

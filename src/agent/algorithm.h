@@ -10,11 +10,13 @@
 
 namespace ovde {
 
-// The algorithm's defaults for three tables; a user's settings override them.
+// The algorithm's defaults for these tables; a user's settings override them.
 struct Presets {
   CriticOptions critic = {};
   RndOptions rnd = {};
   ScoutOptions scout = {};
+  TrainOptions train = {};
+  BehaviourOptions behaviour = {};
 };
 
 struct Algorithm {
@@ -45,6 +47,7 @@ struct AgentOptions {
   ScoutOptions scout;
   TopOptions top;
   IdsOptions ids;
+  BehaviourOptions behaviour;
   OptionValues explore;  // options that the explorer declares
 };
 

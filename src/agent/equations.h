@@ -17,6 +17,14 @@ inline constexpr float kMinLogStd = -20;
 inline constexpr float kMaxLogStd = 2;
 inline constexpr float kSquashEpsilon = 1e-6f;
 
+// The entropy H that the temperature is tuned for: that of a Gaussian with independent actions of
+// this standard deviation, dim(A) / 2 log(2 pi e std^2); -dim(A) where `std` is 0.
+OVDE_BOTH inline float target_entropy(int actions, float std) {
+  constexpr float kUnitEntropy = 1.41893853320467274f;  // log(2 pi e) / 2
+  const auto dimensions = static_cast<float>(actions);
+  return std > 0 ? dimensions * (kUnitEntropy + std::log(std)) : -dimensions;
+}
+
 // The smaller of two; a NaN stays one.
 template <typename T>
 OVDE_BOTH inline T smaller(T a, T b) {

@@ -69,13 +69,17 @@ struct CriticOptions {
   UncertaintyForm uncertainty = {};
 };
 
+// The behaviour policy of a Gaussian policy, whatever its explorer.
+struct BehaviourOptions {
+  int hold = 1;  // largest number of steps for which its noise is held (explore/held_noise.h)
+};
+
 // The deterministic policy (Fujimoto et al., 2018).
 struct Td3Options {
   double noise = 0.1;      // standard deviation of the exploration noise
   double correlation = 0;  // correlation of that noise between consecutive steps
   float smoothing = 0.2f;  // standard deviation of the noise on the target policy's actions
   float clip = 0.5f;       // and its largest size
-  int delay = 2;           // critic updates for each update of the actor and the targets
   float penalty = 0;       // weight of the squared outputs in the actor's loss
 };
 
@@ -134,9 +138,12 @@ struct TrainOptions {
   int n_step = 1;  // rewards in a return before it is bootstrapped
   AdamOptions adam = {};
   float polyak = 5e-3f;
+  int actor_every = 1;    // critic updates for each update of the actor and the temperature
   float temperature = 1;  // initial value, for a Gaussian policy
   bool tune_temperature = true;
+  float target_std = 0;  // its target entropy is that of this standard deviation; 0: -dim(A)
   bool normalise_observations = false;  // see Agent::set_scaling()
+  bool scale_rewards = false;           // see reward_scale.h
 };
 
 // SAC: a squashed Gaussian whose entropy is rewarded. TD3: an action without noise. IDS: one of

@@ -100,7 +100,7 @@ class ReplayBatch {
         observation.at(f, s) = row.observation[f];
         next_observation.at(f, s) = last.next_observation[f];
       }
-      reward.at(0, s) = sum.reward;
+      reward.at(0, s) = reward_scale * sum.reward;
       continues.at(0, s) = discount_ * sum.discount * value_counts(last.end);
       use_action(s, row.action);
     }
@@ -118,6 +118,7 @@ class ReplayBatch {
   Batch reward;                         // (1 x batch)
   Batch continues;                      // (1 x batch): the discount; 0 after a terminal state
   Batch weight;                         // (1 x batch): 1 / batch; 0 in lanes beyond the batch
+  float reward_scale = 1;               // the factor of the rewards (reward_scale.h)
 
  private:
   std::uint64_t seed_;

@@ -33,6 +33,7 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   options.scout = config.scout;
   options.top = config.top;
   options.ids = config.ids;
+  options.behaviour = config.behaviour;
   options.explore = config.explore;
 
   LearnerOptions& learner = options.learner;
@@ -45,6 +46,9 @@ AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t s
   learner.rnd = config.rnd;
   learner.dac = config.dac;
   learner.train = config.train;
+  if (config.train.adam.learning_rate_end > 0)
+    learner.train.adam.decay_updates =
+        std::int64_t{config.train.learning_rate_epochs} * updates_per_epoch(config.train);
   return options;
 }
 

@@ -12,6 +12,7 @@
 #include <ovde/error.h>
 #include "agent/agent.h"
 #include "agent/discrete/action_grid.h"
+#include "agent/explore/explorer.h"
 #include "config/config_keys.h"
 #include "config/older_keys.h"
 #include "config/setting_checks.h"
@@ -125,6 +126,8 @@ class Resolver {
     if (!given("train.warmup_steps")) train.warmup_steps = std::max(10 * n, train.batch);
     if (!given("train.eval_steps")) train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
     if (!given("train.score_eval_epochs")) train.score_eval_epochs = train.eval_epochs;
+    if (!given("train.learning_rate_epochs") && train.adam.learning_rate_end > 0)
+      train.learning_rate_epochs = train.epochs;
     if (!given("train.replay")) train.replay = n <= 500 ? 100'000 : 1'000'000;
 
     // the critics of the published code
@@ -288,10 +291,11 @@ std::vector<std::pair<std::string, Values>> values_of(const Config& config) {
   std::vector<std::pair<std::string, Values>> all;
   for (const ConfigTable& table : config_tables()) {
     Values values;
-    if (table.name == "explore") {
-      values = config.explore.all();  // its own explorer's keys alone
-    } else {
-      for (const ConfigKey& key : table.keys) values[key.option.name] = key.get(config);
+    const bool explore = table.name == "explore";
+    if (explore) values = config.explore.all();  // its own explorer's keys alone
+    for (const ConfigKey& key : table.keys) {
+      if (!explore || !is_explorer_option(key.option.name))
+        values[key.option.name] = key.get(config);
     }
     if (table.name == "task")
       values.insert(config.task_options.all().begin(), config.task_options.all().end());

@@ -24,6 +24,7 @@ struct TrainConfig : TrainOptions {
   int eval_steps = 1000;
   int eval_epochs = 1;
   int score_eval_epochs = 1;
+  int learning_rate_epochs = 0;  // 0 without train.learning_rate_end
   Precision precision = Precision::fp16;
 };
 
@@ -51,7 +52,8 @@ struct Config {
   NoiseOptions noise;
   NetworkOptions network;
   CriticOptions critic;
-  OptionValues explore;
+  BehaviourOptions behaviour;  // the keys of table "explore" that every explorer has
+  OptionValues explore;        // and those that the explorers declare
   Td3Options td3;
   RndOptions rnd;
   ScoutOptions scout;

@@ -137,9 +137,20 @@ std::vector<Field<CriticOptions>> critic_keys() {
   };
 }
 
+std::vector<Field<BehaviourOptions>> behaviour_keys() {
+  return {
+      field(&BehaviourOptions::hold, "hold", {1, 1000},
+            "the policy's noise is held for n steps, n drawn from 1 to this number with a "
+            "probability proportional to 1/n^2; 1: every step has its own noise"),
+  };
+}
+
 ConfigTable explore_table(const std::vector<Option>& options) {
-  ConfigTable out{
-      "explore", "the behaviour policy; `oac_*` for oac and doac, the others for ovde_*", {}};
+  ConfigTable out{"explore",
+                  "the behaviour policy; `hold` for all algorithms with a Gaussian policy, `oac_*` "
+                  "for oac and doac, the others for ovde_*",
+                  {}};
+  add_keys(out, &Config::behaviour, behaviour_keys());
   add_options(out, options, &Config::explore);
   return out;
 }
@@ -156,8 +167,6 @@ std::vector<Field<Td3Options>> td3_keys() {
       field(&Keys::smoothing, "smoothing", {0, 10},
             "standard deviation of the noise on the target policy's actions"),
       field(&Keys::clip, "clip", {0, 2}, "largest size of that noise"),
-      field(&Keys::delay, "delay", {1, 1000},
-            "critic updates for each update of the actor and the target networks"),
       field(&Keys::penalty, "penalty", {0, 1e6},
             "weight, in the actor's loss, of the squared actions before the squash",
             "0; 0.001 on GridChaos"),
@@ -262,6 +271,10 @@ std::vector<Field<TrainConfig>> protocol_keys() {
       field(&Keys::score_eval_epochs, "score_eval_epochs", {1, 1e7},
             "the same in the last min(100, 8 %) of the epochs, whose evaluations are the score",
             "eval_epochs"),
+      field(&Keys::learning_rate_epochs, "learning_rate_epochs", {0, 1e7},
+            "epochs over which the learning rate falls to train.learning_rate_end; a run that is "
+            "trained for longer keeps that value",
+            "epochs"),
       field(&Keys::precision, "precision",
             "matrix products on a GPU: `fp16`, factors in fp16 (11 significant bits) and sums in "
             "fp32, or `fp32`; the CPU always computes in fp32"),
@@ -281,13 +294,23 @@ std::vector<Field<TrainOptions>> learning_keys() {
             "between are left out"),
       within(&Keys::adam, field(&AdamOptions::learning_rate, "learning_rate", {1e-9, 1},
                                 "learning rate of Adam, for actor, critics and temperature")),
+      within(&Keys::adam,
+             field(&AdamOptions::learning_rate_end, "learning_rate_end", {0, 1},
+                   "the learning rate falls to this value, by half a cosine wave, over "
+                   "train.learning_rate_epochs; 0: it is constant")),
       field(&Keys::polyak, "polyak", {1e-6, 1},
             "share of the new parameters in each step of the target networks"),
+      field(&Keys::actor_every, "actor_every", {1, 1000},
+            "critic updates for each update of the actor and the temperature, and with td3 and "
+            "ovde_td3 of all target networks"),
       field(&Keys::temperature, "temperature", {1e-6, 1e6},
             "initial weight of the policy's entropy; not for td3, ovde_td3 and ids"),
       field(&Keys::tune_temperature, "tune_temperature",
-            "learn the temperature, for an entropy of -1 for each action dimension; false: it "
-            "stays at train.temperature"),
+            "learn the temperature, for the entropy of train.target_std; false: it stays at "
+            "train.temperature"),
+      field(&Keys::target_std, "target_std", {0, 100},
+            "the temperature is learnt for the entropy of a Gaussian with this standard deviation "
+            "in each action dimension; 0: an entropy of -1 for each dimension"),
       within(&Keys::adam,
              field(&AdamOptions::clip, "clip_gradient", {0, 1e9},
                    "largest norm of the gradient of a network, longer ones are scaled down to it; "
@@ -295,6 +318,9 @@ std::vector<Field<TrainOptions>> learning_keys() {
       field(&Keys::normalise_observations, "normalise_observations",
             "the networks see observations minus their mean, divided by their standard deviation, "
             "both measured under random actions before the run"),
+      field(&Keys::scale_rewards, "scale_rewards",
+            "divide the rewards of a batch by the larger of two numbers: the standard deviation of "
+            "the discounted returns so far, and a fifth of the largest of them"),
   };
 }
 
@@ -367,6 +393,8 @@ void set_presets(const Algorithm& algorithm, Config& config) {
   config.critic = algorithm.presets.critic;
   config.rnd = algorithm.presets.rnd;
   config.scout = algorithm.presets.scout;
+  config.behaviour = algorithm.presets.behaviour;
+  static_cast<TrainOptions&>(config.train) = algorithm.presets.train;
 }
 
 const std::vector<ConfigTable>& config_tables() {

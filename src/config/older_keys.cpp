@@ -1,5 +1,6 @@
 #include "config/older_keys.h"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@ constexpr const char* kLastVersion = "38772dc";  // the last commit that had the
 
 void rename(Setting& setting) {
   if (setting.key == "scout.least") setting.key = "scout.minimum_share";
+  if (setting.key == "td3.delay") setting.key = "train.actor_every";
   if (setting.key == "train.precision" && setting.value == OptionValue(std::string("tf32")))
     setting.value = std::string("fp16");
 }
@@ -44,9 +46,21 @@ bool is_removed(const Setting& setting) {
   return false;
 }
 
+// Files of every algorithm have td3.delay, which td3 and ovde_td3 alone read; the others have its
+// default there.
+bool is_unread_delay(const Setting& setting, const std::vector<Setting>& all) {
+  if (setting.key != "td3.delay" || setting.value != OptionValue(2.0)) return false;
+  return std::ranges::none_of(all, [](const Setting& other) {
+    return other.key == "run.algorithm" && (other.value == OptionValue(std::string("td3")) ||
+                                            other.value == OptionValue(std::string("ovde_td3")));
+  });
+}
+
 }  // namespace
 
 std::vector<Setting> in_todays_keys(std::vector<Setting> settings) {
+  std::erase_if(settings,
+                [all = settings](const Setting& setting) { return is_unread_delay(setting, all); });
   for (Setting& setting : settings) rename(setting);
   std::erase_if(settings, is_removed);
   return settings;

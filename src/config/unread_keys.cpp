@@ -35,10 +35,13 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key == "critic.optimism") return algorithm.policy != PolicyKind::greedy && !algorithm.bandit;
   if (key.starts_with("rnd.") || key.starts_with("scout."))
     return algorithm.policy != PolicyKind::greedy;
+  if (key == "explore.hold") return algorithm.policy == PolicyKind::gaussian;
   if (key.starts_with("explore."))
     return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
-  if (key == "train.temperature" || key == "train.tune_temperature")
+  if (key == "train.temperature" || key == "train.tune_temperature" || key == "train.target_std")
     return algorithm.policy == PolicyKind::gaussian;
+  if (key == "train.actor_every" || key == "train.scale_rewards")
+    return algorithm.policy != PolicyKind::greedy;
   return true;
 }
 
@@ -50,6 +53,10 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     }
     return fmt::format("{} does not read it, only {}", algorithm.name, fmt::join(readers, ", "));
   }
+  if (key == "train.target_std" && !config.train.tune_temperature)
+    return "it is read only with train.tune_temperature = true";
+  if (key == "train.learning_rate_epochs" && config.train.adam.learning_rate_end == 0)
+    return "it is read only with train.learning_rate_end > 0";
   if (key == "rnd.tolerance" && config.rnd.bonus != Bonus::discounted)
     return "it is read only with rnd.bonus = \"discounted\", as in novd";
   if (key.starts_with("rnd.") && key != "rnd.bonus" && config.rnd.bonus == Bonus::none)

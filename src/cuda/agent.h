@@ -121,7 +121,8 @@ struct Progress {
   std::uint64_t replay_rows, replay_added;  // rows in the buffer, and rows ever added
   float log_alpha[3], next_log_alpha[3];    // value and two moments, before and after this update
   float alpha;
-  bool moves;  // the actor and the target networks move in this update
+  float reward_scale;  // the factor of the rewards
+  bool moves;          // the actor and the temperature move in this update
   NetworkStep critic_step, actor_step, rnd_step;
   double critic_loss, actor_loss;  // sums since the host last cleared them
   std::uint64_t first_bad;         // first update (from 1) with a number that is not finite
@@ -193,7 +194,7 @@ struct AgentSpec {
   bool distributional;
   PolicyKind policy;
   CriticOptions critic;
-  Td3Options td3;  // the delay is 1 for other policies
+  Td3Options td3;
   RndOptions rnd;
   DacOptions dac;
   IdsOptions ids;

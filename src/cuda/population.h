@@ -58,6 +58,9 @@ class GpuPopulation {
   // Sets the optimism of an agent's critics for the next updates.
   virtual void set_optimism(int index, float optimism) = 0;
 
+  // Sets the factor of an agent's rewards for the next updates.
+  virtual void set_reward_scale(int index, float factor) = 0;
+
   virtual const PopulationActing& acting() const = 0;
   virtual void act() = 0;
 

@@ -35,6 +35,21 @@ struct AdamOptions {
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
   float clip = 0;  // largest norm of a network's gradient; 0: no clipping
+  // the learning rate falls to this value, by half a cosine wave, over this many updates; 0: it is
+  // constant
+  float learning_rate_end = 0;
+  std::int64_t decay_updates = 0;
+
+  // The options with the learning rate of update number `update` (from 0).
+  OVDE_BOTH AdamOptions at(std::uint64_t update) const {
+    AdamOptions options = *this;
+    if (decay_updates == 0) return options;
+    const double done = double(update) / double(decay_updates);
+    const double left = done < 1 ? (1 + std::cos(3.14159265358979323846 * done)) / 2 : 0;
+    options.learning_rate = static_cast<float>(
+        double{learning_rate_end} + left * (double{learning_rate} - double{learning_rate_end}));
+    return options;
+  }
 };
 
 // The bias corrections as PyTorch applies them: step size lr / (1 - beta1^t), denominator sqrt(v /

@@ -195,6 +195,7 @@ void LockstepGroup::learn() {
       population_->add_rows(i, agents_[i]->replay());
       if (const auto optimism = agents_[i]->host_side().chosen_optimism())
         population_->set_optimism(i, *optimism);
+      population_->set_reward_scale(i, agents_[i]->host_side().reward_scale());
     }
     population_->update(updates_per_epoch(protocol()));
   });

@@ -202,6 +202,33 @@ TEST(Config, RenamedKeysAndValuesAreRead) {
   EXPECT_EQ(shares, 1);
 }
 
+// td3.delay was a key of td3 and ovde_td3; the files of all other runs have its default.
+TEST(Config, TheDelayOfTd3IsReadAsActorEvery) {
+  EXPECT_EQ(resolve({}, "td3").train.actor_every, 2);
+  EXPECT_EQ(resolve({}, "dsac").train.actor_every, 1);
+  EXPECT_EQ(resolve({"td3.delay=3"}, "ovde_td3").train.actor_every, 3);
+  const auto stored = [](const char* algorithm, double delay) {
+    return std::vector<Setting>{{"run.task", std::string("GridChaos-v0:s"), "config.toml:1"},
+                                {"run.algorithm", std::string(algorithm), "config.toml:2"},
+                                {"td3.delay", delay, "config.toml:3"}};
+  };
+  EXPECT_EQ(restore_config(stored("td3", 5)).train.actor_every, 5);
+  EXPECT_EQ(restore_config(stored("ovde_td3", 2)).train.actor_every, 2);
+  EXPECT_EQ(restore_config(stored("dsac", 2)).train.actor_every, 1);
+  EXPECT_EQ(resolve_config(stored("dsac", 2)).train.actor_every, 1);
+}
+
+TEST(Config, TheLearningRateFallsOverTheConfiguredEpochs) {
+  EXPECT_EQ(resolve({"train.epochs=30"}).train.learning_rate_epochs, 0);
+  const Config config = resolve({"train.epochs=30", "train.learning_rate_end=1e-4"});
+  EXPECT_EQ(config.train.learning_rate_epochs, 30);
+  EXPECT_EQ(train_longer(config, 50).train.learning_rate_epochs, 30);
+  const auto env = make_environment(config);
+  EXPECT_EQ(agent_options(config, *env, 1).learner.train.adam.decay_updates,
+            30 * updates_per_epoch(config.train));
+  EXPECT_EQ(agent_options(resolve({}), *env, 1).learner.train.adam.decay_updates, 0);
+}
+
 TEST(Config, RandomFractionsNeedQuantileCritics) {
   EXPECT_EQ(resolve({"critic.head=iqn"}, "dsac").critic.head, CriticHead::iqn);
   for (const std::string algorithm : {"sac", "oac"}) {
@@ -235,8 +262,10 @@ TEST(Config, ErrorsNamePlaceKeyAndValidValues) {
   EXPECT_EQ(refusal("train.bacth=1"),
             "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
             "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
-            "score_eval_epochs, precision, batch, replay, discount, n_step, learning_rate, polyak, "
-            "temperature, tune_temperature, clip_gradient, normalise_observations");
+            "score_eval_epochs, learning_rate_epochs, precision, batch, replay, discount, n_step, "
+            "learning_rate, learning_rate_end, polyak, "
+            "actor_every, temperature, tune_temperature, target_std, clip_gradient, "
+            "normalise_observations, scale_rewards");
   EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
             std::string::npos);
   EXPECT_EQ(refusal("train.batch=0"),

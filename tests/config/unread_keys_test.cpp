@@ -16,6 +16,12 @@ TEST(UnreadKeys, KeysOfAnotherAlgorithmAreRefused) {
   expect_words(refusal("explore.alpha=0.1", "sac"), {"explore.alpha", "ovde_g"});
   expect_words(refusal("explore.oac_beta=1", "ovde_g"), {"explore.oac_beta", "oac"});
   expect_words(refusal("train.temperature=0.2", "td3"), {"train.temperature", "sac"});
+  expect_words(refusal("train.target_std=0.1", "td3"), {"train.target_std", "sac"});
+  expect_words(refusal("explore.hold=8", "td3"), {"explore.hold", "sac"});
+  expect_words(refusal("train.actor_every=2", "ids"), {"train.actor_every", "sac"});
+  expect_words(refusal("train.scale_rewards=true", "ids"), {"train.scale_rewards", "sac"});
+  expect_words(refusal("train.learning_rate_epochs=9", "dsac"), {"train.learning_rate_end > 0"});
+  EXPECT_EQ(resolve({"explore.hold=8"}, "sac").behaviour.hold, 8);
   EXPECT_EQ(resolve({"ids.bins=3"}, "ids").ids.bins, 3);
   EXPECT_EQ(resolve({"explore.oac_beta=1"}, "oac").explore.number("oac_beta"), 1);
 }

@@ -26,15 +26,17 @@ inline constexpr bool kKernelsOnCpu = false;
 // the same network; "_bare": iqn without layer norm; "_norm": fixed fractions with layer norm;
 // "_published", after any of them: the other keys of the published code; "_fixed": a fixed
 // temperature; "_penalty": TD3's penalty on large outputs; "_optimistic": a higher critic.optimism;
-// "_absolute": the bonus is not relative to the errors of the batch.
+// "_absolute": the bonus is not relative to the errors of the batch; "_recipe": the actor moves in
+// every third update, for the entropy of a standard deviation, and the learning rate falls.
 inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
     if (so) name.resize(name.size() - with.size());
     return so;
   };
-  const bool absolute = ends("_absolute"), optimistic = ends("_optimistic"),
-             published = ends("_published"), fixed = ends("_fixed"), penalty = ends("_penalty");
+  const bool recipe = ends("_recipe"), absolute = ends("_absolute"),
+             optimistic = ends("_optimistic"), published = ends("_published"),
+             fixed = ends("_fixed"), penalty = ends("_penalty");
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
@@ -52,6 +54,12 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   if (optimistic) options.learner.critic.optimism = 0.4f;
   if (optimistic) options.learner.dac.optimism = 3;
   options.learner.train.tune_temperature = !fixed;
+  if (recipe) {
+    options.learner.train.actor_every = 3;
+    options.learner.train.target_std = 0.15f;
+    options.learner.train.adam.learning_rate_end = 1e-4f;
+    options.learner.train.adam.decay_updates = 70;
+  }
   options.ids.bins = 3;  // 729 actions
   options.learner.td3.penalty = penalty ? 0.05f : 0;
   options.learner.train.replay = 2000;

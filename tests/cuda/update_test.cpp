@@ -118,7 +118,7 @@ TEST_P(EveryAlgorithm, OneUpdateAgreesWithTheCpu) {
   Pair& pair = *pairs[0];
   Team team(2);
   // some updates first, until the next one moves the actor
-  for (int i = 0; i < 50 || (i + 1) % pair.options.learner.td3.delay != 0; ++i)
+  for (int i = 0; i < 50 || (i + 1) % pair.options.learner.train.actor_every != 0; ++i)
     pair.cpu.update(team);
   const auto from = pair.cpu.state();
   for (Agent* agent : {&pair.gpu, &small[0]->gpu}) {
@@ -185,7 +185,8 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
 
 // SlowUpdate: takes minutes where the kernels run on the CPU, and is left out there.
 INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
-                         ::testing::Values("dsac", "dsac_norm", "dsac_iqn", "scout_norm", "ids"),
+                         ::testing::Values("dsac", "dsac_norm", "dsac_iqn", "scout_norm", "ids",
+                                           "dsac_recipe"),
                          [](const auto& test) { return test.param; });
 INSTANTIATE_TEST_SUITE_P(
     SlowUpdate, EveryAlgorithm,
@@ -199,7 +200,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "novd_absolute", "scout", "tqc", "tqc_norm", "top", "dac", "dac_norm",
                       "dac_iqn", "dac_published", "dac_iqn_published", "dac_optimistic",
                       "dsac_optimistic", "dsac_published_optimistic", "dsac_iqn_optimistic",
-                      "dsac_iqn_published_optimistic", "td3_optimistic", "ids_published"),
+                      "dsac_iqn_published_optimistic", "td3_optimistic", "ids_published",
+                      "dsac_recipe", "dsac_iqn_recipe", "td3_recipe", "dac_recipe", "scout_recipe"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.
@@ -218,6 +220,23 @@ TEST(Update, TargetsWaitForTheActor) {
     expect_moved(false);
     update_on_gpu(pairs, 1, Precision::fp16);
     expect_moved(true);
+  }
+}
+
+TEST(Update, ScaledRewardsAgreeWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (const char* name : {"scout", "dsac"})
+    pairs.push_back(std::make_unique<Pair>(options_of(name, pairs.size())));
+  Team team(2);
+  for (auto& pair : pairs) {
+    for (Agent* agent : {&pair->cpu, &pair->gpu}) agent->host_side().set_reward_scale(0.1f);
+    for (int i = 0; i < 2; ++i) pair->cpu.update(team);
+  }
+  update_on_gpu(pairs, 2, Precision::fp32);
+  for (auto& pair : pairs) {
+    std::string where;
+    EXPECT_LT(largest_difference(pair->gpu, pair->cpu, true, where), 1e-3) << where;
   }
 }
 
@@ -317,7 +336,7 @@ TEST(Update, OddSizesAgreeWithTheCpu) {
     options.learner.network.hidden = hidden;
     options.learner.train.batch = kKernelsOnCpu ? 37 : 100;
     options.learner.critic.quantiles = 29;
-    options.learner.td3.delay = 1;
+    options.learner.train.actor_every = 1;
     for (auto* list : {&pairs, &rounded}) {
       list->push_back(std::make_unique<Pair>(options));
       spread_parameters(list->back()->cpu, 4);

@@ -103,7 +103,12 @@ TEST_F(SlowLockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
       {"doac_fractions", small_config("doac", {{"critic.head", std::string("iqn"), ""}})},
       {"td3", small_config("td3")},  // with the noise of the step before, which GridChaos asks for
       {"ovde_td3",
-       small_config("ovde_td3", {{"explore.samples", 2.0, ""}, {"td3.delay", 3.0, ""}})},
+       small_config("ovde_td3", {{"explore.samples", 2.0, ""}, {"train.actor_every", 3.0, ""}})},
+      {"recipe", small_config("dsac", {{"train.actor_every", 2.0, ""},
+                                       {"train.target_std", 0.15, ""},
+                                       {"train.learning_rate_end", 1e-4, ""},
+                                       {"train.scale_rewards", true, ""},
+                                       {"explore.hold", 16.0, ""}})},
       {"dsac_rnd", small_config("dsac_rnd")},
       {"novd", small_config("novd")},
       {"tqc", small_config("tqc")},

@@ -153,6 +153,25 @@ TEST_F(SlowResume, IsBitIdenticalWithCorrelatedNoise) {
   EXPECT_NE(fingerprint(run()), fingerprint(folder_.path() / "white"));
 }
 
+// The noise that is held and the statistics of the returns are part of the state.
+TEST_F(SlowResume, IsBitIdenticalWithHeldNoiseAndScaledRewards) {
+  const auto with_keys = [](const fs::path& out, int hold) {
+    RunPlan plan = request(out);
+    plan.config.behaviour.hold = hold;
+    plan.config.train.scale_rewards = true;
+    plan.config.train.actor_every = 2;
+    plan.config.train.adam.learning_rate_end = 1e-5f;
+    plan.config.train.learning_rate_epochs = kEpochsOfARun;
+    return plan;
+  };
+  train_until(with_keys(folder_.path() / "white", 1), -1);
+  train_until(with_keys(folder_.path() / "whole", 16), -1);
+  EXPECT_FALSE(train_until(with_keys(run(), 16), 5));
+  EXPECT_TRUE(resume_to_end(run()).empty());
+  EXPECT_EQ(fingerprint(run()), fingerprint(folder_.path() / "whole"));
+  EXPECT_NE(fingerprint(run()), fingerprint(folder_.path() / "white"));
+}
+
 TEST_F(SlowResume, TheLastTwoCheckpointsAreKept) {
   EXPECT_FALSE(train_until(request(run()), 5));
   int files = 0;

@@ -90,6 +90,10 @@ class StandInPopulation final : public GpuPopulation {
     copies_[index]->host_side().set_optimism(optimism);
   }
 
+  void set_reward_scale(int index, float factor) override {
+    copies_[index]->host_side().set_reward_scale(factor);
+  }
+
   const PopulationActing& acting() const override { return acting_; }
 
   void act() override {

@@ -36,7 +36,7 @@ class Actor {
   virtual Actions next_actions() const = 0;
 
   // One step of the temperature, the weight of log pi in all losses, by the last act(); empty: the
-  // policy has none.
+  // policy has none. Called in those updates that move the actor.
   virtual void update_temperature(std::uint64_t update) = 0;
   virtual std::optional<float> temperature() const = 0;
 
@@ -45,11 +45,8 @@ class Actor {
   // The gradient of the loss by the network's outputs at the last act(), given dq/da (actions x
   // batch).
   virtual void differentiate(const Batch& q_gradient, const Batch& weight, int half) = 0;
-  // Step number `step` (from 1) of the network along that gradient, and of its target network.
-  virtual void step(const ReplayBatch& batch, std::uint64_t step, Team& team) = 0;
-
-  // Critic updates for each step of the actor and of all target networks.
-  virtual int delay() const = 0;
+  // A step of the network along that gradient, and of its target network.
+  virtual void step(const ReplayBatch& batch, std::uint64_t update, Team& team) = 0;
 
   virtual Network& network() = 0;
 
@@ -62,6 +59,11 @@ class Actor {
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_gaussian_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_deterministic_actor(const LearnerOptions& options);
+
+// The number (from 1) of the actor's step in update number `update` (from 0).
+inline std::uint64_t actor_step(const TrainOptions& train, std::uint64_t update) {
+  return (update + 1) / train.actor_every;
+}
 
 // The actor network at one observation: a Gaussian before the squash, or the mean alone of a
 // deterministic policy, whose network has one output for each action.

@@ -33,11 +33,13 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       head_(options.learner.action_size),
       second_head_(options.learner.action_size),
       mean_(options.learner.action_size),
+      held_noise_(options.learner.action_size, options.behaviour.hold),
       noise_(options.learner.action_size),
       observation_(options.learner.observation_size),
       action_(options.learner.action_size) {
   if (!learner_.exploring_actor().empty()) second_actor_ = std::make_unique<PolicyPass>(policy_);
   if (options.scout.share > 0) scout_ = std::make_unique<Scout>(options);
+  if (options.learner.train.scale_rewards) reward_scale_.emplace(options.learner.train.discount);
   if (options.algorithm.bandit) optimism_ = bandit_.emplace(options.top).arm();
 }
 
@@ -100,8 +102,9 @@ Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::spa
   const auto& [mean, std, moved, m, choice] = proposal;
   const Decision decision{.m = m, .shift = distance(moved, mean)};
   if (!deterministic()) {
+    const std::span<const double> noise = held_noise_.next(behaviour_noise());
     for (std::size_t d = 0; d < action.size(); ++d)
-      action[d] = std::tanh(moved[d] + std[d] * behaviour_noise().normal());
+      action[d] = std::tanh(moved[d] + std[d] * noise[d]);
     return decision;
   }
 
@@ -127,6 +130,8 @@ const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observat
 
 UpdateReport ActorCriticAgent::update(Team& team) {
   if (const auto optimism = chosen_optimism()) learner_.set_optimism(*optimism);
+  learner_.set_reward_scale(reward_factor_);
+  if (scout_) scout_->set_reward_scale(reward_factor_);
   const UpdateReport report = learner_.update(replay(), team);
   if (scout_) scout_->update(replay(), team);
   return report;
@@ -148,11 +153,17 @@ std::optional<float> ActorCriticAgent::chosen_optimism() const {
 }
 
 void ActorCriticAgent::add_reward(double reward) {
+  if (reward_scale_) {
+    reward_scale_->add(reward);
+    reward_factor_ = static_cast<float>(reward_scale_->factor());
+  }
   if (bandit_) bandit_->add(reward);
   if (scout_) scout_->add_reward(reward);
 }
 
 void ActorCriticAgent::end_episode(bool complete) {
+  held_noise_.end_episode();
+  if (reward_scale_) reward_scale_->end_episode();
   if (bandit_) {
     complete ? bandit_->end_episode(behaviour_noise()) : bandit_->give_up_episode();
     optimism_ = bandit_->arm();
@@ -167,6 +178,8 @@ LearnerState ActorCriticAgent::state() {
   if (scout_) scout_->add_learner_state(state);
   if (deterministic() && options().learner.td3.correlation > 0)
     state.statistics.emplace_back("behaviour.noise", noise_);
+  if (held_noise_.holds()) state.statistics.emplace_back("behaviour.held", held_noise_.state());
+  if (reward_scale_) state.statistics.emplace_back("reward_scale", reward_scale_->state());
   add_scaling_state(state);
   if (bandit_) {
     state.statistics.emplace_back("bandit.state", bandit_->state());
@@ -178,6 +191,7 @@ LearnerState ActorCriticAgent::state() {
 }
 
 void ActorCriticAgent::restored() {
+  if (reward_scale_) reward_factor_ = static_cast<float>(reward_scale_->factor());
   learner_.restored();
   if (scout_) scout_->restored(learner_.updates());
   loaded_ = ~std::uint64_t{0};

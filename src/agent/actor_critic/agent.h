@@ -13,6 +13,8 @@
 #include "agent/actor_critic/scout.h"
 #include "agent/agent.h"
 #include "agent/bandit.h"
+#include "agent/explore/held_noise.h"
+#include "agent/reward_scale.h"
 
 namespace ovde {
 
@@ -53,6 +55,8 @@ class ActorCriticAgent final : public Agent, private HostSide {
   void let_scout_act(bool acts) override;
   std::optional<float> chosen_optimism() const override;
   void set_optimism(float optimism) override { optimism_ = optimism; }
+  float reward_scale() const override { return reward_factor_; }
+  void set_reward_scale(float factor) override { reward_factor_ = factor; }
 
   void add_reward(double reward) override;
   void end_episode(bool complete) override;
@@ -71,11 +75,14 @@ class ActorCriticAgent final : public Agent, private HostSide {
   std::unique_ptr<PolicyPass> second_actor_;  // null: the policy explores
   std::unique_ptr<Scout> scout_;              // null: none
   std::optional<Bandit> bandit_;
-  double optimism_ = 0;                       // that the bandit chose
+  double optimism_ = 0;  // that the bandit chose
+  std::optional<RewardScale> reward_scale_;
+  float reward_factor_ = 1;
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates of the parameters for acting
 
   ActorHead head_, second_head_;
   std::vector<double> mean_;
+  HeldNoise held_noise_;       // of a Gaussian policy
   std::vector<double> noise_;  // a deterministic policy's at the last step, with variance 1
   std::vector<float> observation_, action_;
 };

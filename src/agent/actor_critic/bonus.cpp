@@ -164,7 +164,7 @@ void Rnd::add_bonus(const Batch* share, Batch& reward) const {
   }
 }
 
-void Rnd::step(std::uint64_t step, Team& team) { network_.step(adam_, step, 0, team); }
+void Rnd::step(std::uint64_t step, Team& team) { network_.step(adam_.at(step - 1), step, 0, team); }
 
 void Rnd::add_state(LearnerState& state) {
   add_network("rnd", network_.trained(), state.arrays);

@@ -25,8 +25,7 @@ class DeterministicActor final : public Actor {
 
   double own_loss(int half) const override { return penalty_[half]; }
   void differentiate(const Batch& q_gradient, const Batch& weight, int half) override;
-  void step(const ReplayBatch& batch, std::uint64_t step, Team& team) override;
-  int delay() const override { return options_.delay; }
+  void step(const ReplayBatch& batch, std::uint64_t update, Team& team) override;
 
   Network& network() override { return *network_; }
   StateArrays more_state() override { return {}; }
@@ -36,8 +35,7 @@ class DeterministicActor final : public Actor {
   void smooth(std::uint64_t update, Blocks blocks);
 
   std::uint64_t seed_;
-  AdamOptions adam_;
-  float polyak_;
+  TrainOptions train_;
   Td3Options options_;
   std::unique_ptr<Network> network_;
 
@@ -49,8 +47,7 @@ class DeterministicActor final : public Actor {
 
 DeterministicActor::DeterministicActor(const LearnerOptions& options)
     : seed_(options.seed),
-      adam_(options.train.adam),
-      polyak_(options.train.polyak),
+      train_(options.train),
       options_(options.td3),
       network_(make_actor_network(options, options.action_size, NetworkUse::Second::target)),
       action_(options.action_size, options.train.batch),
@@ -109,9 +106,9 @@ void DeterministicActor::differentiate(const Batch& q_gradient, const Batch& wei
   }
 }
 
-void DeterministicActor::step(const ReplayBatch& batch, std::uint64_t step, Team& team) {
+void DeterministicActor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {
   network_->backward(batch.observations(), team);
-  network_->step(adam_, step, polyak_, team);
+  network_->step(train_.adam.at(update), actor_step(train_, update), train_.polyak, team);
 }
 
 }  // namespace

@@ -132,8 +132,7 @@ class GaussianActor final : public Actor {
 
   double own_loss(int half) const override { return alpha_ * log_probability_[half]; }
   void differentiate(const Batch& q_gradient, const Batch& weight, int half) override;
-  void step(const ReplayBatch& batch, std::uint64_t step, Team& team) override;
-  int delay() const override { return 1; }
+  void step(const ReplayBatch& batch, std::uint64_t update, Team& team) override;
 
   Network& network() override { return *network_; }
   StateArrays more_state() override { return {{"log_alpha", log_alpha_}}; }
@@ -141,9 +140,8 @@ class GaussianActor final : public Actor {
 
  private:
   std::uint64_t seed_;
-  AdamOptions adam_;
-  bool tunes_temperature_;
-  float polyak_;
+  TrainOptions train_;
+  float target_entropy_;
   std::unique_ptr<Network> network_;
   std::array<float, 3> log_alpha_;  // value and its two moments
   float alpha_ = 1;
@@ -155,9 +153,8 @@ class GaussianActor final : public Actor {
 // The quantile algorithms draw a' from a target policy, SAC from the current one.
 GaussianActor::GaussianActor(const LearnerOptions& options)
     : seed_(options.seed),
-      adam_(options.train.adam),
-      tunes_temperature_(options.train.tune_temperature),
-      polyak_(options.train.polyak),
+      train_(options.train),
+      target_entropy_(target_entropy(options.action_size, options.train.target_std)),
       network_(make_actor_network(
           options, 2 * options.action_size,
           options.distributional ? NetworkUse::Second::target : NetworkUse::Second::network)),
@@ -182,12 +179,13 @@ void GaussianActor::act(const ReplayBatch& batch, std::uint64_t update, Team& te
   });
 }
 
-// One step on -log_alpha * (log pi + H), with the target entropy H = -dim(A).
+// One step on -log_alpha * (log pi + H), with the target entropy H.
 void GaussianActor::update_temperature(std::uint64_t update) {
-  if (!tunes_temperature_) return;
+  if (!train_.tune_temperature) return;
   const double log_probability = log_probability_[0] + log_probability_[1];
-  const auto gradient = static_cast<float>(-(log_probability - sampled_.action.features()));
-  adam_step(adam_, update + 1, gradient, log_alpha_[0], log_alpha_[1], log_alpha_[2]);
+  const auto gradient = static_cast<float>(-(log_probability + target_entropy_));
+  adam_step(train_.adam.at(update), actor_step(train_, update), gradient, log_alpha_[0],
+            log_alpha_[1], log_alpha_[2]);
   alpha_ = std::exp(log_alpha_[0]);
 }
 
@@ -196,9 +194,9 @@ void GaussianActor::differentiate(const Batch& q_gradient, const Batch& weight, 
                 network_->output_gradient(), half_blocks(weight, half));
 }
 
-void GaussianActor::step(const ReplayBatch& batch, std::uint64_t step, Team& team) {
+void GaussianActor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {
   network_->backward(batch.observations(), team);
-  network_->step(adam_, step, polyak_, team);
+  network_->step(train_.adam.at(update), actor_step(train_, update), train_.polyak, team);
 }
 
 void GaussianActor::restored() {

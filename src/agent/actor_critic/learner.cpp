@@ -19,17 +19,19 @@ Learner::Learner(const LearnerOptions& options)
       targets_(target_count(options.critic.quantiles, options.critic.dropped), options.train.batch),
       actor_value_(options, options.critic.minimum, critics_) {}
 
-// Algorithm 2. The temperature moves first, by the actions just drawn; the target networks move
-// with their networks, inside learn() and step().
+// Algorithm 2. The actor and the temperature move in every train.actor_every-th update. The
+// temperature moves first, by the actions just drawn; the target networks move with their networks,
+// inside learn() and step().
 UpdateReport Learner::update(const Replay& replay, Team& team) {
   const Update update{updates_, replay, batch_, team};
+  const bool actor_moves = (updates_ + 1) % options_.train.actor_every == 0;
 
   // a batch of transitions, the policy's actions at s and the target policy's at s'
   team.run(2, [&](int half) { draw_batch(replay, half); });
   actor_->act(batch_, updates_, team);
   team.run(2, [&](int half) { join_actions(half); });
   const BatchPair transitions{state_action_, next_state_action_};
-  actor_->update_temperature(updates_);
+  if (actor_moves) actor_->update_temperature(updates_);
 
   // the critics' targets (Eq. 4)
   std::array<const Batch*, 2> next_values;
@@ -38,26 +40,25 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   for (auto& extension : extensions_) extension->change_rewards(update, values);
   team.run(2, [&](int half) { fill_targets(values, half); });
 
-  // the critics (Eq. 2); TD3's actor and all target networks move in every `delay`-th update only
-  const int delay = actor_->delay();
-  const bool moves = (updates_ + 1) % delay == 0;
+  // the critics (Eq. 2); in TD3 their target networks wait for the actor
+  const bool targets_move = actor_moves || options_.policy != PolicyKind::deterministic;
   team.run(2, [&](int k) {
     critic_loss_[k] = critics_[k]->learn(transitions, targets_, batch_.weight,
-                                         moves ? options_.train.polyak : 0, updates_);
+                                         targets_move ? options_.train.polyak : 0, updates_);
   });
   for (auto& extension : extensions_) extension->after_critics(update);
 
   // the actor, by the critics just updated: mean(alpha log pi - min_k Q_k) (Eq. 5, 6)
-  actor_value_.evaluate(state_new_action_, moves, updates_, team);
+  actor_value_.evaluate(state_new_action_, actor_moves, updates_, team);
   team.run(2, [&](int half) {
     actor_loss_[half] = actor_value_.loss(actor_->own_loss(half), blend_, batch_.weight, half);
   });
-  if (moves) {
+  if (actor_moves) {
     actor_value_.differentiate(state_new_action_, team);
     team.run(2, [&](int half) {
       actor_->differentiate(actor_value_.gradient(half), batch_.weight, half);
     });
-    actor_->step(batch_, (updates_ + 1) / delay, team);
+    actor_->step(batch_, updates_, team);
   }
   for (auto& extension : extensions_) extension->after_actor(update);
 
@@ -130,7 +131,7 @@ double Learner::flop_per_update() const {
     moving += critic->action_gradient_flop(options_.critic.minimum == Minimum::quantiles);
   }
   for (const auto& extension : extensions_) always += extension->flop_per_update();
-  return always + moving / actor_->delay();
+  return always + moving / options_.train.actor_every;
 }
 
 }  // namespace ovde

@@ -34,6 +34,9 @@ class Learner {
   // How the two critics are blended in the updates to come (critic.optimism).
   void set_optimism(float optimism) { blend_ = blend_of(optimism); }
 
+  // The factor of the rewards in the updates to come.
+  void set_reward_scale(float factor) { batch_.reward_scale = factor; }
+
   // Values at the last update's batch and the policy's actions.
   ValueReport value_report() const;
 

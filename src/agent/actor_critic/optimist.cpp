@@ -75,7 +75,7 @@ void Optimist::step(const Update& update) {
   const int restarts = options_.dac.copy_updates;
   const std::uint64_t number = 1 + (restarts > 0 ? update.number % restarts : update.number);
   network_->backward(update.batch.observations(), update.team);
-  network_->step(options_.train.adam, number, 0, update.team);
+  network_->step(options_.train.adam.at(update.number), number, 0, update.team);
   const double k = (divergence_[0] + divergence_[1]) / sampled_.action.features();
   const auto excess = static_cast<float>(k - options_.dac.divergence);
   for (auto* x : {&log_optimism_, &log_weight_}) {

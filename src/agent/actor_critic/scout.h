@@ -81,6 +81,7 @@ class Scout {
   // Its policy as it is after the last update.
   PolicyPass& policy();
 
+  void set_reward_scale(float factor) { learner_.set_reward_scale(factor); }
   void update(const Replay& replay, Team& team) { learner_.update(replay, team); }
   double flop_per_update() const { return learner_.flop_per_update(); }
 

@@ -107,7 +107,7 @@ double IqnCritic::learn(const BatchPair& transitions, const Batch& targets, cons
                                 weight, value_gradient_, {b, b + 1});
     online_.backward(net_.parameters, value_gradient_, b, activations_, deltas_, gradient_);
   }
-  adam_step(adam_, update + 1, gradient_, {}, polyak, 0, gradient_.size(), net_);
+  adam_step(adam_.at(update), update + 1, gradient_, {}, polyak, 0, gradient_.size(), net_);
   restored();
   return loss;
 }

@@ -28,7 +28,7 @@ double QuantileCritic::learn(const BatchPair& transitions, const Batch& targets,
                           ? quantile_huber_loss(targets, z, fractions_, weight, gradient, blocks)
                           : squared_loss(targets, z, weight, gradient, blocks);
   network_->backward(transitions, alone_);
-  network_->step(adam_, update + 1, polyak, alone_);
+  network_->step(adam_.at(update), update + 1, polyak, alone_);
   return loss;
 }
 

@@ -145,7 +145,7 @@ double GridCritic::learn(const Batch& observation, std::span<const int> actions,
 
   head_.backward(net_.parameters, actions, value_gradient_, gradient_, deltas_.output());
   online_.backward(observation, activations_, deltas_, blocks, gradient_, scratch_);
-  adam_step(adam_, update + 1, gradient_, {}, polyak_, 0, gradient_.size(), net_);
+  adam_step(adam_.at(update), update + 1, gradient_, {}, polyak_, 0, gradient_.size(), net_);
   restored();
   return loss;
 }

@@ -20,6 +20,8 @@ struct Registry {
   }
 
   void add(ExplorerType type) {
+    if (std::ranges::find(type.options, "hold", &Option::name) != type.options.end())
+      throw Error(fmt::format("explore.hold of {} is a key of every explorer", type.name));
     for (const ExplorerType& other : types) {
       if (other.name == type.name)
         throw Error(fmt::format("an explorer called {} is registered already", type.name));
@@ -83,6 +85,12 @@ std::vector<Option> explorer_options() {
 std::vector<Option> explorer_options(const std::string& name) {
   return options_of(
       [&](std::size_t i) { return i < registry().built_in_count || explorers()[i].name == name; });
+}
+
+bool is_explorer_option(const std::string& key) {
+  return std::ranges::any_of(explorers(), [&](const ExplorerType& type) {
+    return std::ranges::find(type.options, key, &Option::name) != type.options.end();
+  });
 }
 
 SortedReturn SortedQuantiles::sort(const QuantilePair& z) {

@@ -20,6 +20,7 @@ const ExplorerType& find_explorer(const std::string& name);  // Error if there i
 // none), which are the keys of the built-in explorers and its own.
 std::vector<Option> explorer_options();
 std::vector<Option> explorer_options(const std::string& name);
+bool is_explorer_option(const std::string& key);
 
 // The smaller of both critics' quantiles in increasing order.
 class SortedQuantiles {

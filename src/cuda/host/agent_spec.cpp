@@ -110,7 +110,6 @@ AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner)
   spec.train = learner.train;
   spec.explorer = device_rule(options);
   spec.blend = blend_of(spec.critic.optimism);
-  if (!spec.is_deterministic()) spec.td3.delay = 1;
   if (spec.policy != PolicyKind::gaussian) spec.train.tune_temperature = false;
   set_shapes(learner, spec);
   return spec;

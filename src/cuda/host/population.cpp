@@ -222,6 +222,7 @@ class Population final : public GpuPopulation {
       std::ranges::copy(array(state, prefix_of(specs_[at].role) + "log_alpha"),
                         progress_[at].log_alpha);
     }
+    set_reward_scale(index, agent.host_side().reward_scale());
     has_copies_ = false;
     uploaded_[index] = agent.replay().added() - agent.replay().size();
     add_rows(index, agent.replay());
@@ -276,6 +277,10 @@ class Population final : public GpuPopulation {
     for (DeviceAgent* at : {device_agents_.get() + index, update_agents_.get() + place_[index]})
       write(std::span(&at->blend, 1), std::span(&blend, 1));
     wait();
+  }
+
+  void set_reward_scale(int index, float factor) override {
+    for (const int at : learners(index)) progress_[at].reward_scale = factor;
   }
 
   const PopulationActing& acting() const override { return acting_; }

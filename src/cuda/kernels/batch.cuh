@@ -118,7 +118,7 @@ __device__ void save_return(T& tile, const Agent& agent, int r, int s) {
     discount *= found.discount;
     row = agent.replay + found.last * agent.replay_stride;
   }
-  agent.reward[s] = sum;
+  agent.reward[s] = agent.progress->reward_scale * sum;
   const auto end = static_cast<EpisodeEnd>(__ldg(row + reward + 1 + agent.observations));
   agent.continues[s] = discount * value_counts(end);
 }

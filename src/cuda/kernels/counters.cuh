@@ -10,10 +10,12 @@ namespace ovde::cuda {
 __device__ inline void begin_update(const Agent& agent) {
   Progress& progress = *agent.progress;
   const std::uint64_t update = progress.updates + 1;  // from 1
-  progress.moves = update % agent.td3.delay == 0;
-  progress.critic_step = {AdamCorrection(agent.train.adam, update),
-                          progress.moves ? agent.train.polyak : 0.0f};
-  progress.actor_step = {AdamCorrection(agent.train.adam, update / agent.td3.delay),
+  const AdamOptions adam = agent.train.adam.at(progress.updates);
+  progress.moves = update % agent.train.actor_every == 0;
+  // in TD3 the critics' target networks wait for the actor
+  const bool targets_move = progress.moves || !agent.is_deterministic();
+  progress.critic_step = {AdamCorrection(adam, update), targets_move ? agent.train.polyak : 0.0f};
+  progress.actor_step = {AdamCorrection(adam, update / agent.train.actor_every),
                          agent.train.polyak};
 }
 

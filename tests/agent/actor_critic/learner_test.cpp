@@ -26,6 +26,9 @@ struct Case {
   int dropped = 0;
   float optimism = -1;
   bool optimist = false;
+  int actor_every = 1;
+  float target_std = 0;
+  int decay_updates = 0;  // of the learning rate, to a third
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -63,6 +66,12 @@ LearnerOptions options_of(const Case& c) {
   options.train.adam.learning_rate = 1e-2f;
   options.train.adam.epsilon = 1e-3f;
   options.train.polyak = 0.05f;
+  options.train.actor_every = c.policy == PolicyKind::deterministic ? 2 : c.actor_every;
+  options.train.target_std = c.target_std;
+  if (c.decay_updates > 0) {
+    options.train.adam.learning_rate_end = options.train.adam.learning_rate / 3;
+    options.train.adam.decay_updates = c.decay_updates;
+  }
   return options;
 }
 
@@ -206,7 +215,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{true, 48, 5, 3, 5, "Dac", PolicyKind::gaussian, Bonus::none, false, Minimum::means, 0,
              -1, true},
         Case{true, 37, 2, 2, 20, "DacNormByQuantileOddBatch", PolicyKind::gaussian, Bonus::none,
-             true, Minimum::quantiles, 0, -1, true}),
+             true, Minimum::quantiles, 0, -1, true},
+        Case{true, 48, 5, 3, 5, "ActorEverySecondUpdate", PolicyKind::gaussian, Bonus::none, false,
+             Minimum::means, 0, -1, false, 2},
+        Case{true, 48, 5, 3, 5, "DacActorEveryThirdUpdate", PolicyKind::gaussian, Bonus::none,
+             false, Minimum::means, 0, -1, true, 3},
+        Case{false, 48, 5, 3, 1, "SacTargetStd", PolicyKind::gaussian, Bonus::none, false,
+             Minimum::means, 0, -1, false, 1, 0.15f},
+        Case{true, 37, 5, 3, 5, "FallingLearningRate", PolicyKind::gaussian, Bonus::plain, false,
+             Minimum::means, 0, -1, true, 2, 0, 3},
+        Case{true, 37, 2, 2, 20, "Td3FallingLearningRate", PolicyKind::deterministic, Bonus::none,
+             false, Minimum::means, 0, -1, false, 2, 0, 20}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Update, TargetNetworksStartAsCopiesOrOnTheirOwn) {

@@ -357,7 +357,7 @@ struct LearnerReference {
     const double t = 1.0 + static_cast<double>(period > 0 ? updates % period : updates);
     const double excess =
         mean_divergence(optimist.parameters, batch) / options.action_size - options.dac.divergence;
-    optimist.step(options.train.adam, t, optimist_gradient(batch), 0);
+    optimist.step(adam(), t, optimist_gradient(batch), 0);
     for (Vec* x : {&log_optimism, &log_weight}) {
       Net scalar{{(*x)[0]}, {(*x)[1]}, {(*x)[2]}, {0}};
       const double sign = x == &log_optimism ? 1 : -1;
@@ -488,7 +488,7 @@ struct LearnerReference {
         options.rnd.relative ? mean / (1 - options.train.discount) : deviation(series.returns);
     for (std::size_t s = 0; s < batch.size(); ++s)
       batch[s].reward += options.rnd.scale * share[s] * errors[s] / unit;
-    predictor.step(options.train.adam, t, predictor_gradient(inputs), 0);
+    predictor.step(adam(), t, predictor_gradient(inputs), 0);
   }
 
   UpdateReport update(const Replay& replay) {
@@ -497,14 +497,13 @@ struct LearnerReference {
     UpdateReport report;
     if (options.rnd.bonus != Bonus::none) add_bonus(replay, batch, t);
 
+    // the actor and the temperature may move every few updates only
+    const int every = options.train.actor_every;
+    const bool moves = (updates + 1) % every == 0;
     if (!deterministic()) {
-      update_temperature(batch, t);
+      if (moves) update_temperature(batch, t / every);
       report.temperature = alpha();
     }
-
-    // TD3 moves the actor and all target networks every few updates only
-    const int delay = deterministic() ? options.td3.delay : 1;
-    const bool moves = (updates + 1) % delay == 0;
 
     // critics, both with targets from before the update
     std::vector<Vec> y;
@@ -520,29 +519,47 @@ struct LearnerReference {
         for (double& x : slope) x /= options.train.batch;
         mlp_backward(critic_shape, net.parameters, layers, slope, gradient);
       }
-      net.step(options.train.adam, t, gradient, moves ? options.train.polyak : 0);
+      // in TD3 all target networks wait for the actor
+      const bool targets_move = moves || !deterministic();
+      net.step(adam(), t, gradient, targets_move ? options.train.polyak : 0);
     }
 
     // the actors, by the critics just updated
     if (options.optimist) update_optimist(batch);
     report.actor_loss = actor_loss(actor.parameters, batch);
-    if (moves)
-      actor.step(options.train.adam, t / delay, actor_gradient(batch), options.train.polyak);
+    if (moves) actor.step(adam(), t / every, actor_gradient(batch), options.train.polyak);
     ++updates;
     if (options.optimist) copy_policy();
     return report;
   }
 
-  // By the gradient of -log_alpha * mean(log pi + H), H = -dim(A).
+  // Adam with the learning rate of this update.
+  AdamOptions adam() const {
+    AdamOptions now = options.train.adam;
+    if (now.decay_updates == 0) return now;
+    const double turn = std::numbers::pi * std::min(1.0, double(updates) / now.decay_updates);
+    const double middle = (double(now.learning_rate) + now.learning_rate_end) / 2;
+    now.learning_rate = static_cast<float>(middle + (now.learning_rate - middle) * std::cos(turn));
+    return now;
+  }
+
+  // The entropy of a Gaussian with the given deviation in each action, or -dim(A).
+  double target_entropy() const {
+    const double std = options.train.target_std;
+    if (std == 0) return -options.action_size;
+    return options.action_size * 0.5 * std::log(2 * std::numbers::pi * std::numbers::e * std * std);
+  }
+
+  // By the gradient of -log_alpha * mean(log pi + H).
   void update_temperature(const std::vector<Sample>& batch, double t) {
     double entropy_gap = 0;
     for (const Sample& s : batch) {
       entropy_gap +=
-          (sample(actor.parameters, s.observation, s.noise).log_probability - options.action_size) /
+          (sample(actor.parameters, s.observation, s.noise).log_probability + target_entropy()) /
           options.train.batch;
     }
     Net scalar{{log_alpha[0]}, {log_alpha[1]}, {log_alpha[2]}, {0}};
-    scalar.step(options.train.adam, t, {-entropy_gap}, 0);
+    scalar.step(adam(), t, {-entropy_gap}, 0);
     log_alpha = {scalar.parameters[0], scalar.first_moment[0], scalar.second_moment[0]};
   }
 

@@ -1,4 +1,4 @@
-// The step of the temperature on -log_alpha * (log pi + H), with the target entropy H = -dim(A).
+// The step of the temperature on -log_alpha * (log pi + H), with the target entropy H.
 #pragma once
 
 #include "cuda/agent.h"
@@ -23,13 +23,14 @@ __device__ float next_temperature(Tile& tile, const Agent& agent, bool write) {
   for (int w = 0; w < kSummands / 32; ++w) sum += sums[w];
   __syncthreads();
 
-  // a fixed temperature has no gradient and zero moments: it does not move
-  const float gradient =
-      agent.train.tune_temperature ? -(sum / agent.train.batch - agent.actions) : 0.0f;
   float value = progress.log_alpha[0], first = progress.log_alpha[1],
         second = progress.log_alpha[2];
-  adam_update(agent.train.adam, progress.critic_step.adam, gradient, value, first, second,
-              AccurateMath{});
+  if (agent.train.tune_temperature && progress.moves) {
+    const float entropy = target_entropy(agent.actions, agent.train.target_std);
+    const float gradient = -(sum / agent.train.batch + entropy);
+    adam_update(agent.train.adam, progress.actor_step.adam, gradient, value, first, second,
+                AccurateMath{});
+  }
   if (write && threadIdx.x == 0) {
     agent.progress->next_log_alpha[0] = value;
     agent.progress->next_log_alpha[1] = first;

@@ -175,7 +175,9 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) predict_kernel(const
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (!agent.has_bonus() || first_sample >= agent.train.batch) return;
   if (blockIdx.x == 0 && threadIdx.x == 0)
-    agent.progress->rnd_step = {AdamCorrection(agent.train.adam, agent.progress->updates + 1), 0};
+    agent.progress->rnd_step = {
+        AdamCorrection(agent.train.adam.at(agent.progress->updates), agent.progress->updates + 1),
+        0};
   auto& tile = shared_as<NetworkTile<kSize>>();
   choose_rows(tile, agent, first_sample);
   go_to_last_rows(tile, agent);

@@ -49,7 +49,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     agent.progress->moves = true;
-    agent.progress->actor_step = {AdamCorrection(agent.train.adam, step_number(agent, update)), 0};
+    agent.progress->actor_step = {
+        AdamCorrection(agent.train.adam.at(update), step_number(agent, update)), 0};
   }
   save_active(tile, shape.layers - 1,
               agent.actor_active +
