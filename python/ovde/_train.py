@@ -26,6 +26,8 @@ class _Stage:
     ):
         self._task, self._source, self._workers = task, source, count("workers", workers)
         self._progress, self._bar, self._agents = progress, bar_for(progress, title), agents
+        self._pool: Any = None
+        self._is_ended = False  # by a second Ctrl-C
         self.resume_call = f"ovde.resume({os.fspath(folder)!r}{', env_factory' if source is not None else ''})"
 
     def _event(self, event: Event) -> None:
@@ -33,6 +35,19 @@ class _Stage:
             self._bar.epoch(event, self._agents)
         elif callable(self._progress):
             self._progress(event)
+
+    def interrupted(self, times: int) -> None:
+        """Called at each Ctrl-C, with their number. An environment's step may never return."""
+        if self._source is None:
+            return
+        if times == 1:
+            print("ovde: saving after this step; a second Ctrl-C ends it at once", file=sys.stderr)
+            return
+        self._is_ended = True
+        if self._pool is not None:
+            self._pool.kill()
+        else:
+            _core.interrupt_environments()
 
     @property
     def listener(self) -> Any:
@@ -47,8 +62,8 @@ class _Stage:
                 if self._workers > 0:
                     from ._workers import Pool
 
-                    pool = self._source.pool = Pool(self._source, self._workers)
-                    stack.callback(pool.close)
+                    self._pool = self._source.pool = Pool(self._source, self._workers)
+                    stack.callback(self._pool.close)
                     stack.callback(setattr, self._source, "pool", None)
             self._stack = stack.pop_all()
         return self
@@ -56,7 +71,8 @@ class _Stage:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._stack.close()
         if kind is KeyboardInterrupt:
-            print(f"ovde: interrupted; the state is saved: {self.resume_call}", file=sys.stderr)
+            how = "ended at once; its last checkpoint is kept" if self._is_ended else "interrupted; the state is saved"
+            print(f"ovde: {how}: {self.resume_call}", file=sys.stderr)
         # the environment's own exception, with its traceback, becomes the cause of the library's
         if isinstance(error, _core.Error) and self._source is not None and self._source.failure is not None:
             raise error from self._source.failure
@@ -98,7 +114,8 @@ def train(
     progress  True: a bar; False: nothing; None: a bar on a terminal or in a notebook, otherwise lines;
               or a function that gets a dict after every epoch
 
-    Ctrl-C, or an exception of `progress`, saves the state and is raised; `resume` continues the run.
+    Ctrl-C, or an exception of `progress`, saves the state and is raised; `resume` continues the run. A second Ctrl-C
+    ends a run on a Python environment at once, also if its step does not return; `resume` continues from the last checkpoint.
 
     >>> import ovde, tempfile
     >>> run = ovde.train("GridChaos-v0:s", "dsac", epochs=2, out=tempfile.mkdtemp() + "/run",
@@ -138,7 +155,7 @@ def train(
         out = _core.unused_folder(f"runs/{short}-{algorithm}-{_span(all_seeds)}")
     title = f"{algorithm} on {task}"
     with _Stage(task, source, workers, progress, title, len(all_seeds), out) as stage:
-        finished = _core.train(task, algorithm, all_seeds, settings, os.fspath(out), threads, device, stage.listener)
+        finished = _core.train(task, algorithm, all_seeds, settings, os.fspath(out), threads, device, stage.listener, stage.interrupted)
     return _end(finished, out, stage)
 
 
@@ -186,7 +203,7 @@ def resume(
         epochs = epochs_for(total_steps, described["warmup_steps"], described["steps_per_epoch"])
     title = f"{described['algorithm']} on {task}"
     with _Stage(task, source, workers, progress, title, len(described["seeds"]), folder) as stage:
-        finished = _core.resume(os.fspath(folder), epochs, threads, device, stage.listener, warn)
+        finished = _core.resume(os.fspath(folder), epochs, threads, device, stage.listener, warn, stage.interrupted)
     return _end(finished, folder, stage)
 
 

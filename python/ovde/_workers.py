@@ -70,11 +70,19 @@ class Pool:
             socket.send_fds(control, [b"e"], [there.fileno()])
         return Connection(here.detach())
 
+    def kill(self) -> None:
+        for process in self._processes:
+            process.kill()
+
     def close(self) -> None:
         for control in self._controls:
             control.close()
         for process in self._processes:
-            process.wait()
+            try:
+                process.wait(timeout=5)
+            except subprocess.TimeoutExpired:  # a step that does not return
+                process.kill()
+                process.wait()
 
 
 class RemoteAdapter:
@@ -164,7 +172,7 @@ def _serve_one(source: Source, connection: Connection) -> None:
             break
         try:
             reply = _DONE + _answer(adapter, request)
-        except Exception as error:
+        except BaseException as error:  # sys.exit() too: this process serves other environments
             reply = _failure(error)
         connection.send_bytes(reply)
     adapter.close()

@@ -15,6 +15,7 @@ namespace py = pybind11;
 namespace {
 
 constexpr auto kBetweenSignalChecks = std::chrono::milliseconds(50);
+constexpr auto kPatienceAtExit = std::chrono::seconds(10);
 
 // The running jobs, guarded by the interpreter's lock.
 std::set<Job*> running;
@@ -31,13 +32,19 @@ bool Job::any_running() { return !running.empty(); }
 
 void Job::stop_all() {
   for (Job* job : running) job->stop_ = true;
-  while (!running.empty()) {
+  const auto begun = std::chrono::steady_clock::now();
+  for (bool asked = false; !running.empty();) {
+    if (!asked && std::chrono::steady_clock::now() - begun > kPatienceAtExit) {
+      for (Job* job : running) job->interrupted_(2);
+      asked = true;
+    }
     const py::gil_scoped_release released;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 
-void Job::run(const std::function<void()>& work) {
+void Job::run(const std::function<void()>& work, Interrupted interrupted) {
+  interrupted_ = std::move(interrupted);
   std::exception_ptr failure, raised;  // thrown by the work; by an event or a signal
   std::thread worker([&] {
     try {
@@ -60,6 +67,7 @@ void Job::run(const std::function<void()>& work) {
       stop_ = true;
     }
   };
+  int signals = 0;
   for (bool done = false; !done;) {
     std::vector<std::function<void()>> events;
     {
@@ -70,9 +78,10 @@ void Job::run(const std::function<void()>& work) {
       done = done_;
     }
     for (const auto& event : events) guard(event);
-    guard([] {
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    });
+    if (PyErr_CheckSignals() == 0) continue;
+    guard([] { throw py::error_already_set(); });
+    PyErr_Clear();
+    interrupted_(++signals);
   }
   {
     const py::gil_scoped_release released;

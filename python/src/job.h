@@ -19,12 +19,18 @@ class Job {
   // Queues a call for the calling thread, which makes it with the lock held. Thread-safe.
   void post(std::function<void()> event);
 
+  // Called with the lock held at each Ctrl-C, with their number. From the second on it makes the
+  // work fail, also where it is waiting for an environment.
+  using Interrupted = std::function<void(int)>;
+
   // Runs `work` and the queued events. Then throws KeyboardInterrupt or the exception of an event,
   // or else the exception of `work`, if there was one.
-  void run(const std::function<void()>& work);
+  void run(
+      const std::function<void()>& work, Interrupted interrupted = [](int) {});
 
   static bool any_running();
-  // Stops all jobs and waits for their end, at the interpreter's exit.
+  // Stops all jobs and waits for their end, at the interpreter's exit. After some seconds they are
+  // treated as by a second Ctrl-C.
   static void stop_all();
 
  private:
@@ -32,6 +38,7 @@ class Job {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::function<void()>> events_;
+  Interrupted interrupted_;
   bool done_ = false;
 };
 

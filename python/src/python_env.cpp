@@ -1,6 +1,7 @@
 #include "python_env.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
@@ -15,6 +16,17 @@ namespace ovde::python {
 namespace py = pybind11;
 
 namespace {
+
+// The threads that are in a call of an environment, guarded by the interpreter's lock.
+std::set<unsigned long> calling;
+
+struct Calling {
+  const unsigned long thread = PyThread_get_thread_ident();
+  const bool is_outermost = calling.insert(thread).second;
+  ~Calling() {
+    if (is_outermost) calling.erase(thread);
+  }
+};
 
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
@@ -36,6 +48,7 @@ void copy_observation(const py::handle& from, std::span<double> to) {
 template <typename Call>
 auto PythonEnv::called(Call call) const {
   const Gil gil;
+  const Calling registered;
   try {
     return call();
   } catch (py::error_already_set& error) {
@@ -103,6 +116,11 @@ bool PythonEnv::restore(std::span<const std::byte> bytes) {
     const py::bytes copy(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return adapter_.attr("restore")(copy).cast<bool>();
   });
+}
+
+void interrupt_environments() {
+  for (const unsigned long thread : calling)
+    PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
 }
 
 void register_python_task(const std::string& name, const std::string& summary, int horizon,

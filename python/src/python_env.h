@@ -32,6 +32,9 @@ class PythonEnv final : public Env, public Restorable {
   Box action_space_;
 };
 
+// Raises KeyboardInterrupt in the environments that are being stepped by this process.
+void interrupt_environments();
+
 // Registers a task whose adapters ovde._gym makes. Throws Error if the name is new while a run
 // trains, because the registry must not grow then.
 void register_python_task(const std::string& name, const std::string& summary, int horizon,

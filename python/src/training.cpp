@@ -27,7 +27,7 @@ namespace {
 
 // Returns whether the run finished; false if it was stopped.
 bool run_training(Training& training, bool resumed, const py::object& progress,
-                  const py::object& warning) {
+                  const py::object& warning, const py::object& interrupted) {
   Job job;
   training.stop = &job.stop();
   if (!progress.is_none()) {
@@ -46,7 +46,14 @@ bool run_training(Training& training, bool resumed, const py::object& progress,
     };
   }
   bool finished = false;
-  job.run([&] { finished = !(resumed ? resume(training) : train(training)).empty(); });
+  job.run([&] { finished = !(resumed ? resume(training) : train(training)).empty(); },
+          [&](int times) {
+            try {
+              interrupted(times);
+            } catch (py::error_already_set& error) {
+              error.discard_as_unraisable("interrupting a run");
+            }
+          });
   return finished;
 }
 
@@ -149,7 +156,7 @@ void bind_training(py::module_& module) {
       "train",
       [](const std::string& task, const std::string& algorithm, std::vector<std::uint64_t> seeds,
          const py::dict& settings, const std::string& folder, int threads,
-         const std::string& device, const py::object& progress) {
+         const std::string& device, const py::object& progress, const py::object& interrupted) {
         Training training;
         training.task = task;
         training.algorithm = algorithm;
@@ -160,24 +167,26 @@ void bind_training(py::module_& module) {
         training.threads = threads;
         training.device = device;
         training.command = "ovde.train of Python";
-        return run_training(training, false, progress, py::none());
+        return run_training(training, false, progress, py::none(), interrupted);
       },
       py::arg("task"), py::arg("algorithm"), py::arg("seeds"), py::arg("settings"),
-      py::arg("folder"), py::arg("threads"), py::arg("device"), py::arg("progress"));
+      py::arg("folder"), py::arg("threads"), py::arg("device"), py::arg("progress"),
+      py::arg("interrupted"));
   module.def(
       "resume",
       [](const std::string& folder, std::optional<int> epochs, int threads,
-         const std::string& device, const py::object& progress, const py::object& warning) {
+         const std::string& device, const py::object& progress, const py::object& warning,
+         const py::object& interrupted) {
         Training training;
         training.folder = folder;
         training.epochs = epochs;
         training.threads = threads;
         training.device = device;
         training.command = "ovde.resume of Python";
-        return run_training(training, true, progress, warning);
+        return run_training(training, true, progress, warning, interrupted);
       },
       py::arg("folder"), py::arg("epochs"), py::arg("threads"), py::arg("device"),
-      py::arg("progress"), py::arg("warning"));
+      py::arg("progress"), py::arg("warning"), py::arg("interrupted"));
   module.def("step_counts", &step_counts, py::arg("task"), py::arg("algorithm"),
              py::arg("settings"));
   module.def("synonym", &synonym, py::arg("word"));
@@ -193,6 +202,7 @@ void bind_training(py::module_& module) {
   module.def("status", &status_of, py::arg("folder"));
   module.def("raw_settings", &raw_settings, py::arg("file"));
   module.def("run_command", &run_command, py::arg("words"));
+  module.def("interrupt_environments", &interrupt_environments);
   module.def("stop_all", &Job::stop_all);
 }
 

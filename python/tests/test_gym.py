@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -251,6 +252,67 @@ def test_a_worker_that_dies_is_reported(tmp_path, small):
 
     with pytest.raises(ovde.Error, match="worker process of the environment has ended"):
         ovde.train(Deadly, "sac", epochs=30, out=tmp_path / "x", workers=1, **small)
+
+
+HANGS = {
+    "in Python code": "while True: pass",
+    "in a system call": "time.sleep(1000)",
+}
+
+
+@pytest.mark.parametrize("workers, where", [(0, "in Python code"), (2, "in Python code"), (2, "in a system call")])
+def test_a_second_ctrl_c_ends_a_step_that_never_returns(tmp_path, small, workers, where):
+    text = f"""
+import sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import ovde
+from odd_envs import Line
+class Stuck(Line):
+    def step(self, action):
+        self.total += 1
+        if self.total >= 700:  # in the second epoch
+            print("stuck", flush=True)
+            {HANGS[where]}
+        return super().step(action)
+try:
+    ovde.train(Stuck, "sac", epochs=6, out="x", workers={workers}, name="Line", progress=False,
+               checkpoint={{"epochs": 1}}, **{small!r})
+except KeyboardInterrupt:
+    print("KeyboardInterrupt")
+"""
+    (tmp_path / "script.py").write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "script.py"], cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert process.stdout.readline() == "stuck\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == "ovde: saving after this step; a second Ctrl-C ends it at once\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (0, "KeyboardInterrupt\n"), err
+    assert err.endswith("ovde: ended at once; its last checkpoint is kept: ovde.resume('x', env_factory)\n")
+
+    # the run continues from its last checkpoint
+    assert list((tmp_path / "x/checkpoints").glob("checkpoint-*"))
+    assert ovde.resume(tmp_path / "x", Line, workers=workers).finished
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_environment_that_calls_exit_is_reported(tmp_path, small, workers):
+    class Leaving(Line):
+        def step(self, action):
+            self.total += 1
+            if self.total > 200:
+                sys.exit(3)
+            return super().step(action)
+
+    with pytest.raises(ovde.Error, match="SystemExit: 3"):
+        ovde.train(Leaving, "sac", seeds=[0, 1], epochs=30, out=tmp_path / "x", workers=workers, **small)
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,14 @@ import threading, time
 threading.Thread(target=lambda: ovde.train(Line, "sac", epochs=100_000, workers=2, out="x", **SMALL), daemon=True).start()
 time.sleep(1.5)
 """,
+    "while a step of a worker process never returns": """
+import threading, time
+class Stuck(Line):
+    def step(self, action):
+        time.sleep(1000)
+threading.Thread(target=lambda: ovde.train(Stuck, "sac", epochs=2, workers=1, out="x", **SMALL), daemon=True).start()
+time.sleep(1.5)
+""",
 }
 
 

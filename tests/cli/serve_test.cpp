@@ -215,7 +215,8 @@ TEST(SlowServe, AnswersThoseWithTheToken) {
     EXPECT_EQ(status_of(ask(server.port(), get(path + more))), 403) << path;
     EXPECT_EQ(status_of(ask(server.port(), get(path + more + wrong))), 403) << path;
     EXPECT_EQ(status_of(ask(server.port(), get(path + more + server.token() + "0"))), 403) << path;
-    if (path != "/events") EXPECT_EQ(status_of(answer(server, path)), 200) << path;
+    if (path == "/events") continue;  // stays open: below
+    EXPECT_EQ(status_of(answer(server, path)), 200) << path;
   }
   EXPECT_NE(state_at(server).find("\"state\":\"finished\""), std::string::npos);
 
