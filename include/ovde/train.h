@@ -21,6 +21,7 @@ struct TrainingProgress {
   double seconds = 0;       // since the run began
 };
 
+// A request to train, as its user writes it; train() resolves and checks it.
 struct Training {
   std::string task;                        // "GridChaos-v0:s", or a task of your own
   std::string algorithm = "ovde_g";        // see `ovde list algos`
@@ -36,7 +37,13 @@ struct Training {
   // time, on any thread. An exception thrown by `progress` ends the training.
   std::function<void(const TrainingProgress&)> progress = {};
   std::function<void(const std::string&)> warning = {};
-  std::optional<int> epochs = {};       // resume() only: the run's new number of epochs
+  // Called twice: at the start with the number of steps and the evaluations, and when the first
+  // epochs have been measured with the duration, "about 4 minutes (510 steps a second)".
+  std::function<void(const std::string&)> note = {};
+  // Length of the run: epochs, or environment steps with the warm-up. For resume() the new length,
+  // not shorter than before. Empty: as in `settings`, or as the run has it.
+  std::optional<int> epochs = {};
+  std::optional<std::int64_t> steps = {};
   std::string command = "ovde::train";  // recorded in config.toml
 };
 

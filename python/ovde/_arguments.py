@@ -106,17 +106,3 @@ def take_steps(words: dict[str, Any], epochs: Any) -> Optional[int]:
     for word in STEPS:
         words.pop(word, None)
     return steps
-
-
-def epochs_for(steps: int, warmup: int, per_epoch: int) -> int:
-    """The epochs that so many environment steps take, including the warm-up.
-
-    >>> epochs_for(1500, 1000, 100)
-    5
-    """
-    epochs = -(-(steps - warmup) // per_epoch)
-    if epochs < 1:
-        raise _core.InputError(
-            f"steps={steps}: the warm-up has {warmup} steps (train.warmup_steps), and an epoch {per_epoch}"
-        )
-    return epochs

@@ -80,23 +80,26 @@ def train(
     algorithm: str,
     seeds: Sequence[int],
     settings: Mapping[str, Any],
+    steps: Optional[int],
     folder: str,
     threads: int,
     device: str,
     progress: Optional[Callable[[dict[str, Any]], Any]],
+    note: Optional[Callable[[str], Any]],
     interrupted: Callable[[int], Any],
 ) -> bool: ...
 def resume(
     folder: str,
     epochs: Optional[int],
+    steps: Optional[int],
     threads: int,
     device: str,
     progress: Optional[Callable[[dict[str, Any]], Any]],
+    note: Optional[Callable[[str], Any]],
     warning: Optional[Callable[[str], Any]],
     interrupted: Callable[[int], Any],
 ) -> bool: ...
 def interrupt_environments() -> None: ...
-def step_counts(task: str, algorithm: str, settings: Mapping[str, Any]) -> tuple[int, int]: ...
 def synonym(word: str) -> Optional[tuple[str, str]]: ...
 def table_names() -> list[str]: ...
 def unused_folder(folder: str) -> str: ...

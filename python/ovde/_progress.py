@@ -33,8 +33,11 @@ class Bar:
     >>> import io
     >>> out = io.StringIO()
     >>> bar = Bar("dsac on Pendulum-v1", out)
+    >>> bar.note("about 2 minutes")
     >>> bar.epoch({"seed": 0, "epoch": 4, "epochs": 10, "eval_return_mean": -120.5}, agents=1)
     >>> bar.close()
+    >>> out.getvalue().startswith("dsac on Pendulum-v1: about 2 minutes\\n")
+    True
     >>> "50 %" in out.getvalue() and "return -120.50" in out.getvalue()
     True
     """
@@ -55,8 +58,14 @@ class Bar:
         if not math.isnan(event["eval_return_mean"]):  # NaN: the epoch was not evaluated
             self._returns[event["seed"]] = event["eval_return_mean"]
         share = sum(self._done.values()) / (agents * event["epochs"])
-        mean = sum(self._returns.values()) / len(self._returns) if self._returns else math.nan
-        self.show(share, f"return {mean:.2f}")
+        self.show(share, f"return {sum(self._returns.values()) / len(self._returns):.2f}" if self._returns else "not evaluated yet")
+
+    def note(self, text: str) -> None:
+        """Writes a line of its own, above the bar."""
+        if self._longest:
+            self._out.write("\r" + " " * self._longest + "\r")
+        self._out.write(f"{self._title}: {text}\n")
+        self._out.flush()
 
     def show(self, share: float, text: str) -> None:
         now = time.monotonic()

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _core, _gym
-from ._arguments import count, epochs_for, seed_list, settings_of, take_steps
+from ._arguments import count, seed_list, settings_of, take_steps
 from ._progress import Event, Progress, bar_for
 from ._run import PathLike, Run, _know_task
 
@@ -52,6 +52,10 @@ class _Stage:
     @property
     def listener(self) -> Any:
         return self._event if self._bar is not None or callable(self._progress) else None
+
+    @property
+    def note(self) -> Any:
+        return self._bar.note if self._bar is not None else None
 
     def __enter__(self) -> "_Stage":
         with ExitStack() as stack:
@@ -144,18 +148,15 @@ def train(
     if source is not None:
         # stored explicitly, because a task of this name may be registered with another time limit
         settings.setdefault("task.horizon", source.horizon)
-    if total_steps is not None:
-        if source is not None:
-            _gym.register(task)
-        if "train.epochs" in settings:
-            raise _core.InputError(f"steps and train={{'epochs': {settings['train.epochs']!r}}}: give one of them")
-        settings["train.epochs"] = epochs_for(total_steps, *_core.step_counts(task, algorithm, settings))
     if out is None:
         short = task.removeprefix("python/").replace("/", "-").replace(":", "-")
         out = _core.unused_folder(f"runs/{short}-{algorithm}-{_span(all_seeds)}")
     title = f"{algorithm} on {task}"
     with _Stage(task, source, workers, progress, title, len(all_seeds), out) as stage:
-        finished = _core.train(task, algorithm, all_seeds, settings, os.fspath(out), threads, device, stage.listener, stage.interrupted)
+        finished = _core.train(
+            task, algorithm, all_seeds, settings, total_steps, os.fspath(out), threads, device,
+            stage.listener, stage.note, stage.interrupted,
+        )  # fmt: skip
     return _end(finished, out, stage)
 
 
@@ -199,11 +200,11 @@ def resume(
     total_steps = take_steps({"steps": steps}, epochs)
     if epochs is not None:
         epochs = count("epochs", epochs, 1)
-    elif total_steps is not None:
-        epochs = epochs_for(total_steps, described["warmup_steps"], described["steps_per_epoch"])
     title = f"{described['algorithm']} on {task}"
     with _Stage(task, source, workers, progress, title, len(described["seeds"]), folder) as stage:
-        finished = _core.resume(os.fspath(folder), epochs, threads, device, stage.listener, warn, stage.interrupted)
+        finished = _core.resume(
+            os.fspath(folder), epochs, total_steps, threads, device, stage.listener, stage.note, warn, stage.interrupted
+        )
     return _end(finished, folder, stage)
 
 

@@ -27,7 +27,8 @@ namespace {
 
 // Returns whether the run finished; false if it was stopped.
 bool run_training(Training& training, bool resumed, const py::object& progress,
-                  const py::object& warning, const py::object& interrupted) {
+                  const py::object& note, const py::object& warning,
+                  const py::object& interrupted) {
   Job job;
   training.stop = &job.stop();
   if (!progress.is_none()) {
@@ -40,11 +41,13 @@ bool run_training(Training& training, bool resumed, const py::object& progress,
       });
     };
   }
-  if (!warning.is_none()) {
-    training.warning = [&](const std::string& text) {
-      job.post([&warning, text] { warning(text); });
+  const auto passed_on = [&job](const py::object& listener) {
+    return [&job, &listener](const std::string& text) {
+      job.post([&listener, text] { listener(text); });
     };
-  }
+  };
+  if (!note.is_none()) training.note = passed_on(note);
+  if (!warning.is_none()) training.warning = passed_on(warning);
   bool finished = false;
   job.run([&] { finished = !(resumed ? resume(training) : train(training)).empty(); },
           [&](int times) {
@@ -64,9 +67,7 @@ py::dict describe(const std::string& folder) {
   for (std::size_t i = 0; i < runs->seeds.size(); ++i)
     folders.push_back(agent_folder(folder, runs->seeds, i).string());
   return py::dict("task"_a = runs->config.task, "algorithm"_a = runs->config.algorithm,
-                  "epochs"_a = runs->config.train.epochs,
-                  "warmup_steps"_a = runs->config.train.warmup_steps,
-                  "steps_per_epoch"_a = runs->config.train.steps_per_epoch, "seeds"_a = runs->seeds,
+                  "epochs"_a = runs->config.train.epochs, "seeds"_a = runs->seeds,
                   "folders"_a = folders);
 }
 
@@ -115,16 +116,6 @@ py::dict raw_settings(const std::string& file) {
   return all;
 }
 
-// The steps of the warm-up and of an epoch under these settings.
-py::tuple step_counts(const std::string& task, const std::string& algorithm,
-                      const py::dict& settings) {
-  std::vector<Setting> all = {{"run.task", task, "task"},
-                              {"run.algorithm", algorithm, "algorithm"}};
-  for (Setting& setting : to_settings(settings)) all.push_back(std::move(setting));
-  const TrainConfig train = resolve_config(all).train;
-  return py::make_tuple(train.warmup_steps, train.steps_per_epoch);
-}
-
 // Key and answer of a word of other programs, such as gamma (config/synonyms.h).
 py::object synonym(const std::string& word) {
   const Synonym* found = find_synonym(word);
@@ -155,40 +146,41 @@ void bind_training(py::module_& module) {
   module.def(
       "train",
       [](const std::string& task, const std::string& algorithm, std::vector<std::uint64_t> seeds,
-         const py::dict& settings, const std::string& folder, int threads,
-         const std::string& device, const py::object& progress, const py::object& interrupted) {
+         const py::dict& settings, std::optional<std::int64_t> steps, const std::string& folder,
+         int threads, const std::string& device, const py::object& progress, const py::object& note,
+         const py::object& interrupted) {
         Training training;
         training.task = task;
         training.algorithm = algorithm;
         training.seeds = std::move(seeds);
         for (const Setting& setting : to_settings(settings))
           training.settings.push_back(setting.key + "=" + to_string(setting.value));
+        training.steps = steps;
         training.folder = folder;
         training.threads = threads;
         training.device = device;
         training.command = "ovde.train of Python";
-        return run_training(training, false, progress, py::none(), interrupted);
+        return run_training(training, false, progress, note, py::none(), interrupted);
       },
       py::arg("task"), py::arg("algorithm"), py::arg("seeds"), py::arg("settings"),
-      py::arg("folder"), py::arg("threads"), py::arg("device"), py::arg("progress"),
-      py::arg("interrupted"));
+      py::arg("steps"), py::arg("folder"), py::arg("threads"), py::arg("device"),
+      py::arg("progress"), py::arg("note"), py::arg("interrupted"));
   module.def(
       "resume",
-      [](const std::string& folder, std::optional<int> epochs, int threads,
-         const std::string& device, const py::object& progress, const py::object& warning,
-         const py::object& interrupted) {
+      [](const std::string& folder, std::optional<int> epochs, std::optional<std::int64_t> steps,
+         int threads, const std::string& device, const py::object& progress, const py::object& note,
+         const py::object& warning, const py::object& interrupted) {
         Training training;
         training.folder = folder;
         training.epochs = epochs;
+        training.steps = steps;
         training.threads = threads;
         training.device = device;
         training.command = "ovde.resume of Python";
-        return run_training(training, true, progress, warning, interrupted);
+        return run_training(training, true, progress, note, warning, interrupted);
       },
-      py::arg("folder"), py::arg("epochs"), py::arg("threads"), py::arg("device"),
-      py::arg("progress"), py::arg("warning"), py::arg("interrupted"));
-  module.def("step_counts", &step_counts, py::arg("task"), py::arg("algorithm"),
-             py::arg("settings"));
+      py::arg("folder"), py::arg("epochs"), py::arg("steps"), py::arg("threads"), py::arg("device"),
+      py::arg("progress"), py::arg("note"), py::arg("warning"), py::arg("interrupted"));
   module.def("synonym", &synonym, py::arg("word"));
   module.def("table_names", &table_names);
   module.def(

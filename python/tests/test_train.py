@@ -136,7 +136,7 @@ def test_words_of_other_libraries(tmp_path):
 
 def test_steps_are_rounded_up_to_epochs(tmp_path, small):
     assert ovde.train("GridChaos-v0:s", "sac", steps=161, out=tmp_path / "x", **small).epochs == 3
-    with pytest.raises(ovde.InputError, match="steps=60: the warm-up has 60 steps .*an epoch 50"):
+    with pytest.raises(ovde.InputError, match="steps = 60: the warm-up alone has 60 steps .*an epoch 50"):
         ovde.train("GridChaos-v0:s", "sac", steps=60, out=tmp_path / "y", **small)
     with pytest.raises(ovde.InputError, match="steps=0.5: must be a whole number, at least 1"):
         ovde.train("GridChaos-v0:s", "sac", steps=0.5, out=tmp_path / "y", **small)

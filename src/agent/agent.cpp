@@ -54,7 +54,7 @@ void Agent::to_input(std::span<const double> observation, std::span<float> input
 }
 
 void Agent::add_scaling_state(LearnerState& state) {
-  if (!scaling_.empty()) state.arrays.emplace_back("observation.parameters", scaling_);
+  if (!scaling_.empty()) state.arrays.emplace_back(parameters_of("observation"), scaling_);
 }
 
 std::unique_ptr<Agent> make_agent(const AgentOptions& options) {

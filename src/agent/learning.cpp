@@ -23,8 +23,15 @@ ValueReport value_report(const Batch& first, const Batch& second, const Uncertai
   return report;
 }
 
+namespace {
+constexpr const char* kParameters = ".parameters";
+}
+
+std::string parameters_of(const std::string& network) { return network + kParameters; }
+bool holds_parameters(const std::string& array) { return array.ends_with(kParameters); }
+
 void add_network(const std::string& name, Trained& net, StateArrays& arrays) {
-  arrays.emplace_back(name + ".parameters", net.parameters);
+  arrays.emplace_back(parameters_of(name), net.parameters);
   arrays.emplace_back(name + ".first_moment", net.first_moment);
   arrays.emplace_back(name + ".second_moment", net.second_moment);
   arrays.emplace_back(name + ".target", net.target);

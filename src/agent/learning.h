@@ -47,6 +47,11 @@ struct LearnerState {
   std::uint64_t* updates;
 };
 
+// The array with the parameters of a network: "actor.parameters".
+std::string parameters_of(const std::string& network);
+// Whether an array holds the parameters of a network, not its target or moments.
+bool holds_parameters(const std::string& array);
+
 void add_network(const std::string& name, Trained& net, StateArrays& arrays);
 
 // First parameters of network number `number` and of its target network. fill(number, parameters)

@@ -103,16 +103,8 @@ double parse_count(const char* option_name, const std::string& text, double most
   return std::get<double>(value);
 }
 
-// The fewest epochs that reach this number of environment steps, warm-up included.
 int epochs_for(const std::string& steps, const TrainConfig& train) {
-  const double after_warm_up = parse_count("--steps", steps, 1e15) - train.warmup_steps;
-  const double epochs = std::ceil(after_warm_up / train.steps_per_epoch);
-  if (epochs < 1) {
-    throw InputError(
-        fmt::format("--steps {}: the warm-up alone has {} steps (train.warmup_steps), an epoch {}",
-                    steps, train.warmup_steps, train.steps_per_epoch));
-  }
-  return static_cast<int>(std::min(epochs, 1e7));
+  return epochs_for_steps(parse_count("--steps", steps, 1e15), train, "--steps " + steps);
 }
 
 Config resolve_run(const TrainCommand& command) {

@@ -6,6 +6,7 @@
 
 #include <ovde/check.h>
 #include <ovde/error.h>
+#include "config/setting_checks.h"
 #include "env/noise.h"
 #include "env/wrappers.h"
 
@@ -13,13 +14,18 @@ namespace ovde {
 
 std::unique_ptr<ScaledActions> make_environment(const Config& config) {
   const Task& task = find_task(config.task);
-  auto env = task.make(config.task_options);
+  std::unique_ptr<Env> env;
   try {
-    check_spaces(*env);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("task {}: {}", config.task, error.what()));
+    env = task.make(config.task_options);
+    try {
+      check_spaces(*env);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("task {}: {}", config.task, error.what()));
+    }
+    env = with_noise(std::move(env), config.noise);
+  } catch (const OptionError& error) {
+    refuse_setting(place_of(config, error.key()), error.what());
   }
-  env = with_noise(std::move(env), config.noise);
   if (task.map && (env->observation_size() != 2 || env->action_space().size() != 2)) {
     throw Error("task " + task.name +
                 " has a map, but not observations and actions of two numbers each");

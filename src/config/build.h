@@ -10,7 +10,8 @@
 
 namespace ovde {
 
-// The task with its noise and its time limit, and with actions in [-1, 1].
+// The task with its noise and its time limit, and with actions in [-1, 1]. InputError if the task
+// or its noise refuses an option.
 std::unique_ptr<ScaledActions> make_environment(const Config& config);
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed);

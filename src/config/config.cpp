@@ -107,7 +107,7 @@ class Resolver {
 
   void apply(const Setting& setting) {
     check_setting(setting, tables_).set(config_, setting.value);
-    given_[setting.key] = setting.where;
+    config_.places[setting.key] = setting.where;
   }
 
   // Defaults and presets are applied; the user's settings follow.
@@ -124,7 +124,7 @@ class Resolver {
 
     const int n = train.steps_per_epoch;
     if (!given("train.warmup_steps")) train.warmup_steps = std::max(10 * n, train.batch);
-    if (!given("train.eval_steps")) train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
+    if (!given("train.eval_steps")) derive_evaluation(is_new && !is_built_in(task_));
     if (!given("train.score_eval_epochs")) train.score_eval_epochs = train.eval_epochs;
     if (!given("train.learning_rate_epochs") && train.adam.learning_rate_end > 0)
       train.learning_rate_epochs = train.epochs;
@@ -177,18 +177,29 @@ class Resolver {
                fmt::format("{} is not an epoch; must be from 0 to {} (train.epochs = {})", epoch,
                            epochs - 1, epochs));
     }
-    try {
-      with_noise(task_.make(config_.task_options), config_.noise);
-    } catch (const OptionError& error) {
-      refuse_setting(place(error.key()), error.what());
-    }
     check_unread_keys();
   }
 
   Config take() { return std::move(config_); }
 
  private:
-  bool given(const std::string& key) const { return given_.contains(key); }
+  void derive_evaluation(bool own_task) {
+    TrainConfig& train = config_.train;
+    const int horizon = config_.horizon, n = train.steps_per_epoch;
+    if (!own_task) {
+      train.eval_steps = std::max((n <= 100 ? 10 : 5) * n, horizon);
+      return;
+    }
+    // a tenth of the training's steps, in whole episodes
+    if (!given("train.eval_epochs"))
+      train.eval_epochs = static_cast<int>((std::int64_t{10} * horizon + n - 1) / n);
+    const std::int64_t steps = std::int64_t{train.eval_epochs} * n / 10;
+    train.eval_steps =
+        static_cast<int>(std::clamp<std::int64_t>(steps / horizon, 1, 10'000'000 / horizon)) *
+        horizon;
+  }
+
+  bool given(const std::string& key) const { return config_.places.contains(key); }
   bool has_grid() const { return algorithm_.policy == PolicyKind::greedy; }
   int action_dimensions() const { return task_.make(config_.task_options)->action_space().size(); }
 
@@ -254,7 +265,7 @@ class Resolver {
   // Refuses keys that were given and that the run ignores. A file may repeat the value that the key
   // has anyway, as the config.toml of every run does.
   void check_unread_keys() const {
-    for (const auto& [name, where] : given_) {
+    for (const auto& [name, where] : config_.places) {
       if (where.empty()) continue;
       const ConfigKey& key = *find_key(tables_, name);
       const bool in_file = where.find(':') != std::string::npos;
@@ -264,16 +275,11 @@ class Resolver {
     }
   }
 
-  std::string place(const std::string& key) const {
-    const auto found = given_.find(key);
-    return found == given_.end() ? "" : found->second;
-  }
-
   // "--set: train.batch = 64: why"; without the value of a list.
   [[noreturn]] void refuse(const std::string& key, const std::string& why) const {
     const OptionValue value = find_key(tables_, key)->get(config_);
     const bool list = std::holds_alternative<std::vector<double>>(value);
-    refuse_setting(place(key),
+    refuse_setting(place_of(config_, key),
                    fmt::format("{}{}: {}", key, list ? "" : " = " + to_string(value), why));
   }
 
@@ -281,7 +287,6 @@ class Resolver {
   const Algorithm& algorithm_;
   std::vector<ConfigTable> tables_;
   Config config_, presets_;
-  std::map<std::string, std::string> given_;  // key -> where
 };
 
 using Values = std::map<std::string, OptionValue>;  // by name
@@ -357,8 +362,23 @@ std::vector<std::string> described(const Differences& differences) {
 
 }  // namespace
 
+std::string place_of(const Config& config, const std::string& key) {
+  const auto found = config.places.find(key);
+  return found == config.places.end() ? "" : found->second;
+}
+
 int updates_per_epoch(const TrainConfig& train) {
   return std::max(1, static_cast<int>(std::lround(train.updates_per_step * train.steps_per_epoch)));
+}
+
+int epochs_for_steps(double steps, const TrainConfig& train, const std::string& asked) {
+  const double epochs = std::ceil((steps - train.warmup_steps) / train.steps_per_epoch);
+  if (epochs < 1) {
+    throw InputError(
+        fmt::format("{}: the warm-up alone has {} steps (train.warmup_steps), an epoch {}", asked,
+                    train.warmup_steps, train.steps_per_epoch));
+  }
+  return static_cast<int>(std::min(epochs, 1e7));
 }
 
 bool operator==(const Config& a, const Config& b) { return differing_keys(a, b).empty(); }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct TrainConfig : TrainOptions {
 
 // Updates in one epoch, at least one.
 int updates_per_epoch(const TrainConfig& train);
+
+// The fewest epochs that reach this number of environment steps, warm-up included. InputError,
+// which begins with `asked` ("--steps 100"), if the warm-up alone has as many.
+int epochs_for_steps(double steps, const TrainConfig& train, const std::string& asked);
 
 struct CheckpointConfig {
   int epochs = 0;
@@ -63,9 +68,14 @@ struct Config {
   TrainConfig train;
   CheckpointConfig checkpoint;
   RecordConfig record;
+
+  // Where each key of a new run was given, for messages. Not part of the configuration's value.
+  std::map<std::string, std::string> places;
 };
 
 bool operator==(const Config& a, const Config& b);
+
+std::string place_of(const Config& config, const std::string& key);  // empty: not given
 
 // The keys that differ, each as "train.batch = 64, was 256".
 std::vector<std::string> differences(const Config& now, const Config& before);

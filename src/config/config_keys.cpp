@@ -263,11 +263,14 @@ std::vector<Field<TrainConfig>> protocol_keys() {
             "updates for each exploring step: an epoch has n times as many, rounded"),
       field(&Keys::warmup_steps, "warmup_steps", {0, 1e7},
             "steps of the untrained policy before the first epoch", "10 n, at least one batch"),
-      field(&Keys::eval_steps, "eval_steps", {1, 1e7},
-            "steps of one evaluation; at least task.horizon, for one whole episode",
-            "10 n for n up to 100, 5 n above; at least one whole episode"),
+      field(
+          &Keys::eval_steps, "eval_steps", {1, 1e7},
+          "steps of one evaluation; at least task.horizon, for one whole episode",
+          "10 n for n up to 100, 5 n above, at least one episode; for a task of your own, a tenth "
+          "of the training's steps in whole episodes"),
       field(&Keys::eval_epochs, "eval_epochs", {1, 1e7},
-            "epochs from one evaluation to the next; the last epoch is always evaluated"),
+            "epochs from one evaluation to the next; the last epoch is always evaluated",
+            "1; for a task of your own, 10 task.horizon / n unless eval_steps is given"),
       field(&Keys::score_eval_epochs, "score_eval_epochs", {1, 1e7},
             "the same in the last min(100, 8 %) of the epochs, whose evaluations are the score",
             "eval_epochs"),

@@ -63,6 +63,11 @@ void register_task(Task task) {
 
 const std::vector<Task>& tasks() { return registry(); }
 
+bool is_built_in(const Task& task) {
+  static const std::vector<Task> all = builtin_tasks();
+  return std::ranges::find(all, task.name, &Task::name) != all.end();
+}
+
 const Task* registered_task(const std::string& id) {
   const auto found = std::ranges::find(registry(), id.substr(0, id.find(':')), &Task::name);
   return found == registry().end() ? nullptr : &*found;

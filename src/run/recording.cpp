@@ -26,9 +26,6 @@ constexpr off_t kLargestVisits = 256 << 20;  // bytes: 33 million steps
 constexpr const char* kNetworkFolder = "networks";
 constexpr std::string_view kEpochPrefix = "epoch_", kEpochSuffix = ".safetensors";
 
-// How the names of a learner's arrays end that are networks in use: no moments, no targets.
-constexpr std::string_view kInUse = ".parameters";
-
 // The metadata of a file of networks.
 std::map<std::string, std::string> origin_of_epoch(int epoch, const Config& config) {
   return {{"format", kNetworksFormat},
@@ -141,7 +138,7 @@ void write_networks(const fs::path& run, int epoch, Agent& agent, const Box& act
                     const Config& config) {
   TensorFile file = policy_tensors(agent.policy(), action_space, origin_of(config));
   for (const auto& [name, values] : agent.state().arrays) {
-    if (!name.ends_with(kInUse)) continue;
+    if (!holds_parameters(name)) continue;
     file.tensors[name] = {{static_cast<std::int64_t>(values.size())},
                           {values.begin(), values.end()}};
   }
@@ -173,7 +170,7 @@ std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Confi
   options.learner.train.replay = 1;  // it will not learn
   auto agent = make_agent(options);
   for (const auto& [name, values] : agent->state().arrays) {
-    if (!name.ends_with(kInUse)) continue;
+    if (!holds_parameters(name)) continue;
     const auto found = file.tensors.find(name);
     if (found == file.tensors.end() || found->second.values.size() != values.size())
       refuse(fmt::format("no '{}' of its size", name));

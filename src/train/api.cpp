@@ -1,7 +1,11 @@
 // Training for programs that embed the library (ovde/train.h).
 #include <algorithm>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include <ovde/error.h>
 #include <ovde/train.h>
@@ -20,10 +24,17 @@ class Listener final : public ProgressSink {
   void run_started(const RunStart& start) override {
     seeds_ = start.seeds;
     epochs_ = start.epochs;
+    estimate_.emplace(start);
+    note(describe_length(start));
+  }
+  void warming_up(int, std::int64_t, std::int64_t) override {
+    const std::lock_guard lock(mutex_);
+    estimate_->warming_up();
   }
   void epoch_done(int agent, const EpochRow& row) override {
-    if (!training_.progress) return;
     const std::lock_guard lock(mutex_);
+    if (const auto duration = estimate_->epoch_done()) note(*duration);
+    if (!training_.progress) return;
     training_.progress({.seed = seeds_[agent],
                         .epoch = row.epoch,
                         .epochs = epochs_,
@@ -45,11 +56,24 @@ class Listener final : public ProgressSink {
   std::vector<RunSummary> summaries;
 
  private:
+  void note(const std::string& text) const {
+    if (training_.note) training_.note(text);
+  }
+
   const Training& training_;
   std::mutex mutex_;
   std::vector<std::uint64_t> seeds_;
   int epochs_ = 0;
+  std::optional<DurationEstimate> estimate_;
 };
+
+// The epochs that were asked for; empty: none were. `train`: the run's protocol.
+std::optional<int> length_of(const Training& training, const std::function<TrainConfig()>& train) {
+  if (training.epochs && training.steps) throw InputError("epochs and steps: give one of them");
+  if (!training.steps) return training.epochs;
+  return epochs_for_steps(static_cast<double>(*training.steps), train(),
+                          fmt::format("steps = {}", *training.steps));
+}
 
 std::vector<TrainingResult> run_to_end(const RunPlan& plan, const Training& training) {
   const int threads =
@@ -76,17 +100,24 @@ std::vector<TrainingResult> train(const Training& training) {
                                    {"run.algorithm", training.algorithm, "algorithm"}};
   for (const std::string& text : training.settings) {
     settings.push_back(parse_assignment(text, "settings"));
-    if (settings.back().key == "run.seed")
+    const std::string& key = settings.back().key;
+    if (key == "run.seed")
       throw InputError("settings: run.seed cannot be set here: use Training::seeds");
+    if (key == "train.epochs" && (training.epochs || training.steps))
+      throw InputError("train.epochs and epochs or steps: give one of them");
   }
-
-  const Config config = resolve_config(settings);
-  return run_to_end(plan_new_run(config, training.seeds, training.folder, training.command),
-                    training);
+  const auto epochs = length_of(training, [&] { return resolve_config(settings).train; });
+  if (epochs) settings.push_back({"train.epochs", static_cast<double>(*epochs), "epochs"});
+  return run_to_end(
+      plan_new_run(resolve_config(settings), training.seeds, training.folder, training.command),
+      training);
 }
 
 std::vector<TrainingResult> resume(const Training& training) {
-  return run_to_end(plan_rest_of_run(training.folder, training.command, training.epochs), training);
+  std::optional<int> epochs;
+  if (const auto runs = read_runs(training.folder))
+    epochs = length_of(training, [&] { return runs->config.train; });
+  return run_to_end(plan_rest_of_run(training.folder, training.command, epochs), training);
 }
 
 }  // namespace ovde

@@ -19,6 +19,12 @@ void check_finite(double value, const char* what, const EpochLoop& run) {
   if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, run.where()));
 }
 
+template <typename Values>
+void check_all(const std::string& name, const Values& values, const EpochLoop& run) {
+  const auto bad = std::ranges::find_if_not(values, [](auto x) { return std::isfinite(x); });
+  if (bad != values.end()) check_finite(*bad, ("a number of " + name).c_str(), run);
+}
+
 // Calls into an environment; its exceptions are given a message that says what failed and where.
 template <typename Call, typename Where>
 auto guarded(const char* what, Call call, Where where) {
@@ -80,8 +86,8 @@ void EpochLoop::finish_updates(const UpdateReport& update, const ValueReport& va
   report_collected();
   add_update(update, 1);
   // the policy alone has come back from the GPU; the rest is checked when it is saved
-  for (const auto& network : agent_->policy().networks)
-    check_parameters(network.name + ".parameters");
+  const PolicyContents policy = agent_->policy();
+  for (const auto& network : policy.networks) check_all(network.name, network.parameters, *this);
   end_updates(value);
 }
 
@@ -277,8 +283,11 @@ void EpochLoop::report_evaluation() {
 
 double EpochLoop::play(const Act& act) {
   constexpr std::uint32_t kFresh = std::numeric_limits<std::uint32_t>::max();  // no epoch's number
-  Evaluation evaluation(*evaluation_env_, act, Random(seed_, Stream::evaluation_seeds, kFresh),
-                        config_.train.eval_steps, std::numeric_limits<int>::max());
+  constexpr std::int64_t kEpisodes = 5;  // one alone would not tell policies apart
+  Evaluation evaluation(
+      *evaluation_env_, act, Random(seed_, Stream::evaluation_seeds, kFresh),
+      std::max(std::int64_t{config_.train.eval_steps}, kEpisodes * config_.horizon),
+      std::numeric_limits<int>::max());
   const std::atomic<bool> never{false};
   guarded(
       "the environment of the evaluation",
@@ -308,15 +317,10 @@ void EpochLoop::add_update(const UpdateReport& report, std::int64_t updates) {
 
 // A number can overflow in the last update of an epoch, after its loss was computed; one in a
 // target network may never show in a loss, which takes the smaller of two values.
-void EpochLoop::check_parameters(std::string_view prefix) const {
+void EpochLoop::check_parameters() const {
   const LearnerState state = agent_->state();
-  const auto check = [&](const std::string& name, auto values) {
-    if (!name.starts_with(prefix)) return;
-    const auto bad = std::ranges::find_if_not(values, [](auto x) { return std::isfinite(x); });
-    if (bad != values.end()) check_finite(*bad, ("a number of " + name).c_str(), *this);
-  };
-  for (const auto& [name, values] : state.arrays) check(name, values);
-  for (const auto& [name, values] : state.statistics) check(name, values);
+  for (const auto& [name, values] : state.arrays) check_all(name, values, *this);
+  for (const auto& [name, values] : state.statistics) check_all(name, values, *this);
 }
 
 std::string EpochLoop::where(int epoch, std::uint64_t update, std::int64_t env_step) const {

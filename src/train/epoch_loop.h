@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,7 +66,8 @@ class EpochLoop {
   // The task's own action space, to which the agent's [-1, 1] is scaled.
   const Box& task_action_space() const { return env_->own_action_space(); }
 
-  // The mean return of a policy over train.eval_steps of episodes that no evaluation has played.
+  // The mean return of a policy in episodes that no evaluation has played: train.eval_steps, and at
+  // least five times task.horizon.
   double play(const Act& act);
 
   // The whole state, except for the rows of the replay buffer. Error if a parameter is not finite.
@@ -122,8 +122,7 @@ class EpochLoop {
   void reserve_visits();
   void report_collected();
   void report_evaluation();
-  // Error if a parameter is not finite, of the arrays whose names begin with `prefix`.
-  void check_parameters(std::string_view prefix = "") const;
+  void check_parameters() const;  // Error if a number of the learner is not finite
 
   std::string where(int epoch, std::uint64_t update, std::int64_t env_step) const;
   std::string where_evaluated() const;  // of the policy that is being evaluated

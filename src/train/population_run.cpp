@@ -103,7 +103,8 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan) {
   return agents;
 }
 
-PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads)
+PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads,
+                             const Check& check)
     : progress_(progress),
       start_{.task = plan.config.task,
              .algorithm = plan.config.algorithm,
@@ -118,7 +119,7 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int th
              .folder = plan.folder},
       places_(plan.seeds.size()) {
   if (plan.is_new) {
-    make_agents(plan, threads);  // first: if the task refuses its options, no folder is made
+    make_agents(plan, threads, check);  // first: if the task refuses its options, no folder is made
     ensure_new_run_folder(plan.folder);
     lock_.emplace(plan.folder);
     check_holds_no_run(plan.folder);  // again, now that nobody else can write there
@@ -134,12 +135,12 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int th
     make_population(plan.folder, plan.command);
   }
   check_agents(plan);
-  make_agents(plan, threads);
+  make_agents(plan, threads, check);
   open_agents(plan);
 }
 
 // Throws if the run cannot continue. Writes nothing.
-void PopulationRun::make_agents(const RunPlan& plan, int threads) {
+void PopulationRun::make_agents(const RunPlan& plan, int threads, const Check& check) {
   const auto make_agent = [&](int i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     const Config config = with_seed(plan.config, plan.seeds[i]);
@@ -162,6 +163,11 @@ void PopulationRun::make_agents(const RunPlan& plan, int threads) {
         fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
                     plan.folder.string(), start_.epochs));
   }
+  if (!check) return;
+  std::vector<AgentOptions> left;
+  for (const Place& place : places_)
+    if (place.run) left.push_back(place.run->loop().agent().options());
+  check(left);
 }
 
 void PopulationRun::open_agents(const RunPlan& plan) {

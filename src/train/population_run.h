@@ -14,11 +14,13 @@
 #include "config/config.h"
 #include "run/run_lock.h"
 #include "train/agent_run.h"
+#include "train/run_start.h"
 
 namespace ovde {
 
-// A request to train: a new run, or what is left of the run in `folder`. Making one changes nothing
-// on the disk.
+// A request to train, resolved and checked: a new run, or what is left of the run in `folder`. The
+// request as it was written is a Training (ovde/train.h) in a program and a TrainCommand on the
+// command line. Making a plan changes nothing on the disk.
 struct RunPlan {
   Config config;
   // One agent each; config.seed is ignored. Seeds that the run in `folder` does not have are added
@@ -37,20 +39,8 @@ RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& see
 RunPlan plan_rest_of_run(const std::filesystem::path& folder, const std::string& command = "resume",
                          std::optional<int> epochs = {});
 
-// The options of the agents that have not finished.
+// The options of the agents that have not finished. Makes an environment for their sizes.
 std::vector<AgentOptions> agents_left(const RunPlan& plan);
-
-struct RunStart {
-  std::string task, algorithm;
-  std::vector<std::uint64_t> seeds;  // one agent each
-  int epochs = 0;
-  int updates_per_epoch = 0, steps_per_epoch = 0;
-  std::int64_t warmup_steps = 0;
-  std::int64_t eval_steps = 0;  // steps of one evaluation, which follows every eval_epochs epochs
-  int eval_epochs = 1;
-  std::int64_t epochs_done = 0;  // by all agents together, where a resumed run continues
-  std::filesystem::path folder;
-};
 
 // Receives the progress of a run. Calls may come from any thread, those of one agent in the order
 // of its epochs.
@@ -78,8 +68,11 @@ struct Place {
 class PopulationRun {
  public:
   // Locks the folder and makes every agent, new or as its last checkpoint has it, on `threads`
-  // threads where the task allows it. Nothing is written before all of them are known to be usable.
-  PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads = 1);
+  // threads where the task allows it. Nothing is written before all of them are known to be usable;
+  // `check` may refuse those that have not finished.
+  using Check = std::function<void(std::span<const AgentOptions>)>;
+  PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads = 1,
+                const Check& check = {});
 
   std::vector<Place>& places() { return places_; }
   ProgressSink& progress() { return progress_; }
@@ -97,7 +90,7 @@ class PopulationRun {
   bool close();
 
  private:
-  void make_agents(const RunPlan& plan, int threads);
+  void make_agents(const RunPlan& plan, int threads, const Check& check);
   void open_agents(const RunPlan& plan);
 
   std::optional<RunLock> lock_;

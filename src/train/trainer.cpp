@@ -68,12 +68,11 @@ void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop
 bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) {
   const std::atomic<bool> never{false};
   const std::atomic<bool>& stop = workers.stop != nullptr ? *workers.stop : never;
-  // refused before anything is written
+  PopulationRun::Check check;
   if (workers.gpu) {
-    if (const auto agents = agents_left(plan); !agents.empty())
-      workers.gpu.check(agents, plan.config.train.precision);
+    check = [&](auto agents) { workers.gpu.check(agents, plan.config.train.precision); };
   }
-  PopulationRun run(plan, progress, workers.threads);
+  PopulationRun run(plan, progress, workers.threads, check);
   if (workers.gpu) {
     PopulationRun* const runs[] = {&run};
     const auto failures = train_in_lockstep(runs, workers.gpu, workers.threads, stop);

@@ -65,14 +65,16 @@ TEST(FirstHour, AlgorithmNamesIgnoreCase) {
   expect_words(read_file(program.folder() / "b/config.toml"), {"algorithm = \"ovde_g\""});
 }
 
-TEST(FirstHour, TheFirstLineTellsTheLength) {
+TEST(FirstHour, TheFirstLinesTellLengthAndEvaluation) {
   const Program program;
   const Outcome outcome = program.run(kFirstRun + "--epochs 3 --out run");
-  expect_words(outcome.out.substr(0, outcome.out.find('\n')),
-               {"dsac on GridChaos-v0:s, seed 0, into run: 3 epochs of 25 steps, 95 steps in all "
-                "with the warm-up; every epoch is evaluated for 40 steps"});
+  EXPECT_TRUE(outcome.out.starts_with(
+      "dsac on GridChaos-v0:s, seed 0, into run\n"
+      "3 epochs of 25 steps: 95 steps with the warm-up; evaluated for 40 steps after every epoch "
+      "(1.6 times the training's steps)\n"))
+      << outcome.out;
   const Outcome other = program.run(kFirstRun + "--epochs 4 --set train.eval_epochs=2 --out two");
-  expect_words(other.out, {"every 2 epochs are evaluated for 40 steps"});
+  expect_words(other.out, {"evaluated for 40 steps after every 2 epochs (80 % of the training's"});
 }
 
 // A program built on the library has tasks that ovde does not know.
@@ -146,6 +148,8 @@ TEST(FirstHour, AFinishedRunCanBeExtended) {
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") ==
               read_file(program.folder() / "whole/policy.safetensors"));
+  // continued from its end, not trained again
+  expect_words(read_file(program.folder() / "run/log.txt"), {"resumed at epoch 3, "});
   EXPECT_EQ(program.run("train --resume run --steps 245").code, 0);  // 9 epochs
   EXPECT_EQ(read_progress(program.folder() / "run").size(), 9u);
   expect_words(program.run("train --resume run --epochs 5").err, {"it can be given more, not 5"});
@@ -273,7 +277,7 @@ TEST(FirstHour, StudyActionsRefuseUnusedOptions) {
   expect_words(program.run("study status plan.toml --device cuda").err,
                {"unknown option '--device'"});
   expect_words(program.run("study").err,
-               {"no action given", "run, work, import, status, report, cancel"});
+               {"no action given", "run, work, cells, import, status, report, cancel"});
   expect_words(program.run("study rnu plan.toml").err, {"unknown action", "did you mean run?"});
 }
 

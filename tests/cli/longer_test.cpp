@@ -1,6 +1,10 @@
 // A finished run is a beginning: trained for longer, watched with its critics, and cleaned.
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -60,13 +64,23 @@ TEST(SlowLonger, TheReplayNamesTheEpochOfItsCritics) {
 TEST(SlowLonger, StatusCountsTheTimeThatAnAgentWaits) {
   const Program program;
   ASSERT_EQ(program.run(kSmallRun + "--epochs 6 --seeds 0-3 --out run").code, 0);
+  double together = 0;
   for (const RunStatus& agent : run_status(program.folder() / "run")) {
+    together += agent.steps_per_second;
     const auto rows = read_progress(agent.folder);
     const double steps = static_cast<double>(rows.back().env_steps - rows.front().env_steps);
     EXPECT_NEAR(agent.steps_per_second, steps / (rows.back().seconds - rows.front().seconds),
                 1e-6 * agent.steps_per_second);
     EXPECT_LT(agent.steps_per_second, 0.7 * rows.back().steps_per_second);
   }
+  const std::string table = program.run("status run").out;
+  expect_words(table, {"(4 agents)"});
+  const std::string line = table.substr(table.find("(4 agents)"));
+  std::vector<std::string> words;
+  std::istringstream rest(line.substr(0, line.find('\n')));
+  for (std::string word; rest >> word;) words.push_back(word);
+  ASSERT_GT(words.size(), 2u) << line;
+  EXPECT_NEAR(std::stod(words[words.size() - 2]), together, 1) << line;  // before the time left
 }
 
 TEST(SlowLonger, AnInterruptedExtensionIsNotFinished) {

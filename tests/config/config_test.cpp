@@ -83,6 +83,26 @@ TEST(Config, EpochFollowsTheHorizonOnlyWhereTheTaskTiesThem) {
   EXPECT_EQ(resolve({"task.horizon=70"}, "sac", free).train.steps_per_epoch, 1000);
 }
 
+TEST(Config, EvaluationOfOwnTasksIsATenthOfTheTraining) {
+  struct Row {
+    int n, horizon, eval_epochs, eval_steps;
+  };
+  for (const Row& row : {Row{200, 200, 10, 200}, Row{1000, 50, 1, 100}, Row{1000, 200, 2, 200},
+                         Row{100, 1000, 100, 1000}, Row{300, 100, 4, 100}}) {
+    const std::string task =
+        task_with(fmt::format("Own{}in{}-v0", row.horizon, row.n), row.horizon, row.n);
+    const TrainConfig train = resolve({}, "sac", task).train;
+    EXPECT_EQ(train.eval_epochs, row.eval_epochs) << task;
+    EXPECT_EQ(train.score_eval_epochs, row.eval_epochs) << task;
+    EXPECT_EQ(train.eval_steps, row.eval_steps) << task;
+    EXPECT_LE(train.eval_steps, row.eval_epochs * row.n / 10) << task;
+  }
+  const std::string task = task_with("OwnTask-v0", 100, 100);
+  EXPECT_EQ(resolve({"train.eval_epochs=35"}, "sac", task).train.eval_steps, 300);
+  EXPECT_EQ(resolve({"train.eval_epochs=1"}, "sac", task).train.eval_steps, 100);
+  EXPECT_EQ(resolve({"train.eval_steps=500"}, "sac", task).train.eval_epochs, 1);
+}
+
 TEST(Config, GivenKeysAreNotDerived) {
   const Config config = resolve({"train.steps_per_epoch=1000", "train.replay=5000",
                                  "train.eval_steps=200", "train.warmup_steps=300"});
@@ -317,16 +337,16 @@ TEST(Config, ConflictingKeysAreRefused) {
 }
 
 TEST(Config, ErrorsOfTheEnvironmentNameKeyAndPlace) {
-  EXPECT_EQ(refusal("noise.coordinate=z"),
+  const auto noisy = [](std::vector<std::string> more) {
+    more.push_back("noise.transition=true");
+    return complaint([&] { make_environment(resolve(more)); });
+  };
+  EXPECT_EQ(noisy({"noise.coordinate=z"}),
             "--set: noise.coordinate = \"z\": must be a state coordinate of the task: x, y");
-  EXPECT_EQ(complaint([] {
-              resolve({"noise.coordinate=x", "noise.edges=[1,0]"});
-            }),
+  EXPECT_EQ(noisy({"noise.coordinate=x", "noise.edges=[1,0]"}),
             "--set: noise.edges = [1, 0]: must be in ascending order");
   EXPECT_EQ(
-      complaint([] {
-        resolve({"noise.coordinate=x", "noise.edges=[0,1]"});
-      }),
+      noisy({"noise.coordinate=x", "noise.edges=[0,1]"}),
       "noise.factors = [1, 1]: must be a list of 3 numbers, one more than noise.edges = [0, 1]");
   EXPECT_EQ(
       refusal("task.start=[0,11]"),

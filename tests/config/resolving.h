@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ovde/error.h>
+#include "config/build.h"
 #include "config/config.h"
 
 namespace ovde {
@@ -35,7 +36,7 @@ std::string complaint(Call call) {
 }
 
 inline std::string refusal(const std::string& assignment, const std::string& algorithm = "ovde_g") {
-  return complaint([&] { resolve({assignment}, algorithm); });
+  return complaint([&] { make_environment(resolve({assignment}, algorithm)); });
 }
 
 }  // namespace ovde

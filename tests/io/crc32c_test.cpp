@@ -22,7 +22,7 @@ TEST(Crc32c, PublishedValues) {
   EXPECT_EQ(crc_of(""), 0u);
 }
 
-TEST(Crc32c, ContinuesWhereItStopped) {
+TEST(Crc32c, ContinuesFromAnEarlierChecksum) {
   const std::string text = "rows are appended, and so is their checksum";
   for (std::size_t cut = 0; cut <= text.size(); ++cut)
     EXPECT_EQ(crc_of(text.substr(cut), crc_of(text.substr(0, cut))), crc_of(text)) << cut;

@@ -11,7 +11,7 @@ namespace OVDE_TEST_FILE {
 std::string coded(const std::string& text) { return base64(std::as_bytes(std::span(text))); }
 
 // The vectors of RFC 4648, section 10.
-TEST(Json, Base64IsThatOfTheStandard) {
+TEST(Json, Base64FollowsTheStandard) {
   EXPECT_EQ(coded(""), "");
   EXPECT_EQ(coded("f"), "Zg==");
   EXPECT_EQ(coded("fo"), "Zm8=");
@@ -22,11 +22,11 @@ TEST(Json, Base64IsThatOfTheStandard) {
   EXPECT_EQ(coded("\xff\xfe\xfd"), "//79");
 }
 
-TEST(Json, AStringEndsNeitherItselfNorAScript) {
+TEST(Json, StringsAreEscapedForScripts) {
   EXPECT_EQ(to_line("a\"b\\c\n</script>"), R"("a\"b\\c\n\u003c/script>")");
 }
 
-TEST(Json, LinesHoldWhateverTheyAreGiven) {
+TEST(Json, LinesEscapeAnyText) {
   const Json object = {{"z", 1}, {"a", std::nan("")}, {"bytes", "\xff"}};
   EXPECT_EQ(to_line(object), "{\"z\":1,\"a\":null,\"bytes\":\"\xef\xbf\xbd\"}");
 }

@@ -56,7 +56,7 @@ TEST(Safetensors, ReadsBackWhatItWrote) {
 }
 
 // The layout of the public format, byte by byte.
-TEST(Safetensors, HasTheLayoutOfTheFormat) {
+TEST(Safetensors, FollowsTheFormat) {
   TensorFile file;
   file.tensors["w"] = {{1, 2}, {1.0f, -2.0f}};
   const Bytes bytes = to_safetensors(file);
@@ -69,7 +69,7 @@ TEST(Safetensors, HasTheLayoutOfTheFormat) {
   EXPECT_EQ(text.substr(8 + padded), std::string("\x00\x00\x80\x3f\x00\x00\x00\xc0", 8));
 }
 
-TEST(Safetensors, RefusesWhatIsNotConsistent) {
+TEST(Safetensors, RefusesInconsistentFiles) {
   const std::string good = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   ASSERT_EQ(complaint(by_hand(good, 8)), "");
   const struct {
@@ -158,7 +158,7 @@ TEST(Safetensors, WritesAndReadsFiles) {
   EXPECT_THROW(read_safetensors(folder.path() / "q.safetensors"), InputError);
 }
 
-TEST(Safetensors, RefusesToWriteNonsense) {
+TEST(Safetensors, RefusesToWriteInvalidTensors) {
   TensorFile file;
   file.tensors["a"] = {{3}, {1, 2}};
   EXPECT_THROW(to_safetensors(file), Error);

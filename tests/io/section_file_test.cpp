@@ -52,7 +52,7 @@ TEST(Checkpoint, EveryOtherLengthIsFound) {
   EXPECT_THROW(parse_checkpoint(file, "c"), InputError);
 }
 
-TEST(Checkpoint, AnotherKindOfFileIsNamed) {
+TEST(Checkpoint, RefusesOtherFiles) {
   try {
     parse_checkpoint(bytes_of("epoch,env_steps,updates,eval_return_mean"), "runs/x/checkpoint-3");
     FAIL();
@@ -61,14 +61,14 @@ TEST(Checkpoint, AnotherKindOfFileIsNamed) {
   }
 }
 
-TEST(Checkpoint, ANewerFormatIsNotCalledDamage) {
+TEST(Checkpoint, NewerFormatIsNotDamage) {
   const Bytes file = written(kSections);
   EXPECT_THROW(parse_checkpoint(with_version(file, kCheckpointVersion + 1), "c"), NewerFormat);
   EXPECT_EQ(parse_checkpoint(with_version(file, kCheckpointVersion), "c"), kSections);
   EXPECT_THROW(parse_checkpoint(with_version(file, 0), "c"), InputError);
 }
 
-TEST(Checkpoint, AMissingSectionIsAnError) { EXPECT_THROW(section(kSections, "learner"), Error); }
+TEST(Checkpoint, MissingSectionIsAnError) { EXPECT_THROW(section(kSections, "learner"), Error); }
 
 }  // namespace OVDE_TEST_FILE
 }  // namespace ovde

@@ -8,7 +8,7 @@ namespace OVDE_TEST_FILE {
 
 std::string of(const std::string& text) { return sha256(std::as_bytes(std::span(text))); }
 
-TEST(Sha256, GivesThePublishedValues) {
+TEST(Sha256, PublishedValues) {
   EXPECT_EQ(of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),

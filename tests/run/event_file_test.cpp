@@ -173,7 +173,7 @@ TEST(EventFile, HoldsEveryValueOfEveryEpoch) {
   expect_rows(read_events(folder.path()), rows, 1.7e9);
 }
 
-TEST(EventFile, AResumedOneHoldsEachEpochOnce) {
+TEST(EventFile, HoldsEachEpochOnceAfterAResume) {
   const TemporaryFolder folder;
   const auto rows = some_rows(9);
   { const EventFile file(folder.path(), 1.7e9, rows); }

@@ -47,7 +47,7 @@ class PolicyFile : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(PolicyFile, ADiscretePolicyThatDoesNotFitTogetherIsRefused) {
+TEST_F(PolicyFile, RefusesInconsistentDiscretePolicies) {
   write("ids");
   EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
   for (const char* bins : {"", "x", "4x", "1", "0", "-4", "4.0", "99999999999"}) {
@@ -81,7 +81,7 @@ TEST_F(PolicyFile, ADiscretePolicyThatDoesNotFitTogetherIsRefused) {
   });
 }
 
-TEST_F(PolicyFile, AnActorThatDoesNotFitTogetherIsRefused) {
+TEST_F(PolicyFile, RefusesInconsistentActors) {
   for (const char* algorithm : {"dsac", "td3"}) {
     write(algorithm);
     EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
@@ -98,7 +98,7 @@ TEST_F(PolicyFile, AnActorThatDoesNotFitTogetherIsRefused) {
   }
 }
 
-TEST_F(PolicyFile, WhatCannotActIsRefused) {
+TEST_F(PolicyFile, RefusesFilesWithoutAPolicy) {
   write("sac");
   EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
   expect_refusal("its format is 'ovde-policy-2'",
@@ -111,7 +111,7 @@ TEST_F(PolicyFile, WhatCannotActIsRefused) {
   }
 }
 
-TEST_F(PolicyFile, ThePolicyOfAnotherRunIsRefused) {
+TEST_F(PolicyFile, RefusesThePolicyOfAnotherRun) {
   write("sac");
   const Config config = tiny_config("sac");
   EXPECT_NO_THROW(check_policy_of(path(), origin_of(config)));

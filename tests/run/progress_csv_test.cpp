@@ -38,13 +38,13 @@ TEST(ProgressCsv, RowsHaveTheColumnsOfTheContract) {
   EXPECT_EQ(csv_row(row), "3,1400,400,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18");
 }
 
-TEST(ProgressCsv, NumbersReadBackTheSameAndNothingIsAnEmptyCell) {
+TEST(ProgressCsv, NumbersReadBackAndNanIsAnEmptyCell) {
   EpochRow row;
   row.eval_return_mean = 0.1 + 0.2;
   EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0,");
 }
 
-TEST(ProgressCsv, RowsAreThereAsSoonAsTheyAreAppended) {
+TEST(ProgressCsv, AppendedRowsAreVisibleAtOnce) {
   const TemporaryFolder folder;
   ProgressFile file(folder.path(), {});
   file.append({});
@@ -70,7 +70,7 @@ TEST(ProgressCsv, ReadsBackWhatItWrote) {
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(csv_row(read[i]), csv_row(rows[i]));
 }
 
-TEST(ProgressCsv, ARowThatIsBeingWrittenIsNotThereYet) {
+TEST(ProgressCsv, IncompleteLastRowIsIgnored) {
   const std::string row = csv_row({});
   EXPECT_EQ(parse_progress(csv_header() + "\n" + row + "\n" + row.substr(0, 9), "x").size(), 1u);
   EXPECT_THROW(parse_progress(csv_header() + "\nnot,a,row\n", "x"), InputError);
@@ -78,7 +78,7 @@ TEST(ProgressCsv, ARowThatIsBeingWrittenIsNotThereYet) {
   EXPECT_THROW(parse_progress("", "x"), InputError);
 }
 
-TEST(ProgressCsv, RowsThatAreNotTheEpochsAreRefused) {
+TEST(ProgressCsv, RefusesRowsOutOfOrder) {
   const auto complaint = [](const std::vector<EpochRow>& rows) {
     std::string text = csv_header() + "\n";
     for (const EpochRow& row : rows) text += csv_row(row) + "\n";
@@ -98,7 +98,7 @@ TEST(ProgressCsv, RowsThatAreNotTheEpochsAreRefused) {
   EXPECT_EQ(complaint({{.eval_return_mean = infinity}}), "x:2: not a row");
 }
 
-TEST(ProgressCsv, RowsAfterTheOnesToKeepAreGone) {
+TEST(ProgressCsv, OpeningDropsLaterRows) {
   const TemporaryFolder folder;
   const std::vector<EpochRow> rows = {{.epoch = 0}, {.epoch = 1}, {.epoch = 2}};
   { const ProgressFile file(folder.path(), rows); }
@@ -135,7 +135,7 @@ class Followed {
   ProgressReader reader_{folder_.path()};
 };
 
-TEST(ProgressReader, FollowsAFileThatGrows) {
+TEST(ProgressReader, FollowsAGrowingFile) {
   Followed file;
   EXPECT_FALSE(file.look());
   file.write(csv_header() + "\n", false);
@@ -153,7 +153,7 @@ TEST(ProgressReader, FollowsAFileThatGrows) {
   EXPECT_EQ(file.epochs(), (std::vector{0, 1, 2}));
 }
 
-TEST(ProgressReader, BeginsAnewWhereARunWentBack) {
+TEST(ProgressReader, StartsOverWhenTheFileWasRewritten) {
   Followed file;
   file.write(csv_header() + "\n" + file.row(0) + file.row(1, 7) + file.row(2, 7), false);
   EXPECT_TRUE(file.look());
@@ -168,7 +168,7 @@ TEST(ProgressReader, BeginsAnewWhereARunWentBack) {
   EXPECT_EQ(file.epochs(), std::vector{0});
 }
 
-TEST(ProgressReader, RefusesWhatIsNoRow) {
+TEST(ProgressReader, RefusesInvalidRows) {
   Followed file;
   file.write(csv_header() + "\n" + file.row(0), false);
   file.look();

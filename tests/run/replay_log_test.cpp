@@ -39,7 +39,7 @@ std::size_t bytes_in(const fs::path& folder) {
   return sum;
 }
 
-TEST(ReplayLog, RowsComeBackHoweverFullTheBufferIs) {
+TEST(ReplayLog, RestoresPartlyAndCompletelyFullBuffers) {
   for (const int rows : {0, 1, 99, 100, 101, 150, 200, 1234}) {
     const TemporaryFolder folder;
     Buffer buffer(100), restored(100);
@@ -51,7 +51,7 @@ TEST(ReplayLog, RowsComeBackHoweverFullTheBufferIs) {
   }
 }
 
-TEST(ReplayLog, AnyNumberOfWritesAndResumesGivesTheSameRows) {
+TEST(ReplayLog, ManyWritesAndResumesGiveTheSameRows) {
   const TemporaryFolder folder;
   Buffer buffer(100);
   auto log = std::make_unique<ReplayLog>(folder.path());
@@ -78,7 +78,7 @@ TEST(ReplayLog, OnlyNewRowsAreWritten) {
   EXPECT_EQ(bytes_in(folder.path()) - before, 10 * sizeof(float) * buffer.replay.row_floats());
 }
 
-TEST(ReplayLog, SegmentsWithOldRowsOnlyAreRemoved) {
+TEST(ReplayLog, OldSegmentsAreRemoved) {
   const TemporaryFolder folder;
   Buffer buffer(300'000);  // 12 MB: two segments
   ReplayLog log(folder.path());
@@ -96,7 +96,7 @@ TEST(ReplayLog, SegmentsWithOldRowsOnlyAreRemoved) {
   expect_same(buffer.replay, restored.replay);
 }
 
-TEST(ReplayLog, AnOlderCheckpointStaysReadableWhileTheFileGrows) {
+TEST(ReplayLog, OlderCheckpointsStayReadable) {
   const TemporaryFolder folder;
   Buffer buffer(1000);
   ReplayLog log(folder.path());

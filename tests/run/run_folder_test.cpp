@@ -22,7 +22,7 @@ TEST(RunFolder, AFullDiskIsAnError) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }
 
-TEST(RunFolder, AFolderThatHoldsARunIsRefused) {
+TEST(RunFolder, RefusesAFolderWithARun) {
   for (const char* name : {"config.toml", "progress.csv", "summary.json", "seed_0/config.toml"}) {
     const TemporaryFolder folder;
     EXPECT_NO_THROW(check_new_run_folder(folder.path()));
@@ -34,7 +34,7 @@ TEST(RunFolder, AFolderThatHoldsARunIsRefused) {
   }
 }
 
-TEST(RunFolder, AFolderThatCannotBeMadeIsRefused) {
+TEST(RunFolder, RefusesAFolderThatCannotBeMade) {
   const TemporaryFolder folder;
   write_file_atomically(folder.path() / "file", std::string("x"));
   EXPECT_THROW(ensure_new_run_folder(folder.path() / "file"), InputError);
@@ -60,7 +60,7 @@ TEST(RunFolder, ConfigReadsBack) {
   EXPECT_TRUE(read_config(folder.path()) == config);
 }
 
-TEST(RunFolder, APopulationReadsBack) {
+TEST(RunFolder, PopulationReadsBack) {
   const TemporaryFolder folder;
   Population population;
   population.config = resolve_config({{"run.task", std::string("GridChaos-v0:s"), ""},
@@ -77,7 +77,7 @@ TEST(RunFolder, APopulationReadsBack) {
   EXPECT_EQ(again->seeds, population.seeds);
 }
 
-TEST(RunFolder, APopulationNamesItsAgents) {
+TEST(RunFolder, MessageNamesAnAgentOfThePopulation) {
   const TemporaryFolder folder;
   const std::vector<std::uint64_t> one = {5}, two = {5, 6};
   EXPECT_EQ(agent_folder("run", one, 0), "run");
@@ -132,7 +132,7 @@ TEST(Metrics, SummaryFollowsFromTheRows) {
   EXPECT_TRUE(std::isnan(summarise({}).score));
 }
 
-TEST(Metrics, TheScoreIsTheMeanOfWhatWasEvaluated) {
+TEST(Metrics, ScoreIsTheMeanOfTheEvaluations) {
   std::vector<EpochRow> rows(50);
   for (int i = 0; i < 50; ++i) {
     rows[i].epoch = i;

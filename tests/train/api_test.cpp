@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ovde/env.h>
 #include <ovde/error.h>
 #include <ovde/train.h>
 #include "temporary_folder.h"
@@ -33,7 +34,7 @@ std::string refusal(const std::vector<std::uint64_t>& seeds) {
   return words;
 }
 
-TEST(Library, SeedsThatCouldNotBeReadBackAreRefused) {
+TEST(Library, RefusesSeedsAbove53Bits) {
   constexpr std::uint64_t kLargest = (std::uint64_t{1} << 53) - 1;
   EXPECT_EQ(refusal({0, kLargest}), "none");
   EXPECT_EQ(refusal({kLargest + 1}), "seed 9007199254740992: must be at most 9007199254740991");
@@ -41,13 +42,49 @@ TEST(Library, SeedsThatCouldNotBeReadBackAreRefused) {
             "seed 1152921504606846976: must be at most 9007199254740991");
 }
 
-TEST(Library, SeedsMustBeSomeAndEachOnce) {
+TEST(Library, RefusesMissingAndRepeatedSeeds) {
   EXPECT_EQ(refusal({}), "0 seeds: must be 1 to 10000");
   EXPECT_EQ(refusal(std::vector<std::uint64_t>(10'001)), "10001 seeds: must be 1 to 10000");
   EXPECT_EQ(refusal({3, 1, 3}), "seed 3 is given twice");
 }
 
-TEST(Library, WhatTheSettingsCannotSayIsRefused) {
+// One to explore and one to evaluate in; the configuration is checked without another.
+TEST(Library, TrainingMakesTwoEnvironments) {
+  const TemporaryFolder folder;
+  Task task = find_task("GridChaos-v0");
+  task.name = "Counted-v0";
+  task.presets.clear();
+  int made = 0;
+  task.make = [&made, make = task.make](const OptionValues& options) {
+    ++made;
+    return make(options);
+  };
+  register_task(task);
+  Training training;
+  training.task = task.name;
+  training.algorithm = "sac";
+  training.settings = {"train.batch=1", "train.warmup_steps=10", "train.steps_per_epoch=5",
+                       "network.hidden=[2]"};
+  training.steps = 18;  // two epochs and the warm-up
+  training.folder = (folder.path() / "run").string();
+  std::vector<std::string> notes;
+  training.note = [&](const std::string& text) { notes.push_back(text); };
+  const auto results = train(training);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(made, 2);
+  ASSERT_FALSE(notes.empty());
+  EXPECT_EQ(notes.front(),
+            "2 epochs of 5 steps: 20 steps with the warm-up; evaluated for 100 steps after every "
+            "200 epochs (10 % of the training's steps)");
+
+  training.steps = 24;
+  EXPECT_EQ(resume(training).size(), 1u);
+  EXPECT_EQ(notes.back().substr(0, 18), "3 epochs of 5 step");
+  training.epochs = 4;
+  EXPECT_THROW(resume(training), InputError);  // both lengths
+}
+
+TEST(Library, RefusesSettingsWithMembersOfTheirOwn) {
   const TemporaryFolder folder;
   Training training;
   training.task = "GridChaos-v0:s";
@@ -84,7 +121,7 @@ std::string contents(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(Library, ProgressIsToldOfEveryEpoch) {
+TEST(Library, ReportsEveryEpoch) {
   const TemporaryFolder folder;
   Training training = small_training(folder.path() / "run");
   int next[2] = {0, 0};
@@ -101,7 +138,7 @@ TEST(Library, ProgressIsToldOfEveryEpoch) {
   EXPECT_EQ(next[1], 6);
 }
 
-TEST(Library, StoppedAndResumedIsAsIfNeverStopped) {
+TEST(Library, ResumeIsBitIdentical) {
   const TemporaryFolder folder;
   const auto whole = train(small_training(folder.path() / "whole"));
 
@@ -121,7 +158,7 @@ TEST(Library, StoppedAndResumedIsAsIfNeverStopped) {
   }
 }
 
-TEST(Library, WhatTheProgressThrowsEndsTheTraining) {
+TEST(Library, ExceptionOfTheListenerEndsTheTraining) {
   const TemporaryFolder folder;
   Training training = small_training(folder.path() / "run");
   training.progress = [](const TrainingProgress&) { throw Error("enough"); };

@@ -42,7 +42,7 @@ std::vector<float> floats(const std::string& text) {
   return out;
 }
 
-TEST(EpisodeRecording, ChangesNothingAboutTheEpisodes) {
+TEST(EpisodeRecording, DoesNotChangeTheEpisodes) {
   for (const std::string task : {"GridChaos-v0:s", "NoisyHopper-v4"}) {
     const Config config = config_of(task);
     RecordingEnv recorded(config, {});
@@ -64,7 +64,7 @@ TEST(EpisodeRecording, ChangesNothingAboutTheEpisodes) {
   }
 }
 
-TEST(EpisodeRecording, AMapsPathIsWhatTheAgentSaw) {
+TEST(EpisodeRecording, PathOfAMapIsTheObservations) {
   const Config config = config_of("GridChaos-v0:s");
   std::vector<std::array<double, 2>> seen;
   std::vector<double> judged;
@@ -116,7 +116,7 @@ TEST(EpisodeRecording, JsonHoldsTheSameNumbers) {
   }
 }
 
-TEST(EpisodeRecording, KeepsNoMoreThanItSays) {
+TEST(EpisodeRecording, KeepsAtMostTheLimit) {
   RecordingEnv env(config_of("GridChaos-v0:e"), {});
   play(env, 1100);  // of 100 steps each, but for the few that reach the goal
   const EpisodeRecording recording = env.take();

@@ -94,7 +94,7 @@ Result in_pieces(const Config& config, double longest_seconds) {
   return result;
 }
 
-TEST(SlowEpochLoop, StoppedAnywhereAndRestoredItEndsTheSame) {
+TEST(SlowEpochLoop, RestoreIsBitIdenticalAtEveryStep) {
   int interruptions = 0;
   for (const Algorithm& algorithm : algorithms()) {
     const Config config =
@@ -108,7 +108,7 @@ TEST(SlowEpochLoop, StoppedAnywhereAndRestoredItEndsTheSame) {
   EXPECT_GT(interruptions, 10);
 }
 
-TEST(SlowEpochLoop, SoItDoesWithEveryKeyOfTheProtocol) {
+TEST(SlowEpochLoop, RestoreIsBitIdenticalWithEveryProtocolKey) {
   for (const std::string algorithm : {"ovde_g", "dac", "td3", "ids"}) {
     std::vector<Setting> keys = {{"train.steps_per_epoch", 250.0, ""},
                                  {"train.updates_per_step", 0.5, ""},
@@ -124,7 +124,7 @@ TEST(SlowEpochLoop, SoItDoesWithEveryKeyOfTheProtocol) {
   }
 }
 
-TEST(SlowEpochLoop, UpdatesFollowTheStepsAsOftenAsAskedFor) {
+TEST(SlowEpochLoop, UpdatesPerStepAreKept) {
   for (const auto& [each, updates] : {std::pair{0.5, 13}, {0.001, 1}, {3.0, 75}}) {
     const Config config =
         loop_config("GridChaos-v0:s", "dsac", {{"train.updates_per_step", each, ""}});
@@ -137,7 +137,7 @@ TEST(SlowEpochLoop, UpdatesFollowTheStepsAsOftenAsAskedFor) {
   }
 }
 
-TEST(SlowEpochLoop, ATemperatureThatIsNotTunedStays) {
+TEST(SlowEpochLoop, FixedTemperatureStays) {
   const Config config =
       loop_config("GridChaos-v0:s", "sac",
                   {{"train.temperature", 0.25, ""}, {"train.tune_temperature", false, ""}});
@@ -165,7 +165,7 @@ TEST(SlowEpochLoop, NormalisedObservationsHaveMeanZeroAndDeviationOne) {
 }
 
 #ifdef OVDE_MUJOCO
-TEST(SlowEpochLoop, MujocoTasksAreRestoredToo) {
+TEST(SlowEpochLoop, RestoreIsBitIdenticalOnMujoco) {
   for (const char* task : {"Hopper-v4", "NoisyAnt-v4"}) {
     const Config config = loop_config(task, "ovde_q");
     const Result expected = whole(config);
@@ -176,7 +176,7 @@ TEST(SlowEpochLoop, MujocoTasksAreRestoredToo) {
 }
 #endif
 
-TEST(SlowEpochLoop, AnEpisodeThatCannotBeSavedIsGivenUp) {
+TEST(SlowEpochLoop, UnsavableEpisodeIsAbandoned) {
   register_odd_task();
   const Config config = loop_config("Odd-v0", "sac");
   Team team(1);
@@ -203,7 +203,7 @@ std::string fault_message(const std::string& fault, int at) {
 
 // The first 40 steps are the warm-up's. An epoch has 25 steps and then, in an environment of its
 // own, an evaluation of 60: the second evaluation reaches step 100 first.
-TEST(SlowEpochLoop, AnEnvironmentThatThrowsIsNamed) {
+TEST(SlowEpochLoop, ErrorsOfTheEnvironmentAreNamed) {
   expect_words(fault_message("throw", 30),
                {"the environment failed", "the motor is on fire", "task Odd-v0", "seed 7",
                 "epoch 0", "environment step 29"});
@@ -211,7 +211,7 @@ TEST(SlowEpochLoop, AnEnvironmentThatThrowsIsNamed) {
                {"the environment of the evaluation failed", "on fire"});
 }
 
-TEST(SlowEpochLoop, NumbersThatAreNotFiniteAreNamed) {
+TEST(SlowEpochLoop, NonFiniteNumbersAreNamed) {
   expect_words(fault_message("reward", 30),
                {"a reward is nan", "task Odd-v0", "seed 7", "step 30"});
   expect_words(fault_message("observation", 30), {"an observation is nan", "environment step 30"});
@@ -221,7 +221,7 @@ TEST(SlowEpochLoop, NumbersThatAreNotFiniteAreNamed) {
 }
 
 // What a row says of the evaluation is of the very policy that the agent has after its updates.
-TEST(SlowEpochLoop, ARowHasTheEvaluationOfThePolicyThatItsUpdatesLedTo) {
+TEST(SlowEpochLoop, RowHasTheEvaluationAfterItsUpdates) {
   const Config config = loop_config("GridChaos-v0:s", "dsac", {{"task.radius", 12.0, ""}});
   Team team(1);
   EpochLoop run(config, 5);
@@ -239,7 +239,7 @@ TEST(SlowEpochLoop, ARowHasTheEvaluationOfThePolicyThatItsUpdatesLedTo) {
   }
 }
 
-TEST(SlowEpochLoop, EveryKthPolicyIsEvaluatedAndTheLast) {
+TEST(SlowEpochLoop, EvaluatesEveryKthEpochAndTheLast) {
   const auto rows_of = [](double every) {
     const Config config = loop_config("GridChaos-v0:s", "dsac", {{"train.eval_epochs", every, ""}});
     Team team(1);
@@ -257,7 +257,7 @@ TEST(SlowEpochLoop, EveryKthPolicyIsEvaluatedAndTheLast) {
   for (const int i : {3, 5}) EXPECT_EQ(some[i].eval_return_mean, all[i].eval_return_mean);
 }
 
-TEST(SlowEpochLoop, EvaluationsThatAreTheScoreCanBeMore) {
+TEST(SlowEpochLoop, ScoreEpochsHaveTheirOwnInterval) {
   TrainConfig train;
   train.epochs = 100;
   train.eval_epochs = 30;
@@ -273,7 +273,7 @@ TEST(SlowEpochLoop, EvaluationsThatAreTheScoreCanBeMore) {
   EXPECT_EQ(evaluated(3), (std::vector{29, 59, 89, 92, 95, 98, 99}));  // of the last eight
 }
 
-TEST(SlowEpochLoop, NumbersThatAreNotFiniteAreNotSaved) {
+TEST(SlowEpochLoop, NonFiniteNumbersAreNotSaved) {
   EpochLoop run(loop_config("GridChaos-v0:s", "dsac"), 5);
   for (auto& [name, values] : run.agent().state().arrays) {
     EXPECT_NO_THROW(run.save());
@@ -283,7 +283,7 @@ TEST(SlowEpochLoop, NumbersThatAreNotFiniteAreNotSaved) {
   }
 }
 
-TEST(SlowEpochLoop, ALossThatIsNotFiniteStopsTheRun) {
+TEST(SlowEpochLoop, NonFiniteLossStopsTheRun) {
   EpochLoop run(loop_config("GridChaos-v0:s", "dsac"), 5);
   Team team(1);
   run.epoch(team, kNever);
@@ -299,7 +299,7 @@ TEST(SlowEpochLoop, ALossThatIsNotFiniteStopsTheRun) {
   }
 }
 
-TEST(SlowEpochLoop, StateOfAnotherRunIsRefused) {
+TEST(SlowEpochLoop, RefusesTheStateOfAnotherRun) {
   const Config config = loop_config("GridChaos-v0:s", "dsac");
   EpochLoop run(config, 5);
   const Sections saved = run.save();

@@ -52,7 +52,7 @@ struct Played {
 
 using Numbers = std::vector<double>;
 
-TEST(EvaluationRule, AnEpisodeThatTheStepsCutOffDoesNotCount) {
+TEST(EvaluationRule, CutOffEpisodeDoesNotCount) {
   Played played(9, 100);  // 3 and 4 steps; then 2 of 5, success among them
   EXPECT_TRUE(played.evaluation.advance(kAll, kNever));
   EXPECT_EQ(played.env.seeds.size(), 3u);
@@ -62,14 +62,14 @@ TEST(EvaluationRule, AnEpisodeThatTheStepsCutOffDoesNotCount) {
   EXPECT_EQ(played.evaluation.steps_left(), 0);
 }
 
-TEST(EvaluationRule, StepsThatEndWithAnEpisodeBeginNoOther) {
+TEST(EvaluationRule, NoEpisodeBeginsWithoutSteps) {
   Played played(7, 100);
   EXPECT_TRUE(played.evaluation.advance(kAll, kNever));
   EXPECT_EQ(played.env.seeds.size(), 2u);
   EXPECT_EQ(played.result().returns, (Numbers{3, 8}));
 }
 
-TEST(EvaluationRule, TheOnlyEpisodeCountsThoughItIsCutOff) {
+TEST(EvaluationRule, OnlyEpisodeCountsAlthoughCutOff) {
   for (const std::int64_t steps : {1, 2}) {
     Played played(steps, 100);
     EXPECT_TRUE(played.evaluation.advance(kAll, kNever));
@@ -79,14 +79,14 @@ TEST(EvaluationRule, TheOnlyEpisodeCountsThoughItIsCutOff) {
   }
 }
 
-TEST(EvaluationRule, TheNumberOfEpisodesIsALimitToo) {
+TEST(EvaluationRule, EpisodesAreLimited) {
   Played played(100, 2);
   EXPECT_TRUE(played.evaluation.advance(kAll, kNever));
   EXPECT_EQ(played.result().returns, (Numbers{3, 8}));
   EXPECT_EQ(played.evaluation.steps_left(), 100 - 3 - 4);
 }
 
-TEST(EvaluationRule, InPiecesItIsTheSame) {
+TEST(EvaluationRule, PiecesGiveTheSameResult) {
   for (const std::int64_t steps : {1, 2, 3, 7, 9, 30, 40}) {
     Played whole(steps, 100);
     whole.evaluation.advance(kAll, kNever);
@@ -103,7 +103,7 @@ TEST(EvaluationRule, InPiecesItIsTheSame) {
 }
 
 // That it was stopped is not the end: the first episode is not taken for the only one.
-TEST(EvaluationRule, StoppedItGoesOnWhereItWas) {
+TEST(EvaluationRule, ContinuesAfterAStop) {
   Played played(9, 100);
   const std::atomic<bool> stop{true};
   EXPECT_FALSE(played.evaluation.advance(2, kNever));
@@ -114,7 +114,7 @@ TEST(EvaluationRule, StoppedItGoesOnWhereItWas) {
   EXPECT_EQ(played.result().returns, (Numbers{3, 8}));
 }
 
-TEST(EvaluationRule, EachEpisodeHasASeedOfItsOwn) {
+TEST(EvaluationRule, EpisodesHaveDifferentSeeds) {
   Played played(kAll, 4);
   played.evaluation.advance(kAll, kNever);
   Random seeds(1, Stream::evaluation_seeds);

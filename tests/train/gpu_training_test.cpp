@@ -55,7 +55,7 @@ class SlowGpuTraining : public testing::TestWithParam<Learns> {
   const GpuDevice gpu_{check_gpu_population, make_gpu_population};
 };
 
-TEST_P(SlowGpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
+TEST_P(SlowGpuTraining, ResumeIsBitIdentical) {
   EXPECT_TRUE(train_run("whole", gpu_));
   EXPECT_FALSE(train_run("cut", gpu_, 4));
   EXPECT_FALSE(resume_run("cut", gpu_, 2));
@@ -67,7 +67,7 @@ TEST_P(SlowGpuTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
     EXPECT_EQ(fingerprint(agent("cut", seed)), fingerprint(agent("whole", seed))) << seed;
 }
 
-TEST_P(SlowGpuTraining, ACheckpointGoesToTheCpuAndBack) {
+TEST_P(SlowGpuTraining, CheckpointMovesToTheCpuAndBack) {
   EXPECT_FALSE(train_run("moved", gpu_, 4));
   EXPECT_FALSE(resume_run("moved", {}, 2));
   EXPECT_TRUE(resume_run("moved", gpu_));

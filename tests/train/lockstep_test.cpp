@@ -90,7 +90,7 @@ class SlowLockstepTraining : public testing::Test {
   StandInFaults faults_;
 };
 
-TEST_F(SlowLockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
+TEST_F(SlowLockstepTraining, MixedPopulationEqualsSingleRuns) {
   register_odd_task();
   const std::vector<std::pair<std::string, Config>> configs = {
       {"sac", small_config("sac")},
@@ -125,7 +125,7 @@ TEST_F(SlowLockstepTraining, EveryRunOfAMixedPopulationIsWhatItIsAlone) {
   EXPECT_EQ(faults_.acts, 20 + 25 * kEpochsInStep);
 }
 
-TEST_F(SlowLockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
+TEST_F(SlowLockstepTraining, RunsMayDifferInLengthAndEvaluation) {
   const auto with = [](const char* key, double value) {
     return small_config("ovde_g", {{key, value, ""}});
   };
@@ -140,7 +140,7 @@ TEST_F(SlowLockstepTraining, RunsMayEndAtAnotherEpochAndBeEvaluatedOtherwise) {
   EXPECT_EQ(faults_.acts, 20 + 25 * (kEpochsInStep + 2));
 }
 
-TEST_F(SlowLockstepTraining, TheNumberOfThreadsChangesNothing) {
+TEST_F(SlowLockstepTraining, ResultDoesNotDependOnThreads) {
   const Config config = small_config("ovde_q");
   train_run("whole", config, {}, {3, 4, 5});
   for (const int threads : {1, 3, 7}) {
@@ -150,7 +150,7 @@ TEST_F(SlowLockstepTraining, TheNumberOfThreadsChangesNothing) {
   }
 }
 
-TEST_F(SlowLockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
+TEST_F(SlowLockstepTraining, ThreadsEvaluateWhileTheGpuActs) {
   register_odd_task();
   bool evaluated = false;
   faults_.while_acting = [&] {
@@ -166,7 +166,7 @@ TEST_F(SlowLockstepTraining, WhileTheGpuActsTheThreadsEvaluate) {
   EXPECT_TRUE(evaluated);
 }
 
-TEST_F(SlowLockstepTraining, AnEvaluationThatFailsEndsItsRun) {
+TEST_F(SlowLockstepTraining, FailedEvaluationEndsItsRun) {
   register_odd_task();
   Config config = small_config("dsac", {}, "Odd-v0");
   config.task_options.set("fault", std::string("throw"));
@@ -181,7 +181,7 @@ TEST_F(SlowLockstepTraining, AnEvaluationThatFailsEndsItsRun) {
   EXPECT_EQ(faults_.acts, 20 + 25 + 25);
 }
 
-TEST_F(SlowLockstepTraining, EpochsThatAreNotEvaluatedLeaveTheirCellsEmpty) {
+TEST_F(SlowLockstepTraining, EpochsWithoutEvaluationHaveEmptyCells) {
   const Config config = small_config("ovde_g", {{"train.eval_epochs", 2.0, ""}});
   train_run("whole", config, {}, {3, 4});
   EXPECT_TRUE(train_run("together", config, stand_in(faults_), {3, 4}));
@@ -194,7 +194,7 @@ TEST_F(SlowLockstepTraining, EpochsThatAreNotEvaluatedLeaveTheirCellsEmpty) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(std::isnan(rows[i].eval_return_mean), i == 0 || i == 2);
 }
 
-TEST_F(SlowLockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
+TEST_F(SlowLockstepTraining, ResumeIsBitIdentical) {
   const Setting samples = {"explore.samples", 2.0, ""};
   for (const Config& config :
        {small_config("ovde_g", {samples}), small_config("ovde_td3", {samples}),
@@ -214,7 +214,7 @@ TEST_F(SlowLockstepTraining, StoppedAndResumedItEndsAsIfItHadNotBeen) {
   }
 }
 
-TEST_F(SlowLockstepTraining, ACheckpointGoesFromTheCpuToTheGpuAndBack) {
+TEST_F(SlowLockstepTraining, CheckpointMovesToTheGpuAndBack) {
   const Config config = small_config("ovde_q");
   train_run("whole", config, {}, {3, 4, 5});
   // the agents of a CPU are at different epochs when it stops, and one of them in its middle
@@ -225,7 +225,7 @@ TEST_F(SlowLockstepTraining, ACheckpointGoesFromTheCpuToTheGpuAndBack) {
   expect_same_population("moved", "whole", {3, 4, 5});
 }
 
-TEST_F(SlowLockstepTraining, AgentsThatAreBehindCatchUpInLockstep) {
+TEST_F(SlowLockstepTraining, AgentsBehindCatchUp) {
   const Config config = small_config("dsac");
   train_run("whole", config, {}, {3, 4, 5});
   EXPECT_FALSE(train_run("behind", config, stand_in(faults_), {3, 4, 5}, 9));
@@ -239,7 +239,7 @@ TEST_F(SlowLockstepTraining, AgentsThatAreBehindCatchUpInLockstep) {
   expect_same_population("behind", "whole", {3, 4, 5});
 }
 
-TEST_F(SlowLockstepTraining, ALossThatIsNotFiniteNamesSeedEpochAndUpdate) {
+TEST_F(SlowLockstepTraining, NonFiniteLossNamesSeedEpochAndUpdate) {
   faults_.bad_agent = 1;
   try {
     train_run("bad", small_config("dsac"), stand_in(faults_), {3, 4});
@@ -255,7 +255,7 @@ TEST_F(SlowLockstepTraining, ALossThatIsNotFiniteNamesSeedEpochAndUpdate) {
   EXPECT_FALSE(fs::exists(path("bad/seed_4/checkpoints/checkpoint-1.ovde")));
 }
 
-TEST_F(SlowLockstepTraining, AnErrorOfTheGpuSaysWhereAndLeavesTheCheckpoints) {
+TEST_F(SlowLockstepTraining, GpuErrorSaysWhereAndKeepsCheckpoints) {
   const Config config = small_config("dsac");
   train_run("whole", config, {}, {3, 4});
   faults_.act_fails_at = 20 + 25 + 25 + 6;  // the warm-up, two epochs, and some
@@ -273,7 +273,7 @@ TEST_F(SlowLockstepTraining, AnErrorOfTheGpuSaysWhereAndLeavesTheCheckpoints) {
   expect_same_population("broken", "whole", {3, 4});
 }
 
-TEST_F(SlowLockstepTraining, ARunThatFailsDoesNotStopTheOthers) {
+TEST_F(SlowLockstepTraining, FailedRunDoesNotStopTheOthers) {
   register_odd_task();
   const Config good = small_config("dsac");
   Config bad = small_config("dsac", {}, "Odd-v0");
@@ -342,7 +342,7 @@ TEST_F(SlowLockstepTraining, OthersStealItsWork) {
   }
 }
 
-TEST_F(SlowLockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
+TEST_F(SlowLockstepTraining, RefusalWritesNothing) {
   const Config wide = small_config("dsac", {{"network.hidden", std::vector<double>{128}, ""}});
   EXPECT_THROW(train_run("wide", wide, stand_in(faults_), {3}), InputError);
   EXPECT_FALSE(fs::exists(path("wide")));
@@ -353,7 +353,7 @@ TEST_F(SlowLockstepTraining, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(read_file(path("cpu/log.txt")), log);
 }
 
-TEST_F(SlowLockstepTraining, ADeviceThatIsNotThereIsRefused) {
+TEST_F(SlowLockstepTraining, RefusesAMissingDevice) {
   Training training;
   training.task = "GridChaos-v0";
   training.folder = path("run").string();
@@ -370,7 +370,7 @@ TEST_F(SlowLockstepTraining, ADeviceThatIsNotThereIsRefused) {
   }
 }
 
-TEST(InStep, EpochsOfAnotherLengthAreNot) {
+TEST(InStep, EpochLengthsMustAgree) {
   const Config config = small_config("dsac");
   EXPECT_TRUE(in_step(config, small_config("sac", {}, "GridChaos-v0:i")));
   for (const char* key : {"train.epochs", "train.eval_steps", "train.eval_epochs"})

@@ -63,7 +63,7 @@ void train_in(const fs::path& folder, const Config& config, int epochs = -1) {
   train(plan_new_run(config, {3}, folder, "test"), {.stop = &watcher.stop}, watcher);
 }
 
-TEST(Recording, VisitsAreWhereEveryStepLed) {
+TEST(Recording, VisitsAreThePositionsAfterEveryStep) {
   Team team(1);
   EpochLoop run(recorded_config(), 3);
   std::vector<Position> visits;
@@ -80,14 +80,14 @@ TEST(Recording, VisitsAreWhereEveryStepLed) {
   }
 }
 
-TEST(Recording, AFinishedRunHasAVisitForEveryStep) {
+TEST(Recording, FinishedRunHasAVisitForEveryStep) {
   const TemporaryFolder folder;
   train_in(folder.path(), recorded_config());
   EXPECT_EQ(read_visits(folder.path()).size(),
             static_cast<std::size_t>(read_progress(folder.path()).back().env_steps));
 }
 
-TEST(Recording, ChangesNothingAboutTheRun) {
+TEST(Recording, DoesNotChangeTheRun) {
   const TemporaryFolder with, without;
   train_in(with.path(), recorded_config());
   train_in(without.path(), recorded_config({{"record.visits", false, ""},
@@ -100,7 +100,7 @@ TEST(Recording, ChangesNothingAboutTheRun) {
   EXPECT_TRUE(recorded_epochs(without.path()).empty());
 }
 
-TEST(Recording, TheLastNetworksAreThePolicys) {
+TEST(Recording, LastNetworksAreThoseOfThePolicy) {
   const TemporaryFolder folder;
   const Config config = recorded_config();
   train_in(folder.path(), config);
@@ -111,7 +111,7 @@ TEST(Recording, TheLastNetworksAreThePolicys) {
                                  policy.networks.at(0).parameters));
 }
 
-TEST(Recording, NetworksOfAnotherRunAreRefused) {
+TEST(Recording, RefusesNetworksOfAnotherRun) {
   const TemporaryFolder folder;
   train_in(folder.path(), recorded_config());
   const Config other = recorded_config({{"network.hidden", std::vector<double>{8, 9}, ""}});
@@ -124,14 +124,14 @@ TEST(Recording, NetworksOfAnotherRunAreRefused) {
   EXPECT_THROW(read_networks(folder.path(), 17, recorded_config()), InputError);
 }
 
-TEST(Recording, AskedForEpochsAreKept) {
+TEST(Recording, KeepsTheRequestedEpochs) {
   const TemporaryFolder folder;
   train_in(folder.path(), recorded_config({{"record.networks", std::vector<double>{1, 3}, ""}}));
   EXPECT_EQ(recorded_epochs(folder.path()), (std::vector<int>{1, 3}));
 }
 
 // A side file never costs the run.
-TEST(Recording, DamagedVisitsAreSaidToBeLostAndTheRunGoesOn) {
+TEST(Recording, DamagedVisitsAreReportedAndTheRunContinues) {
   const TemporaryFolder whole, folder;
   train_in(whole.path(), recorded_config());
   train_in(folder.path(), recorded_config(), 2);
@@ -153,7 +153,7 @@ TEST(Recording, DamagedVisitsAreSaidToBeLostAndTheRunGoesOn) {
   for (std::size_t i = lost; i < visits.size(); ++i) EXPECT_EQ(visits[i], expected[i]);
 }
 
-TEST(Recording, IsOnForTasksThatHaveAMapAndOffForOthers) {
+TEST(Recording, OnByDefaultForTasksWithAMap) {
   const Config grid = recorded_config({{"train.epochs", 1250.0, ""}});
   EXPECT_TRUE(grid.record.visits);
   EXPECT_EQ(grid.record.networks,

@@ -12,7 +12,7 @@ namespace OVDE_TEST_FILE {
 
 class Pieces : public testing::TestWithParam<int> {};
 
-TEST_P(Pieces, AreTakenOnceInTheirRound) {
+TEST_P(Pieces, EachIsTakenOncePerRound) {
   const int pieces = GetParam();
   // the first round begins while the threads already look for it: many beginnings
   for (int beginning = 0; beginning < 100; ++beginning) {

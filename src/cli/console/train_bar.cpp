@@ -61,13 +61,15 @@ class ConsoleProgress final : public ProgressSink {
     epochs_done_ = run.epochs_done;
     start_ = Clock::now();
     recent_ = {{start_, epochs_done_}};
-    print(printable(start_text()) + "\n");
+    estimate_.emplace(run);
+    print(printable(start_text(), "\n") + "\n");
   }
 
   void warming_up(int agent, std::int64_t steps, std::int64_t of) override {
     const std::lock_guard lock(mutex_);
     warm_up_steps_[static_cast<std::size_t>(agent)] = steps;
     warm_up_of_ = of;
+    estimate_->warming_up();
     // a short warm-up is not shown
     const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
     if (epochs_done_ > 0 || seconds_since(start_) < interval || !due()) return;
@@ -78,6 +80,10 @@ class ConsoleProgress final : public ProgressSink {
     const std::lock_guard lock(mutex_);
     keep_evaluation(row, latest_[static_cast<std::size_t>(agent)]);
     ++epochs_done_;
+    if (const auto duration = estimate_->epoch_done()) {
+      if (std::exchange(bar_drawn_, false)) print("\r\x1b[K");
+      print(*duration + "\n");
+    }
 
     const auto now = Clock::now();
     if (!starts_whole_epoch_[static_cast<std::size_t>(agent)]) recent_.clear();
@@ -92,8 +98,7 @@ class ConsoleProgress final : public ProgressSink {
 
   void run_finished(std::span<const RunSummary> summaries) override {
     const std::lock_guard lock(mutex_);
-    if (bar_drawn_) print("\r\x1b[K");
-    bar_drawn_ = false;
+    if (std::exchange(bar_drawn_, false)) print("\r\x1b[K");
     print(fmt::format("done in {}: {}, in {}\n", format_duration(seconds_since(start_)),
                       result_text(summaries), printable(run_.folder.string())));
   }
@@ -131,18 +136,11 @@ class ConsoleProgress final : public ProgressSink {
     std::fflush(out_);
   }
 
-  // "ovde_g on GridChaos-v0:s, seed 0, into runs/x: 1250 epochs of 100 steps, 126000 steps in all
-  // with the warm-up; every epoch is evaluated for 1000 steps"
+  // Two lines: "ovde_g on GridChaos-v0:s, seed 0, into runs/x", and the length of the run.
   std::string start_text() const {
-    std::string text = fmt::format(
-        "{} on {}, {}, into {}: {} of {}", run_.algorithm, run_.task, agents_text(),
-        run_.folder.string(), plural(run_.epochs, "epoch"), plural(run_.steps_per_epoch, "step"));
-    const std::int64_t steps = run_.warmup_steps + std::int64_t{run_.epochs} * run_.steps_per_epoch;
-    text += fmt::format(", {} in all with the warm-up", plural(steps, "step"));
-    if (run_.seeds.size() > 1) text += " for each agent";
-    text += run_.eval_epochs == 1 ? "; every epoch is"
-                                  : fmt::format("; every {} epochs are", run_.eval_epochs);
-    text += fmt::format(" evaluated for {}", plural(run_.eval_steps, "step"));
+    std::string text =
+        fmt::format("{} on {}, {}, into {}\n{}", run_.algorithm, run_.task, agents_text(),
+                    printable(run_.folder.string()), describe_length(run_));
     if (run_.epochs_done == 0) return text;
     double seconds_left = 0;  // of the slowest agent, at the rate before the interruption
     try {
@@ -150,7 +148,7 @@ class ConsoleProgress final : public ProgressSink {
         if (run.seconds_left > seconds_left) seconds_left = run.seconds_left;
     } catch (const Error&) {  // no estimate
     }
-    if (seconds_left > 0) text += fmt::format("; about {} left", format_duration(seconds_left));
+    if (seconds_left > 0) text += fmt::format("; {} left", about(seconds_left));
     return text;
   }
 
@@ -230,6 +228,7 @@ class ConsoleProgress final : public ProgressSink {
   std::mutex mutex_;
 
   RunStart run_;
+  std::optional<DurationEstimate> estimate_;
   // by agent
   std::vector<EpochRow> latest_;
   std::vector<std::int64_t> warm_up_steps_;

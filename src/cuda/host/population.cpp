@@ -249,7 +249,7 @@ class Population final : public GpuPopulation {
       const LearnerState state = agents[i]->state();
       for (const auto& policy : agents[i]->policy().networks) {
         for (const auto& [name, device] : arrays_of(agents_[i])) {
-          if (name == policy.name + ".parameters") read(array(state, name), device);
+          if (name == parameters_of(policy.name)) read(array(state, name), device);
         }
       }
       *state.updates = progress_[i].updates;

@@ -15,6 +15,7 @@
 
 #include <ovde/error.h>
 #include "base/version.h"
+#include "config/build.h"
 #include "config/stored_config.h"
 #include "io/crc32c.h"
 #include "io/files.h"
@@ -74,6 +75,7 @@ std::vector<Job> all_jobs(const StudyRequest& request, std::size_t seeds = SIZE_
   for (Cell& cell : chosen_cells(request.plan, request.cells)) {
     cell.seeds.resize(std::min(seeds, cell.seeds.size()));
     Config config = resolve_config(cell.settings);
+    make_environment(config);  // the task may refuse its options
     jobs.push_back({std::move(cell), std::move(config)});
   }
   return jobs;

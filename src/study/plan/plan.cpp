@@ -97,10 +97,10 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
     if (!own.seeds.empty()) cell.seeds = own.seeds;
     append(cell.settings, own.settings);
   }
-  cell.epochs =
-      length->unit == Length::Unit::epochs
-          ? static_cast<int>(length->count)
-          : epochs_for_steps(length->count, resolve_config(cell.settings).train, row.where);
+  cell.epochs = length->unit == Length::Unit::epochs
+                    ? static_cast<int>(length->count)
+                    : epochs_for_steps(length->count, resolve_config(cell.settings).train,
+                                       fmt::format("{}: steps = {}", row.where, length->count));
   cell.settings.push_back({"train.epochs", static_cast<double>(cell.epochs), row.where});
   if (plan.smoke) make_smoke(cell);
   cell.folder = folder_name(row.name) + "/" + folder_name(column.name);
@@ -176,15 +176,6 @@ const PublishedNumber* find_published(const Plan& plan, const std::string& measu
 
 Plan read_plan(const fs::path& file) {
   return parse_plan(read_file(file, kLargestFile), file.string());
-}
-
-int epochs_for_steps(double steps, const TrainConfig& train, const std::string& where) {
-  const double epochs = std::ceil((steps - train.warmup_steps) / train.steps_per_epoch);
-  if (epochs < 1) {
-    throw InputError(fmt::format("{}: steps = {}: the warm-up alone has {} (train.warmup_steps)",
-                                 where, steps, train.warmup_steps));
-  }
-  return static_cast<int>(std::min(epochs, 1e7));
 }
 
 Plan smoke_plan(Plan plan) {

@@ -33,10 +33,6 @@ struct Length {
   static Length epochs(int count) { return {Unit::epochs, static_cast<double>(count)}; }
 };
 
-// The epochs of a run with this many environment steps, warm-up included. InputError, which begins
-// with `where`, if there is less than one.
-int epochs_for_steps(double steps, const TrainConfig& train, const std::string& where);
-
 struct PlanRow {
   std::string name;
   std::string task;  // "NoisyAnt-v4", "GridChaos-v0:s"

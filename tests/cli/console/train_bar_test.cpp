@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -60,13 +61,13 @@ std::string run(const ConsoleStyle& style, int epochs) {
 
 TEST(TrainBar, APipeGetsFewPlainLines) {
   const std::string text = run({.line_seconds = 1000}, 500);
-  EXPECT_EQ(std::ranges::count(text, '\n'), 4);  // start, first epoch, last epoch, result
+  EXPECT_EQ(std::ranges::count(text, '\n'), 5);  // start (two), first epoch, last epoch, result
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find('\r'), std::string::npos);
-  EXPECT_NE(
-      text.find("ovde_g on GridChaos-v0:s, seed 0, into runs/x: 500 epochs of 100 steps, 51000 "
-                "steps in all with the warm-up; every epoch is evaluated for 500 steps\n"),
-      std::string::npos);
+  EXPECT_NE(text.find("ovde_g on GridChaos-v0:s, seed 0, into runs/x\n500 epochs of 100 steps: "
+                      "51,000 steps with the warm-up; evaluated for 500 steps after every epoch "
+                      "(5 times the training's steps)\n"),
+            std::string::npos);
   EXPECT_NE(text.find("epoch   1/500"), std::string::npos);
   EXPECT_NE(text.find("epoch 500/500  return  499.0  goal  50%"), std::string::npos);
   EXPECT_NE(text.find("score 42.0, goal first reached in epoch 3, in runs/x\n"), std::string::npos);
@@ -75,8 +76,8 @@ TEST(TrainBar, APipeGetsFewPlainLines) {
 TEST(TrainBar, TheBarFitsTheTerminal) {
   for (const int width : {20, 60, 80, 120}) {
     const std::string text = run({.bar = true, .width = width, .draw_seconds = 0}, 30);
-    EXPECT_EQ(std::ranges::count(text, '\n'), 2) << width;  // start and result
-    std::size_t from = text.find('\n') + 1;
+    EXPECT_EQ(std::ranges::count(text, '\n'), 3) << width;  // start and result
+    std::size_t from = text.find('\r');
     while ((from = text.find('\r', from)) != std::string::npos) {
       const std::size_t end = text.find("\x1b[K", ++from);
       ASSERT_NE(end, std::string::npos);
@@ -111,6 +112,35 @@ TEST(TrainBar, APopulationShowsMeans) {
   EXPECT_NE(text.find("epoch 2/2  return   15.0  goal  50%"), std::string::npos);
   EXPECT_NE(text.find("score 15.0 on average (from 10.0 to 20.0), goal reached by 1 of 2"),
             std::string::npos);
+}
+
+TEST(TrainBar, ANewRunTellsItsDurationOnce) {
+  Console console;
+  const auto progress = console_progress(console.file(), {.bar = true, .width = 80});
+  progress->run_started(start_of({0}, 1200));
+  progress->warming_up(0, 1000, 1000);
+  progress->epoch_done(0, row_of(0, 1, 0.5));  // too short to be measured
+  EXPECT_EQ(console.text().find("about"), std::string::npos);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+  for (int epoch = 1; epoch < 4; ++epoch) progress->epoch_done(0, row_of(epoch, 1, 0.5));
+  const std::string text = console.text();
+  // two epochs in little more than a second
+  EXPECT_NE(text.find("about 10 minutes (19"), std::string::npos) << text;
+  EXPECT_EQ(text.find("about"), text.rfind("about"));
+}
+
+TEST(TrainBar, APopulationIsTimedAfterTheFirstEpochOfEveryAgent) {
+  RunStart start = start_of({0, 1}, 100);
+  DurationEstimate estimate(start);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+  for (int epoch = 0; epoch < 3; ++epoch) EXPECT_FALSE(estimate.epoch_done()) << epoch;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+  // four epochs in two seconds would be 400 steps a second; two in one second are 200
+  EXPECT_EQ(estimate.epoch_done().value_or("").substr(0, 17), "about 2 minutes (");
+  start.epochs_done = 3;
+  DurationEstimate resumed(start);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+  for (int epoch = 0; epoch < 5; ++epoch) EXPECT_FALSE(resumed.epoch_done());
 }
 
 TEST(TrainBar, APartialEpochIsNotTimed) {
@@ -156,7 +186,7 @@ TEST(TrainBar, ThreadsMayReportConcurrently) {
   }
   for (std::thread& thread : threads) thread.join();
   const std::string text = console.text();
-  EXPECT_EQ(std::ranges::count(text, '\n'), 201);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 202);
   EXPECT_NE(text.find("epoch 50/50"), std::string::npos);
 }
 

@@ -1,0 +1,71 @@
+#include "train/run_start.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace ovde {
+
+namespace {
+
+// "1 step", "126,000 steps"
+std::string counted(std::int64_t count, const char* word) {
+  return fmt::format("{} {}{}", fmt::group_digits(count), word, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string describe_length(const RunStart& run) {
+  const std::int64_t steps = run.warmup_steps + std::int64_t{run.epochs} * run.steps_per_epoch;
+  const double share = static_cast<double>(run.eval_steps) /
+                       (static_cast<double>(run.eval_epochs) * run.steps_per_epoch);
+  return fmt::format(
+      "{} of {}: {} with the warm-up{}; evaluated for {} after {} ({} the training's steps)",
+      counted(run.epochs, "epoch"), counted(run.steps_per_epoch, "step"), counted(steps, "step"),
+      run.seeds.size() > 1 ? " for each agent" : "", counted(run.eval_steps, "step"),
+      run.eval_epochs == 1 ? "every epoch" : fmt::format("every {} epochs", run.eval_epochs),
+      share > 1 ? fmt::format("{:.3g} times", share) : fmt::format("{:.3g} % of", 100 * share));
+}
+
+std::string about(double seconds) {
+  const auto whole = [](double x) { return std::max<std::int64_t>(1, std::llround(x)); };
+  if (seconds < 90) return "about " + counted(whole(seconds), "second");
+  if (seconds < 90 * 60) return "about " + counted(whole(seconds / 60), "minute");
+  if (seconds < 48 * 3600) return "about " + counted(whole(seconds / 3600), "hour");
+  return "about " + counted(whole(seconds / 86400), "day");
+}
+
+DurationEstimate::DurationEstimate(const RunStart& run)
+    : agents_(std::ssize(run.seeds)),
+      epochs_(agents_ * run.epochs),
+      steps_per_epoch_(run.steps_per_epoch),
+      told_(run.epochs_done > 0) {}
+
+void DurationEstimate::warming_up() {
+  if (done_ == 0) from_ = Clock::now();
+}
+
+std::optional<std::string> DurationEstimate::epoch_done() {
+  if (told_) return std::nullopt;
+  ++done_;
+  const auto now = Clock::now();
+  // the warm-ups of several agents do not end at the same time
+  if (agents_ > 1 && done_ <= agents_) {
+    done_before_ = done_;
+    from_ = now;
+    return std::nullopt;
+  }
+  const double seconds = seconds_between(from_, now);
+  const std::int64_t measured = done_ - done_before_;
+  if (seconds < 1 || measured < agents_) return std::nullopt;
+  told_ = true;
+  const double rate = static_cast<double>(measured) / seconds;  // epochs a second
+  const double all =
+      seconds_between(start_, from_) + static_cast<double>(epochs_ - done_before_) / rate;
+  return fmt::format("{} ({} steps a second)", about(all),
+                     fmt::group_digits(std::llround(rate * static_cast<double>(steps_per_epoch_))));
+}
+
+}  // namespace ovde
