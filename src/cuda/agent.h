@@ -83,12 +83,11 @@ struct Trace {
 };
 
 // The trace of normalised hidden layers. The forward pass leaves their normalised sums (rows padded
-// to the stride of the next layer, numbers as in Trace) and the scale of each row. The backward
-// pass leaves sums of the gradients of gain and shift, over kSummedRows rows each.
+// to the stride of the next layer, numbers as in Trace). The backward pass leaves sums of the
+// gradients of gain and shift, over kSummedRows rows each.
 inline constexpr int kSummedRows = 16;
 struct NormTrace {
-  float *normal[kMostHidden], *scale[kMostHidden];
-  float *by_gain[kMostHidden], *by_shift[kMostHidden];
+  float *normal[kMostHidden], *by_gain[kMostHidden], *by_shift[kMostHidden];
 };
 
 // The trace of an implicit quantile network. Rows of the features are samples. Rows of gate and

@@ -36,7 +36,6 @@ NormTrace take_norm_trace(Arena& arena, const NetworkShape& shape, std::size_t r
   for (int l = 0; shape.norm && l < shape.layers - 1; ++l) {
     const int width = rounded_up(shape.layer[l].outputs, 16);
     trace.normal[l] = arena.take(rows * width);
-    trace.scale[l] = arena.take(rows);
     trace.by_gain[l] = arena.take(rows / kSummedRows * width);
     trace.by_shift[l] = arena.take(rows / kSummedRows * width);
   }
@@ -184,7 +183,7 @@ void allocate_actor(Agent& agent, Arena& arena, std::size_t rows) {
   agent.actor_trace = take_trace(arena, agent.actor_shape, rows, agent.state_action,
                                  agent.state_action_stride, agent.half_state_action);
   agent.actor_active =
-      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<1>::kActiveWords));
+      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<true, 1>::kActiveWords));
   for (int k = 0; k < 2; ++k) {
     agent.quantiles_at_new[k] = arena.take(rows * agent.critic.quantiles);
     agent.value[k] = arena.take(rows);

@@ -65,7 +65,7 @@ double fastest(Work&& work) {
 
 }  // namespace
 
-int exact_size() { return fits<NetworkTile<2>>() ? 2 : 0; }
+int exact_size() { return fits<NetworkTile<true, 2>>() ? 2 : 0; }
 int acting_size() { return fits<IqnTile<true, 1>>() ? 1 : 0; }
 
 std::string why_not(const AgentSpec& spec, bool exact) {
@@ -119,7 +119,7 @@ GpuCeilings measure_gpu() {
   });
   const auto sum = make_device_array<float>(1);
   const double multiplying = fastest([&] {
-    launch_kernel(products_only, dim3(kPeakBlocks), kPeakThreads, 0, nullptr, sum.get());
+    launch(products_only, dim3(kPeakBlocks), kPeakThreads, 0, nullptr, sum.get());
   });
   const double flop = 2.0 * 16 * 8 * 16 * kChains * kSteps * (kPeakThreads / 32) * kPeakBlocks;
   return {flop / multiplying, 2.0 * kBytes / copying};

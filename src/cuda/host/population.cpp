@@ -459,11 +459,13 @@ class Population final : public GpuPopulation {
       observed_[i] = added;
       errors |= !specs_[i].rnd.relative;
     }
-    const int batch = cuda::largest(std::span<const AgentSpec>(specs_),
-                                    [](const AgentSpec& s) { return s.train.batch; });
+    cuda::UpdatePlan plan{};
+    plan.agents = static_cast<int>(specs_.size());
+    plan.batch = cuda::largest(std::span<const AgentSpec>(specs_),
+                               [](const AgentSpec& spec) { return spec.train.batch; });
+    plan.exact_size = cuda::exact_size();
     for (; batches > 0; --batches)
-      observe_unseen(static_cast<int>(specs_.size()), batch, cuda::exact_size(), errors,
-                     device_agents_.get(), stream_.get());
+      observe_unseen(plan, errors, device_agents_.get(), stream_.get());
   }
 
   std::vector<AgentSpec> specs_;  // agents, then scouts, then optimists

@@ -49,7 +49,6 @@ void enqueue_update(const UpdateGroup& group, const Agent* all_agents, const Bra
   differentiate_critics(plan, agents, stream);
   differentiate_iqn_critics(plan, agents, stream);
   step_critics(plan, agents, stream);
-  step_iqn_critics(plan, agents, stream);
   update_optimists(group.optimist_plan, optimists, stream);
 
   // the actor and its target network

@@ -6,7 +6,7 @@
 
 #include <ovde/random.h>
 #include "agent/equations.h"
-#include "cuda/tile/product.cuh"
+#include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
 
@@ -131,6 +131,30 @@ __device__ void go_to_last_rows(T& tile, const Agent& agent) {
   for (int r = threadIdx.x; r < T::kRows; r += T::kThreads)
     tile.index(r) = static_cast<std::uint32_t>(return_from(agent, tile.index(r)).last);
   __syncthreads();
+}
+
+// ---- inputs of networks, zero beyond them
+
+// x = the first `width` columns of the samples' rows.
+template <typename T>
+__device__ void fill_rows(T& tile, const float* rows, int stride, int width, int first_sample) {
+  fill(tile, multiple_of_32(width), [=](int r, int i) {
+    return i < width ? __ldg(rows + (first_sample + r) * stride + i) : 0.0f;
+  });
+}
+
+// x = (s, a) with the current policy's actions.
+template <typename T>
+__device__ void fill_new_actions(T& tile, const Agent& agent, int first_sample) {
+  const int observations = agent.observations, actions = agent.actions,
+            stride = agent.state_action_stride;
+  const float *state_action = agent.state_action, *action = agent.action;
+  fill(tile, multiple_of_32(stride), [=](int r, int i) {
+    const int s = first_sample + r;
+    const float* from =
+        i < observations ? state_action + s * stride + i : action + s * actions + i - observations;
+    return i < observations + actions ? __ldg(from) : 0.0f;
+  });
 }
 
 }  // namespace ovde::cuda

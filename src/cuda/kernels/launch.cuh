@@ -19,8 +19,8 @@ inline void check(cudaError_t status, const char* call) {
 
 // Launches a kernel with `bytes` of dynamic shared memory per block.
 template <typename... Parameters>
-void launch_kernel(void (*kernel)(Parameters...), dim3 blocks, int threads, int bytes,
-                   cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
+void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, int bytes, cudaStream_t stream,
+            std::type_identity_t<Parameters>... arguments) {
   if (bytes > 0)
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
           "cudaFuncSetAttribute");

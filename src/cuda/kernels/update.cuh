@@ -36,7 +36,6 @@ void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStre
 void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // Adam and Polyak on the critics.
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-void step_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The critics at the current policy's actions, and their gradients by these.
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
@@ -47,15 +46,14 @@ void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream
 
 // ---- extensions
 
-// The bonus (bonus/). The predictors' errors at s' with their gradients, and the predictors' steps,
-// depend on nothing else in the update; add_bonus() needs the errors and the target critics.
+// The bonus (bonus.cu). The predictors' errors at s' with their gradients, and the predictors'
+// steps, depend on nothing else in the update; add_bonus() needs the errors and the target critics.
 void find_errors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void step_predictors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 void add_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-// Before the updates: the statistics follow one batch of the transitions that were added. `batch`:
-// the largest; `size`: of a tile in fp32, 0 or 2; `errors`: an agent's bonus is scaled by them.
-void observe_unseen(int agent_count, int batch, int size, bool errors, const Agent* agents,
-                    cudaStream_t stream);
+// Before the updates: the statistics follow one batch of the transitions that were added.
+// `errors`: an agent's bonus is scaled by them.
+void observe_unseen(const UpdatePlan& plan, bool errors, const Agent* agents, cudaStream_t stream);
 
 // The optimists (explore/optimist.cu): their actions, gradient and step, by the critics just
 // updated and the policy before its step; then, after that step, their multipliers.
@@ -83,38 +81,37 @@ void compute_value_means(int agent_count, const Agent* agents, ValueMeans* out,
 int parameter_tiles(const NetworkShape& shape);
 int parameter_tiles(const IqnShape& shape);
 
-// Launches a kernel of an update.
-template <typename Kernel>
-void launch(Kernel* kernel, dim3 blocks, int threads, int bytes, const Agent* agents,
-            cudaStream_t stream) {
-  launch_kernel(kernel, blocks, threads, bytes, stream, agents);
+// The number of parts of `each` that `count` is cut into.
+inline int parts_of(int count, int each) { return (count + each - 1) / each; }
+
+// Launches a kernel with tiles T: blocks (tiles of samples, parts, agents). `samples`: those of a
+// tile.
+template <typename T, typename Plan>
+void launch_tiles(void (*kernel)(const Agent*), const Plan& plan, int parts, const Agent* agents,
+                  cudaStream_t stream, int samples = T::kRows) {
+  launch(kernel, dim3(parts_of(plan.batch, samples), parts, plan.agents), T::kThreads, sizeof(T),
+         stream, agents);
 }
 
-// Calls work.operator()<exact, size>() with the constants of a plan.
+// Calls work.operator()<exact>(), or work.operator()<exact, size>() with the constants of a plan.
+template <typename Work>
+void with_exact(bool exact, Work&& work) {
+  exact ? work.template operator()<true>() : work.template operator()<false>();
+}
 template <typename Work>
 void with_size(const UpdatePlan& plan, Work&& work) {
-  if (plan.exact && plan.exact_size == 0) {
-    work.template operator()<true, 0>();
-  } else if (plan.exact) {
-    work.template operator()<true, 2>();
-  } else if (plan.size == 0) {
-    work.template operator()<false, 0>();
-  } else {
-    work.template operator()<false, 2>();
-  }
+  with_exact(plan.exact, [&]<bool kExact>() {
+    (kExact ? plan.exact_size : plan.size) == 0 ? work.template operator()<kExact, 0>()
+                                                : work.template operator()<kExact, 2>();
+  });
 }
 
-// Launches the instance of a kernel template for a plan, with blocks (tiles of samples, parts,
-// agents). More arguments are more template arguments.
-#define OVDE_LAUNCH_TILED(kernel, plan, parts, first_agent, stream, ...)                  \
-  do {                                                                                    \
-    const auto launch_size = [&]<bool kExact, int kSize>() {                              \
-      constexpr int kRows = Tile<kSize>::kRows;                                           \
-      launch(kernel<kExact, kSize __VA_OPT__(, ) __VA_ARGS__>,                            \
-             dim3(((plan).batch + kRows - 1) / kRows, (parts), (plan).agents),            \
-             Tile<kSize>::kThreads, sizeof(TileFor<kExact, kSize>), first_agent, stream); \
-    };                                                                                    \
-    with_size((plan), launch_size);                                                       \
-  } while (false)
+// Launches the instance of a kernel template for a plan. More arguments are more template
+// arguments.
+#define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream, ...)                            \
+  with_size((plan), [&]<bool kExact, int kSize>() {                                            \
+    launch_tiles<NetworkTile<kExact, kSize>>(kernel<kExact, kSize __VA_OPT__(, ) __VA_ARGS__>, \
+                                             plan, parts, agents, stream);                     \
+  })
 
 }  // namespace ovde::cuda

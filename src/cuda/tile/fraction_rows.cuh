@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "cuda/tile/network_fp16.cuh"
+#include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
 

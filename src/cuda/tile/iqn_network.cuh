@@ -33,50 +33,20 @@ class IqnLayers {
   __device__ int merge_index() const { return shape_.feature_layers + 1; }
   __device__ const float* parameters(int at) const { return network_.values + at; }
 
-  __device__ auto weights(int l) const {
-    const LayerShape& layer = shape_.layer[l];
-    if constexpr (kExact) {
-      return Weights(network_.values, layer);
-    } else {
-      return HalfWeights{network_.forward[l], network_.backward[l], layer.outputs, layer.stride};
-    }
-  }
+  __device__ auto weights(int l) const { return weights_of<kExact>(network_, shape_.layer, l); }
 
   // Starts to copy bias, gain and shift of layers first .. last - 1.
   __device__ void begin_vectors(int first, int last) {
     fetch_vectors(tile_, network_.values, shape_.layer, first, last, 3);
   }
-  // Waits for vectors whose copies began with the first slab of a layer.
-  __device__ void wait_for_vectors() {
-    if constexpr (kExact) return;  // product() waits
-    wait_for_copies<HalfTile<kSize>::kStages - 2>();
-    __syncthreads();
-  }
-
   // `out` = the normalised sums of layer l at x, for at least the first `rows` rows. Calls
   // keep(row, scale) once for each row; next() starts the following copies.
   template <typename Keep, typename Next>
   __device__ void apply(int l, int rows, Product& out, Keep&& keep, Next&& next) {
-    const LayerShape layer = shape_.layer[l];
-    const float* bias = tile_.bias[l];
+    const int units = shape_.layer[l].outputs;
     product<Pass::forward>(tile_, weights(l), out, rows);
     next();
-    if constexpr (kExact) {
-      if (shape_.norm) {
-        normalise<kSize>(tile_, bias, layer.outputs, rows, out, keep);
-        return;
-      }
-    }
-    add_bias<kSize>(bias, out);
-    if constexpr (!kExact) {
-      if (shape_.norm) {
-        normalise_by_moments<kSize>(tile_, layer.outputs, out, keep);
-        return;
-      }
-    }
-    for_each_product_row<kSize>([&](int row, int, int, bool first) {
-      if (first) keep(row, 1.0f);
-    });
+    normalise<kExact, kSize>(tile_, tile_.bias[l], units, rows, shape_.norm, out, keep);
   }
 
   // Writes this warp's sums of layer l.
@@ -116,7 +86,7 @@ class FeaturePass : IqnLayers<kExact, kSize> {
   // in memory; `kept`: keeps the numbers that backward() needs. Ends with a barrier.
   __device__ void forward(float* last, bool kept) {
     Product out;
-    this->wait_for_vectors();
+    wait_for_vectors(tile_);
     for (int l = 0; l < shape_.feature_layers; ++l) {
       const int stride = stride_of_deltas(shape_.layer[l].outputs);
       const bool is_last = l == shape_.feature_layers - 1;
@@ -253,7 +223,7 @@ class FractionPass : IqnLayers<kExact, kSize> {
   template <Way kWay>
   __device__ void forward(Product& merged, float* cosines) {
     embed(cosines != nullptr ? numbers<kExact>(cosines) : nullptr);
-    this->wait_for_vectors();
+    wait_for_vectors(tile_);
     gate<kWay>(merged);
     merge<kWay>(merged);
   }
@@ -279,13 +249,11 @@ class FractionPass : IqnLayers<kExact, kSize> {
 
   // x = cos(pi j tau)
   __device__ void embed(Number* cosines) {
-    for (int j = threadIdx.x % 32; j < kCosines; j += 32) {
-      for_each_row<kSize>([&](int r, int) {
-        store(tile_.x[r][j], cosine<kExact>(j + 1, tile_.tau[r]));
-        if (cosines != nullptr && rows_.has(r))
-          cosines[(rows_.row(0) + r) * kCosines + j] = tile_.x[r][j];
-      });
-    }
+    for_each_place<kSize>(kCosines, [&](int r, int j) {
+      store(tile_.x[r][j], cosine<kExact>(j + 1, tile_.tau[r]));
+      if (cosines != nullptr && rows_.has(r))
+        cosines[(rows_.row(0) + r) * kCosines + j] = tile_.x[r][j];
+    });
   }
 
   // The last features of row `row`'s sample; any numbers beyond them.

@@ -127,11 +127,10 @@ __device__ void sum_rows(float (&part)[kTogether][Tile<kSize>::kRows][4],
   }
 }
 
-// Adds the bias to a product with `units` columns and normalises its first `rows` rows. Calls
-// keep(row, scale) once for each row.
+// normalise() in fp32.
 template <int kSize, typename T, typename Keep>
-__device__ void normalise(T& tile, const float* bias, int units, int rows,
-                          float (&out)[Tile<kSize>::kTiles][8][4], Keep&& keep) {
+__device__ void normalise_by_deviations(T& tile, const float* bias, int units, int rows,
+                                        float (&out)[Tile<kSize>::kTiles][8][4], Keep&& keep) {
   constexpr int kTiles = Tile<kSize>::kTiles;
   const float share = 1.0f / units;
   float mean[1][kTiles][2] = {}, squares[1][kTiles][2] = {};
@@ -172,9 +171,9 @@ __device__ void normalise(T& tile, const float* bias, int units, int rows,
   });
 }
 
-// The same for a product that includes its bias, from the sums of the numbers and of their squares:
-// one round of sums, accurate where the mean is not large compared with the deviation. Numbers
-// beyond the layer's units do not become zero.
+// normalise() in fp16, after the bias, from the sums of the numbers and of their squares: one round
+// of sums, accurate where the mean is not large compared with the deviation. Numbers beyond the
+// layer's units do not become zero.
 template <int kSize, typename T, typename Keep>
 __device__ void normalise_by_moments(T& tile, int units, float (&out)[Tile<kSize>::kTiles][8][4],
                                      Keep&& keep) {
@@ -204,6 +203,19 @@ __device__ void normalise_by_moments(T& tile, int units, float (&out)[Tile<kSize
       for (int i = 0; i < 8; ++i)
         at(out[m], i) = __fmaf_rn(at(out[m], i), sums[1][m][half], sums[0][m][half]);
     });
+  });
+}
+
+// Adds the bias to a product with `units` columns and normalises at least its first `rows` rows if
+// `norm`. Calls keep(row, scale) once for each row.
+template <bool kExact, int kSize, typename T, typename Keep>
+__device__ void normalise(T& tile, const float* bias, int units, int rows, bool norm,
+                          float (&out)[Tile<kSize>::kTiles][8][4], Keep&& keep) {
+  if (kExact && norm) return normalise_by_deviations<kSize>(tile, bias, units, rows, out, keep);
+  add_bias<kSize>(bias, out);
+  if (!kExact && norm) return normalise_by_moments<kSize>(tile, units, out, keep);
+  for_each_product_row<kSize>([&](int row, int, int, bool first) {
+    if (first) keep(row, 1.0f);
   });
 }
 
@@ -258,21 +270,24 @@ class UnitSums {
     sums_[8 + i] = __fmaf_rn(d, n, sums_[8 + i]);
   }
   // Writes the sums to the columns from `column` on. The eight lanes that share them add up in a
-  // fixed order, each keeping half of its sums in every round.
+  // fixed order, each keeping half of its sums in every round. kFirst: the distance of the lanes
+  // that add up first, 16 or 4.
+  template <int kFirst = 16>
   __device__ void write(float* by_gain, float* by_shift, int column, int stride) {
-    exchange<8>();
-    exchange<4>();
-    exchange<2>();
+    constexpr int kLast = 64 / kFirst;
+    exchange<8, kFirst>();
+    exchange<4, 8>();
+    exchange<2, kLast>();
     if (column >= stride) return;
     const int lane = threadIdx.x % 32;
-    float* to = (lane & 16 ? by_gain : by_shift) + column + (lane & 8 ? 4 : 0) + (lane & 4 ? 2 : 0);
+    float* to =
+        (lane & kFirst ? by_gain : by_shift) + column + (lane & 8 ? 4 : 0) + (lane & kLast ? 2 : 0);
     *reinterpret_cast<float2*>(to) = make_float2(sums_[0], sums_[1]);
   }
 
  private:
-  template <int kKept>
+  template <int kKept, int kOther>  // kOther: distance to the lane of the exchange
   __device__ void exchange() {
-    constexpr int kOther = 2 * kKept;  // distance to the lane of the exchange
     const bool upper = threadIdx.x & kOther;
 #pragma unroll
     for (int i = 0; i < kKept; ++i) {

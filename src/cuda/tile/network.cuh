@@ -1,4 +1,5 @@
-// Forward and backward passes of a network on a tile of samples, in fp32 (product.cuh).
+// Forward and backward passes of a network on a tile of samples, in fp32 (product.cuh) or in fp16
+// (product_fp16.cuh).
 #pragma once
 
 #include <type_traits>
@@ -11,13 +12,27 @@ namespace ovde::cuda {
 
 __device__ inline int multiple_of_32(int n) { return (n + 31) & ~31; }
 
-// A tile, and which hidden units are above zero: a bit for each number of a lane.
-template <int kSize>
-struct NetworkTile : Tile<kSize> {
-  float part[1][Tile<kSize>::kRows][4];  // for sum_rows()
-  std::uint32_t active[kMostHidden][Tile<kSize>::kTiles][Tile<kSize>::kThreads];
-  static constexpr int kActiveWords = kMostHidden * Tile<kSize>::kTiles * Tile<kSize>::kThreads;
+// kExact: in fp32, otherwise in fp16.
+template <bool kExact, int kSize>
+struct NetworkTile : std::conditional_t<kExact, Tile<kSize>, HalfTile<kSize>> {
+  using T = Tile<kSize>;
+  float part[2][T::kRows][4];  // for sum_rows()
+  // the layers' vectors, zero beyond their units
+  float bias[kMostHidden][kMostWidth], gain[kMostHidden][kMostWidth],
+      shift[kMostHidden][kMostWidth];
+  float scale[kMostHidden][T::kRows];  // 1 / sqrt(variance + epsilon) of each normalisation
+  // which hidden units are above zero: a bit for each number of a lane
+  std::uint32_t active[kMostHidden][T::kTiles][T::kThreads];
+  static constexpr int kActiveWords = kMostHidden * T::kTiles * T::kThreads;
 };
+
+inline constexpr int kLeastShared = 99 * 1024;  // a block's shared memory on every GPU
+static_assert(sizeof(NetworkTile<false, 2>) <= kLeastShared &&
+              sizeof(NetworkTile<true, 0>) <= kLeastShared);
+
+// The blocks of a precision that fit on a multiprocessor.
+template <bool kExact>
+constexpr int kBlocks = kExact ? 1 : 2;
 
 // The block's shared memory as a T.
 template <typename T>
@@ -66,6 +81,13 @@ __device__ void for_each_row(Visit&& visit) {
     visit(first_row_of_warp<Tile<kSize>>() + j, threadIdx.x % 32);
 }
 
+// Calls visit(r, i) for columns i < n of every row.
+template <int kSize, typename Visit>
+__device__ void for_each_place(int n, Visit&& visit) {
+  for (int i = threadIdx.x % 32; i < n; i += 32)
+    for_each_row<kSize>([&](int r, int) { visit(r, i); });
+}
+
 // Calls visit(r, i, turn) for columns i < n <= 32 of every row. The lanes take the numbers in
 // turns, row after row, so that none is idle where rows are short.
 template <int kSize, typename Visit>
@@ -101,72 +123,92 @@ __device__ void keep_quantiles(T& tile, int n, float* to) {
 
 // ---- weights
 
-template <int kSize>
-__device__ void fetch_bias(Tile<kSize>& tile, const float* parameters, const LayerShape& layer,
-                           int slot) {
-  const int i = threadIdx.x * 4;
-  if (i < kMostWidth)
-    copy_async(&tile.bias[slot][i], parameters + (i < layer.outputs ? layer.bias + i : 0),
-               i < layer.outputs);
+template <bool kExact>
+__device__ auto weights_of(const PassParameters& net, const LayerShape* layers, int l) {
+  const LayerShape& layer = layers[l];
+  if constexpr (kExact) {
+    return Weights(net.values, layer);
+  } else {
+    return HalfWeights{net.forward[l], net.backward[l], layer.outputs, layer.stride};
+  }
+}
+
+// Starts to copy the first of bias, gain and shift (`vectors` of them) of layers first .. last - 1
+// to the tile's arrays.
+template <typename T>
+__device__ void fetch_vectors(T& tile, const float* parameters, const LayerShape* layers, int first,
+                              int last, int vectors) {
+  constexpr int kParts = kMostWidth / 4;
+  const int i = threadIdx.x % kParts * 4;
+  for (int v = vectors * first + threadIdx.x / kParts; v < vectors * last;
+       v += T::kThreads / kParts) {
+    const int l = v / vectors, which = v % vectors;
+    const LayerShape& layer = layers[l];
+    float* to = which == 0 ? tile.bias[l] : which == 1 ? tile.gain[l] : tile.shift[l];
+    const int from = which == 0 ? layer.bias : which == 1 ? layer.gain : layer.shift;
+    const bool valid = i < layer.outputs;
+    copy_async(to + i, parameters + (valid ? from + i : 0), valid);
+  }
+}
+
+// Waits for vectors whose copies began with the first slab of a layer.
+template <typename T>
+__device__ void wait_for_vectors(T&) {
+  if constexpr (sizeof(T::x[0][0]) == sizeof(float)) return;  // product() waits
+  wait_for_copies<T::kStages - 2>();
+  __syncthreads();
 }
 
 // ---- passes
 
-// Starts to copy the first weights of forward(); then the caller fills x.
-template <int kSize>
-__device__ void begin_forward(Tile<kSize>& tile, const PassParameters& net,
-                              const NetworkShape& shape) {
-  const LayerShape layer = shape.layer[0];
-  fetch_bias(tile, net.values, layer, 0);
-  fetch_first<Pass::forward>(tile, Weights(net.values, layer));
+// Starts to copy the vectors of the first `layers` layers and the first weights of forward(); then
+// the caller fills x.
+template <bool kExact, int kSize>
+__device__ void begin_forward(NetworkTile<kExact, kSize>& tile, const PassParameters& net,
+                              const NetworkShape& shape, int layers) {
+  fetch_vectors(tile, net.values, shape.layer, 0, layers, shape.norm ? 3 : 1);
+  fetch_first<Pass::forward>(tile, weights_of<kExact>(net, shape.layer, 0));
+}
+template <typename T>
+__device__ void begin_forward(T& tile, const PassParameters& net, const NetworkShape& shape) {
+  begin_forward(tile, net, shape, shape.layers - 1);
 }
 
-// Applies gain and shift to a hidden layer's normalised sums, which are kept in `normal` unless it
-// is null.
-template <int kSize>
-__device__ void gain_and_shift(const float* parameters, const LayerShape& layer, float* normal,
-                               int stride, int first_sample,
-                               float (&out)[Tile<kSize>::kTiles][8][4]) {
+// From the sums of layer l, or from its normalised sums, to its output: applies gain and shift and
+// the ReLU, unless !is_relu. Leaves the output in x and, unless they are null, in the rows of
+// `keep`, and normalised sums in those of `normal`. kBack: notes which units are above zero.
+template <bool kNorm, bool kBack, bool kExact, int kSize>
+__device__ void store_layer(NetworkTile<kExact, kSize>& tile, int l, bool is_relu, float* keep,
+                            float* normal, int stride, int first_sample,
+                            const float (&out)[Tile<kSize>::kTiles][8][4]) {
+  std::uint32_t below[Tile<kSize>::kTiles] = {};  // the signs, shifted in one after the other
   for_each_group<kSize>([&](const auto& group) {
-    const Affine affine(parameters, layer, group.column);
+    float gain[8], shift[8];
+    if constexpr (kNorm) {
+      load8(gain, tile.gain[l] + group.column);
+      load8(shift, tile.shift[l] + group.column);
+    }
     group.each([&](const auto& at, int m, int) {
-      float n[8];
+      float value[8], n[8];
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         n[i] = at(out[m], i);
-        at(out[m], i) = affine(i, n[i]);
-      }
-      if (normal != nullptr && at.column < stride)
-        store8(normal + (first_sample + at.row) * stride + at.column, n);
-    });
-  });
-}
-
-// Adds the bias, where there is one, and applies the ReLU, unless !is_relu. Leaves the layer's
-// output in x and, unless `keep` is null, in its rows there; kBack: notes which units are above
-// zero, for layer l. Numbers beyond the layer are zero.
-template <bool kBias, bool kBack, int kSize>
-__device__ void store_layer(NetworkTile<kSize>& tile, int l, const float* bias, bool is_relu,
-                            float* keep, int stride,
-                            const float (&out)[Tile<kSize>::kTiles][8][4]) {
-#pragma unroll
-  for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
-    std::uint32_t below = 0;  // the signs, shifted in one after the other
-#pragma unroll
-    for (int part = 0; part < 4; ++part) {
-      const Octet<kSize> at(m, part % 2, part / 2);
-      float value[8], b[8] = {};
-      if constexpr (kBias) load8(b, bias + at.column);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const float sum = kBias ? at(out[m], i) + b[i] : at(out[m], i);
+        const float sum = kNorm ? n[i] * gain[i] + shift[i] : n[i];  // beyond the layer: zero
         value[i] = is_relu ? relu(sum) : sum;
-        if constexpr (kBack) below = __funnelshift_l(__float_as_uint(sum), below, 1);
+        if constexpr (kBack) below[m] = __funnelshift_l(__float_as_uint(sum), below[m], 1);
       }
       store8(&tile.x[at.row][at.column], value);
-      if (keep != nullptr && at.column < stride) store8(keep + at.row * stride + at.column, value);
+      if (at.column >= stride) return;
+      const int to = (first_sample + at.row) * stride + at.column;
+      if (keep != nullptr) store8(numbers<kExact>(keep) + to, value);
+      if (kNorm && normal != nullptr) store8(numbers<kExact>(normal) + to, n);
+    });
+  });
+  if constexpr (kBack) {
+#pragma unroll
+    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+      if (is_relu) tile.active[l][m][threadIdx.x] = ~below[m];
     }
-    if (kBack && is_relu) tile.active[l][m][threadIdx.x] = ~below;
   }
 }
 
@@ -174,41 +216,38 @@ __device__ void store_layer(NetworkTile<kSize>& tile, int l, const float* bias, 
 // With `kept`, row r of hidden layer l's output goes to kept[l] + (first_sample + r) * stride.
 // kNorm: hidden layers are normalised; `norm`, unless it is null, keeps the numbers that backward()
 // needs. kBack: backward() follows.
-template <bool kNorm, bool kBack = true, int kSize>
-__device__ void forward(NetworkTile<kSize>& tile, const PassParameters& net,
+template <bool kNorm, bool kBack = true, bool kExact, int kSize>
+__device__ void forward(NetworkTile<kExact, kSize>& tile, const PassParameters& net,
                         const NetworkShape& shape, int first_sample, float* const* kept,
                         const NormTrace* norm) {
-  const float* parameters = net.values;
   float out[Tile<kSize>::kTiles][8][4];
   const int last = shape.layers - 1;
+  const LayerShape& output = shape.layer[last];
+  wait_for_vectors(tile);
   for (int l = 0; l < last; ++l) {
-    const LayerShape layer = shape.layer[l], next = shape.layer[l + 1];
-    float* keep =
-        kept != nullptr ? kept[l] + static_cast<std::size_t>(first_sample) * next.stride : nullptr;
-    product<Pass::forward>(tile, Weights(parameters, layer), out);
-    fetch_bias(tile, parameters, next, (l + 1) % 2);
+    const int stride = shape.layer[l + 1].stride;
+    product<Pass::forward>(tile, weights_of<kExact>(net, shape.layer, l), out);
     if (l + 1 < last) {
-      fetch_first<Pass::forward>(tile, Weights(parameters, next));
+      fetch_first<Pass::forward>(tile, weights_of<kExact>(net, shape.layer, l + 1));
+    } else if constexpr (kExact) {
+      fetch_narrow(tile, net.values + output.weights, output.stride, output.outputs, output.stride);
     } else {
-      fetch_narrow(tile, parameters + next.weights, next.stride, next.outputs, next.stride);
+      fetch_narrow(tile, net.forward[last], kMostWidth, output.outputs,
+                   multiple_of_32(output.stride));
     }
-
-    const float* bias = tile.bias[l % 2];
     if constexpr (kNorm) {
-      normalise<kSize>(tile, bias, layer.outputs, Tile<kSize>::kRows, out,
-                       [&](int row, float scale) {
-                         if (norm != nullptr) norm->scale[l][first_sample + row] = scale;
-                       });
-      gain_and_shift<kSize>(parameters, layer, norm != nullptr ? norm->normal[l] : nullptr,
-                            next.stride, first_sample, out);
+      normalise<kExact, kSize>(tile, tile.bias[l], shape.layer[l].outputs, Tile<kSize>::kRows, true,
+                               out, [&](int row, float scale) { tile.scale[l][row] = scale; });
+    } else {
+      add_bias<kSize>(tile.bias[l], out);
     }
-    store_layer<!kNorm, kBack>(tile, l, bias, true, keep, next.stride, out);
+    store_layer<kNorm, kBack>(tile, l, true, kept != nullptr ? kept[l] : nullptr,
+                              norm != nullptr ? norm->normal[l] : nullptr, stride, first_sample,
+                              out);
   }
-
-  const LayerShape layer = shape.layer[last];
   wait_for_copies<0>();
   __syncthreads();
-  narrow_product(tile, layer.outputs, layer.stride, tile.bias[last % 2]);
+  narrow_product(tile, output.outputs, output.stride, net.values + output.bias);
 }
 
 template <typename T>
@@ -224,11 +263,10 @@ __device__ void evaluate(T& tile, const PassParameters& net, const NetworkShape&
 }
 
 // Starts to copy the first weights of backward(). No thread may still read the weights' memory.
-template <int kSize>
-__device__ void begin_backward(Tile<kSize>& tile, const PassParameters& net,
+template <bool kExact, int kSize>
+__device__ void begin_backward(NetworkTile<kExact, kSize>& tile, const PassParameters& net,
                                const NetworkShape& shape) {
-  const LayerShape layer = shape.layer[shape.layers - 1];
-  fetch_first<Pass::backward>(tile, Weights(net.values, layer));
+  fetch_first<Pass::backward>(tile, weights_of<kExact>(net, shape.layer, shape.layers - 1));
 }
 
 // Whether number i of a lane's octet `part` was above zero.
@@ -236,67 +274,58 @@ __device__ inline bool is_active(std::uint32_t active, int part, int i) {
   return active >> (31 - 8 * part - i) & 1;
 }
 
-// Sums eight columns over the kSummedRows rows of the lanes, in a fixed order.
-__device__ inline void sum_columns(float (&v)[8]) {
+// Starts to copy hidden layer l's normalised sums, which forward() has kept, to x.
+template <bool kExact, int kSize>
+__device__ void fetch_normal(NetworkTile<kExact, kSize>& tile, const NormTrace& trace, int l,
+                             int stride, int first_sample) {
+  using T = Tile<kSize>;
+  constexpr int kLoad = 16 / sizeof(tile.x[0][0]), kParts = kMostWidth / kLoad;
+  const int column = threadIdx.x % kParts * kLoad;
+  const bool valid = column < stride;  // zero beyond
+  const auto* from =
+      numbers<kExact>(trace.normal[l]) + first_sample * stride + (valid ? column : 0);
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-#pragma unroll
-    for (int offset = 4; offset < 32; offset *= 2) v[i] += __shfl_xor_sync(~0u, v[i], offset);
-  }
+  for (int row = threadIdx.x / kParts; row < T::kRows; row += T::kThreads / kParts)
+    copy_async(&tile.x[row][column], from + row * stride, valid);
+  commit_copies();
 }
 
 // From the gradient of hidden layer l's output to that of its sums, through the active units and
-// the normalisation. kParameters: keeps the gradients of gain and shift.
-template <bool kParameters, int kSize>
-__device__ void back_through_norm(NetworkTile<kSize>& tile, const float* parameters,
-                                  const NormTrace& trace, int l, const LayerShape& layer,
-                                  int stride, int first_sample,
+// the normalisation, with the normalised sums in x. kParameters: keeps the gradients of gain and
+// shift.
+template <bool kParameters, bool kExact, int kSize>
+__device__ void back_through_norm(NetworkTile<kExact, kSize>& tile, const NormTrace& trace, int l,
+                                  const LayerShape& layer, int stride, int first_sample,
                                   float (&out)[Tile<kSize>::kTiles][8][4]) {
   const auto load_normal = [&](float(&n)[8], const Octet<kSize>& at) {
-    if (at.column < stride) {
-      load8(n, trace.normal[l] + (first_sample + at.row) * stride + at.column);
-    } else {
-#pragma unroll
-      for (float& x : n) x = 0;
-    }
+    load8(n, &tile.x[at.row][at.column]);
   };
   NormGradient<kSize> norm;
-#pragma unroll
-  for (int group = 0; group < 2; ++group) {
-    const Affine affine(parameters, layer, Octet<kSize>(0, 0, group).column);
-#pragma unroll
-    for (int m = 0; m < Tile<kSize>::kTiles; ++m) {
+  for_each_group<kSize>([&](const auto& group) {
+    float gain[8];
+    load8(gain, tile.gain[l] + group.column);
+    UnitSums sums;
+    group.each([&](const auto& at, int m, int half) {
       const std::uint32_t active = tile.active[l][m][threadIdx.x];
-      float by_gain[8] = {}, by_shift[8] = {};
+      float n[8];
+      load_normal(n, at);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const Octet<kSize> at(m, half, group);
-        float n[8];
-        load_normal(n, at);
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          float& d = at(out[m], i);
-          d = is_active(active, half + 2 * group, i) ? d : 0.0f;
-          if (kParameters) {
-            by_gain[i] = __fmaf_rn(d, n[i], by_gain[i]);
-            by_shift[i] += d;
-          }
-          // not fused with the sum: the same for every size of tile
-          d = __fmul_rn(d, affine.gain[i]);
-          norm.add(m, half, d, n[i]);
-        }
+      for (int i = 0; i < 8; ++i) {
+        float& d = at(out[m], i);
+        d = is_active(active, half + 2 * group.number, i) ? d : 0.0f;
+        if (kParameters) sums.add(i, d, n[i]);
+        // fp32: not fused with the sum, so that it is the same for every size of tile
+        d = kExact ? __fmul_rn(d, gain[i]) : d * gain[i];
+        norm.add(m, half, d, n[i]);
       }
-      if (!kParameters) continue;
-      sum_columns(by_gain);
-      sum_columns(by_shift);
-      const Octet<kSize> at(m, 0, group);
-      if (threadIdx.x % 32 >= 4 || at.column >= stride) continue;
-      const int to = (first_sample + at.row) / kSummedRows * stride + at.column;
-      store8(trace.by_gain[l] + to, by_gain);
-      store8(trace.by_shift[l] + to, by_shift);
-    }
-  }
-  norm.finish(tile, layer.outputs, trace.scale[l] + first_sample, true);
+      if (!kParameters || half == 0) return;
+      const int to = (first_sample + at.row) / kSummedRows * stride;
+      sums.template write<kExact ? 4 : 16>(trace.by_gain[l] + to, trace.by_shift[l] + to, at.column,
+                                           stride);
+      sums = UnitSums();
+    });
+  });
+  norm.finish(tile, layer.outputs, tile.scale[l], true);
   norm.apply(load_normal, out);
 }
 
@@ -322,30 +351,31 @@ __device__ void store_deltas(T& tile, int l, Number* keep, int stride,
 
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
 // layer's output in x, through the active units. `kept` and `norm` as in forward().
-template <bool kNorm, int kSize>
-__device__ void backward(NetworkTile<kSize>& tile, const PassParameters& net,
+template <bool kNorm, bool kExact, int kSize>
+__device__ void backward(NetworkTile<kExact, kSize>& tile, const PassParameters& net,
                          const NetworkShape& shape, int first_sample, float* const* kept,
                          const NormTrace* norm) {
-  const float* parameters = net.values;
   float out[Tile<kSize>::kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
-    const LayerShape layer = shape.layer[l], next = shape.layer[l - 1];
-    float* keep = kept != nullptr
-                      ? kept[l - 1] + static_cast<std::size_t>(first_sample) * layer.stride
-                      : nullptr;
-    product<Pass::backward>(tile, Weights(parameters, layer), out);
-    if (l > 1) fetch_first<Pass::backward>(tile, Weights(parameters, next));
+    const int stride = shape.layer[l].stride;
+    product<Pass::backward>(tile, weights_of<kExact>(net, shape.layer, l), out);
+    if constexpr (kNorm) fetch_normal(tile, *norm, l - 1, stride, first_sample);
+    if (l > 1) fetch_first<Pass::backward>(tile, weights_of<kExact>(net, shape.layer, l - 1));
     if constexpr (kNorm) {
-      if (kept != nullptr) {
-        back_through_norm<true>(tile, parameters, *norm, l - 1, next, layer.stride, first_sample,
-                                out);
+      if (l > 1) {
+        wait_for_copies<NetworkTile<kExact, kSize>::kStages - 1>();
       } else {
-        back_through_norm<false>(tile, parameters, *norm, l - 1, next, layer.stride, first_sample,
-                                 out);
+        wait_for_copies<0>();
+      }
+      __syncthreads();
+      if (kept != nullptr) {
+        back_through_norm<true>(tile, *norm, l - 1, shape.layer[l - 1], stride, first_sample, out);
+      } else {
+        back_through_norm<false>(tile, *norm, l - 1, shape.layer[l - 1], stride, first_sample, out);
       }
     }
-
-    store_deltas<kSize, !kNorm>(tile, l - 1, keep, layer.stride, out);
+    auto* keep = kept != nullptr ? numbers<kExact>(kept[l - 1]) + first_sample * stride : nullptr;
+    store_deltas<kSize, !kNorm>(tile, l - 1, keep, stride, out);
   }
 }
 
@@ -355,47 +385,71 @@ __device__ void backward(T& tile, const PassParameters& net, const NetworkShape&
   backward<false>(tile, net, shape, first_sample, kept, nullptr);
 }
 
-// ---- active units, for a backward pass in another kernel
-
+// From the gradient of the first layer's sums in x (zero up to a multiple of 32 columns) to that of
+// the action in the results. No thread may still read the weights' memory. Ends with a barrier.
 template <typename T>
-__device__ void save_active(const T& tile, int hidden, std::uint32_t* to) {
+__device__ void to_actions(T& tile, const float* parameters, const LayerShape& layer,
+                           int observations, int actions) {
+  // the weights at the action's inputs, transposed
+  const float* weights = parameters + layer.weights + threadIdx.x * layer.stride + observations;
+  for (int d = 0; d < actions && threadIdx.x < kMostWidth; ++d) {
+    store(tile.weights[d * T::kStride + threadIdx.x],
+          threadIdx.x < layer.outputs ? __ldg(weights + d) : 0.0f);
+  }
+  __syncthreads();
+  narrow_product(tile, actions, multiple_of_32(layer.outputs), nullptr);
+}
+
+// The same for critic k of an agent, whose first layer is `layer`; writes the gradients.
+template <int kSize, typename T>
+__device__ void write_action_gradient(T& tile, const Agent& agent, int k, const LayerShape& layer,
+                                      int first_sample) {
+  const int actions = agent.actions;
+  to_actions(tile, agent.critic_net[k].parameters, layer, agent.observations, actions);
+  float* gradient = agent.action_gradient[k];
+  for_each_row<kSize>([&](int r, int i) {
+    if (i < actions) gradient[(first_sample + r) * actions + i] = tile.result(r, i);
+  });
+}
+
+// ---- the actor's active units, for a backward pass in another kernel
+
+// Calls visit(in_tile, in_memory) for each word.
+template <typename T, typename Visit>
+__device__ void for_each_active(T& tile, const Agent& agent, int first_sample, Visit&& visit) {
+  std::uint32_t* words = agent.actor_active + first_sample / T::kRows * T::kActiveWords;
+  const int hidden = agent.actor_shape.layers - 1;
   for (int l = 0; l < hidden; ++l) {
 #pragma unroll
     for (int m = 0; m < T::kTiles; ++m)
-      to[(l * T::kTiles + m) * T::kThreads + threadIdx.x] = tile.active[l][m][threadIdx.x];
+      visit(tile.active[l][m][threadIdx.x], words[(l * T::kTiles + m) * T::kThreads + threadIdx.x]);
   }
 }
 template <typename T>
-__device__ void load_active(T& tile, int hidden, const std::uint32_t* from) {
-  for (int l = 0; l < hidden; ++l) {
-#pragma unroll
-    for (int m = 0; m < T::kTiles; ++m)
-      tile.active[l][m][threadIdx.x] = from[(l * T::kTiles + m) * T::kThreads + threadIdx.x];
-  }
+__device__ void save_active(T& tile, const Agent& agent, int first_sample) {
+  for_each_active(tile, agent, first_sample, [](auto& mine, auto& kept) { kept = mine; });
+}
+template <typename T>
+__device__ void load_active(T& tile, const Agent& agent, int first_sample) {
+  for_each_active(tile, agent, first_sample, [](auto& mine, auto& kept) { mine = kept; });
 }
 
 // ---- networks whose output layer may be as wide as the hidden ones, without normalised layers
 
-// After begin_forward(), from the input in x (zero up to a multiple of 32 columns) to the output of
-// the shape's last layer in x, zero beyond it. kRelu: the last layer has a ReLU too. `kept` as in
-// forward(), for every layer with a ReLU. Ends with a barrier.
+// After begin_forward() of all layers, from the input in x (zero up to a multiple of 32 columns) to
+// the output of the shape's last layer in x, zero beyond it. kRelu: the last layer has a ReLU too.
+// `kept` as in forward(), for every layer with a ReLU. Ends with a barrier.
 template <bool kRelu, int kSize>
-__device__ void forward_wide(NetworkTile<kSize>& tile, const float* parameters,
+__device__ void forward_wide(NetworkTile<true, kSize>& tile, const float* parameters,
                              const NetworkShape& shape, int first_sample, float* const* kept) {
   float out[Tile<kSize>::kTiles][8][4];
   for (int l = 0; l < shape.layers; ++l) {
-    const LayerShape layer = shape.layer[l];
-    const bool last = l == shape.layers - 1, is_relu = kRelu || !last;
-    const int stride = stride_of_deltas(layer.outputs);
-    float* keep = kept != nullptr && is_relu
-                      ? kept[l] + static_cast<std::size_t>(first_sample) * stride
-                      : nullptr;
-    product<Pass::forward>(tile, Weights(parameters, layer), out);
-    if (!last) {
-      fetch_bias(tile, parameters, shape.layer[l + 1], (l + 1) % 2);
-      fetch_first<Pass::forward>(tile, Weights(parameters, shape.layer[l + 1]));
-    }
-    store_layer<true, true>(tile, l, tile.bias[l % 2], is_relu, keep, stride, out);
+    const bool is_last = l == shape.layers - 1, is_relu = kRelu || !is_last;
+    product<Pass::forward>(tile, Weights(parameters, shape.layer[l]), out);
+    if (!is_last) fetch_first<Pass::forward>(tile, Weights(parameters, shape.layer[l + 1]));
+    add_bias<kSize>(tile.bias[l], out);
+    store_layer<false, true>(tile, l, is_relu, kept != nullptr && is_relu ? kept[l] : nullptr,
+                             nullptr, stride_of_deltas(shape.layer[l].outputs), first_sample, out);
   }
   __syncthreads();
 }

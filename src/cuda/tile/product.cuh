@@ -97,7 +97,6 @@ struct Tile {
 
   float x[kRows][kStride];
   float weights[kStages * kSlabFloats];
-  float bias[2][kMostWidth];  // for this layer and the next
 
   using Operand = Fragment<true, 4>;
 

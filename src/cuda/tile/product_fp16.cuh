@@ -6,6 +6,8 @@
 
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #include "cuda/tile/product.cuh"
 
 namespace ovde::cuda {
@@ -84,6 +86,14 @@ __device__ inline void store8(__half* to, const float (&v)[8]) {
 __device__ inline void load8(float (&v)[8], const __half* from) {
   unpack8(v, *reinterpret_cast<const uint4*>(from));
 }
+
+// The numbers in a trace of a precision.
+template <bool kExact>
+__device__ auto* numbers(float* memory) {
+  return reinterpret_cast<std::conditional_t<kExact, float, __half>*>(memory);
+}
+__device__ inline void store(float& to, float x) { to = x; }
+__device__ inline void store(__half& to, float x) { to = to_half(x); }
 
 // ---- weights
 

@@ -1,6 +1,6 @@
 // The actor's gradient: from the critics' gradients by the action through the policy's squash.
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network_fp16.cuh"
+#include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
 
@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.train.batch) return;
-  auto& tile = shared_as<TileFor<kExact, kSize>>();
+  auto& tile = shared_as<NetworkTile<kExact, kSize>>();
   const bool deterministic = agent.is_deterministic();
   const int actions = agent.actions, outputs = deterministic ? actions : 2 * actions,
             batch = agent.train.batch;
@@ -40,9 +40,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   if (!agent.progress->moves) return note_loss();
 
   begin_backward(tile, net, shape);
-  load_active(tile, shape.layers - 1,
-              agent.actor_active +
-                  first_sample / Tile<kSize>::kRows * TileFor<kExact, kSize>::kActiveWords);
+  load_active(tile, agent, first_sample);
 
   const float *by_first = agent.action_gradient[0], *by_second = agent.action_gradient[1];
   const float *chosen = agent.action, *spreads = agent.spread, *raw_log_stds = agent.raw_log_std;

@@ -1,10 +1,9 @@
 // Draws the batch and evaluates the policies: the current one at s, and the target policy with the
 // target critics at s'.
-#include "cuda/kernels/actor/deterministic.cuh"
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/counters.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network_fp16.cuh"
+#include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
 
@@ -41,9 +40,34 @@ __device__ void sample_actions(T& tile, const Agent& agent, int first_sample, St
   __syncthreads();
 }
 
+// The actions of TD3's deterministic policy: a = tanh(u), and for the targets, smoothed, clip(a +
+// clip(smoothing * eps, -c, c), -1, 1). Calls visit(s, d, action, u) for each action of each
+// sample. Ends with a barrier.
+template <typename T, typename Visit>
+__device__ void deterministic_actions(T& tile, const Agent& agent, int first_sample, bool smooth,
+                                      float* log_probability, Visit&& visit) {
+  const int actions = agent.actions, batch = agent.train.batch;
+  const Td3Options& td3 = agent.td3;
+  for (int e = threadIdx.x; e < T::kRows * actions; e += T::kThreads) {
+    const int r = e / actions, d = e % actions, s = first_sample + r;
+    const float u = tile.result(r, d);
+    float action = tanhf(u);
+    if (smooth) {
+      const float noise =
+          td3.smoothing * batch_noise(agent.seed, Stream::target_noise, agent.progress->updates,
+                                      batch, actions, d, s);
+      action = clamp_to_one(action + fmaxf(fminf(noise, td3.clip), -td3.clip));
+    }
+    visit(s, d, action, u);
+  }
+  for (int r = threadIdx.x; r < T::kRows; r += T::kThreads) log_probability[first_sample + r] = 0;
+  __syncthreads();
+}
+
 // Writes the batch for the rest of the update, and evaluates the current policy at s.
 template <bool kExact, int kSize>
-__device__ void current_policy(TileFor<kExact, kSize>& tile, const Agent& agent, int first_sample) {
+__device__ void current_policy(NetworkTile<kExact, kSize>& tile, const Agent& agent,
+                               int first_sample) {
   const int observations = agent.observations, actions = agent.actions,
             width = observations + actions;
   const PassParameters net = online(agent.actor_net, agent.actor_half);
@@ -67,9 +91,7 @@ __device__ void current_policy(TileFor<kExact, kSize>& tile, const Agent& agent,
     save_return(tile, agent, threadIdx.x, first_sample + threadIdx.x);
 
   forward(tile, net, agent.actor_shape, first_sample, agent.actor_trace.hidden);
-  save_active(tile, agent.actor_shape.layers - 1,
-              agent.actor_active +
-                  first_sample / Tile<kSize>::kRows * TileFor<kExact, kSize>::kActiveWords);
+  save_active(tile, agent, first_sample);
   if (agent.is_deterministic()) {
     deterministic_actions(tile, agent, first_sample, false, agent.log_probability,
                           [&](int s, int d, float action, float u) {
@@ -89,7 +111,7 @@ __device__ void current_policy(TileFor<kExact, kSize>& tile, const Agent& agent,
 
 // The target policy (SAC: the current one) at s', and target critics first .. last - 1 there.
 template <bool kExact, int kSize>
-__device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int first_sample,
+__device__ void targets(NetworkTile<kExact, kSize>& tile, const Agent& agent, int first_sample,
                         int first, int last) {
   const int observations = agent.observations, actions = agent.actions, n = agent.critic.quantiles,
             batch = agent.train.batch;
@@ -120,14 +142,11 @@ __device__ void targets(TileFor<kExact, kSize>& tile, const Agent& agent, int fi
   if (agent.iqn) {  // evaluate_iqn_targets() evaluates the critics
     const int stride = agent.state_action_stride;
     float* next_state_action = agent.next_state_action;
-    for (int i = threadIdx.x % 32; i < observations + actions; i += 32) {
-      for_each_row<kSize>([&](int r, int) {
-        const int s = first_sample + r;
-        next_state_action[s * stride + i] =
-            i < observations ? next_observation(r, i) : next_action[s * actions + i - observations];
-      });
-    }
-    return;
+    return for_each_place<kSize>(observations + actions, [&](int r, int i) {
+      const int s = first_sample + r;
+      next_state_action[s * stride + i] =
+          i < observations ? next_observation(r, i) : next_action[s * actions + i - observations];
+    });
   }
   for (int k = first; k < last; ++k) {
     const PassParameters critic = target(agent.critic_net[k], agent.critic_half[k]);
@@ -153,7 +172,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.train.batch) return;
-  auto& tile = shared_as<TileFor<kExact, kSize>>();
+  auto& tile = shared_as<NetworkTile<kExact, kSize>>();
   const int part = blockIdx.y, parts = gridDim.y - 1;
   if (part == parts) {
     if (blockIdx.x == 0 && threadIdx.x == 0) begin_update(agent);

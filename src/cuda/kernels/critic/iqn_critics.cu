@@ -17,13 +17,6 @@ __device__ IqnRows block_rows(const Agent& agent, int fractions) {
   return {fractions, first, min(samples, agent.train.batch - first), static_cast<int>(blockIdx.x)};
 }
 
-template <bool kExact, int kSize>
-__device__ void set_rows(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
-                         FractionsFor purpose) {
-  const float* fractions = agent.fractions[static_cast<int>(purpose)];
-  set_rows(tile, rows, [&](int r) { return __ldg(fractions + rows.row(r)); });
-}
-
 // ---- features
 
 // Draws the fractions of this update for a tile of samples, and their weights where they are used.
@@ -48,6 +41,22 @@ __device__ void write_fractions(IqnTile<kExact, kSize>& tile, const Agent& agent
       });
 }
 
+// Calls work(tile, pass, samples, k) for the features of this block's samples: of critic
+// blockIdx.y % 2, or `next`: of its target network.
+template <bool kExact, int kSize, typename Work>
+__device__ void with_features(const Agent& agent, bool next, Work&& work) {
+  if (!agent.iqn) return;
+  const IqnRows rows = block_rows<kSize>(agent, 1);
+  if (rows.count <= 0) return;
+  auto& tile = shared_as<IqnTile<kExact, kSize>>();
+  const int k = blockIdx.y % 2;
+  const Network& net = agent.critic_net[k];
+  const HalfCopies& copies = agent.critic_half[k];
+  FeaturePass<kExact, kSize> pass(tile, next ? target(net, copies) : online(net, copies),
+                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+  work(tile, pass, rows, k);
+}
+
 // The features of both critics at the batch and of their target networks at s'; the temperature's
 // step; and all fractions of the update. blockIdx: (tile of samples; critic, 2 + critic for its
 // target network, or 4 + FractionsFor; agent)
@@ -56,24 +65,17 @@ template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     features_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent, 1);
-  if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  if (blockIdx.y >= 4)
-    return write_fractions(tile, agent, rows, static_cast<FractionsFor>(blockIdx.y - 4));
-  const int k = blockIdx.y % 2, stride = agent.state_action_stride;
   const bool next = blockIdx.y >= 2;
-  const Network& net = agent.critic_net[k];
-  const HalfCopies& copies = agent.critic_half[k];
-  FeaturePass<kExact, kSize> pass(tile, next ? target(net, copies) : online(net, copies),
-                                  agent.iqn_shape, agent.iqn_trace[k], rows);
-  pass.begin();
-  if (blockIdx.x == 0 && blockIdx.y == 0) next_temperature(tile, agent, true);
-  const float* input = (next ? agent.next_state_action : agent.state_action) + rows.first * stride;
-  fill(tile, multiple_of_32(stride),
-       [=](int r, int i) { return i < stride ? __ldg(input + r * stride + i) : 0.0f; });
-  pass.forward(next ? agent.next_features[k] : last_features(agent, k), !next);
+  with_features<kExact, kSize>(agent, next, [&](auto& tile, auto& pass, const auto& rows, int k) {
+    if (blockIdx.y >= 4)
+      return write_fractions(tile, agent, rows, static_cast<FractionsFor>(blockIdx.y - 4));
+    const int stride = agent.state_action_stride;
+    pass.begin();
+    if (blockIdx.x == 0 && blockIdx.y == 0) next_temperature(tile, agent, true);
+    fill_rows(tile, next ? agent.next_state_action : agent.state_action, stride, stride,
+              rows.first);
+    pass.forward(next ? agent.next_features[k] : last_features(agent, k), !next);
+  });
 }
 
 // The features of both critics at the actor's new actions. blockIdx, here and below: (tile of
@@ -82,23 +84,11 @@ template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     new_features_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent, 1);
-  if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  const int k = blockIdx.y, stride = agent.state_action_stride, observations = agent.observations,
-            actions = agent.actions;
-  FeaturePass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
-                                  agent.iqn_shape, agent.iqn_trace[k], rows);
-  pass.begin();
-  const float *state_action = agent.state_action + rows.first * stride,
-              *action = agent.action + rows.first * actions;
-  fill(tile, multiple_of_32(stride), [=](int r, int i) {
-    return i < observations             ? __ldg(state_action + r * stride + i)
-           : i < observations + actions ? __ldg(action + r * actions + i - observations)
-                                        : 0.0f;
+  with_features<kExact, kSize>(agent, false, [&](auto& tile, auto& pass, const auto& rows, int k) {
+    pass.begin();
+    fill_new_actions(tile, agent, rows.first);
+    pass.forward(last_features(agent, k), true);
   });
-  pass.forward(last_features(agent, k), true);
 }
 
 // From the gradient of the features to that of their first layer, for the parameters' steps, or to
@@ -107,44 +97,48 @@ template <bool kExact, int kSize, Way kWay>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     features_gradient_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent, 1);
-  if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  const int k = blockIdx.y, actions = agent.actions;
-  FeaturePass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
-                                  agent.iqn_shape, agent.iqn_trace[k], rows);
-  pass.begin_backward();
-  pass.template backward<kWay>();
-  if constexpr (kWay == Way::to_inputs) {
-    to_actions(tile, agent.critic_net[k].parameters, agent.iqn_shape.layer[0], agent.observations,
-               actions);
-    float* gradient = agent.action_gradient[k] + rows.first * actions;
-    for_each_row<kSize>([&](int r, int d) {
-      if (d < actions) gradient[r * actions + d] = tile.result(r, d);
-    });
-  }
+  with_features<kExact, kSize>(agent, false, [&](auto& tile, auto& pass, const auto& rows, int k) {
+    pass.begin_backward();
+    pass.template backward<kWay>();
+    if constexpr (kWay == Way::to_inputs)
+      write_action_gradient<kSize>(tile, agent, k, agent.iqn_shape.layer[0], rows.first);
+  });
 }
 
 // ---- fractions
 
-template <bool kExact, int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
-    targets_kernel(const Agent* agents) {
-  const Agent& agent = agents[blockIdx.z];
+// Calls work(tile, pass, rows, k, out) for all fractions of this block's samples, of critic k:
+// for `target` that of its target network.
+template <bool kExact, int kSize, FractionsFor kPurpose, typename Work>
+__device__ void with_fractions(const Agent& agent, Work&& work) {
+  constexpr bool kNext = kPurpose == FractionsFor::target;
   if (!agent.iqn) return;
   const IqnRows rows = block_rows<kSize>(agent, agent.critic.quantiles);
   if (rows.count <= 0) return;
   auto& tile = shared_as<IqnTile<kExact, kSize>>();
   const int k = blockIdx.y;
-  FractionPass<kExact, kSize> pass(tile, target(agent.critic_net[k], agent.critic_half[k]),
+  const Network& net = agent.critic_net[k];
+  const HalfCopies& copies = agent.critic_half[k];
+  FractionPass<kExact, kSize> pass(tile, kNext ? target(net, copies) : online(net, copies),
                                    agent.iqn_shape, agent.iqn_trace[k], rows,
-                                   agent.next_features[k]);
+                                   kNext ? agent.next_features[k] : last_features(agent, k));
   pass.begin();
-  set_rows(tile, agent, rows, FractionsFor::target);
+  const float* fractions = agent.fractions[static_cast<int>(kPurpose)];
+  set_rows(tile, rows, [&](int r) { return __ldg(fractions + rows.row(r)); });
   typename FractionPass<kExact, kSize>::Product out;
-  pass.template forward<Way::none>(out, nullptr);
-  if (const int r = threadIdx.x; rows.has(r)) agent.next_quantiles[k][rows.row(r)] = tile.value[r];
+  work(tile, pass, rows, k, out);
+}
+
+template <bool kExact, int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    targets_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  with_fractions<kExact, kSize, FractionsFor::target>(
+      agent, [&](auto& tile, auto& pass, const auto& rows, int k, auto& out) {
+        pass.template forward<Way::none>(out, nullptr);
+        if (const int r = threadIdx.x; rows.has(r))
+          agent.next_quantiles[k][rows.row(r)] = tile.value[r];
+      });
 }
 
 // The gradient of the quantile Huber loss (agent/critic/quantile_loss.h), summed over the batch, by
@@ -200,44 +194,20 @@ template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  if (!agent.iqn) return;
-  const IqnRows rows = block_rows<kSize>(agent, agent.critic.quantiles);
-  if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  const int k = blockIdx.y;
-  FractionPass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
-                                   agent.iqn_shape, agent.iqn_trace[k], rows,
-                                   last_features(agent, k));
-  pass.begin();
-  set_rows(tile, agent, rows, FractionsFor::prediction);
-  typename FractionPass<kExact, kSize>::Product out;
-  pass.template forward<Way::to_parameters>(out, k == 0 ? agent.cosines : nullptr);
-  critic_loss(tile, agent, rows, k);
-  pass.template backward<Way::to_parameters>(out);
+  with_fractions<kExact, kSize, FractionsFor::prediction>(
+      agent, [&](auto& tile, auto& pass, const auto& rows, int k, auto& out) {
+        pass.template forward<Way::to_parameters>(out, k == 0 ? agent.cosines : nullptr);
+        critic_loss(tile, agent, rows, k);
+        pass.template backward<Way::to_parameters>(out);
+      });
 }
 
-// Q_k(s, a) = sum_i w_i z_ki at the actor's new actions, and its gradient by the features. Where
-// the smaller critic is chosen quantile by quantile, a launch with kValues first computes both
-// critics' values.
-template <bool kExact, int kSize, bool kValues>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
-    new_actions_kernel(const Agent* agents) {
-  const Agent& agent = agents[blockIdx.z];
+// From the values at the actor's new actions to their mean, and its gradient by each in tile.slope.
+template <bool kExact, int kSize>
+__device__ void new_values(IqnTile<kExact, kSize>& tile, const Agent& agent, const IqnRows& rows,
+                           int k) {
   const bool by_quantile = agent.is_by_quantile();
-  if (!agent.iqn || (kValues && !by_quantile)) return;
-  const IqnRows rows = block_rows<kSize>(agent, agent.critic.quantiles);
-  if (rows.count <= 0) return;
-  auto& tile = shared_as<IqnTile<kExact, kSize>>();
-  const int k = blockIdx.y, n = rows.fractions, r = threadIdx.x;
-  FractionPass<kExact, kSize> pass(tile, online(agent.critic_net[k], agent.critic_half[k]),
-                                   agent.iqn_shape, agent.iqn_trace[k], rows,
-                                   last_features(agent, k));
-  pass.begin();
-  set_rows(tile, agent, rows, FractionsFor::policy);
-  typename FractionPass<kExact, kSize>::Product out;
-  pass.template forward<kValues ? Way::none : Way::to_inputs>(out, nullptr);
-  if (rows.has(r) && kValues == by_quantile) agent.quantiles_at_new[k][rows.row(r)] = tile.value[r];
-  if (kValues) return;
+  const int n = rows.fractions, r = threadIdx.x;
   float counts = rows.has(r) ? 1.0f : 0.0f;
   if (rows.has(r) && by_quantile) {
     const float first = agent.quantiles_at_new[0][rows.row(r)],
@@ -259,21 +229,34 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     for (int i = r * n; i < (r + 1) * n; ++i) mean += tile.weight[i] * tile.value[i];
     agent.value[k][rows.first + r] = mean;
   }
-  pass.template backward<Way::to_inputs>(out);
+}
+
+// Q_k(s, a) = sum_i w_i z_ki at the actor's new actions, and its gradient by the features. Where
+// the smaller critic is chosen quantile by quantile, a launch with kValues first computes both
+// critics' values.
+template <bool kExact, int kSize, bool kValues>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
+    new_actions_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.z];
+  const bool by_quantile = agent.is_by_quantile();
+  if (kValues && !by_quantile) return;
+  with_fractions<kExact, kSize, FractionsFor::policy>(
+      agent, [&](auto& tile, auto& pass, const auto& rows, int k, auto& out) {
+        pass.template forward<kValues ? Way::none : Way::to_inputs>(out, nullptr);
+        if (const int r = threadIdx.x; rows.has(r) && kValues == by_quantile)
+          agent.quantiles_at_new[k][rows.row(r)] = tile.value[r];
+        if (kValues) return;
+        new_values(tile, agent, rows, k);
+        pass.template backward<Way::to_inputs>(out);
+      });
 }
 
 // As OVDE_LAUNCH_TILED, always with 64 rows in a tile, for samples with so many fractions.
-#define OVDE_LAUNCH_IQN(kernel, plan, fractions, parts, agents, stream, ...)           \
-  do {                                                                                 \
-    const int samples = IqnRows::samples<2>(fractions);                                \
-    const dim3 blocks(((plan).batch + samples - 1) / samples, (parts), (plan).agents); \
-    const auto launch_exact = [&]<bool kExact>() {                                     \
-      launch(kernel<kExact, 2 __VA_OPT__(, ) __VA_ARGS__>, blocks, Tile<2>::kThreads,  \
-             sizeof(IqnTile<kExact, 2>), agents, stream);                              \
-    };                                                                                 \
-    (plan).exact ? launch_exact.template operator()<true>()                            \
-                 : launch_exact.template operator()<false>();                          \
-  } while (false)
+#define OVDE_LAUNCH_IQN(kernel, plan, fractions, parts, agents, stream, ...)                    \
+  with_exact((plan).exact, [&]<bool kExact>() {                                                 \
+    launch_tiles<IqnTile<kExact, 2>>(kernel<kExact, 2 __VA_OPT__(, ) __VA_ARGS__>, plan, parts, \
+                                     agents, stream, IqnRows::samples<2>(fractions));           \
+  })
 
 }  // namespace
 

@@ -1,28 +1,62 @@
 // The critics with fixed fractions: their loss with its gradient, and their values at the policy's
 // actions.
 #include "cuda/kernels/actor/temperature.cuh"
-#include "cuda/kernels/critic/truncation.cuh"
+#include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network_fp16.cuh"
+#include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
 
 namespace {
 
-// x = the samples' (s, a), zero beyond them.
-template <typename T>
-__device__ void fill_state_action(T& tile, const Agent& agent, int first_sample) {
-  const int stride = agent.critic_shape.layer[0].stride;
-  const float* state_action = agent.state_action;
-  fill(tile, multiple_of_32(stride), [=](int r, int i) {
-    return i < stride ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
-  });
+// ---- TQC's targets: the truncated mixture of two critics' values
+// (agent/actor_critic/truncation.h)
+
+// The number of targets of a sample.
+__device__ inline int target_count(const Agent& agent) {
+  return agent.critic.dropped > 0 ? 2 * (agent.critic.quantiles - agent.critic.dropped)
+                                  : agent.critic.quantiles;
 }
+
+// Lane i < n has value i of each critic. Calls keep(place, z) for the `count` smallest of all 2 n,
+// in ascending order from place 0. If a value is NaN, all become NaN.
+template <typename Keep>
+__device__ void keep_smallest(float first, float second, int n, int count, const Keep& keep) {
+  constexpr unsigned kAll = 0xffffffffu;
+  const int lane = threadIdx.x % 32;
+  const bool bad = __any_sync(kAll, lane < n && (first != first || second != second));
+  int of_first = 0, of_second = 0;  // ranks; equal values in the order of their numbers
+  for (int i = 0; i < n; ++i) {
+    const float a = __shfl_sync(kAll, first, i), b = __shfl_sync(kAll, second, i);
+    of_first += (a < first || (a == first && i < lane)) + (b < first);
+    of_second += (a <= second) + (b < second || (b == second && i < lane));
+  }
+  if (lane >= n) return;
+  if (bad) {
+    for (int place = lane; place < count; place += n) keep(place, nanf(""));
+    return;
+  }
+  if (of_first < count) keep(of_first, first);
+  if (of_second < count) keep(of_second, second);
+}
+
+// Writes the targets of sample s (Eq. 4 with truncation); by a warp.
+__device__ inline void truncated_targets(const Agent& agent, int s, float alpha, float* out) {
+  const int n = agent.critic.quantiles, at = s * n + min(static_cast<int>(threadIdx.x % 32), n - 1);
+  const float reward = __ldg(agent.reward + s), continues = __ldg(agent.continues + s),
+              entropy = alpha * __ldg(agent.next_log_probability + s);
+  keep_smallest(__ldg(agent.next_quantiles[0] + at), __ldg(agent.next_quantiles[1] + at), n,
+                target_count(agent), [&](int place, float z) {
+                  out[place] = td_target(reward, continues, z, z, entropy);
+                });
+}
+
+// ---- the loss
 
 // From z in the results to the gradient of the loss, summed over the batch, in x, zero up to column
 // 32; and the loss of each row. A warp has whole rows.
 template <bool kExact, int kSize>
-__device__ void critic_loss(TileFor<kExact, kSize>& tile, const Agent& agent, int k,
+__device__ void critic_loss(NetworkTile<kExact, kSize>& tile, const Agent& agent, int k,
                             int first_sample, float alpha) {
   constexpr int kTargets = kMostOutputs;  // first column of the targets in the results
   constexpr int kEach = Tile<kSize>::kEach;
@@ -121,13 +155,14 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (agent.iqn || first_sample >= agent.train.batch) return;
-  auto& tile = shared_as<TileFor<kExact, kSize>>();
+  auto& tile = shared_as<NetworkTile<kExact, kSize>>();
   const PassParameters net = online(agent.critic_net[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
   begin_forward(tile, net, shape);
   const float alpha = next_temperature(tile, agent, blockIdx.x == 0 && k == 0);
 
-  fill_state_action(tile, agent, first_sample);
+  fill_rows(tile, agent.state_action, agent.state_action_stride, agent.state_action_stride,
+            first_sample);
   const Trace& trace = agent.critic_trace[k];
   with_norm(shape, [&](auto norm) {
     forward<norm>(tile, net, shape, first_sample, trace.hidden, &agent.norm_trace[k]);
@@ -148,19 +183,12 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const Blend blend = agent.blend;
   const int k = blockIdx.y, first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (agent.iqn || first_sample >= agent.train.batch || (kValues && !by_quantile)) return;
-  auto& tile = shared_as<TileFor<kExact, kSize>>();
-  const int observations = agent.observations, actions = agent.actions, n = agent.critic.quantiles;
+  auto& tile = shared_as<NetworkTile<kExact, kSize>>();
+  const int n = agent.critic.quantiles;
   const PassParameters net = online(agent.critic_net[k], agent.critic_half[k]);
   const NetworkShape& shape = agent.critic_shape;
   begin_forward(tile, net, shape);
-  const int stride = shape.layer[0].stride;
-  const float *state_action = agent.state_action, *action = agent.action;
-  fill(tile, multiple_of_32(stride), [=](int r, int i) {
-    const int s = first_sample + r;
-    const float* from =
-        i < observations ? state_action + s * stride + i : action + s * actions + i - observations;
-    return i < observations + actions ? __ldg(from) : 0.0f;
-  });
+  fill_new_actions(tile, agent, first_sample);
   float *quantiles = agent.quantiles_at_new[k] + first_sample * n,
         *values = agent.value[k] + first_sample;
   const float *first = agent.quantiles_at_new[0] + first_sample * n,
@@ -192,11 +220,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   });
   if (kValues) return;
 
-  to_actions(tile, net.values, shape.layer[0], observations, actions);
-  float* gradient = agent.action_gradient[k];
-  for_each_row<kSize>([&](int r, int i) {
-    if (i < actions) gradient[(first_sample + r) * actions + i] = tile.result(r, i);
-  });
+  write_action_gradient<kSize>(tile, agent, k, shape.layer[0], first_sample);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads) means_kernel(const Agent* agents, Va
 
 void compute_value_means(int agent_count, const Agent* agents, ValueMeans* out,
                          cudaStream_t stream) {
-  launch_kernel(means_kernel, dim3(agent_count), kThreads, 0, stream, agents, out);
+  launch(means_kernel, dim3(agent_count), kThreads, 0, stream, agents, out);
 }
 
 }  // namespace ovde::cuda

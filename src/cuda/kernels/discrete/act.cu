@@ -95,10 +95,10 @@ __global__ void __launch_bounds__(32) choice_kernel(const Agent* agents, ActExch
 
 void enqueue_grid_act(const Agent* agents, int choices, const ActExchange& exchange,
                       cudaStream_t stream) {
-  launch_kernel(hidden_kernel, dim3(2, exchange.agents), 32 * kWarps, 0, stream, agents, exchange);
-  launch_kernel(arms_kernel, dim3((choices + kWarps - 1) / kWarps, exchange.agents), 32 * kWarps, 0,
-                stream, agents, exchange);
-  launch_kernel(choice_kernel, dim3(exchange.agents), 32, 0, stream, agents, exchange);
+  launch(hidden_kernel, dim3(2, exchange.agents), 32 * kWarps, 0, stream, agents, exchange);
+  launch(arms_kernel, dim3((choices + kWarps - 1) / kWarps, exchange.agents), 32 * kWarps, 0,
+         stream, agents, exchange);
+  launch(choice_kernel, dim3(exchange.agents), 32, 0, stream, agents, exchange);
 }
 
 }  // namespace ovde::cuda

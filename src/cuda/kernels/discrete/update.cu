@@ -48,15 +48,13 @@ __device__ int nearest_action(const Agent& agent, const float* action) {
 
 // Writes the batch for the rest of the update.
 template <int kSize>
-__device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int first_sample) {
+__device__ void load_batch(NetworkTile<true, kSize>& tile, const Agent& agent, int first_sample) {
   const int observations = agent.observations, stride = agent.state_action_stride;
-  for (int i = threadIdx.x % 32; i < stride; i += 32) {
-    for_each_row<kSize>([&](int r, int) {
-      const bool there = i < observations && first_sample + r < agent.train.batch;
-      agent.state_action[(first_sample + r) * stride + i] =
-          there ? replay_row(tile, agent, r)[i] : 0.0f;
-    });
-  }
+  for_each_place<kSize>(stride, [&](int r, int i) {
+    const bool there = i < observations && first_sample + r < agent.train.batch;
+    agent.state_action[(first_sample + r) * stride + i] =
+        there ? replay_row(tile, agent, r)[i] : 0.0f;
+  });
   if (threadIdx.x >= Tile<kSize>::kRows) return;
   const int s = first_sample + threadIdx.x;
   save_return(tile, agent, threadIdx.x, s);
@@ -65,7 +63,7 @@ __device__ void load_batch(NetworkTile<kSize>& tile, const Agent& agent, int fir
 
 // The mean value of each action, from the last hidden layer in x, kMostWidth actions at a time.
 template <int kSize>
-__device__ void value_actions(NetworkTile<kSize>& tile, const Agent& agent, int k,
+__device__ void value_actions(NetworkTile<true, kSize>& tile, const Agent& agent, int k,
                               int first_sample) {
   const Grid& grid = agent.grid;
   const LayerShape& output = ActionRows::output_layer(agent);
@@ -99,11 +97,11 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Ag
   const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y / 2;
   if (first_sample >= agent.train.batch) return;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) begin_update(agent);
-  auto& tile = shared_as<NetworkTile<kSize>>();
+  auto& tile = shared_as<NetworkTile<true, kSize>>();
   const bool target = blockIdx.y % 2 == 1;
   const float* parameters = target ? agent.critic_net[k].target : agent.critic_net[k].parameters;
   const NetworkShape& trunk = agent.trunk_shape;
-  begin_forward(tile, {parameters}, trunk);
+  begin_forward(tile, {parameters}, trunk, trunk.layers);
   choose_rows(tile, agent, first_sample);
   if (blockIdx.y == 0) load_batch(tile, agent, first_sample);
   go_to_last_rows(tile, agent);
@@ -115,11 +113,9 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Ag
   forward_wide<true>(tile, parameters, trunk, first_sample, nullptr);
   if (!target) return value_actions(tile, agent, k, first_sample);
   const int stride = ActionRows::output_layer(agent).stride;
-  for (int i = threadIdx.x % 32; i < stride; i += 32) {
-    for_each_row<kSize>([&](int r, int) {
-      agent.grid.next_hidden[k][(first_sample + r) * stride + i] = tile.x[r][i];
-    });
-  }
+  for_each_place<kSize>(stride, [&](int r, int i) {
+    agent.grid.next_hidden[k][(first_sample + r) * stride + i] = tile.x[r][i];
+  });
 }
 
 // a'(s') = argmax_a of the mean over quantiles and critics, the first of equals; and the target
@@ -153,7 +149,7 @@ __global__ void __launch_bounds__(32 * kWarps) targets_kernel(const Agent* agent
 // From the last hidden layer of a sample in x to the gradient of its sums there, through the
 // quantile Huber loss (Eq. 2) of the sample's action. A warp has whole rows.
 template <int kSize>
-__device__ void differentiate_head(NetworkTile<kSize>& tile, const Agent& agent, int k,
+__device__ void differentiate_head(NetworkTile<true, kSize>& tile, const Agent& agent, int k,
                                    int first_sample) {
   const int batch = agent.train.batch, n = agent.critic.quantiles,
             hidden = agent.trunk_shape.layers;
@@ -207,14 +203,12 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Ag
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y;
   if (first_sample >= agent.train.batch) return;
-  auto& tile = shared_as<NetworkTile<kSize>>();
+  auto& tile = shared_as<NetworkTile<true, kSize>>();
   const float* parameters = agent.critic_net[k].parameters;
   const NetworkShape& trunk = agent.trunk_shape;
-  begin_forward(tile, {parameters}, trunk);
-  const int stride = agent.state_action_stride;
-  fill(tile, multiple_of_32(stride), [&](int r, int i) {
-    return i < stride ? agent.state_action[(first_sample + r) * stride + i] : 0.0f;
-  });
+  begin_forward(tile, {parameters}, trunk, trunk.layers);
+  fill_rows(tile, agent.state_action, agent.state_action_stride, agent.state_action_stride,
+            first_sample);
   const Trace& trace = agent.critic_trace[k];
   forward_wide<true>(tile, parameters, trunk, first_sample, trace.hidden);
   differentiate_head(tile, agent, k, first_sample);
@@ -235,8 +229,8 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(co
     return;
   }
   int index = blockIdx.x;
-  step_layers(agent, agent.critic_net[k], agent.critic_trace[k], agent.trunk_shape, 1, index,
-              reinterpret_cast<float*>(memory));
+  step_layers<true>(agent, agent.critic_net[k], {}, agent.critic_trace[k], agent.trunk_shape, 1,
+                    index, reinterpret_cast<float*>(memory));
 }
 
 // Adam and Polyak on one action's rows of the output layer; gradients are summed over its samples
@@ -285,11 +279,7 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
 #pragma unroll
     for (int j = 0; j < 4; ++j)
       values[j] = *reinterpret_cast<const float4*>(arrays[j] + weights + e);
-    auto& [p, m, v, t] = values;
-    adam(g.x, p.x, m.x, v.x, t.x);
-    adam(g.y, p.y, m.y, v.y, t.y);
-    adam(g.z, p.z, m.z, v.z, t.z);
-    adam(g.w, p.w, m.w, v.w, t.w);
+    adam(g, values);
 #pragma unroll
     for (int j = 0; j < 4; ++j) *reinterpret_cast<float4*>(arrays[j] + weights + e) = values[j];
   }
@@ -303,25 +293,20 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
 }  // namespace
 
 void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream) {
-  const auto blocks = [](int count, int each) { return (count + each - 1) / each; };
   const auto launch_tiled = [&](auto* large, auto* small, int parts) {
-    const bool is_small = plan.size == 0;
-    const int rows = is_small ? Tile<0>::kRows : Tile<2>::kRows;
-    static_assert(Tile<0>::kThreads == Tile<2>::kThreads);
-    launch(is_small ? small : large, dim3(blocks(plan.batch, rows), parts, plan.agents),
-           Tile<2>::kThreads, is_small ? sizeof(NetworkTile<0>) : sizeof(NetworkTile<2>), agents,
-           stream);
+    plan.size == 0 ? launch_tiles<NetworkTile<true, 0>>(small, plan, parts, agents, stream)
+                   : launch_tiles<NetworkTile<true, 2>>(large, plan, parts, agents, stream);
   };
-  launch(means_kernel, dim3(blocks(plan.choices, kWarps), 2, plan.agents), 32 * kWarps, 0, agents,
-         stream);
+  launch(means_kernel, dim3(parts_of(plan.choices, kWarps), 2, plan.agents), 32 * kWarps, 0, stream,
+         agents);
   launch_tiled(next_kernel<2>, next_kernel<0>, 4);
-  launch(targets_kernel, dim3(blocks(plan.batch, kWarps), 1, plan.agents), 32 * kWarps, 0, agents,
-         stream);
+  launch(targets_kernel, dim3(parts_of(plan.batch, kWarps), 1, plan.agents), 32 * kWarps, 0, stream,
+         agents);
   launch_tiled(loss_kernel<2>, loss_kernel<0>, 2);
   launch(trunk_kernel, dim3(plan.trunk_tiles + 1, 2, plan.agents), Step::kThreads, Step::kBytes,
-         agents, stream);
+         stream, agents);
   launch(outputs_kernel, dim3(plan.choices, 2, plan.agents), 32 * kWarps,
-         static_cast<int>(plan.batch * sizeof(int)), agents, stream);
+         static_cast<int>(plan.batch * sizeof(int)), stream, agents);
 }
 
 }  // namespace ovde::cuda

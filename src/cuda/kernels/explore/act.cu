@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
 }  // namespace
 
 void enqueue_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
-  launch_kernel(act, dim3(exchange.agents), kThreads, 0, stream, agents, exchange);
+  launch(act, dim3(exchange.agents), kThreads, 0, stream, agents, exchange);
 }
 
 }  // namespace ovde::cuda

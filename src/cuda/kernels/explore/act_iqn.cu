@@ -155,14 +155,13 @@ void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStrea
   const int bytes = is_small ? sizeof(IqnTile<true, 0>) : sizeof(IqnTile<true, 1>);
   const auto values = is_small ? values_kernel<0> : values_kernel<1>;
   const auto gradients = is_small ? gradients_kernel<0> : gradients_kernel<1>;
-  const auto launch = [&](auto kernel, int parts, int samples, int threads, int bytes) {
-    launch_kernel(kernel, dim3(parts, samples, exchange.agents), threads, bytes, stream, agents,
-                  exchange);
+  const auto enqueue = [&](auto kernel, int parts, int samples, int threads, int bytes) {
+    launch(kernel, dim3(parts, samples, exchange.agents), threads, bytes, stream, agents, exchange);
   };
-  launch(values, 2, 1, kThreads, bytes);
-  launch(directions_kernel, 1, 1, 32, 0);
-  launch(gradients, 2, exchange.together, kThreads, bytes);
-  launch(move_kernel, 1, 1, 32, 0);
+  enqueue(values, 2, 1, kThreads, bytes);
+  enqueue(directions_kernel, 1, 1, 32, 0);
+  enqueue(gradients, 2, exchange.together, kThreads, bytes);
+  enqueue(move_kernel, 1, 1, 32, 0);
 }
 
 }  // namespace ovde::cuda

@@ -4,8 +4,8 @@
 
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network_fp16.cuh"
-#include "cuda/tile/optimiser_fp16.cuh"
+#include "cuda/tile/network.cuh"
+#include "cuda/tile/optimiser.cuh"
 
 namespace ovde::cuda {
 
@@ -22,7 +22,7 @@ __device__ std::uint64_t step_number(const Agent& agent, std::uint64_t update) {
 template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     actions_kernel(const Agent* agents) {
-  using T = TileFor<kExact, kSize>;
+  using T = NetworkTile<kExact, kSize>;
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.train.batch) return;
@@ -32,14 +32,10 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const NetworkShape& shape = agent.actor_shape;
   const PassParameters net = own ? online(agent.actor_net, agent.actor_half)
                                  : online(optimist.policy, optimist.policy_half);
-  const int observations = agent.observations, actions = agent.actions, outputs = 2 * actions,
-            stride = agent.state_action_stride, batch = agent.train.batch;
+  const int actions = agent.actions, outputs = 2 * actions, batch = agent.train.batch;
   const std::uint64_t update = agent.progress->updates;
-  const float* state_action = agent.state_action;
   begin_forward(tile, net, shape);
-  fill(tile, multiple_of_32(observations), [=](int r, int i) {
-    return i < observations ? __ldg(state_action + (first_sample + r) * stride + i) : 0.0f;
-  });
+  fill_rows(tile, agent.state_action, agent.state_action_stride, agent.observations, first_sample);
   forward(tile, net, shape, first_sample, own ? agent.actor_trace.hidden : nullptr);
   float* head = own ? optimist.head : optimist.policy_head;
   for (int e = threadIdx.x; e < T::kRows * outputs; e += T::kThreads)
@@ -52,9 +48,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     agent.progress->actor_step = {
         AdamCorrection(agent.train.adam.at(update), step_number(agent, update)), 0};
   }
-  save_active(tile, shape.layers - 1,
-              agent.actor_active +
-                  first_sample / Tile<kSize>::kRows * TileFor<kExact, kSize>::kActiveWords);
+  save_active(tile, agent, first_sample);
   const float wider = agent.dac.spread;
   for (int e = threadIdx.x; e < T::kRows * actions; e += T::kThreads) {
     const int r = e / actions, d = e % actions, s = first_sample + r, at = s * actions + d;
@@ -89,7 +83,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.train.batch) return;
-  auto& tile = shared_as<TileFor<kExact, kSize>>();
+  auto& tile = shared_as<NetworkTile<kExact, kSize>>();
   const int actions = agent.actions, outputs = 2 * actions, batch = agent.train.batch;
   const NetworkShape& shape = agent.actor_shape;
   const Optimist& optimist = agent.optimist;
@@ -100,9 +94,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const float tau = fminf(expf(optimist.log_weight[0]), kLargestDivergenceWeight);
 
   begin_backward(tile, net, shape);
-  load_active(tile, shape.layers - 1,
-              agent.actor_active +
-                  first_sample / Tile<kSize>::kRows * TileFor<kExact, kSize>::kActiveWords);
+  load_active(tile, agent, first_sample);
 
   const auto apart = [=](int s, int d) {
     const float *own = head + s * outputs + d, *policy = policy_head + s * outputs + d;
@@ -204,7 +196,7 @@ void update_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream
 void end_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream) {
   constexpr int kParts = 16;
   if (plan.agents == 0) return;
-  launch(end_kernel, dim3(kParts, 1, plan.agents), kThreads, 0, optimists, stream);
+  launch(end_kernel, dim3(kParts, 1, plan.agents), kThreads, 0, stream, optimists);
 }
 
 }  // namespace ovde::cuda

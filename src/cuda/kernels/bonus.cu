@@ -1,8 +1,9 @@
 // Random network distillation (agent/actor_critic/bonus.h): the errors of an update's batch with
-// the predictor's step, and the statistics that scale them. Always in fp32: an error is the small
-// difference of two networks.
+// the predictor's step, the statistics that scale them, and the bonus in the rewards. Always in
+// fp32: an error is the small difference of two networks.
 #include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/critic/uncertainty.cuh"
 #include "cuda/kernels/update.cuh"
 #include "cuda/tile/network.cuh"
 #include "cuda/tile/optimiser.cuh"
@@ -56,8 +57,8 @@ __device__ void follow_moments(const Agent& agent) {
 // squared difference of the two networks. Leaves the gradient of the errors' mean over `count`
 // samples in x and in the trace.
 template <int kSize, typename Observation, typename Take>
-__device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_sample, int count,
-                        const Observation& observation, const Take& take) {
+__device__ void predict(NetworkTile<true, kSize>& tile, const Agent& agent, int first_sample,
+                        int count, const Observation& observation, const Take& take) {
   constexpr float kLargestInput = 5;  // as in agent/actor_critic/bonus.cpp
   const Distillation& rnd = agent.distillation;
   const NetworkShape& shape = agent.rnd_shape;
@@ -74,19 +75,15 @@ __device__ void predict(NetworkTile<kSize>& tile, const Agent& agent, int first_
   // the random network, then the predictor, whose active units the backward pass needs
   float* delta = rnd.trace.delta[shape.layers - 1];
   const int delta_stride = stride_of_deltas(outputs);
-  begin_forward(tile, {rnd.net.target}, shape);
+  begin_forward(tile, {rnd.net.target}, shape, shape.layers);
   fill_input();
   forward_wide<false>(tile, rnd.net.target, shape, first_sample, nullptr);
-  begin_forward(tile, {rnd.net.parameters}, shape);
-  for (int i = threadIdx.x % 32; i < outputs; i += 32) {
-    for_each_row<kSize>(
-        [&](int r, int) { delta[(first_sample + r) * delta_stride + i] = tile.x[r][i]; });
-  }
+  begin_forward(tile, {rnd.net.parameters}, shape, shape.layers);
+  for_each_place<kSize>(
+      outputs, [&](int r, int i) { delta[(first_sample + r) * delta_stride + i] = tile.x[r][i]; });
   fill_input();
-  for (int i = threadIdx.x % 32; i < stride; i += 32) {
-    for_each_row<kSize>(
-        [&](int r, int) { rnd.input[(first_sample + r) * stride + i] = tile.x[r][i]; });
-  }
+  for_each_place<kSize>(
+      stride, [&](int r, int i) { rnd.input[(first_sample + r) * stride + i] = tile.x[r][i]; });
   forward_wide<false>(tile, rnd.net.parameters, shape, first_sample, rnd.trace.hidden);
 
   const float share = 1.0f / outputs;
@@ -141,7 +138,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) errors_kernel(const 
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= unseen.count) return;
   predict(
-      shared_as<NetworkTile<kSize>>(), agent, first_sample, unseen.count,
+      shared_as<NetworkTile<true, kSize>>(), agent, first_sample, unseen.count,
       [&](int r) { return unseen.next_observation(first_sample + r); },
       [&](int s, float error) { agent.distillation.error[s] = error; });
 }
@@ -178,7 +175,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) predict_kernel(const
     agent.progress->rnd_step = {
         AdamCorrection(agent.train.adam.at(agent.progress->updates), agent.progress->updates + 1),
         0};
-  auto& tile = shared_as<NetworkTile<kSize>>();
+  auto& tile = shared_as<NetworkTile<true, kSize>>();
   choose_rows(tile, agent, first_sample);
   go_to_last_rows(tile, agent);
   const int next = agent.observations + agent.actions + 1;  // offset of s' in a row
@@ -198,45 +195,84 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(con
   const Agent& agent = agents[blockIdx.z];
   if (!agent.has_bonus()) return;
   int index = blockIdx.x;
-  step_layers(agent, agent.distillation.net, agent.distillation.trace, agent.rnd_shape, 1, index,
-              reinterpret_cast<float*>(memory));
+  step_layers<true>(agent, agent.distillation.net, {}, agent.distillation.trace, agent.rnd_shape, 1,
+                    index, reinterpret_cast<float*>(memory));
 }
 
-template <int kSize, typename Kernel>
-void launch_tiled(Kernel* kernel, int batch, int agent_count, const Agent* agents,
-                  cudaStream_t stream) {
-  constexpr int kRows = Tile<kSize>::kRows;
-  launch(kernel, dim3((batch + kRows - 1) / kRows, 1, agent_count), Tile<kSize>::kThreads,
-         sizeof(NetworkTile<kSize>), agents, stream);
+// ---- the bonus of a batch: its errors, scaled or relative to their mean, and discounted where the
+// return is noisy
+
+constexpr int kBonusThreads = 256;
+
+// The sum of term(s) over the batch, in a fixed order, for every thread of the block.
+template <typename Term>
+__device__ double sum_over_batch(int batch, double* sums, const Term& term) {
+  double sum = 0;
+  for (int s = threadIdx.x; s < batch; s += kBonusThreads) sum += term(s);
+  sums[threadIdx.x] = sum;
+  for (int half = kBonusThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  __syncthreads();
+  sum = sums[0];
+  __syncthreads();
+  return sum;
+}
+
+// blockIdx: agent
+__global__ void __launch_bounds__(kBonusThreads) bonus_kernel(const Agent* agents) {
+  const Agent& agent = agents[blockIdx.x];
+  if (!agent.has_bonus()) return;
+  __shared__ double sums[kBonusThreads];
+  const float* error = agent.distillation.error;
+  const float scale =
+      agent.rnd.relative
+          ? static_cast<float>(relative_bonus(
+                agent.rnd.scale, agent.train.discount,
+                sum_over_batch(agent.train.batch, sums, [&](int s) { return double{error[s]}; }),
+                agent.train.batch))
+          : *agent.distillation.bonus_scale;
+  double* noise = agent.distillation.noise;
+  // the noise of a sample is the aleatoric uncertainty of the target critics at (s', a')
+  const auto noise_of = [&](int s) {
+    return noise[s] = uncertainty_at(agent, agent.next_quantiles, agent.next_weights, s).aleatoric;
+  };
+  const double usual = agent.discounts_bonus()
+                           ? sum_over_batch(agent.train.batch, sums, noise_of) / agent.train.batch
+                           : 0;
+  for (int s = threadIdx.x; s < agent.train.batch; s += kBonusThreads) {
+    const double share =
+        agent.discounts_bonus() ? noise_discount(noise[s], usual, agent.rnd.tolerance) : 1;
+    agent.reward[s] += scale * static_cast<float>(share) * error[s];
+  }
 }
 
 }  // namespace
 
-void observe_unseen(int agent_count, int batch, int size, bool errors, const Agent* agents,
-                    cudaStream_t stream) {
-  launch(observations_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
+void observe_unseen(const UpdatePlan& plan, bool errors, const Agent* agents, cudaStream_t stream) {
+  launch(observations_kernel, dim3(plan.agents), kMostInputs, 0, stream, agents);
   if (!errors) return;
-  if (size == 0) {
-    launch_tiled<0>(errors_kernel<0>, batch, agent_count, agents, stream);
-  } else {
-    launch_tiled<2>(errors_kernel<2>, batch, agent_count, agents, stream);
-  }
-  launch(returns_kernel, dim3(agent_count), kMostInputs, 0, agents, stream);
+  plan.exact_size == 0
+      ? launch_tiles<NetworkTile<true, 0>>(errors_kernel<0>, plan, 1, agents, stream)
+      : launch_tiles<NetworkTile<true, 2>>(errors_kernel<2>, plan, 1, agents, stream);
+  launch(returns_kernel, dim3(plan.agents), kMostInputs, 0, stream, agents);
 }
 
 void find_errors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  if (plan.exact_size == 0) {
-    launch_tiled<0>(predict_kernel<0>, plan.batch, plan.agents, agents, stream);
-  } else if (plan.size == 0) {
-    launch_tiled<1>(predict_kernel<1>, plan.batch, plan.agents, agents, stream);
-  } else {
-    launch_tiled<2>(predict_kernel<2>, plan.batch, plan.agents, agents, stream);
-  }
+  plan.exact_size == 0
+      ? launch_tiles<NetworkTile<true, 0>>(predict_kernel<0>, plan, 1, agents, stream)
+  : plan.size == 0 ? launch_tiles<NetworkTile<true, 1>>(predict_kernel<1>, plan, 1, agents, stream)
+                   : launch_tiles<NetworkTile<true, 2>>(predict_kernel<2>, plan, 1, agents, stream);
 }
 
 void step_predictors(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  launch(step_kernel, dim3(plan.rnd_tiles, 1, plan.agents), Step::kThreads, Step::kBytes, agents,
-         stream);
+  launch(step_kernel, dim3(plan.rnd_tiles, 1, plan.agents), Step::kThreads, Step::kBytes, stream,
+         agents);
+}
+
+void add_bonus(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
+  launch(bonus_kernel, dim3(plan.agents), kBonusThreads, 0, stream, agents);
 }
 
 }  // namespace ovde::cuda
