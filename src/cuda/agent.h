@@ -104,7 +104,7 @@ struct IqnTrace {
   float* by_value;  // gradient of the output's bias, for each sample
 };
 
-// Numbers that the kernels of one action pass on (kernels/explore/act_iqn.cu).
+// Numbers that the kernels of one action pass on (kernels/explore/act.cu).
 struct IqnActing {
   int* explores;
   float *head, *input;                // the actor's output; (s, a) for the critics

@@ -1,8 +1,9 @@
 #include "cuda/host/agent_memory.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 
+#include "cuda/kernels/launch.cuh"
 #include "cuda/tile/fraction_rows.cuh"
 
 namespace ovde::cuda {
@@ -74,27 +75,16 @@ __half* take_slabs(Arena& arena, int terms) {
                               static_cast<std::size_t>(HalfSlab::kNumbers));
 }
 
-HalfCopies take_half_copies(Arena& arena, const NetworkShape& shape) {
+// The copies of some layers. The last of them is an output layer if has_output; the gradient of the
+// input of layer number `gate` is not needed.
+HalfCopies take_half_copies(Arena& arena, const LayerShape* layers, int count, bool has_output,
+                            int gate = -1) {
   HalfCopies copies{};
-  const int last = shape.layers - 1;
-  for (int l = 0; l <= last; ++l) {
+  for (int l = 0; l < count; ++l) {
     for (__half** copy : {&copies.forward[l], &copies.target[l]})
-      *copy = l < last ? take_slabs(arena, shape.layer[l].stride)
-                       : take_half(arena, kMostOutputs * kMostWidth);
-    if (l > 0) copies.backward[l] = take_slabs(arena, shape.layer[l].outputs);
-  }
-  return copies;
-}
-
-HalfCopies take_half_copies(Arena& arena, const IqnShape& shape) {
-  const auto take = [&](int terms) { return take_slabs(arena, terms); };
-  HalfCopies copies{};
-  const int gate = shape.feature_layers;
-  for (int l = 0; l <= gate + 1; ++l) {
-    const LayerShape& layer = shape.layer[l];
-    copies.forward[l] = take(layer.stride);
-    copies.target[l] = take(layer.stride);
-    if (l > 0 && l != gate) copies.backward[l] = take(layer.outputs);
+      *copy = has_output && l == count - 1 ? take_half(arena, kMostOutputs * kMostWidth)
+                                           : take_slabs(arena, layers[l].stride);
+    if (l > 0 && l != gate) copies.backward[l] = take_slabs(arena, layers[l].outputs);
   }
   return copies;
 }
@@ -113,7 +103,9 @@ void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   agent.cosines = arena.take(rows * kCosines);
   for (IqnTrace& trace : agent.iqn_trace)
     trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
-  for (int k = 0; k < 2; ++k) agent.critic_half[k] = take_half_copies(arena, agent.iqn_shape);
+  const int gate = agent.iqn_shape.feature_layers;
+  for (HalfCopies& copies : agent.critic_half)
+    copies = take_half_copies(arena, agent.iqn_shape.layer, gate + 2, false, gate);
 
   IqnActing& acting = agent.acting;
   const int asked = std::max(agent.explorer.samples(), 1);
@@ -176,7 +168,8 @@ void allocate_grid(Agent& agent, Arena& arena, std::size_t rows) {
 
 // An actor's trace, and the critics at its actions.
 void allocate_actor(Agent& agent, Arena& arena, std::size_t rows) {
-  agent.actor_half = take_half_copies(arena, agent.actor_shape);
+  agent.actor_half =
+      take_half_copies(arena, agent.actor_shape.layer, agent.actor_shape.layers, true);
   for (float** p : {&agent.log_probability, &agent.actor_loss}) *p = arena.take(rows);
   for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std})
     *p = arena.take(rows * agent.actions);
@@ -197,6 +190,22 @@ void allocate_optimist(Agent& agent, Arena& arena, std::size_t rows) {
     *p = arena.take(rows * 2 * agent.actions);
   optimist.divergence = arena.take(rows);
   for (float** p : {&optimist.log_optimism, &optimist.log_weight}) *p = arena.take(3);
+}
+
+// Bytes of shared memory that a block may use. The environment variable OVDE_GPU_SHARED_MEMORY
+// lowers it, to try the tiles of smaller GPUs.
+int shared_memory() {
+  int device = 0, bytes = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
+  const char* asked = std::getenv("OVDE_GPU_SHARED_MEMORY");
+  return asked != nullptr ? std::min(bytes, std::atoi(asked)) : bytes;
+}
+
+template <typename Tile>
+bool fits() {
+  return static_cast<int>(sizeof(Tile)) <= shared_memory();
 }
 
 }  // namespace
@@ -236,7 +245,8 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
     agent.next_quantiles[k] = arena.take(rows * spec.critic.quantiles);
     agent.critic_loss[k] = arena.take(rows);
     if (spec.iqn) continue;
-    agent.critic_half[k] = take_half_copies(arena, spec.critic_shape);
+    agent.critic_half[k] =
+        take_half_copies(arena, spec.critic_shape.layer, spec.critic_shape.layers, true);
     agent.critic_trace[k] = take_trace(arena, spec.critic_shape, rows, agent.state_action, stride,
                                        agent.half_state_action);
     agent.norm_trace[k] = take_norm_trace(arena, spec.critic_shape, rows);
@@ -266,6 +276,18 @@ void share_with_owner(const Agent& owner, Agent& agent) {
   }
   agent.weights_at_new = owner.weights_at_new;
   std::ranges::copy(owner.fractions, agent.fractions);
+}
+
+int exact_size() { return fits<NetworkTile<true, 2>>() ? 2 : 0; }
+int acting_size() { return fits<IqnTile<true, 1>>() ? 1 : 0; }
+
+std::string why_not(const AgentSpec& spec, bool exact) {
+  if (exact && spec.iqn && !fits<IqnTile<true, 2>>())
+    return "random or embedded fractions (critic.head) in fp32 (precision) take " +
+           std::to_string(sizeof(IqnTile<true, 2>) / 1024 + 1) +
+           " KB of shared memory a block; this GPU has " + std::to_string(shared_memory() / 1024) +
+           " KB. train.precision = \"fp16\" fits";
+  return "";
 }
 
 }  // namespace ovde::cuda

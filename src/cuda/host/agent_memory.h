@@ -1,7 +1,9 @@
-// Where an agent's networks, replay buffer and the working memory of an update lie on the GPU.
+// Where an agent's networks, replay buffer and the working memory of an update lie on the GPU, and
+// the tiles that fit into a block's shared memory.
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "cuda/agent.h"
 
@@ -34,5 +36,14 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress);
 
 // Points a scout or an optimist at the memory that it shares with its owner.
 void share_with_owner(const Agent& owner, Agent& agent);
+
+// The sizes of tiles in fp32 (cuda/tile/product.cuh) that fit: in updates, and for critics that
+// take fractions while acting.
+int exact_size();
+int acting_size();
+
+// Empty if the tiles of an agent fit, with products in fp32 (`exact`) or in fp16; otherwise the
+// reason why not.
+std::string why_not(const AgentSpec& spec, bool exact);
 
 }  // namespace ovde::cuda

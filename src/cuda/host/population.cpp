@@ -14,7 +14,6 @@
 #include "agent/actor_critic/scout.h"
 #include "cuda/host/agent_memory.h"
 #include "cuda/host/agent_spec.h"
-#include "cuda/host/device.h"
 #include "cuda/host/update_graph.h"
 #include "cuda/kernels/explore/act.cuh"
 
@@ -99,7 +98,9 @@ std::size_t floats_of(std::span<const AgentSpec> specs) {
 
 void check_memory(std::span<const AgentSpec> specs) {
   constexpr double kUsable = 0.95;  // the driver, the kernels and the graphs take the rest
-  const double free = kUsable * static_cast<double>(cuda::free_device_memory());
+  std::size_t available = 0, total = 0;
+  check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+  const double free = kUsable * static_cast<double>(available);
   double needed = 0;
   std::size_t fit = 0;
   for (const AgentSpec& spec : specs) {

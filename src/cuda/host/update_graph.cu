@@ -1,6 +1,6 @@
 #include "cuda/host/update_graph.h"
 
-#include "cuda/host/device.h"
+#include "cuda/host/agent_memory.h"
 
 namespace ovde::cuda {
 
@@ -42,18 +42,15 @@ void enqueue_update(const UpdateGroup& group, const Agent* all_agents, const Bra
 
   // the batch; actions of the policy at s and of the target policy at s', with the target critics
   evaluate_policies(plan, agents, stream);
-  evaluate_iqn_targets(plan, agents, stream);
   finish_bonus(group, agents, branch);
 
   // the temperature, the critics and their target networks
   differentiate_critics(plan, agents, stream);
-  differentiate_iqn_critics(plan, agents, stream);
   step_critics(plan, agents, stream);
   update_optimists(group.optimist_plan, optimists, stream);
 
   // the actor and its target network
   evaluate_new_actions(plan, agents, stream);
-  evaluate_iqn_new_actions(plan, agents, stream);
   differentiate_actor(plan, agents, stream);
   step_actor(plan, agents, stream);
   end_optimists(group.optimist_plan, optimists, stream);

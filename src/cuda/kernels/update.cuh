@@ -25,24 +25,27 @@ struct UpdatePlan {
   bool by_quantile;  // some agent's actor takes the smaller critic quantile by quantile
 };
 
-// ---- the core (Algorithm 2); critics that take fractions as inputs have functions of their own
+// ---- the core (Algorithm 2)
 
 // Draws the batch; the current policy at s, the target policy and the target critics at s'
 // (actor/policies.cu).
 void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The temperature's step, the critics' loss and its gradient.
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // Adam and Polyak on the critics.
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The critics at the current policy's actions, and their gradients by these.
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
-void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // The actor's gradient (actor/gradient.cu).
 void differentiate_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // Adam and Polyak on the actor; losses and counters (optimise.cu).
 void step_actor(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+
+// The parts of evaluate_policies(), differentiate_critics() and evaluate_new_actions() for critics
+// that take fractions as inputs (critic/iqn_critics.cu).
+void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
+void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 
 // ---- extensions
 
@@ -60,7 +63,7 @@ void observe_unseen(const UpdatePlan& plan, bool errors, const Agent* agents, cu
 void update_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream);
 void end_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream);
 
-// A whole update of agents over a grid of actions (discrete/update.cu).
+// A whole update of agents over a grid of actions (discrete.cu).
 struct GridPlan {
   int agents, batch, choices, trunk_tiles;  // the largest of each
   int size;                                 // tile size in fp32: 0 or 2

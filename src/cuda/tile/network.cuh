@@ -412,6 +412,19 @@ __device__ void write_action_gradient(T& tile, const Agent& agent, int k, const 
   });
 }
 
+// x = the gradient of the actor's outputs, gradient(r, j), which also goes to its trace.
+template <bool kExact, int kSize, typename Gradient>
+__device__ void fill_head_gradient(NetworkTile<kExact, kSize>& tile, const Agent& agent,
+                                   int outputs, int first_sample, Gradient&& gradient) {
+  const int stride = stride_of_deltas(outputs);
+  auto* delta = numbers<kExact>(agent.actor_trace.delta[agent.actor_shape.layers - 1]);
+  fill(tile, 32, [&](int r, int j) {
+    const float value = gradient(r, j);
+    if (j < stride) store(delta[(first_sample + r) * stride + j], value);
+    return value;
+  });
+}
+
 // ---- the actor's active units, for a backward pass in another kernel
 
 // Calls visit(in_tile, in_memory) for each word.

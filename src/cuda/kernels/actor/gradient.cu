@@ -61,17 +61,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     // the clamp passes no gradient outside its range
     return raw >= kMinLogStd && raw <= kMaxLogStd ? du * spread - alpha : 0.0f;
   };
-  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
-  const int stride = stride_of_deltas(outputs), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  auto* delta = numbers<kExact>(agent.actor_trace.delta[shape.layers - 1]);
-  float values[kEach];
-#pragma unroll
-  for (int j = 0; j < kEach; ++j) values[j] = head_gradient(warp + kWarps * j, lane);
-#pragma unroll
-  for (int j = 0; j < kEach; ++j) {
-    tile.put(warp + kWarps * j, lane, values[j]);
-    if (lane < stride) store(delta[(first_sample + warp + kWarps * j) * stride + lane], values[j]);
-  }
+  fill_head_gradient(tile, agent, outputs, first_sample, head_gradient);
   note_loss();
   backward(tile, net, shape, first_sample, agent.actor_trace.delta);
 }

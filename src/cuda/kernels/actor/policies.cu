@@ -186,6 +186,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 
 void evaluate_policies(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   OVDE_LAUNCH_TILED(policies_kernel, plan, plan.split ? 3 : 2, agents, stream);
+  evaluate_iqn_targets(plan, agents, stream);
 }
 
 }  // namespace ovde::cuda

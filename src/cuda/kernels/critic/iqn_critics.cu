@@ -1,8 +1,8 @@
 // The critics that take fractions as inputs: the targets' values, the loss with its gradient, and
 // the values at the policy's actions. A block has the features of many samples or all fractions of
 // a few: features have a kernel before those of the fractions, and their gradient one after.
-#include "cuda/kernels/actor/temperature.cuh"
 #include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/counters.cuh"
 #include "cuda/kernels/update.cuh"
 #include "cuda/tile/iqn_network.cuh"
 

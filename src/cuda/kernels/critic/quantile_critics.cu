@@ -1,7 +1,7 @@
 // The critics with fixed fractions: their loss with its gradient, and their values at the policy's
 // actions.
-#include "cuda/kernels/actor/temperature.cuh"
 #include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/counters.cuh"
 #include "cuda/kernels/update.cuh"
 #include "cuda/tile/network.cuh"
 
@@ -227,12 +227,14 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
 
 void differentiate_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   if (plan.fixed_agents > 0) OVDE_LAUNCH_TILED(loss_kernel, plan, 2, agents, stream);
+  differentiate_iqn_critics(plan, agents, stream);
 }
 
 void evaluate_new_actions(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
-  if (plan.fixed_agents == 0) return;
-  if (plan.by_quantile) OVDE_LAUNCH_TILED(new_actions_kernel, plan, 2, agents, stream, true);
-  OVDE_LAUNCH_TILED(new_actions_kernel, plan, 2, agents, stream, false);
+  if (plan.fixed_agents > 0 && plan.by_quantile)
+    OVDE_LAUNCH_TILED(new_actions_kernel, plan, 2, agents, stream, true);
+  if (plan.fixed_agents > 0) OVDE_LAUNCH_TILED(new_actions_kernel, plan, 2, agents, stream, false);
+  evaluate_iqn_new_actions(plan, agents, stream);
 }
 
 }  // namespace ovde::cuda

@@ -1,3 +1,5 @@
+// The behaviour policies of agents with an actor: the policy's Gaussian at one observation, and the
+// steps of its explorer. Always in fp32, the rules in double precision.
 #include "cuda/kernels/explore/act.cuh"
 
 #include <cmath>
@@ -5,12 +7,99 @@
 
 #include "agent/equations.h"
 #include "cuda/kernels/explore/dense_layer.cuh"
-#include "cuda/kernels/explore/rules.cuh"
 #include "cuda/kernels/launch.cuh"
+#include "cuda/tile/iqn_network.cuh"
 
 namespace ovde::cuda {
 
 namespace {
+
+// ---- the explorers' rules (agent/explore/rules.h) at the quantiles of both critics at one (s, a),
+// by one warp
+
+// The numbers of one agent's explorer, in shared memory.
+struct Exploration {
+  float head[kMostOutputs];                         // the actor's output
+  double std[kMostActions], moved[kMostActions];    // the policy's; its mean after the steps
+  float action[kMostActions];                       // the policy's own, squashed
+  double z[2][kMostOutputs], weight[kMostOutputs];  // the quantiles
+  float by_quantile[2][kMostOutputs], by_action[2][kMostActions];  // d f / d z, d f / d a
+  double gradient[kMostActions];  // d f / d a of both critics, then d f / d u
+  // the smaller of the two critics' quantiles, in the format of SortedReturn
+  double sorted[kMostOutputs], position[kMostOutputs];
+  int owner[kMostOutputs];
+};
+
+struct SharedQuantiles {
+  OVDE_BOTH int size() const { return n; }
+  OVDE_BOTH double value(int critic, int i) const { return at.z[critic][i]; }
+  OVDE_BOTH double weight(int i) const { return at.weight[i]; }
+  OVDE_BOTH const UncertaintyForm& form() const { return uncertainty; }
+  const Exploration& at;
+  int n;
+  const UncertaintyForm& uncertainty;
+};
+
+// The policy's Gaussian before the squash and its action, from the actor's output.
+// A deterministic policy has a standard deviation of zero.
+__device__ void take_head(Exploration& at, int actions, bool deterministic) {
+  if (const int d = threadIdx.x; d < actions) {
+    const double raw = deterministic ? 0 : double{at.head[actions + d]};
+    const double log_std = fmax(fmin(raw, double{kMaxLogStd}), double{kMinLogStd});
+    at.std[d] = deterministic ? 0 : exp(log_std);
+    at.moved[d] = at.head[d];
+    at.action[d] = static_cast<float>(tanh(double{at.head[d]}));
+  }
+}
+
+// Sorts the smaller quantiles; equal ones keep their order.
+__device__ void sort_smaller(Exploration& at, int n) {
+  const auto smaller = [&](int i) { return fmin(at.z[0][i], at.z[1][i]); };
+  Warp{}.each(n, [&](int i) {
+    const double value = smaller(i);
+    int rank = 0;
+    double below = 0;  // the weights of the smaller ones
+    for (int j = 0; j < n; ++j) {
+      const double other = smaller(j);
+      const bool is_below = other < value || (other == value && j < i);
+      rank += is_below;
+      below += is_below ? at.weight[j] : 0;
+    }
+    at.sorted[rank] = value;
+    at.position[rank] = below + at.weight[i] / 2;
+    at.owner[rank] = 2 * i + (at.z[0][i] <= at.z[1][i] ? 0 : 1);
+  });
+}
+
+// The rule's estimates from the quantiles.
+template <typename Rule>
+__device__ typename Rule::Belief believe(const Rule& rule, Exploration& at, int n,
+                                         const UncertaintyForm& form) {
+  if (rule.sorts()) sort_smaller(at, n);
+  return rule.believe(Warp{}, SharedQuantiles{at, n, form});
+}
+
+// Sets by_quantile to the direction of one sample's step; returns its weight m.
+template <typename Rule>
+__device__ double weigh(const Rule& rule, Exploration& at, int n, const UncertaintyForm& form,
+                        const typename Rule::Belief& belief, double noise) {
+  const SortedReturn sorted = {at.sorted, at.position, at.owner, n};
+  return rule.weigh(Warp{}, SharedQuantiles{at, n, form}, belief, sorted, noise,
+                    [&](int i, const ByQuantile& g) {
+                      for (int k = 0; k < 2; ++k)
+                        at.by_quantile[k][i] = static_cast<float>(g.critic[k]);
+                    });
+}
+
+// One step of the mean along by_action.
+template <typename Rule>
+__device__ void move(const Rule& rule, Exploration& at, int actions, double m) {
+  Warp{}.each(actions,
+              [&](int d) { at.gradient[d] = double{at.by_action[0][d]} + at.by_action[1][d]; });
+  rule.move(Warp{}, actions, at.action, at.std, m, at.gradient, at.moved);
+}
+
+// ---- the policy, and critics with fixed fractions
 
 constexpr int kThreads = 1024, kWarps = kThreads / 32, kParts = 8;
 
@@ -135,7 +224,7 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
   __syncthreads();
 }
 
-// Inputs of the explorers whose critics take fractions (act_iqn.cu).
+// Inputs of the explorers whose critics take fractions.
 __device__ void hand_over(const Agent& agent, const Shared& shared, bool plain) {
   const IqnActing& acting = agent.acting;
   if (threadIdx.x == 0) *acting.explores = !plain;
@@ -149,7 +238,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   __shared__ Shared shared;
   const int index = blockIdx.x;
   const Agent& agent = agents[index];
-  if (agent.is_grid()) return;  // cuda/kernels/discrete/act.cu
+  if (agent.is_grid()) return;  // kernels/discrete.cu
   const int warp = threadIdx.x / 32, actions = agent.actions;
   for (int i = threadIdx.x; i < kMostInputs; i += kThreads)
     shared.input[i] =
@@ -212,10 +301,166 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   if (threadIdx.x == 0) exchange.m[index] = shared.m;
 }
 
+// ---- critics that take fractions as inputs: both at one new set of fractions, then the steps of
+// the mean
+
+// A tile of size 0 or 1 holds the fractions of one sample.
+template <int kSize>
+using Features = FeaturePass<true, kSize>;
+template <int kSize>
+using Critic = FractionPass<true, kSize>;
+
+__device__ bool explores(const Agent& agent) {
+  return agent.iqn && agent.explorer.explores() && *agent.acting.explores;
+}
+
+// Evaluates critic blockIdx.x at the fractions that the host has drawn.
+template <Way kWay, int kSize>
+__device__ void evaluate(IqnTile<true, kSize>& tile, const Agent& agent,
+                         const ActExchange& exchange, const IqnRows& rows,
+                         Features<kSize>& features, Critic<kSize>& critic,
+                         typename Critic<kSize>::Product& out) {
+  features.begin();
+  const float* numbers = exchange.fraction + blockIdx.z * exchange.fractions;
+  draw_fractions(
+      tile.value, rows.fractions, rows.fractions, [=](int r) { return numbers[r]; },
+      [&](int r, float fraction, float weight) {
+        tile.tau[r] = fraction;
+        tile.weight[r] = weight;
+      });
+  set_rows(tile, rows, [&](int r) { return tile.tau[r]; });
+  const int stride = agent.state_action_stride;
+  fill(tile, multiple_of_32(stride),
+       [&](int r, int i) { return r == 0 && i < stride ? agent.acting.input[i] : 0.0f; });
+  features.forward(last_features(agent, blockIdx.x), kWay != Way::none);
+  critic.begin();
+  critic.template forward<kWay>(out, nullptr);
+}
+
+// z of critic blockIdx.x. blockIdx in all kernels here: (critic, sample, agent); 0 where there is
+// no critic or sample
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+    values_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  const int k = blockIdx.x, r = threadIdx.x;
+  auto& tile = shared_as<IqnTile<true, kSize>>();
+  const IqnRows rows = {agent.critic.quantiles, 0, 1}, sample = {1, 0, 1};
+  const PassParameters network = {agent.critic_net[k].parameters};
+  Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], sample);
+  Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
+                       last_features(agent, k));
+  typename Critic<kSize>::Product out;
+  evaluate<Way::none>(tile, agent, exchange, rows, features, critic, out);
+  if (!rows.has(r)) return;
+  agent.acting.values[k][r] = tile.value[r];
+  if (k == 0) agent.acting.weights[r] = agent.has_equal_weights() ? 1 : tile.weight[r];
+}
+
+// The direction of each sample's step and its weight m: one warp.
+__global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  __shared__ Exploration at;
+  const IqnActing& acting = agent.acting;
+  const int n = agent.critic.quantiles, i = threadIdx.x;
+  if (i < n) {
+    for (int k = 0; k < 2; ++k) at.z[k][i] = acting.values[k][i];
+    at.weight[i] = acting.weights[i];
+  }
+  __syncwarp();
+  const double* noise = exchange.explorer_noise + blockIdx.z * exchange.samples;
+  agent.explorer.visit([&](const auto& rule) {
+    const auto belief = believe(rule, at, n, agent.critic.uncertainty);
+    const int samples = max(rule.samples, 1);
+    double m_sum = 0;
+    for (int sample = 0; sample < samples; ++sample) {
+      const double m = weigh(rule, at, n, agent.critic.uncertainty, belief,
+                             rule.samples > 0 ? noise[sample] : 0);
+      for (int k = 0; i < n && k < 2; ++k)
+        acting.by_quantile[(2 * sample + k) * n + i] = at.by_quantile[k][i];
+      if (i == 0) acting.m[sample] = m;
+      m_sum += m;
+      __syncwarp();
+    }
+    if (i == 0) exchange.m[blockIdx.z] = m_sum / samples;
+  });
+}
+
+// The gradient of critic blockIdx.x by the action, for each of these directions.
+template <int kSize>
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
+    gradients_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  const IqnActing& acting = agent.acting;
+  const int k = blockIdx.x, r = threadIdx.x, n = agent.critic.quantiles, actions = agent.actions;
+  auto& tile = shared_as<IqnTile<true, kSize>>();
+  const int place = blockIdx.y;  // in the trace, which holds a batch
+  const IqnRows rows = {n, place, 1}, one = {1, place, 1};
+  const PassParameters network = {agent.critic_net[k].parameters};
+  Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], one);
+  Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
+                       last_features(agent, k));
+  for (int sample = place; sample < max(agent.explorer.samples(), 1); sample += gridDim.y) {
+    typename Critic<kSize>::Product out;
+    evaluate<Way::to_inputs>(tile, agent, exchange, rows, features, critic, out);
+    if (r < Tile<kSize>::kRows)
+      tile.slope[r] = r < n ? acting.by_quantile[(2 * sample + k) * n + r] : 0.0f;
+    __syncthreads();
+    critic.template backward<Way::to_inputs>(out);
+    features.begin_backward();
+    features.template backward<Way::to_inputs>();
+    to_actions(tile, network.values, agent.iqn_shape.layer[0], agent.observations, actions);
+    for_each_row<kSize>([&](int row, int d) {
+      if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
+    });
+    __syncthreads();  // the next sample fills x
+  }
+}
+
+// Moves the mean: one warp.
+__global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchange exchange) {
+  const Agent& agent = agents[blockIdx.z];
+  if (!explores(agent)) return;
+  __shared__ Exploration at;
+  const IqnActing& acting = agent.acting;
+  const int actions = agent.actions, d = threadIdx.x;
+  if (d < 2 * actions) at.head[d] = acting.head[d];
+  __syncwarp();
+  take_head(at, actions, agent.is_deterministic());
+  __syncwarp();
+  agent.explorer.visit([&](const auto& rule) {
+    for (int sample = 0; sample < max(rule.samples, 1); ++sample) {
+      for (int k = 0; d < actions && k < 2; ++k)
+        at.by_action[k][d] = acting.by_action[k][sample * actions + d];
+      __syncwarp();
+      move(rule, at, actions, acting.m[sample]);
+    }
+  });
+  if (d < actions) exchange.moved[blockIdx.z * exchange.actions + d] = at.moved[d];
+}
+
 }  // namespace
 
 void enqueue_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
   launch(act, dim3(exchange.agents), kThreads, 0, stream, agents, exchange);
+}
+
+void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
+  constexpr int kThreads = Tile<1>::kThreads;
+  const bool is_small = exchange.size == 0;
+  const int bytes = is_small ? sizeof(IqnTile<true, 0>) : sizeof(IqnTile<true, 1>);
+  const auto values = is_small ? values_kernel<0> : values_kernel<1>;
+  const auto gradients = is_small ? gradients_kernel<0> : gradients_kernel<1>;
+  const auto enqueue = [&](auto kernel, int parts, int samples, int threads, int bytes) {
+    launch(kernel, dim3(parts, samples, exchange.agents), threads, bytes, stream, agents, exchange);
+  };
+  enqueue(values, 2, 1, kThreads, bytes);
+  enqueue(directions_kernel, 1, 1, 32, 0);
+  enqueue(gradients, 2, exchange.together, kThreads, bytes);
+  enqueue(move_kernel, 1, 1, 32, 0);
 }
 
 }  // namespace ovde::cuda

@@ -118,15 +118,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
                ? du * __ldg(spreads + at) + tau * from_policy.by_log_std
                : 0.0f;
   };
-  constexpr int kEach = Tile<kSize>::kEach, kWarps = Tile<kSize>::kWarps;
-  const int stride = stride_of_deltas(outputs), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  auto* delta = numbers<kExact>(agent.actor_trace.delta[shape.layers - 1]);
-#pragma unroll
-  for (int j = 0; j < kEach; ++j) {
-    const float value = head_gradient(warp + kWarps * j, lane);
-    tile.put(warp + kWarps * j, lane, value);
-    if (lane < stride) store(delta[(first_sample + warp + kWarps * j) * stride + lane], value);
-  }
+  fill_head_gradient(tile, agent, outputs, first_sample, head_gradient);
   if (threadIdx.x < Tile<kSize>::kRows) {
     const int s = first_sample + threadIdx.x;
     float sum = 0;
@@ -188,7 +180,6 @@ void update_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream
   if (plan.agents == 0) return;
   OVDE_LAUNCH_TILED(actions_kernel, plan, 2, optimists, stream);
   evaluate_new_actions(plan, optimists, stream);
-  evaluate_iqn_new_actions(plan, optimists, stream);
   OVDE_LAUNCH_TILED(gradient_kernel, plan, 1, optimists, stream);
   step_actor(plan, optimists, stream);
 }

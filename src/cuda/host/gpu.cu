@@ -1,13 +1,13 @@
-#include "cuda/host/device.h"
+#include "cuda/gpu.h"
 
 #include <algorithm>
-#include <cstdlib>
 
-#include "cuda/gpu.h"
 #include "cuda/host/handles.h"
-#include "cuda/tile/fraction_rows.cuh"
+#include "cuda/tile/instructions.cuh"
 
-namespace ovde::cuda {
+namespace ovde {
+
+using namespace cuda;
 
 namespace {
 
@@ -24,22 +24,6 @@ __global__ void products_only(float* out) {
   float sum = 0;
   for (int j = 0; j < kChains; ++j) sum += c[j][0];
   if (sum == 1.0f) out[0] = sum;  // keeps the products from being left out
-}
-
-// Bytes of shared memory that a block may use. The environment variable OVDE_GPU_SHARED_MEMORY
-// lowers it, to try the tiles of smaller GPUs.
-int shared_memory() {
-  int device = 0, bytes = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "cudaDeviceGetAttribute");
-  const char* asked = std::getenv("OVDE_GPU_SHARED_MEMORY");
-  return asked != nullptr ? std::min(bytes, std::atoi(asked)) : bytes;
-}
-
-template <typename Tile>
-bool fits() {
-  return static_cast<int>(sizeof(Tile)) <= shared_memory();
 }
 
 // Seconds of the fastest of several runs.
@@ -64,30 +48,6 @@ double fastest(Work&& work) {
 }
 
 }  // namespace
-
-int exact_size() { return fits<NetworkTile<true, 2>>() ? 2 : 0; }
-int acting_size() { return fits<IqnTile<true, 1>>() ? 1 : 0; }
-
-std::string why_not(const AgentSpec& spec, bool exact) {
-  if (exact && spec.iqn && !fits<IqnTile<true, 2>>())
-    return "random or embedded fractions (critic.head) in fp32 (precision) take " +
-           std::to_string(sizeof(IqnTile<true, 2>) / 1024 + 1) +
-           " KB of shared memory a block; this GPU has " + std::to_string(shared_memory() / 1024) +
-           " KB. train.precision = \"fp16\" fits";
-  return "";
-}
-
-std::size_t free_device_memory() {
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return free;
-}
-
-}  // namespace ovde::cuda
-
-namespace ovde {
-
-using namespace cuda;
 
 std::string why_no_gpu() {
   int count = 0;
@@ -118,9 +78,8 @@ GpuCeilings measure_gpu() {
     check(cudaMemcpyAsync(to.get(), from.get(), kBytes, cudaMemcpyDeviceToDevice), "cudaMemcpy");
   });
   const auto sum = make_device_array<float>(1);
-  const double multiplying = fastest([&] {
-    launch(products_only, dim3(kPeakBlocks), kPeakThreads, 0, nullptr, sum.get());
-  });
+  const double multiplying = fastest(
+      [&] { launch(products_only, dim3(kPeakBlocks), kPeakThreads, 0, nullptr, sum.get()); });
   const double flop = 2.0 * 16 * 8 * 16 * kChains * kSteps * (kPeakThreads / 32) * kPeakBlocks;
   return {flop / multiplying, 2.0 * kBytes / copying};
 }

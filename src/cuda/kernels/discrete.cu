@@ -1,16 +1,80 @@
-// The update of an agent over a grid of actions (agent/discrete/agent.h): the networks choose the
-// next action, the target networks value it. Always in fp32: most of the time goes into Adam on the
-// output layer, and the best action depends on small differences.
+// Agents over a grid of actions (agent/discrete/agent.h): their update, in which the networks
+// choose the next action and the target networks value it, and information-directed sampling.
+// Networks always in fp32: most of the time goes into Adam on the output layer, and the best action
+// depends on small differences. The rule is in double precision.
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/counters.cuh"
-#include "cuda/kernels/discrete/output_layer.cuh"
+#include "cuda/kernels/explore/act.cuh"
+#include "cuda/kernels/explore/dense_layer.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network.cuh"
 #include "cuda/tile/optimiser.cuh"
 
 namespace ovde::cuda {
 
 namespace {
+
+// ---- the output layer (agent/discrete/grid_critic.h), one action's rows at a time, by one warp
+
+// A hidden layer of at most kMostWidth units, or a row of weights: lane l has four numbers from 4 l
+// on and four from 128 + 4 l on.
+struct HiddenRow {
+  HiddenRow() = default;
+  __device__ HiddenRow(const float* from, int stride) {
+    const int at = threadIdx.x % 32 * 4;
+    part[0] = at < stride ? *reinterpret_cast<const float4*>(from + at) : float4{};
+    part[1] = at + 128 < stride ? *reinterpret_cast<const float4*>(from + at + 128) : float4{};
+  }
+  // The dot product of whole rows, in every lane.
+  __device__ float dot(const HiddenRow& other) const {
+    float sum = 0;
+#pragma unroll
+    for (int p = 0; p < 2; ++p) {
+      const float4 a = part[p], b = other.part[p];
+      sum += a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+    }
+    return sum_of_warp(sum);
+  }
+  __device__ void add(float factor, const HiddenRow& other) {
+#pragma unroll
+    for (int p = 0; p < 2; ++p) {
+      part[p].x += factor * other.part[p].x;
+      part[p].y += factor * other.part[p].y;
+      part[p].z += factor * other.part[p].z;
+      part[p].w += factor * other.part[p].w;
+    }
+  }
+  float4 part[2] = {};
+};
+
+// The rows of one action in the output layer.
+struct ActionRows {
+  __device__ ActionRows(const Agent& agent, const float* parameters, int action)
+      : n(agent.critic.quantiles), stride(output_layer(agent).stride) {
+    const LayerShape& layer = output_layer(agent);
+    weights = parameters + layer.weights + static_cast<std::size_t>(action) * n * stride;
+    bias = parameters + layer.bias + static_cast<std::size_t>(action) * n;
+  }
+  __device__ static const LayerShape& output_layer(const Agent& agent) {
+    return agent.critic_shape.layer[agent.critic_shape.layers - 1];
+  }
+  __device__ HiddenRow row(int i) const { return {weights + i * stride, stride}; }
+
+  // Quantile number `lane` of the action's return, given the last hidden layer.
+  __device__ float quantile(const HiddenRow& hidden) const {
+    float mine = 0;
+#pragma unroll 4
+    for (int i = 0; i < n; ++i) {
+      const float z = row(i).dot(hidden);
+      if (threadIdx.x % 32 == i) mine = bias[i] + z;
+    }
+    return mine;
+  }
+
+  const float *weights, *bias;
+  int n, stride;
+};
+
+// ---- the update
 
 constexpr int kWarps = 8;  // each has an action or a sample
 
@@ -290,6 +354,87 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
   }
 }
 
+// ---- acting
+
+__device__ bool explores(const Agent& agent, const ActExchange& exchange, int index) {
+  return agent.is_grid() && !exchange.plain[index];
+}
+
+// The last hidden layer of critic blockIdx.x. blockIdx: (critic, agent)
+__global__ void __launch_bounds__(32 * kWarps)
+    hidden_kernel(const Agent* agents, ActExchange exchange) {
+  const int k = blockIdx.x, index = blockIdx.y;
+  const Agent& agent = agents[index];
+  if (!explores(agent, exchange, index)) return;
+  __shared__ __align__(16) float layers[2][kMostInputs];
+  for (int i = threadIdx.x; i < kMostInputs; i += blockDim.x) {
+    layers[0][i] =
+        i < agent.observations ? exchange.observation[index * exchange.observations + i] : 0.0f;
+    layers[1][i] = 0;
+  }
+  __syncthreads();
+  const NetworkShape& trunk = agent.trunk_shape;
+  for (int l = 0; l < trunk.layers; ++l) {
+    // weights beyond a layer's inputs are zero
+    dense(agent.critic_net[k].parameters, trunk.layer[l], layers[l % 2], true, threadIdx.x / 32,
+          kWarps, layers[(l + 1) % 2]);
+    __syncthreads();
+  }
+  for (int i = threadIdx.x; i < ActionRows::output_layer(agent).stride; i += blockDim.x)
+    agent.grid.hidden[k][i] =
+        i < trunk.layer[trunk.layers - 1].outputs ? layers[trunk.layers % 2][i] : 0;
+}
+
+// Both critics' estimates for an action, a warp for each. blockIdx: (kWarps actions, agent)
+__global__ void __launch_bounds__(32 * kWarps)
+    arms_kernel(const Agent* agents, ActExchange exchange) {
+  const int index = blockIdx.y, a = blockIdx.x * kWarps + threadIdx.x / 32;
+  const Agent& agent = agents[index];
+  if (!explores(agent, exchange, index) || a >= agent.choices) return;
+  const Warp warp;
+  const int n = agent.critic.quantiles;
+  double z[2], mean[2];
+  for (int k = 0; k < 2; ++k) {
+    const ActionRows rows(agent, agent.critic_net[k].parameters, a);
+    z[k] = rows.quantile({agent.grid.hidden[k], rows.stride});
+    mean[k] = warp.sum(n, [&](int) { return z[k]; }) / n;
+  }
+  const double both = (mean[0] + mean[1]) / 2;
+  const double variance = warp.sum(n, [&](int) {
+    const double deviation = (z[0] + z[1]) / 2 - both;
+    return deviation * deviation / n;
+  });
+  if (threadIdx.x % 32 == 0) agent.grid.arms[a] = {both, abs(mean[0] - mean[1]) / 2, variance};
+}
+
+// The action with the smallest regret^2 / information, the first of equals. One warp for an agent.
+__global__ void __launch_bounds__(32) choice_kernel(const Agent* agents, ActExchange exchange) {
+  const int index = blockIdx.x;
+  const Agent& agent = agents[index];
+  if (!explores(agent, exchange, index)) return;
+  const int lane = threadIdx.x, actions = agent.choices;
+  const IdsArm* arms = agent.grid.arms;
+  const IdsRule rule{agent.ids.lambda};
+  double best_bound = -INFINITY;
+  for (int a = lane; a < actions; a += 32) best_bound = fmax(best_bound, rule.upper_bound(arms[a]));
+  for (int offset = 16; offset > 0; offset /= 2)
+    best_bound = fmax(best_bound, __shfl_xor_sync(~0u, best_bound, offset));
+  const double mean_variance =
+      Warp{}.sum(actions, [&](int a) { return arms[a].variance / actions; });
+
+  double smallest = INFINITY;
+  int choice = actions;
+  for (int a = lane; a < actions; a += 32) {
+    const double ratio = rule.ratio(arms[a], best_bound, mean_variance);
+    if (ratio < smallest) {
+      smallest = ratio;
+      choice = a;
+    }
+  }
+  choice = index_of_largest(-smallest, choice);
+  if (lane == 0) exchange.choice[index] = choice == actions ? 0 : choice;
+}
+
 }  // namespace
 
 void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t stream) {
@@ -307,6 +452,14 @@ void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t 
          stream, agents);
   launch(outputs_kernel, dim3(plan.choices, 2, plan.agents), 32 * kWarps,
          static_cast<int>(plan.batch * sizeof(int)), stream, agents);
+}
+
+void enqueue_grid_act(const Agent* agents, int choices, const ActExchange& exchange,
+                      cudaStream_t stream) {
+  launch(hidden_kernel, dim3(2, exchange.agents), 32 * kWarps, 0, stream, agents, exchange);
+  launch(arms_kernel, dim3((choices + kWarps - 1) / kWarps, exchange.agents), 32 * kWarps, 0,
+         stream, agents, exchange);
+  launch(choice_kernel, dim3(exchange.agents), 32, 0, stream, agents, exchange);
 }
 
 }  // namespace ovde::cuda
