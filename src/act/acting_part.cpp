@@ -13,9 +13,7 @@ namespace {
 // The network with only the first `outputs` outputs.
 StoredPolicy::Network with_outputs(const StoredPolicy::Network& network, int outputs) {
   const MlpShape& shape = network.shape;
-  std::vector<int> hidden;
-  for (int l = 0; l + 1 < shape.layers(); ++l) hidden.push_back(shape.layer(l).outputs);
-  StoredPolicy::Network part{{shape.inputs(), hidden, outputs}, {}};
+  StoredPolicy::Network part{shape.with_outputs(outputs), {}};
   part.parameters = Buffer(part.shape.size());
   for (int l = 0; l < shape.layers(); ++l) {
     const auto &from = shape.layer(l), &to = part.shape.layer(l);
@@ -42,6 +40,7 @@ StoredPolicy::Network with_means(const StoredPolicy::Network& critic, int action
 std::vector<double> forward(const StoredPolicy::Network& network,
                             std::span<const float> observation) {
   std::vector<double> x(observation.begin(), observation.end());
+  std::vector<double> sum;  // of the residual blocks so far
   for (int l = 0; l < network.shape.layers(); ++l) {
     const auto& layer = network.shape.layer(l);
     std::vector<double> y(layer.outputs);
@@ -50,7 +49,14 @@ std::vector<double> forward(const StoredPolicy::Network& network,
           network.parameters.data() + layer.weights + static_cast<std::size_t>(o) * layer.stride;
       y[o] = network.parameters[layer.bias + o];
       for (int i = 0; i < layer.inputs; ++i) y[o] += double{row[i]} * x[i];
-      if (l + 1 < network.shape.layers()) y[o] = std::max(y[o], 0.0);
+      if (network.shape.has_relu(l)) y[o] = std::max(y[o], 0.0);
+      if (network.shape.ends_block(l)) y[o] += sum[o];
+    }
+    if (l % 2 == 0) sum = y;
+    if (network.shape.precedes_rms_norm(l)) {
+      double squares = 0;
+      for (const double v : y) squares += v * v / layer.outputs;
+      for (double& v : y) v /= std::sqrt(squares + kRmsNormEpsilon);
     }
     x = std::move(y);
   }

@@ -146,7 +146,21 @@ class PolicyReader {
       sizes.push_back(static_cast<int>(shape[0]));
     }
     if (layers < 2) refuse("it has too few layers");
-    return {sizes.front(), {sizes.begin() + 1, sizes.end() - 1}, sizes.back()};
+    const MlpShape shape(sizes.front(), {sizes.begin() + 1, sizes.end() - 1}, sizes.back());
+    return metadata("network").empty() ? shape : residual_shape(shape);
+  }
+
+  MlpShape residual_shape(const MlpShape& layers) const {
+    if (metadata("network") != kResidual)
+      refuse(fmt::format("its kind of network is '{}'", metadata("network")));
+    const int width = layers.layer(0).outputs, blocks = layers.layers() / 2 - 1;
+    const int inside = layers.layer(1).outputs;
+    const MlpShape shape = MlpShape::residual(layers.inputs(), width, blocks,
+                                              std::max(1, inside / width), layers.outputs());
+    bool fits = blocks >= 1 && layers.layers() == shape.layers();
+    for (int l = 0; fits && l < layers.layers(); ++l) fits = shape.layer(l) == layers.layer(l);
+    if (!fits) refuse("its layers do not make residual blocks");
+    return shape;
   }
 
   std::string name_;
@@ -187,6 +201,7 @@ TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
   file.metadata["format"] = kPolicyFormat;
   file.metadata["version"] = version();
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
+  if (policy.networks.front().shape.is_residual()) file.metadata["network"] = kResidual;
   return file;
 }
 
@@ -208,6 +223,7 @@ TensorFile policy_tensors(const StoredPolicy& policy) {
   file.tensors["action_high"] = vector_tensor(policy.high);
   file.metadata["format"] = kPolicyFormat;
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
+  if (policy.is_residual()) file.metadata["network"] = kResidual;
   return file;
 }
 
@@ -230,6 +246,8 @@ StoredPolicy parse_policy(TensorFile file, const std::string& name) {
 
   policy.bins = reader.bins();
   if (policy.bins) {
+    if (!reader.metadata("network").empty())
+      reader.refuse("residual networks have no discrete actions");
     policy.networks = {reader.network("critic_1"), reader.network("critic_2")};
     check_critics(reader, policy);
   } else {

@@ -17,6 +17,8 @@ namespace ovde {
 // metadata "format"
 inline constexpr const char* kPolicyFormat = "ovde-policy-1";
 inline constexpr const char* kNetworksFormat = "ovde-networks-1";  // has the critics too
+// metadata "network": how the layers are joined (MlpShape::residual); none: one after the other
+inline constexpr const char* kResidual = "residual";
 
 // The run that trained a policy.
 struct PolicyOrigin {
@@ -44,6 +46,7 @@ struct StoredPolicy {
 
   int observations() const { return networks[0].shape.inputs(); }
   int actions() const { return static_cast<int>(low.size()); }
+  bool is_residual() const { return networks[0].shape.is_residual(); }
   std::string network_name(std::size_t k) const;  // "actor", or "critic_1" and "critic_2"
 };
 

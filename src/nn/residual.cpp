@@ -24,26 +24,20 @@ double dot(const double* x, const double* y, int n) {
   return sum;
 }
 
-void scale_to(double length, double* x, int n) {
-  const double factor = length / std::sqrt(dot(x, x, n));
-  for (int i = 0; i < n; ++i) x[i] *= factor;
-}
-
-// `count` orthogonal vectors of length 1 and size `size`, uniformly distributed: the Gram-Schmidt
-// process on normal numbers, done twice for its rounding.
+// `count` orthogonal vectors of length 1 and size `size`, uniformly distributed: the modified
+// Gram-Schmidt process on normal numbers.
 std::vector<double> orthogonal(int count, int size, Random& random) {
   std::vector<double> all(static_cast<std::size_t>(count) * size);
   for (double& x : all) x = random.normal();
   for (int k = 0; k < count; ++k) {
     double* x = all.data() + static_cast<std::size_t>(k) * size;
-    for (int round = 0; round < 2; ++round) {
-      for (int j = 0; j < k; ++j) {
-        const double* y = all.data() + static_cast<std::size_t>(j) * size;
-        const double along = dot(x, y, size);
-        for (int i = 0; i < size; ++i) x[i] -= along * y[i];
-      }
-      scale_to(1, x, size);
+    for (int j = 0; j < k; ++j) {
+      const double* y = all.data() + static_cast<std::size_t>(j) * size;
+      const double along = dot(x, y, size);
+      for (int i = 0; i < size; ++i) x[i] -= along * y[i];
     }
+    const double length = std::sqrt(dot(x, x, size));
+    for (int i = 0; i < size; ++i) x[i] /= length;
   }
   return all;
 }

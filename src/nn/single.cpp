@@ -166,7 +166,7 @@ std::span<const float> SinglePass::forward() {
     for (; a + kTogether <= count; a += kTogether) add_rows<kTogether>(rows, a, x, y);
     for (; a < count; ++a) add_rows<1>(rows, a, x, y);
 
-    if (hidden && !(shape_.is_residual() && l == 0)) {
+    if (shape_.has_relu(static_cast<int>(l))) {
       if (shape_.norm()) normalise(layer, layers_[l + 1].inputs, y);
       for (int o = 0; o < layer.stride; ++o) y[o] = y[o] < 0 ? 0 : y[o];
     }
@@ -186,7 +186,7 @@ void SinglePass::end_block(int l, float* y) {
     store(y + o, sum);
     squares += sum * sum;
   }
-  if (l + 2 < shape_.layers()) return;
+  if (!shape_.precedes_rms_norm(l)) return;
   const float share = 1.0f / static_cast<float>(shape_.layer(l).outputs);
   layer.scale = 1.0f / std::sqrt(sum_lanes(squares) * share + kRmsNormEpsilon);
   for (int o = 0; o < layer.stride; ++o) y[o] *= layer.scale;

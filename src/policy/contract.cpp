@@ -170,6 +170,7 @@ Contract make_contract(const std::filesystem::path& run, const std::filesystem::
   contract.low = stored.low;
   contract.high = stored.high;
   contract.bins = stored.bins;
+  contract.residual = stored.is_residual();
   if (signals.rate > 0) contract.rate = signals.rate;
 
   // large weights round by more than 1e-6; a different order of the sums can double the error
@@ -211,6 +212,7 @@ std::string to_json(const Contract& contract) {
   add("observations", contract.observation.size());
   add("actions", contract.action.size());
   if (contract.bins) add("bins", *contract.bins);
+  if (contract.residual) add("network", kResidual);
   add_text("observation", lines(observation));
   add_text("action", lines(action));
   add("tolerance", contract.tolerance);
@@ -237,6 +239,8 @@ Contract parse_contract(std::string_view text, const std::string& name) {
     if (const Json& rate = json.at("control_rate_hz"); !rate.is_null())
       contract.rate = rate.get<double>();
     if (json.contains("bins")) contract.bins = json.at("bins").get<int>();
+    contract.residual = json.contains("network");
+    if (contract.residual && json.at("network") != kResidual) refuse("unknown kind of network");
     const auto signal = [](const Json& each) -> Signal {
       return {each.at("name").get<std::string>(), each.at("unit").get<std::string>()};
     };

@@ -31,6 +31,7 @@ struct Contract {
   std::vector<float> low, high;     // bounds of the actions
   std::optional<int> bins = {};     // discrete actions: evenly spaced values of each dimension
   std::optional<double> rate = {};  // actions per second
+  bool residual = false;            // see MlpShape::residual()
 
   std::vector<Test> tests;
   // Largest allowed difference from the action of a test, in units of action_size(). Allows for the

@@ -151,6 +151,7 @@ Exported parse_export(const std::string& bytes, const std::string& name) {
   if (format == ExportFormat::c) {
     file.metadata["format"] = kPolicyFormat;
     if (contract.bins) file.metadata["bins"] = std::to_string(*contract.bins);
+    if (contract.residual) file.metadata["network"] = kResidual;
   }
   StoredPolicy part = acting_part(parse_policy(std::move(file), name));
   return {format, std::move(contract), std::move(part), file_name};
@@ -160,7 +161,8 @@ double check_tests(const Exported& file, const std::string& name) {
   const Contract& contract = file.contract;
   const StoredPolicy& part = file.part;
   if (part.observations() != std::ssize(contract.observation) || part.low != contract.low ||
-      part.high != contract.high || part.bins != contract.bins)
+      part.high != contract.high || part.bins != contract.bins ||
+      part.is_residual() != contract.residual)
     throw Error(fmt::format("{}: its sizes and bounds differ from its contract", name));
   double largest = 0;
   std::vector<double> action(part.actions());

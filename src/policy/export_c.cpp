@@ -66,6 +66,23 @@ static float NAME_scaled(float unit, int d) {
 }
 )";
 
+constexpr const char* kResidualFunctions = R"(
+// x += y
+static void NAME_add(const float* y, float* x, int size) {
+  int i;
+  for (i = 0; i < size; ++i) x[i] += y[i];
+}
+
+// x / sqrt(mean(x^2) + 1e-6)
+static void NAME_rms_norm(float* x, int size) {
+  float squares = 0.0f, scale;
+  int i;
+  for (i = 0; i < size; ++i) squares += x[i] * x[i];
+  scale = 1.0f / sqrtf(squares / (float)size + 1e-6f);
+  for (i = 0; i < size; ++i) x[i] *= scale;
+}
+)";
+
 constexpr const char* kActor = R"(
 void NAME_act(const float* observation, float* action) {
   float mean[NAME_actions];
@@ -160,15 +177,19 @@ std::string network_source(const std::string& name, const std::string& which,
     arrays += array(weights, weights_by_input(layer, parameters));
     arrays += array(bias, std::span(parameters).subspan(layer.bias, count));
 
-    // hidden layers write into `a` and `b` in turn
+    // hidden layers write into `a` and `b` in turn; `a` has the sum of residual blocks
+    const bool ends_block = shape.ends_block(l);
     const char* from = l == 0 ? "observation" : l % 2 == 1 ? "a" : "b";
-    const char* to = !hidden ? "output" : l % 2 == 0 ? "a" : "b";
+    const char* to = !hidden ? "output" : ends_block ? "c" : l % 2 == 0 ? "a" : "b";
     calls += fmt::format("  {}_layer({}, {}, {}, {}, {}, {});\n", name, weights, bias, layer.inputs,
                          count, from, to);
-    if (hidden) calls += fmt::format("  {}_relu({}, {});\n", name, to, count);
+    if (shape.has_relu(l)) calls += fmt::format("  {}_relu({}, {});\n", name, to, count);
+    if (ends_block) calls += fmt::format("  {}_add(c, a, {});\n", name, count);
+    if (shape.precedes_rms_norm(l)) calls += fmt::format("  {}_rms_norm(a, {});\n", name, count);
     if (hidden) widest = std::max(widest, count);
   }
-  const std::string second = shape.layers() > 2 ? fmt::format(", b[{}]", widest) : "";
+  std::string second = shape.layers() > 2 ? fmt::format(", b[{}]", widest) : "";
+  if (shape.is_residual()) second += fmt::format(", c[{}]", shape.layer(0).outputs);
   return fmt::format(
       "\n{}\nstatic void {}(const float* observation, float* output) {{\n  float a[{}]{};\n{}}}\n",
       arrays, prefix, widest, second, calls);
@@ -214,13 +235,13 @@ std::string opening(const StoredPolicy& part, const Contract& contract, const st
       "//\n"
       "//   task       {}\n"
       "//   algorithm  {}, seed {}, {} epochs\n"
-      "//   networks   {}, with hidden layers of {}\n"
+      "//   networks   {}, {}with hidden layers of {}\n"
       "//   source     ovde export, version {}\n"
       "//\n"
       "//   void {}_act(const float* observation, float* action);   // extern \"C\" in C++\n"
       "//\n",
       contract.task, contract.algorithm, contract.seed, contract.epochs, part.networks.size(),
-      fmt::join(hidden, ", "), contract.version, name);
+      part.is_residual() ? "residual, " : "", fmt::join(hidden, ", "), contract.version, name);
   if (contract.rate) text += fmt::format("// Call it {:g} times per second.\n", *contract.rate);
   text += fmt::format("// observation: {} numbers, as the task gives them",
                       contract.observation.size());
@@ -305,7 +326,8 @@ std::string to_c(const StoredPolicy& part, const Contract& contract, const std::
   return opening(part, contract, name) + "//\n// Its contract, which ovde verify checks:\n" +
          commented(to_json(contract)) + declarations(contract, name) + "\n#include <math.h>\n\n" +
          array(name + "_low", part.low) + array(name + "_high", part.high) +
-         named(kFunctions, name) + acting_source(part, name) + self_test_source(contract, name);
+         named(kFunctions, name) + named(part.is_residual() ? kResidualFunctions : "", name) +
+         acting_source(part, name) + self_test_source(contract, name);
 }
 
 std::string to_c_header(const StoredPolicy& part, const Contract& contract,

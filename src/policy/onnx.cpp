@@ -91,10 +91,11 @@ enum GraphField { kNode = 1, kGraphName = 2, kInitializer = 5, kInput = 11, kOut
 enum TensorField { kDims = 1, kDataType = 2, kTensorName = 8, kRawData = 9 };
 enum EntryField { kKey = 1, kValue = 2 };
 
-// An integer attribute of an operator.
+// An integer attribute of an operator, or a list of one integer.
 struct Attribute {
   const char* name;
   std::int64_t value;
+  bool is_list = false;
 };
 
 // A graph under construction.
@@ -106,12 +107,12 @@ class Graph {
     ProtobufMessage node;
     for (const std::string& input : inputs) node.add(1, input);
     node.add(2, output).add(3, output).add(4, std::string_view(op));
-    for (const auto& [name, value] : attributes) {
-      constexpr int kInt = 2;
+    for (const auto& [name, value, is_list] : attributes) {
+      constexpr std::uint64_t kInt = 2, kInts = 7;
       node.add(5, ProtobufMessage()
                       .add(1, std::string_view(name))
-                      .add(3, static_cast<std::uint64_t>(value))
-                      .add(20, std::uint64_t{kInt}));
+                      .add(is_list ? 8 : 3, static_cast<std::uint64_t>(value))
+                      .add(20, is_list ? kInts : kInt));
     }
     graph_.add(kNode, node);
     return output;
@@ -146,10 +147,26 @@ class Graph {
   ProtobufMessage graph_;
 };
 
+Tensor row(std::vector<float> values) {
+  return {{1, static_cast<std::int64_t>(values.size())}, std::move(values)};
+}
+
+// x / sqrt(mean(x^2) + epsilon)
+std::string add_rms_norm(const std::string& name, const std::string& x, Graph& graph) {
+  const auto node = [&](const char* op, const std::vector<std::string>& inputs, const char* output,
+                        const std::vector<Attribute>& attributes = {}) {
+    return graph.node(op, inputs, name + "." + output, attributes);
+  };
+  std::string size = node("Mul", {x, x}, "squares");
+  size = node("ReduceMean", {size}, "mean_square", {{"axes", 1, true}, {"keepdims", 1}});
+  size = node("Add", {size, graph.constant(name + ".epsilon", row({kRmsNormEpsilon}))}, "sum");
+  return node("Div", {x, node("Sqrt", {size}, "size")}, "normal");
+}
+
 // Returns the name of the network's output.
 std::string add_network(const std::string& name, const MlpShape& shape, const TensorFile& file,
                         Graph& graph) {
-  std::string x = "observation";
+  std::string x = "observation", sum;  // of the residual blocks so far
   for (int l = 0; l < shape.layers(); ++l) {
     const std::string layer = fmt::format("{}.{}", name, l);
     const auto add = [&](const std::string& tensor) {
@@ -157,13 +174,12 @@ std::string add_network(const std::string& name, const MlpShape& shape, const Te
     };
     x = graph.node("Gemm", {x, add(layer + ".weight"), add(layer + ".bias")}, layer,
                    {{"transB", 1}});
-    if (l + 1 < shape.layers()) x = graph.node("Relu", {x}, layer + ".relu");
+    if (shape.has_relu(l)) x = graph.node("Relu", {x}, layer + ".relu");
+    if (shape.ends_block(l)) x = graph.node("Add", {sum, x}, layer + ".sum");
+    if (l % 2 == 0) sum = x;
+    if (shape.precedes_rms_norm(l)) x = add_rms_norm(name, x, graph);
   }
   return x;
-}
-
-Tensor row(std::vector<float> values) {
-  return {{1, static_cast<std::int64_t>(values.size())}, std::move(values)};
 }
 
 // From [-1, 1] to the task's range; rounding cannot leave the range.

@@ -64,7 +64,8 @@ struct Example {
   }
 };
 
-// One to three hidden layers of odd sizes; Gaussian, deterministic and discrete.
+// One to three hidden layers of odd sizes and residual blocks; Gaussian, deterministic and
+// discrete.
 inline std::vector<Example> examples() {
   return {
       {"one", {3, {7}, 4}, {{-2, 0}, {2, 5}}},
@@ -72,6 +73,8 @@ inline std::vector<Example> examples() {
       {"lone_mean", {4, {19, 11}, 3}, {{-1, 0.1, -3}, {1, 0.7, -2}}},
       {"grid", {5, {13, 10}, 4 * 4 * 3}, {{-2, 0}, {2, 5}}, 4},
       {"line", {2, {9}, 7 * 2}, {{-0.3}, {0.9}}, 7},
+      {"residual", MlpShape::residual(5, 10, 2, 3, 4), {{-2, 0}, {2, 5}}},
+      {"one_block", MlpShape::residual(3, 21, 1, 1, 1), {{-1}, {3}}},
   };
 }
 
