@@ -24,18 +24,20 @@ ValueReport value_report(const Batch& first, const Batch& second, const Uncertai
 }
 
 namespace {
-constexpr const char* kParameters = ".parameters";
+constexpr const char *kParameters = ".parameters", *kStatistics = ".statistics";
 }
 
 std::string parameters_of(const std::string& network) { return network + kParameters; }
-bool holds_parameters(const std::string& array) { return array.ends_with(kParameters); }
+bool holds_parameters(const std::string& array) {
+  return array.ends_with(kParameters) || array.ends_with(kStatistics);
+}
 
 void add_network(const std::string& name, Trained& net, StateArrays& arrays) {
   arrays.emplace_back(parameters_of(name), net.parameters);
   arrays.emplace_back(name + ".first_moment", net.first_moment);
   arrays.emplace_back(name + ".second_moment", net.second_moment);
   arrays.emplace_back(name + ".target", net.target);
-  if (!net.statistics.empty()) arrays.emplace_back(name + ".statistics", net.statistics);
+  if (!net.statistics.empty()) arrays.emplace_back(name + kStatistics, net.statistics);
 }
 
 }  // namespace ovde

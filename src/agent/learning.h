@@ -49,7 +49,7 @@ struct LearnerState {
 
 // The array with the parameters of a network: "actor.parameters".
 std::string parameters_of(const std::string& network);
-// Whether an array holds the parameters of a network, not its target or moments.
+// Whether an array holds the parameters or statistics of a network, not its target or moments.
 bool holds_parameters(const std::string& array);
 
 void add_network(const std::string& name, Trained& net, StateArrays& arrays);

@@ -1,48 +1,95 @@
 #include "agent/networks.h"
 
+#include <ovde/error.h>
 #include "nn/mlp_network.h"
+#include "nn/residual_network.h"
 
 namespace ovde {
 
 namespace {
 
-constexpr float kActorOutputRange = 1e-3f;  // of the last layer
+constexpr float kActorOutputRange = 1e-3f;  // of the last layer of an Mlp
+
+std::unique_ptr<Network> make_residual(const LearnerOptions& options, std::uint32_t number,
+                                       const ResidualShape& shape, const NetworkUse& use) {
+  auto network = std::make_unique<ResidualNetwork>(shape, use);
+  initialise_pair(options.network.targets, number, network->trained(),
+                  [&](std::uint32_t stream, std::span<float> parameters) {
+                    initialise(shape, options.seed, stream, parameters);
+                  });
+  network->restored();
+  return network;
+}
+
+std::unique_ptr<Network> make_mlp(const LearnerOptions& options, std::uint32_t number,
+                                  const MlpShape& shape, const NetworkUse& use, float last,
+                                  Initialisation how) {
+  auto network = std::make_unique<MlpNetwork>(shape, use);
+  initialise_pair(options.network.targets, number, network->trained(),
+                  [&](std::uint32_t stream, std::span<float> parameters) {
+                    initialise(shape, options.seed, stream, last, parameters, how);
+                  });
+  network->restored();
+  return network;
+}
+
+ResidualShape residual_shape(const NetworkOptions& network, int inputs, int width, int outputs) {
+  return {inputs, width, network.blocks, network.expansion, outputs};
+}
+
+MlpShape critic_mlp_shape(const LearnerOptions& options, int outputs) {
+  return {options.observation_size + options.action_size, options.network.hidden, outputs,
+          options.critic.norm};
+}
+
+ResidualShape critic_residual_shape(const LearnerOptions& options, int outputs) {
+  return residual_shape(options.network, options.observation_size + options.action_size,
+                        options.network.width, outputs);
+}
 
 }  // namespace
 
 std::unique_ptr<Network> make_actor_network(const LearnerOptions& options, int outputs,
                                             NetworkUse::Second second) {
-  const MlpShape shape(options.observation_size, options.network.hidden, outputs);
-  auto network = std::make_unique<MlpNetwork>(
-      shape, NetworkUse{.batch = options.train.batch, .second = second});
-  initialise_pair(options.network.targets, 0, network->trained(),
-                  [&](std::uint32_t number, std::span<float> parameters) {
-                    initialise(shape, options.seed, number, kActorOutputRange, parameters);
-                  });
-  network->restored();
-  return network;
-}
-
-MlpShape critic_acting_shape(const LearnerOptions& options, int outputs) {
-  return {options.observation_size + options.action_size, options.network.hidden, outputs,
-          options.critic.norm};
+  const NetworkUse use{.batch = options.train.batch, .second = second};
+  const int inputs = options.observation_size;
+  switch (options.network.kind) {
+    case NetworkKind::mlp:
+      return make_mlp(options, 0, {inputs, options.network.hidden, outputs}, use, kActorOutputRange,
+                      Initialisation::base);
+    case NetworkKind::residual:
+      return make_residual(
+          options, 0, residual_shape(options.network, inputs, options.network.actor_width, outputs),
+          use);
+  }
+  throw Error("no such kind of network");
 }
 
 std::unique_ptr<Network> make_critic_network(const LearnerOptions& options, int outputs, int k) {
-  const MlpShape shape = critic_acting_shape(options, outputs);
-  auto network = std::make_unique<MlpNetwork>(
-      shape, NetworkUse{.batch = options.train.batch,
-                        .second = NetworkUse::Second::target_in_training,
-                        .pieces = 1,
-                        .first_input = options.observation_size,
-                        .inputs = options.action_size});
-  initialise_pair(options.network.targets, 1 + static_cast<std::uint32_t>(k), network->trained(),
-                  [&](std::uint32_t number, std::span<float> parameters) {
-                    initialise(shape, options.seed, number, kCriticOutputRange, parameters,
-                               options.network.init);
-                  });
-  network->restored();
-  return network;
+  const NetworkUse use{.batch = options.train.batch,
+                       .second = NetworkUse::Second::target_in_training,
+                       .pieces = 1,
+                       .first_input = options.observation_size,
+                       .inputs = options.action_size};
+  const std::uint32_t number = 1 + static_cast<std::uint32_t>(k);
+  switch (options.network.kind) {
+    case NetworkKind::mlp:
+      return make_mlp(options, number, critic_mlp_shape(options, outputs), use, kCriticOutputRange,
+                      options.network.init);
+    case NetworkKind::residual:
+      return make_residual(options, number, critic_residual_shape(options, outputs), use);
+  }
+  throw Error("no such kind of network");
+}
+
+MlpShape critic_acting_shape(const LearnerOptions& options, int outputs) {
+  switch (options.network.kind) {
+    case NetworkKind::mlp:
+      return critic_mlp_shape(options, outputs);
+    case NetworkKind::residual:
+      return critic_residual_shape(options, outputs).acting();
+  }
+  throw Error("no such kind of network");
 }
 
 }  // namespace ovde

@@ -21,7 +21,21 @@ template <>
 inline constexpr Names<Initialisation> kNames<Initialisation> = {{Initialisation::base, "base"},
                                                                  {Initialisation::torch, "torch"}};
 
+// The family of the actor's and the critics' networks: a multi-layer perceptron (nn/mlp.h), or
+// residual blocks with batch norm (nn/residual.h).
+enum class NetworkKind { mlp, residual };
+template <>
+inline constexpr Names<NetworkKind> kNames<NetworkKind> = {{NetworkKind::mlp, "mlp"},
+                                                           {NetworkKind::residual, "residual"}};
+
 struct NetworkOptions {
+  NetworkKind kind = NetworkKind::mlp;
+  // residual networks: widths of the critics and of the actor, blocks, and how many times wider a
+  // block is inside
+  int width = 256;
+  int actor_width = 128;
+  int blocks = 2;
+  int expansion = 4;
   std::vector<int> hidden = {256, 256};
   Initialisation init = Initialisation::base;  // for the critics alone
   TargetStart targets = TargetStart::copies;

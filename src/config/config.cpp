@@ -222,6 +222,12 @@ class Resolver {
       if (critic.dropped > 0)
         refuse("critic.dropped", name + " has no truncated targets; must be 0");
     }
+    if (config_.network.kind == NetworkKind::residual) {
+      if (has_grid()) refuse("network.kind", name + " has no residual networks; must be \"mlp\"");
+      if (is_implicit(critic.head))
+        refuse("critic.head",
+               "it has a network of its own; with network.kind = \"residual\" must be \"qr\"");
+    }
     if (critic.dropped > 0 && is_implicit(critic.head))
       refuse("critic.dropped", "needs critic.head = \"qr\", where all quantiles weigh the same");
     if (critic.dropped >= critic.quantiles)

@@ -92,6 +92,15 @@ ConfigTable task_table() {
 std::vector<Field<NetworkOptions>> network_keys() {
   using Keys = NetworkOptions;
   return {
+      field(&Keys::kind, "kind",
+            "networks of the actor and the critics: `mlp`, a multi-layer perceptron; `residual`, "
+            "residual blocks with batch norm and weights of length 1, on the CPU only, not for ids "
+            "and not with critic.head `iqn` or `embedded`"),
+      field(&Keys::width, "width", {1, 4096}, "width of the critics' residual networks"),
+      field(&Keys::actor_width, "actor_width", {1, 4096}, "width of the actor's residual network"),
+      field(&Keys::blocks, "blocks", {1, 8}, "blocks of a residual network"),
+      field(&Keys::expansion, "expansion", {1, 16},
+            "how many times wider a residual block is inside"),
       field(&Keys::hidden, "hidden", {1, 4096}, "widths of the hidden layers, at most 8"),
       field(&Keys::init, "init",
             "initial weights of the critics: `base`, as in the paper's code base, hidden weights "

@@ -18,6 +18,11 @@ const std::set<std::string> kTransitionKeys = {"noise.scales",  "noise.scale",  
                                                "noise.part",    "noise.relative",  "noise.edges",
                                                "noise.factors", "noise.coordinate"};
 
+// Keys that are read with one network.kind only.
+const std::set<std::string> kResidualKeys = {"network.width", "network.actor_width",
+                                             "network.blocks", "network.expansion"};
+const std::set<std::string> kMlpKeys = {"network.hidden", "network.init", "critic.norm"};
+
 bool is_option_of(const std::string& explorer, const std::string& name) {
   return std::ranges::any_of(explorers(), [&](const ExplorerType& type) {
     return type.name == explorer &&
@@ -63,6 +68,12 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     return "it is read only with a bonus (rnd.bonus), as in dsac_rnd and novd";
   if (key.starts_with("scout.") && key != "scout.share" && config.scout.share == 0)
     return "it is read only with scout.share > 0, as in scout";
+  const bool residual = config.network.kind == NetworkKind::residual;
+  if (kResidualKeys.contains(key) && !residual)
+    return "it is read only with network.kind = \"residual\"";
+  // a scout's networks are of kind mlp
+  if (kMlpKeys.contains(key) && residual && (key == "network.hidden" || config.scout.share == 0))
+    return "it is read only with network.kind = \"mlp\"";
   if (kTransitionKeys.contains(key) && !config.noise.transition)
     return "it is read only with noise.transition = true";
   if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())

@@ -76,6 +76,15 @@ inline AgentOptions odd_agent(const std::string& algorithm, CriticHead head, boo
   return options;
 }
 
+// Small residual networks for the actor and the critics.
+inline void make_residual(NetworkOptions& network) {
+  network.kind = NetworkKind::residual;
+  network.width = 12;
+  network.actor_width = 9;
+  network.blocks = 2;
+  network.expansion = 3;
+}
+
 inline std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options, std::uint64_t seed = 3) {
   auto agent = make_agent(options);
   fill_replay(*agent, seed);

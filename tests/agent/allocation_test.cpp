@@ -67,8 +67,9 @@ class AllocationTest : public testing::TestWithParam<std::string> {
 
 TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   const std::string name = GetParam();
-  const bool iqn = name.ends_with("_iqn");
-  const Algorithm& algorithm = find_algorithm(iqn ? name.substr(0, name.size() - 4) : name);
+  const bool iqn = name.ends_with("_iqn"), residual = name.ends_with("_residual");
+  const Algorithm& algorithm =
+      find_algorithm(iqn || residual ? name.substr(0, name.rfind('_')) : name);
   AgentOptions options = options_for(algorithm);
   options.learner.train.replay = 1000;
   LearnerOptions& learner = options.learner;
@@ -76,6 +77,7 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   learner.action_size = 3;
   learner.network.hidden = {32, 32};
   learner.train.batch = 48;
+  if (residual) make_residual(learner.network);
   learner.critic.head = iqn ? CriticHead::iqn : CriticHead::qr;
   learner.critic.norm = algorithm.policy != PolicyKind::greedy;
   if (algorithm.distributional) learner.critic.quantiles = 7;
@@ -105,7 +107,8 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllocationTest,
                          testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m",
                                          "dsac_rnd", "novd", "scout", "tqc", "top", "dac",
-                                         "ovde_td3", "dsac_iqn", "ovde_g_iqn", "ids"),
+                                         "ovde_td3", "dsac_iqn", "ovde_g_iqn", "ids",
+                                         "dac_residual", "ovde_g_residual"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace OVDE_TEST_FILE

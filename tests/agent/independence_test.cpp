@@ -21,13 +21,19 @@ struct Independent {
   CriticHead head = CriticHead::qr;
   bool norm = is_implicit(head);
   bool published = false;  // every key as the published code has it
+  NetworkKind kind = NetworkKind::mlp;
 };
+
+Independent residual(const std::string& algorithm, int batch, bool published = false) {
+  return {algorithm, batch, CriticHead::qr, false, published, NetworkKind::residual};
+}
 
 AgentOptions independent_options(const Independent& c, std::uint64_t seed) {
   AgentOptions options = odd_agent(c.algorithm, c.head, c.norm, c.batch);
   options.learner.rnd_network = {{24}, 5};
   options.scout.hidden = {24, 16};
   if (is_implicit(c.head)) options.learner.network.init = Initialisation::torch;
+  if (c.kind == NetworkKind::residual) make_residual(options.learner.network);
   if (c.published) {
     options.learner.network.targets = TargetStart::own;
     options.learner.critic.weights = QuantileWeights::equal;
@@ -122,37 +128,39 @@ TEST_P(IndependenceTest, UnusedLanesStayOut) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sizes, IndependenceTest,
-    testing::Values(Independent{"dsac", 64}, Independent{"dsac", 100}, Independent{"dsac", 1},
-                    Independent{"sac", 100}, Independent{"td3", 100}, Independent{"td3", 1},
-                    Independent{"dsac_rnd", 100}, Independent{"dsac_rnd", 1},
-                    Independent{"novd", 100}, Independent{"novd", 1},
-                    Independent{"novd", 100, CriticHead::iqn}, Independent{"tqc", 100},
-                    Independent{"tqc", 1}, Independent{"top", 64}, Independent{"dac", 100},
-                    Independent{"dac", 1}, Independent{"dac", 64, CriticHead::iqn},
-                    Independent{"dac", 37, CriticHead::qr, true, true}, Independent{"scout", 100},
-                    Independent{"scout", 1}, Independent{"scout", 64, CriticHead::iqn},
-                    Independent{"dsac", 100, CriticHead::iqn},
-                    Independent{"td3", 20, CriticHead::iqn},
-                    Independent{"dsac", 100, CriticHead::embedded},
-                    Independent{"dsac", 100, CriticHead::qr, true},
-                    Independent{"sac", 37, CriticHead::qr, true}, Independent{"ids", 64},
-                    Independent{"ids", 100}, Independent{"ids", 1},
-                    Independent{"dsac", 100, CriticHead::qr, false, true},
-                    Independent{"dsac", 1, CriticHead::qr, true, true},
-                    Independent{"dsac", 100, CriticHead::iqn, true, true},
-                    Independent{"td3", 20, CriticHead::iqn, true, true},
-                    Independent{"dsac", 37, CriticHead::embedded, true, true},
-                    Independent{"ids", 64, CriticHead::qr, false, true}),
+    testing::Values(
+        Independent{"dsac", 64}, Independent{"dsac", 100}, Independent{"dsac", 1},
+        Independent{"sac", 100}, Independent{"td3", 100}, Independent{"td3", 1},
+        Independent{"dsac_rnd", 100}, Independent{"dsac_rnd", 1}, Independent{"novd", 100},
+        Independent{"novd", 1}, Independent{"novd", 100, CriticHead::iqn}, Independent{"tqc", 100},
+        Independent{"tqc", 1}, Independent{"top", 64}, Independent{"dac", 100},
+        Independent{"dac", 1}, Independent{"dac", 64, CriticHead::iqn},
+        Independent{"dac", 37, CriticHead::qr, true, true}, Independent{"scout", 100},
+        Independent{"scout", 1}, Independent{"scout", 64, CriticHead::iqn},
+        Independent{"dsac", 100, CriticHead::iqn}, Independent{"td3", 20, CriticHead::iqn},
+        Independent{"dsac", 100, CriticHead::embedded},
+        Independent{"dsac", 100, CriticHead::qr, true},
+        Independent{"sac", 37, CriticHead::qr, true}, Independent{"ids", 64},
+        Independent{"ids", 100}, Independent{"ids", 1},
+        Independent{"dsac", 100, CriticHead::qr, false, true},
+        Independent{"dsac", 1, CriticHead::qr, true, true},
+        Independent{"dsac", 100, CriticHead::iqn, true, true},
+        Independent{"td3", 20, CriticHead::iqn, true, true},
+        Independent{"dsac", 37, CriticHead::embedded, true, true},
+        Independent{"ids", 64, CriticHead::qr, false, true}, residual("dsac", 100),
+        residual("dsac", 1), residual("sac", 37), residual("td3", 64), residual("dac", 100),
+        residual("tqc", 64), residual("scout", 37), residual("dsac", 37, true)),
     [](const auto& info) {
       const Independent& c = info.param;
-      return with_head(c.algorithm, c.head, c.norm) + (c.published ? "_published_" : "_") +
-             std::to_string(c.batch);
+      return with_head(c.algorithm, c.head, c.norm) +
+             (c.kind == NetworkKind::residual ? "_residual" : "") +
+             (c.published ? "_published_" : "_") + std::to_string(c.batch);
     });
 
 void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head,
-                                     bool published = false) {
+                                     bool published = false, NetworkKind kind = NetworkKind::mlp) {
   const AgentOptions options =
-      independent_options({algorithm.name, 32, head, is_implicit(head), published}, 3);
+      independent_options({algorithm.name, 32, head, is_implicit(head), published, kind}, 3);
   const auto alone = make_agent(options), helped = make_agent(options);
   Team team(2);
   helped->use(&team);
@@ -169,6 +177,8 @@ void expect_same_actions_with_a_team(const Algorithm& algorithm, CriticHead head
 TEST(Agent, ActsTheSameWithAndWithoutATeam) {
   for (const Algorithm& algorithm : algorithms()) {
     expect_same_actions_with_a_team(algorithm, CriticHead::qr);
+    if (algorithm.policy != PolicyKind::greedy)
+      expect_same_actions_with_a_team(algorithm, CriticHead::qr, false, NetworkKind::residual);
     if (!algorithm.distributional) continue;
     expect_same_actions_with_a_team(algorithm, CriticHead::iqn);
     if (algorithm.policy != PolicyKind::greedy)

@@ -260,6 +260,16 @@ TEST(Config, RandomFractionsNeedQuantileCritics) {
   resolve({"critic.head=iqn", "network.hidden=[64,32,16]"}, "dsac");
 }
 
+TEST(Config, ResidualNetworksHaveFixedFractionsAndContinuousActions) {
+  const NetworkOptions network = resolve({"network.kind=residual"}, "dsac").network;
+  EXPECT_EQ(network.kind, NetworkKind::residual);
+  EXPECT_EQ(network.width, 256);
+  EXPECT_EQ(network.actor_width, 128);
+  EXPECT_THROW(resolve({"network.kind=residual", "critic.head=iqn"}, "dsac"), InputError);
+  EXPECT_EQ(refusal("network.kind=residual", "ids"),
+            "--set: network.kind = \"residual\": ids has no residual networks; must be \"mlp\"");
+}
+
 TEST(Config, QuantileCriticsHaveLayerNormAndTorchInitialisation) {
   for (const std::string algorithm : {"dsac", "doac", "ovde_g", "ovde_td3", "dsac_rnd"}) {
     EXPECT_TRUE(resolve({}, algorithm).critic.norm);

@@ -42,6 +42,25 @@ TEST(UnreadKeys, KeysOfAMissingBonusAreRefused) {
   EXPECT_EQ(resolve({"rnd.bonus=plain", "rnd.scale=3"}, "ovde_g").rnd.scale, 3);
 }
 
+TEST(UnreadKeys, KeysOfTheOtherKindOfNetworkAreRefused) {
+  for (const std::string key :
+       {"network.width=64", "network.actor_width=64", "network.blocks=1", "network.expansion=2"}) {
+    expect_words(refusal(key, "dsac"), {"network.kind = \"residual\""});
+    resolve({"network.kind=residual", key}, "dsac");
+  }
+  for (const std::string key : {"network.hidden=[64]", "network.init=base", "critic.norm=false"}) {
+    resolve({key}, "dsac");
+    try {
+      resolve({"network.kind=residual", key}, "dsac");
+      FAIL() << key;
+    } catch (const InputError& error) {
+      expect_words(error.what(), {key.substr(0, key.find('=')), "network.kind = \"mlp\""});
+    }
+  }
+  // the scout's networks are of kind mlp
+  EXPECT_FALSE(resolve({"network.kind=residual", "critic.norm=false"}, "scout").critic.norm);
+}
+
 TEST(UnreadKeys, OptimismIsSetByTheBanditOrTheKey) {
   expect_words(refusal("critic.optimism=0", "top"), {"critic.optimism", "top does not read"});
   expect_words(refusal("critic.optimism=0", "ids"), {"critic.optimism", "ids does not read"});

@@ -136,6 +136,19 @@ TEST(Population, AnExplorerWithoutADeviceRuleIsRefused) {
   }
 }
 
+TEST(Population, ResidualNetworksAreRefused) {
+  AgentOptions options = options_of("dsac", 1);
+  options.learner.network.kind = NetworkKind::residual;
+  try {
+    check_gpu_population(std::vector{options}, Precision::fp16);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("residual networks train on the CPU only"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Population, AMissingGpuIsExplained) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
   EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::fp16),

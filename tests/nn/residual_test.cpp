@@ -101,7 +101,8 @@ TEST_P(ResidualTest, PaddingKeepsZeroGradient) {
   std::vector<bool> padding(shape.size(), true);
   for (const int i : all_parameters(shape)) padding[i] = false;
   for (std::size_t i = 0; i < padding.size(); ++i) {
-    if (padding[i]) EXPECT_EQ(deltas.gradient[0][i] + deltas.gradient[1][i], 0) << i;
+    if (!padding[i]) continue;
+    EXPECT_EQ(deltas.gradient[0][i] + deltas.gradient[1][i], 0) << "parameter " << i;
   }
 }
 

@@ -20,8 +20,9 @@ class LoadedPolicy : public testing::Test {
   std::string path() const { return (folder_.path() / "policy.safetensors").string(); }
 
   // The agent whose policy is in the file.
-  std::unique_ptr<Agent> write(const std::string& algorithm, bool normalise = false) const {
-    auto agent = trained_agent(algorithm, normalise);
+  std::unique_ptr<Agent> write(const std::string& algorithm, bool normalise = false,
+                               const std::string& network = "mlp") const {
+    auto agent = trained_agent(algorithm, normalise, network);
     write_policy(path(), agent->policy(), {{-2, 0}, {2, 5}}, origin_of(tiny_config(algorithm)));
     return agent;
   }
@@ -30,8 +31,11 @@ class LoadedPolicy : public testing::Test {
 };
 
 TEST_F(LoadedPolicy, ActsAsTheAgent) {
-  for (const Algorithm& algorithm : algorithms()) {
-    const auto agent = write(algorithm.name);
+  std::vector<std::pair<std::string, std::string>> cases = {{"dsac", "residual"},
+                                                            {"td3", "residual"}};
+  for (const Algorithm& algorithm : algorithms()) cases.emplace_back(algorithm.name, "mlp");
+  for (const auto& [algorithm, network] : cases) {
+    const auto agent = write(algorithm, false, network);
     Policy policy = Policy::load(path());
     ASSERT_EQ(policy.observation_size(), 2);
     ASSERT_EQ(policy.action_size(), 2);
@@ -42,7 +46,7 @@ TEST_F(LoadedPolicy, ActsAsTheAgent) {
       for (double& x : observation) x = 5 * random.normal();
       agent->act(observation, expected);
       policy.act_unit(observation, found);
-      EXPECT_EQ(found, expected) << algorithm.name;
+      EXPECT_EQ(found, expected) << algorithm << " " << network;
       policy.act(observation, scaled);
       EXPECT_NEAR(scaled[0], 2 * expected[0], 1e-12);
       EXPECT_NEAR(scaled[1], 2.5 * (expected[1] + 1), 1e-12);
@@ -51,8 +55,11 @@ TEST_F(LoadedPolicy, ActsAsTheAgent) {
 }
 
 TEST_F(LoadedPolicy, NormalisesObservationsAsTheAgentDoes) {
-  for (const std::string algorithm : {"dsac", "td3", "ids"}) {
-    const auto agent = write(algorithm, true), plain = trained_agent(algorithm);
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"dsac", "mlp"}, {"td3", "mlp"}, {"ids", "mlp"}, {"dsac", "residual"}};
+  for (const auto& [algorithm, network] : cases) {
+    const auto agent = write(algorithm, true, network);
+    const auto plain = trained_agent(algorithm, false, network);
     Policy policy = Policy::load(path());
     Random random(2, Stream::user);
     std::vector<double> observation(2), expected(2), found(2), other(2);
@@ -70,8 +77,9 @@ TEST_F(LoadedPolicy, NormalisesObservationsAsTheAgentDoes) {
 }
 
 TEST_F(LoadedPolicy, BatchedActionsEqualSingleOnes) {
-  for (const char* algorithm : {"dsac", "ovde_td3", "ids"}) {
-    write(algorithm);
+  for (const auto& [algorithm, network] :
+       {std::pair("dsac", "mlp"), {"ovde_td3", "mlp"}, {"ids", "mlp"}, {"sac", "residual"}}) {
+    write(algorithm, false, network);
     Policy policy = Policy::load(path());
     Random random(3, Stream::user);
     // less than is worth a product, less than a block, blocks that are not full, more than are

@@ -13,18 +13,23 @@
 
 namespace ovde {
 
-inline Config tiny_config(const std::string& algorithm, bool normalise = false) {
+inline Config tiny_config(const std::string& algorithm, bool normalise = false,
+                          const std::string& network = "mlp") {
   return resolve_config({{"train.normalise_observations", normalise, ""},
                          {"run.task", "GridChaos-v0:s", ""},
                          {"run.algorithm", algorithm, ""},
+                         {"network.kind", network, ""},
                          {"network.hidden", std::vector<double>{12, 9}, ""},
+                         {"network.width", 10.0, ""},
+                         {"network.actor_width", 9.0, ""},
                          {"ids.bins", 4.0, ""},
                          {"train.batch", 16.0, ""},
                          {"task.horizon", 30.0, ""}});
 }
 
-inline std::unique_ptr<Agent> trained_agent(const std::string& algorithm, bool normalise = false) {
-  const Config config = tiny_config(algorithm, normalise);
+inline std::unique_ptr<Agent> trained_agent(const std::string& algorithm, bool normalise = false,
+                                            const std::string& network = "mlp") {
+  const Config config = tiny_config(algorithm, normalise, network);
   const auto env = make_environment(config);
   auto agent = make_agent(agent_options(config, *env, 1));
   if (normalise) agent->set_scaling(std::vector{-3.0, 0.5}, std::vector{4.0, 0.25});

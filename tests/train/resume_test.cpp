@@ -61,6 +61,21 @@ TEST_F(SlowResume, IsBitIdenticalWithRandomFractions) {
   EXPECT_EQ(fingerprint(run() / "seed_3"), fingerprint(folder_.path() / "whole"));
 }
 
+// The running statistics of batch norms are part of the state.
+TEST_F(SlowResume, IsBitIdenticalWithResidualNetworks) {
+  const auto with_blocks = [](RunPlan request) {
+    request.config.network.kind = NetworkKind::residual;
+    request.config.network.width = 10;
+    request.config.network.actor_width = 6;
+    return request;
+  };
+  train_until(with_blocks(request(folder_.path() / "whole")), -1);
+  EXPECT_NE(fingerprint(folder_.path() / "whole"), uninterrupted());
+  EXPECT_FALSE(train_until(with_blocks(request(run(), "GridChaos-v0:s", {3, 4})), 7));
+  EXPECT_TRUE(resume_to_end(run(), 2).empty());
+  EXPECT_EQ(fingerprint(run() / "seed_3"), fingerprint(folder_.path() / "whole"));
+}
+
 // The noise of the step before is part of the state.
 TEST_F(SlowResume, IsBitIdenticalWithCorrelatedNoise) {
   const auto with_td3 = [](const fs::path& out, double correlation) {

@@ -21,6 +21,7 @@ Optimist::Optimist(const LearnerOptions& options, Actor& policy, CriticArray& cr
 void Optimist::restart() {
   Trained& net = network_->trained();
   net.parameters = net.target = policy_.trained().parameters;
+  net.statistics = policy_.trained().statistics;
   std::ranges::fill(net.first_moment, 0.0f);
   std::ranges::fill(net.second_moment, 0.0f);
   log_optimism_ = {std::log(options_.dac.optimism + 1)};

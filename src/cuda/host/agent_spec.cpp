@@ -23,6 +23,9 @@ void check_at_most(const char* what, int largest, int value) {
 }
 
 void check_limits(const LearnerOptions& learner) {
+  if (learner.network.kind == NetworkKind::residual)
+    throw InputError(
+        "network.kind must be \"mlp\" on a GPU: residual networks train on the CPU only");
   check_at_most("the number of hidden layers (network.hidden)", kMostHidden,
                 static_cast<int>(learner.network.hidden.size()));
   for (const int width : learner.network.hidden)
