@@ -41,13 +41,19 @@ struct NetworkOptions {
   TargetStart targets = TargetStart::copies;
 };
 
-// How a distributional critic represents the return: fixed fractions, an output for each (qr), or
-// fractions that are an input of the network, drawn at random (iqn) or fixed (embedded).
-enum class CriticHead { qr, iqn, embedded };
+// How a distributional critic represents the return: fixed fractions, an output for each (qr),
+// fractions that are an input of the network, drawn at random (iqn) or fixed (embedded), or
+// probabilities of fixed values (categorical).
+enum class CriticHead { qr, iqn, embedded, categorical };
 template <>
-inline constexpr Names<CriticHead> kNames<CriticHead> = {
-    {CriticHead::qr, "qr"}, {CriticHead::iqn, "iqn"}, {CriticHead::embedded, "embedded"}};
-inline bool is_implicit(CriticHead head) { return head != CriticHead::qr; }
+inline constexpr Names<CriticHead> kNames<CriticHead> = {{CriticHead::qr, "qr"},
+                                                         {CriticHead::iqn, "iqn"},
+                                                         {CriticHead::embedded, "embedded"},
+                                                         {CriticHead::categorical, "categorical"}};
+// Whether fractions are an input of the critics' networks.
+inline bool is_implicit(CriticHead head) {
+  return head == CriticHead::iqn || head == CriticHead::embedded;
+}
 
 // Weight of a quantile at a random fraction in a mean: the width of its interval, or the same for
 // all.
@@ -73,6 +79,9 @@ struct CriticOptions {
   CriticHead head = CriticHead::qr;
   bool norm = false;  // layer norm in the hidden layers
   int quantiles = 20;
+  // the values of a categorical critic: their number, the smallest and the largest
+  int atoms = 101;
+  float low = -5, high = 5;
   QuantileWeights weights = QuantileWeights::widths;
   Minimum minimum = Minimum::means;
   // targets and the actor's loss use mean + optimism * half the distance of the two critics; -1 is
@@ -82,6 +91,10 @@ struct CriticOptions {
   int dropped = 0;
   UncertaintyForm uncertainty = {};
 };
+// Outputs of a critic's network, where fractions are not an input.
+inline int critic_outputs(const CriticOptions& options) {
+  return options.head == CriticHead::categorical ? options.atoms : options.quantiles;
+}
 
 // The behaviour policy of a Gaussian policy, whatever its explorer.
 struct BehaviourOptions {

@@ -211,12 +211,12 @@ class Resolver {
     } else {
       const std::string one_value = name + " has one value per critic and no quantiles; ";
       if (critic.quantiles != 1) refuse("critic.quantiles", one_value + "must be 1");
-      if (is_implicit(critic.head)) refuse("critic.head", one_value + "must be \"qr\"");
+      if (critic.head != CriticHead::qr) refuse("critic.head", one_value + "must be \"qr\"");
       if (config_.rnd.bonus == Bonus::discounted)
         refuse("rnd.bonus", one_value + "must be \"none\" or \"plain\"");
     }
     if (has_grid()) {
-      if (is_implicit(critic.head))
+      if (critic.head != CriticHead::qr)
         refuse("critic.head", name + " has outputs for each of its actions; must be \"qr\"");
       if (critic.norm) refuse("critic.norm", name + " has no layer norm; must be false");
       if (critic.dropped > 0)
@@ -230,6 +230,13 @@ class Resolver {
     }
     if (critic.dropped > 0 && is_implicit(critic.head))
       refuse("critic.dropped", "needs critic.head = \"qr\", where all quantiles weigh the same");
+    if (critic.head == CriticHead::categorical) {
+      if (critic.minimum == Minimum::quantiles)
+        refuse("critic.minimum",
+               "a categorical critic has no outputs for quantiles; must be \"means\"");
+      if (critic.low >= critic.high)
+        refuse("critic.low", fmt::format("must be less than critic.high = {}", critic.high));
+    }
     if (critic.dropped >= critic.quantiles)
       refuse("critic.dropped",
              fmt::format("must be less than critic.quantiles = {}", critic.quantiles));

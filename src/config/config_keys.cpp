@@ -118,11 +118,18 @@ std::vector<Field<CriticOptions>> critic_keys() {
       field(&Keys::head, "head",
             "`qr`: one output for each fixed fraction; `iqn`: an implicit quantile network at "
             "fractions drawn at random (16 times the arithmetic); `embedded`: the same network at "
-            "the fixed fractions"),
+            "the fixed fractions; `categorical`: probabilities of critic.atoms fixed values, on a "
+            "CPU only"),
       field(&Keys::norm, "norm", "layer norm in the hidden layers of the critics; not for ids",
             "true; false for sac, oac and ids"),
       field(&Keys::quantiles, "quantiles", {1, 1000},
             "quantiles of each critic (N); exactly 1 for algorithms without quantile critics"),
+      field(&Keys::atoms, "atoms", {2, 1000},
+            "values of a categorical critic, equally spaced from critic.low to critic.high"),
+      field(&Keys::low, "low", {-1e9, 1e9},
+            "smallest value of a categorical critic; smaller returns count as this one"),
+      field(&Keys::high, "high", {-1e9, 1e9},
+            "largest value of a categorical critic; larger returns count as this one"),
       field(&Keys::weights, "weights",
             "weight of a quantile at a random fraction in the actor's loss and in the "
             "uncertainties: the width of its interval (`widths`), or the same for all (`equal`)"),

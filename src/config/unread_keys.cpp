@@ -58,6 +58,9 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     }
     return fmt::format("{} does not read it, only {}", algorithm.name, fmt::join(readers, ", "));
   }
+  if ((key == "critic.atoms" || key == "critic.low" || key == "critic.high") &&
+      config.critic.head != CriticHead::categorical)
+    return "it is read only with critic.head = \"categorical\"";
   if (key == "train.target_std" && !config.train.tune_temperature)
     return "it is read only with train.tune_temperature = true";
   if (key == "train.learning_rate_epochs" && config.train.adam.learning_rate_end == 0)

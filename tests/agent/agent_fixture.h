@@ -58,6 +58,7 @@ inline const std::vector<double> kObservation = {0.3, -1, 0.5};
 inline std::string with_head(const std::string& algorithm, CriticHead head, bool norm) {
   if (head == CriticHead::qr) return algorithm + (norm ? "_norm" : "");
   if (head == CriticHead::embedded) return algorithm + "_embedded";
+  if (head == CriticHead::categorical) return algorithm + "_categorical";
   return algorithm + (norm ? "_iqn" : "_bare");
 }
 
@@ -121,7 +122,7 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
     }
     const MlpShape shape =
         actor ? learner.actor_shape()
-              : critic_acting_shape(learner.options(), learner.options().critic.quantiles);
+              : critic_acting_shape(learner.options(), critic_outputs(learner.options().critic));
     const auto& last = shape.layer(shape.layers() - 1);
     initialise(shape, seed, network++, actor ? 0.1f : 0.5f, values);
     for (std::size_t i = 0; i < last.weights; ++i) values[i] *= 5;  // fit for a width of 16

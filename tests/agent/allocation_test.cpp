@@ -67,9 +67,10 @@ class AllocationTest : public testing::TestWithParam<std::string> {
 
 TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   const std::string name = GetParam();
-  const bool iqn = name.ends_with("_iqn"), residual = name.ends_with("_residual");
-  const Algorithm& algorithm =
-      find_algorithm(iqn || residual ? name.substr(0, name.rfind('_')) : name);
+  const bool iqn = name.ends_with("_iqn"), residual = name.ends_with("_residual"),
+             categorical = name.ends_with("_categorical");
+  const bool variant = iqn || residual || categorical;
+  const Algorithm& algorithm = find_algorithm(variant ? name.substr(0, name.rfind('_')) : name);
   AgentOptions options = options_for(algorithm);
   options.learner.train.replay = 1000;
   LearnerOptions& learner = options.learner;
@@ -78,7 +79,9 @@ TEST_P(AllocationTest, TrainingLoopAllocatesNothing) {
   learner.network.hidden = {32, 32};
   learner.train.batch = 48;
   if (residual) make_residual(learner.network);
-  learner.critic.head = iqn ? CriticHead::iqn : CriticHead::qr;
+  learner.critic.head = iqn           ? CriticHead::iqn
+                        : categorical ? CriticHead::categorical
+                                      : CriticHead::qr;
   learner.critic.norm = algorithm.policy != PolicyKind::greedy;
   if (algorithm.distributional) learner.critic.quantiles = 7;
   for (const char* form : {"unit", "full"}) {
@@ -108,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, AllocationTest,
                          testing::Values("sac", "dsac", "oac", "doac", "ovde_g", "ovde_q", "ovde_m",
                                          "dsac_rnd", "novd", "scout", "tqc", "top", "dac",
                                          "ovde_td3", "dsac_iqn", "ovde_g_iqn", "ids",
-                                         "dac_residual", "ovde_g_residual"),
+                                         "dac_residual", "ovde_g_residual", "ovde_q_categorical"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace OVDE_TEST_FILE

@@ -139,6 +139,9 @@ INSTANTIATE_TEST_SUITE_P(
         Independent{"scout", 1}, Independent{"scout", 64, CriticHead::iqn},
         Independent{"dsac", 100, CriticHead::iqn}, Independent{"td3", 20, CriticHead::iqn},
         Independent{"dsac", 100, CriticHead::embedded},
+        Independent{"dsac", 100, CriticHead::categorical},
+        Independent{"tqc", 37, CriticHead::categorical, true},
+        Independent{"scout", 64, CriticHead::categorical},
         Independent{"dsac", 100, CriticHead::qr, true},
         Independent{"sac", 37, CriticHead::qr, true}, Independent{"ids", 64},
         Independent{"ids", 100}, Independent{"ids", 1},
@@ -183,6 +186,7 @@ TEST(Agent, ActsTheSameWithAndWithoutATeam) {
     expect_same_actions_with_a_team(algorithm, CriticHead::iqn);
     if (algorithm.policy != PolicyKind::greedy)
       expect_same_actions_with_a_team(algorithm, CriticHead::embedded);
+    expect_same_actions_with_a_team(algorithm, CriticHead::categorical);
     expect_same_actions_with_a_team(algorithm, CriticHead::iqn, true);
   }
 }

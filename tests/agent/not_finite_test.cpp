@@ -68,7 +68,9 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, NotFiniteTest,
                          testing::Values(Spoilt{"sac"}, Spoilt{"dsac"}, Spoilt{"td3"},
                                          Spoilt{"ids"}, Spoilt{"dsac", CriticHead::iqn},
                                          Spoilt{"td3", CriticHead::iqn},
-                                         Spoilt{"dsac", CriticHead::qr, true}),
+                                         Spoilt{"dsac", CriticHead::qr, true},
+                                         Spoilt{"dsac", CriticHead::categorical},
+                                         Spoilt{"tqc", CriticHead::categorical}),
                          [](const auto& info) {
                            const Spoilt& c = info.param;
                            return with_head(c.algorithm, c.head, c.norm);
@@ -101,8 +103,8 @@ TEST(NotFinite, AGreedyPolicysShowsInItsActions) {
 }
 
 TEST(NotFinite, ACriticsStopsABehaviourThatAsksIt) {
-  for (const Spoilt& c :
-       {Spoilt{"oac"}, Spoilt{"ovde_q"}, Spoilt{"ovde_g", CriticHead::iqn}, Spoilt{"ids"}}) {
+  for (const Spoilt& c : {Spoilt{"oac"}, Spoilt{"ovde_q"}, Spoilt{"ovde_g", CriticHead::iqn},
+                          Spoilt{"ovde_q", CriticHead::categorical}, Spoilt{"ids"}}) {
     for (const char* place : {"critic_1.parameters", "critic_2.parameters"}) {
       const auto agent = agent_with_nan(c, place);
       std::vector<double> action(3);

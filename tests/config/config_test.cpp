@@ -181,6 +181,19 @@ TEST(Config, TruncationNeedsFixedFractionsAndLeavesAValue) {
   EXPECT_NE(refusal("critic.head=iqn", "tqc").find("critic.head = \"qr\""), std::string::npos);
 }
 
+TEST(Config, CategoricalCriticsHaveValuesInARange) {
+  const Config config = resolve({"critic.head=categorical", "critic.low=-1"}, "tqc");
+  EXPECT_EQ(config.critic.head, CriticHead::categorical);
+  EXPECT_EQ(config.critic.low, -1);
+  EXPECT_NE(refusal("critic.atoms=51", "dsac").find("critic.head = \"categorical\""),
+            std::string::npos);
+  EXPECT_THROW(resolve({"critic.head=categorical"}, "sac"), InputError);
+  EXPECT_THROW(resolve({"critic.head=categorical"}, "ids"), InputError);
+  EXPECT_THROW(resolve({"critic.head=categorical", "critic.low=5"}, "dsac"), InputError);
+  EXPECT_THROW(resolve({"critic.head=categorical", "critic.minimum=quantiles"}, "dsac"),
+               InputError);
+}
+
 TEST(Config, RemovedKeysAreRefusedWithTheReason) {
   EXPECT_EQ(refusal("critic.count=3", "ovde_g"),
             "--set: critic.count was removed: more critics kept no more goals than two; the last "

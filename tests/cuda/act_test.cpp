@@ -124,6 +124,13 @@ TEST(Population, TooLargeOnesAreRefused) {
   }
 }
 
+TEST(Population, CategoricalCriticsAreRefused) {
+  NEEDS_GPU();
+  AgentOptions options = options_of("dsac", 1);
+  options.learner.critic.head = CriticHead::categorical;
+  EXPECT_THROW(check_gpu_population(std::vector{options}, Precision::fp16), InputError);
+}
+
 // With and without a GPU.
 TEST(Population, AnExplorerWithoutADeviceRuleIsRefused) {
   register_on_cpu_explorer();

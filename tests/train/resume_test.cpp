@@ -76,6 +76,22 @@ TEST_F(SlowResume, IsBitIdenticalWithResidualNetworks) {
   EXPECT_EQ(fingerprint(run() / "seed_3"), fingerprint(folder_.path() / "whole"));
 }
 
+TEST_F(SlowResume, IsBitIdenticalWithCategoricalCritics) {
+  const auto with_categorical = [](const fs::path& out) {
+    RunPlan plan = request(out);
+    plan.config.critic.head = CriticHead::categorical;
+    plan.config.network.kind = NetworkKind::residual;
+    plan.config.network.width = 10;
+    plan.config.network.actor_width = 6;
+    return plan;
+  };
+  train_until(with_categorical(folder_.path() / "whole"), -1);
+  EXPECT_NE(fingerprint(folder_.path() / "whole"), uninterrupted());
+  EXPECT_FALSE(train_until(with_categorical(run()), 5));
+  EXPECT_TRUE(resume_to_end(run(), 2).empty());
+  EXPECT_EQ(fingerprint(run()), fingerprint(folder_.path() / "whole"));
+}
+
 // The noise of the step before is part of the state.
 TEST_F(SlowResume, IsBitIdenticalWithCorrelatedNoise) {
   const auto with_td3 = [](const fs::path& out, double correlation) {

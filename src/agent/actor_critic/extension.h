@@ -24,12 +24,6 @@ struct Update {
   Team& team;
 };
 
-// The values that the targets are made of: both target critics' at (s', a'), (N x batch) each.
-struct TargetValues {
-  const Batch *first, *second;
-  const Batch* weights;  // weight of each value, N in all; null: 1
-};
-
 class Extension {
  public:
   virtual ~Extension() = default;

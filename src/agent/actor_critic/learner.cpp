@@ -6,6 +6,16 @@
 
 namespace ovde {
 
+namespace {
+
+// A categorical critic's targets are probabilities of its values.
+int target_rows(const CriticOptions& critic) {
+  return critic.head == CriticHead::categorical ? critic.atoms
+                                                : target_count(critic.quantiles, critic.dropped);
+}
+
+}  // namespace
+
 Learner::Learner(const LearnerOptions& options)
     : options_(options),
       blend_(blend_of(options.critic.optimism)),
@@ -16,7 +26,7 @@ Learner::Learner(const LearnerOptions& options)
       state_action_(options.observation_size + options.action_size, options.train.batch),
       next_state_action_(state_action_),
       state_new_action_(state_action_),
-      targets_(target_count(options.critic.quantiles, options.critic.dropped), options.train.batch),
+      targets_(target_rows(options.critic), options.train.batch),
       actor_value_(options, options.critic.minimum, critics_) {}
 
 // Algorithm 2. The actor and the temperature move in every train.actor_every-th update. The
@@ -36,7 +46,11 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
   // the critics' targets (Eq. 4)
   std::array<const Batch*, 2> next_values;
   team.run(2, [&](int k) { next_values[k] = &critics_[k]->target_values(transitions, updates_); });
-  const TargetValues values{next_values[0], next_values[1], critics_[0]->target_weights()};
+  const TargetValues values{
+      next_values[0],
+      next_values[1],
+      critics_[0]->target_weights(),
+      {critics_[0]->target_probabilities(), critics_[1]->target_probabilities()}};
   for (auto& extension : extensions_) extension->change_rewards(update, values);
   team.run(2, [&](int half) { fill_targets(values, half); });
 
@@ -88,9 +102,9 @@ void Learner::join_actions(int half) {
 void Learner::fill_targets(const TargetValues& values, int half) {
   TargetValues chosen = values;
   for (auto& extension : extensions_) chosen = extension->choose_targets(chosen, half);
-  batch_.fill_targets(*chosen.first, *chosen.second, actor_->temperature().value_or(0),
-                      &actor_->next_actions().log_probability, targets_,
-                      half_blocks(targets_, half), blend_);
+  critics_[0]->fill_targets(batch_, chosen, actor_->temperature().value_or(0),
+                            actor_->next_actions().log_probability, blend_, targets_,
+                            half_blocks(targets_, half));
 }
 
 std::span<const float> Learner::exploring_actor() const {

@@ -29,7 +29,7 @@ Truncation::Truncation(const LearnerOptions& options)
 
 TargetValues Truncation::choose_targets(const TargetValues& values, int half) {
   keep_smallest(*values.first, *values.second, all_[half], kept_, half_blocks(kept_, half));
-  return {&kept_, &kept_, nullptr};
+  return {&kept_, &kept_, nullptr, {}};
 }
 
 }  // namespace ovde

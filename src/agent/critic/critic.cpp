@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "agent/critic/categorical_critic.h"
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
 #include "agent/critic/uncertainty.h"
@@ -27,6 +28,8 @@ std::unique_ptr<Critic> make_critic(const LearnerOptions& options, int k) {
     case CriticHead::iqn:
     case CriticHead::embedded:
       return std::make_unique<IqnCritic>(options, k);
+    case CriticHead::categorical:
+      return std::make_unique<CategoricalCritic>(options, k);
   }
   throw Error("no such critic head");
 }
@@ -40,6 +43,8 @@ std::unique_ptr<CriticPair> make_critic_pair(const LearnerOptions& options) {
     case CriticHead::iqn:
     case CriticHead::embedded:
       return std::make_unique<IqnCriticPair>(options);
+    case CriticHead::categorical:
+      return std::make_unique<CategoricalCriticPair>(options);
   }
   throw Error("no such critic head");
 }

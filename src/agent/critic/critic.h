@@ -1,6 +1,6 @@
 // The critics of a learner: one of them on batches, the distribution of the return at (s, a) as N
 // values (Critic); both as the value that an actor climbs (ActorValue); both at one (s, a), for
-// acting (CriticPair). The two kinds of networks are quantile_critic.h and iqn_critic.h.
+// acting (CriticPair). Its kinds are quantile_critic.h, iqn_critic.h and categorical_critic.h.
 #pragma once
 
 #include <array>
@@ -11,12 +11,21 @@
 #include <ovde/explorer.h>
 #include "agent/equations.h"
 #include "agent/learning.h"
+#include "agent/replay.h"
 #include "base/team.h"
 #include "nn/adam.h"
 #include "nn/batch.h"
 #include "nn/network.h"
 
 namespace ovde {
+
+// The values that the targets are made of: both target critics' at (s', a'), (N x batch) each.
+struct TargetValues {
+  const Batch *first, *second;
+  const Batch* weights;  // weight of each value, N in all; null: 1
+  // the probabilities of categorical critics' values (n x batch); null: there are none
+  std::array<const Batch*, 2> probabilities = {};
+};
 
 // Each critic owns its memory, so that two threads may work on one each. `update` is the number of
 // the update (from 0), which addresses its random numbers: both critics draw the same. Each result
@@ -28,6 +37,16 @@ class Critic {
   // The target network's values at (s', a'), (N x batch). `transitions`: (s, a) and (s', a').
   virtual const Batch& target_values(const BatchPair& transitions, std::uint64_t update) = 0;
   virtual const Batch* target_weights() const = 0;  // the weight of each, as value_weights()
+  virtual const Batch* target_probabilities() const { return nullptr; }  // see TargetValues
+
+  // Writes the targets of both critics (Eq. 4) for the samples of `blocks`, given the values of the
+  // target critics and their blend.
+  virtual void fill_targets(const ReplayBatch& batch, const TargetValues& values, float alpha,
+                            const Batch& log_probability, const Blend& blend, Batch& targets,
+                            Blocks blocks) const {
+    batch.fill_targets(*values.first, *values.second, alpha, &log_probability, targets, blocks,
+                       blend);
+  }
 
   // One step of Adam on the loss at (s, a), summed over samples with `weight` (1 x batch), then
   // target network += polyak * (network - target network). Returns the loss.
@@ -98,7 +117,7 @@ class ActorValue {
 class CriticPair : public Critics {
  public:
   // The team that evaluates the two critics side by side from now on; null: none.
-  void use(Team* team) { team_ = team; }
+  virtual void use(Team* team) { team_ = team; }
 
   // Copies the critics' parameters.
   virtual void load(std::span<const float> first, std::span<const float> second) = 0;

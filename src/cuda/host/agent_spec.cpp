@@ -34,6 +34,8 @@ void check_limits(const LearnerOptions& learner) {
   check_at_most("the number of actions", kMostActions, learner.action_size);
   check_at_most("the number of observations and actions", kMostInputs,
                 learner.observation_size + learner.action_size);
+  if (learner.critic.head == CriticHead::categorical)
+    throw InputError("critic.head = \"categorical\" runs on the CPU only");
   if (learner.train.adam.clip > 0)
     throw InputError(
         "train.clip_gradient must be 0 on a GPU: gradients are clipped on the CPU only");
