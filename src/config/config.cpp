@@ -226,7 +226,8 @@ class Resolver {
       if (has_grid()) refuse("network.kind", name + " has no residual networks; must be \"mlp\"");
       if (is_implicit(critic.head))
         refuse("critic.head",
-               "it has a network of its own; with network.kind = \"residual\" must be \"qr\"");
+               "it has a network of its own; with network.kind = \"residual\" must be \"qr\" or "
+               "\"categorical\"");
     }
     if (critic.dropped > 0 && is_implicit(critic.head))
       refuse("critic.dropped", "needs critic.head = \"qr\", where all quantiles weigh the same");

@@ -152,7 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
         Independent{"dsac", 37, CriticHead::embedded, true, true},
         Independent{"ids", 64, CriticHead::qr, false, true}, residual("dsac", 100),
         residual("dsac", 1), residual("sac", 37), residual("td3", 64), residual("dac", 100),
-        residual("tqc", 64), residual("scout", 37), residual("dsac", 37, true)),
+        residual("tqc", 64), residual("scout", 37), residual("dsac", 37, true),
+        Independent{"dsac", 37, CriticHead::categorical, false, false, NetworkKind::residual}),
     [](const auto& info) {
       const Independent& c = info.param;
       return with_head(c.algorithm, c.head, c.norm) +

@@ -1,0 +1,107 @@
+// The actor on a residual network: which statistics each of its passes uses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "agent/actor_critic/actor.h"
+#include "agent/agent_fixture.h"
+#include "nn/residual_reference.h"
+
+namespace ovde {
+namespace OVDE_TEST_FILE {
+
+using reference::Samples;
+using reference::to_double;
+using reference::Vec;
+
+class ResidualActorTest : public testing::TestWithParam<std::string> {
+ protected:
+  static constexpr int kBatch = 21;
+
+  static LearnerOptions residual_options() {
+    LearnerOptions options = odd_agent(GetParam(), CriticHead::qr, false, kBatch).learner;
+    make_residual(options.network);
+    options.train.polyak = 0.3f;
+    return options;
+  }
+  ResidualActorTest() {
+    draw();
+    // away from the first parameters
+    for (int i = 0; i < 3; ++i, ++update) {
+      actor->act(batch, update, team);
+      for (int half = 0; half < 2; ++half) actor->differentiate(gradient, batch.weight, half);
+      actor->step(batch, update, team);
+    }
+  }
+  void draw() {
+    batch.draw(replay, 0, all_blocks(batch.weight), [](int, const float*) {});
+    for (int s = 0; s < kBatch; ++s) gradient.at(0, s) = static_cast<float>(s - 10);
+  }
+  static Samples samples_of(const Batch& observation) {
+    Samples all;
+    for (int s = 0; s < kBatch; ++s) {
+      Vec x;
+      for (int f = 0; f < observation.features(); ++f) x.push_back(observation.at(f, s));
+      all.push_back(x);
+    }
+    return all;
+  }
+  // Expects a = tanh(mean + std * noise).
+  void expect_actions(const Batch& action, const Vec* heads, Stream stream) const {
+    const int actions = options.action_size;
+    Batch noise(actions, kBatch);
+    fill_batch_noise(options.seed, stream, update, noise, all_blocks(noise));
+    for (int s = 0; s < kBatch; ++s) {
+      for (int d = 0; d < actions; ++d) {
+        const double log_std = std::clamp(heads[s][actions + d], -20.0, 2.0);
+        EXPECT_NEAR(action.at(d, s), std::tanh(heads[s][d] + std::exp(log_std) * noise.at(d, s)),
+                    5e-5);
+      }
+    }
+  }
+
+  LearnerOptions options = residual_options();
+  ResidualShape shape{options.observation_size, options.network.actor_width, options.network.blocks,
+                      options.network.expansion, 2 * options.action_size};
+  Replay replay = filled_replay(options.observation_size, options.action_size, 200);
+  ReplayBatch batch{options};
+  Batch gradient{options.action_size, kBatch};
+  Team team{2};
+  std::unique_ptr<Actor> actor = make_actor(options);
+  std::uint64_t update = 0;
+};
+
+TEST_P(ResidualActorTest, LearnsWithTheStatisticsOfBothBatches) {
+  actor->act(batch, update, team);
+  Samples both = samples_of(batch.observation);
+  for (const Vec& x : samples_of(batch.next_observation)) both.push_back(x);
+  const Vec parameters = to_double(actor->network().trained().parameters);
+  const Samples heads = reference::residual(shape, parameters, both);
+  expect_actions(actor->actions().action, heads.data(), Stream::actor_noise);
+}
+
+TEST_P(ResidualActorTest, TargetActionsUseTheRunningStatistics) {
+  actor->act(batch, update, team);
+  const Trained& net = actor->network().trained();
+  const Vec statistics = to_double(net.statistics);
+  const Vec parameters = to_double(options.distributional ? net.target : net.parameters);
+  const Samples heads =
+      reference::residual(shape, parameters, samples_of(batch.next_observation), &statistics);
+  expect_actions(actor->next_actions().action, heads.data(), Stream::target_noise);
+}
+
+TEST_P(ResidualActorTest, StatisticsMoveWithTheStepAlone) {
+  const Buffer before = actor->network().trained().statistics;
+  actor->act(batch, update, team);
+  EXPECT_EQ(actor->network().trained().statistics, before);
+  for (int half = 0; half < 2; ++half) actor->differentiate(gradient, batch.weight, half);
+  actor->step(batch, update, team);
+  EXPECT_NE(actor->network().trained().statistics, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ResidualActorTest, testing::Values("sac", "dsac"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace OVDE_TEST_FILE
+}  // namespace ovde
