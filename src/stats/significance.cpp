@@ -2,16 +2,150 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/hypergeometric.hpp>
+#include <boost/math/distributions/non_central_t.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 
 #include <ovde/error.h>
-#include "stats/distributions.h"
+#include <ovde/random.h>
 #include "stats/statistics.h"
 
 namespace ovde {
+
+namespace {
+
+// Distributions in double precision throughout: promotion to long double would give other last
+// digits on machines where that type is wider or slower.
+using DoubleOnly = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+
+using ChiSquared = boost::math::chi_squared_distribution<double, DoubleOnly>;
+using Hypergeometric = boost::math::hypergeometric_distribution<double, DoubleOnly>;
+using NonCentralT = boost::math::non_central_t_distribution<double, DoubleOnly>;
+using Normal = boost::math::normal_distribution<double, DoubleOnly>;
+using StudentsT = boost::math::students_t_distribution<double, DoubleOnly>;
+
+// Degrees of freedom by Welch and Satterthwaite from the squared standard errors of two means, by
+// their shares so that nothing can overflow.
+double welch_degrees(double error_x, int n_x, double error_y, int n_y) {
+  const double share_x = error_x / (error_x + error_y);
+  const double share_y = 1 - share_x;
+  return 1 / (share_x * share_x / (n_x - 1) + share_y * share_y / (n_y - 1));
+}
+
+constexpr int kMostRuns = 1'000'000;
+
+// Above this many standard errors the scatter of the difference is negligible, and the series of
+// the noncentral distribution is slow.
+constexpr double kLargeShift = 40;
+
+void check(const Effect& effect, double alpha) {
+  if (!std::isfinite(effect.difference) || effect.difference == 0) {
+    throw Error("power: the difference must be a number other than 0");
+  }
+  for (const double deviation : {effect.deviation_x, effect.deviation_y}) {
+    if (!std::isfinite(deviation) || deviation < 0) {
+      throw Error(fmt::format("power: {} is not a standard deviation", deviation));
+    }
+  }
+  if (!(alpha > 0 && alpha < 1))
+    throw Error(fmt::format("power: level {} is not between 0 and 1", alpha));
+}
+
+// Both samples ranked together. Ranks are doubled, so that the midranks of ties are whole numbers.
+struct Ranking {
+  std::vector<int> doubled;  // x's values first, then y's
+  double tie_term = 0;       // sum of t^3 - t over the groups of t equal values
+};
+
+Ranking rank(std::span<const double> x, std::span<const double> y) {
+  std::vector<double> values(x.begin(), x.end());
+  values.insert(values.end(), y.begin(), y.end());
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+
+  Ranking ranking{std::vector<int>(values.size())};
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t end = first + 1;
+    while (end < order.size() && values[order[end]] == values[order[first]]) ++end;
+
+    // ranks first + 1 .. end share their mean, (first + 1 + end) / 2
+    for (std::size_t k = first; k < end; ++k) {
+      ranking.doubled[order[k]] = static_cast<int>(first + 1 + end);
+    }
+    const auto ties = static_cast<double>(end - first);
+    ranking.tie_term += ties * ties * ties - ties;
+    first = end;
+  }
+  return ranking;
+}
+
+// ways[s]: the number of ways to choose `size` of the ranks with sum s (Streitberg and Roehmel's
+// shift algorithm). Polynomial in the number of values; enumerating the choices is exponential.
+std::vector<double> count_sums(const std::vector<int>& ranks, std::size_t size) {
+  const auto total = static_cast<std::size_t>(std::accumulate(ranks.begin(), ranks.end(), 0));
+  std::vector<std::vector<double>> ways(size + 1, std::vector<double>(total + 1, 0.0));
+  ways[0][0] = 1;
+  for (const int rank : ranks) {
+    const auto shift = static_cast<std::size_t>(rank);
+    // sizes downwards: each rank is taken at most once
+    for (std::size_t k = size; k >= 1; --k) {
+      for (std::size_t sum = total; sum >= shift; --sum) ways[k][sum] += ways[k - 1][sum - shift];
+    }
+  }
+  return ways[size];
+}
+
+double exact_p(const Ranking& ranking, std::size_t size_x, int sum_x) {
+  const std::vector<double> ways = count_sums(ranking.doubled, size_x);
+
+  // E[sum] = size_x * (N + 1) in doubled ranks, ties or not
+  const int centre = static_cast<int>(size_x * (ranking.doubled.size() + 1));
+  const int distance = std::abs(sum_x - centre);
+  double all = 0, extreme = 0;
+  for (std::size_t sum = 0; sum < ways.size(); ++sum) {
+    all += ways[sum];
+    if (std::abs(static_cast<int>(sum) - centre) >= distance) extreme += ways[sum];
+  }
+  return extreme / all;
+}
+
+double normal_p(const Ranking& ranking, double n, double m, double u) {
+  const double total = n + m;
+  const double variance = n * m / 12 * (total + 1 - ranking.tie_term / (total * (total - 1)));
+  if (variance <= 0) return 1;  // all values are equal
+  const double z = std::max(0.0, std::abs(u - n * m / 2) - 0.5) / std::sqrt(variance);
+  return 2 * cdf(complement(Normal(), z));
+}
+
+// One task of the stratified test. A run of x adds its weight to the statistic: its midrank,
+// counted from the middle, over the number of pairs.
+struct RankedTask {
+  std::size_t runs_x;
+  std::vector<double> weights;  // x's runs first
+
+  double statistic() const {
+    return std::accumulate(weights.begin(), weights.begin() + static_cast<long>(runs_x), 0.0);
+  }
+};
+
+RankedTask rank_task(const std::vector<double>& x, const std::vector<double>& y) {
+  RankedTask task{x.size(), {}};
+  const auto pairs = static_cast<double>(x.size() * y.size());
+  const auto count = static_cast<double>(x.size() + y.size());
+  for (const int doubled : rank(x, y).doubled)
+    task.weights.push_back((static_cast<double>(doubled) / 2 - (count + 1) / 2) / pairs);
+  return task;
+}
+
+}  // namespace
 
 Moments moments(std::span<const double> values) {
   return {static_cast<int>(values.size()), mean(values), standard_deviation(values)};
@@ -42,12 +176,7 @@ std::optional<WelchTest> welch_test(const Moments& x, const Moments& y, double c
       10 * std::numeric_limits<double>::epsilon() * std::max(std::abs(x.mean), std::abs(y.mean));
   if (error <= rounding) return std::nullopt;
 
-  // Satterthwaite's approximation, by the shares of the two errors so that nothing can overflow
-  const double share_x = error_x / (error_x + error_y);
-  const double share_y = 1 - share_x;
-  const double degrees =
-      1 / (share_x * share_x / (x.count - 1) + share_y * share_y / (y.count - 1));
-
+  const double degrees = welch_degrees(error_x, x.count, error_y, y.count);
   const StudentsT distribution(degrees);
   const double difference = x.mean - y.mean;
   const double t = difference / error;
@@ -100,6 +229,101 @@ std::vector<double> holm(std::span<const double> p) {
     adjusted[order[k]] = std::min(largest, 1.0);
   }
   return adjusted;
+}
+
+// ---- power of Welch's test
+
+double welch_power(const Effect& effect, int n_x, int n_y, double alpha) {
+  check(effect, alpha);
+  if (n_x < 2 || n_y < 2) throw Error("power: Welch's test needs at least two runs of each");
+
+  const double error_x = effect.deviation_x * effect.deviation_x / n_x;
+  const double error_y = effect.deviation_y * effect.deviation_y / n_y;
+  const double error = std::sqrt(error_x + error_y);
+  if (error == 0) return 1;
+  const double shift = std::abs(effect.difference) / error;
+
+  const double degrees = welch_degrees(error_x, n_x, error_y, n_y);
+  // t = (N(0, 1) + shift) / s, where degrees * s^2 is chi-squared: small s lead to rejection
+  const double critical = quantile(complement(StudentsT(degrees), alpha / 2));
+  if (shift > kLargeShift) return cdf(ChiSquared(degrees), degrees * std::pow(shift / critical, 2));
+
+  // rejection on both sides, also in the wrong direction
+  const NonCentralT distribution(degrees, shift);
+  return cdf(complement(distribution, critical)) + cdf(distribution, -critical);
+}
+
+std::optional<int> runs_needed(const Effect& effect, double power, double alpha) {
+  check(effect, alpha);
+  if (!(power > 0 && power < 1))
+    throw Error(fmt::format("power: {} is not between 0 and 1", power));
+  const auto enough = [&](int n) { return welch_power(effect, n, n, alpha) >= power; };
+
+  // power grows with the number of runs: double until enough, then halve the gap
+  int high = 2;
+  while (!enough(high)) {
+    if (high == kMostRuns) return std::nullopt;
+    high = std::min(2 * high, kMostRuns);
+  }
+  int low = std::max(2, high / 2);
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (enough(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+// ---- rank tests
+
+MannWhitneyTest mann_whitney_test(std::span<const double> x, std::span<const double> y,
+                                  MannWhitneyMethod method) {
+  check_sample(x, "Mann-Whitney test: first sample");
+  check_sample(y, "Mann-Whitney test: second sample");
+
+  const Ranking ranking = rank(x, y);
+  const long long sum_x =
+      std::accumulate(ranking.doubled.begin(), ranking.doubled.begin() + std::ssize(x), 0LL);
+  const auto n = static_cast<double>(x.size());
+  const auto m = static_cast<double>(y.size());
+  const double u = static_cast<double>(sum_x) / 2 - n * (n + 1) / 2;
+
+  const bool exact = method == MannWhitneyMethod::exact ||
+                     (method == MannWhitneyMethod::automatic && x.size() + y.size() <= kExactRuns);
+  return {u,
+          exact ? exact_p(ranking, x.size(), static_cast<int>(sum_x)) : normal_p(ranking, n, m, u),
+          exact};
+}
+
+StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y,
+                                        const PermutationOptions& options) {
+  std::vector<RankedTask> tasks;
+  double observed = 0;
+  for (std::size_t t = 0; t < x.size(); ++t) {
+    tasks.push_back(rank_task(x[t], y[t]));
+    observed += tasks.back().statistic();
+  }
+
+  Random random(options.seed, Stream::bootstrap);
+  constexpr double kRounding = 1e-9;  // the same weights may be summed in a different order
+  int as_far = 0;
+  for (int n = 0; n < options.permutations; ++n) {
+    double sum = 0;
+    for (RankedTask& task : tasks) {
+      // the first runs_x places of a random order
+      for (std::size_t i = 0; i < task.runs_x; ++i) {
+        const auto left = static_cast<std::uint32_t>(task.weights.size() - i);
+        std::swap(task.weights[i], task.weights[i + random.below(left)]);
+      }
+      sum += task.statistic();
+    }
+    as_far += std::abs(sum) >= std::abs(observed) - kRounding;
+  }
+  return {.superiority = 0.5 + observed / static_cast<double>(x.size()),
+          .p = (as_far + 1.0) / (options.permutations + 1.0)};
 }
 
 }  // namespace ovde

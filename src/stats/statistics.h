@@ -1,5 +1,5 @@
-// Descriptive statistics of one sample. Intervals are in bootstrap.h, tests in significance.h and
-// rank_tests.h. Every function throws Error on an empty sample or a value that is not finite.
+// Descriptive statistics of one sample. Intervals are in bootstrap.h, tests in significance.h.
+// Every function throws Error on an empty sample or a value that is not finite.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // The rank test against printed tables, published examples and enumeration of every permutation.
-#include "stats/rank_tests.h"
+#include "stats/significance.h"
 
 #include <algorithm>
 #include <cmath>

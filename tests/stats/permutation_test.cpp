@@ -1,4 +1,4 @@
-#include "stats/rank_tests.h"
+#include "stats/significance.h"
 
 #include <gtest/gtest.h>
 

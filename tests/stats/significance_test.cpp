@@ -11,8 +11,6 @@
 #include <ovde/error.h>
 #include <ovde/random.h>
 
-#include "stats/power.h"
-
 namespace ovde {
 namespace OVDE_TEST_FILE {
 

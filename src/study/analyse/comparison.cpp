@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "stats/power.h"
-#include "stats/rank_tests.h"
 #include "stats/significance.h"
 #include "stats/statistics.h"
 

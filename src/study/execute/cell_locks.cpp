@@ -1,7 +1,9 @@
 #include "study/execute/cell_locks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -9,6 +11,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -26,6 +29,7 @@ namespace {
 
 constexpr const char* kFolder = "locks";
 constexpr const char* kFailed = ".failed@";  // between the name of the cell and that of the node
+constexpr const char* kNew = ".new@";        // a file that is being made
 constexpr int kMostDeaths = 10;
 constexpr std::size_t kLongestFile = 4096;
 
@@ -186,6 +190,45 @@ void write_holder(const Descriptor& file, const fs::path& path, const Holder& ho
   fail_to("write", path);
 }
 
+// Whether processes that reach the folder by different mounts do not see each other's locks.
+bool hides_locks(const fs::path& folder) {
+  constexpr long kFuse = 0x65735546;
+  struct statfs system = {};
+  return ::statfs(folder.c_str(), &system) == 0 && system.f_type == kFuse;
+}
+
+// Makes the file of a cell, with this process as its holder and locked, at once. False if another
+// process has made it, or has removed the empty folder.
+bool make_locked(const fs::path& path, Descriptor& file) {
+  static std::atomic<int> count{0};
+  const fs::path beside = fmt::format("{}{}{}_{}", path.string(), kNew, ::getpid(), count++);
+  file = Descriptor(beside, O_RDWR | O_CREAT | O_EXCL);
+  if (!file.valid() && (errno == ENOENT || errno == EEXIST)) return false;
+  if (!file.valid()) fail_to("open", beside);
+  if (!set_lock(file) && (errno == EAGAIN || errno == EACCES)) return false;  // remove_remains()
+  if (!set_lock(file)) fail_to("lock", beside);
+  write_holder(file, beside, this_process());
+  const auto is_there = [] { return errno == EEXIST || errno == ENOENT; };
+  const bool made = ::link(beside.c_str(), path.c_str()) == 0 ||
+                    (!is_there() && ::renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, path.c_str(),
+                                                RENAME_NOREPLACE) == 0);
+  const int cause = errno;
+  ::unlink(beside.c_str());
+  errno = cause;
+  if (!made && !is_there()) fail_to("make", path);
+  return made;
+}
+
+// Removes files that a process was killed before it could link.
+void remove_remains(const fs::path& locks) {
+  std::error_code none;
+  for (fs::directory_iterator at(locks, none), end; !none && at != end; at.increment(none)) {
+    if (at->path().filename().string().find(kNew) == std::string::npos) continue;
+    if (const Descriptor file(at->path(), O_RDWR); file.valid() && set_lock(file))
+      ::unlink(at->path().c_str());
+  }
+}
+
 }  // namespace
 
 std::string Holder::text() const {
@@ -217,6 +260,7 @@ CellLocks::CellLocks(fs::path study, bool take_over)
 
 CellLocks::~CellLocks() {
   while (!held_.empty()) release(std::string(held_.begin()->first));
+  remove_remains(folder_);
   ::rmdir(folder_.c_str());  // if it is empty
 }
 
@@ -231,31 +275,32 @@ CellLocks::Attempt CellLocks::take(const std::string& cell) {
   while (true) {
     if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
       refuse_folder(folder_, std::strerror(errno));
-    Descriptor file(path, O_RDWR | O_CREAT);
-    if (!file.valid() && errno == ENOENT) continue;  // another process removed the empty folder
-    if (!file.valid()) fail_to("open", path);
-    if (!set_lock(file)) {
-      if (errno != EAGAIN && errno != EACCES) fail_to("lock", path);
-      return {Outcome::held};
-    }
-    if (!has_name(file, path)) continue;
-
-    Holder self = this_process();
-    if (const auto holder = read_holder(file)) {
-      if (may_be_running(*holder) && !take_over_) {
+    Descriptor file(path, O_RDWR);
+    if (!file.valid() && errno != ENOENT) fail_to("open", path);
+    if (!file.valid()) {
+      if (!make_locked(path, file)) continue;
+    } else {
+      if (!set_lock(file)) {
+        if (errno != EAGAIN && errno != EACCES) fail_to("lock", path);
+        return {Outcome::held};
+      }
+      if (!has_name(file, path)) continue;
+      Holder self = this_process();
+      const auto last = read_holder(file);
+      if (!take_over_ && ((last && may_be_running(*last)) || hides_locks(folder_))) {
         return {
             Outcome::in_doubt,
             fmt::format("it is running on {}, or was: that lock cannot be seen from here. If the "
                         "process has ended, its cell can be taken over",
-                        holder->text())};
+                        last ? last->text() : "another machine")};
       }
-      self.deaths = holder->deaths + 1;
+      self.deaths = last ? last->deaths + 1 : 0;
       if (self.deaths > kMostDeaths) {
         ::unlink(path.c_str());
         return {Outcome::refused, fmt::format("{} processes died while they ran it", kMostDeaths)};
       }
+      write_holder(file, path, self);
     }
-    write_holder(file, path, self);
     const std::lock_guard guard(mutex_);
     held_.emplace(cell, std::move(file));
     return {Outcome::taken};

@@ -9,6 +9,7 @@
 #include <ovde/error.h>
 #include "config/config.h"
 #include "io/files.h"
+#include "io/folder.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
@@ -27,6 +28,7 @@ namespace {
 
 // The files by which two runs are compared, and which a report reads.
 constexpr const char* kRunFiles[] = {"progress.csv", "summary.json", "config.toml"};
+constexpr std::size_t kLargestRunFile = std::size_t{1} << 30;
 
 struct Target {
   Cell cell;
@@ -43,7 +45,7 @@ bool asks_for(const Cell& cell, std::uint64_t seed) {
 struct ImportedFile {
   const Cell* cell;
   std::uint64_t seed;
-  fs::path file;
+  Folder folder;  // no link leads out of the folder that is imported
 };
 
 std::vector<ImportedFile> imported_in(const fs::path& folder, const std::vector<Cell>& cells) {
@@ -52,7 +54,8 @@ std::vector<ImportedFile> imported_in(const fs::path& folder, const std::vector<
     if (!cell.imported) continue;
     for (const std::uint64_t seed : cell.seeds) {
       const fs::path file = imported_file(folder / cell.folder, seed);
-      if (std::error_code ignored; fs::exists(file, ignored)) found.push_back({&cell, seed, file});
+      if (std::error_code ignored; fs::exists(file, ignored))
+        found.push_back({&cell, seed, Folder(file.parent_path(), folder)});
     }
   }
   return found;
@@ -66,26 +69,30 @@ bool is_same_run(const fs::path& a, const fs::path& b) {
   });
 }
 
-// Copies a file, or a folder with its contents.
-void copy_all(const fs::path& from, const fs::path& to) {
-  if (!fs::is_directory(from)) return write_file_atomically(to, read_file(from));
-  make_folder(to);
-  for (const auto& entry : fs::directory_iterator(from))
-    copy_all(entry.path(), to / entry.path().filename());
+// Copies a file, or a folder of files. InputError unless they are regular, of bounded size and
+// within the folder that is imported.
+void copy_part(const Folder& from, const fs::path& name, const fs::path& to) {
+  if (!fs::is_directory(from.path() / name))
+    return write_file_atomically(to / name, from.read(name, kLargestRunFile));
+  make_folder(to / name);
+  for (const auto& entry : fs::directory_iterator(from.path() / name)) {
+    const fs::path inside = name / entry.path().filename();
+    write_file_atomically(to / inside, from.read(inside, kLargestRunFile));
+  }
 }
 
 // Copies under another name, and renames when everything is there.
-void copy_run(const fs::path& from, const fs::path& to, bool with_maps) {
+void copy_run(const Folder& from, const fs::path& to, bool with_maps) {
   const fs::path beside = to.parent_path() / fmt::format(".{}.part", to.filename().string());
   fs::remove_all(beside);
   make_folder(beside);
   std::vector<const char*> more = {"replays"};
   if (with_maps) more.insert(more.end(), {"visits.f32", "networks"});
   for (const char* name : more) {
-    if (std::error_code ignored; fs::exists(from / name, ignored))
-      copy_all(from / name, beside / name);
+    if (std::error_code ignored; fs::exists(from.path() / name, ignored))
+      copy_part(from, name, beside);
   }
-  for (const char* name : kRunFiles) copy_all(from / name, beside / name);
+  for (const char* name : kRunFiles) copy_part(from, name, beside);
   fs::rename(beside, to);
   sync_folder(to.parent_path());
 }
@@ -119,8 +126,8 @@ void join_population(const fs::path& folder, const Config& run, const std::strin
 }
 
 // False if the run is there already. InputError if the cell cannot take it.
-bool take_run(const fs::path& run, const Config& config, const Target& target,
-              const fs::path& study, bool with_maps, const std::string& command) {
+bool take_run(const Folder& run, const Config& config, const Target& target, const fs::path& study,
+              bool with_maps, const std::string& command) {
   const fs::path folder = study / target.cell.folder;
   const auto locks = read_cell_locks(study, {target.cell.folder});
   const auto lock_state = locks.find(target.cell.folder);
@@ -129,7 +136,7 @@ bool take_run(const fs::path& run, const Config& config, const Target& target,
   make_folder(folder);
   const RunLock lock(folder);
   if (const auto there = find_agent(folder, config.seed)) {
-    if (is_same_run(run, *there)) return false;
+    if (is_same_run(run.path(), *there)) return false;
     throw InputError(fmt::format("{} has another run of seed {}", there->string(), config.seed));
   }
   if (const auto others = read_runs(folder)) {
@@ -174,14 +181,14 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
     targets.push_back({std::move(cell), std::move(asked)});
   }
   const std::vector<Cell> cells = expand(plan);
-  std::vector<fs::path> runs;
+  std::vector<Folder> runs;
   std::vector<ImportedFile> files;
   for (const fs::path& folder : from) {
     const auto found = run_folders(folder);
     const auto imported = imported_in(folder, cells);
     if (found.empty() && imported.empty())
       throw InputError(fmt::format("there is no run in {}", folder.string()));
-    runs.insert(runs.end(), found.begin(), found.end());
+    for (const fs::path& run : found) runs.emplace_back(run, folder);
     files.insert(files.end(), imported.begin(), imported.end());
   }
 
@@ -193,13 +200,20 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
   };
   for (const ImportedFile& each : files) {
     try {
-      count(*each.cell, import_csv(plan, study, each.cell->folder, each.seed, each.file));
+      const fs::path file = imported_file(each.folder.path().parent_path(), each.seed);
+      each.folder.open(file.filename());
+      count(*each.cell, import_csv(plan, study, each.cell->folder, each.seed, file));
     } catch (const std::exception& error) {
-      outcome.refused.push_back({each.file, error.what()});
+      outcome.refused.push_back({each.folder.path(), error.what()});
     }
   }
-  for (const fs::path& run : runs) {
+  for (const Folder& run : runs) {
     try {
+      // the files are checked once, before the first of them is used
+      for (const char* name : kRunFiles) {
+        std::error_code ignored;
+        if (fs::exists(run.path() / name, ignored)) run.read(name, kLargestRunFile);
+      }
       const Config config = read_config(run);
       std::vector<const Target*> its;
       for (const Target& target : targets) {
@@ -207,15 +221,15 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
           its.push_back(&target);
       }
       if (its.empty()) {
-        outcome.foreign.push_back({run, why_foreign(targets, config)});
+        outcome.foreign.push_back({run.path(), why_foreign(targets, config)});
         continue;
       }
-      check_finished(run, config);
+      check_finished(run.path(), config);
       for (const Target* target : its) {
         count(target->cell, take_run(run, config, *target, study, with_maps, command));
       }
     } catch (const std::exception& error) {
-      outcome.refused.push_back({run, error.what()});
+      outcome.refused.push_back({run.path(), error.what()});
     }
   }
   return outcome;

@@ -1,5 +1,6 @@
 // Copies runs that were made elsewhere into a study's folder. Only the files that a report reads
-// are copied, no checkpoints and no policies. Existing runs are not changed.
+// are copied, no checkpoints and no policies. Existing runs are not changed. A run with a file that
+// is not regular, is larger than 1 GiB, or lies outside the imported folder (a link) is refused.
 #pragma once
 
 #include <cstdint>

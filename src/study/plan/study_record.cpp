@@ -118,7 +118,7 @@ bool extend(StudyRecord& record, const Plan& plan, const fs::path& study) {
   if (all > kMostShown) shown.push_back(fmt::format("and {} more differences", all - kMostShown));
   throw PlanConflict(
       fmt::format("the study in {} has another plan: {}. A plan may add rows, columns, seeds and "
-                  "epochs; for other changes choose another folder (--out)",
+                  "epochs; for other changes choose another folder",
                   study.string(), fmt::join(shown, "; ")));
 }
 
@@ -148,8 +148,13 @@ void record_plan(const Plan& plan, const fs::path& study) {
   const auto found = read_record(study);
   StudyRecord record = found.value_or(StudyRecord{});
   record.smoke = plan.smoke;
-  if (extend(record, plan, study) || !found)
+  if (!extend(record, plan, study) && found) return;
+  try {
     write_file_atomically(study / kRecord, to_toml(record));
+  } catch (const Error&) {  // another process may be writing the same record
+    record = read_record(study).value_or(StudyRecord{});
+    if (extend(record, plan, study)) throw;
+  }
 }
 
 bool is_smoke(const fs::path& study) {

@@ -25,8 +25,7 @@ std::string scale_text(Scale scale) {
 std::string beliefs_caption(Scale scale) {
   return fmt::format(
       "at the policy's action in every state; {}. |Q1 - Q2| / 2 is the uncertainty that OAC and "
-      "DOAC "
-      "use. {}",
+      "DOAC use. {}",
       scale_text(scale), kStateSigns);
 }
 

@@ -139,13 +139,10 @@ class Inspection {
   void add_method() {
     body_ += fmt::format(
         "<h2>Method</h2>\n<p>The run kept its position after each environment step, and the "
-        "networks "
-        "of {}. Epistemic uncertainty is the disagreement of the two critics, aleatoric "
-        "uncertainty "
-        "the spread of the return on which they agree; F uses beta = {} and C = {}. The numbers of "
-        "every map are in <code>tables/</code>; figures are in <code>figures/</code> as SVG, PNG "
-        "and "
-        "the gnuplot script.</p>\n",
+        "networks of {}. Epistemic uncertainty is the disagreement of the two critics, aleatoric "
+        "uncertainty the spread of the return on which they agree; F uses beta = {} and C = {}. "
+        "The numbers of every map are in <code>tables/</code>; figures are in "
+        "<code>figures/</code> as SVG, PNG and the gnuplot script.</p>\n",
         kept(), run_.config().explore.number("beta"), run_.config().explore.number("normaliser"));
   }
 

@@ -46,8 +46,7 @@ std::string replay_page(const std::string& title, const std::string& recording,
                         const std::string& source) {
   const std::string lead =
       "<p class=\"lead\">Drag to turn the view, double-click to reset it; click the charts below "
-      "to "
-      "move through the episode.</p>\n";
+      "to move through the episode.</p>\n";
   return html_page(
       title,
       fmt::format("<h1>{}</h1>\n{}{}{}", escape_html(title), viewer(), shown(recording), lead),

@@ -154,14 +154,11 @@ class ReportWriter {
   void add_method() {
     body_ +=
         "<h2>Method</h2>\n<p>Each run counts by its score alone. Intervals are percentile "
-        "bootstrap "
-        "intervals from resampled runs, which are too narrow with few runs. “Significant” means "
-        "after "
-        "Holm’s correction over all tests of a table. Deviations are sample standard deviations. "
-        "The "
-        "numbers of all runs are in <code>tables/runs.csv</code>, those of all tests in "
-        "<code>tables/tests.csv</code>; figures are in <code>figures/</code> as SVG, PNG and the "
-        "gnuplot script.</p>\n";
+        "bootstrap intervals from resampled runs, which are too narrow with few runs. "
+        "“Significant” means after Holm’s correction over all tests of a table. Deviations are "
+        "sample standard deviations. The numbers of all runs are in <code>tables/runs.csv</code>, "
+        "those of all tests in <code>tables/tests.csv</code>; figures are in <code>figures/</code> "
+        "as SVG, PNG and the gnuplot script.</p>\n";
   }
 
   const StudyResults& results_;

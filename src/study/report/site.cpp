@@ -110,11 +110,9 @@ std::string claims_html(const std::vector<Claim>& claims) {
   return out +
          "</tbody></table></div>\n<p class=\"caption\">A claim: ours is better, or worse, than a "
          "baseline in one row, by the paper's means. Reproduced: the difference is significant "
-         "here "
-         "and has the same sign (Welch's test, Holm's correction over the study, level 0.05); not "
-         "reproduced: no significant difference; the opposite: significant with the other sign. "
-         "The "
-         "95 % interval of the difference of the means is not corrected.</p></details>\n";
+         "here and has the same sign (Welch's test, Holm's correction over the study, level 0.05); "
+         "not reproduced: no significant difference; the opposite: significant with the other "
+         "sign. The 95 % interval of the difference of the means is not corrected.</p></details>\n";
 }
 
 class SiteWriter {

@@ -177,8 +177,7 @@ std::string comparisons_html(const std::string& measure, const std::vector<Compa
       by_row, [](const Comparison& each) { return each.test == TestKind::fisher; });
   out += fmt::format(
       "<p><b>Row by row</b>, ours against each baseline: {}, {} ({}, Holm's correction over the "
-      "{}, "
-      "level {}).</p>\n",
+      "{}, level {}).</p>\n",
       plural(tested, "comparison"), verdict_counts(by_row),
       fisher ? "Fisher's exact test of the number of runs that reach the goal"
              : "Welch's test; Mann-Whitney where both samples are constant",
@@ -240,11 +239,9 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
   return out +
          fmt::format(
              "</tbody></table></div>\n<p class=\"caption\">Runs needed: runs of each algorithm "
-             "with "
-             "which one Welch test has power 0.8 for a difference and deviations as observed here; "
-             "a "
-             "rough estimate. The rank test is Mann-Whitney's, with a Holm correction of its own.{}"
-             "</p></details>\n",
+             "with which one Welch test has power 0.8 for a difference and deviations as observed "
+             "here; a rough estimate. The rank test is Mann-Whitney's, with a Holm correction of "
+             "its own.{}</p></details>\n",
              paper ? " Grey: the paper's own p-value, which is not corrected." : "");
 }
 
@@ -301,12 +298,11 @@ std::string aggregate_html(const StudyResults& results, const std::vector<Compar
   return fmt::format(
       "<h3>All rows together</h3>\n<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>\n"
       "{}</tbody></table></div>\n<p class=\"caption\">Interquartile mean of the scores, normalised "
-      "in "
-      "each row from 0 (lowest of all runs) to 1 (highest), and the probability that a run of ours "
-      "scores above one of the baseline in the same row, ties counting half; both with stratified "
-      "95 % bootstrap intervals. The second is over the {} rows in which every column has runs of "
-      "its own. p: permutation test of the ranks within each row, Holm's correction over the "
-      "table.</p>\n",
+      "in each row from 0 (lowest of all runs) to 1 (highest), and the probability that a run of "
+      "ours scores above one of the baseline in the same row, ties counting half; both with "
+      "stratified 95 % bootstrap intervals. The second is over the {} rows in which every column "
+      "has runs of its own. p: permutation test of the ranks within each row, Holm's correction "
+      "over the table.</p>\n",
       head, body, rows.size());
 }
 

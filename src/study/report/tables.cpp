@@ -191,8 +191,7 @@ Table goal_table(const StudyResults& results) {
   });
   table.caption =
       "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the number "
-      "of "
-      "runs that reach it" +
+      "of runs that reach it" +
       never + ".";
   if (any_cell(table, &TableCell::best)) table.caption += " Bold: earliest of the row.";
   return table;

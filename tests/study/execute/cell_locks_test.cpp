@@ -5,6 +5,7 @@
 #include <list>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,6 +186,31 @@ TEST(CellLocks, ManyComeAndGoAtOnce) {
   }
   threads.clear();
   EXPECT_FALSE(fs::exists(study.path() / "locks"));
+}
+
+// Two mounts of a folder may hide each other's locks: the file must name its holder from the start.
+TEST(CellLocks, AFileAlwaysNamesItsHolder) {
+  const TemporaryFolder study;
+  std::atomic<bool> done{false};
+  std::atomic<int> seen{0};
+  std::jthread reader([&] {
+    while (!done) {
+      const Descriptor file(study.path() / "locks/a@DSAC", O_RDONLY);
+      if (!file.valid()) continue;
+      char text[1000] = {};
+      ASSERT_GT(::pread(file.get(), text, sizeof text - 1, 0), 0);
+      EXPECT_TRUE(has(text, "\ndeaths 0\n")) << text;
+      ++seen;
+    }
+  });
+  CellLocks locks(study.path(), false);
+  for (int i = 0; i < 2000 && (seen < 20 || i < 200); ++i) {
+    ASSERT_EQ(locks.take("a/DSAC").outcome, Outcome::taken);
+    locks.release("a/DSAC");
+  }
+  done = true;
+  reader.join();
+  EXPECT_GT(seen, 0);
 }
 
 TEST(CellLocks, OneOfManyTakesTheCellOfADeadProcess) {

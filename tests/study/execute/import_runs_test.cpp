@@ -2,7 +2,10 @@
 #include "study/execute/import_runs.h"
 
 #include <fstream>
+#include <functional>
 #include <map>
+
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -301,6 +304,47 @@ TEST(ImportedColumn, HasItsOwnFolderAndNoSettings) {
   EXPECT_TRUE(cells[3].imported);
   EXPECT_THROW(plan_of("0", first + "set = { train.batch = 2 }\n"), InputError);
   EXPECT_THROW(plan_of("0", "[[column]]\nimported = true\n"), InputError);
+}
+
+// Files that another program may have put into a run's folder.
+TEST_F(SlowImportRuns, LinksThatLeaveTheFolderAndOtherFilesAreRefused) {
+  const fs::path outside = make_run("outside", 0, 1);
+  const auto refused = [&](const std::string& name, const std::string& why,
+                           const std::function<void(const fs::path&)>& spoil) {
+    const fs::path run = make_run("from_" + name + "/run", 0, 1);
+    make_folder(run / "replays");
+    spoil(run);
+    const fs::path study = folder_.path() / ("study_" + name);
+    const std::vector<fs::path> from = {run.parent_path()};
+    const ImportOutcome outcome = import_runs(plan_of("0"), study, from, "test");
+    ASSERT_EQ(outcome.refused.size(), 1u) << name;
+    EXPECT_NE(outcome.refused[0].why.find(why), std::string::npos) << outcome.refused[0].why;
+    EXPECT_FALSE(fs::exists(study / "a/DSAC/seed_0")) << name;
+  };
+  refused("file", "leads out of", [&](const fs::path& run) {
+    fs::remove(run / "progress.csv");
+    fs::create_symlink(outside / "progress.csv", run / "progress.csv");
+  });
+  refused("run", "leads out of", [&](const fs::path& run) {
+    fs::remove_all(run);
+    fs::create_directory_symlink(outside, run);
+  });
+  refused("replay", "leads out of",
+          [&](const fs::path& run) { fs::create_symlink("/etc/passwd", run / "replays/x.json"); });
+  refused("pipe", "not a regular file", [&](const fs::path& run) {
+    fs::remove(run / "summary.json");
+    ASSERT_EQ(::mkfifo((run / "summary.json").c_str(), 0600), 0);
+  });
+  refused("large", "larger than", [&](const fs::path& run) {
+    std::ofstream(run / "replays/x.json") << "{}";
+    fs::resize_file(run / "replays/x.json", std::uintmax_t{3} << 30);  // sparse
+  });
+  // a link that stays inside is followed
+  const fs::path run = make_run("inside/run", 0, 1);
+  fs::rename(run / "progress.csv", run.parent_path() / "elsewhere.csv");
+  fs::create_symlink("../elsewhere.csv", run / "progress.csv");
+  const std::vector<fs::path> from = {run.parent_path()};
+  EXPECT_EQ(import_runs(plan_of("0"), folder_.path() / "study", from, "test").taken(), 1);
 }
 
 }  // namespace OVDE_TEST_FILE

@@ -187,7 +187,7 @@ TEST(SlowRunStudy, AnotherPlanIsRefusedAndTouchesNothing) {
   const auto before = contents(out);
   expect_words(refusal(with_setting("OVDE", "explore.alpha", 0.5), out),
                {"has another plan", "explore.alpha = 0.5", "in a/OVDE, b/OVDE.",
-                "rows, columns, seeds and epochs", "--out"});
+                "rows, columns, seeds and epochs"});
   Plan other_task = small_plan();
   other_task.rows[1].task = "GridChaos-v0:c";
   expect_words(refusal(other_task, out), {"run.task", "in b/DSAC, b/OVDE"});

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "io/files.h"
-#include "stats/rank_tests.h"
+#include "stats/significance.h"
 #include "stats/statistics.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
