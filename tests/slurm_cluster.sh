@@ -85,7 +85,9 @@ holds "status shows what runs where and what waits"
 scontrol update PartitionName=main State=DOWN
 sleep 6
 kill -KILL "$(cat cluster/slurmctld.pid)"
-"$ovde" study status plan.toml --out study | grep -q "cells finished" || fail "no status without the controller"
+"$ovde" study status plan.toml --out study >status
+grep -q "cells finished" status || fail "no status without the controller"
+grep -q "the queue is unknown" status || fail "status does not say that the queue is unknown: $(cat status)"
 "$slurm_here" controller "$work/cluster"
 await "the controller is back" squeue
 scontrol update PartitionName=main State=UP

@@ -97,8 +97,8 @@ class Contenders {
         return test.tested() ? std::optional(p) : std::nullopt;
       };
       all.append(py::dict("task"_a = test.row, "ours"_a = test.ours, "baseline"_a = test.baseline,
-                          "verdict"_a = verdict_name(test.verdict), "mean_ours"_a = test.x,
-                          "mean_baseline"_a = test.y, "test"_a = test_name(test.test),
+                          "verdict"_a = name(test.verdict), "mean_ours"_a = test.x,
+                          "mean_baseline"_a = test.y, "test"_a = name(test.test),
                           "p"_a = if_tested(test.p), "p_holm"_a = if_tested(test.adjusted),
                           "runs_needed"_a = test.runs_needed));
     }

@@ -1,5 +1,6 @@
 // ovde train: turns the options into a configuration and trains it.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <vector>

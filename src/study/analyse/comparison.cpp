@@ -81,36 +81,6 @@ void for_each_pair(
 
 }  // namespace
 
-const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better:
-      return "better";
-    case Verdict::worse:
-      return "worse";
-    case Verdict::no_difference:
-      return "no significant difference";
-    case Verdict::untestable:
-      return "too few runs";
-  }
-  return "";
-}
-
-const char* test_name(TestKind test) {
-  switch (test) {
-    case TestKind::none:
-      return "";
-    case TestKind::welch:
-      return "Welch";
-    case TestKind::mann_whitney:
-      return "Mann-Whitney";
-    case TestKind::fisher:
-      return "Fisher";
-    case TestKind::stratified_ranks:
-      return "stratified ranks";
-  }
-  return "";
-}
-
 std::vector<Comparison> compare(const std::vector<Contest>& contests, double level) {
   std::vector<Comparison> family;
   for (const Contest& contest : contests) family.push_back(compare_one(contest));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
 #include "stats/bootstrap.h"
 #include "study/analyse/results.h"
 
@@ -34,10 +35,21 @@ enum class Verdict {
   no_difference,  // no significant difference, which is not evidence of equality
   untestable,     // a side has no runs, or a single one
 };
-const char* verdict_name(Verdict verdict);  // "no significant difference"
+template <>
+inline constexpr Names<Verdict> kNames<Verdict> = {
+    {Verdict::better, "better"},
+    {Verdict::worse, "worse"},
+    {Verdict::no_difference, "no significant difference"},
+    {Verdict::untestable, "too few runs"}};
 
 enum class TestKind { none, welch, mann_whitney, fisher, stratified_ranks };
-const char* test_name(TestKind test);  // "Welch"; empty for none
+template <>
+inline constexpr Names<TestKind> kNames<TestKind> = {
+    {TestKind::none, ""},
+    {TestKind::welch, "Welch"},
+    {TestKind::mann_whitney, "Mann-Whitney"},
+    {TestKind::fisher, "Fisher"},
+    {TestKind::stratified_ranks, "stratified ranks"}};
 
 struct Comparison {
   std::string row, ours, baseline;

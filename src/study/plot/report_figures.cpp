@@ -151,101 +151,38 @@ CurveBlock curve_block(const CellResult& result, const CurveAxis& axis, Extent& 
 
 // ---- bars
 
-class Bars {
- public:
-  explicit Bars(const StudyResults& results)
-      : results_(results),
-        columns_(results.plan.columns),
-        colours_(column_colours(results)),
-        runtime_(!results.measures("score")) {}
-
-  Figure figure() {
-    const std::vector<std::string> titles = results_.row_names();
-    PanelFigure panels("bars", titles);
-    bool has_paper = false;
-    for (std::size_t r = 0; r < titles.size(); ++r) {
-      std::vector<std::string> plots;
-      Extent y{.empty = false};  // bars start at zero
-      if (const std::string bars = bar_lines(titles[r], y); !bars.empty()) {
-        panels.add_data(data_block(fmt::format("b{}", r), bars));
-        plots.push_back(
-            fmt::format("$b{} using 1:2:(0.62):5 with boxes fillcolor rgb variable "
-                        "fillstyle solid 0.75 noborder notitle",
-                        r));
-        // gnuplot's own error bars leave a gap around the mean
-        plots.push_back(
-            fmt::format("$b{} using 1:3:(0):($4-$3) with vectors heads size graph "
-                        "0.02,90 linecolor rgb \"#222222\" linewidth 1.4 notitle",
-                        r));
-      }
-      if (const std::string paper = paper_lines(titles[r], y); !paper.empty()) {
-        has_paper = true;
-        panels.add_data(data_block(fmt::format("p{}", r), paper));
-        plots.push_back(fmt::format("$p{} using 1:2 {} pointsize 1.1 notitle", r, kPaperStyle));
-      }
-      panels.add_panel(axes(), plots, y);
-    }
-    for (const PlanColumn& column : columns_) {
-      panels.add_key(
-          fmt::format("with lines linewidth 8 linecolor rgb \"{}\"", colours_.at(column.name)),
-          column.name);
-    }
-    if (has_paper) panels.add_key(kPaperStyle, "the paper");
-    return panels.figure(fmt::format("{}: mean over the runs with its 95 % bootstrap interval{}.",
-                                     runtime_ ? "Wall time" : "Scores",
-                                     has_paper ? "; grey diamonds: the paper's means" : ""));
+// Lines "place mean low high colour" of a row's cells: scores, or wall times.
+std::string bar_lines(const StudyResults& results, const std::string& row, bool runtime,
+                      Extent& y) {
+  const auto colours = column_colours(results);
+  std::string out;
+  for (std::size_t c = 0; c < results.plan.columns.size(); ++c) {
+    const std::string& column = results.plan.columns[c].name;
+    std::vector<double> values;
+    for (const RunResult& run : results.find(row, column).runs)
+      values.push_back(runtime ? run.wall_seconds : run.score);
+    if (values.empty()) continue;
+    const Interval interval = mean_interval(values);
+    y.take(interval.low);
+    y.take(interval.high);
+    out += fmt::format("{} {} {} {} 0x{}\n", c, interval.estimate, interval.low, interval.high,
+                       colours.at(column).substr(1));
   }
+  return out;
+}
 
- private:
-  // Lines "place mean low high colour".
-  std::string bar_lines(const std::string& row, Extent& y) const {
-    std::string out;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const CellResult& result = results_.find(row, columns_[c].name);
-      if (result.runs.empty()) continue;
-      std::vector<double> values;
-      for (const RunResult& run : result.runs)
-        values.push_back(runtime_ ? run.wall_seconds : run.score);
-      const Interval interval = mean_interval(values);
-      y.take(interval.low);
-      y.take(interval.high);
-      out += fmt::format("{} {} {} {} 0x{}\n", c, interval.estimate, interval.low, interval.high,
-                         colours_.at(columns_[c].name).substr(1));
-    }
-    return out;
+// Lines "place value" of the scores that the paper prints.
+std::string paper_lines(const StudyResults& results, const std::string& row, Extent& y) {
+  std::string out;
+  const auto& columns = results.plan.columns;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const PublishedNumber* figure = find_published(results.plan, "score", row, columns[c].name);
+    if (figure == nullptr) continue;
+    y.take(figure->value);
+    out += fmt::format("{} {}\n", c, figure->value);
   }
-
-  // Lines "place value". The paper's runtimes are ratios, and its scores are not comparable with
-  // those of a smoke run.
-  std::string paper_lines(const std::string& row, Extent& y) const {
-    std::string out;
-    if (runtime_ || results_.plan.smoke) return out;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const PublishedNumber* figure = find_published(results_.plan, "score", row, columns_[c].name);
-      if (figure == nullptr) continue;
-      y.take(figure->value);
-      out += fmt::format("{} {}\n", c, figure->value);
-    }
-    return out;
-  }
-
-  std::string axes() const {
-    std::vector<std::string> tics;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const bool labelled = columns_.size() <= kMostLabels;
-      tics.push_back(fmt::format("\"{}\" {}", labelled ? gnuplot_tic(columns_[c].name) : "", c));
-    }
-    return fmt::format(
-        "set xrange [-0.6:{}]\nset yrange [*<0:0<*]\nset xtics ({}) nomirror\nset ylabel \"{}\"\n",
-        static_cast<double>(columns_.size()) - 0.4, fmt::join(tics, ", "),
-        runtime_ ? "seconds" : "score");
-  }
-
-  const StudyResults& results_;
-  const std::vector<PlanColumn>& columns_;
-  std::map<std::string, std::string> colours_;
-  bool runtime_;  // wall times instead of scores
-};
+  return out;
+}
 
 // ---- sweeps
 
@@ -355,7 +292,56 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
 
 std::optional<Figure> bars_figure(const StudyResults& results) {
   if (!results.any_runs()) return std::nullopt;
-  return Bars(results).figure();
+  const bool runtime = !results.measures("score");
+  // the paper's runtimes are ratios, and its scores are not comparable with those of a smoke run
+  const bool with_paper = !runtime && !results.plan.smoke;
+  const std::vector<PlanColumn>& columns = results.plan.columns;
+  std::vector<std::string> tics;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const bool labelled = columns.size() <= kMostLabels;
+    tics.push_back(fmt::format("\"{}\" {}", labelled ? gnuplot_tic(columns[c].name) : "", c));
+  }
+  const std::string axes = fmt::format(
+      "set xrange [-0.6:{}]\nset yrange [*<0:0<*]\nset xtics ({}) nomirror\nset ylabel \"{}\"\n",
+      static_cast<double>(columns.size()) - 0.4, fmt::join(tics, ", "),
+      runtime ? "seconds" : "score");
+
+  const std::vector<std::string> titles = results.row_names();
+  PanelFigure panels("bars", titles);
+  bool has_paper = false;
+  for (std::size_t r = 0; r < titles.size(); ++r) {
+    std::vector<std::string> plots;
+    Extent y{.empty = false};  // bars start at zero
+    if (const std::string bars = bar_lines(results, titles[r], runtime, y); !bars.empty()) {
+      panels.add_data(data_block(fmt::format("b{}", r), bars));
+      plots.push_back(
+          fmt::format("$b{} using 1:2:(0.62):5 with boxes fillcolor rgb variable "
+                      "fillstyle solid 0.75 noborder notitle",
+                      r));
+      // gnuplot's own error bars leave a gap around the mean
+      plots.push_back(
+          fmt::format("$b{} using 1:3:(0):($4-$3) with vectors heads size graph "
+                      "0.02,90 linecolor rgb \"#222222\" linewidth 1.4 notitle",
+                      r));
+    }
+    const std::string paper = with_paper ? paper_lines(results, titles[r], y) : "";
+    if (!paper.empty()) {
+      has_paper = true;
+      panels.add_data(data_block(fmt::format("p{}", r), paper));
+      plots.push_back(fmt::format("$p{} using 1:2 {} pointsize 1.1 notitle", r, kPaperStyle));
+    }
+    panels.add_panel(axes, plots, y);
+  }
+  const auto colours = column_colours(results);
+  for (const PlanColumn& column : columns) {
+    panels.add_key(
+        fmt::format("with lines linewidth 8 linecolor rgb \"{}\"", colours.at(column.name)),
+        column.name);
+  }
+  if (has_paper) panels.add_key(kPaperStyle, "the paper");
+  return panels.figure(fmt::format("{}: mean over the runs with its 95 % bootstrap interval{}.",
+                                   runtime ? "Wall time" : "Scores",
+                                   has_paper ? "; grey diamonds: the paper's means" : ""));
 }
 
 std::optional<Figure> profile_figure(const StudyResults& results) {

@@ -20,32 +20,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* outcome_name(Claim::Outcome outcome) {
-  switch (outcome) {
-    case Claim::Outcome::reproduced:
-      return "reproduced";
-    case Claim::Outcome::not_reproduced:
-      return "not reproduced";
-    case Claim::Outcome::opposite:
-      return "the opposite";
-    case Claim::Outcome::not_run:
-      return "not run";
-  }
-  return "";
-}
-
-Claim::Outcome outcome_of(const Comparison& test, bool paper_better) {
-  switch (test.verdict) {
-    case Verdict::better:
-      return paper_better ? Claim::Outcome::reproduced : Claim::Outcome::opposite;
-    case Verdict::worse:
-      return paper_better ? Claim::Outcome::opposite : Claim::Outcome::reproduced;
-    case Verdict::no_difference:
-      return Claim::Outcome::not_reproduced;
-    case Verdict::untestable:
-      return Claim::Outcome::not_run;
-  }
-  return Claim::Outcome::not_run;
+Claim::Outcome outcome_of(Verdict verdict, bool paper_better) {
+  if (verdict == Verdict::untestable) return Claim::Outcome::not_run;
+  if (verdict == Verdict::no_difference) return Claim::Outcome::not_reproduced;
+  const bool same_sign = (verdict == Verdict::better) == paper_better;
+  return same_sign ? Claim::Outcome::reproduced : Claim::Outcome::opposite;
 }
 
 // [[study]] of the file.
@@ -105,7 +84,7 @@ std::string claims_html(const std::vector<Claim>& claims) {
                           format_number(claim.here_baseline, claim.here_ours))
             : "–",
         claim.difference ? difference_text(*claim.difference) : "–",
-        ran ? escape_html(format_p(claim.p)) : "–", outcome_name(claim.outcome));
+        ran ? escape_html(format_p(claim.p)) : "–", name(claim.outcome));
   }
   return out +
          "</tbody></table></div>\n<p class=\"caption\">A claim: ours is better, or worse, than a "
@@ -151,11 +130,9 @@ class SiteWriter {
       overview_ += "<td colspan=\"5\"></td>";
     } else {
       overview_ += fmt::format("<td>{}</td>", claims.size());
-      for (const auto outcome : {Claim::Outcome::reproduced, Claim::Outcome::not_reproduced,
-                                 Claim::Outcome::opposite, Claim::Outcome::not_run}) {
+      for (const auto& [outcome, name] : kNames<Claim::Outcome>)
         overview_ +=
             fmt::format("<td>{}</td>", std::ranges::count(claims, outcome, &Claim::outcome));
-      }
     }
     overview_ += "</tr>\n";
 
@@ -196,7 +173,7 @@ std::vector<Claim> claims_of(const StudyResults& results, std::span<const Compar
     const auto* baseline = find_published(results.plan, "score", test.row, test.baseline);
     if (ours == nullptr || baseline == nullptr || ours->value == baseline->value) continue;
     Claim claim{test.row, test.ours, test.baseline, ours->value, baseline->value};
-    claim.outcome = outcome_of(test, ours->value > baseline->value);
+    claim.outcome = outcome_of(test.verdict, ours->value > baseline->value);
     claim.here_ours = test.x;
     claim.here_baseline = test.y;
     claim.p = test.adjusted;

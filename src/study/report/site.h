@@ -26,6 +26,13 @@ struct Claim {
   double p = 1;                              // after Holm's correction over the study
 };
 
+template <>
+inline constexpr Names<Claim::Outcome> kNames<Claim::Outcome> = {
+    {Claim::Outcome::reproduced, "reproduced"},
+    {Claim::Outcome::not_reproduced, "not reproduced"},
+    {Claim::Outcome::opposite, "the opposite"},
+    {Claim::Outcome::not_run, "not run"}};
+
 // One claim for each test whose two scores the paper prints, if these differ.
 std::vector<Claim> claims_of(const StudyResults& results, std::span<const Comparison> tests);
 

@@ -36,7 +36,7 @@ std::string p_text(double p) {
 // "no significant difference (p = 0.620)"
 std::string outcome(const Comparison& each) {
   if (!each.tested()) return "too few runs for a test";
-  return fmt::format("{} ({})", verdict_name(each.verdict), p_text(each.adjusted));
+  return fmt::format("{} ({})", name(each.verdict), p_text(each.adjusted));
 }
 
 // "OVDE beats DSAC in 61 % of the pairs of runs: no significant difference (p = 0.620)"
@@ -226,10 +226,9 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
         "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         escape_html(each.row), escape_html(each.ours), escape_html(each.baseline),
-        cell(value(each, each.x, each.y)), cell(value(each, each.y, each.x)),
-        cell(test_name(each.test)), cell(format_p(each.p)) + grey(paper_p_text(each)),
-        cell(format_p(each.adjusted)), each.rank_p ? escape_html(format_p(*each.rank_p)) : "–",
-        verdict_name(each.verdict),
+        cell(value(each, each.x, each.y)), cell(value(each, each.y, each.x)), cell(name(each.test)),
+        cell(format_p(each.p)) + grey(paper_p_text(each)), cell(format_p(each.adjusted)),
+        each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", name(each.verdict),
         each.verdict == Verdict::no_difference && each.runs_needed
             ? std::to_string(*each.runs_needed)
             : "–");
@@ -256,8 +255,8 @@ std::string tests_csv(const std::string& measure, const std::vector<Comparison>&
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
                     csv_field(each.ours), csv_field(each.baseline),
                     number(each.x, !std::isnan(each.x)), number(each.y, !std::isnan(each.y)),
-                    test_name(each.test), number(each.p, tested), number(each.adjusted, tested),
-                    each.rank_p ? fmt::format("{}", *each.rank_p) : "", verdict_name(each.verdict),
+                    name(each.test), number(each.p, tested), number(each.adjusted, tested),
+                    each.rank_p ? fmt::format("{}", *each.rank_p) : "", name(each.verdict),
                     each.runs_needed ? std::to_string(*each.runs_needed) : "", paper_p_text(each));
   }
   return out;

@@ -87,14 +87,7 @@ class Camera {
   Renderer::View view_;
 };
 
-class FrameWriter {
- public:
-  virtual ~FrameWriter() = default;
-  virtual void add(std::span<const std::uint8_t> pixels) = 0;
-  virtual void end() {}  // Error if the file could not be written
-};
-
-class Ffmpeg final : public FrameWriter {
+class Ffmpeg {
  public:
   Ffmpeg(const fs::path& file, double rate) : file_(file) {
     const std::string command = fmt::format(
@@ -105,17 +98,18 @@ class Ffmpeg final : public FrameWriter {
     if (pipe_ == nullptr) throw Error("cannot start ffmpeg");
     before_ = std::signal(SIGPIPE, SIG_IGN);  // a broken pipe must not end the process
   }
-  ~Ffmpeg() override {
+  ~Ffmpeg() {
     if (pipe_ != nullptr) ::pclose(pipe_);
     std::signal(SIGPIPE, before_);
   }
   Ffmpeg(const Ffmpeg&) = delete;
   Ffmpeg& operator=(const Ffmpeg&) = delete;
 
-  void add(std::span<const std::uint8_t> pixels) override {
+  void add(std::span<const std::uint8_t> pixels) {
     if (std::fwrite(pixels.data(), 1, pixels.size(), pipe_) != pixels.size()) fail();
   }
-  void end() override {
+  // Error if the file could not be written.
+  void end() {
     const int status = ::pclose(pipe_);
     pipe_ = nullptr;
     if (status != 0) fail();
@@ -131,19 +125,6 @@ class Ffmpeg final : public FrameWriter {
   fs::path file_;
   std::FILE* pipe_;
   void (*before_)(int) = SIG_DFL;  // previous handler of SIGPIPE
-};
-
-class Pictures final : public FrameWriter {
- public:
-  explicit Pictures(fs::path folder) : folder_(std::move(folder)) { make_folder(folder_); }
-  void add(std::span<const std::uint8_t> pixels) override {
-    write_file_atomically(folder_ / fmt::format("{:06}.png", ++count_),
-                          png(pixels, kWidth, kHeight));
-  }
-
- private:
-  fs::path folder_;
-  int count_ = 0;
 };
 
 bool has_ffmpeg() { return std::system("command -v ffmpeg >/dev/null 2>&1") == 0; }
@@ -162,14 +143,14 @@ Video write_video(const EpisodeRecording& recording, const fs::path& file) {
   const double rate = steps / static_cast<double>(every);
 
   Video video{.written = file};
-  std::unique_ptr<FrameWriter> frames;
+  std::optional<Ffmpeg> ffmpeg;
   if (has_ffmpeg()) {
-    frames = std::make_unique<Ffmpeg>(file, rate);
+    ffmpeg.emplace(file, rate);
   } else {
     video.written = fs::path(file).replace_extension();
     video.remark =
         fmt::format("ffmpeg is not installed: these are the frames, {:.6g} per second", rate);
-    frames = std::make_unique<Pictures>(video.written);
+    make_folder(video.written);
   }
   std::vector<std::uint8_t> pixels(std::size_t{3} * kWidth * kHeight);
   for (const RecordedEpisode& episode : recording.episodes) {
@@ -177,11 +158,16 @@ Video write_video(const EpisodeRecording& recording, const fs::path& file) {
     for (std::size_t step = 0; step <= episode.steps(); step += every) {
       const std::vector<Pose> poses = poses_at(recording, episode, step);
       renderer->draw(poses, camera.follow(poses), pixels);
-      frames->add(pixels);
       ++video.frames;
+      if (ffmpeg) {
+        ffmpeg->add(pixels);
+      } else {
+        write_file_atomically(video.written / fmt::format("{:06}.png", video.frames),
+                              png(pixels, kWidth, kHeight));
+      }
     }
   }
-  frames->end();
+  if (ffmpeg) ffmpeg->end();
   video.seconds = video.frames / rate;
   return video;
 }

@@ -180,7 +180,7 @@ TEST(SlowReport, TheSummaryHasTheOverallResult) {
       page.substr(page.find("<h2>Summary"), page.find("<h2>Tables") - page.find("<h2>Summary"));
   const Comparison overall = compare_all_rows(results).at(0);
   EXPECT_TRUE(has(summary, fmt::format("OVDE beats DSAC in {:.0f} % of the pairs of runs: {} (p = ",
-                                       100 * overall.x, verdict_name(overall.verdict))))
+                                       100 * overall.x, name(overall.verdict))))
       << summary;
 }
 
