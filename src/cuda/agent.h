@@ -33,19 +33,14 @@ struct NetworkShape {
   int layers;
   bool norm;  // hidden layers are normalised
   LayerShape layer[kMostHidden + 1];
-  int size;  // floats, padding included
-};
+  LayerShape output;  // only of an implicit quantile network
+  int size;           // floats, padding included
 
-// An implicit quantile network, the same flat buffer as nn/iqn.h.
+  // The layers of an implicit quantile network (nn/iqn.h) are features, gate and merge.
+  OVDE_BOTH int feature_layers() const { return layers - 2; }
+};
 inline constexpr int kMostFeatureLayers = kMostHidden - 1;
 inline constexpr int kMostNormalised = kMostFeatureLayers + 2;
-struct IqnShape {
-  int feature_layers;
-  bool norm;
-  LayerShape layer[kMostNormalised];  // features, gate, merge
-  LayerShape output;
-  int size;
-};
 
 // How far one update moves a network and its target network.
 struct NetworkStep {
@@ -201,10 +196,8 @@ struct AgentSpec {
   DeviceRule explorer;
 
   NetworkShape actor_shape;
-  bool iqn;                   // critics take fractions as inputs
-  NetworkShape critic_shape;  // if not iqn
-  IqnShape iqn_shape;         // if iqn
-  int critic_size;            // floats of a critic's parameters
+  bool iqn;  // critics take fractions as inputs
+  NetworkShape critic_shape;
   int state_action_stride;
   Blend blend;               // shares of the smaller and the larger critic in losses and targets
   int choices;               // actions of the grid

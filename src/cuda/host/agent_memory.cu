@@ -43,10 +43,10 @@ NormTrace take_norm_trace(Arena& arena, const NetworkShape& shape, std::size_t r
   return trace;
 }
 
-IqnTrace take_iqn_trace(Arena& arena, const IqnShape& shape, std::size_t samples,
+IqnTrace take_iqn_trace(Arena& arena, const NetworkShape& shape, std::size_t samples,
                         std::size_t rows) {
   IqnTrace trace{};
-  const int gate = shape.feature_layers, merge = gate + 1;
+  const int gate = shape.feature_layers(), merge = gate + 1;
   for (int l = 0; l <= merge; ++l) {
     const auto width = static_cast<std::size_t>(rounded_up(shape.layer[l].outputs, 16));
     trace.by_gain[l] = arena.take(samples * width);
@@ -94,7 +94,7 @@ void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   const auto rows =
       static_cast<std::size_t>(rounded_up(agent.train.batch * agent.critic.quantiles, kRowsAlign));
   agent.next_state_action = arena.take(samples * agent.state_action_stride);
-  const int last = agent.iqn_shape.layer[agent.iqn_shape.feature_layers - 1].outputs;
+  const int last = agent.critic_shape.layer[agent.critic_shape.feature_layers() - 1].outputs;
   for (float*& features : agent.next_features)
     features = arena.take(samples * rounded_up(last, 16));
   agent.next_weights = arena.take(rows);
@@ -102,10 +102,10 @@ void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   for (float*& fractions : agent.fractions) fractions = arena.take(rows);
   agent.cosines = arena.take(rows * kCosines);
   for (IqnTrace& trace : agent.iqn_trace)
-    trace = take_iqn_trace(arena, agent.iqn_shape, samples, rows);
-  const int gate = agent.iqn_shape.feature_layers;
+    trace = take_iqn_trace(arena, agent.critic_shape, samples, rows);
+  const int gate = agent.critic_shape.feature_layers();
   for (HalfCopies& copies : agent.critic_half)
-    copies = take_half_copies(arena, agent.iqn_shape.layer, gate + 2, false, gate);
+    copies = take_half_copies(arena, agent.critic_shape.layer, gate + 2, false, gate);
 
   IqnActing& acting = agent.acting;
   const int asked = std::max(agent.explorer.samples(), 1);
@@ -226,7 +226,7 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
     return agent;
   }
   for (Network& critic : agent.critic_net)
-    critic = take_network(arena, spec.critic_size, step(&Progress::critic_step));
+    critic = take_network(arena, spec.critic_shape.size, step(&Progress::critic_step));
   if (spec.role == Role::agent)
     agent.replay = arena.take(static_cast<std::size_t>(spec.train.replay) * agent.replay_stride);
 

@@ -60,14 +60,13 @@ NetworkShape network_shape(const MlpShape& shape) {
   return out;
 }
 
-IqnShape iqn_shape(const ovde::IqnShape& shape) {
-  IqnShape out{};
-  out.feature_layers = shape.feature_layers();
+NetworkShape network_shape(const IqnShape& shape) {
+  NetworkShape out{};
+  out.layers = shape.feature_layers() + 2;
   out.norm = shape.norm();
   out.output = layer_shape(shape.output());
   out.size = static_cast<int>(shape.size());
-  for (int l = 0; l < shape.feature_layers() + 2; ++l)
-    out.layer[l] = layer_shape(shape.layers()[l]);
+  for (int l = 0; l < out.layers; ++l) out.layer[l] = layer_shape(shape.layers()[l]);
   return out;
 }
 
@@ -81,21 +80,16 @@ void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
   if (spec.has_bonus())
     spec.rnd_shape = network_shape(
         MlpShape(spec.observations, learner.rnd_network.hidden, learner.rnd_network.outputs));
-  if (spec.iqn) {
-    spec.iqn_shape = iqn_shape(iqn_critic_shape(learner));
-    spec.critic_size = spec.iqn_shape.size;
-    spec.state_action_stride = spec.iqn_shape.layer[0].stride;
-    return;
-  }
   if (spec.is_grid()) {
     spec.choices = ActionGrid::count(spec.actions, spec.ids.bins);
     spec.critic_shape = network_shape(grid_critic_shape(learner, spec.choices));
     spec.trunk_shape = spec.critic_shape;
     --spec.trunk_shape.layers;
   } else {
-    spec.critic_shape = network_shape(critic_acting_shape(learner, learner.critic.quantiles));
+    spec.critic_shape = spec.iqn
+                            ? network_shape(iqn_critic_shape(learner))
+                            : network_shape(critic_acting_shape(learner, learner.critic.quantiles));
   }
-  spec.critic_size = spec.critic_shape.size;
   spec.state_action_stride = spec.critic_shape.layer[0].stride;
 }
 

@@ -64,8 +64,8 @@ std::vector<std::pair<std::string, std::span<float>>> arrays_of(const DeviceAgen
     return arrays;
   }
   add("actor.", agent.actor_net, agent.actor_shape.size);
-  add("critic_1.", agent.critic_net[0], agent.critic_size);
-  add("critic_2.", agent.critic_net[1], agent.critic_size);
+  add("critic_1.", agent.critic_net[0], agent.critic_shape.size);
+  add("critic_2.", agent.critic_net[1], agent.critic_shape.size);
   add("rnd.", agent.distillation.net, agent.rnd_shape.size);
   return arrays;
 }
@@ -360,7 +360,7 @@ class Population final : public GpuPopulation {
     for (const AgentSpec& spec : specs_) {
       floats += 8.0 * spec.actor_shape.size;
       if (spec.role == Role::optimist) continue;
-      floats += 8.0 * 2 * spec.critic_size;
+      floats += 8.0 * 2 * spec.critic_shape.size;
       if (spec.has_bonus()) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
       floats += double(spec.train.batch) * (2 * spec.observations + spec.actions + 2);
     }

@@ -80,15 +80,18 @@ UpdatePlan make_plan(std::span<const AgentSpec> specs, int agents, bool exact) {
   plan.split = agents <= 4;
   plan.actor_tiles =
       largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.actor_shape); });
-  plan.critic_tiles =
-      largest(specs, [](const AgentSpec& s) { return parameter_tiles(s.critic_shape); });
+  const auto critic_tiles = [&](bool iqn) {
+    return largest(specs, [iqn](const AgentSpec& s) {
+      return s.iqn == iqn ? parameter_tiles(s.critic_shape, iqn) : 0;
+    });
+  };
+  plan.critic_tiles = critic_tiles(false);
+  plan.iqn_tiles = critic_tiles(true);
   plan.random_agents = static_cast<int>(std::ranges::count_if(specs, &AgentSpec::iqn));
   plan.fixed_agents = plan.agents - plan.random_agents;
   plan.by_quantile = std::ranges::any_of(specs, &AgentSpec::is_by_quantile);
   plan.fractions =
       largest(specs, [](const AgentSpec& s) { return s.iqn ? s.critic.quantiles : 0; });
-  plan.iqn_tiles =
-      largest(specs, [](const AgentSpec& s) { return s.iqn ? parameter_tiles(s.iqn_shape) : 0; });
   for (const AgentSpec& spec : specs) {
     if (spec.has_bonus())
       plan.rnd_tiles = std::max(plan.rnd_tiles, parameter_tiles(spec.rnd_shape));

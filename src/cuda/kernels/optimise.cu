@@ -88,6 +88,7 @@ __global__ void __launch_bounds__(Step::kThreads, kStepBlocks<kExact>)
     critics_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int k = blockIdx.y;
+  if (agent.iqn) return;
   step_network<kExact>(agent, agent.critic_net[k], agent.critic_half[k], agent.critic_trace[k],
                        agent.critic_shape, &agent.norm_trace[k]);
 }
@@ -122,10 +123,10 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks)
   auto* memory = reinterpret_cast<float*>(bytes);
   const Agent& agent = agents[blockIdx.z];
   if (!agent.iqn) return;
-  const IqnShape& shape = agent.iqn_shape;
+  const NetworkShape& shape = agent.critic_shape;
   const Network& net = agent.critic_net[blockIdx.y];
   const IqnTrace& trace = agent.iqn_trace[blockIdx.y];
-  const int gate = shape.feature_layers, layers = gate + 2;
+  const int gate = shape.feature_layers(), layers = shape.layers;
   int index = blockIdx.x, l;
   Corner corner;
   if (find_tile(shape.layer, layers, index, l, corner)) {
@@ -167,23 +168,10 @@ __global__ void __launch_bounds__(256) copies_kernel(const Agent* agents) {
   if (k == 2) {
     copy_layers(agent.actor_net, agent.actor_half, agent.actor_shape.layer,
                 agent.actor_shape.layers, true);
-  } else if (agent.iqn) {
-    copy_layers(agent.critic_net[k], agent.critic_half[k], agent.iqn_shape.layer,
-                agent.iqn_shape.feature_layers + 2, false);
   } else {
     copy_layers(agent.critic_net[k], agent.critic_half[k], agent.critic_shape.layer,
-                agent.critic_shape.layers, true);
+                agent.critic_shape.layers, !agent.iqn);
   }
-}
-
-// The blocks for the tiles of `count` layers, and for the units of the first `normalised` of them.
-int count_blocks(const LayerShape* layers, int count, int normalised) {
-  int blocks = 0;
-  for (int l = 0; l < count; ++l) {
-    blocks += (layers[l].outputs + kSide - 1) / kSide * ((layers[l].stride + kSide - 1) / kSide);
-    if (l < normalised) blocks += unit_blocks(layers[l]);
-  }
-  return blocks;
 }
 
 }  // namespace
@@ -194,12 +182,14 @@ void copy_networks(const UpdatePlan& plan, const Agent* agents, cudaStream_t str
   launch(copies_kernel, dim3(kParts, 3, plan.agents), 256, 0, stream, agents);
 }
 
-int parameter_tiles(const NetworkShape& shape) {
-  return count_blocks(shape.layer, shape.layers, shape.norm ? shape.layers - 1 : 0);
-}
-
-int parameter_tiles(const IqnShape& shape) {
-  return count_blocks(shape.layer, shape.feature_layers + 2, shape.feature_layers + 2);
+int parameter_tiles(const NetworkShape& shape, bool iqn) {
+  int blocks = 0;
+  for (int l = 0; l < shape.layers; ++l) {
+    const LayerShape& layer = shape.layer[l];
+    blocks += parts_of(layer.outputs, kSide) * parts_of(layer.stride, kSide);
+    if (iqn || (shape.norm && l < shape.layers - 1)) blocks += unit_blocks(layer);
+  }
+  return blocks;
 }
 
 void step_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {

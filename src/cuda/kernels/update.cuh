@@ -80,9 +80,8 @@ void compute_value_means(int agent_count, const Agent* agents, ValueMeans* out,
 
 // ---- launches
 
-// Tiles of parameters into which a step cuts a network.
-int parameter_tiles(const NetworkShape& shape);
-int parameter_tiles(const IqnShape& shape);
+// Tiles of parameters into which a step cuts a network. iqn: it takes fractions as inputs.
+int parameter_tiles(const NetworkShape& shape, bool iqn = false);
 
 // The number of parts of `each` that `count` is cut into.
 inline int parts_of(int count, int each) { return (count + each - 1) / each; }

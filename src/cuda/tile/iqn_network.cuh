@@ -12,7 +12,7 @@ namespace ovde::cuda {
 enum class Way { none, to_inputs, to_parameters };
 
 __device__ inline float* last_features(const Agent& agent, int k) {
-  return agent.iqn_trace[k].features[agent.iqn_shape.feature_layers - 1];
+  return agent.iqn_trace[k].features[agent.critic_shape.feature_layers() - 1];
 }
 
 // Functions of both steps.
@@ -26,11 +26,11 @@ class IqnLayers {
   using Number = std::conditional_t<kExact, float, __half>;  // in the rows of a trace
 
   __device__ IqnLayers(IqnTile<kExact, kSize>& tile, const PassParameters& network,
-                       const IqnShape& shape, const IqnTrace& trace, const IqnRows& rows)
+                       const NetworkShape& shape, const IqnTrace& trace, const IqnRows& rows)
       : tile_(tile), network_(network), shape_(shape), trace_(trace), rows_(rows) {}
 
-  __device__ int gate_index() const { return shape_.feature_layers; }
-  __device__ int merge_index() const { return shape_.feature_layers + 1; }
+  __device__ int gate_index() const { return shape_.feature_layers(); }
+  __device__ int merge_index() const { return shape_.feature_layers() + 1; }
   __device__ const float* parameters(int at) const { return network_.values + at; }
 
   __device__ auto weights(int l) const { return weights_of<kExact>(network_, shape_.layer, l); }
@@ -58,7 +58,7 @@ class IqnLayers {
 
   IqnTile<kExact, kSize>& tile_;
   PassParameters network_;
-  const IqnShape& shape_;
+  const NetworkShape& shape_;
   const IqnTrace& trace_;
   const IqnRows& rows_;
 };
@@ -73,12 +73,12 @@ class FeaturePass : IqnLayers<kExact, kSize> {
   using typename Base::Product;
 
   __device__ FeaturePass(IqnTile<kExact, kSize>& tile, const PassParameters& network,
-                         const IqnShape& shape, const IqnTrace& trace, const IqnRows& rows)
+                         const NetworkShape& shape, const IqnTrace& trace, const IqnRows& rows)
       : Base(tile, network, shape, trace, rows) {}
 
   // Starts to copy the first weights and the layers' vectors; then the caller fills x.
   __device__ void begin() {
-    this->begin_vectors(0, shape_.feature_layers);
+    this->begin_vectors(0, shape_.feature_layers());
     fetch_first<Pass::forward>(tile_, this->weights(0));
   }
 
@@ -87,9 +87,9 @@ class FeaturePass : IqnLayers<kExact, kSize> {
   __device__ void forward(float* last, bool kept) {
     Product out;
     wait_for_vectors(tile_);
-    for (int l = 0; l < shape_.feature_layers; ++l) {
+    for (int l = 0; l < shape_.feature_layers(); ++l) {
       const int stride = stride_of_deltas(shape_.layer[l].outputs);
-      const bool is_last = l == shape_.feature_layers - 1;
+      const bool is_last = l == shape_.feature_layers() - 1;
       float *scales = trace_.feature_scale[l], *normals = trace_.feature_normal[l],
             *features = is_last ? last
                         : kept  ? trace_.features[l]
@@ -124,7 +124,7 @@ class FeaturePass : IqnLayers<kExact, kSize> {
 
   // Starts to copy the vectors of backward(). No thread may still read the weights' memory.
   __device__ void begin_backward() {
-    this->begin_vectors(0, shape_.feature_layers);
+    this->begin_vectors(0, shape_.feature_layers());
     commit_copies();
   }
 
@@ -135,7 +135,7 @@ class FeaturePass : IqnLayers<kExact, kSize> {
     Product out;
     wait_for_copies<0>();
     __syncthreads();
-    for (int l = shape_.feature_layers - 1; l >= 0; --l) {
+    for (int l = shape_.feature_layers() - 1; l >= 0; --l) {
       const LayerShape layer = shape_.layer[l];
       const int stride = stride_of_deltas(layer.outputs);
       if (l > 0) fetch_first<Pass::backward>(tile_, this->weights(l));
@@ -145,7 +145,7 @@ class FeaturePass : IqnLayers<kExact, kSize> {
       const auto place = [&](const auto& at) {
         return (rows_.first + at.row) * stride + at.column;
       };
-      const bool is_last = l == shape_.feature_layers - 1;
+      const bool is_last = l == shape_.feature_layers() - 1;
       NormGradient<kSize> norm;
       for_each_group<kSize>([&](const auto& group) {
         const Affine affine(tile_.gain[l], tile_.shift[l], group.column);
@@ -202,7 +202,7 @@ class FractionPass : IqnLayers<kExact, kSize> {
   using typename Base::Product;
 
   __device__ FractionPass(IqnTile<kExact, kSize>& tile, const PassParameters& network,
-                          const IqnShape& shape, const IqnTrace& trace, const IqnRows& rows,
+                          const NetworkShape& shape, const IqnTrace& trace, const IqnRows& rows,
                           const float* features)
       : Base(tile, network, shape, trace, rows), features_(features) {
     assume_global(features);
@@ -428,7 +428,7 @@ class FractionPass : IqnLayers<kExact, kSize> {
       });
       if (kWay == Way::to_parameters) this->write_sums(sums, l, group.column);
     });
-    sum_fractions(tile_, rows_, layer.outputs, trace_.delta[shape_.feature_layers - 1]);
+    sum_fractions(tile_, rows_, layer.outputs, trace_.delta[shape_.feature_layers() - 1]);
     if (kWay != Way::to_parameters) return;
 
     norm.finish(tile_, layer.outputs, tile_.gate_scale, shape_.norm);

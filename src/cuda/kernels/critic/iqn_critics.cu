@@ -53,7 +53,7 @@ __device__ void with_features(const Agent& agent, bool next, Work&& work) {
   const Network& net = agent.critic_net[k];
   const HalfCopies& copies = agent.critic_half[k];
   FeaturePass<kExact, kSize> pass(tile, next ? target(net, copies) : online(net, copies),
-                                  agent.iqn_shape, agent.iqn_trace[k], rows);
+                                  agent.critic_shape, agent.iqn_trace[k], rows);
   work(tile, pass, rows, k);
 }
 
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
     pass.begin_backward();
     pass.template backward<kWay>();
     if constexpr (kWay == Way::to_inputs)
-      write_action_gradient<kSize>(tile, agent, k, agent.iqn_shape.layer[0], rows.first);
+      write_action_gradient<kSize>(tile, agent, k, agent.critic_shape.layer[0], rows.first);
   });
 }
 
@@ -120,7 +120,7 @@ __device__ void with_fractions(const Agent& agent, Work&& work) {
   const Network& net = agent.critic_net[k];
   const HalfCopies& copies = agent.critic_half[k];
   FractionPass<kExact, kSize> pass(tile, kNext ? target(net, copies) : online(net, copies),
-                                   agent.iqn_shape, agent.iqn_trace[k], rows,
+                                   agent.critic_shape, agent.iqn_trace[k], rows,
                                    kNext ? agent.next_features[k] : last_features(agent, k));
   pass.begin();
   const float* fractions = agent.fractions[static_cast<int>(kPurpose)];

@@ -348,8 +348,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   auto& tile = shared_as<IqnTile<true, kSize>>();
   const IqnRows rows = {agent.critic.quantiles, 0, 1}, sample = {1, 0, 1};
   const PassParameters network = {agent.critic_net[k].parameters};
-  Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], sample);
-  Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
+  Features<kSize> features(tile, network, agent.critic_shape, agent.iqn_trace[k], sample);
+  Critic<kSize> critic(tile, network, agent.critic_shape, agent.iqn_trace[k], rows,
                        last_features(agent, k));
   typename Critic<kSize>::Product out;
   evaluate<Way::none>(tile, agent, exchange, rows, features, critic, out);
@@ -400,8 +400,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const int place = blockIdx.y;  // in the trace, which holds a batch
   const IqnRows rows = {n, place, 1}, one = {1, place, 1};
   const PassParameters network = {agent.critic_net[k].parameters};
-  Features<kSize> features(tile, network, agent.iqn_shape, agent.iqn_trace[k], one);
-  Critic<kSize> critic(tile, network, agent.iqn_shape, agent.iqn_trace[k], rows,
+  Features<kSize> features(tile, network, agent.critic_shape, agent.iqn_trace[k], one);
+  Critic<kSize> critic(tile, network, agent.critic_shape, agent.iqn_trace[k], rows,
                        last_features(agent, k));
   for (int sample = place; sample < max(agent.explorer.samples(), 1); sample += gridDim.y) {
     typename Critic<kSize>::Product out;
@@ -412,7 +412,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     critic.template backward<Way::to_inputs>(out);
     features.begin_backward();
     features.template backward<Way::to_inputs>();
-    to_actions(tile, network.values, agent.iqn_shape.layer[0], agent.observations, actions);
+    to_actions(tile, network.values, agent.critic_shape.layer[0], agent.observations, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
     });
