@@ -115,6 +115,7 @@ AgentOptions options_for(const Algorithm& algorithm) {
   options.learner.distributional = algorithm.distributional;
   options.learner.policy = algorithm.policy;
   options.learner.optimist = algorithm.optimist;
+  options.learner.network = algorithm.presets.network;
   options.learner.critic = algorithm.presets.critic;
   options.learner.rnd = algorithm.presets.rnd;
   options.learner.train = algorithm.presets.train;

@@ -12,6 +12,7 @@ namespace ovde {
 
 // The algorithm's defaults for these tables; a user's settings override them.
 struct Presets {
+  NetworkOptions network = {};
   CriticOptions critic = {};
   RndOptions rnd = {};
   ScoutOptions scout = {};

@@ -165,6 +165,8 @@ struct TrainOptions {
   int n_step = 1;  // rewards in a return before it is bootstrapped
   AdamOptions adam = {};
   float polyak = 5e-3f;
+  // the quantile algorithms draw a' in their targets from the actor's target network
+  bool target_policy = true;
   int actor_every = 1;    // critic updates for each update of the actor and the temperature
   float temperature = 1;  // initial value, for a Gaussian policy
   bool tune_temperature = true;

@@ -319,6 +319,9 @@ std::vector<Field<TrainOptions>> learning_keys() {
                    "train.learning_rate_epochs; 0: it is constant")),
       field(&Keys::polyak, "polyak", {1e-6, 1},
             "share of the new parameters in each step of the target networks"),
+      field(&Keys::target_policy, "target_policy",
+            "actions of the critics' targets are drawn from the actor's target network; false: "
+            "from the actor itself, as in sac and oac"),
       field(&Keys::actor_every, "actor_every", {1, 1000},
             "critic updates for each update of the actor and the temperature, and with td3 and "
             "ovde_td3 of all target networks"),
@@ -409,6 +412,7 @@ std::vector<ConfigTable> make_tables() {
 }  // namespace
 
 void set_presets(const Algorithm& algorithm, Config& config) {
+  config.network = algorithm.presets.network;
   config.critic = algorithm.presets.critic;
   config.rnd = algorithm.presets.rnd;
   config.scout = algorithm.presets.scout;

@@ -45,6 +45,8 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
     return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
   if (key == "train.temperature" || key == "train.tune_temperature" || key == "train.target_std")
     return algorithm.policy == PolicyKind::gaussian;
+  if (key == "train.target_policy")
+    return algorithm.policy == PolicyKind::gaussian && algorithm.distributional;
   if (key == "train.actor_every" || key == "train.scale_rewards")
     return algorithm.policy != PolicyKind::greedy;
   return true;

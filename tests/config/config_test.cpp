@@ -307,7 +307,7 @@ TEST(Config, ErrorsNamePlaceKeyAndValidValues) {
             "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
             "score_eval_epochs, learning_rate_epochs, precision, batch, replay, discount, n_step, "
             "learning_rate, learning_rate_end, polyak, "
-            "actor_every, temperature, tune_temperature, target_std, clip_gradient, "
+            "target_policy, actor_every, temperature, tune_temperature, target_std, clip_gradient, "
             "normalise_observations, scale_rewards");
   EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
             std::string::npos);

@@ -27,7 +27,8 @@ inline constexpr bool kKernelsOnCpu = false;
 // "_published", after any of them: the other keys of the published code; "_fixed": a fixed
 // temperature; "_penalty": TD3's penalty on large outputs; "_optimistic": a higher critic.optimism;
 // "_absolute": the bonus is not relative to the errors of the batch; "_recipe": the actor moves in
-// every third update, for the entropy of a standard deviation, and the learning rate falls.
+// every third update, for the entropy of a standard deviation, without a target policy, and the
+// learning rate falls.
 inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
@@ -57,6 +58,7 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   if (recipe) {
     options.learner.train.actor_every = 3;
     options.learner.train.target_std = 0.15f;
+    if (options.learner.policy == PolicyKind::gaussian) options.learner.train.target_policy = false;
     options.learner.train.adam.learning_rate_end = 1e-4f;
     options.learner.train.adam.decay_updates = 70;
   }

@@ -150,14 +150,16 @@ class GaussianActor final : public Actor {
   std::array<double, 2> log_probability_{};  // sum of weight * log pi, for each half
 };
 
-// The quantile algorithms draw a' from a target policy, SAC from the current one.
+// The quantile algorithms draw a' from a target policy unless train.target_policy is false, SAC
+// from the current one.
 GaussianActor::GaussianActor(const LearnerOptions& options)
     : seed_(options.seed),
       train_(options.train),
       target_entropy_(target_entropy(options.action_size, options.train.target_std)),
-      network_(make_actor_network(
-          options, 2 * options.action_size,
-          options.distributional ? NetworkUse::Second::target : NetworkUse::Second::network)),
+      network_(make_actor_network(options, 2 * options.action_size,
+                                  options.distributional && options.train.target_policy
+                                      ? NetworkUse::Second::target
+                                      : NetworkUse::Second::network)),
       log_alpha_{std::log(options.train.temperature)},
       sampled_(options.action_size, options.train.batch),
       next_(options.action_size, options.train.batch) {

@@ -29,6 +29,7 @@ struct Case {
   int actor_every = 1;
   float target_std = 0;
   int decay_updates = 0;  // of the learning rate, to a third
+  bool target_policy = true;
 };
 
 LearnerOptions options_of(const Case& c) {
@@ -68,6 +69,7 @@ LearnerOptions options_of(const Case& c) {
   options.train.polyak = 0.05f;
   options.train.actor_every = c.policy == PolicyKind::deterministic ? 2 : c.actor_every;
   options.train.target_std = c.target_std;
+  options.train.target_policy = c.target_policy;
   if (c.decay_updates > 0) {
     options.train.adam.learning_rate_end = options.train.adam.learning_rate / 3;
     options.train.adam.decay_updates = c.decay_updates;
@@ -224,6 +226,8 @@ INSTANTIATE_TEST_SUITE_P(
              Minimum::means, 0, -1, false, 1, 0.15f},
         Case{true, 37, 5, 3, 5, "FallingLearningRate", PolicyKind::gaussian, Bonus::plain, false,
              Minimum::means, 0, -1, true, 2, 0, 3},
+        Case{true, 48, 5, 3, 5, "NoTargetPolicy", PolicyKind::gaussian, Bonus::none, false,
+             Minimum::means, 0, -1, false, 2, 0, 0, false},
         Case{true, 37, 2, 2, 20, "Td3FallingLearningRate", PolicyKind::deterministic, Bonus::none,
              false, Minimum::means, 0, -1, false, 2, 0, 20}),
     [](const auto& info) { return std::string(info.param.name); });

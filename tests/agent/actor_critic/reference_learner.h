@@ -181,8 +181,9 @@ struct LearnerReference {
 
   // The action at s' of the target policy, smoothed by clipped noise where it is deterministic.
   Sampled next_action(const Sample& s) const {
-    Sampled next = sample(options.distributional ? actor.target : actor.parameters,
-                          s.next_observation, s.next_noise);
+    Sampled next = sample(
+        options.distributional && options.train.target_policy ? actor.target : actor.parameters,
+        s.next_observation, s.next_noise);
     if (!deterministic()) return next;
     const double clip = options.td3.clip;
     for (int d = 0; d < options.action_size; ++d) {

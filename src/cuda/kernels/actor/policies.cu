@@ -116,8 +116,9 @@ __device__ void targets(NetworkTile<kExact, kSize>& tile, const Agent& agent, in
   const int observations = agent.observations, actions = agent.actions, n = agent.critic.quantiles,
             batch = agent.train.batch;
   const int next = observations + actions + 1;  // where s' begins in a row
-  const PassParameters policy = agent.distributional ? target(agent.actor_net, agent.actor_half)
-                                                     : online(agent.actor_net, agent.actor_half);
+  const PassParameters policy = agent.distributional && agent.train.target_policy
+                                    ? target(agent.actor_net, agent.actor_half)
+                                    : online(agent.actor_net, agent.actor_half);
   float* next_action = agent.next_action;
   const auto next_state = [&](int r) { return replay_row(tile, agent, r) + next; };
   const auto next_observation = [&](int r, int i) {
