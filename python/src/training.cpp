@@ -10,7 +10,7 @@
 #include <ovde/error.h>
 #include <ovde/program.h>
 #include <ovde/train.h>
-#include "config/setting_checks.h"
+#include "config/config_keys.h"
 #include "config/synonyms.h"
 #include "convert.h"
 #include "job.h"

@@ -41,6 +41,13 @@ def test_learns(tmp_path):
     assert returns[-3:].mean() > -1
 
 
+def test_evaluated_for_a_tenth_of_the_steps(tmp_path):
+    run = ovde.train(Line, "sac", epochs=12, out=tmp_path / "x", network={"hidden": [8]},
+                     train={"batch": 8, "warmup_steps": 20})  # fmt: skip
+    evaluated = np.flatnonzero(~np.isnan(run.curves["eval_return_mean"][0]))
+    assert list(evaluated) == [9, 11]  # every tenth epoch and the last
+
+
 def test_every_reset_has_a_folded_seed(tmp_path, small):
     seeds = []
     ovde.train(lambda: Line(log=seeds), "sac", epochs=2, out=tmp_path / "x", **small)

@@ -263,3 +263,11 @@ sys.modules["numpy"] = None  # as if it were not installed
 import ovde
 """)
     assert "ImportError: ovde needs NumPy (pip install numpy" in done.stderr
+
+
+def test_first_line_tells_length_and_evaluation(tmp_path, small, capfd):
+    ovde.train("GridChaos-v0:s", "sac", epochs=2, out=tmp_path / "x", **small)
+    first = "sac on GridChaos-v0:s: 2 epochs of 50 steps: 160 steps with the warm-up; evaluated for 200 steps after every epoch"
+    assert capfd.readouterr().err.startswith(first)
+    ovde.train("GridChaos-v0:s", "sac", epochs=1, out=tmp_path / "y", progress=False, **small)
+    assert capfd.readouterr().err == ""

@@ -1,15 +1,11 @@
 // Measures the speed of training and its parts on this machine. Returns rows of numbers.
 #pragma once
 
-#include <cstdint>
 #include <limits>
-#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "agent/agent.h"
-#include "config/config.h"
 #include "io/settings.h"
 #include "train/lockstep.h"
 
@@ -56,16 +52,7 @@ std::vector<BenchRow> bench_env(const BenchRequest& request);
 inline constexpr double kCheckpointBufferRows = 1e6;  // a full buffer of the standard tasks
 std::vector<BenchRow> bench_checkpoint(const BenchRequest& request);
 
-// ---- shared by the benchmarks
-
-Config bench_config(const BenchRequest& request);
-AgentOptions bench_options(const BenchRequest& request);
-std::unique_ptr<Agent> agent_with_full_replay(AgentOptions options, std::uint64_t seed);
 BenchRow bench_row(const char* what, const BenchRequest& request, double per_second, double seconds,
                    std::vector<BenchRow::Metric> more);
-
-// bench_update() and bench_act() for a population on a GPU.
-std::vector<BenchRow> bench_update_on_gpu(const BenchRequest& request);
-std::vector<BenchRow> bench_act_on_gpu(const BenchRequest& request);
 
 }  // namespace ovde

@@ -1,5 +1,6 @@
-// The only file that includes the command-line library, whose header is large.
-#include "cli/command_line.h"
+// Parses the command line. The only file that includes the command-line library, whose header is
+// large.
+#include "cli/commands.h"
 
 #include <algorithm>
 #include <functional>
@@ -15,7 +16,6 @@
 #include <ovde/option.h>
 #include "base/field.h"
 #include "base/version.h"
-#include "cli/commands.h"
 #include "cli/option_synonyms.h"
 #include "io/seeds.h"
 #include "io/settings.h"

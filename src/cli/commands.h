@@ -1,18 +1,157 @@
-// The commands. Each prints its results to standard output and throws ovde::Error where it fails.
+// The commands: the command line as data, and a function for each, in the file of its name. A
+// command prints its results to standard output and throws ovde::Error where it fails.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include <sys/types.h>
 
 #include <ovde/error.h>
-#include "cli/command_line.h"
 
 namespace ovde {
 struct Plan;
 }
 
 namespace ovde::cli {
+
+// --help and --version
+struct PrintCommand {
+  std::string text;
+};
+
+struct ListCommand {
+  std::string what;  // tasks, algos or config; empty: all
+  bool markdown = false;
+};
+
+// Values of configuration keys stay text here; the configuration checks them.
+struct TrainCommand {
+  std::optional<std::string> task, algorithm, seed, seeds, epochs, steps, config, out, resume;
+  std::optional<int> n_seeds;  // the seeds from 0 on
+  std::vector<std::string> set;
+  int threads = 0;  // 0: all cores
+  std::string device = "cpu";
+  bool serve = false;
+  std::string typed;               // the whole command, for config.toml
+  std::vector<std::string> notes;  // option names of other programs that were replaced
+};
+
+struct StatusCommand {
+  std::vector<std::string> folders;
+};
+
+struct CleanCommand {
+  std::vector<std::string> folders;
+};
+
+struct EvalCommand {
+  std::string folder;
+  std::optional<std::string> agent;  // agents of a population: a seed, best, median or all
+  int episodes = 10;
+  std::uint64_t seed = 0;
+  bool json = false;
+  std::optional<std::string> record, video;
+};
+
+struct ReportCommand {
+  std::string folder;
+};
+
+struct CompareCommand {
+  std::vector<std::string> folders;
+  std::optional<std::string> out;
+};
+
+struct SiteCommand {
+  std::string file;
+  std::optional<std::string> out;
+};
+
+// The numbers stay text: their range depends on the run.
+struct InspectCommand {
+  std::string folder;
+  std::optional<std::string> out, steps, state;
+  std::vector<int> epochs;
+  bool shared_scale = false;
+};
+
+struct ExportCommand {
+  std::string folder;
+  std::optional<std::string> agent;  // agents of a population: a seed, best, median or all
+  std::optional<std::string> out;
+  std::optional<std::string> format;  // c, onnx or safetensors; none: the extension of `out`
+  std::string name = "ovde_policy";
+};
+
+struct VerifyCommand {
+  std::string file;
+  std::optional<std::string> run;
+};
+
+struct ReplayCommand {
+  std::string file;
+  double tolerance = 1e-10;
+};
+
+struct ServeCommand {
+  std::vector<std::string> folders = {"runs"};
+  std::optional<std::string> study;
+  std::string address = "127.0.0.1";
+  int port = 7575;
+  bool port_given = false;
+  bool no_token = false;
+};
+
+struct BenchCommand {
+  std::string what;             // update, act, train, env or checkpoint
+  std::string task, algorithm;  // empty: the default of the benchmark
+  int threads = 0;              // 0: all cores
+  std::optional<int> population;
+  std::vector<std::string> set;
+  std::string device = "cpu";
+  bool json = false;
+};
+
+struct StudyCommand {
+  std::string what;  // run, work, cells, import, status, report or cancel
+  std::string file;
+  std::optional<std::string> out;
+  bool smoke = false;
+  std::string typed;  // the whole command
+
+  // run, work and cells
+  std::string device = "cpu";
+  int jobs = 0;       // 0: chosen automatically
+  int threads = 0;    // 0: all cores
+  std::string cells;  // empty: all
+  bool no_wait = false;
+  bool take_over = false;
+  bool json = false;  // cells only
+  // run on Slurm
+  std::string on;                  // "slurm"; empty: this machine
+  std::vector<std::string> slurm;  // KEY=VALUE
+  bool dry_run = false, stay = false;
+  // import
+  std::vector<std::string> from;
+  std::optional<std::string> as;      // ROW/COLUMN of a CSV file from another program
+  std::optional<std::uint64_t> seed;  // seed of that run
+  // report
+  std::optional<std::string> table;  // a runs.csv
+  std::optional<int> first_epochs;
+};
+
+using Command =
+    std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, CleanCommand, EvalCommand,
+                 ReportCommand, CompareCommand, SiteCommand, InspectCommand, ExportCommand,
+                 VerifyCommand, ReplayCommand, ServeCommand, BenchCommand, StudyCommand>;
+
+// InputError with the nearest valid word for anything that is not a command.
+Command parse_command_line(int argc, const char* const* argv);
 
 void run(const PrintCommand& command);
 void run(const ListCommand& command);

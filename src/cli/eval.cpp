@@ -98,8 +98,9 @@ Critic find_critic(const FoundActor& actor, const Config& config) {
   for (const int epoch : recorded_epochs(actor.run)) {
     if (is_last ? epoch == config.train.epochs - 1
                 : fs::equivalent(actor.file, network_file(actor.run, epoch)))
-      return judged_by(read_networks(actor.run, epoch, config),
-                       fmt::format("networks of epoch {}", epoch));
+      return judged_by(
+          read_networks(actor.run, epoch, config),
+          is_last ? "networks of the last epoch" : fmt::format("networks of epoch {}", epoch));
   }
   if (!is_last) return {{}, fmt::format("none: {} contains no critics", actor.file.string())};
   if (const std::shared_ptr<EpochLoop> state = read_latest_state(actor.run))

@@ -9,7 +9,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/algorithm.h"
-#include "config/setting_checks.h"
+#include "config/config_keys.h"
 #include "config/synonyms.h"
 #include "env/registry.h"
 

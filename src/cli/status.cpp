@@ -1,4 +1,4 @@
-// ovde status: a table of runs.
+// ovde status: a table of runs. ovde clean: removes checkpoints that are no longer needed.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +12,9 @@
 #include "cli/commands.h"
 #include "cli/console/text.h"
 #include "io/columns.h"
+#include "run/checkpoint_store.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
 #include "run/run_status.h"
 #include "stats/statistics.h"
 
@@ -108,6 +111,25 @@ void run(const StatusCommand& command) {
       print("{}: {}\n", printable(run.folder.string()), printable(run.message));
   }
   for (const std::string& why : refusals) print("{}\n", why);
+}
+
+void run(const CleanCommand& command) {
+  int cleaned = 0, kept = 0;
+  std::uintmax_t bytes = 0;
+  for (const std::string& folder : command.folders) {
+    for (const std::filesystem::path& run : run_folders(folder)) {
+      if (!is_finished(run)) {
+        ++kept;
+        continue;
+      }
+      const RunLock lock(run);
+      bytes += remove_checkpoints(run);
+      ++cleaned;
+    }
+  }
+  fmt::print("removed the checkpoints of {} finished {}: {:.1f} MB\n", cleaned,
+             cleaned == 1 ? "run" : "runs", static_cast<double>(bytes) / 1e6);
+  if (kept > 0) fmt::print("kept those of {} unfinished {}\n", kept, kept == 1 ? "run" : "runs");
 }
 
 }  // namespace ovde::cli

@@ -14,7 +14,7 @@
 #include "cli/console/train_bar.h"
 #include "cli/option_synonyms.h"
 #include "cli/signals.h"
-#include "config/setting_checks.h"
+#include "config/config_keys.h"
 #include "config/stored_config.h"
 #include "config/synonyms.h"
 #include "io/seeds.h"

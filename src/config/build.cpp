@@ -6,7 +6,7 @@
 
 #include <ovde/check.h>
 #include <ovde/error.h>
-#include "config/setting_checks.h"
+#include "config/config_keys.h"
 #include "env/noise.h"
 #include "env/wrappers.h"
 

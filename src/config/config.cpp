@@ -14,8 +14,6 @@
 #include "agent/discrete/action_grid.h"
 #include "agent/explore/explorer.h"
 #include "config/config_keys.h"
-#include "config/older_keys.h"
-#include "config/setting_checks.h"
 #include "config/synonyms.h"
 #include "config/unread_keys.h"
 #include "env/registry.h"

@@ -10,6 +10,7 @@
 #include "agent/algorithm.h"
 #include "base/field.h"
 #include "config/config.h"
+#include "io/settings.h"
 
 namespace ovde {
 
@@ -33,5 +34,17 @@ std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algori
 
 // The key with a name such as "train.batch"; nullptr: unknown.
 const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::string& name);
+
+// ---- checks of a single setting: its key exists, its value is in range, and config.toml can hold
+// it
+
+// Throws InputError whose message begins with the place of the setting.
+[[noreturn]] void refuse_setting(const std::string& where, const std::string& message);
+
+// Refuses unknown tables without keys, and keys without a table.
+void check_form(const Setting& setting);
+
+// The key that the setting sets. Refuses unknown keys and invalid values.
+const ConfigKey& check_setting(const Setting& setting, const std::vector<ConfigTable>& tables);
 
 }  // namespace ovde

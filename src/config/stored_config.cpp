@@ -5,7 +5,7 @@
 #include <map>
 
 #include <ovde/error.h>
-#include "config/older_keys.h"
+#include "config/synonyms.h"
 #include "config/unread_keys.h"
 #include "io/files.h"
 

@@ -28,4 +28,10 @@ const Synonym* find_synonym(const std::string& typed);
 // the same meaning.
 Setting translated(Setting setting);
 
+// ---- keys of earlier versions: configurations that have them still open
+
+// The settings without removed keys, and with today's names of renamed ones. A removed key may have
+// the value that every run has now; InputError with the reason where it has another.
+std::vector<Setting> in_todays_keys(std::vector<Setting> settings);
+
 }  // namespace ovde

@@ -87,7 +87,8 @@ std::unique_ptr<AgentRun> AgentRun::resume(const fs::path& folder, const Config&
   // it would begin again at the first epoch
   if (!run->loaded_ && is_finished(folder)) {
     throw Error(
-        fmt::format("{} cannot be trained for longer: it has no checkpoint (checkpoint.final)",
+        fmt::format("{} cannot be trained for longer: it has no checkpoint (ovde clean "
+                    "removed it, or checkpoint.final was false)",
                     folder.string()));
   }
   if (!run->loaded_) run->loop_ = std::make_unique<EpochLoop>(run->config_, run->config_.seed);

@@ -61,9 +61,11 @@ std::optional<std::string> DurationEstimate::epoch_done() {
   const std::int64_t measured = done_ - done_before_;
   if (seconds < 1 || measured < agents_) return std::nullopt;
   told_ = true;
+  constexpr double kShort = 10;  // seconds; such a run ends before its duration is of use
   const double rate = static_cast<double>(measured) / seconds;  // epochs a second
   const double all =
       seconds_between(start_, from_) + static_cast<double>(epochs_ - done_before_) / rate;
+  if (all < kShort) return std::nullopt;
   return fmt::format("{} ({} steps a second)", about(all),
                      fmt::group_digits(std::llround(rate * static_cast<double>(steps_per_epoch_))));
 }

@@ -38,7 +38,7 @@ class DurationEstimate {
 
   void warming_up();
   // The duration of the whole run, once, as soon as it is known: "about 4 minutes (510 steps a
-  // second)".
+  // second)". Nothing for runs of a few seconds.
   std::optional<std::string> epoch_done();
 
  private:

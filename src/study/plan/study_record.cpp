@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "config/stored_config.h"
+#include "env/registry.h"
 #include "io/files.h"
 #include "io/toml.h"
 #include "run/run_folder.h"
@@ -128,6 +129,16 @@ std::vector<std::string> foreign_settings(Config asked, const Config& there) {
   asked.seed = there.seed;
   asked.checkpoint = there.checkpoint;
   asked.record = there.record;
+  // the evaluation of other programs' tasks had another default in earlier versions
+  const Task* task = registered_task(asked.task);
+  const bool given = asked.places.contains("train.eval_steps") ||
+                     asked.places.contains("train.eval_epochs") ||
+                     asked.places.contains("train.score_eval_epochs");
+  if (task != nullptr && !is_built_in(*task) && !given) {
+    asked.train.eval_steps = there.train.eval_steps;
+    asked.train.eval_epochs = there.train.eval_epochs;
+    asked.train.score_eval_epochs = there.train.score_eval_epochs;
+  }
   return differences_read(asked, there);
 }
 

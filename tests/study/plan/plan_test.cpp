@@ -10,9 +10,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <ovde/env.h>
 #include <ovde/error.h>
 #include "config/config.h"
 #include "io/files.h"
+#include "study/plan/study_record.h"
 #include "temporary_folder.h"
 #include "words.h"
 
@@ -361,6 +363,29 @@ TEST(SlowPlan, TooManyCellsAreRefused) {
   EXPECT_EQ(expand(plan).size(), 10'000u);
   EXPECT_EQ(expand(smoke_plan(plan)).size(), 10'000u);
   EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 20);
+}
+
+// Earlier versions evaluated them more often by default.
+TEST(StudyRecord, RunsOfOwnTasksKeepTheirEvaluation) {
+  Task task = find_task("GridChaos-v0");
+  task.name = "RecordedOwn-v0";
+  task.presets.clear();
+  register_task(task);
+  const auto asked = [](const std::string& id, std::vector<Setting> more = {}) {
+    more.push_back({"run.task", id, ""});
+    more.push_back({"run.algorithm", "sac", ""});
+    return resolve_config(more);
+  };
+  Config there = asked(task.name);
+  there.train.eval_steps = 1000;
+  there.train.eval_epochs = there.train.score_eval_epochs = 1;
+  EXPECT_TRUE(foreign_settings(asked(task.name), there).empty());
+  EXPECT_FALSE(
+      foreign_settings(asked(task.name, {{"train.eval_steps", 500.0, ""}}), there).empty());
+
+  there = asked("GridChaos-v0:s");
+  there.train.eval_steps = 500;
+  EXPECT_FALSE(foreign_settings(asked("GridChaos-v0:s"), there).empty());
 }
 
 }  // namespace OVDE_TEST_FILE
