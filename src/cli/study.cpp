@@ -287,7 +287,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const CellLockStat
     return without_runs;
   }
   if (found == 0) return without_runs;
-  if (!failures.empty()) message = " " + failures;
+  if (!failures.empty()) message = "; failed " + failures;
   if (longest > 0) left = fmt::format(", {} left", format_duration(longest));
   if (state.empty()) {
     state = training           ? "training"

@@ -208,14 +208,14 @@ bool make_locked(const fs::path& path, Descriptor& file) {
   if (!set_lock(file) && (errno == EAGAIN || errno == EACCES)) return false;  // remove_remains()
   if (!set_lock(file)) fail_to("lock", beside);
   write_holder(file, beside, this_process());
-  const auto is_there = [] { return errno == EEXIST || errno == ENOENT; };
+  const auto came_late = [] { return errno == EEXIST || errno == ENOENT; };
   const bool made = ::link(beside.c_str(), path.c_str()) == 0 ||
-                    (!is_there() && ::renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, path.c_str(),
-                                                RENAME_NOREPLACE) == 0);
+                    (!came_late() && ::renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, path.c_str(),
+                                                 RENAME_NOREPLACE) == 0);
   const int cause = errno;
   ::unlink(beside.c_str());
   errno = cause;
-  if (!made && !is_there()) fail_to("make", path);
+  if (!made && !came_late()) fail_to("make", path);
   return made;
 }
 
