@@ -132,8 +132,10 @@ time.sleep(1.5)
 import threading, time
 class Stuck(Line):
     def step(self, action):
-        time.sleep(1000)
-threading.Thread(target=lambda: ovde.train(Stuck, "sac", epochs=2, workers=1, out="x", **SMALL), daemon=True).start()
+        if self.total > 300:
+            time.sleep(1000)
+        return super().step(action)
+threading.Thread(target=lambda: ovde.train(Stuck, "sac", epochs=200, workers=1, out="x", **SMALL), daemon=True).start()
 time.sleep(1.5)
 """,
 }

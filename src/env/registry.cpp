@@ -42,6 +42,7 @@ std::string nearest_task(const std::string& name, const std::vector<std::string>
 }  // namespace
 
 #ifndef OVDE_MUJOCO
+std::string mujoco_version() { return ""; }
 std::unique_ptr<EngineLoop> make_engine_loop(const std::string&) { return nullptr; }
 std::unique_ptr<Renderer> make_renderer(const std::vector<Solid>&, int, int) {
   throw InputError("cannot draw pictures: this program was built without MuJoCo");

@@ -42,9 +42,10 @@ bool expects_checkpoints(const fs::path& folder) {
 
 const char* name(RunState state) { return kStateNames.at(static_cast<std::size_t>(state)); }
 
-void write_state(const fs::path& folder, const StoredState& state) {
-  Json json = {{"state", name(state.state)}};
-  if (!state.error.empty()) json["error"] = state.error;
+void write_state(const fs::path& folder, RunState state, const std::string& error) {
+  Json json = {{"state", name(state)}};
+  if (!error.empty()) json["error"] = error;
+  json["machine"] = this_machine();
   write_file_atomically(folder / kStateFile, to_line(json) + "\n");
 }
 
@@ -54,17 +55,24 @@ StoredState read_state(const Folder& folder) {
     return state_of_earlier_version(folder);
   const Json json =
       Json::parse(folder.read(kStateFile, kLargestState), nullptr, /*allow_exceptions=*/false);
+  const Json object = json.is_object() ? json : Json::object();
   const auto text = [&](const char* key) {
-    return json.is_object() && json.contains(key) && json[key].is_string()
-               ? json[key].get<std::string>()
-               : std::string();
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
   };
+  StoredState stored{.state = RunState::unreadable, .error = text("error")};
   for (const RunState state :
        {RunState::training, RunState::finished, RunState::interrupted, RunState::failed}) {
-    if (text("state") == name(state)) return {state, text("error")};
+    if (text("state") == name(state)) stored.state = state;
   }
-  throw InputError(
-      fmt::format("{}: not the state of a run", (folder.path() / kStateFile).string()));
+  if (stored.state == RunState::unreadable)
+    throw InputError(
+        fmt::format("{}: not the state of a run", (folder.path() / kStateFile).string()));
+  const Json machine = object.value("machine", Json::object());
+  for (const auto& [part, value] : machine.items()) {
+    if (value.is_string()) stored.machine[part] = value.get<std::string>();
+  }
+  return stored;
 }
 
 std::string to_json(const RunSummary& summary) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/folder.h"
+#include "run/machine.h"
 #include "run/metrics.h"
 
 namespace ovde {
@@ -22,9 +23,12 @@ const char* name(RunState state);
 struct StoredState {
   RunState state = RunState::interrupted;
   std::string error = {};  // why it failed
+  Machine machine = {};    // on which it was written; empty: by an earlier version
 };
 
-void write_state(const std::filesystem::path& folder, const StoredState& state);
+// With the machine of this process.
+void write_state(const std::filesystem::path& folder, RunState state,
+                 const std::string& error = {});
 
 // What was stored last. A run that was killed still says training: whether a process is writing it
 // is told by its lock. InputError if the file cannot be read.

@@ -105,7 +105,8 @@ void AgentRun::open(std::vector<std::string>& warnings) {
   store_.make_folder();
   sync_folder(folder_);
   // the results of an earlier end stay until those of the new end replace them
-  write_state(folder_, {RunState::training});
+  if (!is_new) compare_machines();
+  write_state(folder_, RunState::training);
   if (longer_) write_config(folder_, config_, *longer_);
   best_.open(rows_);
   progress_.emplace(folder_, rows_);
@@ -117,7 +118,10 @@ void AgentRun::open(std::vector<std::string>& warnings) {
   sync_folder(folder_);  // the files' names, before a checkpoint counts on them
 
   for (const std::string& text : warnings_) log_.add(LogLevel::warning, text);
-  warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
+  for (const std::string& text : warnings_) {
+    // all agents of a population may have the same one
+    if (std::ranges::find(warnings, text) == warnings.end()) warnings.push_back(text);
+  }
   if (is_new) {
     log_.add(LogLevel::info,
              fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
@@ -126,6 +130,18 @@ void AgentRun::open(std::vector<std::string>& warnings) {
     log_.add(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
                                                    epochs_done(), loop_->env_steps())
                                      : "resumed from the beginning: no checkpoint was written yet");
+  }
+}
+
+void AgentRun::compare_machines() {
+  try {
+    const auto different = differences(read_state(folder_).machine, this_machine());
+    if (different.empty()) return;
+    warnings_.push_back(fmt::format(
+        "the run was started on another machine or with other libraries ({}): the last bits of its "
+        "results may differ from those of a run that was not interrupted",
+        fmt::join(different, "; ")));
+  } catch (const InputError&) {  // state.json is damaged, which the resumed run replaces
   }
 }
 
@@ -334,7 +350,7 @@ RunSummary AgentRun::finish() {
   summary.best_epoch = best.epoch;
   summary.best_return = best.mean_return;
   write_summary(folder_, summary);
-  write_state(folder_, {RunState::finished});
+  write_state(folder_, RunState::finished);
   log_.add(LogLevel::info,
            fmt::format("finished: score {}; the best policy is of epoch {}: mean return {}",
                        summary.score, best.epoch, best.mean_return));
@@ -343,14 +359,14 @@ RunSummary AgentRun::finish() {
 
 void AgentRun::interrupt(const std::string& why) {
   save_now();
-  write_state(folder_, {RunState::interrupted});
+  write_state(folder_, RunState::interrupted);
   log_.add(LogLevel::info, why);
 }
 
 void AgentRun::fail(const std::string& error) noexcept {
   log_.add(LogLevel::error, error);
   try {
-    write_state(folder_, {RunState::failed, error});
+    write_state(folder_, RunState::failed, error);
   } catch (const std::exception&) {  // the disk may be the reason
   }
 }

@@ -85,6 +85,7 @@ class AgentRun {
   void save();
   void load(const std::filesystem::path& checkpoint);
   bool load_newest();
+  void compare_machines();  // warns where they differ
   void write_policy_to(const std::filesystem::path& file, const EpochRow& row);
 
   Config config_;

@@ -170,6 +170,21 @@ TEST_F(SlowResume, RunsOfEarlierVersionsHaveAState) {
   EXPECT_EQ(run_status(run()).at(0).state, RunState::finished);
 }
 
+TEST_F(SlowResume, AnotherMachineIsAWarning) {
+  EXPECT_FALSE(train_until(request(run()), 3));
+  const std::string here = read_file(run() / "state.json");
+  replace_in(run() / "state.json", "\"C library\":\"", "\"C library\":\"1.");
+  const auto warnings = resume_to_end(run());
+  ASSERT_EQ(warnings.size(), 1U);
+  expect_words(warnings[0], {"C library: 1.", ", now ", "the last bits of its results may differ"});
+  EXPECT_NE(read_file(run() / "log.txt").find(warnings[0]), std::string::npos);
+  EXPECT_EQ(fingerprint(run()), uninterrupted());
+  for (const char* part : {"C library", "compiled for", "mathematical functions"})
+    EXPECT_NE(here.find(part), std::string::npos) << part;
+  // the record is now that of this machine
+  EXPECT_EQ(read_state(run()).machine, this_machine());
+}
+
 TEST_F(SlowResume, UnreadableStateIsNamed) {
   EXPECT_FALSE(train_until(request(run()), 3));
   for (const char* text : {"", "{", "[]", "{\"state\": 1}", "{\"state\": \"unreadable\"}"}) {

@@ -96,6 +96,8 @@ std::vector<MujocoTask> all_tasks() {
 
 }  // namespace
 
+std::string mujoco_version() { return mj_versionString(); }
+
 std::vector<Task> mujoco_tasks() {
   std::vector<Task> entries;
   for (const MujocoTask& task : all_tasks()) entries.push_back(standard(task));

@@ -17,7 +17,6 @@
 #include "base/version.h"
 #include "config/build.h"
 #include "config/stored_config.h"
-#include "io/crc32c.h"
 #include "io/files.h"
 #include "io/seeds.h"
 #include "run/progress_csv.h"
@@ -111,36 +110,13 @@ void run_jobs(std::span<Job> on_gpu, std::span<Job> on_cpu, const StudyRequest& 
 
 constexpr const char* kProcessorFile = "processor.txt";
 
-// The value of the first line of /proc/cpuinfo that has one of these names.
-std::string cpuinfo_field(const std::string& text, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const auto line = text.find(fmt::format("\n{}\t", name));
-    if (line == std::string::npos) continue;
-    const auto begin = text.find(": ", line);
-    if (begin != std::string::npos)
-      return text.substr(begin + 2, text.find('\n', begin) - begin - 2);
-  }
-  return "";
-}
-
-// The name and the instruction set: virtual machines give one name to different processors.
-std::string processor() {
-  const std::string text = "\n" + read_file("/proc/cpuinfo");
-  const std::string instructions = cpuinfo_field(text, {"flags", "Features"});
-  return fmt::format("{} (instructions {:08x})", cpuinfo_field(text, {"model name", "CPU part"}),
-                     crc32c(std::as_bytes(std::span(instructions))));
-}
-
 // Records this machine's processor in the study's folder. A warning if another one is recorded: a
 // program compiled for one processor (OVDE_NATIVE) may compute other last bits on another.
 std::optional<std::string> check_processor(const fs::path& study) {
   if (!is_native_build()) return std::nullopt;
-  std::string here, there;
-  try {
-    here = processor();
-  } catch (const InputError&) {  // a system without /proc/cpuinfo
-    return std::nullopt;
-  }
+  const auto known = this_machine().find("processor");
+  if (known == this_machine().end()) return std::nullopt;
+  const std::string& here = known->second;
   std::error_code ignored;
   if (!fs::exists(study / kProcessorFile, ignored)) {
     try {
@@ -150,7 +126,7 @@ std::optional<std::string> check_processor(const fs::path& study) {
     }
     return std::nullopt;
   }
-  there = read_file(study / kProcessorFile);
+  std::string there = read_file(study / kProcessorFile);
   there = there.substr(0, there.find('\n'));
   if (here == there || there.empty()) return std::nullopt;
   return fmt::format(
