@@ -41,9 +41,10 @@ void make_folder(const std::filesystem::path& folder);
 // Syncs the folder: names made or removed in it are then on the disk.
 void sync_folder(const std::filesystem::path& folder);
 
-// A file descriptor that is closed when its scope ends.
+// A file or socket that is closed when its scope ends.
 class Descriptor {
  public:
+  explicit Descriptor(int value) : value_(value) {}
   Descriptor(const std::filesystem::path& path, int flags);  // flags of open(2); check valid()
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}

@@ -89,25 +89,6 @@ std::string show_beyond_ascii(std::string_view text) {
   return out;
 }
 
-[[noreturn]] void refuse(const toml::node& node, const std::string& file_name,
-                         const std::string& key, const char* why) {
-  throw InputError(fmt::format("{}: {} {}", place_of(node, file_name), key, why));
-}
-
-void flatten(const toml::table& table, const std::string& prefix, const std::string& file_name,
-             std::vector<Setting>& to) {
-  for (const auto& [name, node] : table) {
-    const std::string key = prefix + text_of(name);
-    if (const auto* inner = node.as_table()) {
-      if (!prefix.empty()) refuse(node, file_name, key, "is a table; keys have the form table.key");
-      if (inner->empty()) to.push_back({key, {}, place_of(node, file_name), true});
-      flatten(*inner, key + ".", file_name, to);
-    } else {
-      to.push_back({key, option_value(node, key, file_name), place_of(node, file_name)});
-    }
-  }
-}
-
 }  // namespace
 
 toml::table parse_toml_table(const std::string& text, const std::string& file_name) {
@@ -134,33 +115,6 @@ double number_of(const toml::node& node) {
   return node.as_floating_point()->get();
 }
 
-std::string place_of(const toml::node& node, const std::string& file_name) {
-  return fmt::format("{}:{}", file_name, node.source().begin.line);
-}
-
-OptionValue option_value(const toml::node& node, const std::string& key,
-                         const std::string& file_name) {
-  if (const auto flag = node.value_exact<bool>()) return *flag;
-  if (node.is_number()) return number_of(node);
-  if (const auto text = text_of(node)) return *text;
-  const auto* array = node.as_array();
-  if (array == nullptr) {
-    refuse(node, file_name, key, "must be true or false, a number, a string or a list of numbers");
-  }
-  std::vector<double> list;
-  for (const toml::node& element : *array) {
-    if (!element.is_number()) refuse(element, file_name, key, "must be a list of numbers");
-    list.push_back(number_of(element));
-  }
-  return list;
-}
-
-std::vector<Setting> parse_toml(const std::string& text, const std::string& file_name) {
-  std::vector<Setting> settings;
-  flatten(parse_toml_table(text, file_name), "", file_name, settings);
-  return settings;
-}
-
 namespace {
 
 std::string suggestion(const std::string& word, const Words& valid) {
@@ -181,6 +135,22 @@ std::vector<std::uint64_t> seed_list(const toml::array& list) {
   return out;
 }
 
+// The settings of a file: tables of keys, not deeper.
+void flatten(const TomlReader& reader, const toml::table& from, const std::string& prefix,
+             std::vector<Setting>& to) {
+  for (const auto& [name, node] : from) {
+    const std::string key = prefix + text_of(name);
+    const auto* inner = node.as_table();
+    if (inner == nullptr) {
+      to.push_back({key, reader.option_value(node, key), reader.where(node)});
+      continue;
+    }
+    if (!prefix.empty()) reader.refuse(node, key + " is a table; keys have the form table.key");
+    if (inner->empty()) to.push_back({key, {}, reader.where(node), true});
+    flatten(reader, *inner, key + ".", to);
+  }
+}
+
 void flatten(const toml::table& from, const std::string& prefix,
              std::vector<TomlReader::Leaf>& to) {
   for (const auto& [name, node] : from) {
@@ -195,7 +165,15 @@ void flatten(const toml::table& from, const std::string& prefix,
 
 }  // namespace
 
-std::string TomlReader::where(const toml::node& node) const { return place_of(node, file_name_); }
+std::vector<Setting> parse_toml(const std::string& text, const std::string& file_name) {
+  std::vector<Setting> settings;
+  flatten(TomlReader(file_name), parse_toml_table(text, file_name), "", settings);
+  return settings;
+}
+
+std::string TomlReader::where(const toml::node& node) const {
+  return fmt::format("{}:{}", file_name_, node.source().begin.line);
+}
 
 void TomlReader::refuse(const toml::node& node, const std::string& why) const {
   throw InputError(fmt::format("{}: {}", where(node), why));
@@ -333,7 +311,18 @@ std::vector<TomlReader::Leaf> TomlReader::leaves(const toml::table& table) const
 }
 
 OptionValue TomlReader::option_value(const toml::node& node, const std::string& key) const {
-  return ovde::option_value(node, key, file_name_);
+  if (const auto flag = node.value_exact<bool>()) return *flag;
+  if (node.is_number()) return number_of(node);
+  if (const auto text = text_of(node)) return *text;
+  const auto* array = node.as_array();
+  if (array == nullptr)
+    refuse(node, key + " must be true or false, a number, a string or a list of numbers");
+  std::vector<double> list;
+  for (const toml::node& element : *array) {
+    if (!element.is_number()) refuse(element, key + " must be a list of numbers");
+    list.push_back(number_of(element));
+  }
+  return list;
 }
 
 }  // namespace ovde

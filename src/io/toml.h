@@ -43,12 +43,6 @@ std::optional<std::string> text_of(const toml::node& node);  // nullopt: not a s
 // which the library's value<double>() gives none.
 double number_of(const toml::node& node);
 
-std::string place_of(const toml::node& node, const std::string& file_name);  // "my.toml:12"
-
-// InputError if no option takes such a value.
-OptionValue option_value(const toml::node& node, const std::string& key,
-                         const std::string& file_name);
-
 // Typed access to the values of a file. Errors name the file, the line, the key and the nearest
 // valid word.
 using Words = std::vector<std::string>;
@@ -91,6 +85,7 @@ class TomlReader {
   // Values of options. Nested tables are flattened to dotted keys.
   using Leaf = std::pair<std::string, const toml::node*>;
   std::vector<Leaf> leaves(const toml::table& table) const;
+  // Refuses a value that no option takes.
   OptionValue option_value(const toml::node& node, const std::string& key) const;
 
  private:

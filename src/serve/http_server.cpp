@@ -96,7 +96,7 @@ bool is_address(std::string_view host) {
   return ::inet_pton(AF_INET, text.c_str(), &any) == 1;
 }
 
-Socket listen_at(const std::string& address, int port, int& bound) {
+Descriptor listen_at(const std::string& address, int port, int& bound) {
   const auto refuse = [&](const std::string& why) {
     throw InputError(fmt::format("cannot serve at {} port {}: {}", address, port, why));
   };
@@ -116,7 +116,7 @@ Socket listen_at(const std::string& address, int port, int& bound) {
     refuse("not an IP address, such as 127.0.0.1 or 0.0.0.0");
   }
   auto* const where = reinterpret_cast<sockaddr*>(&storage);
-  Socket listener(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor listener(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int yes = 1;
   if (listener.valid()) ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (!listener.valid() || ::bind(listener.get(), where, size) != 0 ||
@@ -138,9 +138,9 @@ HttpResponse answer_of(const HttpServer::Handler& handler, const HttpRequest& re
 }  // namespace
 
 struct HttpServer::Connection {
-  explicit Connection(Socket opened) : socket(std::move(opened)) {}
+  explicit Connection(Descriptor opened) : socket(std::move(opened)) {}
 
-  Socket socket;
+  Descriptor socket;
   std::string in;
   std::deque<std::shared_ptr<const std::string>> out;
   std::size_t written = 0;  // bytes of the first that were sent
@@ -251,10 +251,6 @@ HttpServer::HttpServer(const std::string& address, int port, const HttpLimits& l
 
 HttpServer::~HttpServer() = default;
 
-Socket::~Socket() {
-  if (value_ >= 0) ::close(value_);
-}
-
 std::size_t HttpServer::viewers() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(connections_, [](const Connection& c) { return c.events; }));
@@ -281,7 +277,7 @@ void HttpServer::publish(const std::string& name, const std::string& data) {
 
 void HttpServer::accept_all() {
   while (true) {
-    Socket opened(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor opened(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!opened.valid()) {
       // no descriptors left: the connection waits until the next round
       if (errno == EMFILE || errno == ENFILE) ::poll(nullptr, 0, kTick.count());

@@ -14,7 +14,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "io/files.h"
 
 namespace ovde {
 
@@ -43,20 +44,6 @@ struct HttpLimits {
   std::chrono::milliseconds request{10'000};  // until a request is complete
   std::chrono::milliseconds idle{60'000};     // until the next one begins
   std::chrono::milliseconds stalled{30'000};  // without the client reading a byte
-};
-
-// A socket that is closed when its scope ends.
-class Socket {
- public:
-  explicit Socket(int value) : value_(value) {}
-  ~Socket();
-  Socket(Socket&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Socket& operator=(Socket&&) = delete;
-  bool valid() const { return value_ >= 0; }
-  int get() const { return value_; }
-
- private:
-  int value_;
 };
 
 class HttpServer {
@@ -92,7 +79,7 @@ class HttpServer {
   bool only_local_;  // listens on the loopback interface
   std::string host_name_;
   int port_ = 0;
-  Socket listener_;
+  Descriptor listener_;
   std::list<Connection> connections_;
 };
 

@@ -56,7 +56,7 @@ class HttpClient {
   }
 
  private:
-  Socket socket_;
+  Descriptor socket_;
 };
 
 inline std::string get(const std::string& target, const std::string& host = "127.0.0.1") {
