@@ -26,6 +26,7 @@ enum class VarianceForm { biased, unbiased };   // aleatoric: divided by N, or b
 struct UncertaintyForm {
   EpistemicForm epistemic = EpistemicForm::quantiles;
   VarianceForm variance = VarianceForm::biased;
+  bool operator==(const UncertaintyForm&) const = default;
 };
 
 // One number for each quantile of each critic: the quantiles themselves, or a gradient with respect

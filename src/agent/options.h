@@ -39,6 +39,8 @@ struct NetworkOptions {
   std::vector<int> hidden = {256, 256};
   Initialisation init = Initialisation::base;  // for the critics alone
   TargetStart targets = TargetStart::copies;
+
+  bool operator==(const NetworkOptions&) const = default;
 };
 
 // How a distributional critic represents the return: fixed fractions, an output for each (qr),
@@ -90,6 +92,8 @@ struct CriticOptions {
   // targets leave out this many of the largest values for each critic (actor_critic/truncation.h)
   int dropped = 0;
   UncertaintyForm uncertainty = {};
+
+  bool operator==(const CriticOptions&) const = default;
 };
 // Outputs of a critic's network, where fractions are not an input.
 inline int critic_outputs(const CriticOptions& options) {
@@ -108,6 +112,8 @@ struct Td3Options {
   float smoothing = 0.2f;  // standard deviation of the noise on the target policy's actions
   float clip = 0.5f;       // and its largest size
   float penalty = 0;       // weight of the squared outputs in the actor's loss
+
+  bool operator==(const Td3Options&) const = default;
 };
 
 // A bonus for new observations in the rewards of an update (actor_critic/bonus.h): none, the
@@ -124,6 +130,8 @@ struct RndOptions {
   // the standard deviation of the intrinsic return so far
   bool relative = false;
   float tolerance = 1;  // the bonus is halved where the noise is this many times its mean
+
+  bool operator==(const RndOptions&) const = default;
 };
 
 // A second learner on the same replay buffer that acts in some of the episodes
@@ -148,6 +156,8 @@ struct DacOptions {
   float optimism = 1;        // beta before the first update; above -1
   float weight = 1;          // tau, the weight of the divergence, before the first update
   int copy_updates = 25000;  // updates after which it restarts from the policy; 0: never
+
+  bool operator==(const DacOptions&) const = default;
 };
 
 // Information-directed sampling (discrete/).
@@ -173,6 +183,8 @@ struct TrainOptions {
   float target_std = 0;  // its target entropy is that of this standard deviation; 0: -dim(A)
   bool normalise_observations = false;  // see Agent::set_scaling()
   bool scale_rewards = false;           // see reward_scale.h
+
+  bool operator==(const TrainOptions&) const = default;
 };
 
 // SAC: a squashed Gaussian whose entropy is rewarded. TD3: an action without noise. IDS: one of
@@ -183,6 +195,8 @@ enum class PolicyKind { gaussian, deterministic, greedy };
 struct RndNetwork {
   std::vector<int> hidden = {128, 128};
   int outputs = 64;
+
+  bool operator==(const RndNetwork&) const = default;
 };
 
 struct LearnerOptions {
@@ -202,6 +216,8 @@ struct LearnerOptions {
   RndNetwork rnd_network;
   DacOptions dac;
   TrainOptions train;
+
+  bool operator==(const LearnerOptions&) const = default;
 };
 
 }  // namespace ovde

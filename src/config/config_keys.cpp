@@ -95,8 +95,8 @@ std::vector<Field<NetworkOptions>> network_keys() {
   return {
       field(&Keys::kind, "kind",
             "networks of the actor and the critics: `mlp`, a multi-layer perceptron; `residual`, "
-            "residual blocks with batch norm and weights of length 1, on the CPU only, not for ids "
-            "and not with critic.head `iqn` or `embedded`"),
+            "residual blocks with batch norm and weights of length 1, not for ids and not with "
+            "critic.head `iqn` or `embedded`; on a GPU with critic.head `categorical` alone"),
       field(&Keys::width, "width", {1, 4096}, "width of the critics' residual networks"),
       field(&Keys::actor_width, "actor_width", {1, 4096}, "width of the actor's residual network"),
       field(&Keys::blocks, "blocks", {1, 8}, "blocks of a residual network"),
@@ -120,7 +120,7 @@ std::vector<Field<CriticOptions>> critic_keys() {
             "`qr`: one output for each fixed fraction; `iqn`: an implicit quantile network at "
             "fractions drawn at random (16 times the arithmetic); `embedded`: the same network at "
             "the fixed fractions; `categorical`: probabilities of critic.atoms fixed values, on a "
-            "CPU only"),
+            "GPU with network.kind `residual` alone"),
       field(&Keys::norm, "norm", "layer norm in the hidden layers of the critics; not for ids",
             "true; false for sac, oac and ids"),
       field(&Keys::quantiles, "quantiles", {1, 1000},
@@ -413,7 +413,6 @@ std::vector<ConfigTable> make_tables() {
 }  // namespace
 
 void set_presets(const Algorithm& algorithm, Config& config) {
-  config.network = algorithm.presets.network;
   config.critic = algorithm.presets.critic;
   config.rnd = algorithm.presets.rnd;
   config.scout = algorithm.presets.scout;

@@ -50,6 +50,7 @@ struct AdamOptions {
         double{learning_rate_end} + left * (double{learning_rate} - double{learning_rate_end}));
     return options;
   }
+  bool operator==(const AdamOptions&) const = default;
 };
 
 // The bias corrections as PyTorch applies them: step size lr / (1 - beta1^t), denominator sqrt(v /

@@ -26,24 +26,23 @@ inline constexpr bool kKernelsOnCpu = false;
 // the same network; "_bare": iqn without layer norm; "_norm": fixed fractions with layer norm;
 // "_published", after any of them: the other keys of the published code; "_fixed": a fixed
 // temperature; "_penalty": TD3's penalty on large outputs; "_optimistic": a higher critic.optimism;
-// "_absolute": the bonus is not relative to the errors of the batch; "_recipe": the actor moves in
-// every third update, for the entropy of a standard deviation, without a target policy, and the
-// learning rate falls.
+// "_residual": residual networks with categorical critics; "_absolute": the bonus is not relative
+// to the errors of the batch; "_recipe": the actor moves in every third update, for the entropy of
+// a standard deviation, without a target policy, and the learning rate falls.
 inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
     if (so) name.resize(name.size() - with.size());
     return so;
   };
-  const bool recipe = ends("_recipe"), absolute = ends("_absolute"),
+  const bool residual = ends("_residual"), recipe = ends("_recipe"), absolute = ends("_absolute"),
              optimistic = ends("_optimistic"), published = ends("_published"),
              fixed = ends("_fixed"), penalty = ends("_penalty");
   const bool norm = ends("_norm"), iqn = ends("_iqn"), embedded = ends("_embedded"),
              bare = ends("_bare");
   AgentOptions options = options_for(find_algorithm(name));
-  options.learner.critic.head = embedded      ? CriticHead::embedded
-                                : iqn || bare ? CriticHead::iqn
-                                              : CriticHead::qr;
+  if (embedded) options.learner.critic.head = CriticHead::embedded;
+  if (iqn || bare) options.learner.critic.head = CriticHead::iqn;
   options.learner.critic.norm = norm || iqn || embedded;
   if (published) {
     options.learner.network.targets = TargetStart::own;
@@ -69,6 +68,14 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   options.learner.action_size = 6;
   options.learner.seed = seed;
   if (kKernelsOnCpu) options.learner.train.batch = 64;
+  if (residual) {
+    options.learner.network.kind = NetworkKind::residual;
+    options.learner.critic.head = CriticHead::categorical;
+  }
+  if (residual && kKernelsOnCpu) {
+    options.learner.train.batch = 24;
+    options.learner.network.width = options.learner.network.actor_width = 32;
+  }
   return options;
 }
 

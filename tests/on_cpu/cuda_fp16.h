@@ -43,3 +43,5 @@ inline __half __ushort_as_half(unsigned short bits) { return {bits}; }
 inline float2 __half22float2(__half2 x) {
   return {on_cpu::to_float(x.x.bits), on_cpu::to_float(x.y.bits)};
 }
+inline __half __float2half_rn(float x) { return {on_cpu::to_half(x)}; }
+inline __half2 __float22half2_rn(float2 x) { return {__float2half_rn(x.x), __float2half_rn(x.y)}; }

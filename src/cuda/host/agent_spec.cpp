@@ -23,9 +23,6 @@ void check_at_most(const char* what, int largest, int value) {
 }
 
 void check_limits(const LearnerOptions& learner) {
-  if (learner.network.kind == NetworkKind::residual)
-    throw InputError(
-        "network.kind must be \"mlp\" on a GPU: residual networks train on the CPU only");
   check_at_most("the number of hidden layers (network.hidden)", kMostHidden,
                 static_cast<int>(learner.network.hidden.size()));
   for (const int width : learner.network.hidden)
@@ -35,7 +32,7 @@ void check_limits(const LearnerOptions& learner) {
   check_at_most("the number of observations and actions", kMostInputs,
                 learner.observation_size + learner.action_size);
   if (learner.critic.head == CriticHead::categorical)
-    throw InputError("critic.head = \"categorical\" runs on the CPU only");
+    throw InputError("critic.head = \"categorical\" needs network.kind = \"residual\" on a GPU");
   if (learner.train.adam.clip > 0)
     throw InputError(
         "train.clip_gradient must be 0 on a GPU: gradients are clipped on the CPU only");

@@ -16,6 +16,7 @@
 #include "cuda/host/agent_spec.h"
 #include "cuda/host/update_graph.h"
 #include "cuda/kernels/explore/act.cuh"
+#include "cuda/residual/population.h"
 
 namespace ovde {
 
@@ -96,35 +97,36 @@ std::size_t floats_of(std::span<const AgentSpec> specs) {
   return counting.used();
 }
 
-void check_memory(std::span<const AgentSpec> specs) {
-  constexpr double kUsable = 0.95;  // the driver, the kernels and the graphs take the rest
-  std::size_t available = 0, total = 0;
-  check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-  const double free = kUsable * static_cast<double>(available);
-  double needed = 0;
-  std::size_t fit = 0;
-  for (const AgentSpec& spec : specs) {
-    needed += static_cast<double>(floats_of({&spec, 1}) * sizeof(float) + 2 * sizeof(DeviceAgent) +
-                                  sizeof(Progress) + sizeof(ValueMeans));
-    if (needed <= free) ++fit;
-  }
-  if (fit == specs.size()) return;
-  throw InputError(
-      fmt::format("{} agents need {:.1f} GB of memory on the GPU, {:.1f} GB are free: {} of them "
-                  "would fit (more with a smaller train.replay)",
-                  specs.size(), 1e-9 * needed, 1e-9 * free, fit));
-}
-
-std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Precision precision) {
+void check_gpu(std::span<const AgentOptions> agents) {
   check_algorithms(agents);
   if (const std::string why = why_no_gpu(); !why.empty())
     throw InputError("no GPU can be used: " + why);
+}
+
+// Whether all agents have residual networks; InputError if only some of them do.
+bool have_residual_networks(std::span<const AgentOptions> agents) {
+  const auto count =
+      std::ranges::count(agents, NetworkKind::residual,
+                         [](const AgentOptions& agent) { return agent.learner.network.kind; });
+  if (count != 0 && count != static_cast<std::ptrdiff_t>(agents.size()))
+    throw InputError(
+        "agents with residual networks and agents without them need a population each");
+  return count != 0;
+}
+
+std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Precision precision) {
+  check_gpu(agents);
   std::vector<AgentSpec> specs = cuda::agent_specs(agents);
   for (const AgentSpec& spec : specs) {
     if (const std::string why = cuda::why_not(spec, precision == Precision::fp32); !why.empty())
       throw InputError(why);
   }
-  check_memory(specs);
+  std::vector<double> bytes;
+  for (const AgentSpec& spec : specs)
+    bytes.push_back(static_cast<double>(floats_of({&spec, 1}) * sizeof(float) +
+                                        2 * sizeof(DeviceAgent) + sizeof(Progress) +
+                                        sizeof(ValueMeans)));
+  cuda::check_memory(bytes);
   return specs;
 }
 
@@ -494,12 +496,38 @@ class Population final : public GpuPopulation {
 
 }  // namespace
 
+void cuda::check_memory(std::span<const double> bytes) {
+  constexpr double kUsable = 0.95;  // the driver, the kernels and the graphs take the rest
+  std::size_t available = 0, total = 0;
+  check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+  const double free = kUsable * static_cast<double>(available);
+  double needed = 0;
+  std::size_t fit = 0;
+  for (const double of_one : bytes) {
+    needed += of_one;
+    if (needed <= free) ++fit;
+  }
+  if (fit == bytes.size()) return;
+  throw InputError(
+      fmt::format("{} agents need {:.1f} GB of memory on the GPU, {:.1f} GB are free: {} of them "
+                  "would fit (more with a smaller train.replay)",
+                  bytes.size(), 1e-9 * needed, 1e-9 * free, fit));
+}
+
 void check_gpu_population(std::span<const AgentOptions> agents, Precision precision) {
+  if (have_residual_networks(agents)) {
+    check_gpu(agents);
+    return cuda::residual::check_population(agents, precision);
+  }
   checked_specs(agents, precision);
 }
 
 std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
                                                    Precision precision) {
+  if (have_residual_networks(agents)) {
+    check_gpu(agents);
+    return cuda::residual::make_population(agents, precision);
+  }
   return std::make_unique<Population>(checked_specs(agents, precision), precision);
 }
 

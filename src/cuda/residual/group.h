@@ -1,0 +1,53 @@
+// Agents with residual networks that differ in their seeds alone: one group is computed together.
+// Plain structures that host and device code share.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/options.h"
+#include "cuda/residual/shape.h"
+#include "nn/equations.h"
+
+namespace ovde::cuda::residual {
+
+// The constants of a group.
+struct GroupSpec {
+  int agents;
+  int observations, actions;
+  bool target_policy;  // a' is drawn from the target policy, not from the current one
+  float low, high;     // values of a critic's first and last output
+  TrainOptions train;
+  ResidualShape actor, critic;
+
+  OVDE_BOTH int batch() const { return train.batch; }
+  OVDE_BOTH int atoms() const { return critic.head.outputs; }
+  OVDE_BOTH float value(int i) const { return low + i * (high - low) / (atoms() - 1); }
+};
+
+// What updates change, besides the networks.
+struct GroupProgress {
+  std::uint64_t updates, replay_rows, replay_added;
+  float log_alpha[3];                      // value and two moments
+  float reward_scale;                      // factor of rewards
+  AdamCorrection critic_adam, actor_adam;  // of the current update
+  double critic_loss, actor_loss;          // sums since the host last cleared them
+  std::uint64_t first_bad;                 // first update (from 1) with a loss that is not finite
+};
+
+// The memory of a group: one matrix for each agent, one after the other.
+struct GroupMemory {
+  const std::uint64_t* seeds;
+  float* const* replay;  // each agent's rows, in the format of agent/replay.h
+  int replay_stride;
+  GroupProgress* progress;
+
+  // (s, a) above (s', a'); (s, new a); s above s'; s': rows of the input layers' strides
+  float *critic_input, *new_input, *actor_input, *next_input;
+  float *reward, *continues;                      // batch
+  float *action, *spread, *raw_log_std;           // batch x actions: the policy's at s
+  float *log_probability, *next_log_probability;  // batch
+  float* mean[2];                                 // of each critic at (s, new a)
+  float *critic_loss[2], *actor_loss;             // batch
+};
+
+}  // namespace ovde::cuda::residual

@@ -1,0 +1,279 @@
+#include "cuda/residual/group_learner.h"
+
+#include <array>
+#include <vector>
+
+#include <ovde/error.h>
+#include "cuda/host/handles.h"
+#include "cuda/residual/learn.h"
+#include "cuda/residual/network.h"
+
+namespace ovde::cuda::residual {
+
+namespace {
+
+// All networks of one kind: the actors, or the critics, two for each agent. Their target networks
+// follow them in memory, so that a pass can take both.
+template <typename T>
+struct Networks {
+  Networks(const ResidualShape& shape, int count, Bytes& memory) : shape(shape), count(count) {
+    const std::size_t all = 1ULL * count * shape.size;
+    optimised.parameters = memory.take<float>(2 * all);
+    optimised.target = optimised.parameters + all;
+    optimised.first_moment = memory.take<float>(all);
+    optimised.second_moment = memory.take<float>(all);
+    gradients = memory.take<float>(all);
+    statistics = memory.take<float>(2ULL * count * shape.statistics);
+    if constexpr (std::is_same_v<T, float>) {
+      optimised.products = optimised.parameters;
+    } else {
+      optimised.products = memory.take<T>(2 * all);
+    }
+    optimised.target_products = optimised.products + all;
+    segment_count = static_cast<int>(segments_of(shape).size());
+    segments = memory.take<Segment>(segment_count);
+  }
+
+  Weights<T> online() const { return {optimised.parameters, optimised.products, statistics}; }
+  // The target networks with the running statistics of their networks.
+  Weights<T> target() const { return {optimised.target, optimised.target_products, statistics}; }
+
+  // Adds the arrays of one network.
+  void add_arrays(const std::string& name, int network,
+                  std::vector<GroupLearner::NamedArray>& arrays) const {
+    const auto add = [&](const char* which, float* all, int size) {
+      arrays.push_back(
+          {name + which, {all + 1ULL * network * size, static_cast<std::size_t>(size)}});
+    };
+    add(".parameters", optimised.parameters, shape.size);
+    add(".first_moment", optimised.first_moment, shape.size);
+    add(".second_moment", optimised.second_moment, shape.size);
+    add(".target", optimised.target, shape.size);
+    add(".statistics", statistics, shape.statistics);
+  }
+
+  ResidualShape shape;
+  int count;
+  Optimised<T> optimised;
+  float *gradients, *statistics;
+  Segment* segments;
+  int segment_count;
+};
+
+// Everything that lies in the GPU's memory.
+template <typename T>
+struct Layout {
+  Layout(const GroupSpec& spec, Bytes& bytes)
+      : actors(spec.actor, spec.agents, bytes),
+        critics(spec.critic, 2 * spec.agents, bytes),
+        acting(spec.actor, spec.agents, 2 * spec.batch(), bytes),
+        next_acting(spec.actor, spec.agents, spec.batch(), bytes),
+        valued(spec.critic, 4 * spec.agents, 2 * spec.batch(), bytes),
+        new_valued(spec.critic, 2 * spec.agents, spec.batch(), bytes),
+        actor_gradients(spec.actor, spec.agents, 2 * spec.batch(), bytes),
+        critic_gradients(spec.critic, 2 * spec.agents, 2 * spec.batch(), bytes) {
+    const std::size_t samples = 1ULL * spec.agents * spec.batch();
+    seeds = bytes.take<std::uint64_t>(spec.agents);
+    replays = bytes.take<float*>(spec.agents);
+    memory.seeds = seeds;
+    memory.replay = replays;
+    memory.replay_stride = 2 * spec.observations + spec.actions + 2;
+    memory.progress = bytes.take<GroupProgress>(spec.agents);
+    memory.critic_input = bytes.take<float>(2 * samples * spec.critic.input.stride);
+    memory.new_input = bytes.take<float>(samples * spec.critic.input.stride);
+    memory.actor_input = bytes.take<float>(2 * samples * spec.actor.input.stride);
+    memory.next_input = bytes.take<float>(samples * spec.actor.input.stride);
+    by_input = bytes.take<float>(2 * samples * spec.critic.input.stride);
+    for (float** to : {&memory.reward, &memory.continues, &memory.log_probability,
+                       &memory.next_log_probability, &memory.mean[0], &memory.mean[1],
+                       &memory.critic_loss[0], &memory.critic_loss[1], &memory.actor_loss})
+      *to = bytes.take<float>(samples);
+    for (float** to : {&memory.action, &memory.spread, &memory.raw_log_std})
+      *to = bytes.take<float>(samples * spec.actions);
+    rows = bytes.take<float>(1ULL * spec.agents * spec.train.replay * memory.replay_stride);
+  }
+
+  Networks<T> actors, critics;
+  Activations<T> acting, next_acting;  // actors at s above s', and at s'
+  Activations<T> valued, new_valued;   // critics and target critics; critics at (s, new a)
+  typename ResidualPasses<T>::Gradients actor_gradients, critic_gradients;
+  GroupMemory memory;
+  std::uint64_t* seeds;
+  float** replays;
+  float *by_input, *rows;
+};
+
+template <typename T>
+class Learner final : public GroupLearner {
+ public:
+  Learner(const GroupSpec& spec, std::span<const std::uint64_t> seeds)
+      : spec_(spec),
+        bytes_(make_device_array<char>(size_of(spec))),
+        layout_([&] {
+          Bytes bytes(bytes_.get());
+          return Layout<T>(spec, bytes);
+        }()),
+        actor_passes_(spec.actor, spec.agents, 1, spec.agents),
+        critic_passes_(spec.critic, 2 * spec.agents, 2, spec.agents),
+        pair_passes_(spec.critic, 4 * spec.agents, 2, spec.agents) {
+    const Owned<cudaStream_t> stream = make_stream();
+    check(cudaMemsetAsync(bytes_.get(), 0, size_of(spec), stream.get()), "cudaMemset");
+    std::vector<float*> replays;
+    for (int i = 0; i < spec.agents; ++i) replays.push_back(replay_rows(i, 0, 0).data());
+    const std::vector<Segment> of_actor = segments_of(spec.actor),
+                               of_critic = segments_of(spec.critic);
+    const auto copy = [&](auto* to, const auto* from, std::size_t count) {
+      check(cudaMemcpyAsync(to, from, count * sizeof(*to), cudaMemcpyHostToDevice, stream.get()),
+            "cudaMemcpy to the GPU");
+    };
+    copy(layout_.seeds, seeds.data(), seeds.size());
+    copy(layout_.replays, replays.data(), replays.size());
+    copy(layout_.actors.segments, of_actor.data(), of_actor.size());
+    copy(layout_.critics.segments, of_critic.data(), of_critic.size());
+    check(cudaStreamSynchronize(stream.get()), "setting up a group");
+    for (const bool moves : {false, true}) graphs_[moves] = capture(moves);
+  }
+
+  static std::size_t size_of(const GroupSpec& spec) {
+    Bytes counting(nullptr);
+    Layout<T>(spec, counting);
+    return counting.used();
+  }
+
+  std::vector<NamedArray> arrays(int agent) const override {
+    std::vector<NamedArray> all;
+    layout_.actors.add_arrays("actor", agent, all);
+    layout_.critics.add_arrays("critic_1", 2 * agent, all);
+    layout_.critics.add_arrays("critic_2", 2 * agent + 1, all);
+    return all;
+  }
+  std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const override {
+    const int stride = layout_.memory.replay_stride;
+    return {layout_.rows + (1LL * agent * spec_.train.replay + first) * stride,
+            static_cast<std::size_t>(count * stride)};
+  }
+  std::span<GroupProgress> progress() const override {
+    return {layout_.memory.progress, static_cast<std::size_t>(spec_.agents)};
+  }
+  std::span<const float> outputs(int agent, int critic) const override {
+    const std::size_t numbers = 1ULL * spec_.batch() * spec_.critic.output_stride();
+    return {layout_.new_valued.output + (2ULL * agent + critic) * numbers, numbers};
+  }
+  std::span<const float> bias(int agent, int critic) const override {
+    return {layout_.critics.optimised.parameters + (2ULL * agent + critic) * spec_.critic.size +
+                spec_.critic.bias,
+            static_cast<std::size_t>(spec_.atoms())};
+  }
+
+  void networks_changed() override { has_copies_ = false; }
+
+  void update(int n, std::uint64_t done, cudaStream_t stream) override {
+    if (!has_copies_) {
+      step(layout_.actors, 1, false, 0, nullptr, stream);
+      step(layout_.critics, 2, true, 0, nullptr, stream);
+      has_copies_ = true;
+    }
+    for (int i = 0; i < n; ++i) {
+      const bool moves = (done + i + 1) % spec_.train.actor_every == 0;
+      check(cudaGraphLaunch(graphs_[moves].get(), stream), "cudaGraphLaunch of an update");
+    }
+  }
+
+  void act(const ActRows& rows, cudaStream_t stream) const override {
+    residual::act(spec_, layout_.actors.optimised.parameters, layout_.actors.statistics, rows,
+                  stream);
+  }
+
+ private:
+  void step(const Networks<T>& nets, int networks_per_agent, bool critics, float polyak,
+            const float* gradients, cudaStream_t stream) const {
+    step_networks(spec_, layout_.memory, nets.shape, nets.segments, nets.segment_count,
+                  networks_per_agent, critics, polyak, gradients, nets.optimised, stream);
+  }
+
+  // One update of all agents (Algorithm 2). `moves`: of the actor and the temperature too.
+  void enqueue_update(bool moves, cudaStream_t stream) {
+    Layout<T>& l = layout_;
+    const GroupMemory& memory = l.memory;
+    const int batch = spec_.batch();
+    const Weights<T> actors = l.actors.online(), critics = l.critics.online();
+    begin_update(spec_, memory, stream);
+    draw_batch(spec_, memory, stream);
+
+    // the actions at s', by statistics of the updates before; the policy's actions at s
+    const Weights<T> next_actors = spec_.target_policy ? l.actors.target() : actors;
+    actor_passes_.forward(products_, next_actors, memory.next_input, batch, Statistics::running, 0,
+                          l.next_acting, stream);
+    sample_actions(spec_, memory, next_actors.parameters, l.next_acting.output, batch, true,
+                   stream);
+    if (moves) {
+      actor_passes_.forward(products_, actors, memory.actor_input, 2 * batch, Statistics::batch,
+                            kStatisticsMomentum, l.acting, stream);
+      sample_actions(spec_, memory, actors.parameters, l.acting.output, 2 * batch, false, stream);
+      step_temperature(spec_, memory, stream);
+    }
+
+    // the critics and their target networks
+    pair_passes_.forward(products_, critics, memory.critic_input, 2 * batch, Statistics::batch,
+                         kStatisticsMomentum, l.valued, stream);
+    critic_losses(spec_, memory, critics.parameters, l.critics.optimised.target, l.valued.output,
+                  l.valued.output + 4LL * spec_.agents * batch * spec_.critic.output_stride(),
+                  l.critic_gradients.output, stream);
+    critic_passes_.backward(products_, critics, memory.critic_input, 2 * batch, l.valued,
+                            l.critic_gradients, l.critics.gradients, nullptr, stream);
+    step(l.critics, 2, true, spec_.train.polyak, l.critics.gradients, stream);
+
+    // the actor, by the critics just updated
+    if (moves) {
+      critic_passes_.forward(products_, critics, memory.new_input, batch, Statistics::running, 0,
+                             l.new_valued, stream);
+      new_values(spec_, memory, critics.parameters, l.new_valued.output, l.critic_gradients.output,
+                 stream);
+      critic_passes_.backward(products_, critics, memory.new_input, batch, l.new_valued,
+                              l.critic_gradients, nullptr, l.by_input, stream);
+      actor_losses(spec_, memory, l.by_input, l.actor_gradients.output, stream);
+      actor_passes_.backward(products_, actors, memory.actor_input, 2 * batch, l.acting,
+                             l.actor_gradients, l.actors.gradients, nullptr, stream);
+      step(l.actors, 1, false, spec_.train.polyak, l.actors.gradients, stream);
+    }
+    finish_update(spec_, memory, stream);
+  }
+
+  Owned<cudaGraphExec_t> capture(bool moves) {
+    const Owned<cudaStream_t> stream = make_stream();
+    products_.use(stream.get());
+    check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
+          "cudaStreamBeginCapture");
+    enqueue_update(moves, stream.get());
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    check(cudaStreamEndCapture(stream.get(), &graph), "cudaStreamEndCapture");
+    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+    cudaGraphDestroy(graph);
+    check(status, "cudaGraphInstantiate");
+    return Owned<cudaGraphExec_t>(executable);
+  }
+
+  GroupSpec spec_;
+  DeviceArray<char> bytes_;
+  Layout<T> layout_;
+  Products products_;
+  ResidualPasses<T> actor_passes_, critic_passes_;
+  ResidualPasses<T> pair_passes_;  // critics and target critics in one pass
+  std::array<Owned<cudaGraphExec_t>, 2> graphs_;
+  bool has_copies_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupLearner> make_group_learner(const GroupSpec& spec,
+                                                 std::span<const std::uint64_t> seeds, bool exact) {
+  if (exact) return std::make_unique<Learner<float>>(spec, seeds);
+  return std::make_unique<Learner<__half>>(spec, seeds);
+}
+
+std::size_t group_bytes(const GroupSpec& spec, bool exact) {
+  return exact ? Learner<float>::size_of(spec) : Learner<__half>::size_of(spec);
+}
+
+}  // namespace ovde::cuda::residual

@@ -1,0 +1,45 @@
+// The networks, replay buffers and counters of a group of agents (group.h) on the GPU, and their
+// updates as CUDA graphs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/residual/act.h"
+#include "cuda/residual/group.h"
+
+namespace ovde::cuda::residual {
+
+class GroupLearner {
+ public:
+  virtual ~GroupLearner() = default;
+
+  // Device memory of one agent: the arrays of its networks, with their names in a LearnerState, and
+  // rows of its replay buffer.
+  using NamedArray = std::pair<std::string, std::span<float>>;
+  virtual std::vector<NamedArray> arrays(int agent) const = 0;
+  virtual std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const = 0;
+  virtual std::span<GroupProgress> progress() const = 0;
+  // A critic's outputs, without their bias, at the last batch for which the actor moved: a row of
+  // spec.critic.output_stride() numbers for each sample. And that bias.
+  virtual std::span<const float> outputs(int agent, int critic) const = 0;
+  virtual std::span<const float> bias(int agent, int critic) const = 0;
+
+  // Must be called after the host has written parameters.
+  virtual void networks_changed() = 0;
+
+  // Enqueues n updates; `done` updates have been made before.
+  virtual void update(int n, std::uint64_t done, cudaStream_t stream) = 0;
+  virtual void act(const ActRows& rows, cudaStream_t stream) const = 0;
+};
+
+// exact: products in fp32 instead of fp16.
+std::unique_ptr<GroupLearner> make_group_learner(const GroupSpec& spec,
+                                                 std::span<const std::uint64_t> seeds, bool exact);
+std::size_t group_bytes(const GroupSpec& spec, bool exact);
+
+}  // namespace ovde::cuda::residual

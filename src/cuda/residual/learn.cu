@@ -1,0 +1,480 @@
+#include "cuda/residual/learn.h"
+
+#include "agent/equations.h"
+#include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/launch.cuh"
+#include "cuda/tile/warp.cuh"
+
+namespace ovde::cuda::residual {
+
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kEach = kMostOutputs / 32;
+constexpr float kHalfLogTwoPi = 0.918938533204672742f;
+
+int divided_up(int a, int b) { return (a + b - 1) / b; }
+
+// One warp for each sample of each agent. blockIdx: (samples, agent)
+dim3 warp_each(const GroupSpec& spec) {
+  return dim3(divided_up(spec.batch(), kWarps), spec.agents);
+}
+__device__ int sample_of_warp() { return blockIdx.x * kWarps + threadIdx.x / 32; }
+// ---- the batch
+
+__global__ void begin_kernel(GroupSpec spec, GroupMemory memory) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= spec.agents) return;
+  GroupProgress& progress = memory.progress[i];
+  const std::uint64_t update = progress.updates + 1;
+  const AdamOptions adam = spec.train.adam.at(progress.updates);
+  progress.critic_adam = AdamCorrection(adam, update);
+  progress.actor_adam = AdamCorrection(adam, update / spec.train.actor_every);
+}
+
+__global__ void __launch_bounds__(kThreads) draw_kernel(GroupSpec spec, GroupMemory memory) {
+  const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, batch = spec.batch();
+  if (s >= batch) return;
+  const GroupProgress& progress = memory.progress[i];
+  const float* rows = memory.replay[i];
+  const int observations = spec.observations, width = observations + spec.actions;
+  const auto row_at = [&](std::int64_t row) { return rows + row * memory.replay_stride; };
+  const auto end_of = [&](std::int64_t row) {
+    return static_cast<EpisodeEnd>(row_at(row)[width + 1 + observations]);
+  };
+  const std::uint64_t first =
+      cuda::replay_index(memory.seeds[i], progress.updates, batch, s, progress.replay_rows);
+  const NStepReturn sum = n_step_return(
+      first, spec.train.n_step, spec.train.discount,
+      static_cast<std::int64_t>((progress.replay_added - 1) % spec.train.replay), spec.train.replay,
+      [&](std::int64_t row) { return row_at(row)[width]; }, end_of);
+  const float *from = row_at(first), *last = row_at(sum.last);
+  const int critic_stride = spec.critic.input.stride, actor_stride = spec.actor.input.stride;
+  float* state_action = memory.critic_input + (2LL * i * batch + s) * critic_stride;
+  float* next = state_action + 1LL * batch * critic_stride;
+  float* state_new_action = memory.new_input + (1LL * i * batch + s) * critic_stride;
+  float* state = memory.actor_input + (2LL * i * batch + s) * actor_stride;
+  float* next_state = state + 1LL * batch * actor_stride;
+  float* next_alone = memory.next_input + (1LL * i * batch + s) * actor_stride;
+  for (int f = lane; f < width; f += 32) {
+    state_action[f] = from[f];
+    if (f >= observations) continue;
+    const float after = last[width + 1 + f];
+    state_new_action[f] = state[f] = from[f];
+    next[f] = next_state[f] = next_alone[f] = after;
+  }
+  if (lane != 0) return;
+  memory.reward[i * batch + s] = progress.reward_scale * sum.reward;
+  memory.continues[i * batch + s] =
+      spec.train.discount * sum.discount * value_counts(end_of(sum.last));
+}
+
+// ---- actions
+
+// One warp for each sample, an action in each lane.
+__global__ void __launch_bounds__(kThreads)
+    sample_kernel(GroupSpec spec, GroupMemory memory, const float* parameters, const float* output,
+                  int rows, bool next) {
+  const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, batch = spec.batch(),
+            actions = spec.actions;
+  if (s >= batch) return;
+  const int stride = spec.actor.output_stride(), input_stride = spec.critic.input.stride;
+  const float* bias = parameters + 1LL * i * spec.actor.size + spec.actor.bias;
+  const float* head = output + (1LL * i * rows + s) * stride;
+  float* input = next ? memory.critic_input + ((2LL * i + 1) * batch + s) * input_stride
+                      : memory.new_input + (1LL * i * batch + s) * input_stride;
+  float log_probability = 0;
+  for (int d = lane; d < actions; d += 32) {
+    const float noise =
+        batch_noise(memory.seeds[i], next ? Stream::target_noise : Stream::actor_noise,
+                    memory.progress[i].updates, batch, actions, d, s);
+    const float raw = head[actions + d] + bias[actions + d];
+    const float log_std = fmaxf(fminf(raw, kMaxLogStd), kMinLogStd);
+    const float spread = expf(log_std) * noise, action = tanhf(head[d] + bias[d] + spread);
+    log_probability -=
+        0.5f * noise * noise + log_std + kHalfLogTwoPi + logf(1 - action * action + kSquashEpsilon);
+    input[spec.observations + d] = action;
+    if (next) continue;
+    const std::size_t at = (1LL * i * batch + s) * actions + d;
+    memory.action[at] = action;
+    memory.spread[at] = spread;
+    memory.raw_log_std[at] = raw;
+  }
+  log_probability = sum_of_warp(log_probability);
+  if (lane == 0)
+    (next ? memory.next_log_probability : memory.log_probability)[i * batch + s] = log_probability;
+}
+
+// The sum over a block, the same for every thread and on every run.
+__device__ float sum_of_block(float mine) {
+  __shared__ float parts[kWarps];
+  mine = sum_of_warp(mine);
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = mine;
+  __syncthreads();
+  float sum = 0;
+  for (int w = 0; w < kWarps; ++w) sum += parts[w];
+  __syncthreads();
+  return sum;
+}
+
+__global__ void __launch_bounds__(kThreads) temperature_kernel(GroupSpec spec, GroupMemory memory) {
+  const int i = blockIdx.x, batch = spec.batch();
+  float sum = 0;
+  for (int s = threadIdx.x; s < batch; s += kThreads) sum += memory.log_probability[i * batch + s];
+  sum = sum_of_block(sum);
+  if (threadIdx.x != 0 || !spec.train.tune_temperature) return;
+  GroupProgress& progress = memory.progress[i];
+  const float gradient = -(sum / batch + target_entropy(spec.actions, spec.train.target_std));
+  adam_update(spec.train.adam, progress.actor_adam, gradient, progress.log_alpha[0],
+              progress.log_alpha[1], progress.log_alpha[2], AccurateMath{});
+}
+
+// ---- categorical critics: one warp for each sample, atom lane + 32 j of it in each lane
+
+// The probabilities of a row of outputs, their mean, and the logarithm of their sum.
+struct Distribution {
+  float probability[kEach], logit[kEach];
+  float log_sum, mean;
+};
+__device__ Distribution distribution(const GroupSpec& spec, const float* output,
+                                     const float* bias) {
+  const int lane = threadIdx.x % 32, atoms = spec.atoms();
+  Distribution d;
+  float most = -INFINITY;
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    const int a = lane + 32 * j;
+    d.logit[j] = a < atoms ? output[a] + bias[a] : -INFINITY;
+    most = fmaxf(most, d.logit[j]);
+  }
+  for (int step = 16; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));
+  float sum = 0, weighted = 0;
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    d.probability[j] = expf(d.logit[j] - most);
+    sum += d.probability[j];
+  }
+  sum = sum_of_warp(sum);
+  d.log_sum = most + logf(sum);
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    d.probability[j] /= sum;
+    if (lane + 32 * j < atoms) weighted += d.probability[j] * spec.value(lane + 32 * j);
+  }
+  d.mean = sum_of_warp(weighted);
+  return d;
+}
+
+__device__ const float* bias_of(const GroupSpec& spec, const float* parameters, int network) {
+  return parameters + 1LL * network * spec.critic.size + spec.critic.bias;
+}
+
+__device__ void store(float& to, float x) { to = x; }
+__device__ void store(__half& to, float x) { to = __float2half_rn(x); }
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    critic_kernel(GroupSpec spec, GroupMemory memory, const float* parameters,
+                  const float* target_parameters, const float* output, const float* target,
+                  T* gradient) {
+  const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, warp = threadIdx.x / 32,
+            batch = spec.batch(), atoms = spec.atoms();
+  if (s >= batch) return;
+  const int stride = spec.critic.output_stride();
+  const auto row = [&](int k, int r) { return ((2LL * i + k) * 2 * batch + r) * stride; };
+
+  // the target critic with the smaller mean gives the distribution
+  const Distribution first =
+      distribution(spec, target + row(0, batch + s), bias_of(spec, target_parameters, 2 * i));
+  const Distribution second =
+      distribution(spec, target + row(1, batch + s), bias_of(spec, target_parameters, 2 * i + 1));
+  const bool first_smaller = first.mean <= second.mean;
+
+  // its values move to r + gamma (1 - terminal) (z - alpha log pi), in units of the atoms' distance
+  __shared__ float places[kWarps][kMostOutputs], probabilities[kWarps][kMostOutputs];
+  const float alpha = expf(memory.progress[i].log_alpha[0]), reward = memory.reward[i * batch + s],
+              continues = memory.continues[i * batch + s],
+              entropy = alpha * memory.next_log_probability[i * batch + s],
+              distance = (spec.high - spec.low) / (atoms - 1);
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    const int a = lane + 32 * j;
+    if (a >= atoms) continue;
+    const float moved = reward + continues * (spec.value(a) - entropy);
+    places[warp][a] = (fminf(fmaxf(moved, spec.low), spec.high) - spec.low) / distance;
+    probabilities[warp][a] = first_smaller ? first.probability[j] : second.probability[j];
+  }
+  __syncwarp();
+  float projected[kEach] = {};
+  for (int b = 0; b < atoms; ++b) {
+    const float place = places[warp][b], probability = probabilities[warp][b];
+#pragma unroll
+    for (int j = 0; j < kEach; ++j)
+      projected[j] +=
+          probability * fmaxf(0.0f, 1 - fabsf(place - static_cast<float>(lane + 32 * j)));
+  }
+  for (int k = 0; k < 2; ++k) {
+    const Distribution own =
+        distribution(spec, output + row(k, s), bias_of(spec, parameters, 2 * i + k));
+    float loss = 0;
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      const int a = lane + 32 * j;
+      if (a < atoms) loss -= projected[j] * (own.logit[j] - own.log_sum);
+      if (a >= stride) continue;
+      store(gradient[row(k, s) + a], a < atoms ? own.probability[j] - projected[j] : 0.0f);
+      store(gradient[row(k, batch + s) + a], 0.0f);
+    }
+    loss = sum_of_warp(loss);
+    if (lane == 0) memory.critic_loss[k][i * batch + s] = loss;
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    values_kernel(GroupSpec spec, GroupMemory memory, const float* parameters, const float* output,
+                  T* gradient) {
+  const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, batch = spec.batch(),
+            atoms = spec.atoms();
+  if (s >= batch) return;
+  const int stride = spec.critic.output_stride();
+  const auto row = [&](int k) { return ((2LL * i + k) * batch + s) * stride; };
+  Distribution at[2];
+  for (int k = 0; k < 2; ++k)
+    at[k] = distribution(spec, output + row(k), bias_of(spec, parameters, 2 * i + k));
+  const int smaller = at[0].mean <= at[1].mean ? 0 : 1;
+  for (int k = 0; k < 2; ++k) {
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      const int a = lane + 32 * j;
+      const float off = a < atoms ? spec.value(a) - at[k].mean : 0.0f;
+      if (a < stride) store(gradient[row(k) + a], k == smaller ? at[k].probability[j] * off : 0.0f);
+    }
+    if (lane == 0) memory.mean[k][i * batch + s] = at[k].mean;
+  }
+}
+
+// ---- the actor
+
+// One warp for each sample, an output in each lane.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    actor_kernel(GroupSpec spec, GroupMemory memory, const float* by_input, T* gradient) {
+  const int i = blockIdx.y, s = sample_of_warp(), batch = spec.batch(), actions = spec.actions;
+  if (s >= batch) return;
+  const int stride = spec.actor.output_stride(), input_stride = spec.critic.input.stride;
+  const float alpha = expf(memory.progress[i].log_alpha[0]);
+  const int at = i * batch + s;
+  const int k = memory.mean[0][at] <= memory.mean[1][at] ? 0 : 1;
+  const float* q = by_input + ((2LL * i + k) * batch + s) * input_stride + spec.observations;
+  T* out = gradient + (2LL * i * batch + s) * stride;
+  for (int j = threadIdx.x % 32; j < stride; j += 32) {
+    const int d = j % actions;
+    const float action = memory.action[1LL * at * actions + d], slope = 1 - action * action,
+                raw = memory.raw_log_std[1LL * at * actions + d];
+    // d log pi / du comes from the squash alone: at fixed noise the Gaussian density is constant
+    const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q[d] * slope;
+    const float by_raw = raw >= kMinLogStd && raw <= kMaxLogStd
+                             ? du * memory.spread[1LL * at * actions + d] - alpha
+                             : 0.0f;
+    store(out[j], j < actions ? du : j < 2 * actions ? by_raw : 0.0f);
+    store(out[1LL * batch * stride + j], 0.0f);
+  }
+  if (threadIdx.x % 32 == 0)
+    memory.actor_loss[at] = alpha * memory.log_probability[at] - memory.mean[k][at];
+}
+
+// ---- optimisers
+
+// Four numbers for each lane and step of a segment; the longest segments are the norms of
+// kMostExpanded units.
+constexpr int kStepsOfSegment = 2 * kMostExpanded / 128;
+
+__device__ void store_four(__half* to, float4 x) {
+  reinterpret_cast<__half2*>(to)[0] = __float22half2_rn(make_float2(x.x, x.y));
+  reinterpret_cast<__half2*>(to)[1] = __float22half2_rn(make_float2(x.z, x.w));
+}
+__device__ void store_four(float*, float4) {}  // products use the parameters themselves
+
+// blockIdx: (segments, network); one warp for each segment
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    step_kernel(GroupSpec spec, GroupMemory memory, int size, const Segment* segments, int count,
+                int networks_per_agent, bool critics, float polyak, const float* gradients,
+                Optimised<T> nets) {
+  const int index = blockIdx.x * kWarps + threadIdx.x / 32, network = blockIdx.y,
+            lane = threadIdx.x % 32;
+  if (index >= count) return;
+  const Segment segment = segments[index];
+  const GroupProgress& progress = memory.progress[network / networks_per_agent];
+  const AdamCorrection correction = critics ? progress.critic_adam : progress.actor_adam;
+  const std::size_t first = 1ULL * network * size;
+  // numbers 4 n .. 4 n + 3 of the segment
+  const int half = (segment.length + 3) / 4, fours = segment.second < 0 ? half : 2 * half;
+  const auto place = [&](int n) {
+    return first + (n < half ? segment.first + 4 * n : segment.second + 4 * (n - half));
+  };
+  const auto four = [](const float* from, std::size_t at) -> float4& {
+    return *reinterpret_cast<float4*>(const_cast<float*>(from) + at);
+  };
+  const float share = 1.0f / spec.batch();
+  float4 held[kStepsOfSegment];
+  float squares = 0;
+#pragma unroll
+  for (int k = 0; k < kStepsOfSegment; ++k) {
+    const int n = lane + 32 * k;
+    if (n >= fours) continue;
+    const std::size_t at = place(n);
+    float4 p = four(nets.parameters, at);
+    if (gradients) {
+      float4 m = four(nets.first_moment, at), v = four(nets.second_moment, at);
+      const float4 g = four(gradients, at);
+      adam_update(spec.train.adam, correction, g.x * share, p.x, m.x, v.x, AccurateMath{});
+      adam_update(spec.train.adam, correction, g.y * share, p.y, m.y, v.y, AccurateMath{});
+      adam_update(spec.train.adam, correction, g.z * share, p.z, m.z, v.z, AccurateMath{});
+      adam_update(spec.train.adam, correction, g.w * share, p.w, m.w, v.w, AccurateMath{});
+      four(nets.first_moment, at) = m;
+      four(nets.second_moment, at) = v;
+      squares += p.x * p.x + p.y * p.y + p.z * p.z + p.w * p.w;
+    }
+    held[k] = p;
+  }
+  float factor = 1;
+  if (gradients && segment.kind != Segment::Kind::free) {
+    const int squared = segment.kind == Segment::Kind::row ? 1 : segment.length;
+    factor = projection(squared, sum_of_warp(squares), AccurateMath{});
+  }
+#pragma unroll
+  for (int k = 0; k < kStepsOfSegment; ++k) {
+    const int n = lane + 32 * k;
+    if (n >= fours) continue;
+    const std::size_t at = place(n);
+    const float4 p =
+        make_float4(factor * held[k].x, factor * held[k].y, factor * held[k].z, factor * held[k].w);
+    float4 target = four(nets.target, at);
+    if (gradients) {
+      four(nets.parameters, at) = p;
+      polyak_update(polyak, p.x, target.x);
+      polyak_update(polyak, p.y, target.y);
+      polyak_update(polyak, p.z, target.z);
+      polyak_update(polyak, p.w, target.w);
+      four(nets.target, at) = target;
+    }
+    store_four(nets.products + at, p);
+    store_four(nets.target_products + at, target);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) finish_kernel(GroupSpec spec, GroupMemory memory) {
+  const int i = blockIdx.x, batch = spec.batch();
+  float critic = 0, actor = 0;
+  for (int s = threadIdx.x; s < batch; s += kThreads) {
+    critic += (memory.critic_loss[0][i * batch + s] + memory.critic_loss[1][i * batch + s]) / 2;
+    actor += memory.actor_loss[i * batch + s];
+  }
+  critic = sum_of_block(critic) / batch;
+  actor = sum_of_block(actor) / batch;
+  if (threadIdx.x != 0) return;
+  GroupProgress& progress = memory.progress[i];
+  progress.critic_loss += critic;
+  progress.actor_loss += actor;
+  ++progress.updates;
+  const bool finite = isfinite(critic) && isfinite(actor) && isfinite(progress.log_alpha[0]);
+  if (!finite && progress.first_bad == 0) progress.first_bad = progress.updates;
+}
+
+}  // namespace
+
+void begin_update(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
+  launch(begin_kernel, dim3(divided_up(spec.agents, 128)), 128, 0, stream, spec, memory);
+}
+
+void draw_batch(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
+  launch(draw_kernel, warp_each(spec), kThreads, 0, stream, spec, memory);
+}
+
+void sample_actions(const GroupSpec& spec, const GroupMemory& memory, const float* parameters,
+                    const float* output, int rows, bool next, cudaStream_t stream) {
+  launch(sample_kernel, warp_each(spec), kThreads, 0, stream, spec, memory, parameters, output,
+         rows, next);
+}
+
+void step_temperature(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
+  launch(temperature_kernel, dim3(spec.agents), kThreads, 0, stream, spec, memory);
+}
+
+template <typename T>
+void critic_losses(const GroupSpec& spec, const GroupMemory& memory, const float* parameters,
+                   const float* target_parameters, const float* output, const float* target,
+                   T* gradient, cudaStream_t stream) {
+  launch(critic_kernel<T>, warp_each(spec), kThreads, 0, stream, spec, memory, parameters,
+         target_parameters, output, target, gradient);
+}
+
+template <typename T>
+void new_values(const GroupSpec& spec, const GroupMemory& memory, const float* parameters,
+                const float* output, T* gradient, cudaStream_t stream) {
+  launch(values_kernel<T>, warp_each(spec), kThreads, 0, stream, spec, memory, parameters, output,
+         gradient);
+}
+
+template <typename T>
+void actor_losses(const GroupSpec& spec, const GroupMemory& memory, const float* by_input,
+                  T* gradient, cudaStream_t stream) {
+  launch(actor_kernel<T>, warp_each(spec), kThreads, 0, stream, spec, memory, by_input, gradient);
+}
+
+std::vector<Segment> segments_of(const ResidualShape& shape) {
+  std::vector<Segment> all;
+  const auto add_rows = [&](const LinearPart& part) {
+    for (int o = 0; o < part.outputs; ++o)
+      all.push_back({Segment::Kind::row, part.weights + o * part.stride, part.stride, -1});
+  };
+  const auto add_norm = [&](const NormPart& part) {
+    all.push_back({Segment::Kind::norm, part.gain, part.width, part.shift});
+  };
+  add_norm(shape.input_norm);
+  for (int b = 0; b < shape.blocks; ++b) {
+    add_norm(shape.block[b].up_norm);
+    add_norm(shape.block[b].down_norm);
+  }
+  all.push_back({Segment::Kind::norm, shape.output_norm.gain, shape.output_norm.width, -1});
+  all.push_back({Segment::Kind::free, shape.bias, shape.head.outputs, -1});
+  add_rows(shape.input);
+  for (int b = 0; b < shape.blocks; ++b) {
+    add_rows(shape.block[b].up);
+    add_rows(shape.block[b].down);
+  }
+  add_rows(shape.head);
+  return all;
+}
+
+template <typename T>
+void step_networks(const GroupSpec& spec, const GroupMemory& memory, const ResidualShape& shape,
+                   const Segment* segments, int segment_count, int networks_per_agent, bool critics,
+                   float polyak, const float* gradients, const Optimised<T>& nets,
+                   cudaStream_t stream) {
+  launch(step_kernel<T>, dim3(divided_up(segment_count, kWarps), spec.agents * networks_per_agent),
+         kThreads, 0, stream, spec, memory, shape.size, segments, segment_count, networks_per_agent,
+         critics, polyak, gradients, nets);
+}
+
+void finish_update(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
+  launch(finish_kernel, dim3(spec.agents), kThreads, 0, stream, spec, memory);
+}
+
+#define OVDE_INSTANTIATE(T)                                                                      \
+  template void critic_losses(const GroupSpec&, const GroupMemory&, const float*, const float*,  \
+                              const float*, const float*, T*, cudaStream_t);                     \
+  template void new_values(const GroupSpec&, const GroupMemory&, const float*, const float*, T*, \
+                           cudaStream_t);                                                        \
+  template void actor_losses(const GroupSpec&, const GroupMemory&, const float*, T*,             \
+                             cudaStream_t);                                                      \
+  template void step_networks(const GroupSpec&, const GroupMemory&, const ResidualShape&,        \
+                              const Segment*, int, int, bool, float, const float*,               \
+                              const Optimised<T>&, cudaStream_t);
+OVDE_INSTANTIATE(float)
+OVDE_INSTANTIATE(__half)
+#undef OVDE_INSTANTIATE
+
+}  // namespace ovde::cuda::residual

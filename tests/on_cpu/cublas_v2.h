@@ -1,0 +1,78 @@
+// The part of cuBLAS that src/cuda uses, on a CPU: products in plain loops, recorded in graphs as
+// launches are.
+#pragma once
+
+#include "cuda_fp16.h"
+#include "cuda_runtime.h"
+
+enum cublasStatus_t { CUBLAS_STATUS_SUCCESS };
+enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
+enum cudaDataType_t { CUDA_R_16F, CUDA_R_32F };
+enum cublasComputeType_t { CUBLAS_COMPUTE_32F };
+enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT };
+
+namespace on_cpu {
+struct Blas {
+  cudaStream_t stream = nullptr;
+};
+
+inline float read(const void* from, cudaDataType_t type, long long at) {
+  return type == CUDA_R_32F ? static_cast<const float*>(from)[at]
+                            : to_float(static_cast<const __half*>(from)[at].bits);
+}
+inline void write(void* to, cudaDataType_t type, long long at, float x) {
+  if (type == CUDA_R_32F) {
+    static_cast<float*>(to)[at] = x;
+  } else {
+    static_cast<__half*>(to)[at].bits = to_half(x);
+  }
+}
+}  // namespace on_cpu
+using cublasHandle_t = on_cpu::Blas*;
+
+inline const char* cublasGetStatusString(cublasStatus_t) { return ""; }
+inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  *handle = new on_cpu::Blas;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// c = alpha a b + beta c in the order of columns.
+inline cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t a_form, cublasOperation_t b_form, int m, int n, int k,
+    const void* alpha, const void* a, cudaDataType_t a_type, int a_stride, long long a_step,
+    const void* b, cudaDataType_t b_type, int b_stride, long long b_step, const void* beta, void* c,
+    cudaDataType_t c_type, int c_stride, long long c_step, int count, cublasComputeType_t,
+    cublasGemmAlgo_t) {
+  const float factor = *static_cast<const float*>(alpha), kept = *static_cast<const float*>(beta);
+  on_cpu::launch(handle->stream, dim3(count), dim3(1), [=] {
+    const long long matrix = blockIdx.x;
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < m; ++i) {
+        float sum = 0;
+        for (int l = 0; l < k; ++l) {
+          const long long from_a = a_form == CUBLAS_OP_N ? i + 1LL * l * a_stride
+                                                         : l + 1LL * i * a_stride,
+                          from_b = b_form == CUBLAS_OP_N ? l + 1LL * j * b_stride
+                                                         : j + 1LL * l * b_stride;
+          sum += on_cpu::read(a, a_type, matrix * a_step + from_a) *
+                 on_cpu::read(b, b_type, matrix * b_step + from_b);
+        }
+        const long long at = matrix * c_step + i + 1LL * j * c_stride;
+        const float before = kept == 0 ? 0 : kept * on_cpu::read(c, c_type, at);
+        on_cpu::write(c, c_type, at, factor * sum + before);
+      }
+    }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
