@@ -12,17 +12,17 @@ namespace ovde {
 namespace {
 
 // A row of a block.
-using Lanes = Eigen::Array<float, kLanes, 1>;
-using LanesMap = Eigen::Map<Lanes, Eigen::Aligned64>;
-using ConstLanesMap = Eigen::Map<const Lanes, Eigen::Aligned64>;
+using Values = Eigen::Array<float, kLanes, 1>;
+using ValuesMap = Eigen::Map<Values, Eigen::Aligned64>;
+using ConstValuesMap = Eigen::Map<const Values, Eigen::Aligned64>;
 
 // log(sum_j exp(logit_j)) of each sample of a block.
-Lanes log_sum(const Batch& logits, int b) {
-  Lanes largest = ConstLanesMap(logits.row(b, 0)), sum = Lanes::Zero();
+Values log_sum(const Batch& logits, int b) {
+  Values largest = ConstValuesMap(logits.row(b, 0)), sum = Values::Zero();
   for (int j = 1; j < logits.features(); ++j)
-    largest = largest.max(ConstLanesMap(logits.row(b, j)));
+    largest = largest.max(ConstValuesMap(logits.row(b, j)));
   for (int j = 0; j < logits.features(); ++j)
-    sum += (ConstLanesMap(logits.row(b, j)) - largest).exp();
+    sum += (ConstValuesMap(logits.row(b, j)) - largest).exp();
   return largest + sum.log();
 }
 
@@ -30,19 +30,19 @@ Lanes log_sum(const Batch& logits, int b) {
 
 void softmax(const Batch& logits, Batch& probabilities, Blocks blocks) {
   for (int b = blocks.first; b < blocks.last; ++b) {
-    const Lanes sum = log_sum(logits, b);
+    const Values sum = log_sum(logits, b);
     for (int j = 0; j < logits.features(); ++j)
-      LanesMap(probabilities.row(b, j)) = (ConstLanesMap(logits.row(b, j)) - sum).exp();
+      ValuesMap(probabilities.row(b, j)) = (ConstValuesMap(logits.row(b, j)) - sum).exp();
   }
 }
 
 void distribution_mean(const Support& support, const Batch& probabilities, Batch& mean,
                        Blocks blocks) {
   for (int b = blocks.first; b < blocks.last; ++b) {
-    Lanes sum = Lanes::Zero();
+    Values sum = Values::Zero();
     for (int j = 0; j < support.size; ++j)
-      sum += support.value(j) * ConstLanesMap(probabilities.row(b, j));
-    LanesMap(mean.row(b, 0)) = sum;
+      sum += support.value(j) * ConstValuesMap(probabilities.row(b, j));
+    ValuesMap(mean.row(b, 0)) = sum;
   }
 }
 
@@ -50,13 +50,13 @@ double cross_entropy(const Batch& targets, const Batch& logits, const Batch& pro
                      const Batch& weight, Batch& gradient, Blocks blocks) {
   double total = 0;
   for (int b = blocks.first; b < blocks.last; ++b) {
-    const ConstLanesMap w(weight.row(b, 0));
-    const Lanes sum = log_sum(logits, b);
-    Lanes loss = Lanes::Zero();
+    const ConstValuesMap w(weight.row(b, 0));
+    const Values sum = log_sum(logits, b);
+    Values loss = Values::Zero();
     for (int j = 0; j < logits.features(); ++j) {
-      const ConstLanesMap target(targets.row(b, j));
-      loss += target * (sum - ConstLanesMap(logits.row(b, j)));
-      LanesMap(gradient.row(b, j)) = w * (ConstLanesMap(probabilities.row(b, j)) - target);
+      const ConstValuesMap target(targets.row(b, j));
+      loss += target * (sum - ConstValuesMap(logits.row(b, j)));
+      ValuesMap(gradient.row(b, j)) = w * (ConstValuesMap(probabilities.row(b, j)) - target);
     }
     total += (w * loss).sum();
   }
