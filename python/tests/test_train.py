@@ -155,7 +155,8 @@ ovde.train("GridChaos-v0:s", "sac", epochs=3, out="x", **{small!r})
 """)
     lines = done.stderr.splitlines()
     assert done.stdout == "" and "\r" not in done.stderr
-    assert lines[0].startswith("sac on GridChaos-v0:s: 33 % return ")
+    assert lines[0].startswith("sac on GridChaos-v0:s: 3 epochs of 50 steps: 210 steps with the warm-up; evaluated for ")
+    assert lines[1].startswith("sac on GridChaos-v0:s: 33 % return ")
     assert lines[-1].startswith("sac on GridChaos-v0:s: 100 % return ")
 
 

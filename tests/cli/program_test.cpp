@@ -45,7 +45,7 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"export", {"--agent", "--format", "--out", "--name"}},
       {"verify", {"--run"}},
       {"replay", {"--tolerance"}},
-      {"serve", {"--study", "--address", "--port"}},
+      {"serve", {"--study", "--address", "--port", "--no-token"}},
       {"bench", {"--task", "--algo", "--threads", "--population", "--set", "--device", "--json"}},
       {"study", {}},
       {"study run",

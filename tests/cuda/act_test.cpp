@@ -143,14 +143,15 @@ TEST(Population, AnExplorerWithoutADeviceRuleIsRefused) {
   }
 }
 
-TEST(Population, ResidualNetworksAreRefused) {
+TEST(Population, ResidualNetworksNeedCategoricalCritics) {
+  NEEDS_GPU();
   AgentOptions options = options_of("dsac", 1);
   options.learner.network.kind = NetworkKind::residual;
   try {
     check_gpu_population(std::vector{options}, Precision::fp16);
     FAIL() << "accepted";
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("residual networks train on the CPU only"),
+    EXPECT_NE(std::string(error.what()).find("need critic.head = \"categorical\""),
               std::string::npos)
         << error.what();
   }

@@ -1,4 +1,4 @@
-#include "cuda/population.h"
+#include "cuda/host/population.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,6 @@
 #include "cuda/host/agent_spec.h"
 #include "cuda/host/update_graph.h"
 #include "cuda/kernels/explore/act.cuh"
-#include "cuda/residual/population.h"
 
 namespace ovde {
 
@@ -97,25 +96,7 @@ std::size_t floats_of(std::span<const AgentSpec> specs) {
   return counting.used();
 }
 
-void check_gpu(std::span<const AgentOptions> agents) {
-  check_algorithms(agents);
-  if (const std::string why = why_no_gpu(); !why.empty())
-    throw InputError("no GPU can be used: " + why);
-}
-
-// Whether all agents have residual networks; InputError if only some of them do.
-bool have_residual_networks(std::span<const AgentOptions> agents) {
-  const auto count =
-      std::ranges::count(agents, NetworkKind::residual,
-                         [](const AgentOptions& agent) { return agent.learner.network.kind; });
-  if (count != 0 && count != static_cast<std::ptrdiff_t>(agents.size()))
-    throw InputError(
-        "agents with residual networks and agents without them need a population each");
-  return count != 0;
-}
-
 std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Precision precision) {
-  check_gpu(agents);
   std::vector<AgentSpec> specs = cuda::agent_specs(agents);
   for (const AgentSpec& spec : specs) {
     if (const std::string why = cuda::why_not(spec, precision == Precision::fp32); !why.empty())
@@ -514,20 +495,12 @@ void cuda::check_memory(std::span<const double> bytes) {
                   bytes.size(), 1e-9 * needed, 1e-9 * free, fit));
 }
 
-void check_gpu_population(std::span<const AgentOptions> agents, Precision precision) {
-  if (have_residual_networks(agents)) {
-    check_gpu(agents);
-    return cuda::residual::check_population(agents, precision);
-  }
+void cuda::check_population(std::span<const AgentOptions> agents, Precision precision) {
   checked_specs(agents, precision);
 }
 
-std::unique_ptr<GpuPopulation> make_gpu_population(std::span<const AgentOptions> agents,
-                                                   Precision precision) {
-  if (have_residual_networks(agents)) {
-    check_gpu(agents);
-    return cuda::residual::make_population(agents, precision);
-  }
+std::unique_ptr<GpuPopulation> cuda::make_population(std::span<const AgentOptions> agents,
+                                                     Precision precision) {
   return std::make_unique<Population>(checked_specs(agents, precision), precision);
 }
 

@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   __shared__ Shared shared;
   const int index = blockIdx.x;
   const Agent& agent = agents[index];
-  if (agent.is_grid()) return;  // kernels/discrete.cu
+  if (agent.is_grid()) return;  // cuda/kernels/discrete.cu
   const int warp = threadIdx.x / 32, actions = agent.actions;
   for (int i = threadIdx.x; i < kMostInputs; i += kThreads)
     shared.input[i] =
