@@ -53,14 +53,17 @@ def evaluate(
         policy = policy.policy()
     elif isinstance(policy, (str, os.PathLike)):
         policy = _core.Policy.load(policy)
+    try:
+        from gymnasium import spaces
+
+        from .envs import make
+    except ImportError as missing:
+        raise ImportError(f"ovde.evaluate needs Gymnasium: {missing}") from missing
     made: Optional[Any] = None
     if isinstance(env, str):
-        from .envs import make
-
         env = made = make(env)
     elif callable(env):
         env = made = env()
-    from gymnasium import spaces
 
     observations, actions = env.observation_space, env.action_space
     limit = _gym.time_limit(env)

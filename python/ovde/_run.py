@@ -50,7 +50,8 @@ class Curves(Mapping[str, np.ndarray]):
 
     def __repr__(self) -> str:
         shape = self._columns["epoch"].shape
-        return f"Curves of {shape[0]} seeds, {shape[1]} epochs: {', '.join(self._columns)}"
+        seeds, epochs = (f"{n} {word}" if n == 1 else f"{n} {word}s" for n, word in zip(shape, ("seed", "epoch")))
+        return f"Curves of {seeds}, {epochs}: {', '.join(self._columns)}"
 
 
 class Run:
@@ -124,7 +125,8 @@ class Run:
         return Path(page)
 
     def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r}: {self.algorithm} on {self.task}, {len(self.seeds)} seeds)"
+        seeds = f"seed {self.seeds[0]}" if len(self.seeds) == 1 else f"{len(self.seeds)} seeds"
+        return f"Run({str(self.folder)!r}: {self.algorithm} on {self.task}, {seeds})"
 
 
 def status(folder: PathLike) -> list[dict]:

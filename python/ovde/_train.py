@@ -139,6 +139,8 @@ def train(
         seeds = seed
     all_seeds = seed_list(seeds)
     threads = count("threads", threads)
+    # in any case, as on the command line
+    algorithm = next((a["name"] for a in _core.algorithms() if a["name"] == algorithm.lower()), algorithm)
 
     words = {**tables, "steps": steps}
     total_steps = take_steps(words, epochs)

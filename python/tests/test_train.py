@@ -160,6 +160,12 @@ ovde.train("GridChaos-v0:s", "sac", epochs=3, out="x", **{small!r})
     assert lines[-1].startswith("sac on GridChaos-v0:s: 100 % return ")
 
 
+def test_an_algorithm_is_found_in_any_case(tmp_path, small):
+    run = ovde.train("GridChaos-v0:s", "SAC", epochs=1, out=tmp_path / "x", **small)
+    assert run.algorithm == "sac" and repr(run).endswith(": sac on GridChaos-v0:s, seed 0)")
+    assert repr(run.curves).startswith("Curves of 1 seed, 1 epoch: ")
+
+
 def test_equal_epochs_may_be_given_twice(tmp_path, small):
     small["train"]["epochs"] = 2
     assert ovde.train("GridChaos-v0:s", "sac", epochs=2, out=tmp_path / "x", **small).epochs == 2
@@ -248,13 +254,16 @@ import ovde
 run = ovde.train("GridChaos-v0:s", "sac", epochs=1, out="x", network={"hidden": [8]}, train={"batch": 8, "warmup_steps": 20},
                  progress=False)
 print(run.policy()([0.0, 0.0]).shape)
-try:
-    ovde.make("GridChaos-v0")
-except ImportError as error:
-    print(error)
+for call in (lambda: ovde.make("GridChaos-v0"), lambda: ovde.evaluate(run, "GridChaos-v0:s", 1)):
+    try:
+        call()
+    except ImportError as error:
+        print(error)
 """)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("(2,)\novde.make needs Gymnasium: ")
+    first, make, evaluate = done.stdout.splitlines()
+    assert first == "(2,)" and make.startswith("ovde.make needs Gymnasium: ")
+    assert evaluate.startswith("ovde.evaluate needs Gymnasium: ")
 
 
 def test_without_numpy(script):
