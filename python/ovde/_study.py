@@ -81,7 +81,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = [
             f"{cell['task']}, {cell['method']}: {cell['mean']:.2f} "
-            f"[{cell['low']:.2f}, {cell['high']:.2f}], {cell['runs']} runs"
+            f"[{cell['low']:.2f}, {cell['high']:.2f}], {cell['runs']} {'run' if cell['runs'] == 1 else 'runs'}"
             for cell in self.cells
         ]
         lines += [

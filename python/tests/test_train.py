@@ -166,6 +166,13 @@ def test_an_algorithm_is_found_in_any_case(tmp_path, small):
     assert repr(run.curves).startswith("Curves of 1 seed, 1 epoch: ")
 
 
+def test_a_task_of_gymnasium_is_explained(tmp_path):
+    pytest.importorskip("gymnasium")
+    with pytest.raises(ovde.InputError, match=r"ovde.train\(lambda: gymnasium.make\('Pendulum-v1'\)"):
+        ovde.train("Pendulum-v1", "sac", out=tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
 def test_equal_epochs_may_be_given_twice(tmp_path, small):
     small["train"]["epochs"] = 2
     assert ovde.train("GridChaos-v0:s", "sac", epochs=2, out=tmp_path / "x", **small).epochs == 2
