@@ -40,7 +40,7 @@ StoredPolicy::Network with_means(const StoredPolicy::Network& critic, int action
 std::vector<double> forward(const StoredPolicy::Network& network,
                             std::span<const float> observation) {
   std::vector<double> x(observation.begin(), observation.end());
-  std::vector<double> sum;  // of the residual blocks so far
+  std::vector<double> sum;  // the sum of the residual blocks so far
   for (int l = 0; l < network.shape.layers(); ++l) {
     const auto& layer = network.shape.layer(l);
     std::vector<double> y(layer.outputs);

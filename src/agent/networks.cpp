@@ -8,7 +8,7 @@ namespace ovde {
 
 namespace {
 
-constexpr float kActorOutputRange = 1e-3f;  // of the last layer of an Mlp
+constexpr float kActorOutputRange = 1e-3f;  // an Mlp's last layer
 
 std::unique_ptr<Network> make_residual(const LearnerOptions& options, std::uint32_t number,
                                        const ResidualShape& shape, const NetworkUse& use) {

@@ -19,7 +19,7 @@ Task grid_chaos_task();
 std::vector<Task> proving_ground_tasks();
 std::vector<Task> mujoco_tasks();  // in builds with MuJoCo
 
-// Of the library in use; empty in builds without MuJoCo.
+// The version of the library in use; empty in builds without MuJoCo.
 std::string mujoco_version();
 
 }  // namespace ovde

@@ -166,7 +166,7 @@ std::string add_rms_norm(const std::string& name, const std::string& x, Graph& g
 // Returns the name of the network's output.
 std::string add_network(const std::string& name, const MlpShape& shape, const TensorFile& file,
                         Graph& graph) {
-  std::string x = "observation", sum;  // of the residual blocks so far
+  std::string x = "observation", sum;  // the sum of the residual blocks so far
   for (int l = 0; l < shape.layers(); ++l) {
     const std::string layer = fmt::format("{}.{}", name, l);
     const auto add = [&](const std::string& tensor) {

@@ -157,6 +157,19 @@ TEST(Population, ResidualNetworksNeedCategoricalCritics) {
   }
 }
 
+TEST(Population, ResidualNetworksTakeTheSmallerCritic) {
+  NEEDS_GPU();
+  for (const std::string name : {"dsac_optimistic_residual", "tqc_residual", "top_residual"}) {
+    try {
+      check_gpu_population(std::vector{options_of(name, 1)}, Precision::fp16);
+      FAIL() << name << " accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("take the smaller critic"), std::string::npos)
+          << name << ": " << error.what();
+    }
+  }
+}
+
 TEST(Population, AMissingGpuIsExplained) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU: " << gpu_name();
   EXPECT_THROW(make_gpu_population(std::vector{options_of("dsac", 1)}, Precision::fp16),

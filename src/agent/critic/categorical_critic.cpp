@@ -46,7 +46,7 @@ void CategoricalCritic::fill_targets(const ReplayBatch& batch, const TargetValue
       continue;
     }
     const Batch &first = *values.probabilities[0], &second = *values.probabilities[1];
-    float difference = 0;  // of the two means
+    float difference = 0;  // between the two means
     for (int j = 0; j < support_.size; ++j)
       difference += support_.value(j) * (first.at(j, s) - second.at(j, s));
     const float share = difference <= 0 ? blend.smaller : blend.larger,

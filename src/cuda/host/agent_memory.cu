@@ -65,9 +65,7 @@ IqnTrace take_iqn_trace(Arena& arena, const NetworkShape& shape, std::size_t sam
   return trace;
 }
 
-__half* take_half(Arena& arena, std::size_t count) {
-  return reinterpret_cast<__half*>(arena.take((count + 1) / 2));
-}
+__half* take_half(Arena& arena, std::size_t count) { return arena.take<__half>(count); }
 
 // Memory for the slabs of a layer with so many terms.
 __half* take_slabs(Arena& arena, int terms) {

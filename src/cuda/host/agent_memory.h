@@ -7,25 +7,9 @@
 #include <string>
 
 #include "cuda/agent.h"
+#include "cuda/host/handles.h"
 
 namespace ovde::cuda {
-
-// One block of device memory that is handed out from its beginning. Without memory it only counts.
-class Arena {
- public:
-  explicit Arena(float* base) : base_(base) {}
-  float* take(std::size_t floats) {
-    float* at = base_ == nullptr ? nullptr : base_ + used_;
-    used_ += (floats + kAlign - 1) / kAlign * kAlign;
-    return at;
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  static constexpr std::size_t kAlign = 64;  // floats: 256 bytes
-  float* base_;
-  std::size_t used_ = 0;
-};
 
 // Number of statistics of a bonus (RndStatistics).
 constexpr std::size_t rnd_statistics_count(int observations) {

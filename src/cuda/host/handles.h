@@ -57,6 +57,35 @@ DeviceArray<T> make_device_array(std::size_t size) {
   return DeviceArray<T>(memory);
 }
 
+// Device memory that is handed out from its beginning. Without memory it only counts.
+class Arena {
+ public:
+  explicit Arena(char* base) : base_(base) {}
+  template <typename T = float>
+  T* take(std::size_t count) {
+    T* at = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
+    used_ += (count * sizeof(T) + kAlign - 1) / kAlign * kAlign;
+    return at;
+  }
+  std::size_t used() const { return used_; }  // bytes
+
+ private:
+  static constexpr std::size_t kAlign = 256;
+  char* base_;
+  std::size_t used_ = 0;
+};
+
+// The graph of the work that was captured on `stream`.
+inline Owned<cudaGraphExec_t> end_capture(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphDestroy(graph);
+  check(status, "cudaGraphInstantiate");
+  return Owned<cudaGraphExec_t>(executable);
+}
+
 // Host memory that the device reads and writes in place, at the same addresses, for small
 // exchanges. Starts as zeros.
 class MappedMemory {

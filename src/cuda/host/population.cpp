@@ -90,7 +90,7 @@ void for_each_rnd_statistic(const LearnerState& state, const DeviceAgent& agent,
   }
 }
 
-std::size_t floats_of(std::span<const AgentSpec> specs) {
+std::size_t bytes_of(std::span<const AgentSpec> specs) {
   cuda::Arena counting(nullptr);
   for (const AgentSpec& spec : specs) allocate(spec, counting, nullptr);
   return counting.used();
@@ -104,9 +104,8 @@ std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Preci
   }
   std::vector<double> bytes;
   for (const AgentSpec& spec : specs)
-    bytes.push_back(static_cast<double>(floats_of({&spec, 1}) * sizeof(float) +
-                                        2 * sizeof(DeviceAgent) + sizeof(Progress) +
-                                        sizeof(ValueMeans)));
+    bytes.push_back(static_cast<double>(bytes_of({&spec, 1}) + 2 * sizeof(DeviceAgent) +
+                                        sizeof(Progress) + sizeof(ValueMeans)));
   cuda::check_memory(bytes);
   return specs;
 }
@@ -367,9 +366,9 @@ class Population final : public GpuPopulation {
 
   // Lays the learners out in device memory.
   void allocate_agents() {
-    const std::size_t floats = floats_of(specs_);
-    memory_ = make_device_array<float>(floats);
-    check(cudaMemsetAsync(memory_.get(), 0, floats * sizeof(float), stream_.get()), "cudaMemset");
+    const std::size_t bytes = bytes_of(specs_);
+    memory_ = make_device_array<char>(bytes);
+    check(cudaMemsetAsync(memory_.get(), 0, bytes, stream_.get()), "cudaMemset");
     cuda::Arena arena(memory_.get());
     for (std::size_t i = 0; i < specs_.size(); ++i)
       agents_.push_back(allocate(specs_[i], arena, device_progress_.get() + i));
@@ -460,12 +459,12 @@ class Population final : public GpuPopulation {
   int updates_ = 1;
 
   cuda::Owned<cudaStream_t> stream_ = cuda::make_stream();
-  DeviceArray<float> memory_;
+  DeviceArray<char> memory_;
   DeviceArray<Progress> device_progress_;
   DeviceArray<ValueMeans> means_;
   std::vector<DeviceAgent> agents_;                         // as the device has them
   DeviceArray<DeviceAgent> device_agents_, update_agents_;  // the latter in the order of updates
-  std::vector<int> place_;                                  // of each agent, in that order
+  std::vector<int> place_;                                  // each agent's, in that order
   int choices_ = 0;                                         // actions of the largest grid
   const bool iqn_explorers_ = std::ranges::any_of(specs_, drawn_fractions);
   std::optional<cuda::UpdateGraph> graph_;

@@ -147,13 +147,7 @@ Owned<cudaGraphExec_t> UpdateGraph::capture(int updates) const {
     enqueue_updates(groups_[g], agents_, updates, branches[g]);
   }
   for (const Branch& branch : branches) wait_for(trunk.get(), branch.stream.get(), event);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  check(cudaStreamEndCapture(trunk.get(), &graph), "cudaStreamEndCapture");
-  const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
-  cudaGraphDestroy(graph);
-  check(status, "cudaGraphInstantiate");
-  return Owned<cudaGraphExec_t>(executable);
+  return end_capture(trunk.get());
 }
 
 UpdateGraph::UpdateGraph(const Agent* agents, std::span<const AgentSpec> specs,

@@ -17,6 +17,9 @@ inline void check(cudaError_t status, const char* call) {
               cudaGetErrorName(status) + ")");
 }
 
+// The number of parts of `each` that `count` is cut into.
+inline int parts_of(int count, int each) { return (count + each - 1) / each; }
+
 // Launches a kernel with `bytes` of dynamic shared memory per block.
 template <typename... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, int bytes, cudaStream_t stream,

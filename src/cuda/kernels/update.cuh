@@ -83,9 +83,6 @@ void compute_value_means(int agent_count, const Agent* agents, ValueMeans* out,
 // Tiles of parameters into which a step cuts a network. iqn: it takes fractions as inputs.
 int parameter_tiles(const NetworkShape& shape, bool iqn = false);
 
-// The number of parts of `each` that `count` is cut into.
-inline int parts_of(int count, int each) { return (count + each - 1) / each; }
-
 // Launches a kernel with tiles T: blocks (tiles of samples, parts, agents). `samples`: those of a
 // tile.
 template <typename T, typename Plan>

@@ -29,7 +29,7 @@ struct GroupProgress {
   std::uint64_t updates, replay_rows, replay_added;
   float log_alpha[3];                      // value and two moments
   float reward_scale;                      // factor of rewards
-  AdamCorrection critic_adam, actor_adam;  // of the current update
+  AdamCorrection critic_adam, actor_adam;  // for the current update
   double critic_loss, actor_loss;          // sums since the host last cleared them
   std::uint64_t first_bad;                 // first update (from 1) with a loss that is not finite
 };
@@ -46,7 +46,7 @@ struct GroupMemory {
   float *reward, *continues;                      // batch
   float *action, *spread, *raw_log_std;           // batch x actions: the policy's at s
   float *log_probability, *next_log_probability;  // batch
-  float* mean[2];                                 // of each critic at (s, new a)
+  float* mean[2];                                 // each critic's at (s, new a)
   float *critic_loss[2], *actor_loss;             // batch
 };
 

@@ -16,7 +16,7 @@ namespace {
 // follow them in memory, so that a pass can take both.
 template <typename T>
 struct Networks {
-  Networks(const ResidualShape& shape, int count, Bytes& memory) : shape(shape), count(count) {
+  Networks(const ResidualShape& shape, int count, Arena& memory) : shape(shape), count(count) {
     const std::size_t all = 1ULL * count * shape.size;
     optimised.parameters = memory.take<float>(2 * all);
     optimised.target = optimised.parameters + all;
@@ -63,7 +63,7 @@ struct Networks {
 // Everything that lies in the GPU's memory.
 template <typename T>
 struct Layout {
-  Layout(const GroupSpec& spec, Bytes& bytes)
+  Layout(const GroupSpec& spec, Arena& bytes)
       : actors(spec.actor, spec.agents, bytes),
         critics(spec.critic, 2 * spec.agents, bytes),
         acting(spec.actor, spec.agents, 2 * spec.batch(), bytes),
@@ -110,7 +110,7 @@ class Learner final : public GroupLearner {
       : spec_(spec),
         bytes_(make_device_array<char>(size_of(spec))),
         layout_([&] {
-          Bytes bytes(bytes_.get());
+          Arena bytes(bytes_.get());
           return Layout<T>(spec, bytes);
         }()),
         actor_passes_(spec.actor, spec.agents, 1, spec.agents),
@@ -135,7 +135,7 @@ class Learner final : public GroupLearner {
   }
 
   static std::size_t size_of(const GroupSpec& spec) {
-    Bytes counting(nullptr);
+    Arena counting(nullptr);
     Layout<T>(spec, counting);
     return counting.used();
   }
@@ -245,13 +245,7 @@ class Learner final : public GroupLearner {
     check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
     enqueue_update(moves, stream.get());
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
-    check(cudaStreamEndCapture(stream.get(), &graph), "cudaStreamEndCapture");
-    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
-    cudaGraphDestroy(graph);
-    check(status, "cudaGraphInstantiate");
-    return Owned<cudaGraphExec_t>(executable);
+    return end_capture(stream.get());
   }
 
   GroupSpec spec_;

@@ -13,13 +13,10 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kEach = kMostOutputs / 32;
 constexpr float kHalfLogTwoPi = 0.918938533204672742f;
 
-int divided_up(int a, int b) { return (a + b - 1) / b; }
-
 // One warp for each sample of each agent. blockIdx: (samples, agent)
-dim3 warp_each(const GroupSpec& spec) {
-  return dim3(divided_up(spec.batch(), kWarps), spec.agents);
-}
+dim3 warp_each(const GroupSpec& spec) { return dim3(parts_of(spec.batch(), kWarps), spec.agents); }
 __device__ int sample_of_warp() { return blockIdx.x * kWarps + threadIdx.x / 32; }
+
 // ---- the batch
 
 __global__ void begin_kernel(GroupSpec spec, GroupMemory memory) {
@@ -386,7 +383,7 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(GroupSpec spec, GroupM
 }  // namespace
 
 void begin_update(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
-  launch(begin_kernel, dim3(divided_up(spec.agents, 128)), 128, 0, stream, spec, memory);
+  launch(begin_kernel, dim3(parts_of(spec.agents, 128)), 128, 0, stream, spec, memory);
 }
 
 void draw_batch(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
@@ -454,7 +451,7 @@ void step_networks(const GroupSpec& spec, const GroupMemory& memory, const Resid
                    const Segment* segments, int segment_count, int networks_per_agent, bool critics,
                    float polyak, const float* gradients, const Optimised<T>& nets,
                    cudaStream_t stream) {
-  launch(step_kernel<T>, dim3(divided_up(segment_count, kWarps), spec.agents * networks_per_agent),
+  launch(step_kernel<T>, dim3(parts_of(segment_count, kWarps), spec.agents * networks_per_agent),
          kThreads, 0, stream, spec, memory, shape.size, segments, segment_count, networks_per_agent,
          critics, polyak, gradients, nets);
 }

@@ -116,10 +116,10 @@ struct NormPass {
   int sharing, inputs;  // this many networks take the same sums; matrices of sums
   const In* sums;
   const float* parameters;
-  int size;  // of a network's parameters
+  int size;  // a network's parameters
   float* running;
   float* used;     // means and scales of this pass
-  int statistics;  // of a network's statistics
+  int statistics;  // a network's statistics
   bool from_batch;
   float momentum;
 
@@ -343,14 +343,12 @@ __global__ void __launch_bounds__(kThreads)
   if (column + 1 < columns) to[1] = sum.y;
 }
 
-int divided_up(int a, int b) { return (a + b - 1) / b; }
-
 // Calls use(pairs, blocks) with the width of panels for these matrices.
 template <typename Use>
 void with_panels(int networks, int columns, Use&& use) {
   constexpr int kWide = 16, kNarrow = 8, kFew = 132;
-  const auto call = [&](auto pairs) { use(pairs, dim3(divided_up(columns, 2 * pairs), networks)); };
-  if (networks * divided_up(columns, 2 * kWide) < kFew) {
+  const auto call = [&](auto pairs) { use(pairs, dim3(parts_of(columns, 2 * pairs), networks)); };
+  if (networks * parts_of(columns, 2 * kWide) < kFew) {
     call(std::integral_constant<int, kNarrow>{});
   } else {
     call(std::integral_constant<int, kWide>{});
@@ -360,7 +358,7 @@ void with_panels(int networks, int columns, Use&& use) {
 }  // namespace
 
 template <typename T>
-Activations<T>::Activations(const ResidualShape& shape, int networks, int rows, Bytes& memory) {
+Activations<T>::Activations(const ResidualShape& shape, int networks, int rows, Arena& memory) {
   const std::size_t all = static_cast<std::size_t>(networks) * rows;
   input = memory.take<T>(all * shape.input.stride);
   stream[0] = memory.take<T>(all * shape.width());
@@ -378,7 +376,7 @@ Activations<T>::Activations(const ResidualShape& shape, int networks, int rows, 
 
 template <typename T>
 ResidualPasses<T>::Gradients::Gradients(const ResidualShape& shape, int networks, int rows,
-                                        Bytes& memory) {
+                                        Arena& memory) {
   const std::size_t all = static_cast<std::size_t>(networks) * rows;
   output = memory.take<T>(all * shape.output_stride());
   stream = memory.take<T>(all * shape.width());
@@ -463,7 +461,7 @@ void ResidualPasses<T>::forward(const Products& products, const Weights<T>& weig
     norms.template forward<After::relu_and_add>(own(block.down_norm, out.down[b], s.width()),
                                                 out.stream[b], out.stream[b + 1], stream);
   }
-  launch(rms_forward<T>, dim3(divided_up(rows, kRowWarps), networks_), kRowThreads, 0, stream,
+  launch(rms_forward<T>, dim3(parts_of(rows, kRowWarps), networks_), kRowThreads, 0, stream,
          s.output_norm, rows, weights.parameters, s.size, out.stream[s.blocks], out.features,
          out.scale);
   product(s.head, out.features, out.output, s.output_stride());
@@ -502,7 +500,7 @@ void ResidualPasses<T>::backward(const Products& products, const Weights<T>& wei
   product(s.head, gradients.output, s.output_stride(), at.features, gradients.stream, false);
   sum(s.width(), s.width(), gradients.stream, at.stream[s.blocks],
       by_parameters + s.output_norm.gain);
-  launch(rms_backward<T>, dim3(divided_up(rows, kRowWarps), networks_), kRowThreads, 0, stream,
+  launch(rms_backward<T>, dim3(parts_of(rows, kRowWarps), networks_), kRowThreads, 0, stream,
          s.output_norm, rows, weights.parameters, s.size, at.stream[s.blocks], at.scale,
          gradients.stream);
   for (int b = s.blocks - 1; b >= 0; --b) {

@@ -15,23 +15,6 @@
 
 namespace ovde::cuda::residual {
 
-// Hands out device memory piece by piece; with null only counts.
-class Bytes {
- public:
-  explicit Bytes(char* memory) : memory_(memory) {}
-  template <typename T>
-  T* take(std::size_t count) {
-    T* piece = memory_ ? reinterpret_cast<T*>(memory_ + used_) : nullptr;
-    used_ += (count * sizeof(T) + 255) / 256 * 256;
-    return piece;
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  char* memory_;
-  std::size_t used_ = 0;
-};
-
 // Parameters of all networks, one after the other.
 template <typename T>
 struct Weights {
@@ -44,7 +27,7 @@ struct Weights {
 // each network.
 template <typename T>
 struct Activations {
-  Activations(const ResidualShape& shape, int networks, int rows, Bytes& memory);
+  Activations(const ResidualShape& shape, int networks, int rows, Arena& memory);
 
   T* input;                    // normalised
   T* stream[kMostBlocks + 1];  // the sum of the blocks so far
@@ -53,7 +36,7 @@ struct Activations {
   T* down[kMostBlocks];        // sums before the second norm
   T* features;                 // after the RMS norm
   float* output;               // without the bias, rows of output_stride()
-  float* scale;                // of the RMS norm, one for each row
+  float* scale;                // the RMS norm's, one for each row
   // means and scales of the batch norms, as ResidualShape places running statistics
   float* statistics;
 };
@@ -76,8 +59,8 @@ class ResidualPasses {
 
   // Memory for the way back.
   struct Gradients {
-    Gradients(const ResidualShape& shape, int networks, int rows, Bytes& memory);
-    T* output;  // of the head's outputs: the caller writes it
+    Gradients(const ResidualShape& shape, int networks, int rows, Arena& memory);
+    T* output;  // the head's outputs': the caller writes it
     T *stream, *up, *down, *input;
   };
   // From gradients.output to the gradients of all parameters (as the parameters lie), or, with

@@ -336,6 +336,8 @@ void check_options(const AgentOptions& options) {
   if (device_rule(options).explores() || options.scout.share > 0 || learner.optimist ||
       learner.rnd.bonus != Bonus::none)
     refuse("explore by the policy's own noise alone");
+  if (learner.critic.optimism != -1 || learner.critic.dropped > 0 || options.algorithm.bandit)
+    refuse("take the smaller critic: critic.optimism = -1, critic.dropped = 0, no bandit");
   if (learner.critic.atoms > kMostOutputs) refuse("have at most 128 values of a critic");
   for (const int width : {learner.network.width, learner.network.actor_width}) {
     if (width > kMostWidth || width * learner.network.expansion > kMostExpanded || width % 16 != 0)
