@@ -10,16 +10,16 @@ then mean nothing.
 # %% the environment: Gymnasium's pendulum, with noise on observations and rewards
 import argparse
 
-import gymnasium
-import numpy
-
-import ovde
-
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("out", nargs="?", default="runs/pendulum", help="folder of the results (default: %(default)s)")
 parser.add_argument("--quick", action="store_true", help="a few epochs of small networks")
 arguments = parser.parse_args()
 quick, out = arguments.quick, arguments.out
+
+import gymnasium  # noqa: E402  (--help needs none of these)
+import numpy  # noqa: E402
+
+import ovde  # noqa: E402
 
 
 def pendulum():

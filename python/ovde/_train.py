@@ -150,6 +150,11 @@ def train(
         if not (isinstance(seeds, int) and seeds == 0):
             raise _core.InputError(f"seed={seed!r} and seeds={seeds!r}: give one of them")
         seeds = seed
+    if "n_seeds" in tables:  # the command line's words --n-seeds and --algo
+        if not (isinstance(seeds, int) and seeds == 0):
+            raise _core.InputError(f"n_seeds={tables['n_seeds']!r} and seeds={seeds!r}: give one of them")
+        seeds = range(count("n_seeds", tables.pop("n_seeds"), 1))
+    algorithm = tables.pop("algo", algorithm)
     all_seeds = seed_list(seeds)
     threads = count("threads", threads)
     # in any case, as on the command line

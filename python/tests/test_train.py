@@ -81,6 +81,9 @@ def test_one_seed(tmp_path, small):
         (dict(n_envs=4), r"seeds=range\(10\)"),
         (dict(verbose=1), "progress=True"),
         (dict(seed=1, seeds=[2]), r"seed=1 and seeds=\[2\]: give one of them"),
+        (dict(n_seeds=2, seeds=[2]), r"n_seeds=2 and seeds=\[2\]: give one of them"),
+        (dict(n_seeds=0), "n_seeds=0: must be a whole number, at least 1"),
+        (dict(algo="ovde_x"), "ovde_g"),
         (dict(seed=1.5), "seed 1.5: must be a whole number"),
         (dict(steps=5000), "steps and epochs: give one of them"),
         (dict(total_timesteps=5000), "total_timesteps and epochs: give one of them"),
@@ -123,6 +126,12 @@ def test_task_is_a_table(tmp_path, small):
     run = ovde.train("GridChaos-v0:s", algorithm="sac", epochs=1, out=tmp_path / "x", task={"horizon": 50}, **small)
     assert "horizon = 50" in (run.folder / "config.toml").read_text()
     assert run.curves["eval_length_mean"].max() <= 50
+
+
+def test_words_of_the_command_line(tmp_path, small):
+    run = ovde.train("GridChaos-v0:s", algo="SAC", n_seeds=2, epochs=1, out=tmp_path / "x", **small)
+    assert run.seeds == [0, 1]
+    assert 'algorithm = "sac"' in (run.folder / "seed_0" / "config.toml").read_text()
 
 
 def test_words_of_other_libraries(tmp_path):
