@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <ctime>
-#include <fstream>
 #include <sstream>
 
 #include <fcntl.h>
@@ -21,7 +20,7 @@ namespace {
 constexpr const char* kLogFile = "log.txt";
 constexpr std::array<const char*, 3> kLevels = {"INFO", "WARNING", "ERROR"};
 constexpr std::size_t kTimeWidth = 20, kLevelWidth = 7;
-constexpr std::size_t kLongestTail = 8192;
+constexpr std::size_t kLongestTail = 8192, kLongestLog = std::size_t{1} << 26;
 
 std::string now() {
   const std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -50,11 +49,8 @@ void RunLog::add(LogLevel level, const std::string& message) noexcept {
 }
 
 bool log_mentions(const std::filesystem::path& run, const std::string& words) {
-  std::ifstream file(run / kLogFile, std::ios::binary);
-  for (std::string line; std::getline(file, line);) {
-    if (line.find(words) != std::string::npos) return true;
-  }
-  return false;
+  if (std::error_code ignored; !std::filesystem::exists(run / kLogFile, ignored)) return false;
+  return Folder(run).read_end(kLogFile, kLongestLog).find(words) != std::string::npos;
 }
 
 std::optional<LogLine> last_log_line(const Folder& run) {
