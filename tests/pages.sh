@@ -11,6 +11,7 @@ source=$1 program=$2 examples=$3 work=$4
 is_command='^(build/|build-[a-z]+/|scripts/|cmake |ctest |ovde |parallel |for |sbatch |c[+][+] |export |pip |python3 )'
 left_out() {
   case $1 in
+    scripts/power*) return 1 ;;
     scripts/* | cmake\ * | ctest\ * | build/tests/* | build-fuzz/*) echo "builds or runs the tests" ;;
     parallel\ * | for\ * | sbatch\ * | *slurm* | "ovde study cancel"*) echo "needs other machines or Slurm, or is a loop over several lines" ;;
     *--video*) echo "needs EGL; tested by tests/study/report/video_test.cpp" ;;
@@ -62,7 +63,7 @@ export PATH=$work/bin:$PATH OVDE_EXAMPLES=$examples
 # runs and a plan that the pages mention
 mkdir -p "$work/before/build" "$work/before/build-examples" "$work/before/runs" "$work/before/shared" "$work/before/controller"
 cd "$work/before"
-cp -r "$source"/{configs,docs} .  # some commands write there
+cp -r "$source"/{configs,docs,scripts} .  # some commands write there
 ln -s "$work/bin/ovde" build/ovde
 ln -s "$work/bin/custom_env" build-examples/custom_env
 ln -s "$examples/control_loop" build-examples/control_loop
