@@ -96,7 +96,7 @@ for page in $pages; do
     run=${command//\/shared\//shared/}
     run=${run//DIR/runs\/GridChaos-v0-s-ovde_g-0}
     run=${run//--epochs 874,1249/--epochs 0,1}
-    run=${run//--out runs\/my elsewhere\/piece_1 elsewhere\/piece_2/--out runs\/merged runs\/my}
+    run=${run//--out runs\/my elsewhere\/piece_1 elsewhere\/piece_2/--out runs\/merged shared\/my}
     # a new run must not exist already
     out=$(sed -nE 's/.* (train|study run) .*--out ([^ ]+).*/\2/p' <<<"$run")
     [[ -z $out || $run == *--resume* ]] || rm -rf "$out"

@@ -33,17 +33,18 @@ struct Entry {
 };
 
 struct Site {
-  std::string title, text;
+  std::string title, text, page;
   std::vector<Entry> studies;
 };
 
 Site read_site(const fs::path& file) {
   const TomlReader in(file.string());
   const toml::table table = parse_toml_table(read_file(file), file.string());
-  in.check_keys(table, "a site", {"title", "text", "study"});
+  in.check_keys(table, "a site", {"title", "text", "page", "study"});
   Site site;
   site.title = in.required_text(table, "a site", "title");
   site.text = in.text(table, "text").value_or("");
+  site.page = in.text(table, "page").value_or("");
   in.for_each(table, "study", [&](const toml::table& study) {
     in.check_keys(study, "a study", {"plan", "runs", "curves", "sweep", "page", "text"});
     site.studies.push_back({.plan = in.required_text(study, "a study", "plan"),
@@ -94,6 +95,12 @@ std::string claims_html(const std::vector<Claim>& claims) {
          "sign. The 95 % interval of the difference of the means is not corrected.</p></details>\n";
 }
 
+std::string article_link(const std::string& page) {
+  if (page.empty()) return "";
+  return fmt::format("<p><a href=\"{}\">What these results mean, claim by claim</a></p>\n",
+                     escape_html(page));
+}
+
 class SiteWriter {
  public:
   explicit SiteWriter(const fs::path& file) : file_(file), site_(read_site(file)) {}
@@ -102,12 +109,13 @@ class SiteWriter {
     for (const Entry& entry : site_.studies) add(entry);
     return html_page(
         site_.title,
-        fmt::format("<h1>{}</h1>\n{}<h2>Overview</h2>\n<div class=\"scroll\"><table "
+        fmt::format("<h1>{}</h1>\n{}{}<h2>Overview</h2>\n<div class=\"scroll\"><table "
                     "class=\"words\"><thead><tr>"
                     "<th></th><th>runs</th><th>claims of the paper</th><th>reproduced</th>"
                     "<th>not reproduced</th><th>the opposite</th><th>not run</th></tr></thead>"
                     "<tbody>\n{}</tbody></table></div>\n{}",
-                    escape_html(site_.title), paragraph(site_.text), overview_, body_),
+                    escape_html(site_.title), paragraph(site_.text), article_link(site_.page),
+                    overview_, body_),
         "results");
   }
 

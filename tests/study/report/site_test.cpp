@@ -117,8 +117,10 @@ TEST(SlowSite, ShowsOnlyTheMeasuresOfThePlan) {
       << kRunsHeader << "\nso,DSAC,GridChaos-v0:a,dsac,0,100,0,,60\n"
       << "so,\"OVDE, ours\",GridChaos-v0:a,ovde_g,0,100,0,25,90\n";
   std::ofstream(folder.path() / "site.toml")
-      << "title = \"All\"\n[[study]]\nplan = \"plan.toml\"\nruns = \"runs.csv\"\n";
+      << "title = \"All\"\npage = \"article.md\"\n[[study]]\nplan = \"plan.toml\"\nruns = "
+         "\"runs.csv\"\n";
   const std::string page = site_html(folder.path() / "site.toml");
+  EXPECT_TRUE(has(page, "<a href=\"article.md\">"));
   EXPECT_TRUE(has(page, "25 (1/1)"));
   EXPECT_TRUE(has(page, "90.0 s"));
   EXPECT_FALSE(has(page, "Score: "));
