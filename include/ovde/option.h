@@ -25,6 +25,7 @@ struct Option {
   bool integer = false;
   int length = 0;  // length of a list; 0: any from 1, or from 0 if the default is empty
   std::vector<std::string> choices = {};  // valid strings; empty: any
+  bool range = false;  // a number, or a list [low, high] from which numbers are drawn
 };
 
 // Throws InputError, which names the option and its valid values.

@@ -20,11 +20,10 @@ Noise = Union[None, Mapping[str, Any], float, Sequence[float]]  # table noise, o
 
 
 def _task_settings(options: Mapping[str, Any], noise: Noise) -> dict[str, Any]:
-    settings = {f"task.{key}": value for key, value in options.items()}
-    if isinstance(noise, Mapping):
-        settings.update({f"noise.{key}": value for key, value in noise.items()})
-    elif noise is not None:
-        settings["task.noise"] = noise
+    settings = {}
+    for name, value in {**options, **({} if noise is None else {"noise": noise})}.items():
+        table = value if isinstance(value, Mapping) else None
+        settings.update({f"task.{name}": value} if table is None else {f"{name}.{key}": x for key, x in table.items()})
     return settings
 
 

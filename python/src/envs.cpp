@@ -8,6 +8,7 @@
 #include <ovde/error.h>
 #include "base/clock.h"
 #include "bindings.h"
+#include "config/build.h"
 #include "env/noise.h"
 #include "env/wrappers.h"
 #include "python_env.h"
@@ -57,11 +58,6 @@ Config task_config(const std::string& task, const py::dict& settings) {
   std::vector<Setting> all = {{"run.task", task, "task"}, {"run.algorithm", "sac", "algorithm"}};
   for (Setting& setting : to_settings(settings)) all.push_back(std::move(setting));
   return resolve_config(all);
-}
-
-std::unique_ptr<Env> make_task(const Config& config) {
-  auto env = with_noise(find_task(config.task).make(config.task_options), config.noise);
-  return std::make_unique<TimeLimit>(std::move(env), config.horizon);
 }
 
 std::uint64_t EpisodeSeeds::first(std::uint64_t seed) {

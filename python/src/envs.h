@@ -19,10 +19,8 @@
 
 namespace ovde::python {
 
-// The configuration of a task with settings of tables "task" and "noise", and its environment with
-// noise and time limit; actions are in the task's own units.
+// The configuration of a task with settings of its tables ("task", "noise", "sensor" ...).
 Config task_config(const std::string& task, const pybind11::dict& settings);
-std::unique_ptr<Env> make_task(const Config& config);
 
 // Seeds of episodes: the given one, then those of the stream that it seeds.
 class EpisodeSeeds {

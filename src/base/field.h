@@ -29,6 +29,12 @@ inline Option number(std::string name, std::string help, double low, double high
   return {std::move(name), std::move(standard), std::move(help), low, high};
 }
 
+// Bounds of a number.
+struct Range {
+  double low, high;
+  bool operator==(const Range&) const = default;
+};
+
 template <typename T>
 concept Number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
@@ -51,6 +57,9 @@ OptionValue to_option_value(const T& member) {
     return std::vector<double>(member.begin(), member.end());
   } else if constexpr (std::is_enum_v<T>) {
     return std::string(name(member));
+  } else if constexpr (std::is_same_v<T, Range>) {
+    if (member.low == member.high) return member.low;
+    return std::vector<double>{member.low, member.high};
   } else {
     return member;
   }
@@ -65,6 +74,10 @@ T from_option_value(const OptionValue& value) {
     return T(list.begin(), list.end());
   } else if constexpr (std::is_enum_v<T>) {
     return value_named<T>(std::get<std::string>(value));
+  } else if constexpr (std::is_same_v<T, Range>) {
+    const auto* const both = std::get_if<std::vector<double>>(&value);
+    return both ? Range{both->at(0), both->at(1)}
+                : Range{std::get<double>(value), std::get<double>(value)};
   } else {
     return std::get<T>(value);
   }
@@ -73,7 +86,8 @@ T from_option_value(const OptionValue& value) {
 template <typename Struct, typename T>
 Field<Struct> field(T Struct::*member, Option option, std::string derived_default = "") {
   option.default_value = to_option_value(Struct{}.*member);
-  option.integer = std::is_integral_v<T> || std::is_same_v<T, std::vector<int>>;
+  option.integer |= std::is_integral_v<T> || std::is_same_v<T, std::vector<int>>;
+  option.range = std::is_same_v<T, Range>;
   if constexpr (std::is_enum_v<T>) {
     for (const auto& [value, name] : kNames<T>) option.choices.push_back(name);
   }
@@ -82,10 +96,6 @@ Field<Struct> field(T Struct::*member, Option option, std::string derived_defaul
       [member](const Struct& from) { return to_option_value(from.*member); },
       [member](Struct& to, const OptionValue& value) { to.*member = from_option_value<T>(value); }};
 }
-
-struct Range {
-  double low, high;
-};
 
 // A number, or a list of numbers, in the range.
 template <typename Struct, typename T>

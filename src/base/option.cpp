@@ -39,6 +39,11 @@ std::string list_text(const Option& option) {
   return may_be_empty ? "a list of numbers" : "a list of at least one number";
 }
 
+// Valid values of an option that is a number or a range of numbers.
+std::string number_or_range_text(const Option& option) {
+  return fmt::format("{}, or two of them, [low, high] with low <= high", range_text(option));
+}
+
 std::string elements_text(const Option& option) {
   const bool bounded = option.integer || std::isfinite(option.low) || std::isfinite(option.high);
   return bounded ? fmt::format(", each {}", range_text(option)) : "";
@@ -56,6 +61,13 @@ std::string valid_text(const Option& option) {
 bool in_range(const Option& option, double x) {
   return std::isfinite(x) && x >= option.low && x <= option.high &&
          (!option.integer || x == std::floor(x));
+}
+
+bool is_number_or_range(const Option& option, const OptionValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return in_range(option, *number);
+  const auto* both = std::get_if<std::vector<double>>(&value);
+  return both && both->size() == 2 && in_range(option, both->front()) &&
+         in_range(option, both->back()) && both->front() <= both->back();
 }
 
 // A value, shortened for a message.
@@ -96,6 +108,10 @@ void check_option(const Option& option, const OptionValue& value, const std::str
   const auto refuse = [&](const std::string& valid) {
     throw InputError(fmt::format("{} = {}: must be {}", key, shown(value), valid));
   };
+  if (option.range) {
+    if (!is_number_or_range(option, value)) refuse(number_or_range_text(option));
+    return;
+  }
   if (value.index() != option.default_value.index()) refuse(valid_text(option));
 
   if (const auto* number = std::get_if<double>(&value)) {

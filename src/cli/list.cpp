@@ -88,6 +88,7 @@ std::string numbers_text(const Option& option) {
 }
 
 std::string valid_text(const Option& option) {
+  if (option.range) return numbers_text(option) + ", or [low, high]";
   if (std::holds_alternative<bool>(option.default_value)) return "true or false";
   if (std::holds_alternative<double>(option.default_value)) return numbers_text(option);
   if (std::holds_alternative<std::string>(option.default_value)) {

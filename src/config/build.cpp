@@ -7,12 +7,23 @@
 #include <ovde/check.h>
 #include <ovde/error.h>
 #include "config/config_keys.h"
-#include "env/noise.h"
 #include "env/wrappers.h"
 
 namespace ovde {
 
-std::unique_ptr<ScaledActions> make_environment(const Config& config) {
+namespace {
+
+// Identifies the task and its options.
+std::string name_of(const Config& config) {
+  std::string name = config.task;
+  for (const auto& [key, value] : config.task_options.all())
+    name += fmt::format(" {}={}", key, to_string(value));
+  return name;
+}
+
+}  // namespace
+
+std::unique_ptr<Env> make_task(const Config& config) {
   const Task& task = find_task(config.task);
   std::unique_ptr<Env> env;
   try {
@@ -22,7 +33,7 @@ std::unique_ptr<ScaledActions> make_environment(const Config& config) {
     } catch (const InputError& error) {
       throw InputError(fmt::format("task {}: {}", config.task, error.what()));
     }
-    env = with_noise(std::move(env), config.noise);
+    env = with_disturbances(std::move(env), config.noise, config.disturbances, name_of(config));
   } catch (const OptionError& error) {
     refuse_setting(place_of(config, error.key()), error.what());
   }
@@ -30,8 +41,11 @@ std::unique_ptr<ScaledActions> make_environment(const Config& config) {
     throw Error("task " + task.name +
                 " has a map, but not observations and actions of two numbers each");
   }
-  env = std::make_unique<TimeLimit>(std::move(env), config.horizon);
-  return std::make_unique<ScaledActions>(std::move(env));
+  return std::make_unique<TimeLimit>(std::move(env), config.horizon);
+}
+
+std::unique_ptr<ScaledActions> make_environment(const Config& config) {
+  return std::make_unique<ScaledActions>(make_task(config));
 }
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed) {

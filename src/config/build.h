@@ -10,8 +10,11 @@
 
 namespace ovde {
 
-// The task with its noise and its time limit, and with actions in [-1, 1]. InputError if the task
-// or its noise refuses an option.
+// The task with its noise, its disturbances and its time limit. InputError if one of them refuses
+// an option.
+std::unique_ptr<Env> make_task(const Config& config);
+
+// The same with actions in [-1, 1].
 std::unique_ptr<ScaledActions> make_environment(const Config& config);
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed);

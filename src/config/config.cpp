@@ -147,6 +147,7 @@ class Resolver {
     check_critics();
     check_layers();
     if (has_grid()) check_grid();
+    check_delays();
     if (config_.top.arms.empty()) refuse("top.arms", "must have at least one number");
 
     const TrainConfig& train = config_.train;
@@ -239,6 +240,17 @@ class Resolver {
     if (critic.dropped >= critic.quantiles)
       refuse("critic.dropped",
              fmt::format("must be less than critic.quantiles = {}", critic.quantiles));
+  }
+
+  void check_delays() const {
+    const DelayOptions& delay = config_.disturbances.delay;
+    const auto check = [&](const char* key, const Range& steps) {
+      if (steps.high >= config_.horizon)
+        refuse(key, fmt::format("{} steps; must be less than task.horizon = {}", steps.high,
+                                config_.horizon));
+    };
+    check("delay.action", delay.action);
+    check("delay.observation", delay.observation);
   }
 
   void check_layers() const {

@@ -12,6 +12,7 @@
 #include <ovde/option.h>
 #include "agent/options.h"
 #include "base/precision.h"
+#include "env/disturbances/disturbances.h"
 #include "env/noise.h"
 #include "io/settings.h"
 
@@ -55,6 +56,7 @@ struct Config {
   int horizon = 100;          // task.horizon
   OptionValues task_options;  // the keys of table "task" that the task declares
   NoiseOptions noise;
+  Disturbances disturbances;  // tables delay and sensor
   NetworkOptions network;
   CriticOptions critic;
   BehaviourOptions behaviour;  // the keys of table "explore" that every explorer has

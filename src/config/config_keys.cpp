@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -57,6 +58,14 @@ ConfigTable table(std::string name, std::string help, Struct Config::*member,
   ConfigTable out{std::move(name), std::move(help), {}};
   add_keys(out, member, std::move(fields));
   return out;
+}
+
+template <typename Struct>
+ConfigTable disturbance_table(std::string name, std::string help, Struct Disturbances::*member,
+                              std::vector<Field<Struct>> fields) {
+  std::vector<Field<Disturbances>> outer;
+  for (Field<Struct>& each : fields) outer.push_back(within(member, std::move(each)));
+  return table(std::move(name), std::move(help), &Config::disturbances, std::move(outer));
 }
 
 // Keys that a task or an explorer declares.
@@ -388,6 +397,9 @@ std::vector<ConfigTable> make_tables() {
       task_table(),
       table("noise", "noise injected into any task, beside the task's own", &Config::noise,
             noise_options()),
+      disturbance_table("delay", "actions and observations that arrive late", &Disturbances::delay,
+                        delay_options()),
+      disturbance_table("sensor", "imperfect sensors", &Disturbances::sensor, sensor_options()),
       table("network", "actor and critics alike", &Config::network, network_keys()),
       table("critic", "how the return's distribution is represented", &Config::critic,
             critic_keys()),
@@ -437,6 +449,11 @@ const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::str
     }
   }
   return nullptr;
+}
+
+bool is_of_task(const std::string& key) {
+  static const std::set<std::string> tables = {"task", "noise", "delay", "sensor"};
+  return tables.contains(key.substr(0, key.find('.')));
 }
 
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm) {

@@ -32,6 +32,10 @@ const std::vector<ConfigTable>& config_tables();
 // The same with the keys of this task and of this algorithm's explorer.
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm);
 
+// Whether a key defines the task, not the algorithm: those of the task, its noise and its
+// disturbances.
+bool is_of_task(const std::string& key);
+
 // The key with a name such as "train.batch"; nullptr: unknown.
 const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::string& name);
 

@@ -83,6 +83,12 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     return "it is read only with noise.transition = true";
   if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())
     return "it is read only with a noise.coordinate";
+  const auto& [delay, sensor] = config.disturbances;
+  if (key == "delay.draw" && delay.action.low == delay.action.high &&
+      delay.observation.low == delay.observation.high)
+    return "it is read only with a delay that is a range, [low, high]";
+  if (key == "sensor.group" && !is_on(sensor))
+    return "it is read only with a disturbance of table sensor";
   return "";
 }
 

@@ -10,6 +10,7 @@
 #include "config/config_keys.h"
 #include "config/resolving.h"
 #include "config/stored_config.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -377,6 +378,26 @@ TEST(Config, ErrorsOfTheEnvironmentNameKeyAndPlace) {
       "10)");
   EXPECT_EQ(refusal("task.half_width=5"),
             "task.goal = [9, 9]: must lie in the square, from -5 to 5 (task.half_width = 5)");
+}
+
+TEST(Config, RangesAreANumberOrLowAndHigh) {
+  const auto action = [](const std::string& value) {
+    return resolve({"delay.action=" + value}).disturbances.delay.action;
+  };
+  EXPECT_EQ(action("3"), (Range{3, 3}));
+  EXPECT_EQ(action("[1,4]"), (Range{1, 4}));
+  for (const std::string wrong :
+       {"[4,1]", "[1]", "[1,2,3]", "1.5", "[0,1.5]", "-1", "[0,2000]", "soon"})
+    expect_words(refusal("delay.action=" + wrong),
+                 {"--set: delay.action", "a whole number from 0 to 1000", "low <= high"});
+  const Config written = resolve({"delay.action=[1,4]", "delay.observation=[2,2]"});
+  EXPECT_EQ(restore_config(parse_toml(to_toml(written, "", ""), "")), written);
+}
+
+TEST(Config, DelaysAreShorterThanAnEpisode) {
+  expect_words(refusal("delay.action=100"), {"delay.action", "task.horizon = 100"});
+  expect_words(refusal("delay.observation=[0,150]"), {"delay.observation", "task.horizon = 100"});
+  EXPECT_NO_THROW(resolve({"delay.action=[0,99]"}));
 }
 
 TEST(Config, NetworksAreSavedAfterExistingEpochs) {

@@ -106,6 +106,12 @@ TEST(UnreadKeys, KeysOfDisabledNoiseAreRefused) {
 #endif
 }
 
+TEST(UnreadKeys, KeysOfDisabledDisturbancesAreRefused) {
+  expect_words(refusal("delay.draw=step"), {"delay.draw", "[low, high]"});
+  expect_words(refusal("sensor.group=x"), {"sensor.group", "table sensor"});
+  EXPECT_NO_THROW(resolve({"delay.draw=step", "delay.action=[0,2]"}));
+}
+
 // The config.toml of every run does.
 TEST(UnreadKeys, AFileMayRepeatTheirDefaults) {
   std::vector<Setting> settings = run_of("GridChaos-v0", "sac");

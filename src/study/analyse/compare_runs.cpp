@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "config/config_keys.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
 #include "study/analyse/results.h"
@@ -36,8 +37,7 @@ FoundRun describe(const fs::path& folder) {
   run.row.base = run.config.task;
   run.column.base = run.config.algorithm;
   for (const Setting& setting : asked_of(folder)) {
-    const bool of_task = setting.key.starts_with("task.") || setting.key.starts_with("noise.");
-    (of_task ? run.row : run.column).asked[setting.key] = to_string(setting.value);
+    (is_of_task(setting.key) ? run.row : run.column).asked[setting.key] = to_string(setting.value);
   }
   return run;
 }

@@ -1,0 +1,135 @@
+#include "env/disturbances/disturbances.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "env/wrappers.h"
+
+namespace ovde {
+
+namespace {
+
+// The spread is measured once for each task and its options. Threads may measure the same one at
+// once: a lock held meanwhile would deadlock with the lock of Python's interpreter.
+std::vector<double> spread_of(Env& task, const std::string& name) {
+  static std::map<std::string, std::vector<double>> measured;
+  static std::mutex mutex;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = measured.find(name); found != measured.end()) return found->second;
+  }
+  std::vector<double> spread = observation_spread(task);
+  const std::lock_guard lock(mutex);
+  return measured.emplace(name, std::move(spread)).first->second;
+}
+
+}  // namespace
+
+std::vector<double> observation_spread(Env& task) {
+  constexpr int kEpisodes = 20, kSteps = 100;
+  const Box& box = task.action_space();
+  std::vector<double> observation(task.observation_size()), action(box.low.size());
+  std::vector<double> mean(observation.size()), squares(observation.size());
+  double count = 0;
+  const auto add = [&] {  // Welford's update
+    ++count;
+    for (std::size_t i = 0; i < observation.size(); ++i) {
+      const double distance = observation[i] - mean[i];
+      mean[i] += distance / count;
+      squares[i] += distance * (observation[i] - mean[i]);
+    }
+  };
+  Random random(0, Stream::scaling);
+  for (int episode = 0; episode < kEpisodes; ++episode) {
+    task.reset(static_cast<std::uint64_t>(episode), observation);
+    add();
+    for (int step = 0; step < kSteps; ++step) {
+      for (std::size_t i = 0; i < action.size(); ++i)
+        action[i] = random.uniform(box.low[i], box.high[i]);
+      const Step result = task.step(action, observation);
+      add();
+      if (result.terminated || result.truncated) break;
+    }
+  }
+  for (double& x : squares) x = std::sqrt(x / count);
+  return squares;
+}
+
+std::unique_ptr<Env> with_disturbances(std::unique_ptr<Env> task, const NoiseOptions& noise,
+                                       const Disturbances& on, const std::string& name) {
+  std::vector<double> spread;
+  if (is_on(on.sensor)) spread = spread_of(*task, name);
+  std::unique_ptr<Env> env = with_noise(std::move(task), noise);
+  env = sensed(std::move(env), on.sensor, std::move(spread));
+  return delayed(std::move(env), on.delay);
+}
+
+void Disturbance::reset(std::uint64_t seed, std::span<double> out) {
+  seed_ = seed;
+  draw(seed_);
+  inner().reset(seed, out.first(inner().observation_size()));
+  observe_first(out);
+}
+
+bool Disturbance::set_state(std::span<const double> position, std::span<const double> velocity,
+                            std::span<double> out) {
+  auto* const state = inner().as<Restorable>();
+  if (!state) return false;
+  draw(seed_);
+  if (!state->set_state(position, velocity, out.first(inner().observation_size()))) return false;
+  observe_first(out);
+  return true;
+}
+
+std::optional<Bytes> Disturbance::save() const {
+  const auto saved = saved_state(inner());
+  if (!saved) return std::nullopt;
+  ByteWriter out;
+  out.put(seed_);
+  put(out);
+  out.put_bytes(*saved);
+  return out.take();
+}
+
+bool Disturbance::restore(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  seed_ = in.get<std::uint64_t>();
+  draw(seed_);
+  get(in);
+  return restore_state(inner(), in.get_bytes());
+}
+
+std::vector<double> middle(const Box& box) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < box.low.size(); ++i) out.push_back((box.low[i] + box.high[i]) / 2);
+  return out;
+}
+
+void Ring::fill(std::span<const double> values) {
+  for (int i = 0; i < length_; ++i) push(values);
+}
+
+void Ring::push(std::span<const double> values) {
+  newest_ = newest_ == 0 ? length_ - 1 : newest_ - 1;
+  std::ranges::copy(values, values_.begin() + static_cast<std::ptrdiff_t>(newest_ * size_));
+}
+
+std::span<const double> Ring::operator[](int age) const {
+  const int row = newest_ + age < length_ ? newest_ + age : newest_ + age - length_;
+  return {values_.data() + row * size_, size_};
+}
+
+void Ring::put(ByteWriter& out) const {
+  out.put(newest_);
+  out.put_all(std::span<const double>(values_));
+}
+
+void Ring::get(ByteReader& in) {
+  newest_ = in.get<int>();
+  if (newest_ < 0 || newest_ >= length_) throw Error("saved state has an unexpected size");
+  in.get_all(std::span<double>(values_));
+}
+
+}  // namespace ovde

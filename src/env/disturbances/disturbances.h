@@ -1,0 +1,124 @@
+// Disturbances of real machines for any task: delays, imperfect sensors and actuators (tables
+// delay, sensor, actuator), a model that differs from the nominal one (model), pushes (push), and
+// the history of observations and actions that an agent needs to cope with delays (task.history).
+// docs/disturbances.md says in which order they act. Each draws its numbers from streams of its
+// own, seeded by the episode's seed: switching one on changes none of the others.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ovde/env.h>
+#include "base/field.h"
+#include "env/noise.h"
+
+namespace ovde {
+
+// How often a delay is drawn.
+enum class DelayDraw { episode, step };
+template <>
+inline constexpr Names<DelayDraw> kNames<DelayDraw> = {{DelayDraw::episode, "episode"},
+                                                       {DelayDraw::step, "step"}};
+
+struct DelayOptions {
+  Range action = {0, 0}, observation = {0, 0};  // steps
+  DelayDraw draw = DelayDraw::episode;
+};
+
+// Standard deviations and the quantum are in units of each observation's spread.
+struct SensorOptions {
+  double noise = 0;
+  double bias = 0;         // standard deviation of an offset drawn for each episode
+  double drift = 0;        // standard deviation of the steps of a random walk
+  double dropped = 0;      // probability that a reading repeats the last one
+  double resolution = 0;   // quantum
+  std::string group = {};  // names, prefixes and *suffixes of observations; empty: all
+};
+
+struct Disturbances {
+  DelayOptions delay = {};
+  SensorOptions sensor = {};
+};
+
+std::vector<Field<DelayOptions>> delay_options();
+std::vector<Field<SensorOptions>> sensor_options();
+
+bool is_on(const DelayOptions& options);
+bool is_on(const SensorOptions& options);
+
+// Wraps a task in its noise and in the disturbances that are on. `name` identifies the task and its
+// options: the spread of its observations is measured once for each name. Throws OptionError if an
+// option contradicts the task.
+std::unique_ptr<Env> with_disturbances(std::unique_ptr<Env> task, const NoiseOptions& noise,
+                                       const Disturbances& disturbances, const std::string& name);
+
+// Standard deviations of a task's observations over 20 episodes of at most 100 uniformly random
+// actions, the same numbers in each call. Leaves the task in the middle of an episode.
+std::vector<double> observation_spread(Env& task);
+
+// Substreams of Stream::disturbance after those of the noise: append, never reorder.
+enum class DisturbanceStream : std::uint32_t {
+  action_delay = 16,
+  observation_delay,
+  sensor_noise,
+  sensor_bias,
+  sensor_drift,
+  sensor_dropped,
+};
+inline Random disturbance_stream(std::uint64_t seed, DisturbanceStream kind) {
+  return {seed, Stream::disturbance, static_cast<std::uint32_t>(kind)};
+}
+
+// A wrapper that draws values at the start of an episode and is saved with the environment inside.
+class Disturbance : public EnvWrapper, public Restorable {
+ public:
+  using EnvWrapper::EnvWrapper;
+
+  void reset(std::uint64_t seed, std::span<double> observation) final;
+  // The episode has the values of the last reset's seed.
+  bool set_state(std::span<const double> position, std::span<const double> velocity,
+                 std::span<double> observation) final;
+  std::optional<Bytes> save() const final;
+  bool restore(std::span<const std::byte> bytes) final;
+
+ protected:
+  // Seeds the streams and draws the episode's values; called before the inner environment starts.
+  virtual void draw(std::uint64_t seed) = 0;
+  // Changes the first observation.
+  virtual void observe_first(std::span<double> /*observation*/) {}
+  // What changes within an episode; draw() comes before get().
+  virtual void put(ByteWriter& out) const = 0;
+  virtual void get(ByteReader& in) = 0;
+
+ private:
+  std::uint64_t seed_ = 0;
+};
+
+// The middle of an action box: the action at rest.
+std::vector<double> middle(const Box& box);
+
+// The last vectors of numbers.
+class Ring {
+ public:
+  Ring(int size, int length) : size_(size), length_(length), values_(std::size_t(size) * length) {}
+
+  void fill(std::span<const double> values);
+  void push(std::span<const double> values);
+  std::span<const double> operator[](int age) const;  // 0: the newest
+
+  void put(ByteWriter& out) const;
+  void get(ByteReader& in);
+
+ private:
+  std::size_t size_;
+  int length_, newest_ = 0;
+  std::vector<double> values_;
+};
+
+// The wrappers.
+std::unique_ptr<Env> delayed(std::unique_ptr<Env> inner, const DelayOptions& options);
+std::unique_ptr<Env> sensed(std::unique_ptr<Env> inner, const SensorOptions& options,
+                            std::vector<double> spread);
+
+}  // namespace ovde

@@ -1,0 +1,177 @@
+// Imperfect sensors (table `sensor`). A reading is the observation plus offset, drift and noise,
+// rounded to the resolution; a dropped reading repeats the last one.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "env/disturbances/disturbances.h"
+
+namespace ovde {
+
+namespace {
+
+using Kind = DisturbanceStream;
+
+bool matches(const std::string& name, const std::string& pattern) {
+  return pattern.front() == '*' ? name.ends_with(pattern.substr(1)) : name.starts_with(pattern);
+}
+
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    const std::size_t first = list.find_first_not_of(' ', at);
+    if (first < end)
+      parts.push_back(list.substr(first, list.find_last_not_of(' ', end - 1) + 1 - first));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// The numbers of the observations that sensor.group names.
+std::vector<std::size_t> group_of(const Env& env, const std::string& group) {
+  std::vector<std::string> names;
+  for (const Signal& signal : env.signals().observation) names.push_back(signal.name);
+  const auto refuse = [&](const std::string& why) {
+    throw OptionError("sensor.group", group, why);
+  };
+
+  const std::vector<std::string> patterns = parts_of(group);
+  if (!patterns.empty() && std::ssize(names) != env.observation_size())
+    refuse("this task does not name its observations; must be \"\"");
+  for (const std::string& pattern : patterns) {
+    if (std::ranges::none_of(names, [&](auto& name) { return matches(name, pattern); }))
+      refuse(
+          fmt::format("\"{}\" names no observation; must be a list of names, prefixes or "
+                      "*suffixes of {}",
+                      pattern, fmt::join(names, ", ")));
+  }
+
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(env.observation_size()); ++i) {
+    const auto names_it = [&](const std::string& pattern) { return matches(names[i], pattern); };
+    if (patterns.empty() || std::ranges::any_of(patterns, names_it)) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+class Sensor final : public Disturbance {
+ public:
+  Sensor(std::unique_ptr<Env> inner, const SensorOptions& options,
+         const std::vector<double>& spread)
+      : Disturbance(std::move(inner)), options_(options) {
+    for (const std::size_t i : group_of(EnvWrapper::inner(), options.group))
+      readings_.push_back({.index = i, .spread = spread.at(i)});
+  }
+
+  Step step(std::span<const double> action, std::span<double> out) override {
+    const Step result = inner().step(action, out);
+    if (options_.drift > 0) {
+      for (Reading& r : readings_) r.drift += options_.drift * r.spread * drift_.normal();
+    }
+    read(out);
+    if (options_.dropped > 0) {
+      for (Reading& r : readings_) {
+        if (dropped_.uniform() < options_.dropped) out[r.index] = r.last;
+        r.last = out[r.index];
+      }
+    }
+    return result;
+  }
+
+ protected:
+  void draw(std::uint64_t seed) override {
+    noise_ = disturbance_stream(seed, Kind::sensor_noise);
+    drift_ = disturbance_stream(seed, Kind::sensor_drift);
+    dropped_ = disturbance_stream(seed, Kind::sensor_dropped);
+    Random random = disturbance_stream(seed, Kind::sensor_bias);
+    for (Reading& r : readings_) {
+      r.bias = options_.bias * r.spread * random.normal();
+      r.drift = 0;
+    }
+  }
+
+  void observe_first(std::span<double> out) override {
+    read(out);
+    for (Reading& r : readings_) r.last = out[r.index];
+  }
+
+  void put(ByteWriter& out) const override {
+    for (const Random* random : {&noise_, &drift_, &dropped_}) out.put(random->position());
+    for (const Reading& r : readings_) {
+      out.put(r.drift);
+      out.put(r.last);
+    }
+  }
+  void get(ByteReader& in) override {
+    for (Random* random : {&noise_, &drift_, &dropped_}) random->seek(in.get<std::uint64_t>());
+    for (Reading& r : readings_) {
+      r.drift = in.get<double>();
+      r.last = in.get<double>();
+    }
+  }
+
+ private:
+  struct Reading {
+    std::size_t index = 0;  // its place in the observation
+    double spread = 0;
+    double bias = 0, drift = 0;
+    double last = 0;
+  };
+
+  void read(std::span<double> out) {
+    for (const Reading& r : readings_) out[r.index] += r.bias + r.drift;
+    if (options_.noise > 0) {
+      for (const Reading& r : readings_)
+        out[r.index] += options_.noise * r.spread * noise_.normal();
+    }
+    if (options_.resolution > 0) {
+      for (const Reading& r : readings_) {
+        const double quantum = options_.resolution * r.spread;
+        if (quantum > 0) out[r.index] = quantum * std::round(out[r.index] / quantum);
+      }
+    }
+  }
+
+  SensorOptions options_;
+  std::vector<Reading> readings_;
+  Random noise_, drift_, dropped_;
+};
+
+}  // namespace
+
+std::vector<Field<SensorOptions>> sensor_options() {
+  using Keys = SensorOptions;
+  return {
+      field(&Keys::noise, "noise", {0, 1e3},
+            "standard deviation of noise, in units of each observation's spread under random "
+            "actions"),
+      field(&Keys::bias, "bias", {0, 1e3},
+            "standard deviation of an offset drawn for each episode, in units of the spread"),
+      field(&Keys::drift, "drift", {0, 1e3},
+            "standard deviation of each step of a random walk that is added, in units of the "
+            "spread"),
+      field(&Keys::dropped, "dropped", {0, 1},
+            "probability that a reading is dropped: the last one is repeated"),
+      field(&Keys::resolution, "resolution", {0, 1e3},
+            "readings are rounded to multiples of this, in units of the spread"),
+      field(&Keys::group, "group",
+            "the observations concerned: names, prefixes or `*`suffixes, separated by commas; "
+            "empty: all"),
+  };
+}
+
+bool is_on(const SensorOptions& options) {
+  return options.noise > 0 || options.bias > 0 || options.drift > 0 || options.dropped > 0 ||
+         options.resolution > 0;
+}
+
+std::unique_ptr<Env> sensed(std::unique_ptr<Env> inner, const SensorOptions& options,
+                            std::vector<double> spread) {
+  if (!is_on(options)) return inner;
+  return std::make_unique<Sensor>(std::move(inner), options, spread);
+}
+
+}  // namespace ovde
