@@ -15,7 +15,7 @@
 #include <ovde/error.h>
 #include <ovde/option.h>
 #include "base/field.h"
-#include "base/version.h"
+#include "cli/build_description.h"
 #include "cli/option_synonyms.h"
 #include "io/seeds.h"
 #include "io/settings.h"
@@ -84,7 +84,7 @@ std::string shell_command(int argc, const char* const* argv) {
 class Grammar {
  public:
   Grammar() {
-    app_.set_version_flag("--version", fmt::format("ovde {}", version()));
+    app_.set_version_flag("--version", build_description());
     app_.footer("ovde COMMAND --help explains a command.");
     app_.allow_extras();  // refuse_leftovers() names the nearest word
     add_list();
@@ -121,7 +121,7 @@ class Grammar {
       if (app_.get_subcommands().empty() && !app_.remaining().empty()) refuse_leftovers();
       return PrintCommand{app_.help()};
     } catch (const CLI::CallForVersion& version) {
-      return PrintCommand{std::string(version.what()) + "\n"};
+      return PrintCommand{version.what()};
     } catch (const CLI::ParseError& error) {
       throw InputError(fmt::format("{} ({} --help)", error.what(), chosen_name()));
     }

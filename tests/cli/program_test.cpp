@@ -74,8 +74,12 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
   }
   EXPECT_EQ(listed(all.out, "Subcommands:"), commands);
   EXPECT_EQ(listed(all.out, "Options:"), (Names{"-h,--help", "--version"}));
-  for (const char* version : {"--version", "version"})
-    EXPECT_EQ(program.run(version).out, "ovde " OVDE_VERSION "\n");
+  for (const char* version : {"--version", "version"}) {
+    const std::string text = program.run(version).out;
+    EXPECT_TRUE(text.starts_with("ovde " OVDE_VERSION)) << text;
+    for (const char* part : {"\n  compiler ", "\n  instructions ", "\n  CUDA ", "\n  MuJoCo "})
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
   EXPECT_EQ(program.run("help").out, all.out);
   EXPECT_EQ(program.run("help study run").out, program.run("study run --help").out);
   EXPECT_EQ(program.run("bench --help").out.find("does not depend"), std::string::npos);

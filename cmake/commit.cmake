@@ -1,0 +1,15 @@
+# Run at every build: writes the commit of the sources as a header, if it has changed. Sources without git have none.
+find_package(Git QUIET)
+set(commit "")
+if(GIT_FOUND AND EXISTS ${SOURCE}/.git)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} describe --always --dirty=+ --abbrev=9 --exclude=*
+    OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+set(text "#define OVDE_COMMIT \"${commit}\"\n")
+set(before "")
+if(EXISTS ${HEADER})
+  file(READ ${HEADER} before)
+endif()
+if(NOT text STREQUAL before)
+  file(WRITE ${HEADER} "${text}")
+endif()
