@@ -23,7 +23,7 @@ enum class Stream : std::uint32_t {
   explorer = 9,          // samples of the optimistic value distribution
   bootstrap = 10,        // statistics
   fractions = 11,        // quantile fractions of implicit quantile networks
-  scaling = 12,          // random actions for measuring the scale of observations
+  scaling = 12,          // random actions: the scale of observations, a baseline
   optimist_noise = 13,   // reparameterisation noise of a second, exploring actor
   user = 1000,           // first number for your own streams
 };

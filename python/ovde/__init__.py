@@ -24,14 +24,15 @@ from ._core import Error, InputError, Policy, algorithms, tasks
 from ._evaluate import Evaluation, evaluate
 from ._gym import fold_seed
 from ._run import Curves, Run, status
+from ._stress import Stress, stress
 from ._study import Comparison, Study, compare, study
 from ._train import resume, train
 
 __version__: str = _core.version
 _NEED_GYMNASIUM = ("make", "make_vec", "wrap_noise")
 __all__ = [
-    "Comparison", "Curves", "Error", "Evaluation", "InputError", "Policy", "Run", "Study", "algorithms", "compare",
-    "evaluate", "fold_seed", "make", "make_vec", "resume", "status", "study", "tasks", "train", "wrap_noise",
+    "Comparison", "Curves", "Error", "Evaluation", "InputError", "Policy", "Run", "Stress", "Study", "algorithms",
+    "compare", "evaluate", "fold_seed", "make", "make_vec", "resume", "status", "stress", "study", "tasks", "train", "wrap_noise",
 ]  # fmt: skip
 
 # runs that train in other threads are saved before the interpreter ends

@@ -73,6 +73,17 @@ class Study:
     def run(self, jobs: int, threads: int, device: str, progress: Optional[Callable[[dict[str, Any]], Any]]) -> dict[str, Any]: ...
     def report(self) -> tuple[str, list[str]]: ...
 
+def stress(
+    runs: Sequence[str],
+    disturbances: Sequence[str],
+    severities: Sequence[float],
+    episodes: int,
+    seed: int,
+    against: str,
+    threads: int,
+    out: str,
+    progress: Optional[Callable[[dict[str, Any]], Any]],
+) -> Optional[dict[str, str]]: ...
 def tasks() -> list[dict[str, Any]]: ...
 def algorithms() -> list[dict[str, Any]]: ...
 def train(

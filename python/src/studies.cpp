@@ -1,4 +1,4 @@
-// Studies, reports, and comparisons of learning curves of any origin.
+// Studies, reports, comparisons of learning curves of any origin, and stress tests.
 #include "bindings.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "job.h"
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"
+#include "stress/stress.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
 #include "study/execute/run_study.h"
@@ -130,6 +131,10 @@ class Contenders {
   StudyResults results_;
 };
 
+int thread_count(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 class Study {
  public:
   Study(const std::string& file, const std::optional<std::string>& out, bool smoke)
@@ -145,16 +150,13 @@ class Study {
       throw InputError(fmt::format("{} holds a smoke run; choose another folder", folder()));
     Job job;
     Sink sink(job, progress);
-    const StudyRequest request{
-        .plan = plan_,
-        .out = out_,
-        .jobs = jobs,
-        .threads = threads > 0
-                       ? threads
-                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
-        .command = "ovde.study of Python",
-        .stop = &job.stop(),
-        .gpu = device_of(device, "device")};
+    const StudyRequest request{.plan = plan_,
+                               .out = out_,
+                               .jobs = jobs,
+                               .threads = thread_count(threads),
+                               .command = "ovde.study of Python",
+                               .stop = &job.stop(),
+                               .gpu = device_of(device, "device")};
     StudyOutcome outcome;
     job.run([&] { outcome = run_study(request, sink); });
     py::list failures;
@@ -200,6 +202,34 @@ class Study {
   fs::path out_;
 };
 
+// None: stopped before the end.
+py::object stress_test(const std::vector<std::string>& runs,
+                       const std::vector<std::string>& disturbances,
+                       const std::vector<double>& severities, int episodes, std::uint64_t seed,
+                       const std::string& against, int threads, const std::string& out,
+                       const py::object& progress) {
+  StressRequest request;
+  request.runs.assign(runs.begin(), runs.end());
+  request.disturbances = disturbances;
+  request.severities = severities;
+  request.episodes = episodes;
+  request.seed = seed;
+  request.against = against;
+  request.out = out;
+  Job job;
+  StressWork work{.threads = thread_count(threads), .stop = &job.stop()};
+  if (!progress.is_none()) {
+    work.progress = [&](std::size_t done, std::size_t of) {
+      job.post([&progress, done, of] { progress(py::dict("done"_a = done, "of"_a = of)); });
+    };
+  }
+  std::optional<StressReport> report;
+  job.run([&] { report = stress(plan_stress(request), work); });
+  if (!report) return py::none();
+  return py::dict("json"_a = report->json, "text"_a = report->text,
+                  "page"_a = report->page.string());
+}
+
 }  // namespace
 
 void bind_studies(py::module_& module) {
@@ -218,6 +248,9 @@ void bind_studies(py::module_& module) {
       .def("run", &Study::run, py::arg("jobs"), py::arg("threads"), py::arg("device"),
            py::arg("progress"))
       .def("report", &Study::report);
+  module.def("stress", &stress_test, py::arg("runs"), py::arg("disturbances"),
+             py::arg("severities"), py::arg("episodes"), py::arg("seed"), py::arg("against"),
+             py::arg("threads"), py::arg("out"), py::arg("progress"));
   module.def(
       "report_of_run",
       [](const std::string& run, const std::string& out) {

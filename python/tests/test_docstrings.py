@@ -7,8 +7,8 @@ import os
 import pytest
 
 MODULES = [
-    "ovde", "ovde._arguments", "ovde._evaluate", "ovde._gym", "ovde._progress", "ovde._run", "ovde._study", "ovde._train",
-    "ovde._workers", "ovde.envs",
+    "ovde", "ovde._arguments", "ovde._evaluate", "ovde._gym", "ovde._progress", "ovde._run", "ovde._stress", "ovde._study",
+    "ovde._train", "ovde._workers", "ovde.envs",
 ]  # fmt: skip
 
 

@@ -94,6 +94,7 @@ class Grammar {
     add_clean();
     add_report();
     add_compare();
+    add_stress();
     add_site();
     add_inspect();
     add_export();
@@ -284,6 +285,38 @@ class Grammar {
     command->footer(
         "Example:\n"
         "  ovde compare runs/dsac runs/ovde_g runs/ovde_q --out runs/three");
+  }
+
+  void add_stress() {
+    CLI::App* command = add_command(
+        "stress", "Test how far finished policies hold under disturbances: delays, noise, pushes",
+        stress_);
+    command
+        ->add_option("DIR", stress_.folders,
+                     "folders of finished runs, or folders that contain runs; or policy files")
+        ->required();
+    add(command, "--disturb", stress_.disturb, "NAME,...",
+        "disturbances (all that the task can have; docs/stress.md), or KEY=VALUE: a key of the "
+        "configuration and its value at severity 1")
+        ->allow_extra_args(false);
+    add(command, "--severities", stress_.severities, "S,S,...",
+        "severities from 0 to 1 (0,0.2,0.4,0.6,0.8,1)")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    add(command, "--episodes", stress_.episodes, "N", "episodes at each severity (20)")
+        ->check(CLI::Range(1, kMostEpisodes));
+    add_seed(command, "seed of the episodes (0)", [this](std::uint64_t x) { stress_.seed = x; });
+    add_threads(command, stress_.threads);
+    add(command, "--against", stress_.against, "NAME",
+        "test the other policies against the runs of this name, such as dsac");
+    add(command, "--out", stress_.out, "DIR",
+        "folder of the results (runs/stress, with a number where that exists); the same command "
+        "with the same folder continues");
+    command->add_flag("--json", stress_.json, "print one JSON object");
+    command->footer(
+        "Examples:\n"
+        "  ovde stress runs/cheetah --out runs/stress\n"
+        "  ovde stress runs/dsac runs/ovde_g --disturb delay,sensor-noise --against dsac");
   }
 
   void add_site() {
@@ -587,6 +620,7 @@ class Grammar {
   EvalCommand eval_;
   ReportCommand report_;
   CompareCommand compare_;
+  StressCommand stress_;
   SiteCommand site_;
   InspectCommand inspect_;
   ExportCommand export_;

@@ -67,6 +67,18 @@ struct CompareCommand {
   std::optional<std::string> out;
 };
 
+struct StressCommand {
+  std::vector<std::string> folders;
+  std::vector<std::string> disturb;  // empty: all
+  std::vector<double> severities = {0, 0.2, 0.4, 0.6, 0.8, 1};
+  int episodes = 20;
+  std::uint64_t seed = 0;
+  int threads = 0;  // 0: all cores
+  std::string against;
+  std::optional<std::string> out;
+  bool json = false;
+};
+
 struct SiteCommand {
   std::string file;
   std::optional<std::string> out;
@@ -145,10 +157,10 @@ struct StudyCommand {
   std::optional<int> first_epochs;
 };
 
-using Command =
-    std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, CleanCommand, EvalCommand,
-                 ReportCommand, CompareCommand, SiteCommand, InspectCommand, ExportCommand,
-                 VerifyCommand, ReplayCommand, ServeCommand, BenchCommand, StudyCommand>;
+using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, CleanCommand,
+                             EvalCommand, ReportCommand, CompareCommand, StressCommand, SiteCommand,
+                             InspectCommand, ExportCommand, VerifyCommand, ReplayCommand,
+                             ServeCommand, BenchCommand, StudyCommand>;
 
 // InputError with the nearest valid word for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);
@@ -161,6 +173,7 @@ void run(const CleanCommand& command);
 void run(const EvalCommand& command);
 void run(const ReportCommand& command);
 void run(const CompareCommand& command);
+void run(const StressCommand& command);
 void run(const SiteCommand& command);
 void run(const InspectCommand& command);
 void run(const ExportCommand& command);

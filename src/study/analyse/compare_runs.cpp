@@ -17,21 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Values = std::map<std::string, std::string>;  // key -> value, as TOML writes it
-
-// A row or a column: the task or algorithm, and the settings that are not defaults.
-struct Kind {
-  std::string base;
-  Values asked;
-  bool operator==(const Kind&) const = default;
-};
-
-struct FoundRun {
-  fs::path folder;
-  Config config;
-  Kind row, column;
-};
-
 FoundRun describe(const fs::path& folder) {
   FoundRun run{folder, read_config(folder), {}, {}};
   run.row.base = run.config.task;
@@ -42,46 +27,8 @@ FoundRun describe(const fs::path& folder) {
   return run;
 }
 
-std::vector<FoundRun> find_all(std::span<const fs::path> folders) {
-  std::vector<FoundRun> runs;
-  std::set<fs::path> seen;
-  for (const fs::path& folder : folders) {
-    const auto found = run_status(folder);
-    if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
-    for (const RunStatus& status : found) {
-      if (status.state == RunState::unreadable)
-        throw InputError(fmt::format("{}: {}", status.folder.string(), status.message));
-      if (seen.insert(fs::weakly_canonical(status.folder)).second)
-        runs.push_back(describe(status.folder));
-    }
-  }
-  return runs;
-}
-
-// The task or algorithm, followed by the settings in which several kinds of it differ: "ovde_g
-// explore.alpha = 0.1".
-std::string name_of(const Kind& kind, const std::vector<Kind>& all) {
-  std::set<std::string> differing;
-  for (const Kind& other : all) {
-    if (other.base != kind.base) continue;
-    for (const Values* values : {&kind.asked, &other.asked}) {
-      for (const auto& [key, value] : *values) {
-        const auto a = kind.asked.find(key), b = other.asked.find(key);
-        const bool same = a != kind.asked.end() && b != other.asked.end() && a->second == b->second;
-        if (!same) differing.insert(key);
-      }
-    }
-  }
-  std::vector<std::string> parts = {kind.base};
-  for (const std::string& key : differing) {
-    if (const auto own = kind.asked.find(key); own != kind.asked.end())
-      parts.push_back(fmt::format("{} = {}", key, own->second));
-  }
-  return fmt::format("{}", fmt::join(parts, " "));
-}
-
-std::vector<Kind> kinds_of(const std::vector<FoundRun>& runs, Kind FoundRun::*kind) {
-  std::vector<Kind> all;
+std::vector<RunKind> kinds_of(const std::vector<FoundRun>& runs, RunKind FoundRun::*kind) {
+  std::vector<RunKind> all;
   for (const FoundRun& run : runs) {
     if (std::ranges::find(all, run.*kind) == all.end()) all.push_back(run.*kind);
   }
@@ -89,7 +36,8 @@ std::vector<Kind> kinds_of(const std::vector<FoundRun>& runs, Kind FoundRun::*ki
 }
 
 // " Numbers of epochs differ: dsac 7, ovde_g 3 to 5." Empty where they are equal.
-std::string different_lengths(const std::vector<FoundRun>& runs, const std::vector<Kind>& columns,
+std::string different_lengths(const std::vector<FoundRun>& runs,
+                              const std::vector<RunKind>& columns,
                               const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   std::set<int> all;
@@ -109,21 +57,57 @@ std::string different_lengths(const std::vector<FoundRun>& runs, const std::vect
 
 }  // namespace
 
+std::vector<FoundRun> find_runs(std::span<const fs::path> folders) {
+  std::vector<FoundRun> runs;
+  std::set<fs::path> seen;
+  for (const fs::path& folder : folders) {
+    const auto found = run_status(folder);
+    if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
+    for (const RunStatus& status : found) {
+      if (status.state == RunState::unreadable)
+        throw InputError(fmt::format("{}: {}", status.folder.string(), status.message));
+      if (seen.insert(fs::weakly_canonical(status.folder)).second)
+        runs.push_back(describe(status.folder));
+    }
+  }
+  return runs;
+}
+
+std::string name_of(const RunKind& kind, const std::vector<RunKind>& all) {
+  std::set<std::string> differing;
+  for (const RunKind& other : all) {
+    if (other.base != kind.base) continue;
+    for (const auto* values : {&kind.asked, &other.asked}) {
+      for (const auto& [key, value] : *values) {
+        const auto a = kind.asked.find(key), b = other.asked.find(key);
+        const bool same = a != kind.asked.end() && b != other.asked.end() && a->second == b->second;
+        if (!same) differing.insert(key);
+      }
+    }
+  }
+  std::vector<std::string> parts = {kind.base};
+  for (const std::string& key : differing) {
+    if (const auto own = kind.asked.find(key); own != kind.asked.end())
+      parts.push_back(fmt::format("{} = {}", key, own->second));
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
 StudyResults compare_runs(std::span<const fs::path> folders) {
-  const std::vector<FoundRun> runs = find_all(folders);
+  const std::vector<FoundRun> runs = find_runs(folders);
   const auto rows = kinds_of(runs, &FoundRun::row), columns = kinds_of(runs, &FoundRun::column);
   StudyResults out;
   out.plan.name = "compare";
   out.plan.measures = {"score"};
   out.plan.show = {"table", "curves", "bars"};
   out.plan.x = "steps";
-  for (const Kind& kind : rows) {
+  for (const RunKind& kind : rows) {
     PlanRow row;
     row.name = name_of(kind, rows);
     row.task = kind.base;
     out.plan.rows.push_back(std::move(row));
   }
-  for (const Kind& kind : columns) {
+  for (const RunKind& kind : columns) {
     PlanColumn column;
     column.name = name_of(kind, columns);
     column.algorithm = kind.base;

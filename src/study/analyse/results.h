@@ -90,6 +90,27 @@ StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv,
 // have. InputError if the folder holds no run with at least one epoch.
 StudyResults results_of_run(const std::filesystem::path& folder);
 
+// A row or a column: the task or algorithm, and the settings that are not defaults.
+struct RunKind {
+  std::string base;
+  std::map<std::string, std::string> asked;  // key -> value, as TOML writes it
+  bool operator==(const RunKind&) const = default;
+};
+
+struct FoundRun {
+  std::filesystem::path folder;
+  Config config;
+  RunKind row, column;  // settings of the task and its disturbances belong to the row
+};
+
+// The runs in these folders, which hold runs or populations, each once. InputError if a folder has
+// none or one cannot be read.
+std::vector<FoundRun> find_runs(std::span<const std::filesystem::path> folders);
+
+// The task or algorithm, followed by the settings in which several kinds of it differ: "ovde_g
+// explore.alpha = 0.1".
+std::string name_of(const RunKind& kind, const std::vector<RunKind>& all);
+
 // Runs that were not planned as a study, as one: tasks are rows, algorithms with their settings are
 // columns, and runs of the same task, algorithm and settings are one cell. The column of the first
 // run is the baseline of all tests. `folders` hold runs or populations. InputError if there is

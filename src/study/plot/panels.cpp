@@ -39,6 +39,28 @@ double axis_step(double span, int most) {
   return 10 * power;
 }
 
+std::string data_block(const std::string& name, const std::string& lines) {
+  return fmt::format("${} << END\n{}END\n", name, lines);
+}
+
+std::string interval_line(double place, const Interval& interval) {
+  return fmt::format("{} {} {} {}\n", place, interval.estimate, interval.low, interval.high);
+}
+
+std::string band(const std::string& block, const char* columns, const std::string& colour,
+                 double opacity) {
+  return fmt::format(
+      "${} using {} with filledcurves fillcolor rgb \"{}\" fillstyle transparent solid {} noborder "
+      "notitle",
+      block, columns, colour, opacity);
+}
+
+std::vector<std::string> bands_then_lines(std::vector<std::string> bands,
+                                          const std::vector<std::string>& lines) {
+  bands.insert(bands.end(), lines.begin(), lines.end());
+  return bands;
+}
+
 void Extent::take(double value) {
   low = empty ? value : std::min(low, value);
   high = empty ? value : std::max(high, value);

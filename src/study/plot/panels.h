@@ -4,12 +4,27 @@
 #include <string>
 #include <vector>
 
+#include "stats/bootstrap.h"
 #include "study/plot/gnuplot.h"
 
 namespace ovde {
 
 // A round step (1, 2, 2.5 or 5 times a power of ten) of which at most `most` cover the span.
 double axis_step(double span, int most);
+
+// gnuplot's named block of data.
+std::string data_block(const std::string& name, const std::string& lines);
+
+// A line of a block: place, estimate and interval.
+std::string interval_line(double place, const Interval& interval);
+
+// A shaded band between two columns of a block.
+std::string band(const std::string& block, const char* columns, const std::string& colour,
+                 double opacity);
+
+// Bands first, so that no band hides a line.
+std::vector<std::string> bands_then_lines(std::vector<std::string> bands,
+                                          const std::vector<std::string>& lines);
 
 // The range of a panel's y values.
 struct Extent {

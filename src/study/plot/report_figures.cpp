@@ -27,32 +27,6 @@ const std::map<std::string, std::string> kAlgorithmColours = {
     {"doac", "#009E73"},   {"ovde_g", "#D55E00"},   {"ovde_q", "#CC79A7"},
     {"ovde_m", "#E69F00"}, {"dsac_rnd", "#56B4E9"}, {"ids", "#000000"}};
 
-// gnuplot's named block of data.
-std::string data_block(const std::string& name, const std::string& lines) {
-  return fmt::format("${} << END\n{}END\n", name, lines);
-}
-
-// A line of a block: place, estimate and interval.
-std::string interval_line(double place, const Interval& interval) {
-  return fmt::format("{} {} {} {}\n", place, interval.estimate, interval.low, interval.high);
-}
-
-// A shaded band between two columns of a block.
-std::string band(const std::string& block, const char* columns, const std::string& colour,
-                 double opacity) {
-  return fmt::format(
-      "${} using {} with filledcurves fillcolor rgb \"{}\" fillstyle transparent solid {} noborder "
-      "notitle",
-      block, columns, colour, opacity);
-}
-
-// Bands first, so that no band hides a line.
-std::vector<std::string> bands_then_lines(std::vector<std::string> bands,
-                                          const std::vector<std::string>& lines) {
-  bands.insert(bands.end(), lines.begin(), lines.end());
-  return bands;
-}
-
 // ---- learning curves
 
 int smoothing_window(int epochs) { return std::max(1, epochs / 50); }

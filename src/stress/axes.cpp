@@ -1,0 +1,150 @@
+#include "stress/axes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/env.h>
+#include <ovde/error.h>
+#include "config/config_keys.h"
+
+namespace ovde {
+
+namespace {
+
+bool is_disturbing(const std::string& key) { return is_of_task(key) && !key.starts_with("task."); }
+
+std::vector<double> numbers_of(const OptionValue& value) {
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) return *list;
+  if (const auto* number = std::get_if<double>(&value)) return {*number};
+  return {};
+}
+
+StressAxis single_key(const Setting& setting) {
+  const ConfigKey& key = check_setting(setting, config_tables());
+  const std::vector<double> neutral = numbers_of(key.option.default_value);
+  const std::vector<double> at_one = numbers_of(setting.value);
+  if (!is_disturbing(setting.key) || neutral.empty() || at_one.empty()) {
+    std::vector<std::string> tables;
+    for (const ConfigTable& table : config_tables())
+      if (is_disturbing(table.name + ".")) tables.push_back(table.name);
+    throw InputError(fmt::format("disturbance {}: must be a number of one of the tables {}",
+                                 setting.key, fmt::join(tables, ", ")));
+  }
+  return {.name = setting.key,
+          .text = setting.key + " = " + to_string(setting.value),
+          .scaled = {{setting.key, neutral.front(), at_one, key.option.integer}}};
+}
+
+std::string task_of(const std::vector<Setting>& run) {
+  return std::get<std::string>(std::ranges::find(run, "run.task", &Setting::key)->value);
+}
+
+// Settings that the task itself makes, such as the noise of a noisy task.
+std::vector<Setting> own_disturbances(const std::string& task) {
+  std::vector<Setting> out;
+  for (const auto& [key, value] : find_task(task).brings) {
+    if (is_disturbing(key)) out.push_back({key, value, ""});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Setting> StressAxis::settings(double severity) const {
+  if (severity == 0) return {};
+  std::vector<Setting> out = fixed;
+  for (const Scaled& each : scaled) {
+    std::vector<double> values;
+    for (const double end : each.at_one) {
+      const double value = each.neutral + severity * (end - each.neutral);
+      values.push_back(each.whole ? std::round(value) : value);
+    }
+    out.push_back({each.key, values.size() > 1 ? OptionValue(values) : OptionValue(values[0]), ""});
+  }
+  for (Setting& setting : out) setting.where = "disturbance " + name;
+  return out;
+}
+
+const std::vector<StressAxis>& standard_axes() {
+  static const std::vector<StressAxis> all = {
+      {.name = "delay",
+       .text = "actions arrive 5 steps late",
+       .scaled = {{"delay.action", 0, {5}, true}}},
+      {.name = "sensor-noise",
+       .text = "observations have noise of half their spread",
+       .scaled = {{"sensor.noise", 0, {0.5}}}},
+      {.name = "dropped",
+       .text = "80 % of the readings are missing, and the last one is held",
+       .scaled = {{"sensor.dropped", 0, {0.8}}}},
+      {.name = "lag",
+       .text = "actuators follow with a time constant of 5 steps",
+       .scaled = {{"actuator.lag", 0, {5}}}},
+      {.name = "weak",
+       .text = "actuators have 40 % of their strength",
+       .scaled = {{"actuator.gain", 1, {0.4}}}},
+      {.name = "mass",
+       .text = "masses are drawn for each episode, from 50 % to 150 %",
+       .scaled = {{"model.mass", 1, {0.5, 1.5}}}},
+      {.name = "friction",
+       .text = "friction is 20 % of the model's",
+       .scaled = {{"model.friction", 1, {0.2}}}},
+      {.name = "push",
+       .text = "a push in 2 % of the steps",
+       .scaled = {{"push.impulse", 0, {1}}},
+       .fixed = {{"push.probability", 0.02, ""}}},
+      {.name = "state-noise",
+       .text = "noise on every coordinate of the state, ten times noise.scales",
+       .scaled = {{"noise.scale", 0, {10}}},
+       .fixed = {{"noise.transition", true, ""}}},
+  };
+  return all;
+}
+
+StressAxis find_axis(const std::string& word) {
+  if (word.find('=') != std::string::npos) return single_key(parse_assignment(word, "disturbance"));
+  std::vector<std::string> names;
+  for (const StressAxis& each : standard_axes()) {
+    if (each.name == word) return each;
+    names.push_back(each.name);
+  }
+  const std::string near = nearest(word, names);
+  throw InputError(fmt::format("unknown disturbance '{}'{}; valid: {}, or KEY=VALUE", word,
+                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                               fmt::join(names, ", ")));
+}
+
+std::vector<Setting> undisturbed_settings(const std::filesystem::path& run) {
+  std::vector<Setting> out = read_settings(run / "config.toml");
+  for (const ConfigTable& table : config_tables()) {
+    if (!is_disturbing(table.name + ".")) continue;
+    for (const ConfigKey& key : table.keys)
+      out.push_back({table.name + "." + key.option.name, key.option.default_value, ""});
+  }
+  for (Setting& setting : own_disturbances(task_of(out))) out.push_back(std::move(setting));
+  return out;
+}
+
+Config disturbed_config(std::vector<Setting> undisturbed, const StressAxis& disturbance,
+                        double severity) {
+  const std::string task = task_of(undisturbed);
+  for (Setting& setting : disturbance.settings(severity)) {
+    for (const Setting& own : own_disturbances(task)) {
+      if (own.key == setting.key)
+        throw InputError(fmt::format("{}: {} sets {} itself", disturbance.name, task, own.key));
+    }
+    undisturbed.push_back(std::move(setting));
+  }
+  return restore_config(undisturbed);
+}
+
+std::string to_text(const std::vector<Setting>& settings) {
+  std::vector<std::string> parts;
+  for (const Setting& setting : settings)
+    parts.push_back(setting.key + "=" + to_string(setting.value));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+}  // namespace ovde
