@@ -60,8 +60,8 @@ class Env {
   // The environment inside a wrapper.
   virtual Env* wrapped() { return nullptr; }
 
-  // An optional interface (Restorable, Disturbable, Drawable) of this environment, or else of the
-  // one it wraps; null if none of them has it.
+  // An optional interface (Restorable, Disturbable, Drawable, RewardTerms) of this environment, or
+  // else of the one it wraps; null if none of them has it.
   template <typename Interface>
   Interface* as() {
     for (Env* env = this; env != nullptr; env = env->wrapped())
@@ -121,6 +121,21 @@ class Disturbable {
     return std::nullopt;
   }
   virtual std::vector<std::string> coordinates() const { return {}; }
+};
+
+// One weighted term of a reward.
+struct RewardTerm {
+  std::string name;
+  double value = 0;
+};
+
+// An environment whose reward is the sum of named terms.
+class RewardTerms {
+ public:
+  virtual ~RewardTerms() = default;
+
+  // The terms of the last step's reward, always in the same order; empty: it has none.
+  virtual std::span<const RewardTerm> reward_terms() const = 0;
 };
 
 struct Pose {

@@ -100,6 +100,7 @@ class Grammar {
     add_export();
     add_verify();
     add_replay();
+    add_check();
     add_serve();
     add_bench();
     add_study();
@@ -385,6 +386,8 @@ class Grammar {
     CLI::App* command = add_command(
         "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ", replay_);
     command->add_option("FILE", replay_.file, "the recording, JSON (docs/tasks.md)")->required();
+    add(command, "--task", replay_.task, "ID",
+        "task to compare, such as a task file (the recording's)");
     const Option tolerance{.name = "--tolerance",
                            .default_value = 1e-10,
                            .help =
@@ -392,6 +395,17 @@ class Grammar {
                                "another architecture)",
                            .low = 0};
     add_number(command, tolerance, [this](double x) { replay_.tolerance = x; })->type_name("X");
+  }
+
+  void add_check() {
+    CLI::App* command = add_command(
+        "check", "Play a task file and print what it observes, rewards and ends by", check_);
+    command->add_option("FILE", check_.file, "the task file (docs/task_files.md)")->required();
+    add(command, "--steps", check_.steps, "N",
+        "steps with zero and with random actions, each (2000)")
+        ->check(CLI::Range(1, 10'000'000));
+    add(command, "--picture", check_.picture, "FILE.png",
+        "picture of the first state (the task file's name)");
   }
 
   void add_serve() {
@@ -626,6 +640,7 @@ class Grammar {
   ExportCommand export_;
   VerifyCommand verify_;
   ReplayCommand replay_;
+  CheckCommand check_;
   ServeCommand serve_;
   BenchCommand bench_;
   StudyCommand study_;

@@ -107,7 +107,14 @@ struct VerifyCommand {
 
 struct ReplayCommand {
   std::string file;
+  std::string task;  // empty: that of the recording
   double tolerance = 1e-10;
+};
+
+struct CheckCommand {
+  std::string file;
+  std::string picture;  // empty: the file's name with .png, in the current folder
+  int steps = 2000;
 };
 
 struct ServeCommand {
@@ -160,7 +167,7 @@ struct StudyCommand {
 using Command = std::variant<PrintCommand, ListCommand, TrainCommand, StatusCommand, CleanCommand,
                              EvalCommand, ReportCommand, CompareCommand, StressCommand, SiteCommand,
                              InspectCommand, ExportCommand, VerifyCommand, ReplayCommand,
-                             ServeCommand, BenchCommand, StudyCommand>;
+                             CheckCommand, ServeCommand, BenchCommand, StudyCommand>;
 
 // InputError with the nearest valid word for anything that is not a command.
 Command parse_command_line(int argc, const char* const* argv);
@@ -179,6 +186,7 @@ void run(const InspectCommand& command);
 void run(const ExportCommand& command);
 void run(const VerifyCommand& command);
 void run(const ReplayCommand& command);
+void run(const CheckCommand& command);
 void run(const ServeCommand& command);
 void run(const BenchCommand& command);
 void run(const StudyCommand& command);

@@ -9,7 +9,7 @@
 namespace ovde::cli {
 
 void run(const ReplayCommand& command) {
-  const ReplayResult result = replay(command.file);
+  const ReplayResult result = replay(command.file, command.task);
   print("{}: {} rollouts, {} steps{}\n", result.task, result.rollouts, result.steps,
         result.arch.empty() ? "" : ", recorded on " + result.arch);
   print("  first observation  {:.3g}\n", result.first_observation);

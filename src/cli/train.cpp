@@ -17,6 +17,7 @@
 #include "config/config_keys.h"
 #include "config/stored_config.h"
 #include "config/synonyms.h"
+#include "env/registry.h"
 #include "io/seeds.h"
 #include "io/shell.h"
 #include "run/run_folder.h"
@@ -118,7 +119,9 @@ Config resolve_run(const TrainCommand& command) {
 
 // Without characters that a shell or a file system treats specially.
 std::string default_folder(const Config& config, std::string seeds) {
-  std::string name = fmt::format("{}-{}-{}", config.task, config.algorithm, seeds);
+  const std::string task =
+      is_task_file(config.task) ? std::filesystem::path(config.task).stem() : config.task;
+  std::string name = fmt::format("{}-{}-{}", task, config.algorithm, seeds);
   std::ranges::replace(name, ':', '-');
   std::ranges::replace(name, ',', '_');
   return "runs/" + name;

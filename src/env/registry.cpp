@@ -8,6 +8,7 @@
 #include <ovde/error.h>
 #include "env/engine_loop.h"
 #include "env/renderer.h"
+#include "env/task_check.h"
 
 namespace ovde {
 
@@ -42,6 +43,18 @@ std::string nearest_task(const std::string& name, const std::vector<std::string>
 }  // namespace
 
 #ifndef OVDE_MUJOCO
+const Task& find_task_file(const std::string& id) {
+  throw InputError(
+      fmt::format("{}: a task file needs MuJoCo, which this program was built without", id));
+}
+void refresh_task_file(const std::string&) {}
+void save_task_copy(const std::string&, const OptionValues&, const std::filesystem::path&) {}
+void use_task_copy(const std::string&, const std::string&, const std::filesystem::path&) {}
+bool task_file_changed(const std::string&, const OptionValues&) { return false; }
+TaskCheck check_task_file(const std::string& path, int, std::uint64_t) {
+  find_task_file(path);
+  return {};
+}
 std::string mujoco_version() { return ""; }
 std::unique_ptr<EngineLoop> make_engine_loop(const std::string&) { return nullptr; }
 std::unique_ptr<Renderer> make_renderer(const std::vector<Solid>&, int, int) {
@@ -70,11 +83,19 @@ bool is_built_in(const Task& task) {
 }
 
 const Task* registered_task(const std::string& id) {
+  if (is_task_file(id)) {
+    try {
+      return &find_task_file(id);
+    } catch (const InputError&) {
+      return nullptr;
+    }
+  }
   const auto found = std::ranges::find(registry(), id.substr(0, id.find(':')), &Task::name);
   return found == registry().end() ? nullptr : &*found;
 }
 
 const Task& find_task(const std::string& id) {
+  if (is_task_file(id)) return find_task_file(id);
   const std::string name = id.substr(0, id.find(':'));
   if (const Task* task = registered_task(id)) {
     if (name.size() == id.size()) return *task;

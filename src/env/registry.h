@@ -1,6 +1,7 @@
 // The task registry, in addition to ovde/env.h.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,22 @@ const Task* registered_task(const std::string& id);
 
 // Whether the task is one of this library's, not of a user's program.
 bool is_built_in(const Task& task);
+
+// A task file is a task whose name is its path, "robot.toml" (docs/task_files.md).
+inline bool is_task_file(const std::string& id) { return id.ends_with(".toml"); }
+// Reads it at the first call; InputError with file and line if it is wrong.
+const Task& find_task_file(const std::string& id);
+// Reads it again if it has changed since; tasks that were found before remain as they are.
+void refresh_task_file(const std::string& id);
+
+// A run keeps a copy of its task file and of the model's files. `options` are those of the run.
+void save_task_copy(const std::string& id, const OptionValues& options,
+                    const std::filesystem::path& folder);
+// Makes the copy in `folder`, if there is one, known as the task `id` with this SHA-256.
+void use_task_copy(const std::string& id, const std::string& sha256,
+                   const std::filesystem::path& folder);
+// Whether the file itself, if it is still there, differs from that of the run.
+bool task_file_changed(const std::string& id, const OptionValues& options);
 
 // The built-in tasks.
 Task grid_chaos_task();

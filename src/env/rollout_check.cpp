@@ -78,9 +78,9 @@ void replay_rollout(Env& env, const Json& rollout, ReplayResult& result) {
   ++result.rollouts;
 }
 
-ReplayResult replay_json(const Json& file) {
+ReplayResult replay_json(const Json& file, const std::string& other_task) {
   ReplayResult result;
-  result.task = value<std::string>(file, "task");
+  result.task = other_task.empty() ? value<std::string>(file, "task") : other_task;
   if (file.contains("arch")) result.arch = value<std::string>(file, "arch");
   const Task& task = find_task(result.task);
   const auto env = task.make(OptionValues(task.options));
@@ -101,10 +101,10 @@ bool ReplayResult::within(double tolerance) const {
   return ends == 0 && std::max({first_observation, observation, reward}) <= tolerance;
 }
 
-ReplayResult replay(const std::string& path) {
+ReplayResult replay(const std::string& path, const std::string& task) {
   const std::string text = read_file(path, kLargestRecording);
   try {
-    return replay_json(Json::parse(text));
+    return replay_json(Json::parse(text), task);
   } catch (const Json::parse_error& error) {
     // the byte after the last one that could be understood
     const std::string_view before = std::string_view(text).substr(0, error.byte);

@@ -21,7 +21,8 @@ struct ReplayResult {
   bool within(double tolerance) const;
 };
 
-// Throws InputError if the file is not a valid recording or the task cannot be replayed.
-ReplayResult replay(const std::string& path);
+// Replays with `task` in place of the recording's own task, unless empty. Throws InputError if the
+// file is not a valid recording or the task cannot be replayed.
+ReplayResult replay(const std::string& path, const std::string& task = "");
 
 }  // namespace ovde

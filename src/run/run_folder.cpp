@@ -11,6 +11,7 @@
 
 #include <ovde/error.h>
 #include "base/version.h"
+#include "env/registry.h"
 #include "io/crc32c.h"
 #include "io/files.h"
 #include "io/seeds.h"
@@ -38,6 +39,16 @@ Config restored(const fs::path& file, const std::vector<Setting>& settings) {
     if (std::ranges::find(settings, key, &Setting::key) == settings.end())
       throw InputError(
           fmt::format("{}: not the configuration of a run: it has no {}", file.string(), key));
+  }
+  const auto text = [&](const char* key) {
+    const auto found = std::ranges::find(settings, key, &Setting::key);
+    const auto* value = found == settings.end() ? nullptr : std::get_if<std::string>(&found->value);
+    return value == nullptr ? std::string() : *value;
+  };
+  if (const std::string task = text("run.task"); is_task_file(task)) {
+    const fs::path folder = file.parent_path();
+    for (const fs::path& run : {folder, folder / ".."})
+      use_task_copy(task, text("task.sha256"), run / kTaskFolder);
   }
   return restore_config(settings);
 }
@@ -152,7 +163,7 @@ void make_population(const fs::path& folder, const std::string& command) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path name = entry.path().filename();
     const bool stays = name == kLockFile || name == kConfigFile || name == kPopulationFile ||
-                       is_agent_folder(entry.path());
+                       name == kTaskFolder || is_agent_folder(entry.path());
     if (!stays) files.push_back(name);
   }
   if (!holds_population(folder)) write_population(folder, {config, {config.seed}}, command);

@@ -16,6 +16,7 @@
 namespace ovde {
 
 inline constexpr const char *kSummaryFile = "summary.json", *kStateFile = "state.json";
+inline constexpr const char* kTaskFolder = "task";  // copy of the task file and its model
 
 // Whether `folder` has a regular file of that name: a folder may have any name, as a study's
 // columns do. InputError where the disk does not say.

@@ -178,7 +178,15 @@ void PopulationRun::open_agents(const RunPlan& plan) {
         there->config.train.epochs != plan.config.train.epochs)
       write_population(plan.folder, {plan.config, plan.seeds}, plan.command);
   }
+  if (plan.is_new)
+    save_task_copy(plan.config.task, plan.config.task_options, plan.folder / kTaskFolder);
   std::vector<std::string> warnings;
+  if (!plan.is_new && task_file_changed(plan.config.task, plan.config.task_options)) {
+    warnings.push_back(
+        fmt::format("{} has changed since the run began; the run continues with its "
+                    "own copy in {}",
+                    plan.config.task, (plan.folder / kTaskFolder).string()));
+  }
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
     make_folder(folder);

@@ -80,7 +80,7 @@ TEST(MujocoNoise, KeepsQuaternionsUnit) {
 // Positions (in their tangent space, from qpos0) and velocities of all states of episodes of at
 // most 100 uniformly random actions.
 std::vector<double> spread_of_random_actions(const MujocoTask& task, int episodes) {
-  Simulation s(task.model, task.frame_skip);
+  Simulation s = task.make_simulation();
   const mjModel& m = s.model();
   std::vector<double> x(2 * m.nv), sum(2 * m.nv), squares(2 * m.nv), action(m.nu);
   int n = 0;

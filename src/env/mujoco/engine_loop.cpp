@@ -13,7 +13,8 @@ class MujocoEngineLoop final : public EngineLoop {
  public:
   explicit MujocoEngineLoop(const MujocoTask& task)
       : task_(task),
-        starts_(task.model, task.frame_skip),
+        starts_(task.make_simulation()),
+        rules_(task.make_rules()),
         model_(&starts_.model()),
         data_(make_data(*model_)) {}
 
@@ -23,7 +24,7 @@ class MujocoEngineLoop final : public EngineLoop {
     for (const std::uint64_t seed : seeds) {
       starts_.start([&](std::span<double> q, std::span<double> v) {
         Random random(seed, Stream::environment);
-        task_.draw_start(q, v, random);
+        rules_->start(q, v, random);
       });
       std::vector<double>& state = prepared_.emplace_back(starts_.q().begin(), starts_.q().end());
       state.insert(state.end(), starts_.v().begin(), starts_.v().end());
@@ -41,13 +42,14 @@ class MujocoEngineLoop final : public EngineLoop {
   }
 
   void step(std::span<const double> action) override {
-    std::ranges::copy(action, data_->ctrl);
+    rules_->control(action, {data_->ctrl, static_cast<std::size_t>(model_->nu)});
     for (int i = 0; i < task_.frame_skip; ++i) mj_step(model_, data_.get());
   }
 
  private:
   MujocoTask task_;
   Simulation starts_;  // draws the start states as the environment does
+  std::unique_ptr<MujocoRules> rules_;
   const mjModel* model_;
   DataPointer data_;
   std::vector<std::vector<double>> prepared_;

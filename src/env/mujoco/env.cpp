@@ -20,60 +20,100 @@ Box control_box(const mjModel& m) {
   return box;
 }
 
-// Names and units of all positions and velocities: "<joint>" and "<joint>_velocity"; for a free
-// joint "<joint>_x", "_qw" and so on.
-struct StateSignals {
-  std::vector<Signal> positions, velocities;
-};
+}  // namespace
+
+namespace {
+
+// The object's name; its kind and number where the model gives none.
+std::string name_of(const mjModel& m, int type, const char* kind, int number) {
+  const char* const name = mj_id2name(&m, type, number);
+  return name != nullptr && *name != 0 ? name : fmt::format("{}_{}", kind, number);
+}
+
+}  // namespace
 
 StateSignals state_signals(const mjModel& m) {
   StateSignals all;
+  const auto add = [](std::vector<Signal>& to, const std::string& name, const char* end,
+                      std::initializer_list<const char*> parts, const char* unit) {
+    for (const char* part : parts) to.push_back({name + part + end, unit});
+  };
   for (int i = 0; i < m.njnt; ++i) {
-    const std::string name = mj_id2name(&m, mjOBJ_JOINT, i);
-    if (m.jnt_type[i] == mjJNT_FREE) {
-      for (const char* axis : {"_x", "_y", "_z"}) all.positions.push_back({name + axis, "m"});
-      for (const char* part : {"_qw", "_qx", "_qy", "_qz"})
-        all.positions.push_back({name + part, ""});
-      for (const char* axis : {"_x", "_y", "_z"})
-        all.velocities.push_back({name + axis + "_velocity", "m/s"});
-      for (const char* axis : {"_x", "_y", "_z"})
-        all.velocities.push_back({name + axis + "_angular_velocity", "rad/s"});
-    } else {
-      const std::string unit = m.jnt_type[i] == mjJNT_SLIDE ? "m" : "rad";
-      all.positions.push_back({name, unit});
-      all.velocities.push_back({name + "_velocity", unit + "/s"});
+    const std::string name = name_of(m, mjOBJ_JOINT, "joint", i);
+    switch (m.jnt_type[i]) {
+      case mjJNT_FREE:
+        add(all.positions, name, "", {"_x", "_y", "_z"}, "m");
+        add(all.positions, name, "", {"_qw", "_qx", "_qy", "_qz"}, "");
+        add(all.velocities, name, "_velocity", {"_x", "_y", "_z"}, "m/s");
+        add(all.velocities, name, "_angular_velocity", {"_x", "_y", "_z"}, "rad/s");
+        break;
+      case mjJNT_BALL:
+        add(all.positions, name, "", {"_qw", "_qx", "_qy", "_qz"}, "");
+        add(all.velocities, name, "_angular_velocity", {"_x", "_y", "_z"}, "rad/s");
+        break;
+      case mjJNT_SLIDE:
+        add(all.positions, name, "", {""}, "m");
+        add(all.velocities, name, "_velocity", {""}, "m/s");
+        break;
+      default:
+        add(all.positions, name, "", {""}, "rad");
+        add(all.velocities, name, "_velocity", {""}, "rad/s");
     }
   }
   return all;
 }
 
-// The motors; the unit is the force or torque of a control of 1.
 std::vector<Signal> control_signals(const mjModel& m) {
   std::vector<Signal> all;
   for (int i = 0; i < m.nu; ++i) {
-    const double gear = m.actuator_gear[6 * i];
-    const bool slide = m.jnt_type[m.actuator_trnid[2 * i]] == mjJNT_SLIDE;
-    const std::string unit = slide ? "N" : "N m";
-    all.push_back(
-        {mj_id2name(&m, mjOBJ_ACTUATOR, i), gear == 1 ? unit : fmt::format("{} {}", gear, unit)});
+    const double* const gain = m.actuator_gainprm + i * mjNGAIN;
+    const double* const bias = m.actuator_biasprm + i * mjNBIAS;
+    const int transmission = m.actuator_trntype[i];
+    const bool joint = transmission == mjTRN_JOINT || transmission == mjTRN_JOINTINPARENT;
+    const bool slide = joint && m.jnt_type[m.actuator_trnid[2 * i]] == mjJNT_SLIDE;
+    const std::string position = slide ? "m" : "rad";
+    const bool affine = m.actuator_biastype[i] == mjBIAS_AFFINE && gain[0] != 0;
+    double size = 1;
+    std::string unit;
+    if (joint && affine && bias[1] == -gain[0]) {  // position servo
+      unit = position;
+    } else if (joint && affine && bias[1] == 0 && bias[2] == -gain[0]) {  // velocity servo
+      unit = position + "/s";
+    } else if (joint && !affine) {
+      size = m.actuator_gear[6 * i] * gain[0];
+      unit = slide ? "N" : "N m";
+    }
+    all.push_back({name_of(m, mjOBJ_ACTUATOR, "actuator", i),
+                   size == 1 ? unit : fmt::format("{} {}", size, unit)});
   }
   return all;
 }
 
-class MujocoEnv final : public Env, public Restorable, public Disturbable, public Drawable {
+namespace {
+
+class MujocoEnv final : public Env,
+                        public Restorable,
+                        public Disturbable,
+                        public Drawable,
+                        public RewardTerms {
  public:
   explicit MujocoEnv(const MujocoTask& task)
       : task_(task),
-        simulation_(task.model, task.frame_skip, task.reads_forces),
-        action_space_(control_box(simulation_.model())),
+        simulation_(task.make_simulation()),
+        rules_(task.make_rules()),
+        action_space_(task.actions ? *task.actions : control_box(simulation_.model())),
         state_(state_signals(simulation_.model())),
         action_(action_space_.low.size()),
         position_push_(simulation_.v().size()),
         velocity_push_(simulation_.v().size()) {
     check_numbers(mjOBJ_BODY, task.bodies);
     check_numbers(mjOBJ_SITE, task.sites);
-    if (task.position_spread.size() != simulation_.v().size() ||
-        task.velocity_spread.size() != simulation_.v().size()) {
+    if (task.rules && task.position_spread.empty()) {
+      task_.position_spread.resize(simulation_.v().size());
+      task_.velocity_spread.resize(simulation_.v().size());
+    }
+    if (task_.position_spread.size() != simulation_.v().size() ||
+        task_.velocity_spread.size() != simulation_.v().size()) {
       throw Error(fmt::format("task {} needs {} spreads of positions and of velocities", task.name,
                               simulation_.v().size()));
     }
@@ -86,19 +126,21 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
     seed_ = seed;
     begin(observation, [&](std::span<double> q, std::span<double> v) {
       Random random(seed, Stream::environment);
-      task_.draw_start(q, v, random);
+      rules_->start(q, v, random);
     });
   }
 
   bool set_state(std::span<const double> position, std::span<const double> velocity,
                  std::span<double> observation) override {
     if (position.size() != simulation_.q().size() || velocity.size() != simulation_.v().size()) {
-      throw InputError(fmt::format("{}-v4 has {} positions and {} velocities; got {} and {}",
-                                   task_.name, simulation_.q().size(), simulation_.v().size(),
+      throw InputError(fmt::format("{} has {} positions and {} velocities; got {} and {}",
+                                   task_.id(), simulation_.q().size(), simulation_.v().size(),
                                    position.size(), velocity.size()));
     }
     seed_ = 0;
     begin(observation, [&](std::span<double> q, std::span<double> v) {
+      Random random(seed_, Stream::environment);
+      rules_->start(q, v, random);
       std::ranges::copy(position, q.begin());
       std::ranges::copy(velocity, v.begin());
     });
@@ -112,8 +154,8 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
     }
     ++steps_;
     Step result;
-    with_context([&] { result = task_.step(simulation_, action_); });
-    task_.write_observation(simulation_, observation);
+    with_context([&] { result = rules_->step(simulation_, action_); });
+    rules_->observe(simulation_, observation);
     return result;
   }
 
@@ -160,9 +202,9 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
 
   Signals signals() const override {
     Signals all{.observation = {},
-                .action = control_signals(simulation_.model()),
+                .action = task_.rules ? task_.controls : control_signals(simulation_.model()),
                 .rate = 1 / simulation_.seconds_per_action()};
-    if (task_.observe == nullptr || task_.first_position > 0) {
+    if (!task_.rules && (task_.observe == nullptr || task_.first_position > 0)) {
       const auto& [positions, velocities] = state_;
       all.observation.assign(positions.begin() + task_.first_position, positions.end());
       all.observation.insert(all.observation.end(), velocities.begin(), velocities.end());
@@ -176,6 +218,7 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
     out.put(seed_);
     out.put(steps_);
     simulation_.save(out);
+    rules_->save(simulation_, out);
     return out.take();
   }
 
@@ -184,8 +227,11 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
     seed_ = in.get<std::uint64_t>();
     steps_ = in.get<std::int64_t>();
     simulation_.restore(in);
+    rules_->restore(in);
     return true;
   }
+
+  std::span<const RewardTerm> reward_terms() const override { return rules_->reward_terms(); }
 
   std::vector<Solid> solids() const override { return drawn_solids(simulation_.model()); }
   std::vector<Pose> poses() const override { return poses_.read(simulation_); }
@@ -195,12 +241,12 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
   void begin(std::span<double> observation, Place place) {
     steps_ = 0;
     with_context([&] { simulation_.start(place); });
-    task_.write_observation(simulation_, observation);
+    rules_->observe(simulation_, observation);
   }
 
   void push(std::span<double> observation) {
     with_context([&] { simulation_.push(position_push_, velocity_push_); });
-    task_.write_observation(simulation_, observation);
+    rules_->observe(simulation_, observation);
   }
 
   // Adds task, seed and step to an error.
@@ -208,9 +254,12 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
   void with_context(Function function) {
     try {
       function();
+    } catch (const InputError& error) {  // of the task's rules
+      throw InputError(
+          fmt::format("{}, seed {}, step {}: {}", task_.id(), seed_, steps_, error.what()));
     } catch (const Error& error) {
-      throw Error(fmt::format("{}-v4, seed {}, step {}: MuJoCo: {}", task_.name, seed_, steps_,
-                              error.what()));
+      throw Error(
+          fmt::format("{}, seed {}, step {}: MuJoCo: {}", task_.id(), seed_, steps_, error.what()));
     }
   }
 
@@ -225,6 +274,7 @@ class MujocoEnv final : public Env, public Restorable, public Disturbable, publi
 
   MujocoTask task_;
   Simulation simulation_;
+  std::unique_ptr<MujocoRules> rules_;
   Box action_space_;
   StateSignals state_;
 

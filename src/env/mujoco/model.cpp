@@ -39,6 +39,16 @@ class Files {
   std::unique_ptr<mjVFS> files_;
 };
 
+using ModelPointer = std::shared_ptr<mjModel>;
+
+ModelPointer read_model(const std::string& file, const mjVFS* files) {
+  char message[1000] = "";
+  mjModel* model = nullptr;
+  guarded([&] { model = mj_loadXML(file.c_str(), files, message, sizeof message); });
+  if (model == nullptr) throw Error(fmt::format("model '{}': {}", file, message));
+  return {model, [](mjModel* m) { mj_deleteModel(m); }};
+}
+
 std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
   // all models, because they include each other
   Files files;
@@ -51,17 +61,13 @@ std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
       embedded_models().end())
     add(source);
 
-  const std::string file = source.name + ".xml";
-  char message[1000] = "";
-  mjModel* model = nullptr;
-  guarded([&] { model = mj_loadXML(file.c_str(), files.get(), message, sizeof message); });
-  if (model == nullptr) throw Error(fmt::format("model '{}': {}", source.name, message));
+  ModelPointer compiled = read_model(source.name + ".xml", files.get());
 #if mjVERSION_HEADER < 300
   // a model that lists contact pairs lists all of them: without a search for others a step takes a
   // fifth less time. Later versions have no such switch.
-  if (model->npair > 0) model->opt.collision = mjCOL_PAIR;
+  if (compiled->npair > 0) compiled->opt.collision = mjCOL_PAIR;
 #endif
-  return {model, [](const mjModel* m) { mj_deleteModel(const_cast<mjModel*>(m)); }};
+  return compiled;
 }
 
 std::mutex compiling;  // MuJoCo's compiler is not thread-safe
@@ -71,6 +77,11 @@ std::mutex compiling;  // MuJoCo's compiler is not thread-safe
 std::shared_ptr<const mjModel> compile_model(const std::string& name, const std::string& text) {
   const std::lock_guard lock(compiling);
   return compile({name, text});
+}
+
+std::shared_ptr<const mjModel> load_model(const std::string& path) {
+  const std::lock_guard lock(compiling);
+  return read_model(path, nullptr);
 }
 
 std::shared_ptr<const mjModel> shared_model(const std::string& name) {

@@ -23,4 +23,7 @@ std::shared_ptr<const mjModel> shared_model(const std::string& name);
 // Compiles another model under a name that no embedded model has; it may include those.
 std::shared_ptr<const mjModel> compile_model(const std::string& name, const std::string& text);
 
+// Compiles the model of a file, with the files that it includes. Error with MuJoCo's message.
+std::shared_ptr<const mjModel> load_model(const std::string& path);
+
 }  // namespace ovde

@@ -111,6 +111,7 @@ std::vector<Task> mujoco_tasks() {
 }
 
 std::optional<MujocoTask> find_mujoco_task(const std::string& id) {
+  if (is_task_file(id)) return mujoco_task_of_file(find_task_file(id));
   for (const MujocoTask& task : all_tasks()) {
     if (id == standard(task).name || id == noisy(task).name) return task;
   }

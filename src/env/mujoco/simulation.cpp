@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "env/mujoco/guard.h"
-#include "env/mujoco/model.h"
 
 namespace ovde {
 
@@ -22,11 +22,8 @@ DataPointer make_data(const mjModel& model) {
   return DataPointer(data);
 }
 
-Simulation::Simulation(const std::string& model, int frame_skip, bool with_forces)
-    : model_(shared_model(model)),
-      data_(make_data(*model_)),
-      frame_skip_(frame_skip),
-      with_forces_(with_forces) {}
+Simulation::Simulation(std::shared_ptr<const mjModel> model, int frame_skip, Reads reads)
+    : model_(std::move(model)), data_(make_data(*model_)), frame_skip_(frame_skip), reads_(reads) {}
 
 // Calls the engine; resets its data, stack included, after an error.
 template <typename Calls>
@@ -67,7 +64,7 @@ void Simulation::advance(std::span<const double> action) {
   std::copy(action.begin(), action.end(), data_->ctrl);
   engine([this] {
     for (int i = 0; i < frame_skip_; ++i) mj_step(model_.get(), data_.get());
-    if (with_forces_) mj_rnePostConstraint(model_.get(), data_.get());
+    if (reads_.forces) mj_rnePostConstraint(model_.get(), data_.get());
   });
 }
 
@@ -77,9 +74,12 @@ void Simulation::push(std::span<const double> position, std::span<const double> 
     mj_integratePos(model_.get(), data_->qpos, position.data(), 1);
     mj_normalizeQuat(model_.get(), data_->qpos);
     mj_kinematics(model_.get(), data_.get());
-    if (!with_forces_) return;
+    if (!reads_.forces && !reads_.sensors) return;
     mj_comPos(model_.get(), data_.get());
     mj_comVel(model_.get(), data_.get());
+    if (!reads_.sensors) return;
+    mj_sensorPos(model_.get(), data_.get());
+    mj_sensorVel(model_.get(), data_.get());
   });
 }
 
@@ -98,7 +98,7 @@ void Simulation::visit_state(Visit visit) const {
   visit(std::span(d.xpos, count(m.nbody) * 3));
   visit(std::span(d.site_xpos, count(m.nsite) * 3));
   visit(std::span(d.qfrc_constraint, count(m.nv)));
-  if (!with_forces_) return;
+  if (!reads_.forces) return;
   visit(std::span(d.xipos, count(m.nbody) * 3));
   visit(std::span(d.cinert, count(m.nbody) * 10));
   visit(std::span(d.cvel, count(m.nbody) * 6));

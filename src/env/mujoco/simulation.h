@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 
 #include <mujoco/mujoco.h>
 
@@ -21,9 +20,13 @@ DataPointer make_data(const mjModel& model);
 
 class Simulation {
  public:
-  // `model` names an embedded MJCF file; one action lasts for `frame_skip` steps of the engine.
-  // With `with_forces`, contact forces and inertias are computed after each action, and saved.
-  Simulation(const std::string& model, int frame_skip, bool with_forces = false);
+  // Results of the engine that a task reads besides positions.
+  struct Reads {
+    bool forces = false;   // contact forces and inertias: computed after each action, and saved
+    bool sensors = false;  // sensors and velocities of bodies: updated by push()
+  };
+  // One action lasts for `frame_skip` steps of the engine.
+  Simulation(std::shared_ptr<const mjModel> model, int frame_skip, Reads reads);
 
   const mjModel& model() const { return *model_; }
   const mjData& data() const { return *data_; }
@@ -68,7 +71,7 @@ class Simulation {
   std::shared_ptr<const mjModel> model_;
   DataPointer data_;
   int frame_skip_;
-  bool with_forces_;
+  Reads reads_;
 };
 
 }  // namespace ovde

@@ -3,7 +3,42 @@
 #include <algorithm>
 #include <cmath>
 
+#include "env/mujoco/model.h"
+
 namespace ovde {
+
+namespace {
+
+// The constants and functions of a built-in task.
+class BuiltInRules final : public MujocoRules {
+ public:
+  explicit BuiltInRules(const MujocoTask& task) : task_(task) {}
+
+  void start(std::span<double> q, std::span<double> v, Random& random) override {
+    task_.draw_start(q, v, random);
+  }
+  Step step(Simulation& simulation, std::span<const double> action) override {
+    return task_.step(simulation, action);
+  }
+  void observe(const Simulation& simulation, std::span<double> observation) override {
+    task_.write_observation(simulation, observation);
+  }
+
+ private:
+  MujocoTask task_;
+};
+
+}  // namespace
+
+Simulation MujocoTask::make_simulation() const {
+  return {loaded_model ? loaded_model : shared_model(model),
+          frame_skip,
+          {.forces = reads_forces, .sensors = reads_sensors}};
+}
+
+std::unique_ptr<MujocoRules> MujocoTask::make_rules() const {
+  return rules ? rules() : std::make_unique<BuiltInRules>(*this);
+}
 
 void MujocoTask::draw_start(std::span<double> q, std::span<double> v, Random& random) const {
   if (start != nullptr) return start(q, v, random);

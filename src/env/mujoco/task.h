@@ -2,6 +2,8 @@
 // everything that they share.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -15,6 +17,33 @@
 #include "env/mujoco/simulation.h"
 
 namespace ovde {
+
+// How episodes of a task begin, advance and are observed. Each environment has its own.
+class MujocoRules {
+ public:
+  virtual ~MujocoRules() = default;
+
+  // On entry q is qpos0 and v is 0.
+  virtual void start(std::span<double> q, std::span<double> v, Random& random) = 0;
+  // Advances the simulation by one action, which is inside the action space.
+  virtual Step step(Simulation& simulation, std::span<const double> action) = 0;
+  virtual void observe(const Simulation& simulation, std::span<double> observation) = 0;
+
+  // The controls of an action; all actuators without one are left alone.
+  virtual void control(std::span<const double> action, std::span<double> controls) const {
+    std::ranges::copy(action, controls.begin());
+  }
+
+  // State besides that of the simulation.
+  virtual void save(const Simulation& /*simulation*/, ByteWriter& /*out*/) const {}
+  virtual void restore(ByteReader& /*in*/) {}
+
+  // The name of the condition that ended the episode in the last step.
+  virtual std::string ended_by() const { return ""; }
+
+  // The terms of the last step's reward.
+  virtual std::span<const RewardTerm> reward_terms() const { return {}; }
+};
 
 struct MujocoTask {
   std::string name;     // without version: "Ant"
@@ -52,9 +81,32 @@ struct MujocoTask {
   // follow the positions and velocities.
   std::vector<Signal> observed = {};
 
+  // Task files: the model, the actions and the rules. They replace `model`, the actuators' ranges
+  // and units, and all functions above.
+  std::shared_ptr<const mjModel> loaded_model = {};
+  std::optional<Box> actions = {};
+  std::vector<Signal> controls = {};
+  bool reads_sensors = false;  // sensors or velocities of bodies
+  std::function<std::unique_ptr<MujocoRules>()> rules = {};
+
+  std::string id() const { return rules ? name : name + "-v4"; }
+  Simulation make_simulation() const;
+  std::unique_ptr<MujocoRules> make_rules() const;
+
   void draw_start(std::span<double> q, std::span<double> v, Random& random) const;
   void write_observation(const Simulation& simulation, std::span<double> observation) const;
 };
+
+// Names and units of all positions and velocities: "<joint>" and "<joint>_velocity"; for a free
+// joint "<joint>_x", "_qw" and so on.
+struct StateSignals {
+  std::vector<Signal> positions, velocities;
+};
+StateSignals state_signals(const mjModel& model);
+
+// Names and units of the actuators' controls: the force or torque of a control of 1, or the
+// position or velocity that a servo is given.
+std::vector<Signal> control_signals(const mjModel& model);
 
 MujocoTask ant_task();
 MujocoTask half_cheetah_task();
@@ -69,7 +121,9 @@ MujocoTask walker2d_task();
 
 std::unique_ptr<Env> make_mujoco_env(const MujocoTask& task);
 
-std::optional<MujocoTask> find_mujoco_task(const std::string& id);  // "Ant-v4", "NoisyAnt-v4"
+// The task of "Ant-v4", "NoisyAnt-v4" or "robot.toml".
+std::optional<MujocoTask> find_mujoco_task(const std::string& id);
+std::optional<MujocoTask> mujoco_task_of_file(const Task& task);
 
 // Functions that several tasks use.
 inline double square(double x) { return x * x; }

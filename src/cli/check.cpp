@@ -1,0 +1,117 @@
+// ovde check: prints what a task file says and does, and draws its first state.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <ovde/error.h>
+#include "cli/commands.h"
+#include "cli/console/text.h"
+#include "env/png.h"
+#include "env/renderer.h"
+#include "env/task_check.h"
+#include "io/files.h"
+
+namespace ovde::cli {
+
+namespace {
+
+std::size_t width_of(const std::vector<Signal>& signals) {
+  std::size_t width = 0;
+  for (const Signal& signal : signals) width = std::max(width, signal.name.size());
+  return width;
+}
+
+std::string range(const Extent& extent) {
+  return fmt::format("{:>9.3g} to {:<9.3g}", extent.low, extent.high);
+}
+
+void print_play(const char* name, const TaskCheck& check, const TaskCheck::Play& play) {
+  print("{} actions: {}, {}, {:.4g} steps each, reward {:.4g} per step, {:.3g} contacts\n", name,
+        plural(play.steps, "step"), plural(play.episodes, "episode"),
+        static_cast<double>(play.steps) / play.episodes, play.reward_mean, play.contacts);
+  for (const auto& [end, count] : play.ends) print("  ended by {}: {}\n", printable(end), count);
+  if (play.time_limits > 0) print("  ended by the horizon: {}\n", play.time_limits);
+  for (std::size_t i = 0; i < std::min<std::size_t>(play.pairs.size(), 5); ++i)
+    print("  {} touch: {:.3g} contacts per step\n", printable(play.pairs[i].first),
+          static_cast<double>(play.pairs[i].second) / play.steps);
+  const double rate = play.steps / play.seconds;
+  print("  {:.0f} steps/s, {:.0f} times real time\n", rate, rate / check.signals.rate);
+}
+
+// The first state, seen from the side.
+void draw(const TaskCheck& check, const std::filesystem::path& file) {
+  constexpr int kWidth = 960, kHeight = 540;
+  std::array<double, 3> low = {1e9, 1e9, 1e9}, high = {-1e9, -1e9, -1e9};
+  std::size_t next = 0;
+  for (const Solid& solid : check.solids) {
+    if (solid.fixed) continue;
+    const Pose& pose = check.poses[next++];
+    for (int k = 0; k < 3; ++k) {
+      low[k] = std::min(low[k], pose.position[k] - std::ranges::max(solid.size));
+      high[k] = std::max(high[k], pose.position[k] + std::ranges::max(solid.size));
+    }
+  }
+  Renderer::View view;
+  double span = 0;
+  for (int k = 0; k < 3; ++k) {
+    view.target[k] = (low[k] + high[k]) / 2;
+    span = std::max(span, high[k] - low[k]);
+  }
+  view.distance = 1.8 * span;
+  view.azimuth = 120;
+  std::vector<std::uint8_t> pixels(std::size_t{3} * kWidth * kHeight);
+  make_renderer(check.solids, kWidth, kHeight)->draw(check.poses, view, pixels);
+  write_file_atomically(file, png(pixels, kWidth, kHeight));
+}
+
+}  // namespace
+
+void run(const CheckCommand& command) {
+  const TaskCheck check = check_task_file(command.file, command.steps, 0);
+  print("{}: {}\n", printable(check.path), printable(check.summary));
+  print("model {}: {} bodies, {} joints, {} actuators, {} sensors\n", printable(check.model_path),
+        check.bodies, check.joints, check.signals.action.size(), check.sensors);
+  print(
+      "an action every {:.6g} s ({:.6g} Hz), steps of the engine {:.6g} s, {} actions per "
+      "episode\n",
+      1 / check.signals.rate, check.signals.rate, check.engine_step, check.horizon);
+
+  print("\naction{:{}}  from to\n", "", width_of(check.signals.action));
+  for (std::size_t i = 0; i < check.signals.action.size(); ++i) {
+    const Signal& signal = check.signals.action[i];
+    print("  {:<{}}  {:>9.3g} to {:<9.3g}  {}\n", printable(signal.name),
+          width_of(check.signals.action), check.actions.low[i], check.actions.high[i],
+          printable(signal.unit));
+  }
+  print("\nobservation, with random actions\n");
+  for (std::size_t i = 0; i < check.signals.observation.size(); ++i) {
+    const Signal& signal = check.signals.observation[i];
+    print("  {:<{}}  {}  {}\n", printable(signal.name), width_of(check.signals.observation),
+          range(check.random.observation[i]), printable(signal.unit));
+  }
+  print(
+      "\nreward per step      zero actions: mean, range             random actions: mean, range\n");
+  for (std::size_t i = 0; i < check.rewards.size(); ++i) {
+    print("  {:<16} {:>10.3g}  {}  {:>10.3g}  {}\n", check.rewards[i], check.zero.reward[i].mean,
+          range(check.zero.reward[i]), check.random.reward[i].mean, range(check.random.reward[i]));
+  }
+  print("\n");
+  print_play("zero", check, check.zero);
+  print_play("random", check, check.random);
+
+  for (const std::string& remark : check.remarks) print("note: {}\n", printable(remark));
+  const std::filesystem::path picture =
+      command.picture.empty()
+          ? std::filesystem::path(command.file).filename().replace_extension(".png")
+          : std::filesystem::path(command.picture);
+  try {
+    draw(check, picture);
+    print("picture of the first state: {}\n", picture.string());
+  } catch (const InputError& error) {
+    print("no picture: {}\n", error.what());
+  }
+}
+
+}  // namespace ovde::cli

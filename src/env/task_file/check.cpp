@@ -1,0 +1,215 @@
+#include "env/task_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ovde/error.h>
+#include "base/clock.h"
+#include "env/mujoco/drawing.h"
+#include "env/task_file/task_file.h"
+
+namespace ovde {
+
+namespace {
+
+constexpr double kConstant = 1e-12;  // the range of a number that does not change
+constexpr double kRuling = 100;      // a term this much larger than all others together
+
+class Extents {
+ public:
+  explicit Extents(std::size_t size) : low_(size, kInfinity), high_(size, -kInfinity), sum_(size) {}
+
+  void add(std::size_t i, double x) {
+    low_[i] = std::min(low_[i], x);
+    high_[i] = std::max(high_[i], x);
+    sum_[i] += x;
+  }
+  std::vector<Extent> all(int count) const {
+    std::vector<Extent> all;
+    for (std::size_t i = 0; i < sum_.size(); ++i)
+      all.push_back({low_[i], high_[i], sum_[i] / count});
+    return all;
+  }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> low_, high_, sum_;
+};
+
+std::string geom_name(const mjModel& m, int geom) {
+  const char* const own = mj_id2name(&m, mjOBJ_GEOM, geom);
+  if (own != nullptr && *own != 0) return own;
+  const char* const body = mj_id2name(&m, mjOBJ_BODY, m.geom_bodyid[geom]);
+  return fmt::format("a geom of {}", body == nullptr ? "a body" : body);
+}
+
+// Standard deviations of the state's coordinates, positions in their tangent space.
+class Spread {
+ public:
+  explicit Spread(const mjModel& m) : m_(m), sums_(4 * m.nv), difference_(m.nv) {}
+
+  void add(const mjData& d) {
+    mj_differentiatePos(&m_, difference_.data(), 1, m_.qpos0, d.qpos);
+    for (int i = 0; i < m_.nv; ++i) {
+      sums_[i] += difference_[i];
+      sums_[m_.nv + i] += difference_[i] * difference_[i];
+      sums_[2 * m_.nv + i] += d.qvel[i];
+      sums_[3 * m_.nv + i] += d.qvel[i] * d.qvel[i];
+    }
+    ++count_;
+  }
+  std::vector<double> deviations(bool velocities) const {
+    std::vector<double> all;
+    for (int i = 0; i < m_.nv; ++i) {
+      const double mean = sums_[(velocities ? 2 * m_.nv : 0) + i] / count_;
+      const double square = sums_[(velocities ? 3 * m_.nv : m_.nv) + i] / count_;
+      all.push_back(std::sqrt(std::max(0.0, square - mean * mean)));
+    }
+    return all;
+  }
+
+ private:
+  const mjModel& m_;
+  std::vector<double> sums_, difference_;
+  int count_ = 0;
+};
+
+TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, std::uint64_t seed,
+                     bool random_actions, Spread& spread) {
+  Simulation simulation = task.make_simulation();
+  const auto rules = task.make_rules();
+  Random seeds(seed, Stream::episode_seeds), actions(seed, Stream::user);
+  std::vector<double> observation(task.observation_size), action(file.actions.low.size());
+  Extents observed(observation.size()), rewards(file.reward.size());
+  std::map<std::string, int> ends, pairs;
+  TaskCheck::Play result{.steps = steps};
+  std::int64_t contacts = 0;
+  int length = 0;
+  const auto start = Clock::now();
+  for (int n = 0; n < steps; ++n) {
+    if (length == 0) {
+      Random random(seeds.bits(), Stream::environment);
+      simulation.start([&](auto q, auto v) { rules->start(q, v, random); });
+      rules->observe(simulation, observation);
+      ++result.episodes;
+    }
+    for (std::size_t i = 0; i < action.size(); ++i) {
+      const double low = file.actions.low[i], high = file.actions.high[i];
+      action[i] = random_actions ? actions.uniform(low, high) : std::clamp(0.0, low, high);
+    }
+    const Step step = rules->step(simulation, action);
+    rules->observe(simulation, observation);
+    ++length;
+    for (std::size_t i = 0; i < observation.size(); ++i) {
+      if (!std::isfinite(observation[i]))
+        throw InputError(fmt::format("{}: observation {} is {} after {} steps", file.path,
+                                     file.signals[i].name, observation[i], length));
+      observed.add(i, observation[i]);
+    }
+    for (std::size_t i = 0; i < file.reward.size(); ++i)
+      rewards.add(i, rules->reward_terms()[i].value);
+    result.reward_mean += step.reward / steps;
+    const mjData& d = simulation.data();
+    contacts += d.ncon;
+    for (int k = 0; k < d.ncon; ++k)
+      ++pairs[fmt::format("{} and {}", geom_name(*file.model, d.contact[k].geom1),
+                          geom_name(*file.model, d.contact[k].geom2))];
+    spread.add(d);
+    if (step.terminated) ++ends[rules->ended_by()];
+    if (!step.terminated && length >= file.horizon) ++result.time_limits;
+    if (step.terminated || length >= file.horizon) length = 0;
+  }
+  result.seconds = seconds_since(start);
+  result.observation = observed.all(steps);
+  result.reward = rewards.all(steps);
+  result.contacts = static_cast<double>(contacts) / steps;
+  result.ends.assign(ends.begin(), ends.end());
+  result.pairs.assign(pairs.begin(), pairs.end());
+  std::ranges::sort(result.pairs, [](auto& a, auto& b) { return a.second > b.second; });
+  return result;
+}
+
+bool is_constant(const Extent& extent) { return extent.high - extent.low <= kConstant; }
+
+std::vector<std::string> remarks_on(const TaskFile& file, const TaskCheck& check) {
+  std::vector<std::string> all;
+  if (!file.unused_sensors.empty())
+    all.push_back(
+        fmt::format("sensors that no formula reads: {}", fmt::join(file.unused_sensors, ", ")));
+  for (std::size_t i = 0; i < file.signals.size(); ++i) {
+    if (is_constant(check.random.observation[i]))
+      all.push_back(fmt::format("observation {} is always {:.4g}", file.signals[i].name,
+                                check.random.observation[i].mean));
+  }
+  double total = 0;
+  for (const Extent& term : check.random.reward) total += std::abs(term.mean);
+  for (std::size_t i = 0; i < file.reward.size(); ++i) {
+    const Extent& term = check.random.reward[i];
+    const std::string name =
+        fmt::format("{}: reward {}", file.reward[i].where, file.reward[i].name);
+    if (is_constant(term) && file.end.empty())
+      all.push_back(fmt::format("{} is always {:.4g} and no episode ends early: it changes nothing",
+                                name, term.mean));
+    if (is_constant(term) && term.mean == 0) all.push_back(fmt::format("{} is always 0", name));
+    if (file.reward.size() > 1 && std::abs(term.mean) > kRuling * (total - std::abs(term.mean)))
+      all.push_back(
+          fmt::format("{} is {:.0f} times as large as all others together", name,
+                      std::abs(term.mean) / std::max(total - std::abs(term.mean), 1e-300)));
+  }
+  if (!check.zero.ends.empty() && check.zero.steps <= 2 * check.zero.episodes)
+    all.push_back("episodes with zero actions end at once: the start state may already be an end");
+  for (std::size_t i = 0; i < file.end.size(); ++i) {
+    const auto seen = [&](const TaskCheck::Play& play) {
+      return std::ranges::any_of(play.ends,
+                                 [&](auto& end) { return end.first == file.end[i].name; });
+    };
+    if (!seen(check.zero) && !seen(check.random))
+      all.push_back(
+          fmt::format("{}: the end '{}' never occurred", file.end[i].where, file.end[i].name));
+  }
+  return all;
+}
+
+}  // namespace
+
+TaskCheck check_task_file(const std::string& path, int steps, std::uint64_t seed) {
+  const auto file = read_task_file(path);
+  const MujocoTask task = mujoco_task(file);
+  TaskCheck check{.path = path,
+                  .summary = file->summary,
+                  .model_path = file->model_path,
+                  .horizon = file->horizon,
+                  .bodies = static_cast<int>(file->model->nbody) - 1,
+                  .joints = static_cast<int>(file->model->njnt),
+                  .sensors = static_cast<int>(file->model->nsensor),
+                  .engine_step = file->model->opt.timestep,
+                  .signals = make_mujoco_env(task)->signals(),
+                  .actions = file->actions};
+  for (const TaskFile::Term& term : file->reward) check.rewards.push_back(term.name);
+  try {
+    Simulation first = task.make_simulation();
+    Random random(seed, Stream::environment);
+    first.start([&](auto q, auto v) { task.make_rules()->start(q, v, random); });
+    check.solids = drawn_solids(*file->model);
+    check.poses = GeomPoses().read(first);
+
+    Spread unused(*file->model), spread(*file->model);
+    check.zero = play(*file, task, steps, seed, false, unused);
+    check.random = play(*file, task, steps, seed, true, spread);
+    check.position_spread = spread.deviations(false);
+    check.velocity_spread = spread.deviations(true);
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error& error) {  // of the engine
+    throw InputError(fmt::format("{}: MuJoCo: {}", file->model_path, error.what()));
+  }
+  check.remarks = remarks_on(*file, check);
+  return check;
+}
+
+}  // namespace ovde
