@@ -64,6 +64,9 @@ export PATH=$work/bin:$PATH OVDE_EXAMPLES=$examples
 mkdir -p "$work/before/build" "$work/before/build-examples" "$work/before/runs" "$work/before/shared" "$work/before/controller"
 cd "$work/before"
 cp -r "$source"/{configs,docs,scripts} .  # some commands write there
+mkdir -p src/env tests/data
+cp -r "$source/src/env/models" src/env
+cp -r "$source/tests/data/mujoco" tests/data
 ln -s "$work/bin/ovde" build/ovde
 ln -s "$work/bin/custom_env" build-examples/custom_env
 ln -s "$examples/control_loop" build-examples/control_loop

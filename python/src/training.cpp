@@ -73,7 +73,11 @@ py::dict describe(const std::string& folder) {
 
 // The columns of progress.csv.
 py::dict read_curves(const std::string& folder) {
-  const std::vector<EpochRow> rows = read_progress(folder);
+  const Folder run{std::filesystem::path(folder)};
+  run.open(kProgressFile);  // InputError if it is missing
+  ProgressReader reader(run);
+  reader.look();
+  const std::vector<EpochRow>& rows = reader.rows();
   const auto column = [&](auto member) {
     py::array_t<double> values(static_cast<py::ssize_t>(rows.size()));
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -86,6 +90,11 @@ py::dict read_curves(const std::string& folder) {
   columns["updates"] = column(&EpochRow::updates);
   columns["explore_episodes"] = column(&EpochRow::explore_episodes);
   for (const Column& measured : kColumns) columns[measured.name] = column(measured.value);
+  for (std::size_t i = 0; i < reader.terms().size(); ++i) {
+    py::array_t<double> values(static_cast<py::ssize_t>(rows.size()));
+    for (std::size_t k = 0; k < rows.size(); ++k) values.mutable_at(k) = rows[k].reward_terms[i];
+    columns[("reward_" + reader.terms()[i]).c_str()] = values;
+  }
   return columns;
 }
 

@@ -5,6 +5,7 @@ import pickle
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +30,18 @@ def test_gymnasium_accepts_every_task(task):
             warnings.filterwarnings("ignore", f".*{text}")
         env = gym.make(f"ovde/{task}")
         check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.skipif("Hopper-v4" not in TASKS, reason="built without MuJoCo")
+def test_a_task_file_is_a_task():
+    file = Path(__file__).parents[2] / "configs/robots/balancer.toml"
+    env = ovde.make(str(file), horizon=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_env(env, skip_render_check=True)
+    assert env.observation_space.shape == (11,) and env.action_space.shape == (2,)
+    with pytest.raises(ovde.InputError, match="no_such.toml"):
+        ovde.make(str(file.with_name("no_such.toml")))
 
 
 def test_presets_and_options():

@@ -18,6 +18,7 @@ struct BenchRequest {
   int population = 1;             // for update, and for act on a GPU
   std::vector<Setting> settings;  // for update, act and train
   GpuDevice gpu = {};             // for update and act; empty: the CPU
+  std::string beside;             // for env: another task, measured in turn with `task`
 };
 
 // One measurement.

@@ -83,17 +83,20 @@ struct EnvSpeed {
   double per_second;                           // steps, summed over the threads
   double engine_per_second = BenchRow::kNone;  // mj_step alone
   double ratio = BenchRow::kNone;              // median over the turns
+  double beside_ratio = BenchRow::kNone;       // to the speed of another task, likewise
 };
 
-// Each thread has its own environment. Takes about twice `seconds`.
-EnvSpeed env_speed(const Task& task, int threads, double seconds) {
+// Each thread has its own environment. Takes about twice `seconds`; `beside` may be null.
+EnvSpeed env_speed(const Task& task, const Task* beside, int threads, double seconds) {
   Team team(threads);
-  std::vector<std::unique_ptr<Lane>> lanes;
+  std::vector<std::unique_ptr<Lane>> lanes, other_lanes;
   for (int i = 0; i < threads; ++i) lanes.push_back(std::make_unique<Lane>(task, i));
+  for (int i = 0; i < threads && beside != nullptr; ++i)
+    other_lanes.push_back(std::make_unique<Lane>(*beside, i));
 
   int steps = 20;
   const bool has_engine = lanes.front()->has_engine();
-  std::vector<double> whole, engine, ratios;
+  std::vector<double> whole, engine, ratios, beside_ratios;
   const auto turn = [&] {
     whole.push_back(seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->whole(steps); }); }));
     if (has_engine) {
@@ -101,6 +104,12 @@ EnvSpeed env_speed(const Task& task, int threads, double seconds) {
       engine.push_back(
           seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->engine(steps); }); }));
       ratios.push_back(engine.back() / whole.back());
+    }
+    if (beside != nullptr) {
+      const double other =
+          seconds_of([&] { team.run(threads, [&](int i) { other_lanes[i]->whole(steps); }); });
+      beside_ratios.push_back(other / whole.back());
+      for (auto& lane : other_lanes) lane->next_turn(steps);
     }
     for (auto& lane : lanes) lane->next_turn(steps);
   };
@@ -111,6 +120,7 @@ EnvSpeed env_speed(const Task& task, int threads, double seconds) {
   whole.clear();
   engine.clear();
   ratios.clear();
+  beside_ratios.clear();
   for (double spent = 0; spent < seconds; spent += whole.back()) turn();
 
   // medians ignore turns that lost their core to another program
@@ -120,6 +130,7 @@ EnvSpeed env_speed(const Task& task, int threads, double seconds) {
     speed.engine_per_second = counted / median(engine);
     speed.ratio = median(ratios);
   }
+  if (beside != nullptr) speed.beside_ratio = median(beside_ratios);
   return speed;
 }
 
@@ -132,6 +143,8 @@ BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed,
           .seconds = 1 / speed.per_second,
           .more = {{"engine_per_second", speed.engine_per_second},
                    {"ratio", speed.ratio},
+                   {"beside", request.beside},
+                   {"beside_ratio", speed.beside_ratio},
                    {"speedup", speedup}}};
 }
 
@@ -140,10 +153,11 @@ BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed,
 std::vector<BenchRow> bench_env(const BenchRequest& request) {
   constexpr double kSeconds = 1;
   const Task& task = find_task(request.task);
-  const EnvSpeed one = env_speed(task, 1, kSeconds);
+  const Task* const beside = request.beside.empty() ? nullptr : &find_task(request.beside);
+  const EnvSpeed one = env_speed(task, beside, 1, kSeconds);
   std::vector<BenchRow> rows = {row_of(request, 1, one, BenchRow::kNone)};
   if (request.threads > 1) {
-    const EnvSpeed many = env_speed(task, request.threads, kSeconds);
+    const EnvSpeed many = env_speed(task, beside, request.threads, kSeconds);
     rows.push_back(row_of(request, request.threads, many, many.per_second / one.per_second));
   }
   return rows;

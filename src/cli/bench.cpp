@@ -30,6 +30,7 @@ void check_options(const BenchCommand& command) {
   only(gpu, update || act, "--device cuda goes with bench update and bench act");
   only(command.population.has_value(), update || (act && gpu),
        "--population goes with bench update, and with bench act --device cuda");
+  only(!command.beside.empty(), command.what == "env", "--beside goes with bench env");
   only(!command.algorithm.empty(), command.what != "env",
        "--algo does not go with bench env, which measures the task alone");
 }
@@ -89,6 +90,8 @@ std::string env_text(const BenchRow& row) {
         fmt::format(", {:.3f} of mj_step alone ({:.0f})", ratio, row.metric("engine_per_second"));
   if (const double speedup = row.metric("speedup"); !std::isnan(speedup))
     text += fmt::format(", {:.2f} times one thread", speedup);
+  if (const double ratio = row.metric("beside_ratio"); !std::isnan(ratio))
+    text += fmt::format(", {:.3f} times the other task", ratio);
   return text;
 }
 
@@ -128,6 +131,7 @@ void run(const BenchCommand& command) {
   request.task = command.task.empty() ? benchmark.task : command.task;
   request.algorithm =
       command.algorithm.empty() ? benchmark.algorithm : algorithm_name(command.algorithm);
+  request.beside = command.beside;
   request.threads = thread_count(command.threads);
   request.population = command.population.value_or(1);
   for (const std::string& assignment : command.set)

@@ -439,6 +439,8 @@ class Grammar {
         ->each(one_of("benchmark", {"update", "act", "train", "env", "checkpoint"}, "ovde bench"));
     add(command, "--task", bench_.task, "ID",
         "task, or the task whose sizes are used (HalfCheetah)");
+    add(command, "--beside", bench_.beside, "ID",
+        "env: another task to measure in turn, such as the same task in C++");
     add(command, "--algo", bench_.algorithm, "NAME",
         "algorithm (update: dsac, act: ovde_g, train: all)");
     add(command, "--threads", bench_.threads, "T", "threads to measure with (all cores)")

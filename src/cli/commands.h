@@ -129,6 +129,7 @@ struct ServeCommand {
 struct BenchCommand {
   std::string what;             // update, act, train, env or checkpoint
   std::string task, algorithm;  // empty: the default of the benchmark
+  std::string beside;           // env: another task
   int threads = 0;              // 0: all cores
   std::optional<int> population;
   std::vector<std::string> set;

@@ -120,7 +120,7 @@ Config resolve_run(const TrainCommand& command) {
 // Without characters that a shell or a file system treats specially.
 std::string default_folder(const Config& config, std::string seeds) {
   const std::string task =
-      is_task_file(config.task) ? std::filesystem::path(config.task).stem() : config.task;
+      is_task_file(config.task) ? std::filesystem::path(config.task).stem().string() : config.task;
   std::string name = fmt::format("{}-{}-{}", task, config.algorithm, seeds);
   std::ranges::replace(name, ':', '-');
   std::ranges::replace(name, ',', '_');

@@ -1,7 +1,9 @@
 #include "run/event_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "io/crc32c.h"
 #include "io/protobuf.h"
@@ -42,9 +44,11 @@ void add_scalar(ProtobufMessage& summary, std::string_view tag, double value) {
   summary.add(1, ProtobufMessage().add(1, tag).add(2, static_cast<float>(value)));
 }
 
-std::string event(double start, const EpochRow& row) {
+std::string event(double start, const EpochRow& row, std::span<const std::string> terms) {
   ProtobufMessage summary;
   for (const Column& column : kColumns) add_scalar(summary, column.tag, row.*column.value);
+  for (std::size_t i = 0; i < std::min(terms.size(), row.reward_terms.size()); ++i)
+    add_scalar(summary, "reward/" + terms[i], row.reward_terms[i]);
   add_scalar(summary, "explore/episodes", static_cast<double>(row.explore_episodes));
   add_scalar(summary, "train/updates", static_cast<double>(row.updates));
   add_scalar(summary, "time/epoch", row.epoch);
@@ -56,18 +60,22 @@ std::string event(double start, const EpochRow& row) {
                     .bytes());
 }
 
-std::string contents(double start, std::span<const EpochRow> rows) {
+std::string contents(double start, std::span<const EpochRow> rows,
+                     std::span<const std::string> terms) {
   std::string text =
       record(ProtobufMessage().add(1, start).add(3, std::string_view("brain.Event:2")).bytes());
-  for (const EpochRow& row : rows) text += event(start, row);
+  for (const EpochRow& row : rows) text += event(start, row, terms);
   return text;
 }
 
 }  // namespace
 
-EventFile::EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows)
-    : start_(start), file_(run / kEventFile, contents(start, rows)) {}
+EventFile::EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows,
+                     std::vector<std::string> terms)
+    : start_(start),
+      terms_(std::move(terms)),
+      file_(run / kEventFile, contents(start, rows, terms_)) {}
 
-void EventFile::append(const EpochRow& row) { file_.append(event(start_, row)); }
+void EventFile::append(const EpochRow& row) { file_.append(event(start_, row, terms_)); }
 
 }  // namespace ovde

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "io/files.h"
 #include "run/metrics.h"
@@ -13,14 +15,16 @@ namespace ovde {
 class EventFile {
  public:
   // Replaces the contents by these rows. `start`: the time of the run's start in seconds since
-  // 1970.
-  EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows);
+  // 1970. `terms`: names of the terms of the reward.
+  EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows,
+            std::vector<std::string> terms = {});
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)
   void sync() { file_.sync(); }      // until the rows are on the disk itself
 
  private:
   double start_;
+  std::vector<std::string> terms_;
   GrowingFile file_;
 };
 

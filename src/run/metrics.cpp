@@ -8,7 +8,8 @@
 
 namespace ovde {
 
-static_assert(sizeof(EpochRow) == 4 * 8 + std::size(kColumns) * sizeof(double),
+static_assert(sizeof(EpochRow) ==
+                  4 * 8 + std::size(kColumns) * sizeof(double) + sizeof(std::vector<double>),
               "a value of EpochRow is not in kColumns");
 
 void put_row(ByteWriter& out, const EpochRow& row) {
@@ -34,6 +35,7 @@ void clear_evaluation(EpochRow& row) {
        {&EpochRow::eval_return_mean, &EpochRow::eval_return_std, &EpochRow::eval_length_mean,
         &EpochRow::eval_success, &EpochRow::eval_episodes})
     row.*value = EpochRow::kNone;
+  row.reward_terms.clear();
 }
 
 RunSummary summarise(std::span<const EpochRow> rows) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <ovde/bytes.h>
 
@@ -44,6 +45,10 @@ struct EpochRow {
   double explore_success = kNone;  // the same for the exploring episodes
   double seconds = 0;              // since the start of the run
   double eval_episodes = kNone;    // their number
+
+  // Means over the evaluation episodes of the terms of the reward, which add up to the return;
+  // empty: nothing was measured.
+  std::vector<double> reward_terms = {};
 };
 
 // A measured value of a row: its name in progress.csv and its tag in the event file.

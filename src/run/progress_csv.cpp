@@ -19,12 +19,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLargestProgress = 256 << 20, kLongestRow = 4096;  // bytes
+constexpr std::string_view kTermPrefix = ",reward_";
 
 std::string cell(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
-std::string text_of(std::span<const EpochRow> rows) {
-  std::string text = csv_header() + "\n";
-  for (const EpochRow& row : rows) text += csv_row(row) + "\n";
+std::string text_of(std::span<const EpochRow> rows, std::span<const std::string> terms) {
+  std::string text = csv_header(terms) + "\n";
+  for (const EpochRow& row : rows) text += csv_row(row, terms.size()) + "\n";
   return text;
 }
 
@@ -56,28 +57,32 @@ class Cells {
 
 }  // namespace
 
-std::string csv_header() {
+std::string csv_header(std::span<const std::string> terms) {
   std::string header = "epoch,env_steps,updates";
   for (std::size_t i = 0; i < std::size(kColumns); ++i) {
     if (i == kColumnsBeforeEpisodes) header += ",explore_episodes";
     header += fmt::format(",{}", kColumns[i].name);
   }
+  for (const std::string& term : terms) header += fmt::format("{}{}", kTermPrefix, term);
   return header;
 }
 
-std::string csv_row(const EpochRow& row) {
+std::string csv_row(const EpochRow& row, std::size_t terms) {
   std::string text = fmt::format("{},{},{}", row.epoch, row.env_steps, row.updates);
   for (std::size_t i = 0; i < std::size(kColumns); ++i) {
     if (i == kColumnsBeforeEpisodes) text += fmt::format(",{}", row.explore_episodes);
     text += "," + cell(row.*kColumns[i].value);
   }
+  for (std::size_t i = 0; i < terms; ++i)
+    text += "," + (i < row.reward_terms.size() ? cell(row.reward_terms[i]) : "");
   return text;
 }
 
 namespace {
 
-// Takes the whole rows off the front of `rest`. `name`: of the file.
-void take_rows(std::string_view& rest, const std::string& name, std::vector<EpochRow>& rows) {
+// Takes the whole rows off the front of `rest`. `name`: of the file; `terms`: of the reward.
+void take_rows(std::string_view& rest, const std::string& name, std::size_t terms,
+               std::vector<EpochRow>& rows) {
   for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
     Cells cells(rest.substr(0, end));
     rest = rest.substr(end + 1);
@@ -89,6 +94,7 @@ void take_rows(std::string_view& rest, const std::string& name, std::vector<Epoc
       if (i == kColumnsBeforeEpisodes) row.explore_episodes = cells.next<std::int64_t>();
       row.*kColumns[i].value = cells.next<double>();
     }
+    for (std::size_t i = 0; i < terms; ++i) row.reward_terms.push_back(cells.next<double>());
     const auto refuse = [&](const std::string& why) {
       throw InputError(fmt::format("{}:{}: {}", name, rows.size() + 2, why));
     };
@@ -105,10 +111,22 @@ void take_rows(std::string_view& rest, const std::string& name, std::vector<Epoc
   throw InputError(fmt::format("{}: not the progress of a run: its columns differ", name));
 }
 
-void take_header(std::string_view& rest, const std::string& name) {
-  const std::string header = csv_header() + "\n";
-  if (!rest.starts_with(header)) refuse_columns(name);
-  rest.remove_prefix(header.size());
+// Takes the header off the front of `rest`; the names of the reward's terms.
+std::vector<std::string> take_header(std::string_view& rest, const std::string& name) {
+  const std::string_view header = rest.substr(0, rest.find('\n'));
+  const std::string fixed = csv_header();
+  if (header.size() == rest.size() || !header.starts_with(fixed)) refuse_columns(name);
+  std::vector<std::string> terms;
+  std::string_view more = header.substr(fixed.size());
+  while (!more.empty()) {
+    if (!more.starts_with(kTermPrefix)) refuse_columns(name);
+    more.remove_prefix(kTermPrefix.size());
+    const std::string_view term = more.substr(0, more.find(','));
+    terms.emplace_back(term);
+    more.remove_prefix(term.size());
+  }
+  rest.remove_prefix(header.size() + 1);
+  return terms;
 }
 
 }  // namespace
@@ -116,8 +134,8 @@ void take_header(std::string_view& rest, const std::string& name) {
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
   std::vector<EpochRow> rows;
   std::string_view rest = text;
-  take_header(rest, name);
-  take_rows(rest, name, rows);
+  const auto terms = take_header(rest, name);
+  take_rows(rest, name, terms.size(), rows);
   return rows;
 }
 
@@ -174,8 +192,8 @@ bool ProgressReader::read_on(const Descriptor& file) {
     if (end_ + text.size() > kLargestProgress)
       throw InputError(fmt::format("{}: larger than {} bytes", name, kLargestProgress));
     std::string_view rest = text;
-    if (last_.empty()) take_header(rest, name);
-    take_rows(rest, name, rows_);
+    if (last_.empty()) terms_ = take_header(rest, name);
+    take_rows(rest, name, terms_.size(), rows_);
     if (rest.size() > kLongestRow)
       throw InputError(fmt::format("{}:{}: not a row", name, rows_.size() + 2));
     const std::size_t whole = text.size() - rest.size();
@@ -196,9 +214,10 @@ bool ProgressReader::forget() {
   return had;
 }
 
-ProgressFile::ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows)
-    : file_(run / kProgressFile, text_of(rows)) {}
+ProgressFile::ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows,
+                           std::span<const std::string> terms)
+    : terms_(terms.size()), file_(run / kProgressFile, text_of(rows, terms)) {}
 
-void ProgressFile::append(const EpochRow& row) { file_.append(csv_row(row) + "\n"); }
+void ProgressFile::append(const EpochRow& row) { file_.append(csv_row(row, terms_) + "\n"); }
 
 }  // namespace ovde

@@ -15,8 +15,9 @@ namespace ovde {
 
 inline constexpr const char* kProgressFile = "progress.csv";
 
-std::string csv_header();
-std::string csv_row(const EpochRow& row);
+// `terms`: names of the terms of the reward, columns reward_<name> at the end.
+std::string csv_header(std::span<const std::string> terms = {});
+std::string csv_row(const EpochRow& row, std::size_t terms = 0);
 
 // The whole rows: a file that is being written may end within one. InputError that begins with
 // `name` if the columns are not those of a run, or the rows are not consecutive epochs from 0.
@@ -33,6 +34,7 @@ class ProgressReader {
   // Reads the rows that were appended; true: the rows have changed. InputError as parse_progress().
   bool look();
   const std::vector<EpochRow>& rows() const { return rows_; }
+  const std::vector<std::string>& terms() const { return terms_; }  // of the reward
 
  private:
   bool forget();
@@ -40,6 +42,7 @@ class ProgressReader {
 
   Folder run_;
   std::vector<EpochRow> rows_;
+  std::vector<std::string> terms_;
   std::size_t end_ = 0;   // end of the last whole row in the file
   std::string last_;      // that row, or the header
   std::size_t size_ = 0;  // the file's size and time when it was last read
@@ -50,12 +53,14 @@ class ProgressReader {
 class ProgressFile {
  public:
   // Replaces the contents by the header and these rows.
-  ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows);
+  ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows,
+               std::span<const std::string> terms = {});
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)
   void sync() { file_.sync(); }      // until the rows are on the disk itself
 
  private:
+  std::size_t terms_;
   GrowingFile file_;
 };
 

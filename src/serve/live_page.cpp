@@ -118,7 +118,7 @@ HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t ever
     chosen.push_back(i);
 
   Json columns;
-  const auto column = [&](const char* name, auto value) {
+  const auto column = [&](const std::string& name, auto value) {
     Json list = Json::array();
     for (const std::int64_t i : chosen) list.push_back(value(rows[static_cast<std::size_t>(i)]));
     columns[name] = std::move(list);
@@ -127,6 +127,9 @@ HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t ever
   column("env_steps", [](const EpochRow& row) { return row.env_steps; });
   for (const Column& each : kColumns)
     column(each.name, [&](const EpochRow& row) { return rounded(row.*each.value); });
+  for (std::size_t i = 0; i < run.progress.terms().size(); ++i)
+    column("reward_" + run.progress.terms()[i],
+           [&](const EpochRow& row) { return rounded(row.reward_terms[i]); });
   return json({{"from", from}, {"every", every}, {"count", count}, {"columns", columns}});
 }
 

@@ -22,7 +22,7 @@ constexpr const char* kLastPolicy = "policy.safetensors";
 
 // sections of a checkpoint, beside those of EpochLoop
 constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "visits",
-                     *kCutOffs = "cut_offs", *kFormat = "format";
+                     *kCutOffs = "cut_offs", *kFormat = "format", *kRewardTerms = "reward_terms";
 constexpr std::uint32_t kCurrentFormat = 2;
 
 // An older checkpoint would not help, as it would where one is damaged.
@@ -109,8 +109,9 @@ void AgentRun::open(std::vector<std::string>& warnings) {
   write_state(folder_, RunState::training);
   if (longer_) write_config(folder_, config_, *longer_);
   best_.open(rows_);
-  progress_.emplace(folder_, rows_);
-  events_.emplace(folder_, start_time_, rows_);
+  const std::vector<std::string> terms = loop_->reward_terms();
+  progress_.emplace(folder_, rows_, terms);
+  events_.emplace(folder_, start_time_, rows_, terms);
   if (config_.record.visits) {
     visits_ = loaded_ ? VisitFile::resume(folder_, saved_visits_, loop_->env_steps(), warnings_)
                       : VisitFile(folder_);
@@ -203,6 +204,13 @@ void AgentRun::load(const fs::path& checkpoint) {
     if (!is_evaluated(i, config_.train)) clear_evaluation(rows_.back());
   }
   if (!in.empty()) throw Error("has more rows than epochs");
+  if (sections.contains(kRewardTerms)) {
+    ByteReader terms(section(sections, kRewardTerms));
+    for (EpochRow& row : rows_) {
+      row.reward_terms = terms.get_vector<double>();
+      if (std::isnan(row.eval_return_mean)) row.reward_terms.clear();
+    }
+  }
   saved_epochs_ = epochs_done();
   const auto visits = sections.find(kVisits);
   saved_visits_ = visits == sections.end() ? std::nullopt : std::optional(visits->second);
@@ -308,6 +316,11 @@ void AgentRun::save() {
   rows.put(learnt_in_ ? elapsed() - *learnt_in_ : epoch_began_.value_or(-1));
   for (const EpochRow& row : rows_) put_row(rows, row);
   sections[kProgress] = rows.take();
+  if (!loop_->reward_terms().empty()) {
+    ByteWriter terms;
+    for (const EpochRow& row : rows_) terms.put_all(std::span<const double>(row.reward_terms));
+    sections[kRewardTerms] = terms.take();
+  }
   if (visits_) sections[kVisits] = visits_->saved();
   const Replay& replay = loop_->agent().replay();
   std::erase_if(cut_offs_, [&](std::int64_t row) { return row < replay.added() - replay.size(); });

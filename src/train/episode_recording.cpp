@@ -82,6 +82,7 @@ Json episode_json(const RecordedEpisode& episode) {
                  {"poses", numbers(episode.poses)},
                  {"actions", numbers(episode.actions)},
                  {"rewards", numbers(episode.rewards)}};
+  if (!episode.terms.empty()) object["terms"] = numbers(episode.terms);
   if (!episode.value.empty()) {
     object["value"] = numbers(episode.value);
     object["epistemic"] = numbers(episode.epistemic);
@@ -106,6 +107,9 @@ RecordingEnv::RecordingEnv(const Config& config, Judge judge)
   recording_.has_goal = task.has_goal;
   recording_.distributional = config.critic.quantiles > 1;
   recording_.actions = action_space().size();
+  if (const auto* const terms = as<RewardTerms>())
+    for (const RewardTerm& term : terms->reward_terms())
+      recording_.reward_terms.push_back(term.name);
   if (const double rate = signals().rate; rate > 0) recording_.seconds_per_step = 1 / rate;
   if (const auto* drawn = as<Drawable>()) recording_.solids = drawn->solids();
   if (recording_.solids.empty() && task.map) {
@@ -139,6 +143,9 @@ Step RecordingEnv::step(std::span<const double> action, std::span<double> observ
   const Step step = EnvWrapper::step(action, observation);
   std::ranges::copy(observation, observation_.begin());
   episode.rewards.push_back(static_cast<float>(step.reward));
+  if (const auto* const terms = as<RewardTerms>())
+    for (const RewardTerm& term : terms->reward_terms())
+      episode.terms.push_back(static_cast<float>(term.value));
   episode.success |= step.success;
   keep_poses(observation);
   ++steps_;
@@ -171,6 +178,7 @@ std::string to_json(const EpisodeRecording& r) {
                  {"leaves_path", r.leaves_path},
                  {"solids", Json::array()},
                  {"episodes", Json::array()}};
+  if (!r.reward_terms.empty()) object["reward_terms"] = r.reward_terms;
   for (const Solid& solid : r.solids) object["solids"].push_back(solid_json(solid));
   for (const RecordedEpisode& episode : r.episodes)
     object["episodes"].push_back(episode_json(episode));

@@ -22,6 +22,7 @@ struct RecordedEpisode {
   std::vector<float> poses;  // 7 numbers for each moving solid: at the start, then after each step
   std::vector<float> actions;  // in [-1, 1], step by step
   std::vector<float> rewards;
+  std::vector<float> terms;  // of the rewards, step by step; empty: they have none
   // The critics' values of each step's action; empty: there were no critics.
   std::vector<float> value, epistemic, aleatoric;
 
@@ -35,7 +36,8 @@ struct EpisodeRecording {
   std::string critics;  // their source: "checkpoint of epoch 120", or why there are none
   bool has_goal = false, distributional = false;
   int actions = 0;
-  double seconds_per_step = 0;  // 0: the task has no clock
+  std::vector<std::string> reward_terms;  // their names
+  double seconds_per_step = 0;            // 0: the task has no clock
   std::vector<Solid> solids;
   int moving = 0;            // the number of solids that move
   bool leaves_path = false;  // the first of those is a point on a map

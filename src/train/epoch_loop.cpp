@@ -279,6 +279,14 @@ void EpochLoop::report_evaluation() {
   learnt_->eval_length_mean = mean(result.lengths);
   learnt_->eval_episodes = episodes;
   if (has_goal_) learnt_->eval_success = result.successes / episodes;
+  for (const double sum : result.reward_terms) learnt_->reward_terms.push_back(sum / episodes);
+}
+
+std::vector<std::string> EpochLoop::reward_terms() const {
+  std::vector<std::string> names;
+  if (const auto* const terms = env_->as<RewardTerms>())
+    for (const RewardTerm& term : terms->reward_terms()) names.push_back(term.name);
+  return names;
 }
 
 double EpochLoop::play(const Act& act) {

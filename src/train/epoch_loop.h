@@ -66,6 +66,9 @@ class EpochLoop {
   // The task's own action space, to which the agent's [-1, 1] is scaled.
   const Box& task_action_space() const { return env_->own_action_space(); }
 
+  // Names of the terms of the task's reward; empty: it has none.
+  std::vector<std::string> reward_terms() const;
+
   // The mean return of a policy in episodes that no evaluation has played: train.eval_steps, and at
   // least five times task.horizon.
   double play(const Act& act);

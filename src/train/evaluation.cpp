@@ -1,5 +1,7 @@
 #include "train/evaluation.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace ovde {
@@ -15,6 +17,7 @@ Evaluation::Evaluation(Env& env, Act act, Random seeds, std::int64_t steps, int 
       seeds_(seeds),
       steps_left_(steps),
       episodes_left_(episodes),
+      terms_(env.as<RewardTerms>()),
       observation_(env.observation_size()),
       action_(env.action_space().size()) {}
 
@@ -26,11 +29,13 @@ bool Evaluation::advance(std::int64_t steps, const std::atomic<bool>& stop) {
       in_episode_ = true;
       success_ = false;
       return_ = 0;
+      std::ranges::fill(term_sums_, 0);
       length_ = 0;
     }
     act_(observation_, action_);
     const Step step = env_->step(action_, observation_);
     return_ += step.reward;
+    if (terms_ != nullptr) add_terms();
     success_ |= step.success;
     ++length_;
     --steps_left_;
@@ -42,7 +47,15 @@ bool Evaluation::advance(std::int64_t steps, const std::atomic<bool>& stop) {
   return ended;
 }
 
+void Evaluation::add_terms() {
+  const auto terms = terms_->reward_terms();
+  term_sums_.resize(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) term_sums_[i] += terms[i].value;
+}
+
 void Evaluation::end_episode() {
+  result_.reward_terms.resize(term_sums_.size());
+  for (std::size_t i = 0; i < term_sums_.size(); ++i) result_.reward_terms[i] += term_sums_[i];
   result_.returns.push_back(return_);
   result_.lengths.push_back(static_cast<double>(length_));
   result_.successes += success_;

@@ -13,7 +13,8 @@
 namespace ovde {
 
 struct EvaluationResult {
-  std::vector<double> returns, lengths;  // one for each episode
+  std::vector<double> returns, lengths;   // one for each episode
+  std::vector<double> reward_terms = {};  // sums over these episodes, if the reward has terms
   int successes = 0;
   double seconds = 0;  // spent in advance()
 };
@@ -33,6 +34,7 @@ class Evaluation {
   const EvaluationResult& result() const { return result_; }  // at its end
 
  private:
+  void add_terms();
   void end_episode();
 
   Env* env_;
@@ -44,6 +46,8 @@ class Evaluation {
 
   bool in_episode_ = false, success_ = false;
   double return_ = 0;
+  const RewardTerms* terms_;       // null: the task has none
+  std::vector<double> term_sums_;  // of this episode
   std::int64_t length_ = 0;
   std::vector<double> observation_, action_;
 };

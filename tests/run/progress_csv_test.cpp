@@ -70,6 +70,23 @@ TEST(ProgressCsv, ReadsBackWhatItWrote) {
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(csv_row(read[i]), csv_row(rows[i]));
 }
 
+TEST(ProgressCsv, TermsOfTheRewardAreColumnsAtTheEnd) {
+  const std::vector<std::string> terms = {"speed", "effort"};
+  std::vector<EpochRow> rows(2);
+  rows[0].reward_terms = {1.5, -0.25};
+  rows[1].epoch = 1;  // not evaluated
+  const TemporaryFolder folder;
+  const ProgressFile file(folder.path(), rows, terms);
+  EXPECT_TRUE(csv_header(terms).ends_with(",eval_episodes,reward_speed,reward_effort"));
+  ProgressReader reader{Folder(folder.path())};
+  EXPECT_TRUE(reader.look());
+  EXPECT_EQ(reader.terms(), terms);
+  EXPECT_EQ(reader.rows()[0].reward_terms, rows[0].reward_terms);
+  ASSERT_EQ(reader.rows()[1].reward_terms.size(), 2u);
+  EXPECT_TRUE(std::isnan(reader.rows()[1].reward_terms[0]));
+  EXPECT_THROW(parse_progress(csv_header() + ",other\n", "x"), InputError);
+}
+
 TEST(ProgressCsv, IncompleteLastRowIsIgnored) {
   const std::string row = csv_row({});
   EXPECT_EQ(parse_progress(csv_header() + "\n" + row + "\n" + row.substr(0, 9), "x").size(), 1u);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -41,11 +42,37 @@ class Files {
 
 using ModelPointer = std::shared_ptr<mjModel>;
 
+#if mjVERSION_HEADER < 300
+// Whether all geoms that can collide are listed as pairs.
+bool lists_all_contacts(const mjModel& m) {
+  if (m.npair == 0) return false;
+  std::set<std::pair<int, int>> pairs;
+  for (int i = 0; i < m.npair; ++i) pairs.insert(std::minmax(m.pair_geom1[i], m.pair_geom2[i]));
+  for (int a = 0; a < m.ngeom; ++a) {
+    for (int b = a + 1; b < m.ngeom; ++b) {
+      const bool collide = (m.geom_contype[a] & m.geom_conaffinity[b]) != 0 ||
+                           (m.geom_contype[b] & m.geom_conaffinity[a]) != 0;
+      const int one = m.body_weldid[m.geom_bodyid[a]], other = m.body_weldid[m.geom_bodyid[b]];
+      const bool parent = one != 0 && other != 0 &&
+                          (one == m.body_weldid[m.body_parentid[other]] ||
+                           other == m.body_weldid[m.body_parentid[one]]);
+      if (collide && one != other && !parent && !pairs.contains({a, b})) return false;
+    }
+  }
+  return true;
+}
+#endif
+
 ModelPointer read_model(const std::string& file, const mjVFS* files) {
   char message[1000] = "";
   mjModel* model = nullptr;
   guarded([&] { model = mj_loadXML(file.c_str(), files, message, sizeof message); });
   if (model == nullptr) throw Error(fmt::format("model '{}': {}", file, message));
+#if mjVERSION_HEADER < 300
+  // without a search for other contacts a step takes a fifth less time. Later versions have no such
+  // switch.
+  if (lists_all_contacts(*model)) model->opt.collision = mjCOL_PAIR;
+#endif
   return {model, [](mjModel* m) { mj_deleteModel(m); }};
 }
 
@@ -61,13 +88,7 @@ std::shared_ptr<const mjModel> compile(const EmbeddedModel& source) {
       embedded_models().end())
     add(source);
 
-  ModelPointer compiled = read_model(source.name + ".xml", files.get());
-#if mjVERSION_HEADER < 300
-  // a model that lists contact pairs lists all of them: without a search for others a step takes a
-  // fifth less time. Later versions have no such switch.
-  if (compiled->npair > 0) compiled->opt.collision = mjCOL_PAIR;
-#endif
-  return compiled;
+  return read_model(source.name + ".xml", files.get());
 }
 
 std::mutex compiling;  // MuJoCo's compiler is not thread-safe

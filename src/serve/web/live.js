@@ -197,6 +197,12 @@
     ["critic_loss", "critic loss"], ["actor_loss", "actor loss"], ["temperature", "temperature"], ["m", "OVD-Explorer's m"], ["shift", "shift of the mean"],
     ["steps_per_second", "steps per second"]];
   by_id("metric").append(...kMetrics.map(([value, name]) => make("option", {value}, name)));
+  // The terms of a reward, which depend on the task.
+  const offer_metric = name => {
+    const list = by_id("metric");
+    if (name.startsWith("reward_") && ![...list.options].some(option => option.value === name))
+      list.append(make("option", {value: name}, `reward: ${name.slice(7)}`));
+  };
 
   const asking = new Set(), asked_for = new Map();  // runs being fetched; number of rows of each run at the last request
   const kAtOnce = 4;  // requests at a time
@@ -213,6 +219,7 @@
       if (known && got.every === known.every)
         for (const [name, values] of Object.entries(got.columns)) known.columns[name].push(...values);
       else rows.set(run.id, known = {columns: got.columns});
+      for (const name of Object.keys(got.columns)) offer_metric(name);
       known.count = got.count;
       known.every = got.every;
     } catch { /* the event stream reports a lost connection */ } finally {

@@ -10,6 +10,7 @@
 #include <ovde/error.h>
 #include "agent/algorithm.h"
 #include "config/config.h"
+#include "env/registry.h"
 #include "io/toml.h"
 #include "study/plan/plan.h"
 
@@ -104,7 +105,12 @@ class PlanFile {
     in_.check_keys(entry, "a row", {"name", "task", "epochs", "steps", "seeds", "set", "vary"});
     PlanRow row;
     row.task = in_.required_text(entry, "a row", "task");
-    row.name = in_.text(entry, "name").value_or(row.task);
+    std::string name = row.task;
+    if (is_task_file(row.task)) {  // relative to the plan
+      name = std::filesystem::path(row.task).stem();
+      row.task = std::filesystem::path(in_.file_name()).parent_path() / row.task;
+    }
+    row.name = in_.text(entry, "name").value_or(name);
     row.length = length(entry);
     row.seeds = in_.seeds(entry, "seeds");
     row.settings = settings(entry);

@@ -302,6 +302,9 @@ const Replay = (() => {
   const number = x => Math.abs(x) >= 1000 ? x.toFixed(0) : Number(x.toPrecision(3)).toString();
   const strips = recording => {
     const all = [{name: "reward", colour: "--ink", of: e => [e.rewards]}];
+    const terms = recording.reward_terms ?? [];
+    terms.forEach((name, k) => all.push({name: `reward: ${name}`, colour: "--soft", of: (e, steps) => e.terms
+      ? [Float32Array.from({length: steps}, (_, i) => e.terms[i * terms.length + k])] : [undefined]}));
     if (recording.episodes.some(e => e.value)) {
       all.push({name: "value", colour: "--green", of: e => [e.value]});
       all.push({name: "epistemic uncertainty", colour: "--blue", of: e => [e.epistemic], from_zero: true});
@@ -365,7 +368,7 @@ const Replay = (() => {
     if (recording.format !== "ovde replay 1") throw Error("not a recording that this page can show");
     for (const episode of recording.episodes) {
       episode.floats = {};
-      for (const name of ["poses", "actions", "rewards", "value", "epistemic", "aleatoric"])
+      for (const name of ["poses", "actions", "rewards", "terms", "value", "epistemic", "aleatoric"])
         if (episode[name] !== undefined) episode.floats[name] = floats(episode[name]);
     }
     element.classList.add("replay");

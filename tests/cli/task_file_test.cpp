@@ -1,0 +1,120 @@
+// The program with a task file in place of a task's name.
+#ifdef OVDE_MUJOCO
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/program.h"
+#include "run/progress_csv.h"
+
+namespace ovde {
+namespace OVDE_TEST_FILE {
+
+namespace fs = std::filesystem;
+
+// The balancing robot's files in the program's folder.
+class SlowTaskFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"balancer.toml", "balancer.xml"})
+      fs::copy_file(fs::path(OVDE_SOURCE_DIR) / "configs/robots" / name, program_.folder() / name);
+  }
+
+  // Replaces text of the task file.
+  void change(const std::string& from, const std::string& to) const {
+    const fs::path path = program_.folder() / "balancer.toml";
+    std::string text = read_file(path);
+    const auto at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    std::ofstream(path) << text.replace(at, from.size(), to);
+  }
+
+  Outcome train(const std::string& more) const {
+    return program_.run(
+        "train --task balancer.toml --algo sac --set network.hidden=[8,8] --set train.batch=8 "
+        "--set train.warmup_steps=50 --set train.steps_per_epoch=50 --set train.eval_steps=50 "
+        "--set train.eval_epochs=1 --set task.horizon=50 " +
+        more);
+  }
+
+  Program program_;
+};
+
+TEST_F(SlowTaskFile, IsCheckedWithoutATraining) {
+  const Outcome checked = program_.run("check balancer.toml --steps 300");
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  for (const char* expected :
+       {"an action every 0.02 s (50 Hz)", "0.3 N m", "gyro_x", "5 rad/s", "command_speed", "jerk",
+        "zero actions: 300 steps", "random actions: 300 steps", "ended by fallen",
+        "times real time", "left_tyre", "picture"})
+    EXPECT_NE(checked.out.find(expected), std::string::npos) << expected << "\n" << checked.out;
+  change("sensor(\"gyro\").z^2", "0 * command.speed");
+  EXPECT_NE(program_.run("check balancer.toml --steps 300").out.find("reward turning is always 0"),
+            std::string::npos);
+}
+
+TEST_F(SlowTaskFile, ErrorsLeaveNoFiles) {
+  change("sensor(\"gyro\").z", "sensor(\"gyra\").z");
+  const auto before = program_.files();
+  const Outcome refused = train("--out run");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("unknown sensor 'gyra' (did you mean 'gyro'?)"), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(program_.files(), before);
+}
+
+TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
+  ASSERT_EQ(train("--epochs 2 --seeds 0-1 --out run").code, 0);
+  EXPECT_TRUE(fs::exists(program_.folder() / "run/task/balancer.toml"));
+  EXPECT_TRUE(fs::exists(program_.folder() / "run/task/balancer.xml"));
+
+  // the terms add up to the return
+  ProgressReader progress{Folder(program_.folder() / "run/seed_0")};
+  progress.look();
+  EXPECT_EQ(progress.terms(), (std::vector<std::string>{"speed", "turning", "effort", "jerk"}));
+  ASSERT_EQ(progress.rows().size(), 2u);
+  double sum = 0;
+  for (const double term : progress.rows().back().reward_terms) sum += term;
+  EXPECT_NEAR(sum, progress.rows().back().eval_return_mean, 1e-9);
+
+  change("weight = -0.02", "weight = -0.5");
+  const Outcome resumed = program_.run("train --resume run --epochs 3");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE((resumed.out + resumed.err).find("balancer.toml has changed since the run began"),
+            std::string::npos)
+      << resumed.out << resumed.err;
+
+  // on another machine the file itself is not there
+  fs::remove(program_.folder() / "balancer.toml");
+  fs::remove(program_.folder() / "balancer.xml");
+  fs::rename(program_.folder() / "run", program_.folder() / "moved");
+  const Outcome evaluated = program_.run("eval moved --episodes 2 --record played.html");
+  EXPECT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_NE(read_file(program_.folder() / "played.html").find("\"reward_terms\":[\"speed\""),
+            std::string::npos);
+  const Outcome exported = program_.run("export moved/seed_0 --out gait.c");
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  const std::string code = read_file(program_.folder() / "gait.c");
+  for (const char* expected : {"trunk_gravity_z", "gyro_x", "5 rad/s", "command_speed", "0.3 N m"})
+    EXPECT_NE(code.find(expected), std::string::npos) << expected;
+}
+
+TEST_F(SlowTaskFile, StudiesFindItBesideThePlan) {
+  fs::create_directory(program_.folder() / "plans");
+  for (const char* name : {"balancer.toml", "balancer.xml"})
+    fs::rename(program_.folder() / name, program_.folder() / "plans" / name);
+  std::ofstream(program_.folder() / "plans/study.toml")
+      << "title = \"balance\"\nepochs = 3\nseeds = \"0\"\n[[row]]\ntask = \"balancer.toml\"\n"
+         "[[column]]\nname = \"SAC\"\nalgorithm = \"sac\"\n";
+  const Outcome ran = program_.run("study run plans/study.toml --smoke --out study");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(fs::exists(program_.folder() / "study/balancer/SAC"));
+}
+
+}  // namespace OVDE_TEST_FILE
+}  // namespace ovde
+
+#endif
