@@ -189,7 +189,11 @@ class Store {
 
   void refresh(const std::string& id) {
     const std::lock_guard lock(mutex_);
-    if (tasks_.contains(id)) add(id, load(id));
+    const auto found = tasks_.find(id);
+    if (found == tasks_.end()) return;
+    const std::string digest = OptionValues(found->second.back().options).text(kDigest);
+    // the model is compiled only if a file has changed
+    if (digest_of(contents(id, files_.at(digest).task->model_path)) != digest) add(id, load(id));
   }
 
   std::optional<Loaded> get(const std::string& digest) {
