@@ -64,7 +64,6 @@ std::vector<Setting> StressAxis::settings(double severity) const {
     }
     out.push_back({each.key, values.size() > 1 ? OptionValue(values) : OptionValue(values[0]), ""});
   }
-  for (Setting& setting : out) setting.where = "disturbance " + name;
   return out;
 }
 
@@ -133,7 +132,7 @@ Config disturbed_config(std::vector<Setting> undisturbed, const StressAxis& dist
   for (Setting& setting : disturbance.settings(severity)) {
     for (const Setting& own : own_disturbances(task)) {
       if (own.key == setting.key)
-        throw InputError(fmt::format("{}: {} sets {} itself", disturbance.name, task, own.key));
+        throw InputError(fmt::format("{} has {} of its own", task, own.key));
     }
     undisturbed.push_back(std::move(setting));
   }

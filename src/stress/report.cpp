@@ -26,13 +26,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+// "84 %", and not "-0 %"
+std::string percent(double share) { return fmt::format("{} %", std::lround(100 * share)); }
 
-// "0.34", "more than 1", "-"
+// "0.34", "> 1", "-"
 std::string half_text(double severity, double largest) {
   if (std::isnan(severity)) return "-";
-  return std::isinf(severity) ? fmt::format("more than {:g}", largest)
-                              : fmt::format("{:.2f}", severity);
+  return std::isinf(severity) ? fmt::format("> {:g}", largest) : fmt::format("{:.2f}", severity);
 }
 
 std::string interval_text(const Interval& interval) {
@@ -268,8 +268,8 @@ class StressWriter {
             known ? percent(at.kept) : format_number(at.mean.estimate));
       }
       const StressPoint& worst = test_.points[profile.worst_point];
-      out += fmt::format("<td>{}</td><td><a href=\"{}\">replay at {:g}</a></td></tr>\n",
-                         half_text(profile.half_lost, severities().back()),
+      out += fmt::format("<td>{}</td><td><a href=\"{}\">at {:g}</a></td></tr>\n",
+                         escape_html(half_text(profile.half_lost, severities().back())),
                          escape_html(replay_file(g, d).generic_string()), worst.severity);
     }
     return out + "</tbody></table></div>\n";
@@ -278,7 +278,8 @@ class StressWriter {
   std::string heat_caption() const {
     return "<p class=\"caption\">Share of the undisturbed return, measured from the return of "
            "random actions, that is kept at each severity. Half lost at: severity at which 50 % "
-           "is kept, interpolated. Worst episode: the one with the lowest return of all "
+           "is kept, interpolated. Worst episode: a replay of the one with the lowest return of "
+           "all "
            "severities above 0.</p>\n";
   }
 
@@ -347,7 +348,8 @@ class StressWriter {
         "disturbance</th><th>at severity 1</th><th>settings</th></tr></thead>\n<tbody>\n";
     for (const StressAxis& each : test_.disturbances)
       out += fmt::format(
-          "<tr><th scope=\"row\">{}</th><td class=\"wide\">{}</td><td><code>{}</code></td></tr>\n",
+          "<tr><th scope=\"row\">{}</th><td class=\"wide\">{}</td><td "
+          "class=\"wide\"><code>{}</code></td></tr>\n",
           escape_html(each.name), escape_html(each.text), escape_html(to_text(each.settings(1))));
     return out + "</tbody></table></div>\n";
   }

@@ -1,0 +1,54 @@
+// ovde stress, as a user runs it.
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "small_study.h"
+#include "words.h"
+
+namespace ovde {
+namespace OVDE_TEST_FILE {
+
+TEST(SlowStress, PrintsATableAndContinues) {
+  const Program program;
+  ASSERT_EQ(program
+                .run("train --task GridChaos-v0:s --algo dsac --seeds 0-1 --epochs 1 --out dsac" +
+                     small_flags())
+                .code,
+            0);
+  const std::string command =
+      "stress dsac --disturb 'delay.action=[0,4],noise.action=1' --severities 0.5,1 --episodes 2 ";
+  const Outcome first = program.run(command + "--out out");
+  ASSERT_EQ(first.code, 0) << first.err;
+  expect_words(first.out,
+               {"dsac on GridChaos-v0:s: 2 runs, 2 episodes of each", "return at severity  ",
+                "delay.action  ", "noise.action  ", "half lost at", "page: out/stress.html"});
+  expect_words(read_file(program.folder() / "out/profiles.csv"),
+               {"dsac,delay.action,0.5,\"delay.action=[0, 2]\",2,2,"});
+  const Outcome again = program.run(command + "--threads 1 --out out");
+  EXPECT_EQ(again.out, first.out);
+
+  const Outcome json = program.run(command + "--json");
+  EXPECT_TRUE(json.out.starts_with("{\"version\":")) << json.out;
+  EXPECT_TRUE(std::filesystem::exists(program.folder() / "runs/stress/stress.html"));
+
+  const auto before = program.files();
+  for (const auto& [arguments, says] : std::vector<std::pair<std::string, std::string>>{
+           {"stress", "DIR is required"},
+           {"stress dsac --disturb winds", "unknown disturbance 'winds'"},
+           {"stress dsac --disturb push.impulse=-1", "push.impulse"},
+           {"stress dsac --disturb 'delay.action=[4,0]'", "delay.action"},
+           {"stress dsac --disturb delay.action=1000", "delay.action"},
+           {"stress dsac --severities 0,2", "severity 2: must be from 0 to 1"},
+           {"stress dsac --episodes 0", "--episodes"},
+           {"stress dsac --against sac", "must be one of: dsac"},
+           {"stress nowhere", "nowhere"},
+           {"stress dsac --out dsac", "already holds a run"}}) {
+    const Outcome outcome = program.run(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    expect_words(outcome.err, {says});
+  }
+  EXPECT_EQ(program.files(), before);
+}
+
+}  // namespace OVDE_TEST_FILE
+}  // namespace ovde
