@@ -51,8 +51,8 @@ TEST_F(SlowTaskFile, IsCheckedWithoutATraining) {
         "zero actions: 300 steps", "random actions: 300 steps", "ended by fallen",
         "times real time", "left_tyre", "picture"})
     EXPECT_NE(checked.out.find(expected), std::string::npos) << expected << "\n" << checked.out;
-  change("sensor(\"gyro\").z^2", "0 * command.speed");
-  EXPECT_NE(program_.run("check balancer.toml --steps 300").out.find("reward turning is always 0"),
+  change("exp(-sensor(\"gyro\").z^2)", "0 * command.speed");
+  EXPECT_NE(program_.run("check balancer.toml --steps 300").out.find("reward straight is always 0"),
             std::string::npos);
 }
 
@@ -74,7 +74,7 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
   // the terms add up to the return
   ProgressReader progress{Folder(program_.folder() / "run/seed_0")};
   progress.look();
-  EXPECT_EQ(progress.terms(), (std::vector<std::string>{"speed", "turning", "effort", "jerk"}));
+  EXPECT_EQ(progress.terms(), (std::vector<std::string>{"speed", "straight", "effort", "jerk"}));
   ASSERT_EQ(progress.rows().size(), 2u);
   double sum = 0;
   for (const double term : progress.rows().back().reward_terms) sum += term;

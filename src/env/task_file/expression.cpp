@@ -3,85 +3,21 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "env/mujoco/task.h"
+#include "env/task_file/quantities.h"
 
 namespace ovde {
 
 namespace {
 
-enum class Op {
-  load,      // from mjData
-  time,      // of the simulation
-  velocity,  // of a body, site or geom: angular, then linear
-  contact,   // whether two geoms touch, or one touches any other
-  copy,
-  // of each element
-  negative,
-  square,
-  add,
-  subtract,
-  multiply,
-  divide,
-  less,
-  less_equal,
-  equal,
-  both,
-  either,
-  call1,
-  call2,
-  select,
-  // of all elements
-  sum,
-  smallest,
-  largest,
-  all,
-  any,
-};
-
 constexpr int kDeepest = 100;        // nesting of a formula
 constexpr int kMostCells = 1 << 20;  // of all formulas
-
-using Unary = double (*)(double);
-using Binary = double (*)(double, double);
-
-}  // namespace
-
-struct Instruction {
-  Op op = Op::copy;
-  int size = 1;                // elements
-  int to = 0;                  // first cell of the result
-  int a = 0, b = 0, c = 0;     // first cells of the operands, or an address or number of the model
-  int a_step = 1, b_step = 1;  // 0: the operand is one number
-  Unary unary = nullptr;
-  Binary binary = nullptr;
-};
-
-Program::Program() = default;
-Program::~Program() = default;
-Program::Program(Program&&) noexcept = default;
-Program& Program::operator=(Program&&) noexcept = default;
-void Program::add(const Instruction& instruction) { code_.push_back(instruction); }
-
-namespace {
-
-template <typename Function>
-void each(const Instruction& i, double* cells, Function function) {
-  const double *a = cells + i.a, *b = cells + i.b;
-  double* const to = cells + i.to;
-  for (int k = 0; k < i.size; ++k, a += i.a_step, b += i.b_step) to[k] = function(*a, *b);
-}
-
-template <typename Function>
-void fold(const Instruction& i, double* cells, double first, Function function) {
-  double result = first;
-  for (int k = 0; k < i.size; ++k) result = function(result, cells[i.a + k]);
-  cells[i.to] = result;
-}
 
 bool touch(const mjData& d, int one, int other) {
   for (int k = 0; k < d.ncon; ++k) {
@@ -95,224 +31,117 @@ bool touch(const mjData& d, int one, int other) {
 }  // namespace
 
 void Program::run(const mjModel& model, const mjData& data, std::span<double> all) const {
+  using Kind = Instruction::Kind;
   double* const cells = all.data();
   const auto* const buffer = static_cast<const double*>(data.buffer);
   for (const Instruction& i : code_) {
-    switch (i.op) {
-      case Op::load:
-        for (int k = 0; k < i.size; ++k) cells[i.to + k] = buffer[i.a + k];
+    const double *a = cells + i.a, *b = cells + i.b;
+    double* const to = cells + i.to;
+    switch (i.kind) {
+      case Kind::load:
+        std::copy_n(buffer + i.a, i.size, to);
         break;
-      case Op::time:
-        cells[i.to] = data.time;
+      case Kind::time:
+        *to = data.time;
         break;
-      case Op::velocity:
-        mj_objectVelocity(&model, &data, i.a, i.b, cells + i.to, i.c);
+      case Kind::velocity:
+        mj_objectVelocity(&model, &data, i.a, i.b, to, i.c);
         break;
-      case Op::contact:
-        cells[i.to] = touch(data, i.a, i.b);
+      case Kind::contact:
+        *to = touch(data, i.a, i.b);
         break;
-      case Op::copy:
-        for (int k = 0; k < i.size; ++k) cells[i.to + k] = cells[i.a + k];
+      case Kind::copy:
+        std::copy_n(a, i.size, to);
         break;
-      case Op::negative:
-        each(i, cells, [](double a, double) { return -a; });
+      case Kind::each:
+        for (int k = 0; k < i.size; ++k, a += i.a_step, b += i.b_step) to[k] = i.function(*a, *b);
         break;
-      case Op::square:
-        each(i, cells, [](double a, double) { return a * a; });
+      case Kind::fold: {
+        double result = *b;
+        for (int k = 0; k < i.size; ++k) result = i.function(result, a[k]);
+        *to = result;
         break;
-      case Op::add:
-        each(i, cells, [](double a, double b) { return a + b; });
-        break;
-      case Op::subtract:
-        each(i, cells, [](double a, double b) { return a - b; });
-        break;
-      case Op::multiply:
-        each(i, cells, [](double a, double b) { return a * b; });
-        break;
-      case Op::divide:
-        each(i, cells, [](double a, double b) { return a / b; });
-        break;
-      case Op::less:
-        each(i, cells, [](double a, double b) { return static_cast<double>(a < b); });
-        break;
-      case Op::less_equal:
-        each(i, cells, [](double a, double b) { return static_cast<double>(a <= b); });
-        break;
-      case Op::equal:
-        each(i, cells, [](double a, double b) { return static_cast<double>(a == b); });
-        break;
-      case Op::both:
-        each(i, cells, [](double a, double b) { return static_cast<double>(a != 0 && b != 0); });
-        break;
-      case Op::either:
-        each(i, cells, [](double a, double b) { return static_cast<double>(a != 0 || b != 0); });
-        break;
-      case Op::call1:
-        each(i, cells, [&](double a, double) { return i.unary(a); });
-        break;
-      case Op::call2:
-        each(i, cells, [&](double a, double b) { return i.binary(a, b); });
-        break;
-      case Op::select:
-        each(i, cells, [&](double a, double b) { return cells[i.c] != 0 ? a : b; });
-        break;
-      case Op::sum:
-        fold(i, cells, 0, [](double a, double b) { return a + b; });
-        break;
-      case Op::smallest:
-        fold(i, cells, cells[i.a], [](double a, double b) { return std::min(a, b); });
-        break;
-      case Op::largest:
-        fold(i, cells, cells[i.a], [](double a, double b) { return std::max(a, b); });
-        break;
-      case Op::all:
-        fold(i, cells, 1, [](double a, double b) { return static_cast<double>(a != 0 && b != 0); });
-        break;
-      case Op::any:
-        fold(i, cells, 0, [](double a, double b) { return static_cast<double>(a != 0 || b != 0); });
+      }
+      case Kind::select:
+        if (cells[i.c] == 0) std::swap(a, b);
+        for (int k = 0; k < i.size; ++k) to[k] = a[k * (cells[i.c] != 0 ? i.a_step : i.b_step)];
         break;
     }
   }
 }
 
-void refuse_name(const std::string& kind, const std::string& name,
-                 const std::vector<std::string>& valid, const std::string& owner) {
-  constexpr std::size_t kMostShown = 20;
-  const std::string near = nearest(name, valid);
-  const std::span shown(valid.data(), std::min(valid.size(), kMostShown));
-  throw InputError(fmt::format(
-      "unknown {} '{}'{}; {} {}{}", kind, name,
-      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), owner,
-      valid.empty() ? "has none" : fmt::format("has {}", fmt::join(shown, ", ")),
-      valid.size() > kMostShown ? fmt::format(" and {} more", valid.size() - kMostShown) : ""));
-}
-
-std::vector<std::string> names_in(const mjModel& m, int type) {
-  const int count = type == mjOBJ_BODY       ? static_cast<int>(m.nbody)
-                    : type == mjOBJ_JOINT    ? static_cast<int>(m.njnt)
-                    : type == mjOBJ_GEOM     ? static_cast<int>(m.ngeom)
-                    : type == mjOBJ_SITE     ? static_cast<int>(m.nsite)
-                    : type == mjOBJ_SENSOR   ? static_cast<int>(m.nsensor)
-                    : type == mjOBJ_ACTUATOR ? static_cast<int>(m.nu)
-                                             : static_cast<int>(m.nkey);
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) {
-    const char* const name = mj_id2name(&m, type, i);
-    if (name != nullptr && *name != 0) names.emplace_back(name);
-  }
-  return names;
-}
-
-int number_in(const mjModel& m, int type, const std::string& kind, const std::string& name) {
-  const int number = mj_name2id(&m, type, name.c_str());
-  if (number < 0) refuse_name(kind, name, names_in(m, type), "the model");
-  return number;
-}
-
 namespace {
 
-// A quantity of an object that lies in mjData.
-struct Field {
-  const char* name;
-  const double* first;
-  int size;
-  std::vector<Signal> signals = {};
-};
+double truth(bool value) { return value ? 1 : 0; }
 
-std::vector<Signal> parts(const std::string& name, int size, const std::string& unit) {
-  static const char* const axes[] = {"_x", "_y", "_z"};
-  static const char* const quaternion[] = {"_qw", "_qx", "_qy", "_qz"};
-  std::vector<Signal> all;
-  for (int i = 0; i < size; ++i) {
-    const std::string end = size == 1   ? ""
-                            : size == 3 ? axes[i]
-                            : size == 4 ? quaternion[i]
-                                        : fmt::format("_{}", i);
-    all.push_back({name + end, unit});
-  }
-  return all;
-}
-
-std::vector<Signal> part_of(const std::vector<Signal>& all, int first, int size) {
-  return {all.begin() + first, all.begin() + first + size};
-}
-
-std::string sensor_unit(int type) {
-  switch (type) {
-    case mjSENS_ACCELEROMETER:
-    case mjSENS_FRAMELINACC:
-      return "m/s^2";
-    case mjSENS_VELOCIMETER:
-    case mjSENS_FRAMELINVEL:
-    case mjSENS_SUBTREELINVEL:
-      return "m/s";
-    case mjSENS_GYRO:
-    case mjSENS_FRAMEANGVEL:
-    case mjSENS_JOINTVEL:
-    case mjSENS_BALLANGVEL:
-      return "rad/s";
-    case mjSENS_JOINTPOS:
-      return "rad";
-    case mjSENS_FORCE:
-    case mjSENS_TOUCH:
-    case mjSENS_ACTUATORFRC:
-      return "N";
-    case mjSENS_TORQUE:
-      return "N m";
-    case mjSENS_FRAMEPOS:
-    case mjSENS_RANGEFINDER:
-    case mjSENS_SUBTREECOM:
-      return "m";
-    default:
-      return "";
-  }
-}
-
-// A value of 1 of the scaled signal means this; "20 rad/s" for 0.05 of a speed.
-std::string scaled_unit(const std::string& unit, double factor) {
-  const std::size_t blank = unit.find(' ');
-  double size = 1;
-  std::string base = unit;
-  const auto [end, error] = std::from_chars(unit.data(), unit.data() + unit.size(), size);
-  if (error == std::errc() && blank != std::string::npos && end == unit.data() + blank) {
-    base = unit.substr(blank + 1);
-  } else {
-    size = 1;
-  }
-  size /= factor;
-  if (size == 1) return base;
-  return base.empty() ? fmt::format("{:g}", size) : fmt::format("{:g} {}", size, base);
-}
-
-double sign(double x) { return static_cast<double>((x > 0) - (x < 0)); }
-double finite(double x) { return static_cast<double>(std::isfinite(x)); }
-double inverted(double x) { return static_cast<double>(x == 0); }
+double add(double a, double b) { return a + b; }
+double subtract(double a, double b) { return a - b; }
+double multiply(double a, double b) { return a * b; }
+double divide(double a, double b) { return a / b; }
+double power_of(double a, double b) { return b == 2 ? a * a : std::pow(a, b); }
+double less(double a, double b) { return truth(a < b); }
+double less_equal(double a, double b) { return truth(a <= b); }
+double equal(double a, double b) { return truth(a == b); }
+double both(double a, double b) { return truth(a != 0 && b != 0); }
+double either(double a, double b) { return truth(a != 0 || b != 0); }
+double inverted(double a, double) { return truth(a == 0); }
+double negative(double a, double) { return -a; }
+double root(double a, double) { return std::sqrt(a); }
 double smaller(double a, double b) { return std::min(a, b); }
 double larger(double a, double b) { return std::max(a, b); }
 
-const std::map<std::string, Unary> kUnary = {
-    {"sin", std::sin},   {"cos", std::cos},   {"tan", std::tan},     {"asin", std::asin},
-    {"acos", std::acos}, {"atan", std::atan}, {"exp", std::exp},     {"log", std::log},
-    {"sqrt", std::sqrt}, {"abs", std::fabs},  {"floor", std::floor}, {"tanh", std::tanh},
-    {"sign", sign},      {"finite", finite}};
-const std::map<std::string, Binary> kBinary = {
-    {"atan2", std::atan2}, {"pow", std::pow}, {"min", smaller}, {"max", larger}};
-const std::map<std::string, Op> kReductions = {{"sum", Op::sum},
-                                               {"min", Op::smallest},
-                                               {"max", Op::largest},
-                                               {"all", Op::all},
-                                               {"any", Op::any}};
-const std::vector<std::string> kObjects = {"joint",    "body",   "site",   "geom",
-                                           "actuator", "sensor", "contact"};
-const std::vector<std::string> kOthers = {"clip", "mean", "norm", "dot", "if", "before", "rate"};
+// Functions of each element.
+struct Named {
+  const char* name;
+  int arguments;
+  Function function;
+};
+constexpr Named kFunctions[] = {
+    {"sin", 1, [](double a, double) { return std::sin(a); }},
+    {"cos", 1, [](double a, double) { return std::cos(a); }},
+    {"tan", 1, [](double a, double) { return std::tan(a); }},
+    {"asin", 1, [](double a, double) { return std::asin(a); }},
+    {"acos", 1, [](double a, double) { return std::acos(a); }},
+    {"atan", 1, [](double a, double) { return std::atan(a); }},
+    {"exp", 1, [](double a, double) { return std::exp(a); }},
+    {"log", 1, [](double a, double) { return std::log(a); }},
+    {"sqrt", 1, root},
+    {"abs", 1, [](double a, double) { return std::abs(a); }},
+    {"floor", 1, [](double a, double) { return std::floor(a); }},
+    {"tanh", 1, [](double a, double) { return std::tanh(a); }},
+    {"sign", 1, [](double a, double) { return truth(a > 0) - truth(a < 0); }},
+    {"finite", 1, [](double a, double) { return truth(std::isfinite(a)); }},
+    {"atan2", 2, [](double a, double b) { return std::atan2(a, b); }},
+    {"pow", 2, power_of},
+    {"min", 2, smaller},
+    {"max", 2, larger}};
+
+// Functions of a whole vector.
+struct Reduction {
+  const char* name;
+  double first;
+  Function function;
+};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Reduction kReductions[] = {{"sum", 0, add},
+                                     {"min", kInfinity, smaller},
+                                     {"max", -kInfinity, larger},
+                                     {"all", 1, both},
+                                     {"any", 0, either}};
+constexpr const char* kOthers[] = {"clip", "mean", "norm", "dot", "if", "before", "rate"};
+
+template <typename Table>
+auto* find_named(const Table& table, const std::string& name) {
+  const auto found = std::ranges::find_if(table, [&](const auto& x) { return name == x.name; });
+  return found == std::end(table) ? nullptr : &*found;
+}
 
 std::vector<std::string> function_names() {
-  std::vector<std::string> all = kObjects;
-  all.insert(all.end(), kOthers.begin(), kOthers.end());
-  for (const auto& [name, function] : kUnary) all.push_back(name);
-  for (const auto& [name, function] : kBinary) all.push_back(name);
-  for (const auto& [name, op] : kReductions)
-    if (!kBinary.contains(name)) all.push_back(name);
+  std::vector<std::string> all = object_kinds();
+  all.insert(all.end(), std::begin(kOthers), std::end(kOthers));
+  for (const Named& each : kFunctions) all.emplace_back(each.name);
+  for (const Reduction& each : kReductions)
+    if (find_named(kFunctions, each.name) == nullptr) all.emplace_back(each.name);
   return all;
 }
 
@@ -320,14 +149,11 @@ std::vector<std::string> function_names() {
 
 // Reads a formula from left to right and emits its instructions.
 class FormulaParser {
- public:
-  FormulaParser(FormulaCompiler& compiler, const std::string& text, Program& program)
-      : c_(compiler), m_(compiler.model_), d_(compiler.data_), text_(text), program_(&program) {}
+  using Kind = Instruction::Kind;
 
-  Value dot(const Value& a, const Value& b) {
-    const Value products = binary(Op::multiply, a, b);
-    return products.size == 1 ? products : reduce(Op::sum, products);
-  }
+ public:
+  FormulaParser(FormulaCompiler& compiler, std::string text, Program& program)
+      : c_(compiler), text_(std::move(text)), program_(&program) {}
 
   Value whole() {
     try {
@@ -338,6 +164,11 @@ class FormulaParser {
     } catch (const InputError& error) {
       throw InputError(fmt::format("{} (in {})", error.what(), text_));
     }
+  }
+
+  Value dot(const Value& a, const Value& b) {
+    const Value products = each(multiply, a, b);
+    return products.size == 1 ? products : fold(add, 0, products);
   }
 
  private:
@@ -391,14 +222,14 @@ class FormulaParser {
   Value disjunction() {
     if (++depth_ > kDeepest) fail("the formula is nested too deeply");
     Value value = conjunction();
-    while (take("or") || take("||")) value = binary(Op::either, value, conjunction());
+    while (take("or") || take("||")) value = each(either, value, conjunction());
     --depth_;
     return value;
   }
 
   Value conjunction() {
     Value value = negation();
-    while (take("and") || take("&&")) value = binary(Op::both, value, negation());
+    while (take("and") || take("&&")) value = each(both, value, negation());
     return value;
   }
 
@@ -406,17 +237,17 @@ class FormulaParser {
     bool inverts = false;
     while (take("not") || take("!")) inverts = !inverts;
     const Value value = comparison();
-    return inverts ? call(inverted, value) : value;
+    return inverts ? each(inverted, value) : value;
   }
 
   Value comparison() {
     const Value a = sum();
-    if (take("<=")) return binary(Op::less_equal, a, sum());
-    if (take(">=")) return binary(Op::less_equal, sum(), a);
-    if (take("==")) return binary(Op::equal, a, sum());
-    if (take("!=")) return call(inverted, binary(Op::equal, a, sum()));
-    if (take("<")) return binary(Op::less, a, sum());
-    if (take(">")) return binary(Op::less, sum(), a);
+    if (take("<=")) return each(less_equal, a, sum());
+    if (take(">=")) return each(less_equal, sum(), a);
+    if (take("==")) return each(equal, a, sum());
+    if (take("!=")) return each(inverted, each(equal, a, sum()));
+    if (take("<")) return each(less, a, sum());
+    if (take(">")) return each(less, sum(), a);
     return a;
   }
 
@@ -424,9 +255,9 @@ class FormulaParser {
     Value value = product();
     while (true) {
       if (take("+")) {
-        value = binary(Op::add, value, product());
+        value = each(add, value, product());
       } else if (take("-")) {
-        value = binary(Op::subtract, value, product());
+        value = each(subtract, value, product());
       } else {
         return value;
       }
@@ -437,13 +268,24 @@ class FormulaParser {
     Value value = signed_power();
     while (true) {
       if (take("*")) {
-        value = binary(Op::multiply, value, signed_power());
+        const Value a = value, b = signed_power();
+        value = each(multiply, a, b);
+        if (b.number) name_multiple(value, a, *b.number);
+        if (a.number) name_multiple(value, b, *a.number);
       } else if (take("/")) {
-        value = binary(Op::divide, value, signed_power());
+        const Value a = value, b = signed_power();
+        value = each(divide, a, b);
+        if (b.number) name_multiple(value, a, 1 / *b.number);
       } else {
         return value;
       }
     }
+  }
+
+  // `result` is this multiple of `value`: it has the same names.
+  static void name_multiple(Value& result, const Value& value, double factor) {
+    for (const Signal& signal : value.signals)
+      result.signals.push_back({signal.name, scaled_unit(signal.unit, factor)});
   }
 
   Value signed_power() {
@@ -457,9 +299,8 @@ class FormulaParser {
     }
     const Value value = power();
     if (!negates) return value;
-    if (value.number) return c_.constant(-*value.number);
-    Value result = scaled(
-        emit({.op = Op::negative, .size = value.size, .a = value.at, .b = value.at}), value, -1);
+    Value result = each(negative, value);
+    name_multiple(result, value, -1);
     return result;
   }
 
@@ -469,9 +310,7 @@ class FormulaParser {
     if (++depth_ > kDeepest) fail("the formula is nested too deeply");
     const Value exponent = signed_power();
     --depth_;
-    if (exponent.number == 2.0 && !base.number)
-      return emit({.op = Op::square, .size = base.size, .a = base.at, .b = base.at});
-    return call(static_cast<Binary>(std::pow), base, exponent);
+    return each(power_of, base, exponent);
   }
 
   // A value and its parts: .x, [2], [1:3].
@@ -510,7 +349,8 @@ class FormulaParser {
       fail(fmt::format("elements {} to {} of a vector of {}", first, first + size - 1, value.size));
     Value part{.at = value.at + first, .size = size};
     if (value.size == size) part.number = value.number;
-    if (!value.signals.empty()) part.signals = part_of(value.signals, first, size);
+    if (!value.signals.empty())
+      part.signals.assign(value.signals.begin() + first, value.signals.begin() + first + size);
     return part;
   }
 
@@ -522,9 +362,7 @@ class FormulaParser {
       return value;
     }
     if (take("[")) {
-      std::vector<Value> all = {disjunction()};
-      while (take(",")) all.push_back(disjunction());
-      expect("]");
+      const std::vector<Value> all = arguments("]");
       return joined(all);
     }
     if (at_ < text_.size() && (text_[at_] == '.' || (text_[at_] >= '0' && text_[at_] <= '9')))
@@ -535,14 +373,22 @@ class FormulaParser {
                                : fmt::format("unexpected '{}'", text_.substr(at_, 1)));
     if (take("(")) return function(name);
     const std::string full = name == "command" && take(".") ? name + "." + word() : name;
-    if (full == "qpos") return load({"", d_.qpos, static_cast<int>(m_.nq), c_.positions_});
-    if (full == "qvel") return load({"", d_.qvel, static_cast<int>(m_.nv), c_.velocities_});
-    if (full == "time") return emit({.op = Op::time});
+    if (full == "qpos" || full == "qvel") return state(full == "qvel");
+    if (full == "time") return emit({.kind = Kind::time});
     if (full == "pi") return c_.constant(std::acos(-1.0));
     if (const auto found = c_.names_.find(full); found != c_.names_.end()) return found->second;
     std::vector<std::string> valid = {"qpos", "qvel", "time", "pi"};
     for (const auto& [known, value] : c_.names_) valid.push_back(known);
     refuse_name("name", full, valid, "the task");
+  }
+
+  Value state(bool velocities) {
+    const mjData& d = c_.data_;
+    const auto [positions, rates] = state_signals(c_.model_);
+    const std::vector<Signal>& signals = velocities ? rates : positions;
+    return load({.first = velocities ? d.qvel : d.qpos,
+                 .size = static_cast<int>(signals.size()),
+                 .signals = signals});
   }
 
   Value number() {
@@ -554,44 +400,56 @@ class FormulaParser {
     return c_.constant(value);
   }
 
+  std::vector<Value> arguments(const char* end) {
+    std::vector<Value> all = {disjunction()};
+    while (take(",")) all.push_back(disjunction());
+    expect(end);
+    return all;
+  }
+
   Value function(const std::string& name) {
-    if (std::ranges::find(kObjects, name) != kObjects.end()) return object(name);
+    if (std::ranges::find(object_kinds(), name) != object_kinds().end()) return object(name);
     if (name == "before" || name == "rate") return earlier(name);
-    std::vector<Value> given = {disjunction()};
-    while (take(",")) given.push_back(disjunction());
-    expect(")");
-    const auto takes = [&](std::size_t count) {
-      if (given.size() != count)
-        fail(fmt::format("{} takes {} value{}, not {}", name, count, count == 1 ? "" : "s",
-                         given.size()));
+    const std::vector<Value> given = arguments(")");
+    const int count = static_cast<int>(given.size());
+    const auto takes = [&](int wanted) {
+      if (count != wanted)
+        fail(fmt::format("{} takes {} value{}, not {}", name, wanted, wanted == 1 ? "" : "s",
+                         count));
     };
-    if (const auto found = kReductions.find(name); found != kReductions.end() && given.size() == 1)
-      return reduce(found->second, given[0]);
-    if (const auto found = kUnary.find(name); found != kUnary.end()) {
-      takes(1);
-      Value result = call(found->second, given[0]);
-      for (const Signal& signal : given[0].signals)
-        result.signals.push_back({name + "_" + signal.name, name == "abs" ? signal.unit : ""});
+    const Reduction* const reduction = find_named(kReductions, name);
+    if (reduction != nullptr && count == 1)
+      return fold(reduction->function, reduction->first, given[0]);
+    if (const Named* const found = find_named(kFunctions, name)) {
+      takes(found->arguments);
+      Value result = each(found->function, given[0], given.back());
+      if (count == 1) {
+        for (const Signal& signal : given[0].signals)
+          result.signals.push_back({name + "_" + signal.name, name == "abs" ? signal.unit : ""});
+      }
       return result;
     }
-    if (const auto found = kBinary.find(name); found != kBinary.end()) {
-      takes(2);
-      return call(found->second, given[0], given[1]);
-    }
-    if (kReductions.contains(name) || name == "mean" || name == "norm") takes(1);
-    if (name == "clip" || name == "if") takes(3);
+    if (reduction != nullptr) takes(1);
     if (name == "clip") {
-      Value result = call(smaller, call(larger, given[0], given[1]), given[2]);
+      takes(3);
+      Value result = each(smaller, each(larger, given[0], given[1]), given[2]);
       if (result.size == given[0].size) result.signals = given[0].signals;
       return result;
     }
-    if (name == "if") return choose(given[0], given[1], given[2]);
-    if (name == "mean")
-      return binary(Op::divide, reduce(Op::sum, given[0]), c_.constant(given[0].size));
+    if (name == "if") {
+      takes(3);
+      if (given[0].size != 1) fail("the condition of if() must be one number");
+      Instruction select = of_two(Kind::select, given[1], given[2]);
+      select.c = given[0].at;
+      return emit(select);
+    }
+    if (name == "mean") {
+      takes(1);
+      return each(divide, fold(add, 0, given[0]), c_.constant(given[0].size));
+    }
     if (name == "norm") {
-      const Value& v = given[0];
-      return call(static_cast<Unary>(std::sqrt),
-                  reduce(Op::sum, emit({.op = Op::square, .size = v.size, .a = v.at, .b = v.at})));
+      takes(1);
+      return each(root, fold(add, 0, each(multiply, given[0], given[0])));
     }
     if (name == "dot") {
       takes(2);
@@ -612,9 +470,9 @@ class FormulaParser {
     program_ = current;
     if (name == "rate") {
       at_ = first;
-      const Value change = binary(Op::subtract, disjunction(), snapshot);
+      const Value change = each(subtract, disjunction(), snapshot);
       expect(")");
-      return binary(Op::divide, change, c_.names_.at("dt"));
+      return each(divide, change, c_.names_.at("dt"));
     }
     expect(")");
     Value result = snapshot;
@@ -628,14 +486,7 @@ class FormulaParser {
     std::vector<std::string> names = {quoted()};
     while (take(",")) names.push_back(quoted());
     expect(")");
-    if (kind == "contact") {
-      if (names.size() > 2) fail("contact takes one or two geoms");
-      const int one = number_in(m_, mjOBJ_GEOM, "geom", names[0]);
-      const int other = names.size() == 2 ? number_in(m_, mjOBJ_GEOM, "geom", names[1]) : -1;
-      Value value = emit({.op = Op::contact, .a = one, .b = other});
-      value.signals = {{"contact_" + names[0], ""}};
-      return value;
-    }
+    if (kind == "contact") return load(contact_of(c_.model_, names));
     std::string part;
     if (kind != "sensor") {
       if (!take("."))
@@ -643,100 +494,33 @@ class FormulaParser {
       part = word();
     }
     std::vector<Value> all;
-    for (const std::string& name : names) all.push_back(one_object(kind, name, part));
+    for (const std::string& name : names)
+      all.push_back(load(quantity_of(c_.model_, c_.data_, kind, name, part)));
     return joined(all);
   }
 
-  Value one_object(const std::string& kind, const std::string& name, const std::string& part) {
-    if (kind == "sensor") {
-      const int i = number_in(m_, mjOBJ_SENSOR, kind, name);
-      c_.sensor_used_[i] = c_.reads_sensors_ = true;
-      const int size = m_.sensor_dim[i];
-      return load({"", d_.sensordata + m_.sensor_adr[i], size,
-                   parts(name, size, sensor_unit(m_.sensor_type[i]))});
-    }
-    if (kind == "joint") return joint(number_in(m_, mjOBJ_JOINT, kind, name), part);
-    if (kind == "actuator") {
-      const int i = number_in(m_, mjOBJ_ACTUATOR, kind, name);
-      return field(kind, part,
-                   {{"ctrl", d_.ctrl + i, 1, parts(name + "_ctrl", 1, "")},
-                    {"force", d_.actuator_force + i, 1, parts(name + "_force", 1, "")}});
-    }
-    if (kind == "body") {
-      const int i = number_in(m_, mjOBJ_BODY, kind, name);
-      return framed(kind, name, part, mjOBJ_XBODY, i, d_.xmat + 9 * i,
-                    {{"pos", d_.xpos + 3 * i, 3, parts(name, 3, "m")},
-                     {"quat", d_.xquat + 4 * i, 4, parts(name, 4, "")},
-                     {"com", d_.subtree_com + 3 * i, 3, parts(name + "_com", 3, "m")}});
-    }
-    if (kind == "site") {
-      const int i = number_in(m_, mjOBJ_SITE, kind, name);
-      return framed(kind, name, part, mjOBJ_SITE, i, d_.site_xmat + 9 * i,
-                    {{"pos", d_.site_xpos + 3 * i, 3, parts(name, 3, "m")}});
-    }
-    const int i = number_in(m_, mjOBJ_GEOM, kind, name);
-    return framed(kind, name, part, mjOBJ_GEOM, i, d_.geom_xmat + 9 * i,
-                  {{"pos", d_.geom_xpos + 3 * i, 3, parts(name, 3, "m")}});
-  }
-
-  Value joint(int i, const std::string& part) {
-    const int type = m_.jnt_type[i], q = m_.jnt_qposadr[i], v = m_.jnt_dofadr[i];
-    const int nq = type == mjJNT_FREE ? 7 : type == mjJNT_BALL ? 4 : 1;
-    const int nv = type == mjJNT_FREE ? 6 : type == mjJNT_BALL ? 3 : 1;
-    std::vector<Signal> accelerations, forces;
-    for (const Signal& signal : part_of(c_.velocities_, v, nv)) {
-      accelerations.push_back({signal.name + "_change", signal.unit + "^2"});
-      forces.push_back({signal.name + "_force", ""});
-    }
-    return field("joint", part,
-                 {{"pos", d_.qpos + q, nq, part_of(c_.positions_, q, nq)},
-                  {"vel", d_.qvel + v, nv, part_of(c_.velocities_, v, nv)},
-                  {"acc", d_.qacc + v, nv, accelerations},
-                  {"force", d_.qfrc_actuator + v, nv, forces}});
-  }
-
-  // Quantities of something with a frame: those in mjData, and velocities and directions.
-  Value framed(const std::string& kind, const std::string& name, const std::string& part, int type,
-               int i, const double* rotation, std::vector<Field> fields) {
-    const bool local = part.starts_with("local_");
-    const std::string plain = local ? part.substr(6) : part;
-    if (plain == "vel" || plain == "angvel") {
+  Value load(const Quantity& quantity) {
+    using Source = Quantity::Source;
+    if (quantity.size < 1) fail("the model has no such numbers");
+    Value value;
+    if (quantity.source == Source::contact) {
+      value = emit({.kind = Kind::contact, .a = quantity.number, .b = quantity.other});
+    } else if (quantity.source == Source::velocity) {
       c_.reads_sensors_ = true;
-      const Value both = emit({.op = Op::velocity, .size = 6, .a = type, .b = i, .c = local});
-      Value half = slice(both, plain == "vel" ? 3 : 0, 3);
-      for (const Signal& axis : parts(local ? name + "_local" : name, 3, ""))
-        half.signals.push_back(plain == "vel" ? Signal{axis.name + "_velocity", "m/s"}
-                                              : Signal{axis.name + "_angular_velocity", "rad/s"});
-      return half;
+      const Value whole = emit({.kind = Kind::velocity,
+                                .size = 6,
+                                .a = quantity.type,
+                                .b = quantity.number,
+                                .c = quantity.local});
+      value = slice(whole, quantity.linear ? 3 : 0, 3);
+    } else {
+      if (quantity.type == mjOBJ_SENSOR)
+        c_.sensor_used_[quantity.number] = c_.reads_sensors_ = true;
+      const auto address = quantity.first - static_cast<const double*>(c_.data_.buffer);
+      value = emit({.kind = Kind::load, .size = quantity.size, .a = static_cast<int>(address)});
+      if (quantity.negative) value = each(negative, value);
     }
-    if (part == "gravity") {  // the direction of gravity in the frame: minus the matrix's last row
-      const Value up = load({"", rotation + 6, 3});
-      Value down = emit({.op = Op::negative, .size = 3, .a = up.at, .b = up.at});
-      down.signals = parts(name + "_gravity", 3, "");
-      return down;
-    }
-    fields.insert(fields.end(), {{"vel", nullptr, 0},
-                                 {"angvel", nullptr, 0},
-                                 {"local_vel", nullptr, 0},
-                                 {"local_angvel", nullptr, 0},
-                                 {"gravity", nullptr, 0}});
-    return field(kind, part, fields);
-  }
-
-  Value field(const std::string& kind, const std::string& part, const std::vector<Field>& fields) {
-    std::vector<std::string> valid;
-    for (const Field& field : fields) {
-      if (part == field.name) return load(field);
-      valid.emplace_back(field.name);
-    }
-    refuse_name("quantity", part, valid, "a " + kind);
-  }
-
-  Value load(const Field& field) {
-    if (field.size < 1) fail("the model has no such numbers");
-    const auto address = field.first - static_cast<const double*>(d_.buffer);
-    Value value = emit({.op = Op::load, .size = field.size, .a = static_cast<int>(address)});
-    value.signals = field.signals;
+    value.signals = quantity.signals;
     return value;
   }
 
@@ -761,73 +545,41 @@ class FormulaParser {
   }
 
   Value emit(Instruction instruction) {
-    const bool one = instruction.op >= Op::sum;
-    const Value result = c_.reserve(one ? 1 : instruction.size);
+    const Value result = c_.reserve(instruction.kind == Kind::fold ? 1 : instruction.size);
     instruction.to = result.at;
     program_->add(instruction);
     return result;
   }
 
-  static int common_size(const Value& a, const Value& b) {
+  static Instruction of_two(Kind kind, const Value& a, const Value& b) {
     if (a.size != b.size && a.size != 1 && b.size != 1)
       fail(fmt::format("vectors of {} and {} elements do not go together", a.size, b.size));
-    return std::max(a.size, b.size);
-  }
-
-  static Instruction of_two(Op op, const Value& a, const Value& b) {
-    return {.op = op,
-            .size = common_size(a, b),
+    return {.kind = kind,
+            .size = std::max(a.size, b.size),
             .a = a.at,
             .b = b.at,
             .a_step = a.size > 1,
             .b_step = b.size > 1};
   }
 
-  Value binary(Op op, const Value& a, const Value& b) {
-    if (a.number && b.number) {
-      if (op == Op::add) return c_.constant(*a.number + *b.number);
-      if (op == Op::subtract) return c_.constant(*a.number - *b.number);
-      if (op == Op::multiply) return c_.constant(*a.number * *b.number);
-      if (op == Op::divide) return c_.constant(*a.number / *b.number);
-    }
-    const Value result = emit(of_two(op, a, b));
-    if (op == Op::multiply && b.number) return scaled(result, a, *b.number);
-    if (op == Op::multiply && a.number) return scaled(result, b, *a.number);
-    if (op == Op::divide && b.number) return scaled(result, a, 1 / *b.number);
-    return result;
-  }
-
-  // `result` is this multiple of `value`: it has the same names.
-  static Value scaled(Value result, const Value& value, double factor) {
-    for (const Signal& signal : value.signals)
-      result.signals.push_back({signal.name, scaled_unit(signal.unit, factor)});
-    return result;
-  }
-
-  Value call(Unary function, const Value& a) {
-    return emit({.op = Op::call1, .size = a.size, .a = a.at, .b = a.at, .unary = function});
-  }
-
-  Value call(Binary function, const Value& a, const Value& b) {
-    Instruction instruction = of_two(Op::call2, a, b);
-    instruction.binary = function;
+  // The function of each element, computed at once for constants.
+  Value each(Function function, const Value& a, const Value& b) {
+    if (a.number && b.number) return c_.constant(function(*a.number, *b.number));
+    Instruction instruction = of_two(Kind::each, a, b);
+    instruction.function = function;
     return emit(instruction);
   }
+  Value each(Function function, const Value& a) { return each(function, a, a); }
 
-  Value choose(const Value& condition, const Value& a, const Value& b) {
-    if (condition.size != 1) fail("the condition of if() must be one number");
-    Instruction instruction = of_two(Op::select, a, b);
-    instruction.c = condition.at;
-    return emit(instruction);
-  }
-
-  Value reduce(Op op, const Value& value) {
-    return emit({.op = op, .size = value.size, .a = value.at});
+  Value fold(Function function, double first, const Value& value) {
+    return emit({.kind = Kind::fold,
+                 .size = value.size,
+                 .a = value.at,
+                 .b = c_.constant(first).at,
+                 .function = function});
   }
 
   FormulaCompiler& c_;
-  const mjModel& m_;
-  const mjData& d_;
   std::string text_;
   Program* program_;
   std::size_t at_ = 0;
@@ -835,11 +587,7 @@ class FormulaParser {
 };
 
 FormulaCompiler::FormulaCompiler(const mjModel& model, const mjData& data)
-    : model_(model), data_(data), sensor_used_(model.nsensor) {
-  StateSignals state = state_signals(model);
-  positions_ = std::move(state.positions);
-  velocities_ = std::move(state.velocities);
-}
+    : model_(model), data_(data), sensor_used_(model.nsensor) {}
 
 Value FormulaCompiler::reserve(int size) {
   if (static_cast<int>(cells_.size()) > kMostCells - size)
@@ -865,16 +613,12 @@ Value FormulaCompiler::dot(const Value& a, const Value& b, Program& program) {
   return FormulaParser(*this, "", program).dot(a, b);
 }
 
-void FormulaCompiler::define(const std::string& name, Value value) {
-  names_.insert_or_assign(name, std::move(value));
-}
-
 Value FormulaCompiler::compile(const std::string& formula, Program& program) {
   return FormulaParser(*this, formula, program).whole();
 }
 
 void FormulaCompiler::copy(const Value& from, int to, Program& program) {
-  program.add({.op = Op::copy, .size = from.size, .to = to, .a = from.at});
+  program.add({.size = from.size, .to = to, .a = from.at});
 }
 
 std::vector<std::string> FormulaCompiler::unused_sensors() const {

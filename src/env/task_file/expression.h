@@ -1,7 +1,7 @@
 // The formulas of task files (docs/task_files.md), compiled once into a flat program over an array
 // of doubles, the cells. Values are vectors whose sizes are known when a formula is compiled; a
-// number is a vector of size 1. Names of the model become addresses in mjData, which are the same
-// for all mjData of one model. Knows nothing of rewards or observations.
+// number is a vector of size 1. Quantities of the model become addresses in mjData, which are the
+// same for all mjData of one model. Knows nothing of rewards or observations.
 #pragma once
 
 #include <map>
@@ -16,17 +16,31 @@
 
 namespace ovde {
 
-struct Instruction;
+using Function = double (*)(double, double);
+
+struct Instruction {
+  enum class Kind {
+    load,      // from mjData
+    time,      // of the simulation
+    velocity,  // of a body, site or geom: angular, then linear
+    contact,   // whether two geoms touch, or one touches any other
+    copy,
+    each,    // function(a, b) for each element
+    fold,    // function(...function(function(b, a[0]), a[1])...)
+    select,  // c != 0 ? a : b
+  };
+  Kind kind = Kind::copy;
+  int size = 1;                // elements
+  int to = 0;                  // first cell of the result
+  int a = 0, b = 0, c = 0;     // first cells of the operands, or an address or number of the model
+  int a_step = 1, b_step = 1;  // 0: the operand is one number
+  Function function = nullptr;
+};
 
 // Instructions in the order in which they are executed.
 class Program {
  public:
-  Program();
-  ~Program();
-  Program(Program&&) noexcept;
-  Program& operator=(Program&&) noexcept;
-
-  void add(const Instruction& instruction);
+  void add(const Instruction& instruction) { code_.push_back(instruction); }
   void run(const mjModel& model, const mjData& data, std::span<double> cells) const;
 
  private:
@@ -42,15 +56,15 @@ struct Value {
 
 class FormulaCompiler {
  public:
-  // `data` gives the addresses; it need not outlive the call.
+  // `data` gives the addresses; both must outlive the compiler, not its programs.
   FormulaCompiler(const mjModel& model, const mjData& data);
 
-  // New cells with the value 0, or that of a constant.
+  // New cells with the value 0, or those of constants.
   Value reserve(int size);
   Value constant(double number);
   Value constants(std::span<const double> numbers);
   // A name that formulas may use: "action", "command.speed".
-  void define(const std::string& name, Value value);
+  void define(const std::string& name, Value value) { names_[name] = std::move(value); }
 
   // Appends the instructions of a formula to `program`; InputError without file and line if it is
   // wrong.
@@ -76,7 +90,6 @@ class FormulaCompiler {
   friend class FormulaParser;
   const mjModel& model_;
   const mjData& data_;
-  std::vector<Signal> positions_, velocities_;
   std::map<std::string, Value> names_;
   std::vector<double> cells_;
   Program before_;
@@ -84,12 +97,5 @@ class FormulaCompiler {
   std::vector<bool> sensor_used_;
   bool reads_sensors_ = false;
 };
-
-// "unknown joint 'kne' (did you mean 'knee'?); the model has hip, knee". `type` is an mjtObj.
-[[noreturn]] void refuse_name(const std::string& kind, const std::string& name,
-                              const std::vector<std::string>& valid, const std::string& owner);
-std::vector<std::string> names_in(const mjModel& model, int type);
-// The number of the object; throws as refuse_name() does.
-int number_in(const mjModel& model, int type, const std::string& kind, const std::string& name);
 
 }  // namespace ovde

@@ -8,6 +8,7 @@
 
 #include <ovde/error.h>
 #include "env/mujoco/model.h"
+#include "env/task_file/quantities.h"
 #include "io/files.h"
 #include "io/toml.h"
 
@@ -428,7 +429,7 @@ class TaskFileReader {
     const toml::node* const weight = table.get("weight");
     if (weight != nullptr && weight->is_array()) {
       if (static_cast<int>(weight->as_array()->size()) != term.value.size)
-        in_.refuse(*weight, fmt::format("reward '{}': {} weights for {} numbers", term.name,
+        in_.refuse(*weight, fmt::format("reward '{}': {} weights for a value of size {}", term.name,
                                         weight->as_array()->size(), term.value.size));
       const auto weights = list(*weight, "weight", static_cast<std::size_t>(term.value.size));
       term.value = formulas_->dot(formulas_->constants(weights), term.value, file_.rewards);
