@@ -18,7 +18,7 @@ struct TaskCheck {
   // Episodes of one kind of actions.
   struct Play {
     int steps = 0, episodes = 0;
-    std::vector<Extent> observation, reward;              // per step
+    std::vector<Extent> observation = {}, reward = {};    // per step
     double reward_mean = 0;                               // of all terms together, per step
     std::vector<std::pair<std::string, int>> ends = {};   // conditions that ended episodes
     int time_limits = 0;                                  // episodes that the horizon ended
@@ -27,18 +27,19 @@ struct TaskCheck {
     double seconds = 0;
   };
 
-  std::string path, summary, model_path;
+  std::string path = {}, summary = {}, model_path = {};
   int horizon = 0, bodies = 0, joints = 0, sensors = 0;
   double engine_step = 0;  // seconds
-  Signals signals;
-  Box actions;
-  std::vector<std::string> rewards;
-  Play zero, random;
-  std::vector<std::string> remarks;                      // things that are probably mistakes
-  std::vector<double> position_spread, velocity_spread;  // under random actions: the table [spread]
+  Signals signals = {};
+  Box actions = {};
+  std::vector<std::string> rewards = {};
+  Play zero = {}, random = {};
+  std::vector<std::string> remarks = {};  // things that are probably mistakes
+  std::vector<double> position_spread = {},
+                      velocity_spread = {};  // under random actions: the table [spread]
 
-  std::vector<Solid> solids;
-  std::vector<Pose> poses;  // in the first state, of the moving ones
+  std::vector<Solid> solids = {};
+  std::vector<Pose> poses = {};  // in the first state, of the moving ones
 };
 
 // InputError if the file is wrong or a number is not finite, with file and line.
