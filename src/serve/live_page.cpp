@@ -242,7 +242,7 @@ HttpResponse LivePage::answer(const HttpRequest& request) {
   const std::string& path = request.path;
   if (path == "/live.js") return text(web_file("live.js"), kScript);
   if (path == "/live.css") return text(web_file("live.css"), kStyle);
-  for (const char* shared : {"page.css", "replay.css", "replay.js"}) {
+  for (const char* shared : {"page.css", "replay.css", "replay.js", "chart.css", "chart.js"}) {
     if (path == std::string("/") + shared)
       return text(page_file(shared), path.ends_with("js") ? kScript : kStyle);
   }

@@ -4,22 +4,7 @@
 
 (() => {
   const by_id = id => document.getElementById(id);
-  const make = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element[name] = value;
-      else if (value !== false && value !== null) element.setAttribute(name, value === true ? "" : value);
-    }
-    element.append(...children);
-    return element;
-  };
-  const number = x => x === null || x === undefined ? "–" : Math.abs(x) >= 10000 ? x.toExponential(2) : Number(x.toPrecision(4)).toString();
-  const duration = s => {
-    if (s === null || s === undefined) return "";
-    const whole = Math.max(0, Math.round(s));
-    if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${String(Math.floor(whole / 60) % 60).padStart(2, "0")} min`;
-    return whole >= 60 ? `${Math.floor(whole / 60)} min` : `${whole} s`;
-  };
+  const {make, number, duration} = Chart;
   const mean = values => {
     const there = values.filter(x => x !== null && x !== undefined);
     return there.length ? there.reduce((a, b) => a + b) / there.length : null;
@@ -192,11 +177,9 @@
   };
 
   // ---------- curves ----------
-  const kMetrics = [["eval_return_mean", "return"], ["eval_success", "share of episodes at the goal"], ["explore_return_mean", "return while exploring"],
-    ["eval_length_mean", "length of episodes"], ["q_mean", "value"], ["epistemic", "epistemic uncertainty"], ["aleatoric", "aleatoric uncertainty"],
-    ["critic_loss", "critic loss"], ["actor_loss", "actor loss"], ["temperature", "temperature"], ["m", "OVD-Explorer's m"], ["shift", "shift of the mean"],
-    ["steps_per_second", "steps per second"]];
-  by_id("metric").append(...kMetrics.map(([value, name]) => make("option", {value}, name)));
+  by_id("metric").append(...Chart.measures.map(([value, name]) => make("option", {value}, name)));
+  by_id("axis").append(...Chart.axes.map(([value, name]) => make("option", {value}, name)));
+  const chart = Chart(by_id("chart"), by_id("legend"));
   // The terms of a reward, which depend on the task.
   const offer_metric = name => {
     const list = by_id("metric");
@@ -246,82 +229,21 @@
     const length = Math.min(...curves.map(c => c.length));
     return Array.from({length}, (_, i) => [mean(curves.map(c => c[i][0])), mean(curves.map(c => c[i][1]))]);
   };
-  const steps_of = (low, high, count) => {
-    const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map(k => k * power).find(s => s >= rough), out = [];
-    for (let x = Math.ceil(low / step) * step; x <= high + 1e-9 * step; x += step) out.push(Math.abs(x) < 1e-9 * step ? 0 : x);
-    return out;
-  };
-  const short = x => Math.abs(x) >= 1e6 ? `${Number((x / 1e6).toPrecision(3))}M` : Math.abs(x) >= 1e4 ? `${Number((x / 1e3).toPrecision(3))}k` : Number(x.toPrecision(4)).toString();
-
+  let metric_shown = "";
   const draw_chart = all => {
-    const canvas = by_id("chart"), scale = Math.min(devicePixelRatio, 2), width = canvas.clientWidth, height = canvas.clientHeight;
-    if (!width) return;
-    canvas.width = width * scale;
-    canvas.height = height * scale;
-    const c = canvas.getContext("2d"), style = getComputedStyle(canvas), ink = name => style.getPropertyValue(name);
-    c.scale(scale, scale);
-    c.font = "12px " + style.fontFamily;
-    const metric = by_id("metric").value, axis = by_id("axis").value, smooth = Number(by_id("smooth").value);
-
-    const drawn = [];
+    const metric = by_id("metric").value, axis = by_id("axis").value, smooth = Number(by_id("smooth").value), series = [];
     for (const key of ticked.keys()) {
       const members = all.get(key) ?? [];
       members.forEach(fetch_rows);
       const curves = members.map(run => curve(run, metric, axis, smooth)).filter(points => points.length);
-      if (curves.length) drawn.push({key, curves, middle: curves.length > 1 ? mean_curve(curves) : curves[0], colour: ink(`--c${ticked.get(key) % 8}`)});
+      if (!curves.length) continue;
+      const several = curves.length > 1;
+      series.push({name: title_of(key) + (several ? ` (mean of ${curves.length})` : ""), colour: `--c${ticked.get(key) % 8}`,
+                   points: several ? mean_curve(curves) : curves[0], thin: several ? curves : []});
     }
-    let left = Infinity, right = -Infinity, low = Infinity, high = -Infinity;
-    for (const {curves} of drawn)
-      for (const points of curves)
-        for (const [x, y] of points) { left = Math.min(left, x); right = Math.max(right, x); low = Math.min(low, y); high = Math.max(high, y); }
-    c.fillStyle = ink("--soft");
-    if (!drawn.length) {
-      c.textAlign = "center";
-      const waits = [...ticked.keys()].some(key => (all.get(key) ?? []).some(run => asking.has(run.id)));
-      c.fillText(!ticked.size ? "tick runs to see their curves" : waits ? "" : "there are no values yet", width / 2, height / 2);
-    } else {
-      const room = {left: 52, right: 10, top: 12, bottom: 26};
-      if (low === high) { low -= 1; high += 1; }
-      const pad = 0.04 * (high - low);
-      low -= pad; high += pad;
-      const X = x => room.left + (width - room.left - room.right) * (x - left) / (right - left || 1);
-      const Y = y => height - room.bottom - (height - room.top - room.bottom) * (y - low) / (high - low);
-      c.strokeStyle = ink("--line");
-      c.lineWidth = 1;
-      c.textAlign = "right";
-      c.textBaseline = "middle";
-      for (const y of steps_of(low, high, 5)) {
-        c.beginPath(); c.moveTo(room.left, Y(y)); c.lineTo(width - room.right, Y(y)); c.stroke();
-        c.fillText(short(y), room.left - 6, Y(y));
-      }
-      c.textAlign = "center";
-      c.textBaseline = "top";
-      for (const x of steps_of(left, right, Math.max(2, width / 110))) c.fillText(axis === "seconds" ? duration(x) : short(x), X(x), height - room.bottom + 6);
-      const line = (points, thickness, alpha) => {
-        c.globalAlpha = alpha;
-        c.lineWidth = thickness;
-        c.beginPath();
-        for (const [x, y] of points) c.lineTo(X(x), Y(y));
-        c.stroke();
-        if (points.length === 1) c.fillRect(X(points[0][0]) - 1.5, Y(points[0][1]) - 1.5, 3, 3);
-        c.globalAlpha = 1;
-      };
-      c.lineJoin = "round";
-      for (const {curves, colour} of drawn) {
-        c.strokeStyle = c.fillStyle = colour;
-        if (curves.length > 1) for (const points of curves) line(points, 1, 0.3);
-      }
-      for (const {middle, colour} of drawn) {
-        c.strokeStyle = c.fillStyle = colour;
-        line(middle, 2, 1);
-      }
-    }
-    by_id("legend").replaceChildren(...drawn.map(({key, middle, curves}) => {
-      const swatch = make("i"), last = middle[middle.length - 1];
-      swatch.style.setProperty("--swatch", colour_of(key));
-      return make("li", {}, swatch, make("span", {class: "name"}, title_of(key) + (curves.length > 1 ? ` (mean of ${curves.length})` : "")), make("span", {}, last ? number(last[1]) : ""));
-    }));
+    const waits = [...ticked.keys()].some(key => (all.get(key) ?? []).some(run => asking.has(run.id)));
+    chart.show(series, axis, !ticked.size ? "tick runs to see their curves" : waits ? "" : "there are no values yet", metric === metric_shown);
+    metric_shown = metric;
   };
 
   // ---------- one run ----------

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "run/metrics.h"
 #include "stats/bootstrap.h"
 #include "study/plan/plan.h"
 
@@ -29,6 +30,8 @@ struct RunResult {
   double wall_seconds = 0;
   std::vector<double> returns = {};    // evaluation return of each epoch; NaN: not evaluated
   std::vector<double> env_steps = {};  // environment steps at the end of each epoch
+  // Every measure, for curves: at most 200 rows, each the mean over several epochs.
+  std::vector<EpochRow> curve = {};
 };
 
 struct CellResult {

@@ -254,10 +254,15 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
                    columns[c].name);
   }
   int longest = 0;
-  for (const CellResult& result : results.cells) longest = std::max(longest, result.cell.epochs);
+  bool several = false;
+  for (const CellResult& result : results.cells) {
+    longest = std::max(longest, result.cell.epochs);
+    several |= result.runs.size() > 1;
+  }
   const int window = smoothing_window(longest);
   return panels.figure(fmt::format(
-      "Learning curves: evaluation return, median over the runs and interquartile range{}.",
+      "Learning curves: evaluation return{}{}.",
+      several ? ", median over the runs and interquartile range" : "",
       window > 1 ? fmt::format("; each run smoothed by a moving average over 2 % of its epochs "
                                "({} of {})",
                                window, longest)

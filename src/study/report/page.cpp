@@ -17,8 +17,11 @@ std::string html_page(const std::string& title, const std::string& body,
       escape_html(title), page_file("page.css"), body, version(), escape_html(subject));
 }
 
-std::string html_figure(const std::string& svg, const std::string& caption) {
-  return fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, escape_html(caption));
+std::string html_figure(const std::string& svg, const std::string& caption,
+                        const std::string& kind) {
+  return fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n",
+                     kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), svg,
+                     escape_html(caption));
 }
 
 }  // namespace ovde

@@ -12,7 +12,8 @@ std::string html_page(const std::string& title, const std::string& body,
 // A style or script of src/study/report/web, by its name.
 const std::string& page_file(const std::string& name);
 
-// An SVG element with a caption.
-std::string html_figure(const std::string& svg, const std::string& caption);
+// An SVG element with a caption. `kind`: a class of the page's style.
+std::string html_figure(const std::string& svg, const std::string& caption,
+                        const std::string& kind = "");
 
 }  // namespace ovde

@@ -13,6 +13,7 @@
 #include "study/plot/exploration_figures.h"
 #include "study/plot/gnuplot.h"
 #include "study/plot/report_figures.h"
+#include "study/report/curves.h"
 #include "study/report/page.h"
 #include "study/report/replay_page.h"
 #include "study/report/summary.h"
@@ -61,7 +62,7 @@ class ReportWriter {
       add_figures();
       add_replays();
       body_ += settings_html(results_);
-      add_method();
+      add_method(!scores.empty() || !goals.empty());
     }
 
     if (!text_.empty() && results_.plan.smoke) text_ = smoke_warning(results_.plan) + "\n" + text_;
@@ -101,9 +102,10 @@ class ReportWriter {
     if (results_.measures("runtime")) add_table(runtime_table(results_), "Runtime");
   }
 
-  void add_figure(const std::optional<Figure>& figure) {
+  void add_figure(const std::optional<Figure>& figure, const std::string& kind = "") {
     if (!figure) return;
-    body_ += html_figure(draw(*figure, study_ / "figures"), figure->caption);
+    has_figures_ = true;
+    body_ += html_figure(draw(*figure, study_ / "figures"), figure->caption, kind);
   }
 
   bool can_draw() {
@@ -114,13 +116,16 @@ class ReportWriter {
   }
 
   void add_figures() {
+    const std::string curves = curves_html(results_);
+    if (!curves.empty()) body_ += "<h2>Curves</h2>\n" + curves;
+    if (results_.plan.show.empty()) return;
     if (!can_draw()) {
-      body_ += "<p class=\"warning\">No figures: gnuplot is not installed.</p>\n";
+      body_ += "<p class=\"warning\">No further figures: gnuplot is not installed.</p>\n";
       return;
     }
-    body_ += "<h2>Figures</h2>\n";
+    if (results_.shows("curves"))
+      add_figure(curves_figure(results_), curves.empty() ? "" : "drawn");
     if (results_.shows("sweep")) add_figure(sweep_figure(results_));
-    if (results_.shows("curves")) add_figure(curves_figure(results_));
     if (results_.shows("bars")) add_figure(bars_figure(results_));
     if (results_.shows("profile")) add_figure(profile_figure(results_));
     if (results_.shows("maps")) add_maps();
@@ -151,14 +156,19 @@ class ReportWriter {
     if (can_draw()) add_figure(example_figure(results_));
   }
 
-  void add_method() {
-    body_ +=
-        "<h2>Method</h2>\n<p>Each run counts by its score alone. Intervals are percentile "
-        "bootstrap intervals from resampled runs, which are too narrow with few runs. "
-        "“Significant” means after Holm’s correction over all tests of a table. Deviations are "
-        "sample standard deviations. The numbers of all runs are in <code>tables/runs.csv</code>, "
-        "those of all tests in <code>tables/tests.csv</code>; figures are in <code>figures/</code> "
-        "as SVG, PNG and the gnuplot script.</p>\n";
+  // Explains only what is on the page.
+  void add_method(bool has_tests) {
+    body_ += "<h2>Method</h2>\n<p>";
+    if (has_tests)
+      body_ +=
+          "Each run counts by its score alone. Intervals are percentile bootstrap intervals from "
+          "resampled runs, which are too narrow with few runs. “Significant” means after Holm’s "
+          "correction over all tests of a table. Deviations are sample standard deviations. ";
+    body_ += "The numbers of all runs are in <code>tables/runs.csv</code>";
+    if (has_tests) body_ += ", those of all tests in <code>tables/tests.csv</code>";
+    if (has_figures_)
+      body_ += "; figures are in <code>figures/</code> as SVG, PNG and the gnuplot script";
+    body_ += ".</p>\n";
   }
 
   const StudyResults& results_;
@@ -167,6 +177,7 @@ class ReportWriter {
   std::string body_, text_;
   std::vector<std::string> remarks_;
   std::optional<bool> gnuplot_;
+  bool has_figures_ = false;
 };
 
 }  // namespace

@@ -329,10 +329,11 @@ std::string settings_html(const StudyResults& results) {
         escape_html(command_to_train(result)));
   }
   if (lines.empty()) return "";
-  return "<h2>Settings</h2>\n<table class=\"settings\">\n<tr><th></th><th></th><th>seeds</th>"
+  return "<h2>Settings</h2>\n<div class=\"scroll\"><table "
+         "class=\"settings\">\n<tr><th></th><th></th><th>seeds</th>"
          "<th>epochs</th><th>settings that are not defaults; below them the command that trains "
          "the runs</th></tr>\n" +
-         lines + "</table>\n";
+         lines + "</table></div>\n";
 }
 
 std::string example_html(const std::vector<WeighedAction>& actions) {

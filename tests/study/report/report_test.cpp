@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "io/files.h"
+#include "io/json.h"
 #include "stats/significance.h"
 #include "stats/statistics.h"
 #include "study/analyse/comparison.h"
@@ -20,6 +22,7 @@
 #include "study/plot/heat_maps.h"
 #include "study/plot/report_figures.h"
 #include "study/report/browser.h"
+#include "study/report/curves.h"
 #include "study/report/summary.h"
 #include "study/report/tables.h"
 #include "temporary_folder.h"
@@ -474,6 +477,70 @@ TEST(SlowReport, MapsOfOneKindMayShareTheirScale) {
   EXPECT_FALSE(has(heat_figure("f", "", {"x", "y"}, rows).body, "cbrange [1:9]"));
   const std::string shared = heat_figure("f", "", {"x", "y"}, rows, Scale::shared).body;
   EXPECT_NE(shared.find("cbrange [1:9]"), shared.rfind("cbrange [1:9]")) << "both, not one";
+}
+
+// The same with curves: the return, and a loss that is seed + epoch.
+StudyResults results_with_curves() {
+  StudyResults out = known_results();
+  for (CellResult& cell : out.cells) {
+    for (RunResult& run : cell.runs) {
+      for (std::size_t e = 0; e < run.returns.size(); ++e) {
+        EpochRow row{.epoch = static_cast<int>(e), .env_steps = 100 * static_cast<int>(e + 1)};
+        row.eval_return_mean = run.returns[e];
+        row.critic_loss = static_cast<double>(run.seed + e);
+        run.curve.push_back(row);
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Report, CurvesHaveTheQuartilesOfEveryMeasure) {
+  EXPECT_EQ(curves_html(known_results()), "");
+  const StudyResults results = results_with_curves();
+  const std::string html = curves_html(results);
+  const auto begin = html.find("curve-data\">") + 12;
+  const Json data = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  ASSERT_EQ(data["rows"].size(), 2u);  // one of three has no runs
+  const Json& cell = data["rows"][0]["cells"][0];
+  ASSERT_EQ(cell["values"].size(), 2u) << cell["values"].dump();
+  std::vector<double> seeds;
+  for (const RunResult& run : results.cells.front().runs)
+    seeds.push_back(static_cast<double>(run.seed));
+  const auto& [low, middle, high] =
+      std::tuple(quantile(seeds, 0.25), median(seeds), quantile(seeds, 0.75));
+  for (const std::size_t e : {0u, 5u}) {
+    EXPECT_EQ(cell["x"]["env_steps"][e], 100 * (e + 1));
+    EXPECT_DOUBLE_EQ(cell["values"]["critic_loss"][0][e], low + static_cast<double>(e));
+    EXPECT_DOUBLE_EQ(cell["values"]["critic_loss"][1][e], middle + static_cast<double>(e));
+    EXPECT_DOUBLE_EQ(cell["values"]["critic_loss"][2][e], high + static_cast<double>(e));
+  }
+}
+
+// Values under the pointer, a series that is switched off, another measure; the drawn curves are
+// hidden.
+TEST(SlowReport, CurvesAnswerThePointer) {
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  const TemporaryFolder folder;
+  std::string page = page_of(results_with_curves(), folder.path());
+  page.insert(page.find("</body>"), R"(<script>
+const canvas = document.querySelector("canvas.chart"), legend = canvas.nextElementSibling;
+const text = () => [...legend.querySelectorAll("li")].map(line => line.textContent).join("|");
+const last = text();
+canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: canvas.getBoundingClientRect().left + 52}));
+const under = text();
+legend.querySelector("button").click();
+const off = legend.querySelectorAll(".off").length;
+const measure = document.querySelector("select");
+measure.value = "critic_loss";
+measure.onchange();
+const drawn = [...document.querySelectorAll("figure.drawn")].filter(figure => figure.offsetHeight > 0).length;
+document.title = [document.querySelectorAll("canvas.chart").length, last !== under, under.includes("epoch 0"), off, text() !== under, drawn].join(" ");
+</script>)");
+  write_file_atomically(folder.path() / "probe.html", page);
+  const Opened opened = open_address("file://" + (folder.path() / "probe.html").string(), 1);
+  EXPECT_EQ(opened.title, "2 true true 1 true 0");
+  EXPECT_EQ(opened.complaints, "");
 }
 
 TEST(SlowReport, OpensInABrowserWithoutComplaint) {
