@@ -50,6 +50,10 @@ void put_network(const std::string& name, const MlpShape& shape, std::span<const
   }
 }
 
+void put_log_std(LogStdForm form, TensorFile& file) {
+  if (form != LogStdForm::clamped) file.metadata[kLogStd] = name(form);
+}
+
 // Folds the scaling of observations into the first layer: W (x - mean) * scale + b.
 void fold_scaling(std::span<const float> scaling, const std::string& network, TensorFile& file) {
   Tensor& weight = file.tensors[weight_name(network, 0)];
@@ -116,6 +120,14 @@ class PolicyReader {
       if (!std::ranges::all_of(tensor.values, [](float x) { return std::isfinite(x); }))
         refuse(fmt::format("'{}' holds numbers that are not finite", name));
     }
+  }
+
+  LogStdForm log_std() const {
+    const std::string text = metadata(kLogStd);
+    if (text.empty()) return LogStdForm::clamped;
+    if (text != ovde::name(LogStdForm::squashed))
+      refuse(fmt::format("its form of log standard deviations is '{}'", text));
+    return LogStdForm::squashed;
   }
 
   // Bins per action dimension; nullopt where actions are continuous.
@@ -202,6 +214,7 @@ TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
   file.metadata["version"] = version();
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
   if (policy.networks.front().shape.is_residual()) file.metadata["network"] = kResidual;
+  put_log_std(policy.log_std, file);
   return file;
 }
 
@@ -224,6 +237,7 @@ TensorFile policy_tensors(const StoredPolicy& policy) {
   file.metadata["format"] = kPolicyFormat;
   if (policy.bins) file.metadata["bins"] = std::to_string(*policy.bins);
   if (policy.is_residual()) file.metadata["network"] = kResidual;
+  put_log_std(policy.log_std, file);
   return file;
 }
 
@@ -252,6 +266,7 @@ StoredPolicy parse_policy(TensorFile file, const std::string& name) {
     check_critics(reader, policy);
   } else {
     policy.networks = {reader.network("actor")};
+    policy.log_std = reader.log_std();
     check_actor(reader, policy);
   }
   return policy;

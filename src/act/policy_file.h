@@ -19,6 +19,9 @@ inline constexpr const char* kPolicyFormat = "ovde-policy-1";
 inline constexpr const char* kNetworksFormat = "ovde-networks-1";  // has the critics too
 // metadata "network": how the layers are joined (MlpShape::residual); none: one after the other
 inline constexpr const char* kResidual = "residual";
+// metadata "log_std": how the actor's outputs give the log standard deviations; none: clamped to
+// [-20, 2]
+inline constexpr const char* kLogStd = "log_std";
 
 // The run that trained a policy.
 struct PolicyOrigin {
@@ -43,6 +46,7 @@ struct StoredPolicy {
   std::vector<Network> networks;  // the actor; where actions are discrete, two critics of one shape
   std::optional<int> bins = {};   // per action dimension; nullopt: actions are continuous
   std::vector<float> low, high;   // bounds of each action dimension
+  LogStdForm log_std = LogStdForm::clamped;
 
   int observations() const { return networks[0].shape.inputs(); }
   int actions() const { return static_cast<int>(low.size()); }

@@ -69,6 +69,7 @@ struct PolicyContents {
   std::optional<int> bins = {};  // values of each action dimension, where actions are discrete
   // networks take (x - mean) * scale: all means, then all scales; empty: the observation itself
   std::span<const float> scaling = {};
+  LogStdForm log_std = LogStdForm::clamped;  // the actor's
 };
 
 class Agent {

@@ -17,6 +17,22 @@ constexpr RndOptions kRelativeBonus = {.bonus = Bonus::discounted, .scale = 10, 
 
 constexpr TrainOptions kDelayedActor = {.actor_every = 2};
 
+// FlashSAC's settings for Gymnasium's tasks (docs/method.md).
+Presets flashsac() {
+  return {.network = {.kind = NetworkKind::residual, .log_std = LogStdForm::squashed},
+          .critic = {.head = CriticHead::categorical},
+          .train = {.warmup_actions = WarmUpActions::uniform,
+                    .batch = 512,
+                    .adam = {.learning_rate_end = 1.5e-4f},
+                    .polyak = 0.01f,
+                    .target_policy = false,
+                    .actor_every = 2,
+                    .temperature = 0.01f,
+                    .target_std = 0.15f,
+                    .scale_rewards = true},
+          .behaviour = {.hold = 16}};
+}
+
 struct List {
   List() { add_explorers(); }
 
@@ -67,6 +83,9 @@ struct List {
       {.name = "dac",
        .summary = "DSAC with a second, optimistic actor on its critics, which explores",
        .optimist = true},
+      {.name = "flashsac",
+       .summary = "SAC with residual networks, categorical critics and scaled rewards",
+       .presets = flashsac()},
       {.name = "td3",
        .summary = "TD3 with quantile critics",
        .policy = PolicyKind::deterministic,

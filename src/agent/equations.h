@@ -17,6 +17,28 @@ inline constexpr float kMinLogStd = -20;
 inline constexpr float kMaxLogStd = 2;
 inline constexpr float kSquashEpsilon = 1e-6f;
 
+// How the actor's output gives the log standard deviation: clamped to [-20, 2], or squashed by a
+// tanh to [-10, 2].
+enum class LogStdForm { clamped, squashed };
+inline constexpr float kMinSquashedLogStd = -10;
+inline constexpr float kHalfSquashedRange = (kMaxLogStd - kMinSquashedLogStd) / 2;
+
+// A NaN stays one.
+template <typename T>
+OVDE_BOTH inline T log_std_of(LogStdForm form, T output) {
+  if (form == LogStdForm::squashed)
+    return kMinSquashedLogStd + kHalfSquashedRange * (1 + std::tanh(output));
+  return output < kMinLogStd ? kMinLogStd : output > kMaxLogStd ? kMaxLogStd : output;
+}
+// Its derivative by the output.
+OVDE_BOTH inline float log_std_slope(LogStdForm form, float output) {
+  if (form == LogStdForm::squashed) {
+    const float squashed = std::tanh(output);
+    return kHalfSquashedRange * (1 - squashed * squashed);
+  }
+  return output >= kMinLogStd && output <= kMaxLogStd ? 1.0f : 0.0f;
+}
+
 // The entropy H that the temperature is tuned for: that of a Gaussian with independent actions of
 // this standard deviation, dim(A) / 2 log(2 pi e std^2); -dim(A) where `std` is 0.
 OVDE_BOTH inline float target_entropy(int actions, float std) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ovde/explorer.h>
+#include "agent/equations.h"
 #include "base/names.h"
 #include "nn/equations.h"
 
@@ -28,20 +29,29 @@ template <>
 inline constexpr Names<NetworkKind> kNames<NetworkKind> = {{NetworkKind::mlp, "mlp"},
                                                            {NetworkKind::residual, "residual"}};
 
+template <>
+inline constexpr Names<LogStdForm> kNames<LogStdForm> = {{LogStdForm::clamped, "clamped"},
+                                                         {LogStdForm::squashed, "squashed"}};
+
 struct NetworkOptions {
   NetworkKind kind = NetworkKind::mlp;
-  // residual networks: widths of the critics and of the actor, blocks, and how many times wider a
-  // block is inside
+  // residual networks: widths of the critics and of the actor, blocks, how many times wider a
+  // block is inside, and the actor's log standard deviation
   int width = 256;
   int actor_width = 128;
   int blocks = 2;
   int expansion = 4;
+  LogStdForm log_std = LogStdForm::clamped;
   std::vector<int> hidden = {256, 256};
   Initialisation init = Initialisation::base;  // for the critics alone
   TargetStart targets = TargetStart::copies;
 
   bool operator==(const NetworkOptions&) const = default;
 };
+// The actor's form of the log standard deviation.
+inline LogStdForm log_std_form(const NetworkOptions& network) {
+  return network.kind == NetworkKind::residual ? network.log_std : LogStdForm::clamped;
+}
 
 // How a distributional critic represents the return: fixed fractions, an output for each (qr),
 // fractions that are an input of the network, drawn at random (iqn) or fixed (embedded), or
@@ -167,8 +177,16 @@ struct IdsOptions {
   double lambda = 0.1;  // width of the confidence bounds in standard deviations
 };
 
+// The actions of the warm-up of a Gaussian policy: those of the untrained policy, or uniform in
+// [-1, 1].
+enum class WarmUpActions { policy, uniform };
+template <>
+inline constexpr Names<WarmUpActions> kNames<WarmUpActions> = {
+    {WarmUpActions::policy, "policy"}, {WarmUpActions::uniform, "uniform"}};
+
 // The learner's part of the table "train".
 struct TrainOptions {
+  WarmUpActions warmup_actions = WarmUpActions::policy;
   int batch = 256;
   int replay = 100'000;
   float discount = 0.99f;

@@ -111,6 +111,9 @@ std::vector<Field<NetworkOptions>> network_keys() {
       field(&Keys::blocks, "blocks", {1, 8}, "blocks of a residual network"),
       field(&Keys::expansion, "expansion", {1, 16},
             "how many times wider a residual block is inside"),
+      field(&Keys::log_std, "log_std",
+            "the log standard deviation of a residual network's Gaussian policy: `clamped`, the "
+            "output within [-20, 2]; `squashed`, -4 + 6 tanh(output), in [-10, 2]"),
       field(&Keys::hidden, "hidden", {1, 4096}, "widths of the hidden layers, at most 8"),
       field(&Keys::init, "init",
             "initial weights of the critics: `base`, as in the paper's code base, hidden weights "
@@ -288,7 +291,7 @@ std::vector<Field<TrainConfig>> protocol_keys() {
       field(&Keys::updates_per_step, "updates_per_step", {1e-3, 1000},
             "updates for each exploring step: an epoch has n times as many, rounded"),
       field(&Keys::warmup_steps, "warmup_steps", {0, 1e7},
-            "steps of the untrained policy before the first epoch", "10 n, at least one batch"),
+            "steps before the first epoch (train.warmup_actions)", "10 n, at least one batch"),
       field(
           &Keys::eval_steps, "eval_steps", {1, 1e7},
           "steps of one evaluation; at least task.horizon, for one whole episode",
@@ -313,6 +316,9 @@ std::vector<Field<TrainConfig>> protocol_keys() {
 std::vector<Field<TrainOptions>> learning_keys() {
   using Keys = TrainOptions;
   return {
+      field(&Keys::warmup_actions, "warmup_actions",
+            "actions of the warm-up: `policy`, those of the untrained policy; `uniform`, drawn "
+            "uniformly, as always with td3 and ovde_td3; not for ids"),
       field(&Keys::batch, "batch", {1, 65536}, "transitions in the batch of an update"),
       field(&Keys::replay, "replay", {1, 1e7},
             "transitions that the replay buffer holds; the oldest are overwritten",
@@ -425,6 +431,7 @@ std::vector<ConfigTable> make_tables() {
 }  // namespace
 
 void set_presets(const Algorithm& algorithm, Config& config) {
+  config.network = algorithm.presets.network;
   config.critic = algorithm.presets.critic;
   config.rnd = algorithm.presets.rnd;
   config.scout = algorithm.presets.scout;

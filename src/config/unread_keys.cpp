@@ -20,7 +20,8 @@ const std::set<std::string> kTransitionKeys = {"noise.scales",  "noise.scale",  
 
 // Keys that are read with one network.kind only.
 const std::set<std::string> kResidualKeys = {"network.width", "network.actor_width",
-                                             "network.blocks", "network.expansion"};
+                                             "network.blocks", "network.expansion",
+                                             "network.log_std"};
 const std::set<std::string> kMlpKeys = {"network.hidden", "network.init", "critic.norm"};
 
 bool is_option_of(const std::string& explorer, const std::string& name) {
@@ -43,7 +44,8 @@ bool concerns(const Algorithm& algorithm, const std::string& key) {
   if (key == "explore.hold") return algorithm.policy == PolicyKind::gaussian;
   if (key.starts_with("explore."))
     return is_option_of(algorithm.explorer, key.substr(std::string("explore.").size()));
-  if (key == "train.temperature" || key == "train.tune_temperature" || key == "train.target_std")
+  if (key == "train.temperature" || key == "train.tune_temperature" || key == "train.target_std" ||
+      key == "train.warmup_actions" || key == "network.log_std")
     return algorithm.policy == PolicyKind::gaussian;
   if (key == "train.target_policy")
     return algorithm.policy == PolicyKind::gaussian && algorithm.distributional;

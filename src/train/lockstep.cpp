@@ -534,7 +534,7 @@ bool in_step(const Config& a, const Config& b) {
     return std::tuple(train.steps_per_epoch, train.updates_per_step, train.warmup_steps,
                       train.batch, train.precision);
   };
-  return together(a.train) == together(b.train);
+  return together(a.train) == together(b.train) && a.network.kind == b.network.kind;
 }
 
 std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const> runs,

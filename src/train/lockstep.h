@@ -35,8 +35,8 @@ struct GpuDevice {
 GpuDevice device_of(const std::string& name, const std::string& asked_by);
 
 // Whether runs with these configurations can be trained together: epochs of the same length,
-// batches of the same size. Tasks, algorithms, networks, the number of epochs and the evaluation
-// may differ.
+// batches of the same size, networks of the same kind. Tasks, algorithms, sizes of networks, the
+// number of epochs and the evaluation may differ.
 bool in_step(const Config& a, const Config& b);
 
 // Trains runs that are in step until all have finished or `stop` becomes true, which is checked

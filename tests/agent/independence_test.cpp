@@ -33,6 +33,7 @@ AgentOptions independent_options(const Independent& c, std::uint64_t seed) {
   options.learner.rnd_network = {{24}, 5};
   options.scout.hidden = {24, 16};
   if (is_implicit(c.head)) options.learner.network.init = Initialisation::torch;
+  options.learner.network.kind = c.kind;
   if (c.kind == NetworkKind::residual) make_residual(options.learner.network);
   if (c.published) {
     options.learner.network.targets = TargetStart::own;
@@ -153,7 +154,8 @@ INSTANTIATE_TEST_SUITE_P(
         Independent{"ids", 64, CriticHead::qr, false, true}, residual("dsac", 100),
         residual("dsac", 1), residual("sac", 37), residual("td3", 64), residual("dac", 100),
         residual("tqc", 64), residual("scout", 37), residual("dsac", 37, true),
-        Independent{"dsac", 37, CriticHead::categorical, false, false, NetworkKind::residual}),
+        Independent{"dsac", 37, CriticHead::categorical, false, false, NetworkKind::residual},
+        Independent{"flashsac", 37, CriticHead::categorical, false, false, NetworkKind::residual}),
     [](const auto& info) {
       const Independent& c = info.param;
       return with_head(c.algorithm, c.head, c.norm) +

@@ -106,6 +106,36 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   }
 }
 
+TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<AgentOptions> options;
+  for (const char* name : {"dsac_residual", "flashsac"})
+    options.push_back(options_of(name, options.size()));
+  const auto population = make_gpu_population(options, Precision::fp16);
+  const PopulationActing& acting = population->acting();
+  Team team(2);
+  Random random(1, Stream::user);
+  std::vector<std::unique_ptr<Agent>> agents;
+  std::vector<std::vector<double>> observations(2, std::vector<double>(17));
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    agents.push_back(agent_with_rows(options[i]));
+    for (int n = 0; n < 4; ++n) agents[i]->update(team);
+    population->upload(i, *agents[i]);
+    for (double& x : observations[i]) x = random.normal();
+    std::ranges::copy(observations[i], acting.observation.begin() + i * acting.observations);
+  }
+  population->act();
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const Proposal expected = propose(*agents[i], observations[i], false);
+    for (int d = 0; d < 6; ++d) {
+      const std::size_t at = i * acting.actions + d;
+      EXPECT_NEAR(acting.mean[at], expected.mean[d], 1e-5) << i;
+      EXPECT_NEAR(acting.std[at], expected.std[d], 1e-5 * expected.std[d]) << i;
+      EXPECT_EQ(acting.moved[at], acting.mean[at]);
+    }
+  }
+}
+
 TEST(Population, TooLargeOnesAreRefused) {
   NEEDS_GPU();
   std::vector<AgentOptions> options(3, options_of("dsac", 1));

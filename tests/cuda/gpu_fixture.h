@@ -72,7 +72,7 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
     options.learner.network.kind = NetworkKind::residual;
     options.learner.critic.head = CriticHead::categorical;
   }
-  if (residual && kKernelsOnCpu) {
+  if (options.learner.network.kind == NetworkKind::residual && kKernelsOnCpu) {
     options.learner.train.batch = 24;
     options.learner.network.width = options.learner.network.actor_width = 32;
   }

@@ -6,6 +6,7 @@
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
+#include "act/policy_file.h"
 #include "agent/algorithm.h"
 #include "io/files.h"
 #include "run/run_folder.h"
@@ -21,7 +22,7 @@ class LoadedPolicy : public testing::Test {
 
   // The agent whose policy is in the file.
   std::unique_ptr<Agent> write(const std::string& algorithm, bool normalise = false,
-                               const std::string& network = "mlp") const {
+                               const std::string& network = "") const {
     auto agent = trained_agent(algorithm, normalise, network);
     write_policy(path(), agent->policy(), {{-2, 0}, {2, 5}}, origin_of(tiny_config(algorithm)));
     return agent;
@@ -33,7 +34,7 @@ class LoadedPolicy : public testing::Test {
 TEST_F(LoadedPolicy, ActsAsTheAgent) {
   std::vector<std::pair<std::string, std::string>> cases = {{"dsac", "residual"},
                                                             {"td3", "residual"}};
-  for (const Algorithm& algorithm : algorithms()) cases.emplace_back(algorithm.name, "mlp");
+  for (const Algorithm& algorithm : algorithms()) cases.emplace_back(algorithm.name, "");
   for (const auto& [algorithm, network] : cases) {
     const auto agent = write(algorithm, false, network);
     Policy policy = Policy::load(path());
@@ -115,6 +116,18 @@ TEST_F(LoadedPolicy, BatchedActionsEqualSingleOnes) {
     EXPECT_THROW(policy.act_all(three, two), InputError);
     EXPECT_THROW(policy.act_all(four, two), InputError);
   }
+}
+
+TEST_F(LoadedPolicy, TheFileSaysHowLogStandardDeviationsAreMeant) {
+  write("dsac", false, "residual");
+  EXPECT_FALSE(read_safetensors(path()).metadata.contains("log_std"));
+  EXPECT_EQ(read_policy(path()).log_std, LogStdForm::clamped);
+  write("flashsac");
+  EXPECT_EQ(read_policy(path()).log_std, LogStdForm::squashed);
+  TensorFile file = policy_tensors(read_policy(path()));
+  EXPECT_EQ(file.metadata.at("log_std"), "squashed");
+  file.metadata["log_std"] = "bent";
+  EXPECT_THROW(parse_policy(file, "x"), InputError);
 }
 
 TEST_F(LoadedPolicy, WrongSizesAreRefused) {

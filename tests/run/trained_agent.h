@@ -13,22 +13,24 @@
 
 namespace ovde {
 
+// `network`: network.kind; empty: the algorithm's.
 inline Config tiny_config(const std::string& algorithm, bool normalise = false,
-                          const std::string& network = "mlp") {
-  return resolve_config({{"train.normalise_observations", normalise, ""},
-                         {"run.task", "GridChaos-v0:s", ""},
-                         {"run.algorithm", algorithm, ""},
-                         {"network.kind", network, ""},
-                         {"network.hidden", std::vector<double>{12, 9}, ""},
-                         {"network.width", 10.0, ""},
-                         {"network.actor_width", 9.0, ""},
-                         {"ids.bins", 4.0, ""},
-                         {"train.batch", 16.0, ""},
-                         {"task.horizon", 30.0, ""}});
+                          const std::string& network = "") {
+  std::vector<Setting> settings = {{"train.normalise_observations", normalise, ""},
+                                   {"run.task", "GridChaos-v0:s", ""},
+                                   {"run.algorithm", algorithm, ""},
+                                   {"network.hidden", std::vector<double>{12, 9}, ""},
+                                   {"network.width", 10.0, ""},
+                                   {"network.actor_width", 9.0, ""},
+                                   {"ids.bins", 4.0, ""},
+                                   {"train.batch", 16.0, ""},
+                                   {"task.horizon", 30.0, ""}};
+  if (!network.empty()) settings.push_back({"network.kind", network, ""});
+  return resolve_config(settings);
 }
 
 inline std::unique_ptr<Agent> trained_agent(const std::string& algorithm, bool normalise = false,
-                                            const std::string& network = "mlp") {
+                                            const std::string& network = "") {
   const Config config = tiny_config(algorithm, normalise, network);
   const auto env = make_environment(config);
   auto agent = make_agent(agent_options(config, *env, 1));

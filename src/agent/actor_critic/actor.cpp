@@ -27,10 +27,8 @@ void PolicyPass::head(ActorHead& head) {
     std::ranges::fill(head.std, 0.0);
     return;
   }
-  for (int d = 0; d < actions_; ++d) {
-    head.std[d] =
-        std::exp(std::clamp(double{out[actions_ + d]}, double{kMinLogStd}, double{kMaxLogStd}));
-  }
+  for (int d = 0; d < actions_; ++d)
+    head.std[d] = std::exp(log_std_of(form_, double{out[actions_ + d]}));
 }
 
 void PolicyPass::act(std::span<double> action) {

@@ -69,7 +69,8 @@ inline std::uint64_t actor_step(const TrainOptions& train, std::uint64_t update)
 // deterministic policy, whose network has one output for each action.
 class PolicyPass {
  public:
-  PolicyPass(const MlpShape& actor_shape, int actions) : pass_(actor_shape), actions_(actions) {}
+  PolicyPass(const MlpShape& actor_shape, int actions, LogStdForm form = LogStdForm::clamped)
+      : pass_(actor_shape), actions_(actions), form_(form) {}
 
   // Copies the actor's parameters.
   void load(std::span<const float> parameters) { pass_.load(parameters); }
@@ -90,6 +91,7 @@ class PolicyPass {
  private:
   SinglePass pass_;
   int actions_;
+  LogStdForm form_;
 };
 
 }  // namespace ovde

@@ -27,7 +27,8 @@ std::unique_ptr<Explorer> make_explorer(const AgentOptions& options) {
 ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
     : Agent(options),
       learner_(own_learner(options)),
-      policy_(learner_.actor_shape(), options.learner.action_size),
+      policy_(learner_.actor_shape(), options.learner.action_size,
+              log_std_form(options.learner.network)),
       critics_(make_critic_pair(options.learner)),
       explorer_(make_explorer(options)),
       head_(options.learner.action_size),
@@ -76,7 +77,7 @@ PolicyPass& ActorCriticAgent::acting_policy(bool plain) {
 }
 
 Proposal ActorCriticAgent::propose(bool plain) {
-  if (plain && deterministic()) return {};
+  if (plain && warms_up_uniformly()) return {};
   PolicyPass& policy = acting_policy(plain);
   policy.head(head_);
   mean_ = head_.mean;
@@ -95,7 +96,7 @@ Proposal ActorCriticAgent::propose(bool plain) {
 }
 
 Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::span<double> action) {
-  if (plain && deterministic()) {
+  if (plain && warms_up_uniformly()) {
     for (double& a : action) a = behaviour_noise().uniform(-1, 1);
     return {};
   }
@@ -198,7 +199,9 @@ void ActorCriticAgent::restored() {
 }
 
 PolicyContents ActorCriticAgent::policy() const {
-  return {.networks = {{"actor", learner_.actor_shape(), learner_.actor()}}, .scaling = scaling()};
+  return {.networks = {{"actor", learner_.actor_shape(), learner_.actor()}},
+          .scaling = scaling(),
+          .log_std = log_std_form(options().learner.network)};
 }
 
 }  // namespace ovde

@@ -27,7 +27,8 @@ class ActorCriticAgent final : public Agent, private HostSide {
   // tanh(mean)
   void act(std::span<const double> observation, std::span<double> action) override;
 
-  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std). In the scout's episodes its
+  // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std), or uniformly drawn actions
+  // (train.warmup_actions). In the scout's episodes its
   // policy acts, and a second actor (optimist.h) in the policy's place, with a wider std. A
   // deterministic policy has noise of a given size after the squash instead, and uniformly drawn
   // actions with `plain`.
@@ -63,6 +64,10 @@ class ActorCriticAgent final : public Agent, private HostSide {
 
   void load_networks();
   bool deterministic() const { return learner_.options().policy == PolicyKind::deterministic; }
+  bool warms_up_uniformly() const {
+    return deterministic() ||
+           options().learner.train.warmup_actions == WarmUpActions::uniform;
+  }
   // The actor that explores, with its parameters up to date.
   PolicyPass& acting_policy(bool plain);
   // The proposal at the input of acting_policy().

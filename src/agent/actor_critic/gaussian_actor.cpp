@@ -25,8 +25,16 @@ ConstRowMap row(const Batch& batch, int b, int feature) {
 }
 RowMap row(Batch& batch, int b, int feature) { return RowMap(batch.row(b, feature)); }
 
-Row clamped_log_std(const Batch& head, int b, int feature) {
-  return row(head, b, feature).min(kMaxLogStd).max(kMinLogStd);
+Row log_std(LogStdForm form, const Batch& head, int b, int feature) {
+  const auto output = row(head, b, feature);
+  if (form == LogStdForm::squashed)
+    return kMinSquashedLogStd + kHalfSquashedRange * (1 + output.tanh());
+  return output.min(kMaxLogStd).max(kMinLogStd);
+}
+
+// The derivative of the squashed form by the output.
+Row squash_slope(const ConstRowMap& output) {
+  return kHalfSquashedRange * (1 - output.tanh().square());
 }
 
 }  // namespace
@@ -37,17 +45,17 @@ void squash(const Batch& u, Batch& action, Blocks blocks) {
   }
 }
 
-void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks) {
+void sample_actions(const Batch& head, LogStdForm form, SampledActions& sampled, Blocks blocks) {
   const int actions = sampled.action.features();
   const float half_log_two_pi = 0.5f * std::log(2 * std::numbers::pi_v<float>);
   for (int b = blocks.first; b < blocks.last; ++b) {
     Row log_probability = Row::Zero();
     for (int d = 0; d < actions; ++d) {
-      const Row log_std = clamped_log_std(head, b, actions + d);
+      const Row own_log_std = log_std(form, head, b, actions + d);
       const auto noise = row(std::as_const(sampled.noise), b, d);
-      const Row spread = log_std.exp() * noise;
+      const Row spread = own_log_std.exp() * noise;
       const Row action = (row(head, b, d) + spread).tanh();
-      log_probability -= 0.5f * noise.square() + log_std + half_log_two_pi +
+      log_probability -= 0.5f * noise.square() + own_log_std + half_log_two_pi +
                          (1 - action.square() + kSquashEpsilon).log();
       row(sampled.spread, b, d) = spread;
       row(sampled.action, b, d) = action;
@@ -56,14 +64,14 @@ void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks) {
   }
 }
 
-void head_gradient(const Batch& head, const SampledActions& sampled, const Batch& q_action_gradient,
-                   float alpha, const Batch& weight, Batch& head_delta, Blocks blocks) {
+void head_gradient(const Batch& head, LogStdForm form, const SampledActions& sampled,
+                   const Batch& q_action_gradient, float alpha, const Batch& weight,
+                   Batch& head_delta, Blocks blocks) {
   const int actions = sampled.action.features();
   for (int b = blocks.first; b < blocks.last; ++b) {
     for (int d = 0; d < actions; ++d) {
       const auto action = row(sampled.action, b, d);
       const auto spread = row(sampled.spread, b, d);
-      const auto raw_log_std = row(head, b, actions + d);
       const auto w = row(weight, b, 0);
       const Row slope = 1 - action.square();  // da/du
 
@@ -73,33 +81,41 @@ void head_gradient(const Batch& head, const SampledActions& sampled, const Batch
                      row(q_action_gradient, b, d) * slope;
       row(head_delta, b, d) = w * du;
 
-      // the clamp passes no gradient outside its range
       const Row d_log_std = w * (du * spread - alpha);
-      const auto inside = raw_log_std >= kMinLogStd && raw_log_std <= kMaxLogStd;
-      row(head_delta, b, actions + d) = inside.select(d_log_std, Row::Zero());
+      const auto output = row(head, b, actions + d);
+      if (form == LogStdForm::squashed) {
+        row(head_delta, b, actions + d) = d_log_std * squash_slope(output);
+      } else {  // the clamp passes no gradient outside its range
+        const auto inside = output >= kMinLogStd && output <= kMaxLogStd;
+        row(head_delta, b, actions + d) = inside.select(d_log_std, Row::Zero());
+      }
     }
   }
 }
 
-double add_divergence(const Batch& head, const Batch& policy_head, float scale, const Batch& weight,
-                      Batch& head_delta, Blocks blocks) {
+double add_divergence(const Batch& head, const Batch& policy_head, LogStdForm form, float scale,
+                      const Batch& weight, Batch& head_delta, Blocks blocks) {
   const int actions = head.features() / 2;
   double sum = 0;
   for (int b = blocks.first; b < blocks.last; ++b) {
     const auto w = row(weight, b, 0);
     Row divergence = Row::Zero();
     for (int d = 0; d < actions; ++d) {
-      const Row policy_log_std = clamped_log_std(policy_head, b, actions + d);
-      const Row log_ratio = clamped_log_std(head, b, actions + d) - policy_log_std;
+      const Row policy_log_std = log_std(form, policy_head, b, actions + d);
+      const Row log_ratio = log_std(form, head, b, actions + d) - policy_log_std;
       const Row ratio = (2 * log_ratio).exp();            // std^2 / std_p^2
       const Row precision = (-2 * policy_log_std).exp();  // 1 / std_p^2
       const Row apart = row(head, b, d) - row(policy_head, b, d);
       divergence += 0.5f * (ratio + apart.square() * precision - 1) - log_ratio;
 
-      const auto raw_log_std = row(head, b, actions + d);
-      const auto inside = raw_log_std >= kMinLogStd && raw_log_std <= kMaxLogStd;
       row(head_delta, b, d) += scale * w * apart * precision;
-      row(head_delta, b, actions + d) += inside.select(scale * w * (ratio - 1), Row::Zero());
+      const auto output = row(head, b, actions + d);
+      if (form == LogStdForm::squashed) {
+        row(head_delta, b, actions + d) += scale * w * (ratio - 1) * squash_slope(output);
+      } else {
+        const auto inside = output >= kMinLogStd && output <= kMaxLogStd;
+        row(head_delta, b, actions + d) += inside.select(scale * w * (ratio - 1), Row::Zero());
+      }
     }
     sum += (w * divergence).sum();
   }
@@ -142,6 +158,7 @@ class GaussianActor final : public Actor {
   std::uint64_t seed_;
   TrainOptions train_;
   float target_entropy_;
+  LogStdForm log_std_;
   std::unique_ptr<Network> network_;
   std::array<float, 3> log_alpha_;  // value and its two moments
   float alpha_ = 1;
@@ -156,6 +173,7 @@ GaussianActor::GaussianActor(const LearnerOptions& options)
     : seed_(options.seed),
       train_(options.train),
       target_entropy_(target_entropy(options.action_size, options.train.target_std)),
+      log_std_(log_std_form(options.network)),
       network_(make_actor_network(options, 2 * options.action_size,
                                   options.distributional && options.train.target_policy
                                       ? NetworkUse::Second::target
@@ -173,11 +191,11 @@ void GaussianActor::act(const ReplayBatch& batch, std::uint64_t update, Team& te
   team.run(2, [&](int half) {
     const Blocks blocks = half_blocks(batch.weight, half);
     fill_batch_noise(seed_, Stream::actor_noise, update, sampled_.noise, blocks);
-    sample_actions(head, sampled_, blocks);
+    sample_actions(head, log_std_, sampled_, blocks);
     log_probability_[half] = weighted_sum(batch.weight, sampled_.log_probability, blocks);
 
     fill_batch_noise(seed_, Stream::target_noise, update, next_.noise, blocks);
-    sample_actions(next_head, next_, blocks);
+    sample_actions(next_head, log_std_, next_, blocks);
   });
 }
 
@@ -192,7 +210,7 @@ void GaussianActor::update_temperature(std::uint64_t update) {
 }
 
 void GaussianActor::differentiate(const Batch& q_gradient, const Batch& weight, int half) {
-  head_gradient(network_->output(), sampled_, q_gradient, alpha_, weight,
+  head_gradient(network_->output(), log_std_, sampled_, q_gradient, alpha_, weight,
                 network_->output_gradient(), half_blocks(weight, half));
 }
 

@@ -1,6 +1,6 @@
-// The squashed Gaussian policy: u = mean + std * eps, a = tanh(u), with log_std clamped to [-20, 2]
-// and log pi = sum_d [ log N(u; mean, std) - log(1 - a^2 + 1e-6) ]. `head` is the output of the
-// actor network: the means, then the raw log standard deviations.
+// The squashed Gaussian policy: u = mean + std * eps, a = tanh(u), with log pi = sum_d [ log N(u;
+// mean, std) - log(1 - a^2 + 1e-6) ]. `head` is the output of the actor network: the means, then
+// the outputs for the log standard deviations, which `form` brings into their range.
 #pragma once
 
 #include "agent/equations.h"
@@ -26,18 +26,19 @@ struct SampledActions {
 void squash(const Batch& u, Batch& action, Blocks blocks);
 
 // Computes the actions for the given noise.
-void sample_actions(const Batch& head, SampledActions& sampled, Blocks blocks);
+void sample_actions(const Batch& head, LogStdForm form, SampledActions& sampled, Blocks blocks);
 
 // The gradient of `head` for the loss  sum over samples of weight * (alpha * log pi - q),  given
 // dq/da.
-void head_gradient(const Batch& head, const SampledActions& sampled, const Batch& q_action_gradient,
-                   float alpha, const Batch& weight, Batch& head_delta, Blocks blocks);
+void head_gradient(const Batch& head, LogStdForm form, const SampledActions& sampled,
+                   const Batch& q_action_gradient, float alpha, const Batch& weight,
+                   Batch& head_delta, Blocks blocks);
 
 // The divergence KL(N(mean, std) || N(policy's mean, policy's std)) of each sample, which the
 // squash does not change:  sum_d [ log(std_p / std) + (std^2 + (mean - mean_p)^2) / (2 std_p^2) -
 // 1/2 ]. Returns the sum over samples of weight * divergence, and adds `scale` times its gradient
 // by `head` to head_delta.
-double add_divergence(const Batch& head, const Batch& policy_head, float scale, const Batch& weight,
-                      Batch& head_delta, Blocks blocks);
+double add_divergence(const Batch& head, const Batch& policy_head, LogStdForm form, float scale,
+                      const Batch& weight, Batch& head_delta, Blocks blocks);
 
 }  // namespace ovde

@@ -53,7 +53,7 @@ void Optimist::act(const Update& update, const Batch& head, int half) {
     for (int i = 0; i < sampled_.noise.features() * kLanes; i += kVector)
       store(noise + i, spread * load(noise + i));
   }
-  sample_actions(head, sampled_, blocks);
+  sample_actions(head, log_std_form(options_.network), sampled_, blocks);
   copy_rows(observation, state_action_, 0, blocks);
   copy_rows(sampled_.action, state_action_, options_.observation_size, blocks);
 }
@@ -63,10 +63,11 @@ void Optimist::differentiate(const Update& update, int half) {
   const Batch& weight = update.batch.weight;
   const Blocks blocks = half_blocks(weight, half);
   const float no_entropy = 0;
-  head_gradient(network_->output(), sampled_, value_.gradient(half), no_entropy, weight,
+  const LogStdForm form = log_std_form(options_.network);
+  head_gradient(network_->output(), form, sampled_, value_.gradient(half), no_entropy, weight,
                 network_->output_gradient(), blocks);
   const float tau = std::min(std::exp(log_weight_[0]), kLargestDivergenceWeight);
-  divergence_[half] = add_divergence(network_->output(), policy_.output(), tau, weight,
+  divergence_[half] = add_divergence(network_->output(), policy_.output(), form, tau, weight,
                                      network_->output_gradient(), blocks);
 }
 

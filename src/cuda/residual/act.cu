@@ -71,9 +71,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) rows.m[row] = NAN;
   for (int d = threadIdx.x; d < spec.actions; d += kThreads) {
     const int at = row * rows.actions + d;
-    const double log_std = fmaxf(fminf(head[spec.actions + d], kMaxLogStd), kMinLogStd);
     rows.mean[at] = rows.moved[at] = head[d];
-    rows.std[at] = exp(log_std);
+    rows.std[at] = exp(log_std_of(spec.log_std, double{head[spec.actions + d]}));
   }
 }
 

@@ -15,7 +15,8 @@ struct GroupSpec {
   int agents;
   int observations, actions;
   bool target_policy;  // a' is drawn from the target policy, not from the current one
-  float low, high;     // values of a critic's first and last output
+  LogStdForm log_std;
+  float low, high;  // values of a critic's first and last output
   TrainOptions train;
   ResidualShape actor, critic;
 

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads)
         batch_noise(memory.seeds[i], next ? Stream::target_noise : Stream::actor_noise,
                     memory.progress[i].updates, batch, actions, d, s);
     const float raw = head[actions + d] + bias[actions + d];
-    const float log_std = fmaxf(fminf(raw, kMaxLogStd), kMinLogStd);
+    const float log_std = log_std_of(spec.log_std, raw);
     const float spread = expf(log_std) * noise, action = tanhf(head[d] + bias[d] + spread);
     log_probability -=
         0.5f * noise * noise + log_std + kHalfLogTwoPi + logf(1 - action * action + kSquashEpsilon);
@@ -271,9 +271,8 @@ __global__ void __launch_bounds__(kThreads)
                 raw = memory.raw_log_std[1LL * at * actions + d];
     // d log pi / du comes from the squash alone: at fixed noise the Gaussian density is constant
     const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q[d] * slope;
-    const float by_raw = raw >= kMinLogStd && raw <= kMaxLogStd
-                             ? du * memory.spread[1LL * at * actions + d] - alpha
-                             : 0.0f;
+    const float by_raw = log_std_slope(spec.log_std, raw) *
+                         (du * memory.spread[1LL * at * actions + d] - alpha);
     store(out[j], j < actions ? du : j < 2 * actions ? by_raw : 0.0f);
     store(out[1LL * batch * stride + j], 0.0f);
   }

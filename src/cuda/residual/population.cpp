@@ -58,6 +58,7 @@ GroupSpec group_spec(const AgentOptions& options) {
   spec.observations = learner.observation_size;
   spec.actions = learner.action_size;
   spec.target_policy = learner.distributional && learner.train.target_policy;
+  spec.log_std = learner.network.log_std;
   spec.low = learner.critic.low;
   spec.high = learner.critic.high;
   spec.train = learner.train;

@@ -100,6 +100,31 @@ TEST_P(ResidualActorTest, StatisticsMoveWithTheStepAlone) {
   EXPECT_NE(actor->network().trained().statistics, before);
 }
 
+// FlashSAC starts with a median standard deviation of exp(-4) and warms up with uniform actions.
+TEST(FlashSac, StartsWithLittleNoiseAndUniformActions) {
+  AgentOptions options = odd_agent("flashsac", CriticHead::categorical, false, 21);
+  options.learner.network.width = options.learner.network.actor_width = 32;
+  std::vector<double> log_std;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    options.learner.seed = seed;
+    const auto agent = make_agent(options);
+    for (const double std : propose(*agent, {0.3, -1, 0.5, 2, -0.2}, false).std)
+      log_std.push_back(std::log(std));
+  }
+  std::ranges::sort(log_std);
+  EXPECT_NEAR(log_std[log_std.size() / 2], -4, 1);
+  EXPECT_GE(log_std.front(), -10);
+  EXPECT_LE(log_std.back(), 2);
+
+  const auto agent = make_agent(options);
+  Random expected = agent->behaviour_noise();
+  std::vector<double> action(3);
+  for (int n = 0; n < 5; ++n) {
+    agent->explore(std::vector<double>{0.3, -1, 0.5, 2, -0.2}, true, action);
+    for (const double a : action) EXPECT_EQ(a, expected.uniform(-1, 1));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Algorithms, ResidualActorTest, testing::Values("sac", "dsac"),
                          [](const auto& info) { return info.param; });
 
