@@ -109,29 +109,56 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
 TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
   NEEDS_GPU();
   std::vector<AgentOptions> options;
-  for (const char* name : {"dsac_residual", "flashsac"})
+  for (const char* name : {"dsac_residual", "flashsac", "doac_residual", "ovde_g_residual",
+                           "ovde_q_residual", "ovde_m_residual"}) {
     options.push_back(options_of(name, options.size()));
+    if (!options.back().algorithm.explorer.starts_with("ovde")) continue;
+    for (const char* form : {"raw", "full"}) {
+      options.push_back(options_of(name, options.size()));
+      options.back().explore.set("gradient", std::string(form));
+      options.back().explore.set("samples", 3.0);
+    }
+  }
   const auto population = make_gpu_population(options, Precision::fp16);
   const PopulationActing& acting = population->acting();
   Team team(2);
   Random random(1, Stream::user);
   std::vector<std::unique_ptr<Agent>> agents;
-  std::vector<std::vector<double>> observations(2, std::vector<double>(17));
   for (std::size_t i = 0; i < options.size(); ++i) {
     agents.push_back(agent_with_rows(options[i]));
     for (int n = 0; n < 4; ++n) agents[i]->update(team);
     population->upload(i, *agents[i]);
-    for (double& x : observations[i]) x = random.normal();
-    std::ranges::copy(observations[i], acting.observation.begin() + i * acting.observations);
   }
-  population->act();
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const Proposal expected = propose(*agents[i], observations[i], false);
-    for (int d = 0; d < 6; ++d) {
-      const std::size_t at = i * acting.actions + d;
-      EXPECT_NEAR(acting.mean[at], expected.mean[d], 1e-5) << i;
-      EXPECT_NEAR(acting.std[at], expected.std[d], 1e-5 * expected.std[d]) << i;
-      EXPECT_EQ(acting.moved[at], acting.mean[at]);
+  for (const bool plain : {false, true}) {
+    std::vector<std::vector<double>> observations;
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      std::vector<double>& observation = observations.emplace_back(17);
+      for (double& x : observation) x = random.normal();
+      std::ranges::copy(observation, acting.observation.begin() + i * acting.observations);
+      acting.plain[i] = plain;
+      Random ahead = agents[i]->explorer_noise();
+      if (!plain) draw_for_explorer(explorer_draws(options[i]), static_cast<int>(i), ahead, acting);
+    }
+    population->act();
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      const std::string what = options[i].algorithm.name + " " + std::to_string(i);
+      if (plain && options[i].algorithm.name == "flashsac") continue;  // its warm-up is uniform
+      const Proposal expected = propose(*agents[i], observations[i], plain);
+      double moved = 0;
+      for (int d = 0; d < 6; ++d) {
+        const std::size_t at = i * acting.actions + d;
+        EXPECT_NEAR(acting.mean[at], expected.mean[d], 1e-5) << what;
+        EXPECT_NEAR(acting.std[at], expected.std[d], 1e-5 * expected.std[d]) << what;
+        const double step = expected.moved[d] - expected.mean[d];
+        EXPECT_NEAR(acting.moved[at] - acting.mean[at], step, 1e-4 * (1 + std::abs(step))) << what;
+        moved += std::abs(step);
+      }
+      EXPECT_EQ(moved > 0, !plain && !options[i].algorithm.explorer.empty()) << what;
+      if (std::isnan(expected.m)) {
+        EXPECT_TRUE(std::isnan(acting.m[i])) << what;
+      } else {
+        EXPECT_NEAR(acting.m[i], expected.m, 1e-4) << what;
+      }
     }
   }
 }

@@ -1,8 +1,11 @@
 #include "cuda/residual/act.h"
 
 #include <cmath>
+#include <type_traits>
 
+#include "agent/critic/support.h"
 #include "agent/equations.h"
+#include "cuda/kernels/explore/rules.cuh"
 #include "cuda/kernels/launch.cuh"
 #include "cuda/residual/network.h"
 #include "cuda/tile/warp.cuh"
@@ -13,10 +16,20 @@ namespace {
 
 constexpr int kThreads = 512, kWarps = kThreads / 32;
 
-// One agent's block. Ends each step with a barrier.
+// A network in acting. Every function ends with a barrier.
 struct Acting {
+  const ResidualShape& shape;
   const float *parameters, *statistics;
 
+  __device__ Acting(const ResidualShape& shape, const ActNetworks& networks, int number)
+      : shape(shape),
+        parameters(networks.parameters + 1LL * number * shape.size),
+        statistics(networks.statistics + 1LL * number * shape.statistics) {}
+
+  // The derivative of a batch norm.
+  __device__ float slope(const NormPart& part, int i) const {
+    return parameters[part.gain + i] / sqrtf(statistics[part.variance + i] + kNormEpsilon);
+  }
   __device__ float normalised(const NormPart& part, int i, float x) const {
     const float scale = 1 / sqrtf(statistics[part.variance + i] + kNormEpsilon);
     return (x - statistics[part.mean + i]) * scale * parameters[part.gain + i] +
@@ -35,52 +48,197 @@ struct Acting {
     }
     __syncthreads();
   }
+  // Calls use(input, sum) for each input of a layer from `first` on: the product with the
+  // transposed weights.
+  template <typename Use>
+  __device__ void multiply_back(const LinearPart& part, int first, const float* d,
+                                Use&& use) const {
+    for (int i = first + threadIdx.x; i < part.inputs; i += kThreads) {
+      const float* w = parameters + part.weights + i;
+      float sum = 0;
+      for (int o = 0; o < part.outputs; ++o) sum += w[o * part.stride] * d[o];
+      use(i, sum);
+    }
+    __syncthreads();
+  }
+  // The sum over the units, by every warp alike.
+  template <typename Term>
+  __device__ float sum_of_units(Term&& term) const {
+    float sum = 0;
+    for (int i = threadIdx.x % 32; i < shape.width(); i += 32) sum += term(i);
+    sum = sum_of_warp(sum);
+    __syncthreads();
+    return sum;
+  }
 };
 
-__global__ void __launch_bounds__(kThreads)
-    act_kernel(GroupSpec spec, const float* parameters, const float* statistics, ActRows rows) {
-  __shared__ float input[kMostInputs], stream[kMostWidth], hidden[kMostExpanded],
-      head[kMostOutputs];
-  const ResidualShape& shape = spec.actor;
-  const int agent = blockIdx.x, row = rows.place[agent];
-  const Acting acting{parameters + 1LL * agent * shape.size,
-                      statistics + 1LL * agent * shape.statistics};
-  for (int i = threadIdx.x; i < spec.observations; i += kThreads)
-    input[i] =
-        acting.normalised(shape.input_norm, i, rows.observation[row * rows.observations + i]);
+// Memory of a block for the passes, and the numbers of a critic's forward pass that its backward
+// pass needs.
+struct Passes {
+  float input[kMostInputs], stream[kMostWidth], hidden[kMostExpanded], delta[kMostWidth];
+};
+struct Kept {
+  bool up[kMostBlocks][kMostExpanded], down[kMostBlocks][kMostWidth];  // where ReLUs are open
+  float stream[kMostWidth], scale;  // the input of the RMS norm, and its factor
+};
+
+// The outputs at at.input. `kept` may be null.
+__device__ void forward(const Acting& net, Passes& at, Kept* kept, float* output) {
+  const ResidualShape& shape = net.shape;
+  for (int i = threadIdx.x; i < shape.input.inputs; i += kThreads)
+    at.hidden[i] = net.normalised(shape.input_norm, i, at.input[i]);
   __syncthreads();
-  acting.multiply(shape.input, input, [&](int o, float sum) { stream[o] = sum; });
+  net.multiply(shape.input, at.hidden, [&](int o, float sum) { at.stream[o] = sum; });
   for (int b = 0; b < shape.blocks; ++b) {
     const ResidualShape::Block& block = shape.block[b];
-    acting.multiply(block.up, stream, [&](int o, float sum) {
-      hidden[o] = relu(acting.normalised(block.up_norm, o, sum));
+    net.multiply(block.up, at.stream, [&](int o, float sum) {
+      const float y = net.normalised(block.up_norm, o, sum);
+      if (kept) kept->up[b][o] = y > 0;
+      at.hidden[o] = relu(y);
     });
-    acting.multiply(block.down, hidden, [&](int o, float sum) {
-      stream[o] += relu(acting.normalised(block.down_norm, o, sum));
+    net.multiply(block.down, at.hidden, [&](int o, float sum) {
+      const float y = net.normalised(block.down_norm, o, sum);
+      if (kept) kept->down[b][o] = y > 0;
+      at.stream[o] += relu(y);
     });
   }
-  float squares = 0;  // every warp sums the whole row
-  for (int i = threadIdx.x % 32; i < shape.width(); i += 32) squares += stream[i] * stream[i];
-  const float scale = 1 / sqrtf(sum_of_warp(squares) / shape.width() + kRmsNormEpsilon);
+  const float squares = net.sum_of_units([&](int i) { return at.stream[i] * at.stream[i]; });
+  const float scale = 1 / sqrtf(squares / shape.width() + kRmsNormEpsilon);
+  for (int i = threadIdx.x; i < shape.width(); i += kThreads) {
+    if (kept) kept->stream[i] = at.stream[i];
+    at.hidden[i] = scale * at.stream[i] * net.parameters[shape.output_norm.gain + i];
+  }
+  if (kept && threadIdx.x == 0) kept->scale = scale;
   __syncthreads();
+  net.multiply(shape.head, at.hidden,
+               [&](int o, float sum) { output[o] = sum + net.parameters[shape.bias + o]; });
+}
+
+// From the gradient of the outputs to that of the inputs from `first` on.
+__device__ void backward(const Acting& net, const Kept& kept, const float* by_output, int first,
+                         Passes& at, float* by_input) {
+  const ResidualShape& shape = net.shape;
+  net.multiply_back(shape.head, 0, by_output, [&](int i, float sum) {
+    at.stream[i] = sum * net.parameters[shape.output_norm.gain + i];
+  });
+  const float along = net.sum_of_units([&](int i) { return at.stream[i] * kept.stream[i]; }) *
+                      kept.scale * kept.scale / shape.width();
   for (int i = threadIdx.x; i < shape.width(); i += kThreads)
-    hidden[i] = scale * stream[i] * acting.parameters[shape.output_norm.gain + i];
+    at.stream[i] = kept.scale * (at.stream[i] - along * kept.stream[i]);
   __syncthreads();
-  acting.multiply(shape.head, hidden,
-                  [&](int o, float sum) { head[o] = sum + acting.parameters[shape.bias + o]; });
+  for (int b = shape.blocks - 1; b >= 0; --b) {
+    const ResidualShape::Block& block = shape.block[b];
+    for (int i = threadIdx.x; i < shape.width(); i += kThreads)
+      at.delta[i] = kept.down[b][i] ? at.stream[i] * net.slope(block.down_norm, i) : 0.0f;
+    __syncthreads();
+    net.multiply_back(block.down, 0, at.delta, [&](int i, float sum) {
+      at.hidden[i] = kept.up[b][i] ? sum * net.slope(block.up_norm, i) : 0.0f;
+    });
+    net.multiply_back(block.up, 0, at.hidden, [&](int i, float sum) { at.stream[i] += sum; });
+  }
+  net.multiply_back(shape.input, first, at.stream, [&](int i, float sum) {
+    by_input[i - first] = sum * net.slope(shape.input_norm, i);
+  });
+}
+
+// ---- explorers
+
+struct Shared : Passes {
+  float head[kMostOutputs];
+};
+struct ExplorerShared : ExplorationOf<kMostExplorerActions> {
+  Kept kept[2];
+  float output[2][kMostOutputs];  // logits, then the gradient by them
+  double probability[2][kMostOutputs];
+  double m;
+};
+
+// Quantiles of critic k from its logits, by one thread.
+__device__ void take_quantiles(const GroupSpec& spec, int k, ExplorerShared& at) {
+  const int atoms = spec.atoms();
+  double largest = at.output[k][0], sum = 0;
+  for (int j = 1; j < atoms; ++j) largest = fmax(largest, double{at.output[k][j]});
+  for (int j = 0; j < atoms; ++j)
+    sum += at.probability[k][j] = exp(double{at.output[k][j]} - largest);
+  for (int j = 0; j < atoms; ++j) at.probability[k][j] /= sum;
+  quantiles_of(Support(spec.low, spec.high, atoms), at.probability[k], spec.quantiles, at.z[k]);
+}
+
+// The explorer's steps of the mean from the policy's own action, which is in at.action.
+__device__ void explore(const GroupSpec& spec, const ActNetworks& critics, const double* noise,
+                        Shared& passes, ExplorerShared& at) {
+  const int agent = blockIdx.x, warp = threadIdx.x / 32, n = spec.quantiles;
+  const Acting nets[2] = {{spec.critic, critics, 2 * agent}, {spec.critic, critics, 2 * agent + 1}};
+  for (int d = threadIdx.x; d < spec.actions; d += kThreads)
+    passes.input[spec.observations + d] = at.action[d];
+  __syncthreads();
+  for (int k = 0; k < 2; ++k) forward(nets[k], passes, &at.kept[k], at.output[k]);
+  if (threadIdx.x < 2) take_quantiles(spec, threadIdx.x, at);
+  if (threadIdx.x < n) at.weight[threadIdx.x] = 1;
+  __syncthreads();
+  spec.explorer.visit([&](const auto& rule) {
+    typename std::decay_t<decltype(rule)>::Belief belief{};
+    if (warp == 0) belief = believe(rule, at, n, spec.uncertainty);
+    const int samples = max(rule.samples, 1);
+    double m_sum = 0;
+    for (int sample = 0; sample < samples; ++sample) {
+      double m = 0;
+      if (warp == 0)
+        m = weigh(rule, at, n, spec.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
+      m_sum += m;
+      __syncthreads();
+      if (const int k = threadIdx.x; k < 2)
+        quantile_gradient(Support(spec.low, spec.high, spec.atoms()), at.probability[k],
+                          at.by_quantile[k], n, at.output[k]);
+      __syncthreads();
+      for (int k = 0; k < 2; ++k)
+        backward(nets[k], at.kept[k], at.output[k], spec.observations, passes, at.by_action[k]);
+      if (warp == 0) move(rule, at, spec.actions, m);
+      __syncthreads();
+    }
+    if (threadIdx.x == 0) at.m = m_sum / samples;
+  });
+  __syncthreads();
+}
+
+// blockIdx: agent
+template <bool kExplores>
+__global__ void __launch_bounds__(kThreads)
+    act_kernel(GroupSpec spec, ActNetworks actors, ActNetworks critics, ActRows rows) {
+  __shared__ Shared shared;
+  const int agent = blockIdx.x, row = rows.place[agent];
+  for (int i = threadIdx.x; i < spec.observations; i += kThreads)
+    shared.input[i] = rows.observation[row * rows.observations + i];
+  __syncthreads();
+  forward(Acting(spec.actor, actors, agent), shared, nullptr, shared.head);
   if (threadIdx.x == 0) rows.m[row] = NAN;
   for (int d = threadIdx.x; d < spec.actions; d += kThreads) {
     const int at = row * rows.actions + d;
-    rows.mean[at] = rows.moved[at] = head[d];
-    rows.std[at] = exp(log_std_of(spec.log_std, double{head[spec.actions + d]}));
+    rows.mean[at] = rows.moved[at] = shared.head[d];
+    rows.std[at] = exp(log_std_of(spec.log_std, double{shared.head[spec.actions + d]}));
+  }
+  if constexpr (kExplores) {
+    __shared__ ExplorerShared explorer;
+    if (rows.plain[row]) return;
+    for (int d = threadIdx.x; d < spec.actions; d += kThreads) {
+      explorer.std[d] = rows.std[row * rows.actions + d];
+      explorer.moved[d] = shared.head[d];
+      explorer.action[d] = static_cast<float>(tanh(double{shared.head[d]}));
+    }
+    __syncthreads();
+    explore(spec, critics, rows.explorer_noise + row * rows.samples, shared, explorer);
+    for (int d = threadIdx.x; d < spec.actions; d += kThreads)
+      rows.moved[row * rows.actions + d] = explorer.moved[d];
+    if (threadIdx.x == 0) rows.m[row] = explorer.m;
   }
 }
 
 }  // namespace
 
-void act(const GroupSpec& spec, const float* parameters, const float* statistics,
+void act(const GroupSpec& spec, const ActNetworks& actors, const ActNetworks& critics,
          const ActRows& rows, cudaStream_t stream) {
-  launch(act_kernel, dim3(spec.agents), kThreads, 0, stream, spec, parameters, statistics, rows);
+  launch(spec.explorer.explores() ? act_kernel<true> : act_kernel<false>, dim3(spec.agents),
+         kThreads, 0, stream, spec, actors, critics, rows);
 }
 
 }  // namespace ovde::cuda::residual

@@ -1,4 +1,4 @@
-// The policies of a group at one observation each, in fp32, with running statistics.
+// The behaviour policies of a group at one observation each, in fp32, with running statistics.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,11 +11,19 @@ namespace ovde::cuda::residual {
 struct ActRows {
   const int* place;  // each agent's row
   const float* observation;
-  int observations, actions;  // length of a row
+  int observations, actions, samples;  // length of a row
+  const double* explorer_noise;        // standard normal numbers for an explorer's samples
+  const bool* plain;                   // the policy alone, without its explorer
   double *mean, *std, *moved, *m;
 };
 
-void act(const GroupSpec& spec, const float* parameters, const float* statistics,
+// The parameters and running statistics of some networks, one after the other.
+struct ActNetworks {
+  const float *parameters, *statistics;
+};
+
+// Each agent has an actor and two critics.
+void act(const GroupSpec& spec, const ActNetworks& actors, const ActNetworks& critics,
          const ActRows& rows, cudaStream_t stream);
 
 }  // namespace ovde::cuda::residual

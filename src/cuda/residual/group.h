@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "agent/explore/rules.h"
 #include "agent/options.h"
 #include "cuda/residual/shape.h"
 #include "nn/equations.h"
@@ -17,6 +18,9 @@ struct GroupSpec {
   bool target_policy;  // a' is drawn from the target policy, not from the current one
   LogStdForm log_std;
   float low, high;  // values of a critic's first and last output
+  int quantiles;    // of a critic's distribution, for the explorer
+  UncertaintyForm uncertainty;
+  DeviceRule explorer;
   TrainOptions train;
   ResidualShape actor, critic;
 

@@ -180,8 +180,8 @@ class Learner final : public GroupLearner {
   }
 
   void act(const ActRows& rows, cudaStream_t stream) const override {
-    residual::act(spec_, layout_.actors.optimised.parameters, layout_.actors.statistics, rows,
-                  stream);
+    residual::act(spec_, {layout_.actors.optimised.parameters, layout_.actors.statistics},
+                  {layout_.critics.optimised.parameters, layout_.critics.statistics}, rows, stream);
   }
 
  private:

@@ -271,8 +271,8 @@ __global__ void __launch_bounds__(kThreads)
                 raw = memory.raw_log_std[1LL * at * actions + d];
     // d log pi / du comes from the squash alone: at fixed noise the Gaussian density is constant
     const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q[d] * slope;
-    const float by_raw = log_std_slope(spec.log_std, raw) *
-                         (du * memory.spread[1LL * at * actions + d] - alpha);
+    const float by_raw =
+        log_std_slope(spec.log_std, raw) * (du * memory.spread[1LL * at * actions + d] - alpha);
     store(out[j], j < actions ? du : j < 2 * actions ? by_raw : 0.0f);
     store(out[1LL * batch * stride + j], 0.0f);
   }

@@ -61,6 +61,9 @@ GroupSpec group_spec(const AgentOptions& options) {
   spec.log_std = learner.network.log_std;
   spec.low = learner.critic.low;
   spec.high = learner.critic.high;
+  spec.quantiles = learner.critic.quantiles;
+  spec.uncertainty = learner.critic.uncertainty;
+  spec.explorer = device_rule(options);
   spec.train = learner.train;
   const auto shape = [&](int inputs, int width, int outputs) {
     const NetworkOptions& network = learner.network;
@@ -95,13 +98,15 @@ class Population final : public GpuPopulation {
     const int observations = largest(agents, &LearnerOptions::observation_size),
               actions = largest(agents, &LearnerOptions::action_size);
     const std::size_t count = agents.size();
+    int samples = 1;
+    for (const Group& group : groups_) samples = std::max(samples, group.spec.explorer.samples());
     acting_ = {.observations = observations,
                .actions = actions,
-               .samples = 1,
+               .samples = samples,
                .fractions = 1,
                .observation = mapped_.take<float>(count * observations),
                .fraction = mapped_.take<float>(count),
-               .explorer_noise = mapped_.take<double>(count),
+               .explorer_noise = mapped_.take<double>(count * samples),
                .plain = mapped_.take<bool>(count),
                .scouts = mapped_.take<bool>(count),
                .mean = mapped_.take<double>(count * actions),
@@ -172,10 +177,18 @@ class Population final : public GpuPopulation {
 
   void act() override {
     for (const Group& group : groups_)
-      group.learner->act(
-          {group.rows.data(), acting_.observation.data(), acting_.observations, acting_.actions,
-           acting_.mean.data(), acting_.std.data(), acting_.moved.data(), acting_.m.data()},
-          stream_.get());
+      group.learner->act({.place = group.rows.data(),
+                          .observation = acting_.observation.data(),
+                          .observations = acting_.observations,
+                          .actions = acting_.actions,
+                          .samples = acting_.samples,
+                          .explorer_noise = acting_.explorer_noise.data(),
+                          .plain = acting_.plain.data(),
+                          .mean = acting_.mean.data(),
+                          .std = acting_.std.data(),
+                          .moved = acting_.moved.data(),
+                          .m = acting_.m.data()},
+                         stream_.get());
     wait();
   }
 
@@ -278,7 +291,8 @@ class Population final : public GpuPopulation {
   static bool differ_in_seeds_alone(const AgentOptions& a, const AgentOptions& b) {
     LearnerOptions other = b.learner;
     other.seed = a.learner.seed;
-    return a.learner == other;
+    return a.learner == other && a.algorithm.explorer == b.algorithm.explorer &&
+           a.explore.all() == b.explore.all();
   }
 
   Group& group_of(int index) { return groups_[places_[index].group]; }
@@ -334,9 +348,11 @@ void check_options(const AgentOptions& options) {
   };
   if (learner.critic.head != CriticHead::categorical) refuse("need critic.head = \"categorical\"");
   if (learner.policy != PolicyKind::gaussian) refuse("need a Gaussian policy");
-  if (device_rule(options).explores() || options.scout.share > 0 || learner.optimist ||
-      learner.rnd.bonus != Bonus::none)
-    refuse("explore by the policy's own noise alone");
+  if (options.scout.share > 0 || learner.optimist || learner.rnd.bonus != Bonus::none)
+    refuse("have no scout, no second actor and no bonus");
+  if (device_rule(options).explores() &&
+      (learner.action_size > kMostExplorerActions || learner.critic.quantiles > cuda::kMostOutputs))
+    refuse("with an explorer have at most 32 actions and critic.quantiles of at most 32");
   if (learner.critic.optimism != -1 || learner.critic.dropped > 0 || options.algorithm.bandit)
     refuse("take the smaller critic: critic.optimism = -1, critic.dropped = 0, no bandit");
   if (learner.critic.atoms > kMostOutputs) refuse("have at most 128 values of a critic");

@@ -7,6 +7,7 @@
 namespace ovde::cuda::residual {
 
 // Limits of the kernels.
+inline constexpr int kMostExplorerActions = 32;
 inline constexpr int kMostBlocks = 4, kMostInputs = 512, kMostWidth = 512, kMostExpanded = 1024,
                      kMostOutputs = 128;
 
