@@ -177,7 +177,8 @@ class Grammar {
     CLI::App* command =
         add_command("train", "Train one agent, or one for each of several seeds", train_);
     add(command, "--task", train_.task, "ID", "task, such as GridChaos-v0:s (ovde list tasks)");
-    add(command, "--algo", train_.algorithm, "NAME", "algorithm, such as ovde_g (ovde list algos)");
+    add(command, "--algo", train_.algorithm, "NAME",
+        "algorithm, such as ovde_g (ovde list algos); dsac if left out");
     CLI::Option* seed = add(command, "--seed", train_.seed, "S", "seed of the run (0)");
     add(command, "--seeds", train_.seeds, "A-B",
         "a population: one agent for each seed, such as 0-9 or 0,1,2")

@@ -84,8 +84,11 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
     return std::ranges::find(settings, key, &Setting::key) != settings.end();
   };
   if (!given("run.task")) throw InputError("no task given: --task ID (ovde list tasks)");
-  if (!given("run.algorithm"))
-    throw InputError("no algorithm given: --algo NAME (ovde list algos)");
+  if (!given("run.algorithm")) {
+    // docs/train.md says why
+    settings.push_back({"run.algorithm", std::string("dsac"), ""});
+    std::fprintf(stderr, "ovde: no --algo given: training dsac (ovde list algos)\n");
+  }
   return settings;
 }
 

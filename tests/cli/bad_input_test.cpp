@@ -67,7 +67,6 @@ TEST(BadInput, Commands) {
 TEST(BadInput, TasksAlgorithmsAndDevices) {
   expect_refusals({
       {"train --algo sac", {"no task given", "ovde list tasks"}},
-      {"train --task GridChaos-v0", {"no algorithm given", "ovde list algos"}},
       {"train --task GridChaos-v0 --algo PPO", {"--algo PPO", "not here", "sac, td3"}},
       {"bench act --algo ppo", {"--algo ppo", "not here"}},
       {"train --task Pendulum-v1 --algo sac",
