@@ -13,8 +13,6 @@ LARGEST_SEED = 2**53 - 1  # kLargestSeed of src/io/seeds.h
 ANSWERS = {
     "env": "the environment is the first argument",
     "env_id": "the environment is the first argument",
-    "n_envs": "an agent has one environment; seeds=range(10) trains ten agents in parallel",
-    "num_envs": "an agent has one environment; seeds=range(10) trains ten agents in parallel",
     "cuda": "use device='cuda' or device='cpu'",
     "verbose": "use progress=True or progress=False",
     "tensorboard_log": "every run writes a TensorBoard event file: tensorboard --logdir runs",

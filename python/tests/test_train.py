@@ -78,7 +78,6 @@ def test_one_seed(tmp_path, small):
         (dict(gama=0.9), "unknown argument gama=0.9"),
         (dict(ent_coef="auto"), "train.temperature"),
         (dict(policy_kwargs={"net_arch": [64]}), "network.hidden"),
-        (dict(n_envs=4), r"seeds=range\(10\)"),
         (dict(verbose=1), "progress=True"),
         (dict(seed=1, seeds=[2]), r"seed=1 and seeds=\[2\]: give one of them"),
         (dict(n_seeds=2, seeds=[2]), r"n_seeds=2 and seeds=\[2\]: give one of them"),

@@ -25,6 +25,9 @@ namespace ovde {
 struct Decision {
   double m = std::numeric_limits<double>::quiet_NaN();  // OVD-Explorer's weight of the step
   double shift = 0;  // distance by which the mean was moved, before the squash
+  // that move in standard deviations of a Gaussian policy, for each action dimension; valid until
+  // the next decision; empty: no explorer moved the mean
+  std::span<const double> step = {};
 };
 
 // The networks' outputs at one observation, from which a behaviour policy draws its action. Refers
@@ -81,6 +84,10 @@ class Agent {
   // The team that acting may use from now on; null: none. It must outlive its use.
   virtual void use(Team* team) = 0;
 
+  // explore(), remember() and give_up_episode() concern this one of train.envs environments from
+  // now on.
+  void use_environment(int number) { environment_ = number; }
+
   // The action of the trained policy.
   virtual void act(std::span<const double> observation, std::span<double> action) = 0;
   // An action of the behaviour policy; with `plain`, that of the warm-up, which does not use the
@@ -134,6 +141,7 @@ class Agent {
   virtual void add_reward(double /*reward*/) {}
   virtual void end_episode(bool /*complete*/) {}
 
+  int environment() const { return environment_; }
   std::span<const float> scaling() const { return scaling_; }
   void add_scaling_state(LearnerState& state);
 
@@ -142,6 +150,7 @@ class Agent {
   Replay replay_;
   std::vector<float> scaling_;  // all means, then all scales; empty: observations stay as they are
   Random behaviour_noise_, explorer_noise_;
+  int environment_ = 0;
 };
 
 // The kind of agent that the algorithm needs.

@@ -181,11 +181,12 @@ struct IdsOptions {
 // [-1, 1].
 enum class WarmUpActions { policy, uniform };
 template <>
-inline constexpr Names<WarmUpActions> kNames<WarmUpActions> = {
-    {WarmUpActions::policy, "policy"}, {WarmUpActions::uniform, "uniform"}};
+inline constexpr Names<WarmUpActions> kNames<WarmUpActions> = {{WarmUpActions::policy, "policy"},
+                                                               {WarmUpActions::uniform, "uniform"}};
 
 // The learner's part of the table "train".
 struct TrainOptions {
+  int envs = 1;  // environments that the agent explores, taken in turn
   WarmUpActions warmup_actions = WarmUpActions::policy;
   int batch = 256;
   int replay = 100'000;

@@ -42,7 +42,7 @@ std::vector<BenchRow> bench_update(const BenchRequest& request);
 // The action of the behaviour policy, compared with the action of the policy itself.
 std::vector<BenchRow> bench_act(const BenchRequest& request);
 
-// Whole epochs of one algorithm or of all, relative to SAC.
+// Whole epochs of one algorithm, or of all without residual networks, relative to SAC.
 std::vector<BenchRow> bench_train(const BenchRequest& request);
 
 // Steps of the environment on one thread and on all, compared with the physics engine alone.

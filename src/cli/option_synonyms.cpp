@@ -72,8 +72,6 @@ const std::vector<OptionSynonym>& option_synonyms() {
       {"render_mode", "", "ovde eval DIR --record FILE.html, or --video FILE.mp4, shows episodes"},
       {"capture_video", "",
        "ovde eval DIR --record FILE.html, or --video FILE.mp4, shows episodes"},
-      {"num_envs", "", "an agent has one environment; --seeds 0-9 trains ten agents at once"},
-      {"n_envs", "", "an agent has one environment; --seeds 0-9 trains ten agents at once"},
       {"cuda", "", "--device cuda, or cpu"},
       {"tensorboard_log", "", "every run writes an event file: tensorboard --logdir runs"},
       {"track", "", "every run writes an event file: tensorboard --logdir runs"},

@@ -162,6 +162,13 @@ class Resolver {
              fmt::format("must be at most train.warmup_steps + train.steps_per_epoch = {}, the "
                          "transitions before the first update",
                          first));
+    if (train.envs > 1 && train.n_step > 1)
+      refuse("train.n_step",
+             "needs train.envs = 1: the steps of an episode must follow each other");
+    if (train.envs > 1 && (config_.scout.share > 0 || algorithm_.bandit))
+      refuse("train.envs", algorithm_.bandit
+                               ? "the bandit chooses for one episode at a time; must be 1"
+                               : "the scout acts in one episode at a time; must be 1");
     if (config_.record.visits && !task_.map)
       refuse("record.visits",
              fmt::format("the observations of {} are not positions on a map", task_.name));

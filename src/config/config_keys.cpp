@@ -316,6 +316,10 @@ std::vector<Field<TrainConfig>> protocol_keys() {
 std::vector<Field<TrainOptions>> learning_keys() {
   using Keys = TrainOptions;
   return {
+      field(&Keys::envs, "envs", {1, 1000},
+            "environments that the agent explores, one step in each in turn; steps_per_epoch, "
+            "warmup_steps and updates_per_step count the steps of all of them; more than 1 not "
+            "with a scout or top, and with train.n_step = 1 alone"),
       field(&Keys::warmup_actions, "warmup_actions",
             "actions of the warm-up: `policy`, those of the untrained policy; `uniform`, drawn "
             "uniformly, as always with td3 and ovde_td3; not for ids"),

@@ -32,6 +32,8 @@ const std::vector<Synonym>& synonyms() {
       {"target_policy_noise", "td3.smoothing", ""},
       {"policy_noise", "td3.smoothing", ""},
       {"n_step", "train.n_step", ""},
+      {"n_envs", "train.envs", ""},
+      {"num_envs", "train.envs", ""},
       {"max_grad_norm", "train.clip_gradient", ""},
       {"grad_clip", "train.clip_gradient", ""},
       {"norm_obs", "train.normalise_observations", ""},

@@ -1,7 +1,6 @@
 #include "run/metrics.h"
 
 #include <cmath>
-#include <iterator>
 #include <vector>
 
 #include "stats/statistics.h"
@@ -12,22 +11,41 @@ static_assert(sizeof(EpochRow) ==
                   4 * 8 + std::size(kColumns) * sizeof(double) + sizeof(std::vector<double>),
               "a value of EpochRow is not in kColumns");
 
-void put_row(ByteWriter& out, const EpochRow& row) {
-  out.put(row.epoch);
-  out.put(row.env_steps);
-  out.put(row.updates);
-  out.put(row.explore_episodes);
-  for (const Column& column : kColumns) out.put(row.*column.value);
+namespace {
+
+constexpr std::span kFirst(kColumns, kFirstColumns),
+    kLater(kColumns + kFirstColumns, std::size(kColumns) - kFirstColumns);
+
+}  // namespace
+
+void put_rows(ByteWriter& out, std::span<const EpochRow> rows) {
+  for (const EpochRow& row : rows) {
+    out.put(row.epoch);
+    out.put(row.env_steps);
+    out.put(row.updates);
+    out.put(row.explore_episodes);
+    for (const Column& column : kFirst) out.put(row.*column.value);
+  }
+  for (const EpochRow& row : rows) {
+    for (const Column& column : kLater) out.put(row.*column.value);
+  }
 }
 
-EpochRow get_row(ByteReader& in) {
-  EpochRow row;
-  row.epoch = in.get<int>();
-  row.env_steps = in.get<std::int64_t>();
-  row.updates = in.get<std::int64_t>();
-  row.explore_episodes = in.get<std::int64_t>();
-  for (const Column& column : kColumns) row.*column.value = in.get<double>();
-  return row;
+std::vector<EpochRow> get_rows(ByteReader& in, std::size_t count) {
+  std::vector<EpochRow> rows;
+  while (rows.size() < count) {
+    EpochRow& row = rows.emplace_back();
+    row.epoch = in.get<int>();
+    row.env_steps = in.get<std::int64_t>();
+    row.updates = in.get<std::int64_t>();
+    row.explore_episodes = in.get<std::int64_t>();
+    for (const Column& column : kFirst) row.*column.value = in.get<double>();
+  }
+  if (in.empty()) return rows;
+  for (EpochRow& row : rows) {
+    for (const Column& column : kLater) row.*column.value = in.get<double>();
+  }
+  return rows;
 }
 
 void clear_evaluation(EpochRow& row) {

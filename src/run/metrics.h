@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -46,6 +47,13 @@ struct EpochRow {
   double seconds = 0;              // since the start of the run
   double eval_episodes = kNone;    // their number
 
+  // means over this epoch's exploring steps in which an explorer moved the mean of a Gaussian
+  // policy: the length of the move in standard deviations of the policy, the divergence
+  // KL(behaviour policy || policy), and the cosine of the moves of two consecutive steps
+  double shift_std = kNone;
+  double shift_kl = kNone;
+  double shift_cosine = kNone;
+
   // Means over the evaluation episodes of the terms of the reward, which add up to the return;
   // empty: nothing was measured.
   std::vector<double> reward_terms = {};
@@ -77,14 +85,21 @@ inline constexpr Column kColumns[] = {
     {"explore_success", "explore/success", &EpochRow::explore_success},
     {"seconds", "time/seconds", &EpochRow::seconds},
     {"eval_episodes", "eval/episodes", &EpochRow::eval_episodes},
+    {"shift_std", "explore/shift_std", &EpochRow::shift_std},
+    {"shift_kl", "explore/shift_kl", &EpochRow::shift_kl},
+    {"shift_cosine", "explore/shift_cosine", &EpochRow::shift_cosine},
 };
 inline constexpr std::size_t kColumnsBeforeEpisodes = 4;
+// Files of earlier versions end with eval_episodes.
+inline constexpr std::size_t kFirstColumns = std::size(kColumns) - 3;
 
 void clear_evaluation(EpochRow& row);
 
-// Rows in checkpoints.
-void put_row(ByteWriter& out, const EpochRow& row);
-EpochRow get_row(ByteReader& in);
+// Rows in checkpoints: all rows with their first columns, then their later columns, which
+// checkpoints of earlier versions do not have.
+void put_rows(ByteWriter& out, std::span<const EpochRow> rows);
+// Reads `count` rows, the last part of `in`.
+std::vector<EpochRow> get_rows(ByteReader& in, std::size_t count);
 
 struct RunSummary {
   std::string task, algorithm;

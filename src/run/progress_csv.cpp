@@ -55,14 +55,20 @@ class Cells {
   bool valid_ = true;
 };
 
-}  // namespace
-
-std::string csv_header(std::span<const std::string> terms) {
+// With the first `columns` of kColumns.
+std::string header_of(std::size_t columns) {
   std::string header = "epoch,env_steps,updates";
-  for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+  for (std::size_t i = 0; i < columns; ++i) {
     if (i == kColumnsBeforeEpisodes) header += ",explore_episodes";
     header += fmt::format(",{}", kColumns[i].name);
   }
+  return header;
+}
+
+}  // namespace
+
+std::string csv_header(std::span<const std::string> terms) {
+  std::string header = header_of(std::size(kColumns));
   for (const std::string& term : terms) header += fmt::format("{}{}", kTermPrefix, term);
   return header;
 }
@@ -80,8 +86,8 @@ std::string csv_row(const EpochRow& row, std::size_t terms) {
 
 namespace {
 
-// Takes the whole rows off the front of `rest`. `name`: of the file; `terms`: of the reward.
-void take_rows(std::string_view& rest, const std::string& name, std::size_t terms,
+// Takes the whole rows off the front of `rest`. `name`: of the file.
+void take_rows(std::string_view& rest, const std::string& name, const ProgressColumns& columns,
                std::vector<EpochRow>& rows) {
   for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
     Cells cells(rest.substr(0, end));
@@ -90,11 +96,12 @@ void take_rows(std::string_view& rest, const std::string& name, std::size_t term
     row.epoch = cells.next<int>();
     row.env_steps = cells.next<std::int64_t>();
     row.updates = cells.next<std::int64_t>();
-    for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+    for (std::size_t i = 0; i < columns.fixed; ++i) {
       if (i == kColumnsBeforeEpisodes) row.explore_episodes = cells.next<std::int64_t>();
       row.*kColumns[i].value = cells.next<double>();
     }
-    for (std::size_t i = 0; i < terms; ++i) row.reward_terms.push_back(cells.next<double>());
+    for (std::size_t i = 0; i < columns.terms.size(); ++i)
+      row.reward_terms.push_back(cells.next<double>());
     const auto refuse = [&](const std::string& why) {
       throw InputError(fmt::format("{}:{}: {}", name, rows.size() + 2, why));
     };
@@ -111,22 +118,23 @@ void take_rows(std::string_view& rest, const std::string& name, std::size_t term
   throw InputError(fmt::format("{}: not the progress of a run: its columns differ", name));
 }
 
-// Takes the header off the front of `rest`; the names of the reward's terms.
-std::vector<std::string> take_header(std::string_view& rest, const std::string& name) {
+// Takes the header off the front of `rest`.
+ProgressColumns take_header(std::string_view& rest, const std::string& name) {
   const std::string_view header = rest.substr(0, rest.find('\n'));
-  const std::string fixed = csv_header();
+  ProgressColumns columns{.fixed = std::size(kColumns)};
+  if (!header.starts_with(header_of(columns.fixed))) columns.fixed = kFirstColumns;
+  const std::string fixed = header_of(columns.fixed);
   if (header.size() == rest.size() || !header.starts_with(fixed)) refuse_columns(name);
-  std::vector<std::string> terms;
   std::string_view more = header.substr(fixed.size());
   while (!more.empty()) {
     if (!more.starts_with(kTermPrefix)) refuse_columns(name);
     more.remove_prefix(kTermPrefix.size());
     const std::string_view term = more.substr(0, more.find(','));
-    terms.emplace_back(term);
+    columns.terms.emplace_back(term);
     more.remove_prefix(term.size());
   }
   rest.remove_prefix(header.size() + 1);
-  return terms;
+  return columns;
 }
 
 }  // namespace
@@ -134,8 +142,7 @@ std::vector<std::string> take_header(std::string_view& rest, const std::string& 
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name) {
   std::vector<EpochRow> rows;
   std::string_view rest = text;
-  const auto terms = take_header(rest, name);
-  take_rows(rest, name, terms.size(), rows);
+  take_rows(rest, name, take_header(rest, name), rows);
   return rows;
 }
 
@@ -192,8 +199,8 @@ bool ProgressReader::read_on(const Descriptor& file) {
     if (end_ + text.size() > kLargestProgress)
       throw InputError(fmt::format("{}: larger than {} bytes", name, kLargestProgress));
     std::string_view rest = text;
-    if (last_.empty()) terms_ = take_header(rest, name);
-    take_rows(rest, name, terms_.size(), rows_);
+    if (last_.empty()) columns_ = take_header(rest, name);
+    take_rows(rest, name, columns_, rows_);
     if (rest.size() > kLongestRow)
       throw InputError(fmt::format("{}:{}: not a row", name, rows_.size() + 2));
     const std::size_t whole = text.size() - rest.size();

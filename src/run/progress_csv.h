@@ -26,6 +26,12 @@ std::vector<EpochRow> read_progress(const Folder& run);
 // The same; empty where there is no file yet.
 std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run);
 
+// The columns of a file: the first ones of kColumns, and the terms of the reward.
+struct ProgressColumns {
+  std::size_t fixed = 0;
+  std::vector<std::string> terms = {};
+};
+
 // Follows a file that is being written without reading its rows again.
 class ProgressReader {
  public:
@@ -34,7 +40,7 @@ class ProgressReader {
   // Reads the rows that were appended; true: the rows have changed. InputError as parse_progress().
   bool look();
   const std::vector<EpochRow>& rows() const { return rows_; }
-  const std::vector<std::string>& terms() const { return terms_; }  // of the reward
+  const std::vector<std::string>& terms() const { return columns_.terms; }  // of the reward
 
  private:
   bool forget();
@@ -42,7 +48,7 @@ class ProgressReader {
 
   Folder run_;
   std::vector<EpochRow> rows_;
-  std::vector<std::string> terms_;
+  ProgressColumns columns_;
   std::size_t end_ = 0;   // end of the last whole row in the file
   std::string last_;      // that row, or the header
   std::size_t size_ = 0;  // the file's size and time when it was last read

@@ -197,11 +197,10 @@ void AgentRun::load(const fs::path& checkpoint) {
   seconds_before_ = in.get<double>();
   const auto began = in.get<double>();
   epoch_began_ = began < 0 ? std::nullopt : std::optional(began);
-  rows_.clear();
+  rows_ = get_rows(in, static_cast<std::size_t>(epochs_done()));
   for (int i = 0; i < epochs_done(); ++i) {
-    rows_.push_back(get_row(in));
     // the last policy of a run that is trained for longer
-    if (!is_evaluated(i, config_.train)) clear_evaluation(rows_.back());
+    if (!is_evaluated(i, config_.train)) clear_evaluation(rows_[i]);
   }
   if (!in.empty()) throw Error("has more rows than epochs");
   if (sections.contains(kRewardTerms)) {
@@ -314,7 +313,7 @@ void AgentRun::save() {
   rows.put(start_time_);
   rows.put(elapsed());
   rows.put(learnt_in_ ? elapsed() - *learnt_in_ : epoch_began_.value_or(-1));
-  for (const EpochRow& row : rows_) put_row(rows, row);
+  put_rows(rows, rows_);
   sections[kProgress] = rows.take();
   if (!loop_->reward_terms().empty()) {
     ByteWriter terms;

@@ -58,13 +58,18 @@ EpochLoop::EpochLoop(const Config& config, std::uint64_t seed)
       seed_(seed),
       has_goal_(find_task(config.task).has_goal),
       records_visits_(config.record.visits),
-      env_(make_environment(config)),
-      evaluation_env_(make_environment(config)),
-      agent_(make_agent(agent_options(config, *env_, seed))),
-      episode_seeds_(seed, Stream::episode_seeds),
-      observation_(env_->observation_size()),
-      next_observation_(env_->observation_size()),
-      action_(env_->action_space().size()) {}
+      exploring_(config.train.envs),
+      episode_seeds_(seed, Stream::episode_seeds) {
+  for (Exploring& each : exploring_) {
+    each.env = make_environment(config);
+    each.observation.resize(each.env->observation_size());
+  }
+  evaluation_env_ = make_environment(config);
+  agent_ = make_agent(agent_options(config, *evaluation_env_, seed));
+  next_observation_.resize(evaluation_env_->observation_size());
+  action_.resize(evaluation_env_->action_space().size());
+  for (Exploring& each : exploring_) each.last_move.reserve(action_.size());
+}
 
 std::optional<EpochRow> EpochLoop::epoch(Team& team, const std::atomic<bool>& stop) {
   agent_->use(&team);
@@ -122,6 +127,7 @@ void EpochLoop::begin(Phase phase) {
   phase_ = phase;
   steps_done_ = 0;
   collected_ = {};
+  moves_ = {};
 }
 
 std::int64_t EpochLoop::steps_of(Phase phase) const {
@@ -130,13 +136,16 @@ std::int64_t EpochLoop::steps_of(Phase phase) const {
 }
 
 void EpochLoop::start_episode() {
+  Exploring& now = exploring();
   guarded(
-      "the environment", [this] { env_->reset(next_episode_seed(episode_seeds_), observation_); },
+      "the environment",
+      [&] { now.env->reset(next_episode_seed(episode_seeds_), now.observation); },
       [this] { return where(); });
-  for (const double x : observation_) check_finite(x, "an observation", *this);
-  in_episode_ = true;
-  episode_return_ = 0;
-  episode_success_ = false;
+  for (const double x : now.observation) check_finite(x, "an observation", *this);
+  now.in_episode = true;
+  now.episode_return = 0;
+  now.success = false;
+  now.last_move.clear();
 }
 
 bool EpochLoop::collect(const std::atomic<bool>& stop) {
@@ -160,7 +169,7 @@ void EpochLoop::measure_observations() {
   if (!config_.train.normalise_observations) return;
   constexpr int kLeast = 1000;
   Random random(seed_, Stream::scaling);
-  std::vector<double> observation(observation_.size()), action(action_.size());
+  std::vector<double> observation(next_observation_.size()), action(action_.size());
   RunningMoments moments(static_cast<int>(observation.size()));
   bool in_episode = false;
   const int steps = std::max(config_.train.warmup_steps, kLeast);
@@ -192,36 +201,58 @@ void EpochLoop::begin_collecting(bool warm_up) {
 }
 
 std::span<const double> EpochLoop::observe() {
-  if (!in_episode_) start_episode();
-  return observation_;
+  if (!exploring().in_episode) start_episode();
+  agent_->use_environment(static_cast<int>(&exploring() - exploring_.data()));
+  return exploring().observation;
+}
+
+// KL(N(mean + move std, std) || N(mean, std)) = |move|^2 / 2, which the squash does not change.
+void EpochLoop::add_move(std::span<const double> move, std::vector<double>& last_move) {
+  double square = 0, last_square = 0, product = 0;
+  for (std::size_t d = 0; d < move.size(); ++d) {
+    square += move[d] * move[d];
+    if (last_move.empty()) continue;
+    last_square += last_move[d] * last_move[d];
+    product += move[d] * last_move[d];
+  }
+  last_move.assign(move.begin(), move.end());
+  if (move.empty()) return;
+  ++moves_.steps;
+  moves_.length += std::sqrt(square);
+  moves_.divergence += square / 2;
+  if (square == 0 || last_square == 0) return;
+  ++moves_.pairs;
+  moves_.cosine += product / std::sqrt(square * last_square);
 }
 
 void EpochLoop::advance(const Decision& decision) {
+  Exploring& now = exploring();
   // m is NaN for methods without it, and so is its mean
   collected_.m += decision.m;
   collected_.shift += decision.shift;
+  add_move(decision.step, now.last_move);
 
   const Step step = guarded(
-      "the environment", [this] { return env_->step(action_, next_observation_); },
+      "the environment", [&] { return now.env->step(action_, next_observation_); },
       [this] { return where(); });
   ++env_steps_;
   check_finite(step.reward, "a reward", *this);
   for (const double x : next_observation_) check_finite(x, "an observation", *this);
-  agent_->remember(observation_, action_, step.reward, next_observation_, step.terminated,
+  agent_->remember(now.observation, action_, step.reward, next_observation_, step.terminated,
                    step.terminated || step.truncated);
   if (records_visits_) {
     visits_.push_back(
         {static_cast<float>(next_observation_[0]), static_cast<float>(next_observation_[1])});
   }
 
-  episode_return_ += step.reward;
-  episode_success_ |= step.success;
-  observation_.swap(next_observation_);
+  now.episode_return += step.reward;
+  now.success |= step.success;
+  now.observation.swap(next_observation_);
   if (step.terminated || step.truncated) {
-    in_episode_ = false;
+    now.in_episode = false;
     ++collected_.episodes;
-    collected_.returns += episode_return_;
-    collected_.successes += episode_success_;
+    collected_.returns += now.episode_return;
+    collected_.successes += now.success;
   }
   ++steps_done_;
   if (phase_ == Phase::warm_up && tell_warm_up_) tell_warm_up_(steps_done_, steps_of(phase_));
@@ -237,6 +268,11 @@ void EpochLoop::report_collected() {
   }
   row_.m = collected_.m / steps;
   row_.shift = collected_.shift / steps;
+  if (moves_.steps > 0) {
+    row_.shift_std = moves_.length / static_cast<double>(moves_.steps);
+    row_.shift_kl = moves_.divergence / static_cast<double>(moves_.steps);
+  }
+  if (moves_.pairs > 0) row_.shift_cosine = moves_.cosine / static_cast<double>(moves_.pairs);
 }
 
 bool EpochLoop::evaluate_policy(const std::atomic<bool>& stop) {
@@ -284,7 +320,7 @@ void EpochLoop::report_evaluation() {
 
 std::vector<std::string> EpochLoop::reward_terms() const {
   std::vector<std::string> names;
-  if (const auto* const terms = env_->as<RewardTerms>())
+  if (const auto* const terms = evaluation_env_->as<RewardTerms>())
     for (const RewardTerm& term : terms->reward_terms()) names.push_back(term.name);
   return names;
 }
@@ -340,12 +376,13 @@ std::string EpochLoop::where_evaluated() const {
   return where(learnt_->epoch, static_cast<std::uint64_t>(learnt_->updates), learnt_->env_steps);
 }
 
-// ---- saved state: the position in the protocol, the episode in progress and the learner, one
-// section each
+// ---- saved state: the position in the protocol, the episodes in progress, the explorer's moves
+// and the learner, one section each
 
 namespace {
 
-constexpr const char *kPosition = "position", *kEpisode = "episode", *kLearner = "learner";
+constexpr const char *kPosition = "position", *kEpisode = "episode", *kLearner = "learner",
+                     *kMoves = "moves";  // none in checkpoints of earlier versions
 
 void check(bool condition, const char* what) {
   if (!condition) throw Error(fmt::format("{} is invalid", what));
@@ -386,29 +423,36 @@ void restore_learner(const Bytes& bytes, Agent& agent) {
 
 Sections EpochLoop::save() {
   check_parameters();
-  ByteWriter position, episode;
+  ByteWriter position, episodes, moves;
   save_position(position);
-
-  const auto environment = in_episode_ ? saved_state(*env_) : std::nullopt;
-  episode.put(in_episode_);
-  episode.put(episode_return_);
-  episode.put(episode_success_);
-  episode.put_all(std::span<const double>(observation_));
-  episode.put(environment.has_value());
-  episode.put_bytes(environment.value_or(Bytes()));
-
-  return {
-      {kPosition, position.take()}, {kEpisode, episode.take()}, {kLearner, save_learner(*agent_)}};
+  for (const Exploring& each : exploring_) save_episode(each, episodes);
+  save_moves(moves);
+  return {{kPosition, position.take()},
+          {kEpisode, episodes.take()},
+          {kMoves, moves.take()},
+          {kLearner, save_learner(*agent_)}};
 }
 
 bool EpochLoop::restore(const Sections& saved) {
-  ByteReader position(section(saved, kPosition)), episode(section(saved, kEpisode));
+  ByteReader position(section(saved, kPosition)), episodes(section(saved, kEpisode));
   restore_position(position);
-  const bool continued = restore_episode(episode);
-  check(position.empty() && episode.empty(), "its position");
+  std::vector<int> lost;  // environments whose episode cannot be continued
+  for (Exploring& each : exploring_) {
+    if (!restore_episode(episodes, each))
+      lost.push_back(static_cast<int>(&each - exploring_.data()));
+  }
+  check(position.empty() && episodes.empty(), "its position");
+  if (const auto moves = saved.find(kMoves); moves != saved.end()) {
+    ByteReader in(moves->second);
+    restore_moves(in);
+  }
   restore_learner(section(saved, kLearner), *agent_);
-  if (!continued) agent_->give_up_episode();
-  return continued;
+  for (const int environment : lost) {
+    exploring_[environment].last_move.clear();
+    agent_->use_environment(environment);
+    agent_->give_up_episode();
+  }
+  return lost.empty();
 }
 
 void EpochLoop::save_position(ByteWriter& out) const {
@@ -422,7 +466,7 @@ void EpochLoop::save_position(ByteWriter& out) const {
   out.put(phase_);
   out.put(steps_done_);
   out.put(collected_);
-  put_row(out, phase_ == Phase::evaluate ? *learnt_ : row_);
+  put_rows(out, std::span(phase_ == Phase::evaluate ? &*learnt_ : &row_, 1));
 }
 
 void EpochLoop::restore_position(ByteReader& in) {
@@ -441,25 +485,53 @@ void EpochLoop::restore_position(ByteReader& in) {
   steps_done_ = in.get<std::int64_t>();
   check(steps_done_ >= 0 && steps_done_ <= steps_of(phase_), "its steps");
   collected_ = in.get<Collected>();
+  const EpochRow row = get_rows(in, 1).front();
   if (phase_ == Phase::evaluate) {
-    learnt_ = get_row(in);
+    learnt_ = row;
   } else {
-    row_ = get_row(in);
+    row_ = row;
   }
 }
 
-bool EpochLoop::restore_episode(ByteReader& in) {
+void EpochLoop::save_episode(const Exploring& exploring, ByteWriter& out) const {
+  const auto environment = exploring.in_episode ? saved_state(*exploring.env) : std::nullopt;
+  out.put(exploring.in_episode);
+  out.put(exploring.episode_return);
+  out.put(exploring.success);
+  out.put_all(std::span<const double>(exploring.observation));
+  out.put(environment.has_value());
+  out.put_bytes(environment.value_or(Bytes()));
+}
+
+bool EpochLoop::restore_episode(ByteReader& in, Exploring& exploring) const {
   // a byte of a file may be neither 0 nor 1
-  in_episode_ = in.get<std::uint8_t>() != 0;
-  episode_return_ = in.get<double>();
-  episode_success_ = in.get<std::uint8_t>() != 0;
-  in.get_all(std::span(observation_));
+  exploring.in_episode = in.get<std::uint8_t>() != 0;
+  exploring.episode_return = in.get<double>();
+  exploring.success = in.get<std::uint8_t>() != 0;
+  in.get_all(std::span(exploring.observation));
   const bool saved = in.get<std::uint8_t>() != 0;
   const Bytes environment = in.get_bytes();
-  if (!in_episode_) return true;
-  for (const double x : observation_) check(std::isfinite(x), "its observation");
-  in_episode_ = saved && restore_state(*env_, environment);
-  return in_episode_;
+  if (!exploring.in_episode) return true;
+  for (const double x : exploring.observation) check(std::isfinite(x), "its observation");
+  exploring.in_episode = saved && restore_state(*exploring.env, environment);
+  return exploring.in_episode;
+}
+
+void EpochLoop::save_moves(ByteWriter& out) const {
+  out.put(moves_);
+  for (const Exploring& each : exploring_) {
+    out.put(static_cast<std::uint8_t>(!each.last_move.empty()));
+    for (const double x : each.last_move) out.put(x);
+  }
+}
+
+void EpochLoop::restore_moves(ByteReader& in) {
+  moves_ = in.get<Moves>();
+  for (Exploring& each : exploring_) {
+    each.last_move.resize(in.get<std::uint8_t>() != 0 ? action_.size() : 0);
+    for (double& x : each.last_move) x = in.get<double>();
+  }
+  check(in.empty(), "its exploration");
 }
 
 }  // namespace ovde

@@ -1,6 +1,6 @@
-// One agent in training: the agent, an environment to explore and one to evaluate in (an evaluation
-// may fall into an exploring episode), and the position in the protocol. Knows nothing of files;
-// AgentRun writes what it returns.
+// One agent in training: the agent, environments to explore, taken in turn (train.envs), and one to
+// evaluate in (an evaluation may fall into an exploring episode), and the position in the protocol.
+// Knows nothing of files; AgentRun writes what it returns.
 #pragma once
 
 #include <atomic>
@@ -64,7 +64,7 @@ class EpochLoop {
   EpochRow finish_epoch();
 
   // The task's own action space, to which the agent's [-1, 1] is scaled.
-  const Box& task_action_space() const { return env_->own_action_space(); }
+  const Box& task_action_space() const { return evaluation_env_->own_action_space(); }
 
   // Names of the terms of the task's reward; empty: it has none.
   std::vector<std::string> reward_terms() const;
@@ -108,6 +108,23 @@ class EpochLoop {
     std::int64_t episodes = 0, successes = 0;
     double returns = 0, m = 0, shift = 0;
   };
+  // Sums over the steps of one phase in which an explorer moved the mean, and over pairs of
+  // consecutive ones. Checkpoints hold a copy of its bytes.
+  struct Moves {
+    std::int64_t steps = 0, pairs = 0;
+    double length = 0, divergence = 0, cosine = 0;
+  };
+
+  // An environment to explore, and its episode in progress, which continues from one epoch to the
+  // next.
+  struct Exploring {
+    std::unique_ptr<ScaledActions> env;
+    bool in_episode = false;
+    double episode_return = 0;
+    bool success = false;
+    std::vector<double> observation;
+    std::vector<double> last_move = {};  // Decision::step of the step before; empty: none
+  };
 
   // Each completes its phase; false: stopped before its end.
   bool collect(const std::atomic<bool>& stop);
@@ -120,7 +137,10 @@ class EpochLoop {
   int epoch_begun() const;
   void begin(Phase phase);
   std::int64_t steps_of(Phase phase) const;
+  // The environment of the next step.
+  Exploring& exploring() { return exploring_[env_steps_ % std::ssize(exploring_)]; }
   void start_episode();
+  void add_move(std::span<const double> move, std::vector<double>& last_move);
   void measure_observations();
   void reserve_visits();
   void report_collected();
@@ -132,12 +152,16 @@ class EpochLoop {
 
   void save_position(ByteWriter& out) const;
   void restore_position(ByteReader& in);
-  bool restore_episode(ByteReader& in);
+  void save_episode(const Exploring& exploring, ByteWriter& out) const;
+  bool restore_episode(ByteReader& in, Exploring& exploring) const;
+  void save_moves(ByteWriter& out) const;
+  void restore_moves(ByteReader& in);
 
   Config config_;
   std::uint64_t seed_;
   bool has_goal_, records_visits_;
-  std::unique_ptr<ScaledActions> env_, evaluation_env_;
+  std::vector<Exploring> exploring_;
+  std::unique_ptr<ScaledActions> evaluation_env_;
   std::unique_ptr<Agent> agent_;
 
   // the position in the run
@@ -149,14 +173,9 @@ class EpochLoop {
   Phase phase_ = Phase::warm_up;
   std::int64_t steps_done_ = 0;  // environment steps or updates of the phase
   Collected collected_;
+  Moves moves_;
   EpochRow row_;
   std::optional<EpochRow> learnt_;  // the row of an epoch that only lacks its evaluation
-
-  // the exploring episode in progress; it continues from one epoch to the next
-  bool in_episode_ = false;
-  double episode_return_ = 0;
-  bool episode_success_ = false;
-  std::vector<double> observation_;
 
   std::vector<double> next_observation_, action_;
   std::vector<Position> visits_;

@@ -38,6 +38,7 @@ TEST(OptionSynonyms, EquivalentNamesAreAccepted) {
            {grid + "--set gamma=0.9", "discount = 0.9"},
            {grid + "--set train.batch_size=32", "batch = 32"},
            {"--task GridChaos-v0 --algo td3 --epochs 1 --exploration-noise 0.3", "noise = 0.3"},
+           {"--task GridChaos-v0 --algo sac --epochs 1 --num-envs 8", "envs = 8"},
        }) {
     const Program program;
     const Outcome outcome = program.run("train " + kShort + each.command);
@@ -63,7 +64,6 @@ TEST(OptionSynonyms, OtherNamesAreExplained) {
            {grid + "--ent-coef 0.2", {"'--ent-coef'", "train.temperature"}},
            {grid + "--alpha 0.2", {"'--alpha'", "train.temperature", "explore.alpha"}},
            {grid + "--policy-lr 3e-4", {"train.learning_rate"}},
-           {grid + "--num-envs 8", {"--seeds 0-9"}},
            {grid + "--cuda", {"--device cuda"}},
            {grid + "--set total_timesteps=1e6", {"--steps"}},
            {grid + "--set eval_freq=1000", {"train.eval_epochs"}},

@@ -130,6 +130,15 @@ TEST(Program, TrainingBenchmarkPrintsJson) {
   EXPECT_NE(text.find(" times SAC\n"), std::string::npos) << text;
 }
 
+TEST(Program, TrainsDsacWithoutAnAlgorithm) {
+  const Program program;
+  const Outcome trained = program.run("train --task GridChaos-v0:s --epochs 1 " + kQuick);
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("no --algo given: training dsac"), std::string::npos) << trained.err;
+  const auto files = program.files();
+  EXPECT_NE(std::ranges::find(files, "runs/GridChaos-v0-s-dsac-0/config.toml"), files.end());
+}
+
 TEST(Program, InspectsARun) {
   const Program program;
   ASSERT_EQ(
@@ -138,6 +147,8 @@ TEST(Program, InspectsARun) {
   const Outcome drawn = program.run("inspect run --epochs 1,2 --steps 10-100 --state -1,2.5");
   EXPECT_EQ(drawn.code, 0) << drawn.err;
   EXPECT_NE(drawn.out.find("page: run/inspect/inspect.html"), std::string::npos) << drawn.out;
+  EXPECT_NE(read_file(program.folder() / "run/inspect/inspect.html").find("Moves of the explorer"),
+            std::string::npos);
   const auto files = program.files();
   for (const char* name : {"inspect.html", "tables/visits.csv", "tables/states_epoch_1.csv",
                            "tables/actions_epoch_2.csv"}) {

@@ -284,6 +284,38 @@ TEST(Config, ResidualNetworksHaveFixedFractionsAndContinuousActions) {
             "--set: network.kind = \"residual\": ids has no residual networks; must be \"mlp\"");
 }
 
+TEST(Config, FlashSacHasItsRecipe) {
+  const Config config = resolve({}, "flashsac");
+  EXPECT_EQ(config.network.kind, NetworkKind::residual);
+  EXPECT_EQ(config.network.log_std, LogStdForm::squashed);
+  EXPECT_EQ(config.critic.head, CriticHead::categorical);
+  EXPECT_EQ(config.behaviour.hold, 16);
+  EXPECT_EQ(config.train.batch, 512);
+  EXPECT_EQ(config.train.warmup_actions, WarmUpActions::uniform);
+  EXPECT_EQ(config.train.learning_rate_epochs, config.train.epochs);
+  EXPECT_EQ(resolve({"network.log_std=clamped"}, "flashsac").network.log_std, LogStdForm::clamped);
+  EXPECT_EQ(resolve({"network.kind=mlp", "network.hidden=[64]"}, "flashsac").network.kind,
+            NetworkKind::mlp);
+  EXPECT_THROW(resolve({"train.warmup_actions=uniform"}, "td3"), InputError);
+}
+
+TEST(Config, ConfigsFlashSacIsTheAlgorithm) {
+  std::vector<Setting> settings = read_settings(OVDE_SOURCE_DIR "/configs/flashsac.toml");
+  for (const Setting& setting : run_of("GridChaos-v0", "dsac")) settings.push_back(setting);
+  Config by_file = resolve_config(settings);
+  by_file.algorithm = "flashsac";
+  EXPECT_EQ(differences(by_file, resolve({}, "flashsac")), std::vector<std::string>{});
+}
+
+TEST(Config, SeveralEnvironmentsAreRefusedWhereEpisodesAreChosen) {
+  EXPECT_EQ(resolve({"train.envs=4"}, "dsac").train.envs, 4);
+  EXPECT_EQ(refusal("train.envs=4", "scout"),
+            "--set: train.envs = 4: the scout acts in one episode at a time; must be 1");
+  EXPECT_EQ(refusal("train.envs=4", "top"),
+            "--set: train.envs = 4: the bandit chooses for one episode at a time; must be 1");
+  EXPECT_THROW(resolve({"train.envs=2", "train.n_step=3"}, "dsac"), InputError);
+}
+
 TEST(Config, QuantileCriticsHaveLayerNormAndTorchInitialisation) {
   for (const std::string algorithm : {"dsac", "doac", "ovde_g", "ovde_td3", "dsac_rnd"}) {
     EXPECT_TRUE(resolve({}, algorithm).critic.norm);
@@ -303,13 +335,15 @@ TEST(Config, QuantileCriticsHaveLayerNormAndTorchInitialisation) {
 }
 
 TEST(Config, ErrorsNamePlaceKeyAndValidValues) {
-  EXPECT_EQ(refusal("train.bacth=1"),
-            "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
-            "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
-            "score_eval_epochs, learning_rate_epochs, precision, batch, replay, discount, n_step, "
-            "learning_rate, learning_rate_end, polyak, "
-            "target_policy, actor_every, temperature, tune_temperature, target_std, clip_gradient, "
-            "normalise_observations, scale_rewards");
+  EXPECT_EQ(
+      refusal("train.bacth=1"),
+      "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
+      "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
+      "score_eval_epochs, learning_rate_epochs, precision, envs, warmup_actions, batch, replay, "
+      "discount, n_step, "
+      "learning_rate, learning_rate_end, polyak, "
+      "target_policy, actor_every, temperature, tune_temperature, target_std, clip_gradient, "
+      "normalise_observations, scale_rewards");
   EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
             std::string::npos);
   EXPECT_EQ(refusal("train.batch=0"),

@@ -43,8 +43,8 @@ TEST(UnreadKeys, KeysOfAMissingBonusAreRefused) {
 }
 
 TEST(UnreadKeys, KeysOfTheOtherKindOfNetworkAreRefused) {
-  for (const std::string key :
-       {"network.width=64", "network.actor_width=64", "network.blocks=1", "network.expansion=2"}) {
+  for (const std::string key : {"network.width=64", "network.actor_width=64", "network.blocks=1",
+                                "network.expansion=2", "network.log_std=squashed"}) {
     expect_words(refusal(key, "dsac"), {"network.kind = \"residual\""});
     resolve({"network.kind=residual", key}, "dsac");
   }

@@ -20,8 +20,8 @@ struct SmallSharedMemory {
   ~SmallSharedMemory() { unsetenv("OVDE_GPU_SHARED_MEMORY"); }
 };
 
-// A policy with a standard deviation below 1, mostly about exp(-3). A wide one draws actions at the ends of
-// their range, where the rounding of 1 - a^2 decides about their log-probability.
+// A policy with a standard deviation below 1, mostly about exp(-3). A wide one draws actions at the
+// ends of their range, where the rounding of 1 - a^2 decides about their log-probability.
 void make_narrow(Agent& agent) {
   const LearnerOptions& options = agent.options().learner;
   const NetworkOptions& network = options.network;

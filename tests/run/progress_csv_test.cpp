@@ -17,7 +17,7 @@ TEST(ProgressCsv, RowsHaveTheColumnsOfTheContract) {
             "return_mean,"
             "explore_episodes,critic_loss,actor_loss,temperature,q_mean,epistemic,aleatoric,m,"
             "shift,steps_per_second,"
-            "eval_success,explore_success,seconds,eval_episodes");
+            "eval_success,explore_success,seconds,eval_episodes,shift_std,shift_kl,shift_cosine");
   EpochRow row;
   row.epoch = 3;
   row.env_steps = 1400;
@@ -32,16 +32,17 @@ TEST(ProgressCsv, RowsHaveTheColumnsOfTheContract) {
        {&EpochRow::critic_loss, &EpochRow::actor_loss, &EpochRow::temperature, &EpochRow::q_mean,
         &EpochRow::epistemic, &EpochRow::aleatoric, &EpochRow::m, &EpochRow::shift,
         &EpochRow::steps_per_second, &EpochRow::eval_success, &EpochRow::explore_success,
-        &EpochRow::seconds, &EpochRow::eval_episodes}) {
+        &EpochRow::seconds, &EpochRow::eval_episodes, &EpochRow::shift_std, &EpochRow::shift_kl,
+        &EpochRow::shift_cosine}) {
     row.*member = next++;
   }
-  EXPECT_EQ(csv_row(row), "3,1400,400,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18");
+  EXPECT_EQ(csv_row(row), "3,1400,400,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21");
 }
 
 TEST(ProgressCsv, NumbersReadBackAndNanIsAnEmptyCell) {
   EpochRow row;
   row.eval_return_mean = 0.1 + 0.2;
-  EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0,");
+  EXPECT_EQ(csv_row(row), "0,0,0,0.30000000000000004,,,,0,,,,,,,,,,,,0,,,,");
 }
 
 TEST(ProgressCsv, AppendedRowsAreVisibleAtOnce) {
@@ -77,7 +78,7 @@ TEST(ProgressCsv, TermsOfTheRewardAreColumnsAtTheEnd) {
   rows[1].epoch = 1;  // not evaluated
   const TemporaryFolder folder;
   const ProgressFile file(folder.path(), rows, terms);
-  EXPECT_TRUE(csv_header(terms).ends_with(",eval_episodes,reward_speed,reward_effort"));
+  EXPECT_TRUE(csv_header(terms).ends_with(",shift_cosine,reward_speed,reward_effort"));
   ProgressReader reader{Folder(folder.path())};
   EXPECT_TRUE(reader.look());
   EXPECT_EQ(reader.terms(), terms);
@@ -85,6 +86,53 @@ TEST(ProgressCsv, TermsOfTheRewardAreColumnsAtTheEnd) {
   ASSERT_EQ(reader.rows()[1].reward_terms.size(), 2u);
   EXPECT_TRUE(std::isnan(reader.rows()[1].reward_terms[0]));
   EXPECT_THROW(parse_progress(csv_header() + ",other\n", "x"), InputError);
+}
+
+// The file of an earlier version, without the last three columns.
+TEST(ProgressCsv, RowsOfEarlierVersionsAreRead) {
+  const std::string header = csv_header(), end = ",shift_std,shift_kl,shift_cosine";
+  const std::string old =
+      header.substr(0, header.size() - end.size()) +
+      "\n0,2000,1000,1.5,,,,0,,,,,,,,,,,,7,3\n1,3000,2000,2.5,,,,0,,,,,,,,,,,,8,3\n";
+  const auto rows = parse_progress(old, "x");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].eval_return_mean, 2.5);
+  EXPECT_EQ(rows[1].eval_episodes, 3);
+  EXPECT_TRUE(std::isnan(rows[1].shift_std));
+  EXPECT_THROW(parse_progress(old + "2,4000,3000,2.5,,,,0,,,,,,,,,,,,8,3,,,\n", "x"), InputError);
+
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / kProgressFile, old);
+  ProgressReader reader(folder.path());
+  EXPECT_TRUE(reader.look());
+  std::ofstream(folder.path() / kProgressFile, std::ios::app)
+      << "2,4000,3000,3.5,,,,0,,,,,,,,,,,,9,3\n";
+  EXPECT_TRUE(reader.look());
+  ASSERT_EQ(reader.rows().size(), 3u);
+  EXPECT_EQ(reader.rows()[2].eval_return_mean, 3.5);
+}
+
+// A checkpoint of an earlier version ends after the first columns of its rows.
+TEST(EpochRows, RowsOfEarlierCheckpointsAreRead) {
+  std::vector<EpochRow> rows(2);
+  rows[1].epoch = 1;
+  rows[1].q_mean = 7;
+  rows[1].eval_episodes = 4;
+  rows[1].shift_kl = 0.5;
+  ByteWriter out;
+  put_rows(out, rows);
+  Bytes bytes = out.take();
+  for (const bool earlier : {false, true}) {
+    if (earlier) bytes.resize(bytes.size() - 2 * 3 * sizeof(double));
+    ByteReader in(bytes);
+    const auto read = get_rows(in, 2);
+    EXPECT_TRUE(in.empty());
+    EXPECT_EQ(read[1].epoch, 1);
+    EXPECT_EQ(read[1].q_mean, 7);
+    EXPECT_EQ(read[1].eval_episodes, 4);
+    EXPECT_EQ(std::isnan(read[1].shift_kl), earlier);
+    EXPECT_TRUE(std::isnan(read[0].shift_kl));
+  }
 }
 
 TEST(ProgressCsv, IncompleteLastRowIsIgnored) {

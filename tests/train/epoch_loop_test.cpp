@@ -126,6 +126,100 @@ TEST(SlowEpochLoop, RestoreIsBitIdenticalWithEveryProtocolKey) {
   }
 }
 
+TEST(SlowEpochLoop, RestoreIsBitIdenticalWithSeveralEnvironments) {
+  for (const std::string algorithm : {"flashsac", "ovde_g", "td3", "ids"}) {
+    std::vector<Setting> keys = {{"train.envs", 7.0, ""}, {"train.steps_per_epoch", 60.0, ""}};
+    if (algorithm == "td3") keys.push_back({"td3.correlation", 0.5, ""});
+    const Config config = loop_config("GridChaos-v0:s", algorithm, keys);
+    const Result expected = whole(config);
+    const Result result = in_pieces(config, std::max(2e-3, expected.seconds));
+    EXPECT_TRUE(result == expected) << algorithm << "\n" << result.rows << expected.rows;
+  }
+}
+
+// Episodes of 30 steps in 5 environments end in steps 146 to 150 of the run, and the next ones in
+// steps 296 to 300.
+TEST(SlowEpochLoop, EnvironmentsAreTakenInTurn) {
+  const Config config = loop_config("GridChaos-v0:s", "dsac",
+                                    {{"train.envs", 5.0, ""},
+                                     {"train.steps_per_epoch", 104.0, ""},
+                                     {"train.updates_per_step", 0.25, ""}});
+  Team team(1);
+  EpochLoop run(config, 5);
+  std::vector<std::int64_t> ended;
+  for (int i = 0; i < 3; ++i) {
+    const auto row = run.epoch(team, kNever);
+    ended.push_back(row->explore_episodes);
+    EXPECT_EQ(row->env_steps, 40 + 104 * (i + 1));
+    EXPECT_EQ(row->updates, 26 * (i + 1));
+  }
+  EXPECT_EQ(ended, (std::vector<std::int64_t>{0, 5, 5}));  // until steps 144, 248 and 352
+  EXPECT_EQ(run.agent().replay().added(), 352);
+}
+
+// DOAC moves the mean by sqrt(2 delta) standard deviations, delta = 23.53, whatever the critics
+// say.
+TEST(SlowEpochLoop, MovesOfTheExplorerAreMeasured) {
+  Team team(1);
+  EpochLoop doac(loop_config("GridChaos-v0:s", "doac"), 5);
+  const auto moved = doac.epoch(team, kNever);
+  EXPECT_NEAR(moved->shift_std, std::sqrt(2 * 23.53), 0.01);
+  EXPECT_NEAR(moved->shift_kl, 23.53, 0.1);
+  EXPECT_LE(std::abs(moved->shift_cosine), 1);
+
+  for (const char* algorithm : {"dsac", "dac", "ovde_td3", "ids"}) {
+    EpochLoop none(loop_config("GridChaos-v0:s", algorithm), 5);
+    const auto row = none.epoch(team, kNever);
+    EXPECT_TRUE(std::isnan(row->shift_std)) << algorithm;
+    EXPECT_TRUE(std::isnan(row->shift_kl)) << algorithm;
+    EXPECT_TRUE(std::isnan(row->shift_cosine)) << algorithm;
+  }
+}
+
+// Moves the first action dimension half a standard deviation up or down, at random.
+class Swaying final : public Explorer {
+ public:
+  double shift(std::span<const float>, const ActorHead& head, Critics&, Random& random,
+               std::span<double> mean) override {
+    mean[0] += (random.uniform() < 0.5 ? -0.5 : 0.5) * head.std[0];
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+TEST(SlowEpochLoop, CosinesAreThoseOfConsecutiveStepsOfAnEpisode) {
+  static const bool registered = [] {
+    register_explorer({.name = "swaying", .make = [](const OptionValues&, int, int) {
+                         return std::make_unique<Swaying>();
+                       }});
+    return true;
+  }();
+  EXPECT_TRUE(registered);
+  Team team(1);
+  for (const int environments : {1, 3}) {
+    EpochLoop run(loop_config("GridChaos-v0:s", "swaying",
+                              {{"train.envs", double(environments), ""},
+                               {"train.steps_per_epoch", 100.0, ""}}),
+                  5);
+    const auto row = run.epoch(team, kNever);
+    EXPECT_NEAR(row->shift_std, 0.5, 1e-9);
+    EXPECT_NEAR(row->shift_kl, 0.125, 1e-9);
+
+    // steps 40 to 139 of the run, episodes of 30 steps in each environment
+    Random random(5, Stream::explorer);
+    std::vector<double> moves(140);
+    double sum = 0;
+    int pairs = 0;
+    for (int step = 40; step < 140; ++step) {
+      moves[step] = random.uniform() < 0.5 ? -1 : 1;
+      const int before = step - environments, number = step / environments;
+      if (before < 40 || number % 30 == 0) continue;
+      sum += moves[step] * moves[before];
+      ++pairs;
+    }
+    EXPECT_NEAR(row->shift_cosine, sum / pairs, 1e-9) << environments;
+  }
+}
+
 TEST(SlowEpochLoop, UpdatesPerStepAreKept) {
   for (const auto& [each, updates] : {std::pair{0.5, 13}, {0.001, 1}, {3.0, 75}}) {
     const Config config =

@@ -94,6 +94,7 @@ TEST_F(SlowLockstepTraining, MixedPopulationEqualsSingleRuns) {
   register_odd_task();
   const std::vector<std::pair<std::string, Config>> configs = {
       {"sac", small_config("sac")},
+      {"envs", small_config("ovde_g", {{"train.envs", 3.0, ""}, {"explore.hold", 4.0, ""}})},
       {"oac", small_config("oac", {{"network.hidden", std::vector<double>{12}, ""}})},
       {"samples", small_config("ovde_g", {{"explore.samples", 3.0, ""}})},
       {"full", small_config("ovde_q", {{"explore.gradient", std::string("full"), ""}})},

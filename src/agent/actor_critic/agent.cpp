@@ -34,13 +34,16 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
       head_(options.learner.action_size),
       second_head_(options.learner.action_size),
       mean_(options.learner.action_size),
-      held_noise_(options.learner.action_size, options.behaviour.hold),
-      noise_(options.learner.action_size),
+      step_(options.learner.action_size),
+      held_noise_(options.learner.train.envs,
+                  HeldNoise(options.learner.action_size, options.behaviour.hold)),
+      noise_(options.learner.train.envs, std::vector<double>(options.learner.action_size)),
       observation_(options.learner.observation_size),
       action_(options.learner.action_size) {
   if (!learner_.exploring_actor().empty()) second_actor_ = std::make_unique<PolicyPass>(policy_);
   if (options.scout.share > 0) scout_ = std::make_unique<Scout>(options);
-  if (options.learner.train.scale_rewards) reward_scale_.emplace(options.learner.train.discount);
+  if (options.learner.train.scale_rewards)
+    reward_scale_.emplace(options.learner.train.discount, options.learner.train.envs);
   if (options.algorithm.bandit) optimism_ = bandit_.emplace(options.top).arm();
 }
 
@@ -101,9 +104,13 @@ Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::spa
     return {};
   }
   const auto& [mean, std, moved, m, choice] = proposal;
-  const Decision decision{.m = m, .shift = distance(moved, mean)};
+  Decision decision{.m = m, .shift = distance(moved, mean)};
   if (!deterministic()) {
-    const std::span<const double> noise = held_noise_.next(behaviour_noise());
+    if (explorer_ && !plain && !scout_acts()) {
+      for (std::size_t d = 0; d < step_.size(); ++d) step_[d] = (moved[d] - mean[d]) / std[d];
+      decision.step = step_;
+    }
+    const std::span<const double> noise = held_noise_[environment()].next(behaviour_noise());
     for (std::size_t d = 0; d < action.size(); ++d)
       action[d] = std::tanh(moved[d] + std[d] * noise[d]);
     return decision;
@@ -111,9 +118,10 @@ Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::spa
 
   // x_t = rho x_(t-1) + sqrt(1 - rho^2) eps: of variance 1, once its start at 0 is forgotten
   const double size = options().learner.td3.noise, rho = options().learner.td3.correlation;
+  std::vector<double>& noise = noise_[environment()];
   for (std::size_t d = 0; d < action.size(); ++d) {
-    noise_[d] = rho * noise_[d] + std::sqrt(1 - rho * rho) * behaviour_noise().normal();
-    action[d] = std::clamp(std::tanh(moved[d]) + size * noise_[d], -1.0, 1.0);
+    noise[d] = rho * noise[d] + std::sqrt(1 - rho * rho) * behaviour_noise().normal();
+    action[d] = std::clamp(std::tanh(moved[d]) + size * noise[d], -1.0, 1.0);
   }
   return decision;
 }
@@ -155,7 +163,7 @@ std::optional<float> ActorCriticAgent::chosen_optimism() const {
 
 void ActorCriticAgent::add_reward(double reward) {
   if (reward_scale_) {
-    reward_scale_->add(reward);
+    reward_scale_->add(reward, environment());
     reward_factor_ = static_cast<float>(reward_scale_->factor());
   }
   if (bandit_) bandit_->add(reward);
@@ -163,8 +171,8 @@ void ActorCriticAgent::add_reward(double reward) {
 }
 
 void ActorCriticAgent::end_episode(bool complete) {
-  held_noise_.end_episode();
-  if (reward_scale_) reward_scale_->end_episode();
+  held_noise_[environment()].end_episode();
+  if (reward_scale_) reward_scale_->end_episode(environment());
   if (bandit_) {
     complete ? bandit_->end_episode(behaviour_noise()) : bandit_->give_up_episode();
     optimism_ = bandit_->arm();
@@ -177,10 +185,18 @@ void ActorCriticAgent::end_episode(bool complete) {
 LearnerState ActorCriticAgent::state() {
   LearnerState state = learner_.state();
   if (scout_) scout_->add_learner_state(state);
-  if (deterministic() && options().learner.td3.correlation > 0)
-    state.statistics.emplace_back("behaviour.noise", noise_);
-  if (held_noise_.holds()) state.statistics.emplace_back("behaviour.held", held_noise_.state());
-  if (reward_scale_) state.statistics.emplace_back("reward_scale", reward_scale_->state());
+  for (int e = 0; e < options().learner.train.envs; ++e) {
+    const std::string number = e == 0 ? "" : "." + std::to_string(e);
+    if (deterministic() && options().learner.td3.correlation > 0)
+      state.statistics.emplace_back("behaviour.noise" + number, noise_[e]);
+    if (held_noise_[e].holds())
+      state.statistics.emplace_back("behaviour.held" + number, held_noise_[e].state());
+  }
+  if (reward_scale_) {
+    state.statistics.emplace_back("reward_scale", reward_scale_->state());
+    if (options().learner.train.envs > 1)
+      state.statistics.emplace_back("reward_scale.returns", reward_scale_->returns());
+  }
   add_scaling_state(state);
   if (bandit_) {
     state.statistics.emplace_back("bandit.state", bandit_->state());

@@ -65,8 +65,7 @@ class ActorCriticAgent final : public Agent, private HostSide {
   void load_networks();
   bool deterministic() const { return learner_.options().policy == PolicyKind::deterministic; }
   bool warms_up_uniformly() const {
-    return deterministic() ||
-           options().learner.train.warmup_actions == WarmUpActions::uniform;
+    return deterministic() || options().learner.train.warmup_actions == WarmUpActions::uniform;
   }
   // The actor that explores, with its parameters up to date.
   PolicyPass& acting_policy(bool plain);
@@ -86,9 +85,11 @@ class ActorCriticAgent final : public Agent, private HostSide {
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates of the parameters for acting
 
   ActorHead head_, second_head_;
-  std::vector<double> mean_;
-  HeldNoise held_noise_;       // of a Gaussian policy
-  std::vector<double> noise_;  // a deterministic policy's at the last step, with variance 1
+  std::vector<double> mean_, step_;
+  // for each environment: the noise of a Gaussian policy; a deterministic policy's at the last
+  // step, with variance 1
+  std::vector<HeldNoise> held_noise_;
+  std::vector<std::vector<double>> noise_;
   std::vector<float> observation_, action_;
 };
 

@@ -1,12 +1,14 @@
 #include "study/report/inspect.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "io/files.h"
+#include "run/progress_csv.h"
 #include "study/analyse/exploration.h"
 #include "study/plot/exploration_figures.h"
 #include "study/report/page.h"
@@ -41,6 +43,7 @@ class Inspection {
       body_ += "<p class=\"warning\">No figures: gnuplot is not installed.</p>\n";
     }
     add_visits();
+    add_shifts();
     add_states();
     add_actions();
     if (const auto& missing = run_.missing_epochs(); !missing.empty()) {
@@ -89,6 +92,41 @@ class Inspection {
     const Grid visits = run_.visits(first_, last_);
     write_csv("visits", {{"visits", &visits}});
     if (can_draw()) add_figure(visits_figure(run_, first_, last_));
+  }
+
+  // How far the explorer moved the policy's mean, in up to ten equal parts of the run.
+  void add_shifts() {
+    const std::vector<EpochRow> rows = read_progress(request_.run);
+    const auto mean_over = [&](std::size_t first, std::size_t last, double EpochRow::*value) {
+      double sum = 0;
+      int count = 0;
+      for (std::size_t i = first; i < last; ++i) {
+        if (std::isnan(rows[i].*value)) continue;
+        sum += rows[i].*value;
+        ++count;
+      }
+      return count > 0 ? format_number(sum / count) : "";
+    };
+    const std::size_t parts = std::min<std::size_t>(rows.size(), 10);
+    Table table{.name = "shifts",
+                .caption =
+                    "How far the explorer moved the policy's mean, over the steps of these "
+                    "epochs: mean length in standard deviations of the policy, "
+                    "divergence of the behaviour policy from the policy, and cosine of the "
+                    "moves of two consecutive steps (0: unrelated directions).",
+                .columns = {"standard deviations", "KL divergence", "cosine"},
+                .rows = {}};
+    bool measured = false;
+    for (std::size_t p = 0; p < parts; ++p) {
+      const std::size_t first = p * rows.size() / parts, last = (p + 1) * rows.size() / parts;
+      TableRow row{.name = first + 1 == last ? fmt::format("epoch {}", first)
+                                             : fmt::format("epochs {} to {}", first, last - 1)};
+      for (const auto value : {&EpochRow::shift_std, &EpochRow::shift_kl, &EpochRow::shift_cosine})
+        row.cells.push_back({.text = mean_over(first, last, value)});
+      measured |= !row.cells.front().text.empty();
+      table.rows.push_back(std::move(row));
+    }
+    if (measured) body_ += "<h2>Moves of the explorer</h2>\n" + to_html(table);
   }
 
   void add_states() {

@@ -31,6 +31,7 @@ const Chart = (() => {
   const measures = [["eval_return_mean", "return"], ["eval_success", "share of episodes at the goal"], ["explore_return_mean", "return while exploring"],
     ["eval_length_mean", "length of episodes"], ["q_mean", "value"], ["epistemic", "epistemic uncertainty"], ["aleatoric", "aleatoric uncertainty"],
     ["critic_loss", "critic loss"], ["actor_loss", "actor loss"], ["temperature", "temperature"], ["m", "OVD-Explorer's m"], ["shift", "shift of the mean"],
+    ["shift_std", "shift in standard deviations"], ["shift_kl", "KL divergence of the shift"], ["shift_cosine", "cosine of consecutive shifts"],
     ["steps_per_second", "steps per second"]];
   const axes = [["epoch", "over epochs"], ["env_steps", "over environment steps"], ["seconds", "over time"]];
 
