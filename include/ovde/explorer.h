@@ -79,7 +79,8 @@ class Explorer {
 
   // Moves `mean` (on entry head.mean), before the squash; actions are tanh of it, in [-1, 1].
   // Returns the weight of the step (the paper's m), or NaN where the method has none. Called in
-  // every step, so it should not allocate. Random numbers come from `random` alone.
+  // every step, so it should not allocate; with train.envs above 1 consecutive calls belong to
+  // different environments. Random numbers come from `random` alone.
   virtual double shift(std::span<const float> observation, const ActorHead& head, Critics& critics,
                        Random& random, std::span<double> mean) = 0;
 };

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/console/text.h"
 #include "cli/option_synonyms.h"
+#include "config/config.h"
 #include "io/json.h"
 
 namespace ovde::cli {
@@ -25,8 +26,8 @@ void check_options(const BenchCommand& command) {
   const auto only = [](bool given, bool used, const char* rule) {
     if (given && !used) throw InputError(rule);
   };
-  only(!command.set.empty(), update || act || command.what == "train",
-       "--set goes with bench update, bench act and bench train");
+  only(command.config || !command.set.empty(), update || act || command.what == "train",
+       "--config and --set go with bench update, bench act and bench train");
   only(gpu, update || act, "--device cuda goes with bench update and bench act");
   only(command.population.has_value(), update || (act && gpu),
        "--population goes with bench update, and with bench act --device cuda");
@@ -134,6 +135,11 @@ void run(const BenchCommand& command) {
   request.beside = command.beside;
   request.threads = thread_count(command.threads);
   request.population = command.population.value_or(1);
+  if (command.config) {
+    for (Setting& setting : read_settings(*command.config)) {
+      if (!setting.key.starts_with("run.")) request.settings.push_back(std::move(setting));
+    }
+  }
   for (const std::string& assignment : command.set)
     request.settings.push_back(parse_assignment(assignment, "--set"));
   if (!request.task.empty()) find_task(request.task);

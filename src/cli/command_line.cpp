@@ -448,6 +448,8 @@ class Grammar {
         ->check(CLI::Range(1, kMostThreads));
     add(command, "--population", bench_.population, "M", "agents at once (1)")
         ->check(CLI::Range(1, kMostAgents));
+    add(command, "--config", bench_.config, "FILE",
+        "settings of the agents, TOML (configs/); its table [run] is not read");
     add_set(command, bench_.set);
     add_device(command, bench_.device);
     command->add_flag("--json", bench_.json, "print one JSON object per line");

@@ -132,6 +132,7 @@ struct BenchCommand {
   std::string beside;           // env: another task
   int threads = 0;              // 0: all cores
   std::optional<int> population;
+  std::optional<std::string> config;
   std::vector<std::string> set;
   std::string device = "cpu";
   bool json = false;

@@ -78,7 +78,7 @@ TEST(BadInput, TasksAlgorithmsAndDevices) {
       {"bench update --algo dsca", {"did you mean dsac?"}},
       {"bench update --algo sac --set critic.head=iqn", {"critic.head", "sac has one value"}},
       {"bench env --set critic.head=iqn",
-       {"--set goes with bench update, bench act and bench train"}},
+       {"--config and --set go with bench update, bench act and bench train"}},
       {"train --task GridChaos-v0 --algo ids --set ids.bins=40",
        {"--set: ids.bins = 40", "1600 actions", "ids.bins = 31 would fit"}},
       {"bench act --task Grid", {"unknown task 'Grid'"}},

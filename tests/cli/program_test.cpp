@@ -46,7 +46,9 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"verify", {"--run"}},
       {"replay", {"--tolerance"}},
       {"serve", {"--study", "--address", "--port", "--no-token"}},
-      {"bench", {"--task", "--algo", "--threads", "--population", "--set", "--device", "--json"}},
+      {"bench",
+       {"--task", "--algo", "--threads", "--population", "--config", "--set", "--device",
+        "--json"}},
       {"study", {}},
       {"study run",
        {"--out", "--jobs", "--threads", "--device", "--smoke", "--cells", "--no-wait",
@@ -128,6 +130,23 @@ TEST(Program, TrainingBenchmarkPrintsJson) {
   const std::string text = program.run("bench train --algo dsac " + kQuick).out;
   EXPECT_TRUE(text.starts_with("dsac ")) << text;
   EXPECT_NE(text.find(" times SAC\n"), std::string::npos) << text;
+}
+
+TEST(Program, BenchmarksTheAgentsOfAFile) {
+  const Program program;
+  write_file_atomically(program.folder() / "small.toml",
+                        "[run]\ntask = \"Hopper-v4\"\n[network]\nhidden = [4]\n");
+  const auto gflop = [&](const std::string& more) {
+    const std::string out =
+        program.run("bench update --algo sac --threads 1 --json --set train.batch=8 " + more).out;
+    const auto at = out.find("gflop_per_update\":");
+    return at == std::string::npos ? -1.0 : std::stod(out.substr(at + 18));
+  };
+  const double small = gflop("--config small.toml");
+  EXPECT_GT(small, 0);
+  EXPECT_EQ(small, gflop("--set network.hidden=[4]"));
+  EXPECT_EQ(gflop("--config small.toml --set network.hidden=[5]"),
+            gflop("--set network.hidden=[5]"));
 }
 
 TEST(Program, TrainsDsacWithoutAnAlgorithm) {
