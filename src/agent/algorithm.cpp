@@ -17,7 +17,7 @@ constexpr RndOptions kRelativeBonus = {.bonus = Bonus::discounted, .scale = 10, 
 
 constexpr TrainOptions kDelayedActor = {.actor_every = 2};
 
-// FlashSAC's settings for Gymnasium's tasks (docs/method.md).
+// FlashSAC's settings for Gymnasium's tasks (docs/algorithms.md).
 Presets flashsac() {
   return {.network = {.kind = NetworkKind::residual, .log_std = LogStdForm::squashed},
           .critic = {.head = CriticHead::categorical},
