@@ -128,6 +128,34 @@ document.title = JSON.stringify([scrubbed, clicked, on_the_way, slider.value, sa
   EXPECT_EQ(opened.complaints, "");
 }
 
+// A loop starts again instead of ending. A camera that stays keeps its target, whatever moves.
+TEST(SlowReplayPage, LoopsWithAFixedCamera) {
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  const Opened opened = ask(replay_page_of(all_kinds()), R"js(
+const [slider, loop] = document.querySelectorAll(".replay input"), button = document.querySelector(".replay button");
+const camera = document.querySelector(".replay select[aria-label=camera]");
+viewer.draw();
+const before = [...viewer.stage.target];
+viewer.seek(30);
+viewer.draw();
+const followed = viewer.stage.target.some((x, i) => x !== before[i]);
+viewer.seek(0);
+viewer.draw();
+camera.selectedIndex = 1;
+camera.onchange();
+const kept = [...viewer.stage.target];
+viewer.seek(30);
+viewer.draw();
+const stays = viewer.stage.target.every((x, i) => x === kept[i]);
+loop.checked = true;
+button.click();
+viewer.advance(0.6);
+document.title = JSON.stringify([followed, stays, slider.value, button.textContent]);
+)js");
+  EXPECT_EQ(opened.title, R"([true,true,"2","pause"])");
+  EXPECT_EQ(opened.complaints, "");
+}
+
 TEST(SlowReplayPage, WithoutSolidsTheChartsRemain) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   EpisodeRecording recording = all_kinds();

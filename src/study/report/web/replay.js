@@ -226,8 +226,9 @@ const Replay = (() => {
         position.forEach((x, k) => middle[k] += x / this.recording.moving);
         return placed(position, orientation);
       });
-      this.target = this.still ?? (this.target ? this.target.map((x, k) => x + 0.15 * (middle[k] - x)) : middle);
-      if (Math.hypot(...minus(this.target, middle)) > this.view.distance && !this.still) this.target = middle;
+      this.target = this.still ?? this.fixed ?? (this.target ? this.target.map((x, k) => x + 0.15 * (middle[k] - x)) : middle);
+      const stays = this.still || this.fixed;
+      if (Math.hypot(...minus(this.target, middle)) > this.view.distance && !stays) this.target = middle;
       const {yaw, pitch, distance} = this.view;
       const eye = [Math.cos(yaw) * Math.cos(pitch), Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch)]
         .map((x, k) => this.target[k] + distance * x);
@@ -294,7 +295,7 @@ const Replay = (() => {
       }
       gl.disable(gl.BLEND);
       // whether the camera has reached its target
-      return this.still || Math.hypot(...minus(this.target, middle)) < 1e-3 * distance;
+      return stays || Math.hypot(...minus(this.target, middle)) < 1e-3 * distance;
     }
   }
 
@@ -382,6 +383,9 @@ const Replay = (() => {
     for (const [name, value] of [["¼ speed", 0.25], ["½ speed", 0.5], ["speed 1", 1], ["speed 2", 2], ["speed 4", 4]])
       make(speed, "option", {value: String(value)}, name);
     speed.value = "1";
+    const loop = make(make(controls, "label", {}, "loop "), "input", {type: "checkbox"});
+    const camera = make(controls, "select", {"aria-label": "camera"});
+    for (const name of ["camera follows", "camera stays"]) make(camera, "option", {}, name);
     const chooser = make(controls, "select", {"aria-label": "episode"});
     recording.episodes.forEach((e, i) => make(chooser, "option", {value: String(i)},
       `episode ${i + 1}: return ${number(e.return)}${recording.has_goal ? e.success ? ", goal reached" : ", goal not reached" : ""}`));
@@ -396,6 +400,8 @@ const Replay = (() => {
       canvas.style.aspectRatio = "auto";
       canvas.style.height = "2rem";
     }
+    camera.hidden = !stage.works || Boolean(stage.still);
+    camera.onchange = () => { stage.fixed = camera.selectedIndex === 1 ? stage.target : null; ask(); };
 
     const per_second = recording.seconds_per_step > 0 ? 1 / recording.seconds_per_step : 20;
     let episode, lines, steps = 1, time = 0, playing = false, before = 0, asked = false, settled = false;
@@ -429,6 +435,7 @@ const Replay = (() => {
     };
     const advance = seconds => {
       if (playing) time += seconds * per_second * Number(speed.value);
+      if (time >= steps && loop.checked && playing) { time %= steps; stage.target = null; }
       if (time >= steps) { time = steps; pause(); }
       draw();
     };
