@@ -60,7 +60,8 @@ std::vector<Setting> StressAxis::settings(double severity) const {
     std::vector<double> values;
     for (const double end : each.at_one) {
       const double value = each.neutral + severity * (end - each.neutral);
-      values.push_back(each.whole ? std::round(value) : value);
+      // 0.16, not 0.16000000000000003
+      values.push_back(each.whole ? std::round(value) : std::round(1e9 * value) / 1e9);
     }
     out.push_back({each.key, values.size() > 1 ? OptionValue(values) : OptionValue(values[0]), ""});
   }
@@ -91,8 +92,8 @@ const std::vector<StressAxis>& standard_axes() {
        .text = "friction is 20 % of the model's",
        .scaled = {{"model.friction", 1, {0.2}}}},
       {.name = "push",
-       .text = "a push in 2 % of the steps",
-       .scaled = {{"push.impulse", 0, {1}}},
+       .text = "a push of 10 N s in 2 % of the steps",
+       .scaled = {{"push.impulse", 0, {10}}},
        .fixed = {{"push.probability", 0.02, ""}}},
       {.name = "state-noise",
        .text = "noise on every coordinate of the state, ten times noise.scales",

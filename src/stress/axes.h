@@ -20,7 +20,7 @@ struct StressAxis {
     bool whole = false;          // rounded to a whole number
   };
   std::string name;  // "delay"
-  std::string text;  // "actions arrive up to 5 steps late"
+  std::string text;  // "actions arrive 5 steps late"
   std::vector<Scaled> scaled;
   std::vector<Setting> fixed = {};  // further settings at every severity above 0
 

@@ -26,8 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// "84 %", and not "-0 %"
-std::string percent(double share) { return fmt::format("{} %", std::lround(100 * share)); }
+long percent(double share) { return std::lround(100 * share); }
 
 // "0.34", "> 1", "-"
 std::string half_text(double severity, double largest) {
@@ -254,7 +253,8 @@ class StressWriter {
     for (std::size_t s = 1; s < severities().size(); ++s)
       out += fmt::format("<th scope=\"col\">{:g}</th>", severities()[s]);
     out +=
-        "<th scope=\"col\">half lost at</th><th scope=\"col\">worst episode</th></tr></thead>\n"
+        "<th scope=\"col\">half<br>lost at</th><th "
+        "scope=\"col\">worst<br>episode</th></tr></thead>\n"
         "<tbody>\n";
     for (std::size_t d = 0; d < test_.disturbances.size(); ++d) {
       const StressProfile& profile = results_.profiles[g][d];
@@ -265,7 +265,7 @@ class StressWriter {
         out += fmt::format(
             "<td title=\"return {}\"{}>{}</td>", interval_text(at.mean),
             known ? fmt::format(" style=\"background:{};color:#1a1a1a\"", colour_of(at.kept)) : "",
-            known ? percent(at.kept) : format_number(at.mean.estimate));
+            known ? std::to_string(percent(at.kept)) : format_number(at.mean.estimate));
       }
       const StressPoint& worst = test_.points[profile.worst_point];
       out += fmt::format("<td>{}</td><td><a href=\"{}\">at {:g}</a></td></tr>\n",
@@ -276,11 +276,17 @@ class StressWriter {
   }
 
   std::string heat_caption() const {
-    return "<p class=\"caption\">Share of the undisturbed return, measured from the return of "
-           "random actions, that is kept at each severity. Half lost at: severity at which 50 % "
-           "is kept, interpolated. Worst episode: a replay of the one with the lowest return of "
-           "all "
-           "severities above 0.</p>\n";
+    const bool all_known = std::ranges::none_of(results_.profiles, [](const auto& of_group) {
+      return std::isnan(of_group.front().half_lost);
+    });
+    return fmt::format(
+        "<p class=\"caption\">Percentage of the undisturbed return, measured from the return of "
+        "random actions, that is kept at each severity. Half lost at: severity at which 50 % is "
+        "kept, interpolated. Worst episode: a replay of the episode with the lowest return of all "
+        "severities above 0, and its severity.{}</p>\n",
+        all_known ? ""
+                  : " A policy that is no better than random actions keeps nothing: its returns "
+                    "are shown.");
   }
 
   Figure profiles_figure() const {
@@ -336,7 +342,7 @@ class StressWriter {
             "<tr><th scope=\"row\">{}</th><td>{:g}</td><td>{}</td><td>{}</td><td>{}</td>{}</tr>\n",
             s == 0 ? "none" : escape_html(test_.disturbances[d].name), severities()[s],
             interval_text(at.mean), format_number(at.iqm), format_number(at.worst_decile),
-            test_.has_goal ? fmt::format("<td>{}</td>", percent(at.success)) : "");
+            test_.has_goal ? fmt::format("<td>{} %</td>", percent(at.success)) : "");
       }
     }
     return out + "</tbody></table></div></details>\n";
