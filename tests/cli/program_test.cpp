@@ -44,11 +44,12 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"site", {"--out"}},
       {"export", {"--agent", "--format", "--out", "--name"}},
       {"verify", {"--run"}},
-      {"replay", {"--tolerance"}},
+      {"replay", {"--task", "--tolerance"}},
+      {"check", {"--steps", "--picture"}},
       {"serve", {"--study", "--address", "--port", "--no-token"}},
       {"bench",
-       {"--task", "--algo", "--threads", "--population", "--config", "--set", "--device",
-        "--json"}},
+       {"--task", "--beside", "--algo", "--threads", "--population", "--config", "--set",
+        "--device", "--json"}},
       {"study", {}},
       {"study run",
        {"--out", "--jobs", "--threads", "--device", "--smoke", "--cells", "--no-wait",
@@ -65,7 +66,8 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"export", {"DIR"}},        {"replay", {"FILE"}},     {"bench", {"BENCHMARK"}},
       {"compare", {"DIR"}},       {"study run", {"FILE"}},  {"study status", {"FILE"}},
       {"study report", {"FILE"}}, {"study work", {"FILE"}}, {"study cancel", {"FILE"}},
-      {"serve", {"DIR"}},         {"verify", {"FILE"}},     {"site", {"FILE"}}};
+      {"serve", {"DIR"}},         {"verify", {"FILE"}},     {"site", {"FILE"}},
+      {"check", {"FILE"}}};
 
   const Program program;
   const Outcome all = program.run("--help");

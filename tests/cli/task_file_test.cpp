@@ -91,7 +91,7 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
   fs::remove(program_.folder() / "balancer.toml");
   fs::remove(program_.folder() / "balancer.xml");
   fs::rename(program_.folder() / "run", program_.folder() / "moved");
-  const Outcome evaluated = program_.run("eval moved --episodes 2 --record played.html");
+  const Outcome evaluated = program_.run("eval moved/seed_0 --episodes 2 --record played.html");
   EXPECT_EQ(evaluated.code, 0) << evaluated.err;
   EXPECT_NE(read_file(program_.folder() / "played.html").find("\"reward_terms\":[\"speed\""),
             std::string::npos);

@@ -11,14 +11,21 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 
+#include "env/mujoco/guard.h"
+#include "env/mujoco/model.h"
+#include "env/mujoco/simulation.h"
 #include "env/noise.h"
 #include "env/registry.h"
 #include "env/rollout_check.h"
 #include "env/standard_env.h"
+#include "env/task_file/expression.h"
+#include "io/files.h"
 #include "temporary_folder.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
+
+namespace fs = std::filesystem;
 
 struct Pair {
   const char *task, *file;  // "Hopper-v4", "hopper"
@@ -341,6 +348,84 @@ TEST_F(OneTaskFile, CopiesHaveAllFilesOfTheModel) {
   save_task_copy(file, OptionValues(find_task(file).options), run.path() / "task");
   EXPECT_EQ(run.names(), (std::vector<std::string>{"task", "task/parts", "task/parts/arm.xml",
                                                    "task/robot.toml", "task/robot.xml"}));
+}
+
+TEST_F(OneTaskFile, MeshesAreDrawnAsBoxes) {
+  const fs::path model = folder_.path() / "robot.xml";
+  std::string text = read_file(model);
+  text.replace(text.find("<worldbody>"), 0,
+               "<asset><mesh name='wedge' vertex='0 0 0 2 0 0 0 1 0 0 0 0.5'/></asset>");
+  const std::string box = "<geom name=\"trunk\" type=\"box\" size=\"0.2 0.1 0.05\" mass=\"2\"/>";
+  text.replace(text.find(box), box.size(),
+               "<geom name='trunk' type='mesh' mesh='wedge' mass='2'/>");
+  std::ofstream(model) << text;
+  const auto env = standard_env(changed("40", "50"));
+  const auto solids = env->as<Drawable>()->solids();
+  ASSERT_EQ(solids.size(), 3u);
+  EXPECT_EQ(solids[1].kind, Solid::Kind::box);
+  EXPECT_GT(std::ranges::max(solids[1].size), 0.5);
+}
+
+TEST(Formulas, AnyTextIsAValueOrAnError) {
+  const char* const pieces[] = {"(",
+                                ")",
+                                "[",
+                                "]",
+                                ",",
+                                ".",
+                                "+",
+                                "-",
+                                "*",
+                                "/",
+                                "^",
+                                "<",
+                                ">=",
+                                "and",
+                                "not",
+                                "qpos",
+                                "1",
+                                "2.5",
+                                ":",
+                                "norm(",
+                                "clip(",
+                                "min(",
+                                "if(",
+                                "sum(",
+                                "before(",
+                                "rate(",
+                                "x",
+                                "joint(\"leg\")",
+                                ".pos",
+                                "vel",
+                                "\"",
+                                "sensor(",
+                                "body(\"foot\").vel"};
+  const auto model = shared_model("hopper");
+  const DataPointer data = make_data(*model);
+  guarded([&] { mj_forward(model.get(), data.get()); });
+  Random random(1, Stream::user);
+  int values = 0;
+  for (int n = 0; n < 20000; ++n) {
+    std::string text;
+    for (auto left = random.below(12) + 1; left > 0; --left)
+      text += pieces[random.below(std::size(pieces))];
+    FormulaCompiler compiler(*model, *data);
+    compiler.define("dt", compiler.constant(0.01));
+    Program program;
+    try {
+      compiler.compile(text, program);
+    } catch (const InputError&) {
+      continue;
+    }
+    std::vector<double> cells = compiler.cells();
+    program.run(*model, *data, cells);
+    ++values;
+  }
+  EXPECT_GT(values, 500);
+  FormulaCompiler compiler(*model, *data);
+  Program program;
+  EXPECT_THROW(compiler.compile(std::string(100000, '('), program), InputError);
+  EXPECT_THROW(compiler.compile("2" + std::string(100000, '^'), program), InputError);
 }
 
 }  // namespace OVDE_TEST_FILE

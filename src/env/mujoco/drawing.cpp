@@ -24,8 +24,9 @@ std::optional<Solid::Kind> kind_of(int type) {
     case mjGEOM_CYLINDER:
       return Solid::Kind::cylinder;
     case mjGEOM_BOX:
+    case mjGEOM_MESH:  // its size is that of its bounding box
       return Solid::Kind::box;
-    default:  // height fields and meshes: none of the tasks has them
+    default:  // height fields
       return std::nullopt;
   }
 }
