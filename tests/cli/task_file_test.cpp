@@ -47,7 +47,7 @@ TEST_F(SlowTaskFile, IsCheckedWithoutATraining) {
   const Outcome checked = program_.run("check balancer.toml --steps 300");
   EXPECT_EQ(checked.code, 0) << checked.err;
   for (const char* expected :
-       {"an action every 0.02 s (50 Hz)", "0.3 N m", "gyro_x", "5 rad/s", "command_speed", "jerk",
+       {"an action every 0.02 s (50 Hz)", "0.5 N m", "gyro_x", "5 rad/s", "command_speed", "jerk",
         "zero actions: 300 steps", "random actions: 300 steps", "ended by fallen",
         "times real time", "left_tyre", "picture"})
     EXPECT_NE(checked.out.find(expected), std::string::npos) << expected << "\n" << checked.out;
@@ -74,7 +74,8 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
   // the terms add up to the return
   ProgressReader progress{Folder(program_.folder() / "run/seed_0")};
   progress.look();
-  EXPECT_EQ(progress.terms(), (std::vector<std::string>{"speed", "straight", "effort", "jerk"}));
+  EXPECT_EQ(progress.terms(),
+            (std::vector<std::string>{"balance", "speed", "straight", "effort", "jerk"}));
   ASSERT_EQ(progress.rows().size(), 2u);
   double sum = 0;
   for (const double term : progress.rows().back().reward_terms) sum += term;
@@ -93,12 +94,12 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
   fs::rename(program_.folder() / "run", program_.folder() / "moved");
   const Outcome evaluated = program_.run("eval moved/seed_0 --episodes 2 --record played.html");
   EXPECT_EQ(evaluated.code, 0) << evaluated.err;
-  EXPECT_NE(read_file(program_.folder() / "played.html").find("\"reward_terms\":[\"speed\""),
+  EXPECT_NE(read_file(program_.folder() / "played.html").find("\"reward_terms\":[\"balance\""),
             std::string::npos);
   const Outcome exported = program_.run("export moved/seed_0 --out gait.c");
   EXPECT_EQ(exported.code, 0) << exported.err;
   const std::string code = read_file(program_.folder() / "gait.c");
-  for (const char* expected : {"trunk_gravity_z", "gyro_x", "5 rad/s", "command_speed", "0.3 N m"})
+  for (const char* expected : {"trunk_gravity_z", "gyro_x", "5 rad/s", "command_speed", "0.5 N m"})
     EXPECT_NE(code.find(expected), std::string::npos) << expected;
 }
 
