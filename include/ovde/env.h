@@ -1,7 +1,7 @@
 // Environments and the registry of tasks. A program adds a task by deriving from Env, which is
 // Gymnasium's interface with flat arrays, and calling register_task(). Resuming in the middle of an
-// episode, injected noise and pictures are optional interfaces, which an environment derives from
-// in addition.
+// episode, injected noise, other physics and pictures are optional interfaces, which an environment
+// derives from in addition.
 #pragma once
 
 #include <array>
@@ -60,8 +60,8 @@ class Env {
   // The environment inside a wrapper.
   virtual Env* wrapped() { return nullptr; }
 
-  // An optional interface (Restorable, Disturbable, Drawable, RewardTerms) of this environment, or
-  // else of the one it wraps; null if none of them has it.
+  // An optional interface (Restorable, Disturbable, Physical, Drawable, RewardTerms) of this
+  // environment, or else of the one it wraps; null if none of them has it.
   template <typename Interface>
   Interface* as() {
     for (Env* env = this; env != nullptr; env = env->wrapped())
@@ -121,6 +121,31 @@ class Disturbable {
     return std::nullopt;
   }
   virtual std::vector<std::string> coordinates() const { return {}; }
+};
+
+// Factors of the nominal values of a physical model.
+struct ModelFactors {
+  double mass = 1;      // masses and inertias of all bodies
+  double friction = 1;  // of all contacts
+  double damping = 1;   // of all joints
+  double gravity = 1;
+  double motor = 1;  // strength of all motors
+};
+
+// An environment with a physical model, which can be varied (table `model`) and pushed (`push`).
+class Physical {
+ public:
+  virtual ~Physical() = default;
+
+  // Sets the model to its nominal values times the factors; an episode is started or restored next.
+  virtual void vary(const ModelFactors& factors) = 0;
+
+  // The names of the bodies that push() can move, the root body first.
+  virtual std::vector<std::string> pushable_bodies() = 0;
+
+  // Adds an impulse in N s, in a random horizontal direction, to body number `body` of
+  // pushable_bodies() during the next step.
+  virtual void push(int body, double impulse, Random& random) = 0;
 };
 
 // One weighted term of a reward.

@@ -16,7 +16,7 @@ struct BenchRequest {
   std::string algorithm;  // empty: all, for train
   int threads = 1;
   int population = 1;             // for update, and for act on a GPU
-  std::vector<Setting> settings;  // for update, act and train
+  std::vector<Setting> settings;  // for update, act, train and env
   GpuDevice gpu = {};             // for update and act; empty: the CPU
   std::string beside;             // for env: another task, measured in turn with `task`
 };
@@ -45,7 +45,8 @@ std::vector<BenchRow> bench_act(const BenchRequest& request);
 // Whole epochs of one algorithm, or of all without residual networks, relative to SAC.
 std::vector<BenchRow> bench_train(const BenchRequest& request);
 
-// Steps of the environment on one thread and on all, compared with the physics engine alone.
+// Steps of the environment on one thread and on all, compared with the physics engine alone and,
+// with settings, with the task that they disturb.
 std::vector<BenchRow> bench_env(const BenchRequest& request);
 
 // A checkpoint with a full replay buffer: pause of the training, time to write, memory. Writes into

@@ -1,7 +1,8 @@
 // Speed of an environment: random actions, resets, no injected noise. For a MuJoCo task the engine
-// alone is measured too, on the same states and actions, alternating every few milliseconds so that
-// other load affects both.
+// alone is measured too, on the same states and actions, and with settings the task that they
+// disturb; alternating every few milliseconds so that other load affects all.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/team.h"
 #include "bench/bench.h"
+#include "config/build.h"
 #include "env/engine_loop.h"
 #include "env/wrappers.h"
 #include "stats/statistics.h"
@@ -20,18 +22,18 @@ namespace {
 // The work of one thread: a turn of the environment, then the same steps with the engine alone.
 class Lane {
  public:
-  Lane(const Task& task, int number)
-      : env_(task.make(OptionValues(task.options)), task.horizon),
-        engine_(make_engine_loop(task.name)),
+  Lane(std::unique_ptr<Env> env, std::unique_ptr<EngineLoop> engine, int number)
+      : env_(std::move(env)),
+        engine_(std::move(engine)),
         seed_(static_cast<std::uint64_t>(number) << 32),
-        observation_(env_.observation_size()) {
-    const Box& box = env_.action_space();
+        observation_(env_->observation_size()) {
+    const Box& box = env_->action_space();
     Random random(seed_, Stream::user);
     actions_.assign(kActions, std::vector<double>(box.size()));
     for (auto& action : actions_) {
       for (int i = 0; i < box.size(); ++i) action[i] = random.uniform(box.low[i], box.high[i]);
     }
-    env_.reset(++seed_, observation_);
+    env_->reset(++seed_, observation_);
     if (engine_) {
       engine_->prepare(std::span(&seed_, 1));
       engine_->next_episode();
@@ -44,9 +46,9 @@ class Lane {
     ends_.clear();
     seeds_.clear();
     for (int i = 0; i < steps; ++i) {
-      const Step step = env_.step(actions_[(first_ + i) % kActions], observation_);
+      const Step step = env_->step(actions_[(first_ + i) % kActions], observation_);
       if (!step.terminated && !step.truncated) continue;
-      env_.reset(++seed_, observation_);
+      env_->reset(++seed_, observation_);
       ends_.push_back(i);
       seeds_.push_back(seed_);
     }
@@ -69,7 +71,7 @@ class Lane {
  private:
   static constexpr std::size_t kActions = 4096;
 
-  TimeLimit env_;
+  std::unique_ptr<Env> env_;
   std::unique_ptr<EngineLoop> engine_;
   std::uint64_t seed_;
   std::vector<double> observation_;
@@ -79,39 +81,46 @@ class Lane {
   std::vector<std::uint64_t> seeds_;  // seeds of the episodes that followed
 };
 
+std::unique_ptr<Env> plain(const Task& task) {
+  return std::make_unique<TimeLimit>(task.make(OptionValues(task.options)), task.horizon);
+}
+
 struct EnvSpeed {
   double per_second;                           // steps, summed over the threads
   double engine_per_second = BenchRow::kNone;  // mj_step alone
   double ratio = BenchRow::kNone;              // median over the turns
-  double beside_ratio = BenchRow::kNone;       // to the speed of another task, likewise
+  double other_ratio = BenchRow::kNone;  // time of the other environment over that of this one
 };
 
-// Each thread has its own environment. Takes about twice `seconds`; `beside` may be null.
-EnvSpeed env_speed(const Task& task, const Task* beside, int threads, double seconds) {
+using MakeEnv = std::function<std::unique_ptr<Env>()>;
+
+// Each thread has its own environments. `seconds` is the time of the task's; `make_other` may be
+// empty.
+EnvSpeed env_speed(const Task& task, const MakeEnv& make_other, int threads, double seconds) {
   Team team(threads);
   std::vector<std::unique_ptr<Lane>> lanes, other_lanes;
-  for (int i = 0; i < threads; ++i) lanes.push_back(std::make_unique<Lane>(task, i));
-  for (int i = 0; i < threads && beside != nullptr; ++i)
-    other_lanes.push_back(std::make_unique<Lane>(*beside, i));
+  for (int i = 0; i < threads; ++i) {
+    lanes.push_back(std::make_unique<Lane>(plain(task), make_engine_loop(task.name), i));
+    if (make_other) other_lanes.push_back(std::make_unique<Lane>(make_other(), nullptr, i));
+  }
 
   int steps = 20;
   const bool has_engine = lanes.front()->has_engine();
-  std::vector<double> whole, engine, ratios, beside_ratios;
+  std::vector<double> whole, engine, ratios, other_ratios;
+  const auto time_of = [&](auto& all) {
+    return seconds_of([&] { team.run(threads, [&](int i) { all[i]->whole(steps); }); });
+  };
   const auto turn = [&] {
-    whole.push_back(seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->whole(steps); }); }));
+    whole.push_back(time_of(lanes));
+    if (make_other) other_ratios.push_back(time_of(other_lanes) / whole.back());
     if (has_engine) {
       for (auto& lane : lanes) lane->prepare_engine();
       engine.push_back(
           seconds_of([&] { team.run(threads, [&](int i) { lanes[i]->engine(steps); }); }));
       ratios.push_back(engine.back() / whole.back());
     }
-    if (beside != nullptr) {
-      const double other =
-          seconds_of([&] { team.run(threads, [&](int i) { other_lanes[i]->whole(steps); }); });
-      beside_ratios.push_back(other / whole.back());
-      for (auto& lane : other_lanes) lane->next_turn(steps);
-    }
     for (auto& lane : lanes) lane->next_turn(steps);
+    for (auto& lane : other_lanes) lane->next_turn(steps);
   };
 
   // the first turn is not counted: it determines how many steps take about 5 ms
@@ -120,7 +129,7 @@ EnvSpeed env_speed(const Task& task, const Task* beside, int threads, double sec
   whole.clear();
   engine.clear();
   ratios.clear();
-  beside_ratios.clear();
+  other_ratios.clear();
   for (double spent = 0; spent < seconds; spent += whole.back()) turn();
 
   // medians ignore turns that lost their core to another program
@@ -130,7 +139,7 @@ EnvSpeed env_speed(const Task& task, const Task* beside, int threads, double sec
     speed.engine_per_second = counted / median(engine);
     speed.ratio = median(ratios);
   }
-  if (beside != nullptr) speed.beside_ratio = median(beside_ratios);
+  if (make_other) speed.other_ratio = median(other_ratios);
   return speed;
 }
 
@@ -144,7 +153,8 @@ BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed,
           .more = {{"engine_per_second", speed.engine_per_second},
                    {"ratio", speed.ratio},
                    {"beside", request.beside},
-                   {"beside_ratio", speed.beside_ratio},
+                   {"beside_ratio", request.beside.empty() ? BenchRow::kNone : speed.other_ratio},
+                   {"cost", request.settings.empty() ? BenchRow::kNone : speed.other_ratio},
                    {"speedup", speedup}}};
 }
 
@@ -153,11 +163,19 @@ BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed,
 std::vector<BenchRow> bench_env(const BenchRequest& request) {
   constexpr double kSeconds = 1;
   const Task& task = find_task(request.task);
-  const Task* const beside = request.beside.empty() ? nullptr : &find_task(request.beside);
-  const EnvSpeed one = env_speed(task, beside, 1, kSeconds);
+  MakeEnv make_other;
+  if (!request.beside.empty())
+    make_other = [&other = find_task(request.beside)] { return plain(other); };
+  if (!request.settings.empty()) {
+    std::vector<Setting> settings = {{"run.task", request.task, "--task"},
+                                     {"run.algorithm", "sac", ""}};  // which is not used
+    settings.insert(settings.end(), request.settings.begin(), request.settings.end());
+    make_other = [config = resolve_config(settings)] { return make_task(config); };
+  }
+  const EnvSpeed one = env_speed(task, make_other, 1, kSeconds);
   std::vector<BenchRow> rows = {row_of(request, 1, one, BenchRow::kNone)};
   if (request.threads > 1) {
-    const EnvSpeed many = env_speed(task, beside, request.threads, kSeconds);
+    const EnvSpeed many = env_speed(task, make_other, request.threads, kSeconds);
     rows.push_back(row_of(request, request.threads, many, many.per_second / one.per_second));
   }
   return rows;

@@ -13,6 +13,7 @@
 #include "cli/console/text.h"
 #include "cli/option_synonyms.h"
 #include "config/config.h"
+#include "config/config_keys.h"
 #include "io/json.h"
 
 namespace ovde::cli {
@@ -26,12 +27,15 @@ void check_options(const BenchCommand& command) {
   const auto only = [](bool given, bool used, const char* rule) {
     if (given && !used) throw InputError(rule);
   };
-  only(command.config || !command.set.empty(), update || act || command.what == "train",
-       "--config and --set go with bench update, bench act and bench train");
+  only(command.config.has_value(), update || act || command.what == "train",
+       "--config goes with bench update, bench act and bench train");
+  only(!command.set.empty(), command.what != "checkpoint",
+       "--set does not go with bench checkpoint");
   only(gpu, update || act, "--device cuda goes with bench update and bench act");
   only(command.population.has_value(), update || (act && gpu),
        "--population goes with bench update, and with bench act --device cuda");
   only(!command.beside.empty(), command.what == "env", "--beside goes with bench env");
+  only(!command.beside.empty(), command.set.empty(), "--beside does not go with --set");
   only(!command.algorithm.empty(), command.what != "env",
        "--algo does not go with bench env, which measures the task alone");
 }
@@ -93,6 +97,8 @@ std::string env_text(const BenchRow& row) {
     text += fmt::format(", {:.2f} times one thread", speedup);
   if (const double ratio = row.metric("beside_ratio"); !std::isnan(ratio))
     text += fmt::format(", {:.3f} times the other task", ratio);
+  if (const double cost = row.metric("cost"); !std::isnan(cost))
+    text += fmt::format("; with --set a step takes {:.3f} times as long", cost);
   return text;
 }
 
@@ -142,6 +148,12 @@ void run(const BenchCommand& command) {
   }
   for (const std::string& assignment : command.set)
     request.settings.push_back(parse_assignment(assignment, "--set"));
+  for (const Setting& setting : request.settings) {
+    if (command.what == "env" && !is_of_task(setting.key))
+      throw InputError(fmt::format(
+          "--set {}: with bench env a key must be of the task, its noise or its disturbances",
+          setting.key));
+  }
   if (!request.task.empty()) find_task(request.task);
   if (!request.algorithm.empty()) find_algorithm(request.algorithm);
 

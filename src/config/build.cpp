@@ -33,13 +33,13 @@ std::unique_ptr<Env> make_task(const Config& config) {
     } catch (const InputError& error) {
       throw InputError(fmt::format("task {}: {}", config.task, error.what()));
     }
+    if (task.map && (env->observation_size() != 2 || env->action_space().size() != 2)) {
+      throw Error("task " + task.name +
+                  " has a map, but not observations and actions of two numbers each");
+    }
     env = with_disturbances(std::move(env), config.noise, config.disturbances, name_of(config));
   } catch (const OptionError& error) {
     refuse_setting(place_of(config, error.key()), error.what());
-  }
-  if (task.map && (env->observation_size() != 2 || env->action_space().size() != 2)) {
-    throw Error("task " + task.name +
-                " has a map, but not observations and actions of two numbers each");
   }
   return std::make_unique<TimeLimit>(std::move(env), config.horizon);
 }

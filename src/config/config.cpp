@@ -78,7 +78,9 @@ Task foreign_task(const std::string& id, const std::vector<Setting>& settings) {
   task.name = id.substr(0, id.find(':'));
   for (const Setting& setting : settings) {
     constexpr std::string_view table = "task.";
-    if (!setting.key.starts_with(table) || setting.key == "task.horizon") continue;
+    if (!setting.key.starts_with(table) || setting.key == "task.horizon" ||
+        setting.key == "task.history")
+      continue;
     Option option;
     option.name = setting.key.substr(table.size());
     option.default_value = setting.value;
@@ -137,7 +139,7 @@ class Resolver {
     if (has_grid() && !given("ids.bins"))
       config_.ids.bins = ActionGrid::standard_bins(action_dimensions(), config_.ids.max_actions);
 
-    if (!task_.map) return;
+    if (!observes_positions()) return;
     if (!given("record.visits")) config_.record.visits = true;
     if (!given("record.networks")) config_.record.networks = evenly_spaced(train.epochs);
   }
@@ -169,9 +171,9 @@ class Resolver {
       refuse("train.envs", algorithm_.bandit
                                ? "the bandit chooses for one episode at a time; must be 1"
                                : "the scout acts in one episode at a time; must be 1");
-    if (config_.record.visits && !task_.map)
-      refuse("record.visits",
-             fmt::format("the observations of {} are not positions on a map", task_.name));
+    if (config_.record.visits && !observes_positions())
+      refuse("record.visits", fmt::format("the observations of {}{} are not positions on a map",
+                                          task_.name, task_.map ? " with task.history" : ""));
   }
 
   // Checks of a new run alone; a stored configuration has passed them.
@@ -206,6 +208,7 @@ class Resolver {
   }
 
   bool given(const std::string& key) const { return config_.places.contains(key); }
+  bool observes_positions() const { return task_.map && config_.disturbances.history == 0; }
   bool has_grid() const { return algorithm_.policy == PolicyKind::greedy; }
   int action_dimensions() const { return task_.make(config_.task_options)->action_space().size(); }
 

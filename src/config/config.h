@@ -56,7 +56,7 @@ struct Config {
   int horizon = 100;          // task.horizon
   OptionValues task_options;  // the keys of table "task" that the task declares
   NoiseOptions noise;
-  Disturbances disturbances;  // tables delay and sensor
+  Disturbances disturbances;  // tables delay, sensor, actuator, model and push, task.history
   NetworkOptions network;
   CriticOptions critic;
   BehaviourOptions behaviour;  // the keys of table "explore" that every explorer has

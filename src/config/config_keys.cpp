@@ -96,7 +96,11 @@ ConfigTable task_table() {
   return {"task",
           "the task's time limit, and the task's own keys",
           {field(&Config::horizon, "horizon", {1, 1e6}, "steps after which an episode is truncated",
-                 "the task's")}};
+                 "the task's"),
+           within(&Config::disturbances,
+                  field(&Disturbances::history, "history", {0, 1000},
+                        "observations have this many of the last observations and actions "
+                        "appended"))}};
 }
 
 std::vector<Field<NetworkOptions>> network_keys() {
@@ -410,6 +414,14 @@ std::vector<ConfigTable> make_tables() {
       disturbance_table("delay", "actions and observations that arrive late", &Disturbances::delay,
                         delay_options()),
       disturbance_table("sensor", "imperfect sensors", &Disturbances::sensor, sensor_options()),
+      disturbance_table("actuator", "imperfect actuators", &Disturbances::actuator,
+                        actuator_options()),
+      disturbance_table("model",
+                        "factors of the physical model of MuJoCo tasks; a range is drawn for each "
+                        "episode",
+                        &Disturbances::model, model_options()),
+      disturbance_table("push", "pushes that a body of a MuJoCo task gets", &Disturbances::push,
+                        push_options()),
       table("network", "actor and critics alike", &Config::network, network_keys()),
       table("critic", "how the return's distribution is represented", &Config::critic,
             critic_keys()),
@@ -463,7 +475,8 @@ const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::str
 }
 
 bool is_of_task(const std::string& key) {
-  static const std::set<std::string> tables = {"task", "noise", "delay", "sensor"};
+  static const std::set<std::string> tables = {"task",     "noise", "delay", "sensor",
+                                               "actuator", "model", "push"};
   return tables.contains(key.substr(0, key.find('.')));
 }
 

@@ -85,12 +85,14 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     return "it is read only with noise.transition = true";
   if ((key == "noise.edges" || key == "noise.factors") && config.noise.coordinate.empty())
     return "it is read only with a noise.coordinate";
-  const auto& [delay, sensor] = config.disturbances;
+  const DelayOptions& delay = config.disturbances.delay;
   if (key == "delay.draw" && delay.action.low == delay.action.high &&
       delay.observation.low == delay.observation.high)
     return "it is read only with a delay that is a range, [low, high]";
-  if (key == "sensor.group" && !is_on(sensor))
+  if (key == "sensor.group" && !is_on(config.disturbances.sensor))
     return "it is read only with a disturbance of table sensor";
+  if ((key == "push.impulse" || key == "push.body") && config.disturbances.push.probability == 0)
+    return "it is read only with push.probability > 0";
   return "";
 }
 

@@ -41,7 +41,8 @@ std::string bytes_digest(const std::filesystem::path& file) {
 // machine.
 Signals task_signals(const Config& config) {
   try {
-    return find_task(config.task).make(config.task_options)->signals();
+    return with_history(find_task(config.task).make(config.task_options)->signals(),
+                        config.disturbances.history);
   } catch (const Error&) {
     return {};
   }

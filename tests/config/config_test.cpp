@@ -434,6 +434,17 @@ TEST(Config, DelaysAreShorterThanAnEpisode) {
   EXPECT_NO_THROW(resolve({"delay.action=[0,99]"}));
 }
 
+TEST(Config, AHistoryIsNoPositionOnAMap) {
+  const Config config = resolve({"task.history=2"});
+  EXPECT_FALSE(config.record.visits);
+  EXPECT_TRUE(config.record.networks.empty());
+  EXPECT_EQ(make_environment(config)->observation_size(), 2 + 2 * (2 + 2));
+  expect_words(complaint([] {
+                 resolve({"task.history=2", "record.visits=true"});
+               }),
+               {"record.visits", "with task.history", "not positions"});
+}
+
 TEST(Config, NetworksAreSavedAfterExistingEpochs) {
   EXPECT_EQ(complaint([] {
               resolve({"train.epochs=5", "record.networks=[0,5]"});

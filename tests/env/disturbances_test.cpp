@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <numbers>
 #include <set>
 
 #include <ovde/check.h>
@@ -260,10 +262,284 @@ TEST(Sensor, GroupThatNamesNothingIsRefused) {
             "sensor.group = \"arm\": this task does not name its observations; must be \"\"");
 }
 
+// Outputs of the actuator, in units of half the range of actions, for a constant command.
+std::vector<double> response(const ActuatorOptions& options, double command, int seed, int steps) {
+  const auto env = disturbed({.actuator = options});
+  std::vector<double> now(3), all;
+  env->reset(seed, now);
+  for (int i = 0; i < steps; ++i) {
+    env->step(std::vector<double>{4 + 2 * command}, now);  // the box is [2, 6]
+    all.push_back((now[1] - 4) / 2);
+  }
+  return all;
+}
+
+TEST(Actuator, LagHasItsTimeConstant) {
+  const auto all = response({.lag = {5, 5}}, 0.8, 1, 20);
+  for (int i = 0; i < 20; ++i) EXPECT_NEAR(all[i], 0.8 * (1 - std::exp(-(i + 1) / 5.0)), 1e-12);
+}
+
+TEST(Actuator, DeadZoneGainBiasAndSaturationActInThisOrder) {
+  const auto once = [](const ActuatorOptions& options, double command) {
+    return response(options, command, 1, 1)[0];
+  };
+  EXPECT_NEAR(once({.dead_zone = {0.2, 0.2}}, 0.15), 0, 1e-12);
+  EXPECT_NEAR(once({.dead_zone = {0.2, 0.2}}, -0.5), -0.3, 1e-12);
+  EXPECT_NEAR(once({.gain = {0.5, 0.5}}, -0.5), -0.25, 1e-12);
+  EXPECT_NEAR(once({.bias = {0.1, 0.1}}, -0.5), -0.4, 1e-12);
+  EXPECT_NEAR(once({.saturation = {0.6, 0.6}}, -0.9), -0.6, 1e-12);
+  const ActuatorOptions all = {
+      .gain = {2, 2}, .bias = {0.1, 0.1}, .dead_zone = {0.2, 0.2}, .saturation = {0.6, 0.6}};
+  EXPECT_NEAR(once(all, 0.4), 2 * (0.4 - 0.2) + 0.1, 1e-12);
+  EXPECT_NEAR(once(all, 0.9), 0.6, 1e-12);
+  // what leaves the box is clipped
+  EXPECT_NEAR(once({.gain = {2, 2}}, 0.9), 1, 1e-12);
+}
+
+TEST(Actuator, GainAndBiasAreDrawnUniformlyForEachEpisode) {
+  std::vector<double> gains, biases;
+  for (int seed = 0; seed < 3000; ++seed) {
+    const auto gain = response({.gain = {0.6, 0.9}}, 1, seed, 2);
+    ASSERT_EQ(gain[0], gain[1]);
+    gains.push_back(gain[0]);
+    biases.push_back(response({.bias = {-0.2, 0.3}}, 0, seed, 1)[0]);
+  }
+  const auto uniform = [](double low, double high) {
+    return [=](double x) { return std::clamp((x - low) / (high - low), 0.0, 1.0); };
+  };
+  EXPECT_GT(kolmogorov_smirnov(gains, uniform(0.6, 0.9)), unlikely);
+  EXPECT_GT(kolmogorov_smirnov(biases, uniform(-0.2, 0.3)), unlikely);
+}
+
+TEST(History, AppendsTheLastObservationsAndActions) {
+  constexpr int length = 2, steps = 6;
+  const Episode plain = play(*disturbed({}), 1, steps);
+  const auto env = disturbed({.history = length});
+  ASSERT_EQ(env->observation_size(), 3 + length * (3 + 1));
+  const Episode all = play(*env, 1, steps);
+  for (int i = 0; i <= steps; ++i) {
+    std::vector<double> expected = plain.observations[i];
+    for (const int age : {1, 2}) {
+      const auto& past = plain.observations[std::max(0, i - age)];
+      expected.insert(expected.end(), past.begin(), past.end());
+    }
+    for (const int age : {1, 2}) expected.push_back(i - age < 0 ? 4 : action_at(i - age));
+    EXPECT_EQ(all.observations[i], expected) << i;
+  }
+}
+
+TEST(History, NamesItsSignals) {
+  const Signals signals = disturbed({.history = 2})->signals();
+  std::string names;
+  for (const Signal& signal : signals.observation) names += signal.name + ":" + signal.unit + " ";
+  EXPECT_EQ(names,
+            "clock_time:s arm_command: arm_velocity:m/s "
+            "clock_time[-1]:s arm_command[-1]: arm_velocity[-1]:m/s "
+            "clock_time[-2]:s arm_command[-2]: arm_velocity[-2]:m/s "
+            "arm_action[-1]:N arm_action[-2]:N ");
+}
+
+// With the actions that are still on their way, the state of a delayed task is known.
+TEST(History, HasTheActionsOnTheirWay) {
+  constexpr int late = 2, steps = 8;
+  const Episode all =
+      play(*disturbed({.delay = {.action = {late, late}}, .history = late}), 1, steps);
+  for (int i = late; i < steps; ++i) EXPECT_EQ(all.observations[i].back(), all.rewards[i]);
+}
+
 Disturbances everything() {
   return {.delay = {.action = {0, 3}, .observation = {1, 2}, .draw = DelayDraw::step},
-          .sensor = {.noise = 0.1, .bias = 0.1, .drift = 0.1, .dropped = 0.3, .resolution = 0.01}};
+          .sensor = {.noise = 0.1, .bias = 0.1, .drift = 0.1, .dropped = 0.3, .resolution = 0.01},
+          .actuator = {.lag = {1, 4},
+                       .gain = {0.8, 1.2},
+                       .bias = {-0.1, 0.1},
+                       .dead_zone = {0, 0.1},
+                       .saturation = {0.8, 1}},
+          .history = 2};
 }
+
+TEST(Physics, TasksWithoutAModelAreRefused) {
+  const auto refusal = [](const Disturbances& options) {
+    try {
+      disturbed(options);
+    } catch (const OptionError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(refusal({.model = {.friction = {0.5, 2}}}),
+            "model.friction = [0.5, 2]: this task has no physical model (MuJoCo tasks have one); "
+            "must be 1");
+  EXPECT_EQ(refusal({.push = {.probability = 0.1}}),
+            "push.probability = 0.1: this task has no physical model (MuJoCo tasks have one); "
+            "must be 0");
+}
+
+#ifdef OVDE_MUJOCO
+std::unique_ptr<Env> disturbed_task(const std::string& task, const Disturbances& options) {
+  return with_disturbances(standard_env(task), {}, options, task);
+}
+
+TEST(Physics, FactorsOfOneAreTheNominalModel) {
+  for (const std::string task : {"HalfCheetah-v4", "Ant-v4", "Humanoid-v4"}) {
+    const auto plain = standard_env(task), varied = standard_env(task);
+    varied->as<Physical>()->vary(
+        {.mass = 2, .friction = 3, .damping = 4, .gravity = 5, .motor = 6});
+    const Episode other = play(*varied, 1, 20);
+    varied->as<Physical>()->vary({});
+    const Episode nominal = play(*plain, 1, 20);
+    EXPECT_NE(other.observations.back(), nominal.observations.back());
+    EXPECT_EQ(play(*varied, 1, 20).observations, nominal.observations) << task;
+  }
+}
+
+// The speed of a cart after a step, from rest.
+double cart_speed(Env& env, double force) {
+  std::vector<double> s(4);
+  const std::vector<double> zero(2, 0.0);
+  env.as<Restorable>()->set_state(zero, zero, s);
+  env.step(std::vector<double>{force}, s);
+  return s[2];
+}
+
+// Its part that comes from the motor: F t / m for a short time.
+double motor_speed(Env& env) { return cart_speed(env, 0.1) - cart_speed(env, 0); }
+
+double motor_speed(const ModelFactors& factors) {
+  const auto env = standard_env("InvertedPendulum-v4");
+  env->as<Physical>()->vary(factors);
+  return motor_speed(*env);
+}
+
+TEST(Physics, FactorsAreThoseOfTheModel) {
+  const double nominal = motor_speed(ModelFactors{});
+  EXPECT_NEAR(motor_speed({.motor = 0.5}) / nominal, 0.5, 1e-3);
+  // damping of 1 at the joints of bodies of about 10 kg has little effect in 0.04 s
+  EXPECT_NEAR(motor_speed({.mass = 2}) / nominal, 0.5, 0.02);
+  // Hopper falls freely from above the floor: x = x0 - g t^2 / 2
+  const auto fall = [](double gravity) {
+    const auto env = standard_env("Hopper-v4");
+    env->as<Physical>()->vary({.gravity = gravity});
+    std::vector<double> s(11);
+    env->as<Restorable>()->set_state(std::vector<double>{0, 3, 0, 0, 0, 0},
+                                     std::vector<double>(6, 0.0), s);
+    for (int i = 0; i < 10; ++i) env->step(std::vector<double>{0, 0, 0}, s);
+    return s[6];  // vertical speed
+  };
+  EXPECT_NEAR(fall(1), -9.81 * 0.08, 0.02);
+  EXPECT_NEAR(fall(0.5) / fall(1), 0.5, 0.01);
+}
+
+TEST(Physics, FactorsAreDrawnForEachEpisode) {
+  const auto env = disturbed_task("InvertedPendulum-v4", {.model = {.motor = {0.5, 2}}});
+  const double nominal = motor_speed(ModelFactors{});
+  std::vector<double> drawn, s(4);
+  for (int seed = 0; seed < 1000; ++seed) {
+    env->reset(seed, s);
+    drawn.push_back(motor_speed(*env) / nominal);
+  }
+  const auto uniform = [](double x) { return std::clamp((x - 0.5) / 1.5, 0.0, 1.0); };
+  EXPECT_GT(kolmogorov_smirnov(drawn, uniform), unlikely);
+}
+
+// The motor of the cart has 100 N and a step 0.04 s: an action of 0.1 has an impulse of 0.4 N s.
+TEST(Push, GivesItsImpulse) {
+  const auto env =
+      disturbed_task("InvertedPendulum-v4", {.push = {.probability = 1, .impulse = {0.4, 0.4}}});
+  const auto plain = standard_env("InvertedPendulum-v4");
+  const double forwards = cart_speed(*plain, 0.1), backwards = cart_speed(*plain, -0.1);
+  std::vector<double> s(4);
+  for (int seed = 0; seed < 20; ++seed) {
+    env->reset(seed, s);
+    const double speed = cart_speed(*env, 0);
+    EXPECT_NEAR(speed, speed > 0 ? forwards : backwards, 1e-9);
+  }
+}
+
+TEST(Push, HasAUniformHorizontalDirection) {
+  const auto env = disturbed_task("Ant-v4", {.push = {.probability = 1, .impulse = {0.05, 0.05}}});
+  const auto plain = standard_env("Ant-v4");
+  std::vector<double> pushed(27), still(27), angles;
+  for (int seed = 0; seed < 100; ++seed) {
+    env->reset(seed, pushed);
+    plain->reset(seed, still);
+    env->step(std::vector<double>(8, 0.0), pushed);
+    plain->step(std::vector<double>(8, 0.0), still);
+    angles.push_back(std::atan2(pushed[14] - still[14], pushed[13] - still[13]));
+  }
+  const auto uniform = [](double x) { return 0.5 + x / (2 * std::numbers::pi); };
+  EXPECT_GT(kolmogorov_smirnov(angles, uniform), unlikely);
+}
+
+TEST(Push, MovesAPlanarTaskAlongItsPlane) {
+  const auto env =
+      disturbed_task("HalfCheetah-v4", {.push = {.probability = 1, .impulse = {2, 2}}});
+  const auto plain = standard_env("HalfCheetah-v4");
+  int forward = 0;
+  for (int seed = 0; seed < 100; ++seed) {
+    std::vector<double> pushed(17), still(17);
+    env->reset(seed, pushed);
+    plain->reset(seed, still);
+    env->step(std::vector<double>(6, 0.0), pushed);
+    plain->step(std::vector<double>(6, 0.0), still);
+    EXPECT_GT(std::abs(pushed[8] - still[8]), 0.05);
+    forward += pushed[8] > still[8];
+  }
+  EXPECT_NEAR(forward, 50, 17);
+}
+
+TEST(Push, ComesWithItsProbability) {
+  const auto env =
+      disturbed_task("InvertedPendulum-v4", {.push = {.probability = 0.2, .impulse = {1, 1}}});
+  int pushes = 0;
+  constexpr int episodes = 2000;
+  std::vector<double> s(4);
+  const double still = cart_speed(*standard_env("InvertedPendulum-v4"), 0);
+  for (int seed = 0; seed < episodes; ++seed) {
+    env->reset(seed, s);
+    pushes += cart_speed(*env, 0) != still;
+  }
+  EXPECT_NEAR(pushes, 0.2 * episodes, 3.3 * std::sqrt(episodes * 0.2 * 0.8));
+}
+
+TEST(Push, UnknownBodyIsRefused) {
+  try {
+    disturbed_task("Hopper-v4", {.push = {.probability = 1, .body = "arm"}});
+    FAIL();
+  } catch (const OptionError& error) {
+    EXPECT_STREQ(error.what(),
+                 "push.body = \"arm\": must be a body of the task that can move horizontally: "
+                 "torso, thigh, leg, foot");
+  }
+  EXPECT_NO_THROW(disturbed_task("Hopper-v4", {.push = {.probability = 1, .body = "foot"}}));
+}
+
+TEST(Physics, RestoredStateContinuesBitIdentically) {
+  Disturbances all = everything();
+  all.model = {.mass = {0.5, 2},
+               .friction = {0.5, 2},
+               .damping = {0.5, 2},
+               .gravity = {0.5, 2},
+               .motor = {0.5, 2}};
+  all.push = {.probability = 0.3, .impulse = {0, 1}};
+  for (const std::string task : {"HalfCheetah-v4", "Ant-v4"}) {
+    const auto a = disturbed_task(task, all), b = disturbed_task(task, all);
+    EXPECT_NO_THROW(check(*a, 7)) << task;
+    // also in another environment, which has had another episode
+    const std::vector<double> action(a->action_space().low.size(), 0.3);
+    std::vector<double> sa(a->observation_size()), sb(sa);
+    a->reset(1, sa);
+    b->reset(2, sb);
+    for (int i = 0; i < 5; ++i) a->step(action, sa);
+    ASSERT_TRUE(restore_state(*b, *saved_state(*a)));
+    for (int i = 0; i < 30; ++i) {
+      a->step(action, sa);
+      b->step(action, sb);
+      ASSERT_EQ(sa, sb);
+    }
+  }
+}
+#endif
 
 TEST(Disturbances, RestoredStateContinuesBitIdentically) {
   EXPECT_NO_THROW(check(*disturbed(everything()), 7));

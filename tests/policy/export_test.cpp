@@ -9,6 +9,7 @@
 #include <ovde/policy.h>
 #include "act/acting_part.h"
 #include "io/files.h"
+#include "policy/contract.h"
 #include "policy/example_policy.h"
 #include "policy/onnx.h"
 #include "temporary_folder.h"
@@ -168,6 +169,21 @@ TEST_F(ExportedFile, TheBestPolicyHasItsOwnEpoch) {
   EXPECT_EQ(refusal(path("best.c"), path(example.name)), "");
   example.write_run(path(example.name), "policy_best.safetensors", {{"epoch", "4x"}});
   EXPECT_THROW(export_policy({.run = best, .out = path("bad.c"), .name = "policy"}), InputError);
+}
+
+TEST_F(ExportedFile, ContractNamesTheHistory) {
+  const Example example("history", {6, {7}, 4}, box(2, -1, 1));  // 2 observations + (2 + 2)
+  run_of(example);
+  Config config = example.config();
+  config.disturbances.history = 1;
+  config.record.visits = false;
+  write_config(path("history"), config, "test");
+  export_policy({.run = path("history"), .out = path("history.c"), .name = "policy"});
+  const Contract contract = make_contract(path("history"), path("history/policy.safetensors"));
+  std::string names;
+  for (const Signal& signal : contract.observation) names += signal.name + " ";
+  EXPECT_EQ(names, "x y x[-1] y[-1] direction_action[-1] distance_action[-1] ");
+  EXPECT_EQ(refusal(path("history.c"), path("history")), "");
 }
 
 // Changes with a correct checksum.

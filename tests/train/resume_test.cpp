@@ -126,6 +126,26 @@ TEST_F(SlowResume, IsBitIdenticalWithHeldNoiseAndScaledRewards) {
   EXPECT_NE(fingerprint(run()), fingerprint(folder_.path() / "white"));
 }
 
+// Delays on their way, drifts, lags and the history are part of the state.
+TEST_F(SlowResume, IsBitIdenticalWithDisturbances) {
+  const auto disturbed = [](const fs::path& out, double drift) {
+    RunPlan plan = request(out);
+    plan.config.record.visits = false;
+    plan.config.disturbances = {
+        .delay = {.action = {0, 3}, .observation = {0, 2}, .draw = DelayDraw::step},
+        .sensor = {.noise = 0.1, .bias = 0.1, .drift = drift, .dropped = 0.1},
+        .actuator = {.lag = {1, 3}, .gain = {0.8, 1.2}},
+        .history = 2};
+    return plan;
+  };
+  train_until(disturbed(folder_.path() / "other", 0), -1);
+  train_until(disturbed(folder_.path() / "whole", 0.01), -1);
+  EXPECT_FALSE(train_until(disturbed(run(), 0.01), 5));
+  EXPECT_TRUE(resume_to_end(run()).empty());
+  EXPECT_EQ(fingerprint(run()), fingerprint(folder_.path() / "whole"));
+  EXPECT_NE(fingerprint(run()), fingerprint(folder_.path() / "other"));
+}
+
 // Only where the task says that it may.
 TEST_F(SlowResume, AgentsAreMadeOnSeveralThreads) {
   struct Makers {

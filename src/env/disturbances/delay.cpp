@@ -108,7 +108,7 @@ bool is_on(const DelayOptions& options) {
   return options.action.high > 0 || options.observation.high > 0;
 }
 
-std::unique_ptr<Env> delayed(std::unique_ptr<Env> inner, const DelayOptions& options) {
+std::unique_ptr<Env> with_delays(std::unique_ptr<Env> inner, const DelayOptions& options) {
   if (!is_on(options)) return inner;
   return std::make_unique<Delay>(std::move(inner), options);
 }

@@ -62,8 +62,12 @@ std::unique_ptr<Env> with_disturbances(std::unique_ptr<Env> task, const NoiseOpt
   std::vector<double> spread;
   if (is_on(on.sensor)) spread = spread_of(*task, name);
   std::unique_ptr<Env> env = with_noise(std::move(task), noise);
-  env = sensed(std::move(env), on.sensor, std::move(spread));
-  return delayed(std::move(env), on.delay);
+  env = with_model(std::move(env), on.model);
+  env = with_pushes(std::move(env), on.push);
+  env = with_actuators(std::move(env), on.actuator);
+  env = with_sensors(std::move(env), on.sensor, spread);
+  env = with_delays(std::move(env), on.delay);
+  return with_history(std::move(env), on.history);
 }
 
 void Disturbance::reset(std::uint64_t seed, std::span<double> out) {

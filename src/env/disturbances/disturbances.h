@@ -36,16 +36,49 @@ struct SensorOptions {
   std::string group = {};  // names, prefixes and *suffixes of observations; empty: all
 };
 
+// Ranges are drawn for each episode, gain and bias for each actuator too. All but the lag are in
+// units of half the range of actions.
+struct ActuatorOptions {
+  Range lag = {0, 0};  // time constant in steps
+  Range gain = {1, 1};
+  Range bias = {0, 0};
+  Range dead_zone = {0, 0};
+  Range saturation = {1, 1};
+};
+
+// Factors of the model's nominal values, drawn for each episode.
+struct ModelOptions {
+  Range mass = {1, 1}, friction = {1, 1}, damping = {1, 1}, gravity = {1, 1}, motor = {1, 1};
+};
+
+struct PushOptions {
+  double probability = 0;  // in each step
+  Range impulse = {1, 1};  // N s, drawn for each push
+  std::string body = {};   // empty: the root body
+};
+
 struct Disturbances {
   DelayOptions delay = {};
   SensorOptions sensor = {};
+  ActuatorOptions actuator = {};
+  ModelOptions model = {};
+  PushOptions push = {};
+  int history = 0;  // task.history
 };
 
 std::vector<Field<DelayOptions>> delay_options();
 std::vector<Field<SensorOptions>> sensor_options();
+std::vector<Field<ActuatorOptions>> actuator_options();
+std::vector<Field<ModelOptions>> model_options();
+std::vector<Field<PushOptions>> push_options();
 
 bool is_on(const DelayOptions& options);
 bool is_on(const SensorOptions& options);
+bool is_on(const ActuatorOptions& options);
+bool is_on(const PushOptions& options);
+
+// The signals of observations with a history of this length.
+Signals with_history(Signals signals, int length);
 
 // Wraps a task in its noise and in the disturbances that are on. `name` identifies the task and its
 // options: the spread of its observations is measured once for each name. Throws OptionError if an
@@ -65,6 +98,11 @@ enum class DisturbanceStream : std::uint32_t {
   sensor_bias,
   sensor_drift,
   sensor_dropped,
+  actuator_gain,
+  actuator_bias,
+  actuator,
+  model,
+  push,
 };
 inline Random disturbance_stream(std::uint64_t seed, DisturbanceStream kind) {
   return {seed, Stream::disturbance, static_cast<std::uint32_t>(kind)};
@@ -116,9 +154,13 @@ class Ring {
   std::vector<double> values_;
 };
 
-// The wrappers.
-std::unique_ptr<Env> delayed(std::unique_ptr<Env> inner, const DelayOptions& options);
-std::unique_ptr<Env> sensed(std::unique_ptr<Env> inner, const SensorOptions& options,
-                            std::vector<double> spread);
+// The wrappers, from the innermost to the outermost; each returns `inner` itself if it is off.
+std::unique_ptr<Env> with_model(std::unique_ptr<Env> inner, const ModelOptions& options);
+std::unique_ptr<Env> with_pushes(std::unique_ptr<Env> inner, const PushOptions& options);
+std::unique_ptr<Env> with_actuators(std::unique_ptr<Env> inner, const ActuatorOptions& options);
+std::unique_ptr<Env> with_sensors(std::unique_ptr<Env> inner, const SensorOptions& options,
+                                  const std::vector<double>& spread);
+std::unique_ptr<Env> with_delays(std::unique_ptr<Env> inner, const DelayOptions& options);
+std::unique_ptr<Env> with_history(std::unique_ptr<Env> inner, int length);
 
 }  // namespace ovde

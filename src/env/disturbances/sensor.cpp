@@ -168,8 +168,8 @@ bool is_on(const SensorOptions& options) {
          options.resolution > 0;
 }
 
-std::unique_ptr<Env> sensed(std::unique_ptr<Env> inner, const SensorOptions& options,
-                            std::vector<double> spread) {
+std::unique_ptr<Env> with_sensors(std::unique_ptr<Env> inner, const SensorOptions& options,
+                                  const std::vector<double>& spread) {
   if (!is_on(options)) return inner;
   return std::make_unique<Sensor>(std::move(inner), options, spread);
 }

@@ -1,6 +1,8 @@
 #include "env/mujoco/task.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include <fmt/format.h>
 
@@ -91,9 +93,40 @@ std::vector<Signal> control_signals(const mjModel& m) {
 
 namespace {
 
+// A body and the horizontal axes along which it can move.
+struct PushableBody {
+  int number;
+  std::string name;
+  bool x, y;
+};
+
+// The bodies that can move horizontally. Moves all joints a little from qpos0 first, where
+// a body may happen to move vertically only.
+std::vector<PushableBody> pushable(const mjModel& m) {
+  const DataPointer d = make_data(m);
+  const std::vector<double> motion(m.nv, 1.0);
+  mj_integratePos(&m, d->qpos, motion.data(), 0.1);
+  mj_kinematics(&m, d.get());
+  mj_comPos(&m, d.get());
+  std::vector<double> jacobian(3 * m.nv);
+  std::vector<PushableBody> all;
+  for (int body = 1; body < m.nbody; ++body) {
+    mj_jacBodyCom(&m, d.get(), jacobian.data(), nullptr, body);
+    const auto moves = [&](int axis) {
+      const auto row = std::span(jacobian).subspan(axis * m.nv, m.nv);
+      return std::ranges::any_of(row, [](double x) { return std::abs(x) > 1e-9; });
+    };
+    const char* const name = mj_id2name(&m, mjOBJ_BODY, body);
+    if (moves(0) || moves(1))
+      all.push_back({body, name ? name : fmt::format("body{}", body), moves(0), moves(1)});
+  }
+  return all;
+}
+
 class MujocoEnv final : public Env,
                         public Restorable,
                         public Disturbable,
+                        public Physical,
                         public Drawable,
                         public RewardTerms {
  public:
@@ -104,8 +137,8 @@ class MujocoEnv final : public Env,
         action_space_(task.actions ? *task.actions : control_box(simulation_.model())),
         state_(state_signals(simulation_.model())),
         action_(action_space_.low.size()),
-        position_push_(simulation_.v().size()),
-        velocity_push_(simulation_.v().size()) {
+        position_change_(simulation_.v().size()),
+        velocity_change_(simulation_.v().size()) {
     check_numbers(mjOBJ_BODY, task.bodies);
     check_numbers(mjOBJ_SITE, task.sites);
     if (task.rules && task.position_spread.empty()) {
@@ -160,9 +193,9 @@ class MujocoEnv final : public Env,
   }
 
   bool disturb(double scale, Random& random, std::span<double> observation) override {
-    for (double& x : position_push_) x = scale * random.normal();
-    for (double& x : velocity_push_) x = scale * random.normal();
-    push(observation);
+    for (double& x : position_change_) x = scale * random.normal();
+    for (double& x : velocity_change_) x = scale * random.normal();
+    change_state(observation);
     return true;
   }
 
@@ -178,9 +211,9 @@ class MujocoEnv final : public Env,
   bool disturb_each(std::span<const double> scales, Random& random,
                     std::span<double> observation) override {
     auto scale = scales.begin();
-    for (double& x : position_push_) x = *scale++ * random.normal();
-    for (double& x : velocity_push_) x = *scale++ * random.normal();
-    push(observation);
+    for (double& x : position_change_) x = *scale++ * random.normal();
+    for (double& x : velocity_change_) x = *scale++ * random.normal();
+    change_state(observation);
     return true;
   }
 
@@ -198,6 +231,29 @@ class MujocoEnv final : public Env,
     for (const Signal& signal : state_.positions) names.push_back(signal.name);
     for (const Signal& signal : state_.velocities) names.push_back(signal.name);
     return names;
+  }
+
+  void vary(const ModelFactors& factors) override {
+    with_context([&] { simulation_.vary(factors); });
+  }
+
+  std::vector<std::string> pushable_bodies() override {
+    if (pushable_.empty()) pushable_ = pushable(simulation_.model());
+    std::vector<std::string> names;
+    for (const PushableBody& body : pushable_) names.push_back(body.name);
+    return names;
+  }
+
+  void push(int number, double impulse, Random& random) override {
+    const PushableBody& body = pushable_.at(number);
+    const double angle = 2 * std::numbers::pi * random.uniform();
+    // a body that moves along one axis only is pushed forwards or backwards
+    const double sign = angle < std::numbers::pi ? 1 : -1;
+    std::array<double, 3> direction = {std::cos(angle), std::sin(angle), 0};
+    if (!body.y) direction = {sign, 0, 0};
+    if (!body.x) direction = {0, sign, 0};
+    for (double& x : direction) x *= impulse;
+    simulation_.push_body(body.number, direction);
   }
 
   Signals signals() const override {
@@ -244,8 +300,8 @@ class MujocoEnv final : public Env,
     rules_->observe(simulation_, observation);
   }
 
-  void push(std::span<double> observation) {
-    with_context([&] { simulation_.push(position_push_, velocity_push_); });
+  void change_state(std::span<double> observation) {
+    with_context([&] { simulation_.push(position_change_, velocity_change_); });
     rules_->observe(simulation_, observation);
   }
 
@@ -280,7 +336,8 @@ class MujocoEnv final : public Env,
 
   std::uint64_t seed_ = 0;
   std::int64_t steps_ = 0;  // in this episode
-  std::vector<double> action_, position_push_, velocity_push_;
+  std::vector<double> action_, position_change_, velocity_change_;
+  std::vector<PushableBody> pushable_;  // empty until asked for
   mutable GeomPoses poses_;
 };
 

@@ -23,7 +23,11 @@ DataPointer make_data(const mjModel& model) {
 }
 
 Simulation::Simulation(std::shared_ptr<const mjModel> model, int frame_skip, Reads reads)
-    : model_(std::move(model)), data_(make_data(*model_)), frame_skip_(frame_skip), reads_(reads) {}
+    : nominal_(std::move(model)),
+      model_(nominal_),
+      data_(make_data(*model_)),
+      frame_skip_(frame_skip),
+      reads_(reads) {}
 
 // Calls the engine; resets its data, stack included, after an error.
 template <typename Calls>
@@ -66,6 +70,39 @@ void Simulation::advance(std::span<const double> action) {
     for (int i = 0; i < frame_skip_; ++i) mj_step(model_.get(), data_.get());
     if (reads_.forces) mj_rnePostConstraint(model_.get(), data_.get());
   });
+  if (pushed_ == 0) return;
+  std::fill_n(data_->xfrc_applied + 6 * pushed_, 6, 0.0);
+  pushed_ = 0;
+}
+
+void Simulation::vary(const ModelFactors& factors) {
+  const mjModel& from = *nominal_;
+  if (!varied_) {
+    mjModel* copy = nullptr;
+    guarded([&] { copy = mj_copyModel(nullptr, &from); });
+    varied_ = std::shared_ptr<mjModel>(copy, mj_deleteModel);
+    model_ = varied_;
+  }
+  mjModel& to = *varied_;
+  const auto scale = [](double* out, const double* in, auto size, double factor) {
+    std::transform(in, in + size, out, [=](double x) { return factor * x; });
+  };
+  scale(to.body_mass, from.body_mass, from.nbody, factors.mass);
+  scale(to.body_inertia, from.body_inertia, 3 * from.nbody, factors.mass);
+  scale(to.geom_friction, from.geom_friction, 3 * from.ngeom, factors.friction);
+  scale(to.pair_friction, from.pair_friction, 5 * from.npair, factors.friction);
+  scale(to.dof_damping, from.dof_damping, from.nv, factors.damping);
+  scale(to.opt.gravity, from.opt.gravity, 3, factors.gravity);
+  // a position servo has its stiffness in both
+  scale(to.actuator_gainprm, from.actuator_gainprm, mjNGAIN * from.nu, factors.motor);
+  scale(to.actuator_biasprm, from.actuator_biasprm, mjNBIAS * from.nu, factors.motor);
+  engine([&] { mj_setConst(&to, data_.get()); });
+}
+
+void Simulation::push_body(int number, const std::array<double, 3>& impulse) {
+  pushed_ = number;
+  std::ranges::transform(impulse, data_->xfrc_applied + 6 * number,
+                         [&](double x) { return x / seconds_per_action(); });
 }
 
 void Simulation::push(std::span<const double> position, std::span<const double> velocity) {

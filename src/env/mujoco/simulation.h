@@ -1,14 +1,16 @@
-// A MuJoCo simulation: a constant model, which is shared, and its own data. Knows nothing of
-// rewards or observations. Warnings and errors of MuJoCo are thrown as Error, after which the
-// simulation must be started again.
+// A MuJoCo simulation: a constant model, which is shared until it is varied, and its own data.
+// Knows nothing of rewards or observations. Warnings and errors of MuJoCo are thrown as Error,
+// after which the simulation must be started again.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 
 #include <mujoco/mujoco.h>
 
 #include <ovde/bytes.h>
+#include <ovde/env.h>
 
 namespace ovde {
 
@@ -49,6 +51,13 @@ class Simulation {
 
   void advance(std::span<const double> action);
 
+  // Multiplies the nominal values of the model, in a copy of its own. The data must be started or
+  // restored next.
+  void vary(const ModelFactors& factors);
+
+  // Pushes a body during the next advance() with a constant force of this impulse in N s.
+  void push_body(int number, const std::array<double, 3>& impulse);
+
   // Adds to velocities, and to positions in their tangent space (quaternions stay valid), both of
   // size nv; then updates the positions of bodies and sites.
   void push(std::span<const double> position, std::span<const double> velocity);
@@ -68,8 +77,10 @@ class Simulation {
   template <typename Calls>
   void engine(Calls calls);
 
-  std::shared_ptr<const mjModel> model_;
+  std::shared_ptr<const mjModel> nominal_, model_;  // the same until vary() is called
+  std::shared_ptr<mjModel> varied_;
   DataPointer data_;
+  int pushed_ = 0;  // the body that is pushed in the next advance(); 0: none
   int frame_skip_;
   Reads reads_;
 };

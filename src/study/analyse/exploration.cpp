@@ -21,10 +21,10 @@ constexpr int kVisitCells = 40, kBeliefCells = 60;
 
 StateMap map_of(const Config& config) {
   const Task& task = find_task(config.task);
-  if (!task.map) {
+  if (!task.map || config.disturbances.history > 0) {
     throw InputError(fmt::format(
-        "task {} has no map: only tasks whose observation is a position can be inspected",
-        task.name));
+        "task {} {}: only tasks whose observation is a position can be inspected", task.name,
+        task.map ? "with task.history observes more than a position" : "has no map"));
   }
   return task.map(config.task_options);
 }
