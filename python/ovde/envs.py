@@ -20,10 +20,13 @@ Noise = Union[None, Mapping[str, Any], float, Sequence[float]]  # table noise, o
 
 
 def _task_settings(options: Mapping[str, Any], noise: Noise) -> dict[str, Any]:
-    settings = {}
-    for name, value in {**options, **({} if noise is None else {"noise": noise})}.items():
-        table = value if isinstance(value, Mapping) else None
-        settings.update({f"task.{name}": value} if table is None else {f"{name}.{key}": x for key, x in table.items()})
+    given = dict(options) if noise is None else {**options, "noise": noise}
+    settings: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            settings.update({f"{name}.{key}": each for key, each in value.items()})
+        else:
+            settings[f"task.{name}"] = value
     return settings
 
 
@@ -247,7 +250,7 @@ def make(task: str, **options: Any) -> TaskEnv:
     """Makes a Gymnasium environment of a task of the library.
 
     Options are keys of the task (docs/config.md, table task) and `noise`: a dict is the table noise, numbers are
-    the task's own key of that name. Actions are in the task's own units, and observations are 64-bit.
+    the task's own key of that name. Disturbances are dicts too: delay={"action": 2} (docs/disturbances.md). Actions are in the task's own units, and observations are 64-bit.
 
     >>> import ovde
     >>> env = ovde.make("GridChaos-v0:s", horizon=250, noise={"action": 0.1})

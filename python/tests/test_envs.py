@@ -20,6 +20,22 @@ from odd_envs import Line, Parts  # noqa: E402
 TASKS = [task["name"] for task in ovde.tasks() if not task["name"].startswith("python/")]
 
 
+def test_disturbances_are_dicts_of_their_tables():
+    plain = ovde.make("GridChaos-v0:s")
+    late = ovde.make("GridChaos-v0:s", delay={"observation": 2}, history=1)
+    assert late.observation_space.shape == (2 + 1 * (2 + 2),)
+    seen = [env.reset(seed=3)[0] for env in (plain, late)]
+    assert (seen[0] == seen[1][:2]).all()
+    actions = [np.array([0.1 * i, 1]) for i in range(5)]
+    plain_seen = [seen[0]] + [plain.step(a)[0] for a in actions]
+    late_seen = [seen[1]] + [late.step(a)[0] for a in actions]
+    for i in range(2, 6):
+        assert (late_seen[i][:2] == plain_seen[i - 2]).all()
+        assert (late_seen[i][4:] == actions[i - 1]).all()
+    with pytest.raises(ovde.InputError, match="low <= high"):
+        ovde.make("GridChaos-v0:s", delay={"action": [2, 1]})
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_gymnasium_accepts_every_task(task):
     with warnings.catch_warnings():
