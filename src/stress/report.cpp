@@ -203,8 +203,8 @@ class StressWriter {
             record_episode(point, test_.starts[profile.worst_episode]);
         write_file_atomically(
             out_ / replay_file(g, static_cast<std::size_t>(d)),
-            replay_page(fmt::format("{} on {}, {} {:g}", test_.groups[g].name, test_.task,
-                                    point.disturbance, point.severity),
+            replay_page(fmt::format("{} on {}, {} at severity {:g}", test_.groups[g].name,
+                                    test_.task, point.disturbance, point.severity),
                         to_json(recording), "run " + point.policy->run.string()));
       });
     }
@@ -253,8 +253,7 @@ class StressWriter {
     for (std::size_t s = 1; s < severities().size(); ++s)
       out += fmt::format("<th scope=\"col\">{:g}</th>", severities()[s]);
     out +=
-        "<th scope=\"col\">half<br>lost at</th><th "
-        "scope=\"col\">worst<br>episode</th></tr></thead>\n"
+        "<th scope=\"col\">half lost</th><th scope=\"col\">worst</th></tr></thead>\n"
         "<tbody>\n";
     for (std::size_t d = 0; d < test_.disturbances.size(); ++d) {
       const StressProfile& profile = results_.profiles[g][d];
@@ -268,7 +267,7 @@ class StressWriter {
             known ? std::to_string(percent(at.kept)) : format_number(at.mean.estimate));
       }
       const StressPoint& worst = test_.points[profile.worst_point];
-      out += fmt::format("<td>{}</td><td><a href=\"{}\">at {:g}</a></td></tr>\n",
+      out += fmt::format("<td>{}</td><td><a href=\"{}\">{:g}</a></td></tr>\n",
                          escape_html(half_text(profile.half_lost, severities().back())),
                          escape_html(replay_file(g, d).generic_string()), worst.severity);
     }
@@ -281,8 +280,8 @@ class StressWriter {
     });
     return fmt::format(
         "<p class=\"caption\">Percentage of the undisturbed return, measured from the return of "
-        "random actions, that is kept at each severity. Half lost at: severity at which 50 % is "
-        "kept, interpolated. Worst episode: a replay of the episode with the lowest return of all "
+        "random actions, that is kept at each severity. Half lost: severity at which 50 % is "
+        "kept, interpolated. Worst: a replay of the episode with the lowest return of all "
         "severities above 0, and its severity.{}</p>\n",
         all_known ? ""
                   : " A policy that is no better than random actions keeps nothing: its returns "
