@@ -86,7 +86,7 @@ TEST(StressAxes, SettingsMoveInAStraightLine) {
   EXPECT_EQ(to_text(delay.settings(0.4)), "delay.action=2");
   EXPECT_EQ(to_text(delay.settings(0.5)), "delay.action=3");  // whole steps
   EXPECT_EQ(to_text(find_axis("dropped").settings(0.2)), "sensor.dropped=0.16");
-  EXPECT_EQ(to_text(find_axis("mass").settings(0.5)), "model.mass=[0.75, 1.25]");
+  EXPECT_EQ(to_text(find_axis("mass").settings(0.5)), "model.mass=[0.65, 2]");
   EXPECT_EQ(to_text(find_axis("noise.scale=3").settings(0.5)), "noise.scale=2");
 }
 
