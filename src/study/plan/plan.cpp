@@ -57,7 +57,11 @@ void make_smoke(Cell& cell) {
   const auto set = [&](const char* key, OptionValue value) {
     cell.settings.push_back({key, std::move(value), "the smoke run"});
   };
-  set("network.hidden", std::vector<double>{32, 32});
+  if (config.network.kind == NetworkKind::residual) {
+    for (const char* key : {"network.width", "network.actor_width"}) set(key, 32.0);
+  } else {
+    set("network.hidden", std::vector<double>{32, 32});
+  }
   set("train.steps_per_epoch", 50.0);
   set("train.warmup_steps", 100.0);
   set("train.batch", 32.0);

@@ -365,6 +365,19 @@ TEST(SlowPlan, TooManyCellsAreRefused) {
   EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 20);
 }
 
+TEST(SmokePlan, HasSmallNetworksOfEitherKind) {
+  const Plan plan = parse_plan(
+      "epochs = 30\nseeds = \"0\"\n[[row]]\nname = \"s\"\ntask = \"GridChaos-v0:s\"\n"
+      "[[column]]\nname = \"A\"\nalgorithm = \"dsac\"\n"
+      "[[column]]\nname = \"B\"\nalgorithm = \"flashsac\"\n",
+      "my.toml");
+  const std::vector<Cell> cells = expand(smoke_plan(plan));
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(resolve_config(cells[0].settings).network.hidden, (std::vector<int>{32, 32}));
+  EXPECT_EQ(resolve_config(cells[1].settings).network.width, 32);
+  EXPECT_EQ(resolve_config(cells[1].settings).network.actor_width, 32);
+}
+
 // Earlier versions evaluated them more often by default.
 TEST(StudyRecord, RunsOfOwnTasksKeepTheirEvaluation) {
   Task task = find_task("GridChaos-v0");
