@@ -40,6 +40,9 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"clean", {}},
       {"report", {}},
       {"compare", {"--out"}},
+      {"stress",
+       {"--disturb", "--severities", "--episodes", "--seed", "--threads", "--against", "--out",
+        "--json"}},
       {"inspect", {"--out", "--steps", "--epochs", "--state", "--shared-scale"}},
       {"site", {"--out"}},
       {"export", {"--agent", "--format", "--out", "--name"}},
@@ -67,7 +70,7 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"compare", {"DIR"}},       {"study run", {"FILE"}},  {"study status", {"FILE"}},
       {"study report", {"FILE"}}, {"study work", {"FILE"}}, {"study cancel", {"FILE"}},
       {"serve", {"DIR"}},         {"verify", {"FILE"}},     {"site", {"FILE"}},
-      {"check", {"FILE"}}};
+      {"check", {"FILE"}},        {"stress", {"DIR"}}};
 
   const Program program;
   const Outcome all = program.run("--help");
