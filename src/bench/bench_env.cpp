@@ -167,7 +167,7 @@ std::vector<BenchRow> bench_env(const BenchRequest& request) {
   if (!request.beside.empty())
     make_other = [&other = find_task(request.beside)] { return plain(other); };
   if (!request.settings.empty()) {
-    std::vector<Setting> settings = {{"run.task", request.task, "--task"},
+    std::vector<Setting> settings = {{"run.task", request.task, ""},
                                      {"run.algorithm", "sac", ""}};  // which is not used
     settings.insert(settings.end(), request.settings.begin(), request.settings.end());
     make_other = [config = resolve_config(settings)] { return make_task(config); };
