@@ -11,6 +11,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 
+#include "env/disturbances/disturbances.h"
 #include "env/mujoco/guard.h"
 #include "env/mujoco/model.h"
 #include "env/mujoco/simulation.h"
@@ -81,9 +82,15 @@ TEST_P(BothForms, StepAlike) {
 
 TEST_P(BothForms, AreDisturbedAlike) {
   const NoiseOptions noise{.transition = true, .scales = {0, 0.01}, .relative = true};
-  const auto a = with_noise(standard_env(GetParam().task), noise);
-  const auto b = with_noise(standard_env(task_file(GetParam())), noise);
-  expect_equal(*a, *b, 60);
+  const Disturbances more{.delay = {},
+                          .sensor = {},
+                          .actuator = {.lag = {1, 2}},
+                          .model = {.mass = {0.5, 1.5}},
+                          .push = {.probability = 0.1}};
+  const auto disturbed = [&](const std::string& task) {
+    return with_disturbances(standard_env(task), noise, more, task);
+  };
+  expect_equal(*disturbed(GetParam().task), *disturbed(task_file(GetParam())), 60);
 }
 
 TEST_P(BothForms, NameTheirNumbersAlike) {
