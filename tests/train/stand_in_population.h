@@ -72,11 +72,13 @@ class StandInPopulation final : public GpuPopulation {
       const LearnerState from = copies_[i]->state(), to = agents[i]->state();
       for (const auto& network : agents[i]->policy().networks) {
         for (std::size_t k = 0; k < from.arrays.size(); ++k) {
-          if (from.arrays[k].first == network.name + ".parameters")
+          if (holds_parameters(from.arrays[k].first) &&
+              from.arrays[k].first.starts_with(network.name + "."))
             std::ranges::copy(from.arrays[k].second, to.arrays[k].second.begin());
         }
       }
       *to.updates = *from.updates;
+      agents[i]->restored();
     }
   }
 
@@ -200,7 +202,9 @@ class StandInPopulation final : public GpuPopulation {
 inline GpuDevice stand_in(StandInFaults& faults) {
   const auto check = [](std::span<const AgentOptions> options, Precision) {
     for (const AgentOptions& o : options) {
-      if (o.learner.network.hidden.front() > 100) throw InputError("too wide for the stand-in");
+      const NetworkOptions& network = o.learner.network;
+      if (network.kind == NetworkKind::mlp && network.hidden.front() > 100)
+        throw InputError("too wide for the stand-in");
     }
   };
   const auto make = [&faults](std::span<const AgentOptions> options, Precision) {
