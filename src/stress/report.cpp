@@ -247,13 +247,13 @@ class StressWriter {
   }
 
   std::string heat_map(std::size_t g) const {
-    std::string out =
-        fmt::format("<h3>{}</h3>\n<div class=\"scroll\"><table>\n<thead><tr><th></th>",
-                    escape_html(test_.groups[g].name));
+    std::string out = fmt::format(
+        "<h3>{}</h3>\n<div class=\"scroll\"><table class=\"heat\">\n<thead><tr><th></th>",
+        escape_html(test_.groups[g].name));
     for (std::size_t s = 1; s < severities().size(); ++s)
       out += fmt::format("<th scope=\"col\">{:g}</th>", severities()[s]);
     out +=
-        "<th scope=\"col\">half lost</th><th scope=\"col\">worst</th></tr></thead>\n"
+        "<th scope=\"col\">half<br>lost</th><th scope=\"col\">worst</th></tr></thead>\n"
         "<tbody>\n";
     for (std::size_t d = 0; d < test_.disturbances.size(); ++d) {
       const StressProfile& profile = results_.profiles[g][d];
