@@ -180,8 +180,10 @@ class Learner final : public GroupLearner {
   }
 
   void act(const ActRows& rows, cudaStream_t stream) const override {
-    residual::act(spec_, {layout_.actors.optimised.parameters, layout_.actors.statistics},
-                  {layout_.critics.optimised.parameters, layout_.critics.statistics}, rows, stream);
+    const auto networks = [](const auto& nets) {
+      return ActNetworks{nets.optimised.parameters, nets.statistics};
+    };
+    residual::act(spec_, networks(layout_.actors), networks(layout_.critics), rows, stream);
   }
 
  private:
