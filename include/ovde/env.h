@@ -126,8 +126,8 @@ class Disturbable {
 // Factors of the nominal values of a physical model.
 struct ModelFactors {
   double mass = 1;      // masses and inertias of all bodies
-  double friction = 1;  // of all contacts
-  double damping = 1;   // of all joints
+  double friction = 1;  // for all contacts
+  double damping = 1;   // for all joints
   double gravity = 1;
   double motor = 1;  // strength of all motors
 };

@@ -60,14 +60,14 @@ class Actuator final : public Disturbance {
 
  private:
   struct Motor {
-    double middle, half;        // of its range of actions
-    double gain = 1, bias = 0;  // of this episode
+    double middle, half;        // the range of its actions
+    double gain = 1, bias = 0;  // drawn for the episode
     double output = 0;          // after the lag
   };
 
   ActuatorOptions options_;
   std::vector<Motor> motors_;
-  double share_ = 1;  // of the distance to its target that an output moves in a step
+  double share_ = 1;  // share of the distance to its target that an output moves in a step
   double dead_zone_ = 0, saturation_ = 1;
   std::vector<double> applied_;
 };

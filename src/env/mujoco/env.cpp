@@ -310,7 +310,7 @@ class MujocoEnv final : public Env,
   void with_context(Function function) {
     try {
       function();
-    } catch (const InputError& error) {  // of the task's rules
+    } catch (const InputError& error) {  // an error in the task's rules
       throw InputError(
           fmt::format("{}, seed {}, step {}: {}", task_.id(), seed_, steps_, error.what()));
     } catch (const Error& error) {

@@ -205,7 +205,7 @@ TaskCheck check_task_file(const std::string& path, int steps, std::uint64_t seed
     check.velocity_spread = spread.deviations(true);
   } catch (const InputError&) {
     throw;
-  } catch (const Error& error) {  // of the engine
+  } catch (const Error& error) {  // an error in the engine
     throw InputError(fmt::format("{}: MuJoCo: {}", file->model_path, error.what()));
   }
   check.remarks = remarks_on(*file, check);

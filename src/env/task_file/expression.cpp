@@ -17,7 +17,7 @@ namespace ovde {
 namespace {
 
 constexpr int kDeepest = 100;        // nesting of a formula
-constexpr int kMostCells = 1 << 20;  // of all formulas
+constexpr int kMostCells = 1 << 20;  // in all formulas together
 
 bool touch(const mjData& d, int one, int other) {
   for (int k = 0; k < d.ncon; ++k) {

@@ -21,7 +21,7 @@ using Function = double (*)(double, double);
 struct Instruction {
   enum class Kind {
     load,      // from mjData
-    time,      // of the simulation
+    time,      // simulated seconds
     velocity,  // of a body, site or geom: angular, then linear
     contact,   // whether two geoms touch, or one touches any other
     copy,
