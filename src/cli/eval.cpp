@@ -26,6 +26,7 @@
 #include "run/run_folder.h"
 #include "run/run_status.h"
 #include "stats/statistics.h"
+#include "study/report/page.h"
 #include "study/report/replay_page.h"
 #include "study/report/video.h"
 #include "train/agent_run.h"
@@ -122,7 +123,7 @@ void write_recording(const EpisodeRecording& recording, const fs::path& file,
   const std::string json = to_json(recording);
   const std::string title = fmt::format("{} on {}", recording.algorithm, recording.task);
   write_file_atomically(
-      file, file.extension() == ".html" ? replay_page(title, json, "run " + run) : json);
+      file, file.extension() == ".html" ? replay_page(title, json, run_subject(run)) : json);
 }
 
 // The episodes of one agent.

@@ -205,7 +205,7 @@ class StressWriter {
             out_ / replay_file(g, static_cast<std::size_t>(d)),
             replay_page(fmt::format("{} on {}, {} at severity {:g}", test_.groups[g].name,
                                     test_.task, point.disturbance, point.severity),
-                        to_json(recording), "run " + point.policy->run.string()));
+                        to_json(recording), run_subject(point.policy->run)));
       });
     }
   }

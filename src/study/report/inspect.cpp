@@ -54,7 +54,7 @@ class Inspection {
     }
     add_method();
     Report report{.page = request_.out / "inspect.html", .remarks = remarks_};
-    write_file_atomically(report.page, html_page(title, body_, "run " + request_.run.string()));
+    write_file_atomically(report.page, html_page(title, body_, run_subject(request_.run)));
     return report;
   }
 

@@ -17,6 +17,15 @@ std::string html_page(const std::string& title, const std::string& body,
       escape_html(title), page_file("page.css"), body, version(), escape_html(subject));
 }
 
+std::string run_subject(const std::filesystem::path& run) {
+  const std::filesystem::path whole = std::filesystem::absolute(run / "").lexically_normal();
+  const std::filesystem::path folder = whole.parent_path();
+  const std::string name = folder.filename().string();
+  const bool is_agent = name.starts_with("seed_");
+  return fmt::format("run {}{}", is_agent ? folder.parent_path().filename().string() + "/" : "",
+                     name);
+}
+
 std::string html_figure(const std::string& svg, const std::string& caption,
                         const std::string& kind) {
   return fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n",

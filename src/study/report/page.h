@@ -1,6 +1,7 @@
 // The pages that this program writes: self-contained HTML files, set like a paper.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace ovde {
@@ -8,6 +9,9 @@ namespace ovde {
 // `body` is HTML; `title` and `subject` (in the footer) are text.
 std::string html_page(const std::string& title, const std::string& body,
                       const std::string& subject);
+
+// "run hopper/seed_0", for the footer: a page that is sent to others has no absolute paths.
+std::string run_subject(const std::filesystem::path& run);
 
 // A style or script of src/study/report/web, by its name.
 const std::string& page_file(const std::string& name);

@@ -23,6 +23,7 @@
 #include "study/plot/report_figures.h"
 #include "study/report/browser.h"
 #include "study/report/curves.h"
+#include "study/report/page.h"
 #include "study/report/summary.h"
 #include "study/report/tables.h"
 #include "temporary_folder.h"
@@ -477,6 +478,12 @@ TEST(SlowReport, MapsOfOneKindMayShareTheirScale) {
   EXPECT_FALSE(has(heat_figure("f", "", {"x", "y"}, rows).body, "cbrange [1:9]"));
   const std::string shared = heat_figure("f", "", {"x", "y"}, rows, Scale::shared).body;
   EXPECT_NE(shared.find("cbrange [1:9]"), shared.rfind("cbrange [1:9]")) << "both, not one";
+}
+
+TEST(Report, FootersHaveNoAbsolutePaths) {
+  EXPECT_EQ(run_subject("/home/me/runs/hopper"), "run hopper");
+  EXPECT_EQ(run_subject("/home/me/runs/hopper/"), "run hopper");
+  EXPECT_EQ(run_subject("runs/hopper/seed_3"), "run hopper/seed_3");
 }
 
 // The same with curves: the return, and a loss that is seed + epoch.
