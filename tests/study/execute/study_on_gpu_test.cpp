@@ -31,6 +31,23 @@ TEST(SlowStudyOnAGpu, CellsInStepGiveTheSameResults) {
   EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
 }
 
+#ifdef OVDE_MUJOCO
+TEST(SlowStudyOnAGpu, DisturbedTaskFilesGiveTheSameResults) {
+  const TemporaryFolder folder;
+  Plan plan = small_plan();
+  plan.rows[0].task = OVDE_SOURCE_DIR "/configs/robots/balancer.toml";
+  for (const char* key : {"delay.action", "delay.observation", "sensor.noise", "actuator.lag"})
+    plan.rows[0].settings.push_back({key, 1.0, "test"});
+  run(plan, folder.path() / "cpu");
+  StandInFaults faults;
+  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
+  request.gpu = stand_in(faults);
+  StudySink silent;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+}
+#endif
+
 // Together they would all have the time of all.
 TEST(SlowStudyOnAGpu, RuntimeStudiesTrainRunsOneByOne) {
   const TemporaryFolder folder;
