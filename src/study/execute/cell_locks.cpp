@@ -324,8 +324,8 @@ void CellLocks::remove_stale(const std::string& cell) const {
   const fs::path path = file_of(cell);
   const Descriptor file(path, O_RDWR);
   if (!file.valid() || !set_lock(file) || !has_name(file, path)) return;
-  if (const auto holder = read_holder(file); holder && may_be_running(*holder)) return;
-  ::unlink(path.c_str());
+  const auto holder = read_holder(file);
+  if (take_over_ || !holder || !may_be_running(*holder)) ::unlink(path.c_str());
 }
 
 void CellLocks::fail(const std::string& cell, const std::string& why) {

@@ -111,10 +111,13 @@ TEST(SlowWorkers, NoWaitDoesNotWait) {
 // A process that died on another machine: its cell is refused until somebody takes it over.
 TEST(SlowWorkers, RefuseCellsInDoubtUntilTakenOver) {
   const TemporaryFolder folder;
-  make_folder(folder.path() / "locks");
-  write_file_atomically(folder.path() / "locks/a@DSAC",
-                        std::string("host n7\nboot x\nnamespace y\npid 12\nstarted 3\njob \n"
-                                    "restarts 0\ndeaths 0\n"));
+  const auto forge = [&] {
+    make_folder(folder.path() / "locks");
+    write_file_atomically(folder.path() / "locks/a@DSAC",
+                          std::string("host n7\nboot x\nnamespace y\npid 12\nstarted 3\njob \n"
+                                      "restarts 0\ndeaths 0\n"));
+  };
+  forge();
   StudySink silent;
   StudyRequest request{.plan = small_plan(), .out = folder.path()};
   const StudyOutcome outcome = run_study(request, silent);
@@ -125,6 +128,11 @@ TEST(SlowWorkers, RefuseCellsInDoubtUntilTakenOver) {
       << outcome.failures[0].why;
   EXPECT_FALSE(fs::exists(folder.path() / "a/DSAC"));
   request.take_over = true;
+  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "locks"));
+
+  // the process died after it had finished the cell
+  forge();
   EXPECT_EQ(run_study(request, silent).finished, 4);
   EXPECT_FALSE(fs::exists(folder.path() / "locks"));
 }
