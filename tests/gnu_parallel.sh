@@ -44,7 +44,7 @@ echo "one machine: killed three times, and finished with the same policies"
 # ---- machines that share no folder
 cat >bin/ssh <<'SSH'
 #!/bin/bash
-# ssh MACHINE -- COMMAND: runs the command with a home folder of that machine. A machine that is down answers only after another one
+# ssh MACHINE -- COMMAND: runs the command with a home folder of that machine, and with SHELL set as by sshd. A machine that is down answers only after another one
 # has run a command, so that it cannot take all cells first.
 machine=$1
 shift
@@ -53,7 +53,7 @@ if [ -e "$WORK/$machine.down" ]; then
   for ((wait = 0; wait < 600; ++wait)); do [ -e "$WORK/ran" ] && break; sleep 0.1; done
   exit 255
 fi
-export HOME=$WORK/$machine
+export HOME=$WORK/$machine SHELL=/bin/bash
 cd && bash -c "$*"
 code=$?
 touch "$WORK/ran"
