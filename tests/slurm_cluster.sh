@@ -63,6 +63,8 @@ choose() {
   done
   false
 }
+# a task may finish before a signal reaches it; then the next one is tried
+finished() { grep -q "cell finished, 0 failed" "study/slurm/log/$1.txt"; }
 has_trained() { grep -q . study/*/*/seed_0/progress.csv; }
 submit() { "$ovde" study run plan.toml --on slurm --out study; }
 
@@ -94,21 +96,28 @@ scontrol update PartitionName=main State=UP
 holds "the controller died"
 
 # ---- one task is cancelled and submitted again
-await "a task is at work" choose
-scancel "$victim"
 gone() { ! squeue --me --noheader --array --format="%F_%K" | grep -qx "$victim"; }
-await "$victim is cancelled" gone
+while true; do
+  await "a task is at work" choose
+  scancel "$victim"
+  await "$victim is cancelled" gone
+  finished "$victim" || break
+done
 submit >said || fail "submit again"
 grep -q "1 cell in 1 task," said || fail "not just the cancelled one: $(cat said)"
 holds "a cancelled task is submitted again, alone"
 
 # ---- one task gets the signal for its time limit
-await "a task is at work" choose
-scancel --batch --signal=USR1 "$victim" &
-teller=$!  # retries while the task changes its state
 waits() { squeue --me --noheader --array --states=PENDING --format="%F_%K" | grep -qx "$victim"; }
-await "$victim goes back into the queue" waits
-kill $teller 2>/dev/null
+waits_or_finished() { waits || finished "$victim"; }
+while true; do
+  await "a task is at work" choose
+  scancel --batch --signal=USR1 "$victim" &
+  teller=$!  # retries while the task changes its state
+  await "$victim goes back into the queue" waits_or_finished
+  kill $teller 2>/dev/null
+  finished "$victim" || break
+done
 holds "near its limit a task goes back into the queue"
 
 # ---- a node is set down and up again
