@@ -7,6 +7,7 @@
 
 #include <ovde/error.h>
 #include "base/clock.h"
+#include "base/suggestion.h"
 #include "bindings.h"
 #include "config/build.h"
 #include "env/noise.h"
@@ -38,11 +39,9 @@ NoiseOptions noise_of(const py::dict& values) {
   for (const auto& [key, value] : values) {
     const auto name = key.cast<std::string>();
     const auto found = std::ranges::find(names, name);
-    if (found == names.end()) {
-      const std::string near = nearest(name, names);
-      throw InputError(fmt::format("unknown key '{}' of table noise{}", name,
-                                   near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
-    }
+    if (found == names.end())
+      throw InputError(
+          fmt::format("unknown key '{}' of table noise{}", name, did_you_mean(name, names)));
     const auto& field = fields[found - names.begin()];
     const OptionValue wanted = to_option_value(name, value);
     check_option(field.option, wanted, "noise");

@@ -7,6 +7,7 @@
 
 #include <ovde/error.h>
 #include "agent/explore/explorer.h"
+#include "base/suggestion.h"
 
 namespace ovde {
 
@@ -117,10 +118,8 @@ const Algorithm& find_algorithm(const std::string& name) {
     if (algorithm.name == name) return algorithm;
     names.push_back(algorithm.name);
   }
-  const std::string near = nearest(name, names);
   throw InputError(fmt::format("unknown algorithm '{}'{}; valid: {}", name,
-                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                               fmt::join(names, ", ")));
+                               did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 bool runs_on_gpu(const Algorithm& algorithm) {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/suggestion.h"
 
 namespace ovde {
 
@@ -117,11 +118,8 @@ void check_option(const Option& option, const OptionValue& value, const std::str
   if (const auto* number = std::get_if<double>(&value)) {
     if (!in_range(option, *number)) refuse(range_text(option));
   } else if (const auto* text = std::get_if<std::string>(&value)) {
-    if (!option.choices.empty() &&
-        std::ranges::find(option.choices, *text) == option.choices.end()) {
-      const std::string near = nearest(*text, option.choices);
-      refuse(choices_text(option) + (near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
-    }
+    if (!option.choices.empty() && std::ranges::find(option.choices, *text) == option.choices.end())
+      refuse(choices_text(option) + did_you_mean(*text, option.choices));
   } else if (const auto* list = std::get_if<std::vector<double>>(&value)) {
     const bool right_length =
         option.length > 0
@@ -180,6 +178,12 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
     }
   }
   return best;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates,
+                         const char* quote) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? "" : fmt::format(" (did you mean {0}{1}{0}?)", quote, near);
 }
 
 }  // namespace ovde

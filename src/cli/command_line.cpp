@@ -15,6 +15,7 @@
 #include <ovde/error.h>
 #include <ovde/option.h>
 #include "base/field.h"
+#include "base/suggestion.h"
 #include "cli/build_description.h"
 #include "cli/option_synonyms.h"
 #include "io/seeds.h"
@@ -31,10 +32,8 @@ constexpr int kMostEpisodes = 1'000'000;
 
 [[noreturn]] void refuse_word(const std::string& kind, const std::string& word,
                               const std::vector<std::string>& valid, const std::string& command) {
-  const std::string near = nearest(word, valid);
   throw InputError(fmt::format("unknown {} '{}'{}; valid: {} ({} --help)", kind, word,
-                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                               fmt::join(valid, ", "), command));
+                               did_you_mean(word, valid), fmt::join(valid, ", "), command));
 }
 
 // For CLI::Option::each(): refuses any other word, naming the nearest.

@@ -9,6 +9,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/algorithm.h"
+#include "base/suggestion.h"
 #include "config/config_keys.h"
 #include "config/synonyms.h"
 #include "env/registry.h"
@@ -45,12 +46,10 @@ void check_task_name(const std::string& typed) {
   if (!like_gymnasium || registered_task(name) != nullptr) return;
   std::vector<std::string> valid;
   for (const Task& task : tasks()) valid.push_back(task.name);
-  const std::string near = nearest(name, valid);
   throw InputError(fmt::format(
       "--task {}: unknown task '{}'{}; valid: {} (ovde list tasks); environments of Gymnasium are "
       "trained from Python (docs/python.md)",
-      typed, name, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-      fmt::join(valid, ", ")));
+      typed, name, did_you_mean(name, valid), fmt::join(valid, ", ")));
 }
 
 const std::vector<OptionSynonym>& option_synonyms() {

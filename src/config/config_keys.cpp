@@ -11,6 +11,7 @@
 
 #include <ovde/error.h>
 #include "agent/explore/explorer.h"
+#include "base/suggestion.h"
 #include "io/seeds.h"
 
 namespace ovde {
@@ -496,11 +497,6 @@ std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algori
 namespace {
 
 constexpr std::size_t kLongestText = 1000, kLongestList = 10'000;
-
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-  const std::string near = nearest(word, candidates);
-  return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-}
 
 // A run is restored from its config.toml, so that file must be able to hold the value.
 void check_writable(const Setting& setting) {

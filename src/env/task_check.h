@@ -19,7 +19,7 @@ struct TaskCheck {
   struct Play {
     int steps = 0, episodes = 0;
     std::vector<Extent> observation = {}, reward = {};    // per step
-    double reward_mean = 0;                               // of all terms together, per step
+    double reward_mean = 0;                               // all terms together, per step
     std::vector<std::pair<std::string, int>> ends = {};   // conditions that ended episodes
     int time_limits = 0;                                  // episodes that the horizon ended
     double contacts = 0;                                  // per step
@@ -35,8 +35,6 @@ struct TaskCheck {
   std::vector<std::string> rewards = {};
   Play zero = {}, random = {};
   std::vector<std::string> remarks = {};  // things that are probably mistakes
-  std::vector<double> position_spread = {},
-                      velocity_spread = {};  // under random actions: the table [spread]
 
   std::vector<Solid> solids = {};
   std::vector<Pose> poses = {};  // in the first state, of the moving ones

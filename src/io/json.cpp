@@ -1,7 +1,10 @@
 #include "io/json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace ovde {
@@ -18,6 +21,13 @@ std::string to_line(const Json& value) {
     }
   }
   return out;
+}
+
+double rounded(double value, int digits) {
+  if (!std::isfinite(value)) return value;
+  const std::string text = fmt::format("{:.{}g}", value, digits);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 std::string base64(std::span<const std::byte> bytes) {

@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 // '<' is escaped, so that the text may stand inside an HTML script.
 std::string to_line(const Json& value);
 
+// The value with so many digits, so that its text is short.
+double rounded(double value, int digits);
+
 // RFC 4648: four characters for every three bytes.
 std::string base64(std::span<const std::byte> bytes);
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/suggestion.h"
 #include "io/seeds.h"
 #include "io/settings.h"
 
@@ -117,11 +118,6 @@ double number_of(const toml::node& node) {
 
 namespace {
 
-std::string suggestion(const std::string& word, const Words& valid) {
-  const std::string near = nearest(word, valid);
-  return near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near);
-}
-
 // A list of different whole numbers; empty if it is not
 std::vector<std::uint64_t> seed_list(const toml::array& list) {
   std::vector<std::uint64_t> out;
@@ -184,16 +180,16 @@ void TomlReader::check_keys(const toml::table& table, const std::string& what,
   for (const auto& [name, node] : table) {
     const std::string key = text_of(name);
     if (std::ranges::find(valid, key) != valid.end()) continue;
-    refuse(node, fmt::format("unknown key '{}'{}; {} has {}", key, suggestion(key, valid), what,
-                             fmt::join(valid, ", ")));
+    refuse(node, fmt::format("unknown key '{}'{}; {} has {}", key, did_you_mean(key, valid, "'"),
+                             what, fmt::join(valid, ", ")));
   }
 }
 
 void TomlReader::check_word(const toml::node& node, const std::string& word,
                             const std::string& what, const Words& valid) const {
   if (std::ranges::find(valid, word) != valid.end()) return;
-  refuse(node, fmt::format("unknown {} '{}'{}; valid: {}", what, word, suggestion(word, valid),
-                           fmt::join(valid, ", ")));
+  refuse(node, fmt::format("unknown {} '{}'{}; valid: {}", what, word,
+                           did_you_mean(word, valid, "'"), fmt::join(valid, ", ")));
 }
 
 std::optional<std::string> TomlReader::text(const toml::table& table,

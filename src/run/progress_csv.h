@@ -40,7 +40,7 @@ class ProgressReader {
   // Reads the rows that were appended; true: the rows have changed. InputError as parse_progress().
   bool look();
   const std::vector<EpochRow>& rows() const { return rows_; }
-  const std::vector<std::string>& terms() const { return columns_.terms; }  // of the reward
+  const std::vector<std::string>& terms() const { return columns_.terms; }  // names of the reward's
 
  private:
   bool forget();

@@ -56,12 +56,7 @@ HttpResponse text(std::string body, const char* type) {
 }
 HttpResponse json(const Json& value) { return text(to_line(value), kJson); }
 
-// The value with six digits.
-double rounded(double value) {
-  if (!std::isfinite(value) || value == 0) return value;
-  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 5);
-  return std::round(value / unit) * unit;
-}
+double six_digits(double value) { return rounded(value, 6); }
 
 std::string summary_of(int id, const WatchedRun& run) {
   if (!run.there) return to_line({{"id", id}, {"gone", true}});
@@ -77,10 +72,10 @@ std::string summary_of(int id, const WatchedRun& run) {
                  {"algorithm", s.algorithm},
                  {"epoch", s.epochs_done},
                  {"epochs", s.epochs},
-                 {"return", rounded(s.last_return)},
-                 {"success", rounded(success)},
-                 {"rate", rounded(s.steps_per_second)},
-                 {"left", rounded(s.seconds_left)},
+                 {"return", six_digits(s.last_return)},
+                 {"success", six_digits(success)},
+                 {"rate", six_digits(s.steps_per_second)},
+                 {"left", six_digits(s.seconds_left)},
                  {"rows", rows.size()}};
   if (run.config) {
     object["seed"] = std::to_string(run.config->seed);
@@ -126,10 +121,10 @@ HttpResponse rows_of(const WatchedRun& run, std::int64_t from, std::int64_t ever
   column("epoch", [](const EpochRow& row) { return row.epoch; });
   column("env_steps", [](const EpochRow& row) { return row.env_steps; });
   for (const Column& each : kColumns)
-    column(each.name, [&](const EpochRow& row) { return rounded(row.*each.value); });
+    column(each.name, [&](const EpochRow& row) { return six_digits(row.*each.value); });
   for (std::size_t i = 0; i < run.progress.terms().size(); ++i)
     column("reward_" + run.progress.terms()[i],
-           [&](const EpochRow& row) { return rounded(row.reward_terms[i]); });
+           [&](const EpochRow& row) { return six_digits(row.reward_terms[i]); });
   return json({{"from", from}, {"every", every}, {"count", count}, {"columns", columns}});
 }
 
@@ -152,7 +147,7 @@ HttpResponse visits_of(const WatchedRun& run) {
   });
   Grid noise({map.low}, {map.high}, kMapCells);
   if (map.noise) fill(noise, map.noise);
-  std::ranges::transform(noise.values, noise.values.begin(), rounded);
+  std::ranges::transform(noise.values, noise.values.begin(), six_digits);
   return json({{"cells", kMapCells},
                {"steps", steps},
                {"low", map.low},

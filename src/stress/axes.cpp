@@ -8,6 +8,7 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
+#include "base/suggestion.h"
 #include "config/config_keys.h"
 
 namespace ovde {
@@ -110,10 +111,8 @@ StressAxis find_axis(const std::string& word) {
     if (each.name == word) return each;
     names.push_back(each.name);
   }
-  const std::string near = nearest(word, names);
   throw InputError(fmt::format("unknown disturbance '{}'{}; valid: {}, or KEY=VALUE", word,
-                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                               fmt::join(names, ", ")));
+                               did_you_mean(word, names), fmt::join(names, ", ")));
 }
 
 std::vector<Setting> undisturbed_settings(const std::filesystem::path& run) {

@@ -40,9 +40,6 @@ std::string interval_text(const Interval& interval) {
                      format_number(interval.high, interval.estimate));
 }
 
-// A number that JSON has; null for those that are not finite.
-Json number_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 class StressWriter {
  public:
   StressWriter(const StressTest& test, const StressResults& results)
@@ -155,8 +152,8 @@ class StressWriter {
         object["tests"].push_back({{"disturbance", each.row},
                                    {"policy", each.ours},
                                    {"against", each.baseline},
-                                   {"value", number_or_null(each.x)},
-                                   {"value_against", number_or_null(each.y)},
+                                   {"value", each.x},
+                                   {"value_against", each.y},
                                    {"test", name(each.test)},
                                    {"p", each.tested() ? Json(each.p) : Json(nullptr)},
                                    {"p_holm", each.tested() ? Json(each.adjusted) : Json(nullptr)},
@@ -176,10 +173,10 @@ class StressWriter {
       out["high95"].push_back(at.mean.high);
       out["interquartile_mean"].push_back(at.iqm);
       out["worst_decile"].push_back(at.worst_decile);
-      out["kept"].push_back(number_or_null(at.kept));
+      out["kept"].push_back(at.kept);
       if (test_.has_goal) out["success"].push_back(at.success);
     }
-    out["half_lost_at"] = number_or_null(profile.half_lost);
+    out["half_lost_at"] = profile.half_lost;
     return out;
   }
 

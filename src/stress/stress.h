@@ -65,7 +65,7 @@ StressTest plan_stress(StressRequest request);
 
 // A group under one disturbance at one severity.
 struct SeverityResult {
-  Interval mean;            // of the return; over the runs, or over the episodes of a single run
+  Interval mean;            // the return; over the runs, or over the episodes of a single run
   double iqm = 0;           // interquartile mean of all episodes
   double worst_decile = 0;  // mean of the worst tenth of all episodes
   double success = 0;       // share of the episodes that reached the goal

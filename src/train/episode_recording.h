@@ -22,7 +22,7 @@ struct RecordedEpisode {
   std::vector<float> poses;  // 7 numbers for each moving solid: at the start, then after each step
   std::vector<float> actions;  // in [-1, 1], step by step
   std::vector<float> rewards;
-  std::vector<float> terms;  // of the rewards, step by step; empty: they have none
+  std::vector<float> terms;  // the rewards' terms, step by step; empty: they have none
   // The critics' values of each step's action; empty: there were no critics.
   std::vector<float> value, epistemic, aleatoric;
 

@@ -148,7 +148,7 @@ class EpochLoop {
   void check_parameters() const;  // Error if a number of the learner is not finite
 
   std::string where(int epoch, std::uint64_t update, std::int64_t env_step) const;
-  std::string where_evaluated() const;  // of the policy that is being evaluated
+  std::string where_evaluated() const;  // the evaluated policy's run and epoch
 
   void save_position(ByteWriter& out) const;
   void restore_position(ByteReader& in);

@@ -47,7 +47,7 @@ class Evaluation {
   bool in_episode_ = false, success_ = false;
   double return_ = 0;
   const RewardTerms* terms_;       // null: the task has none
-  std::vector<double> term_sums_;  // of this episode
+  std::vector<double> term_sums_;  // in this episode
   std::int64_t length_ = 0;
   std::vector<double> observation_, action_;
 };

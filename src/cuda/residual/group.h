@@ -18,7 +18,7 @@ struct GroupSpec {
   bool target_policy;  // a' is drawn from the target policy, not from the current one
   LogStdForm log_std;
   float low, high;  // values of a critic's first and last output
-  int quantiles;    // of a critic's distribution, for the explorer
+  int quantiles;    // points of a critic's distribution, for the explorer
   UncertaintyForm uncertainty;
   DeviceRule explorer;
   TrainOptions train;

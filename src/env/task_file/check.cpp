@@ -48,39 +48,8 @@ std::string geom_name(const mjModel& m, int geom) {
   return fmt::format("a geom of {}", body == nullptr ? "a body" : body);
 }
 
-// Standard deviations of the state's coordinates, positions in their tangent space.
-class Spread {
- public:
-  explicit Spread(const mjModel& m) : m_(m), sums_(4 * m.nv), difference_(m.nv) {}
-
-  void add(const mjData& d) {
-    mj_differentiatePos(&m_, difference_.data(), 1, m_.qpos0, d.qpos);
-    for (int i = 0; i < m_.nv; ++i) {
-      sums_[i] += difference_[i];
-      sums_[m_.nv + i] += difference_[i] * difference_[i];
-      sums_[2 * m_.nv + i] += d.qvel[i];
-      sums_[3 * m_.nv + i] += d.qvel[i] * d.qvel[i];
-    }
-    ++count_;
-  }
-  std::vector<double> deviations(bool velocities) const {
-    std::vector<double> all;
-    for (int i = 0; i < m_.nv; ++i) {
-      const double mean = sums_[(velocities ? 2 * m_.nv : 0) + i] / count_;
-      const double square = sums_[(velocities ? 3 * m_.nv : m_.nv) + i] / count_;
-      all.push_back(std::sqrt(std::max(0.0, square - mean * mean)));
-    }
-    return all;
-  }
-
- private:
-  const mjModel& m_;
-  std::vector<double> sums_, difference_;
-  int count_ = 0;
-};
-
 TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, std::uint64_t seed,
-                     bool random_actions, Spread& spread) {
+                     bool random_actions) {
   Simulation simulation = task.make_simulation();
   const auto rules = task.make_rules();
   Random seeds(seed, Stream::episode_seeds), actions(seed, Stream::user);
@@ -119,7 +88,6 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
     for (int k = 0; k < d.ncon; ++k)
       ++pairs[fmt::format("{} and {}", geom_name(*file.model, d.contact[k].geom1),
                           geom_name(*file.model, d.contact[k].geom2))];
-    spread.add(d);
     if (step.terminated) ++ends[rules->ended_by()];
     if (!step.terminated && length >= file.horizon) ++result.time_limits;
     if (step.terminated || length >= file.horizon) length = 0;
@@ -198,11 +166,8 @@ TaskCheck check_task_file(const std::string& path, int steps, std::uint64_t seed
     check.solids = drawn_solids(*file->model);
     check.poses = GeomPoses().read(first);
 
-    Spread unused(*file->model), spread(*file->model);
-    check.zero = play(*file, task, steps, seed, false, unused);
-    check.random = play(*file, task, steps, seed, true, spread);
-    check.position_spread = spread.deviations(false);
-    check.velocity_spread = spread.deviations(true);
+    check.zero = play(*file, task, steps, seed, false);
+    check.random = play(*file, task, steps, seed, true);
   } catch (const InputError&) {
     throw;
   } catch (const Error& error) {  // an error in the engine

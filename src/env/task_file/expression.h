@@ -1,7 +1,7 @@
-// The formulas of task files (docs/task_files.md), compiled once into a flat program over an array
-// of doubles, the cells. Values are vectors whose sizes are known when a formula is compiled; a
-// number is a vector of size 1. Quantities of the model become addresses in mjData, which are the
-// same for all mjData of one model. Knows nothing of rewards or observations.
+// The formulas of task files (docs/task_files.md), compiled once into a flat program. Values are
+// vectors whose sizes are known when a formula is compiled; a number is a vector of size 1.
+// Quantities of the model become addresses in mjData, which are the same for all mjData of one
+// model. Knows nothing of rewards or observations.
 #pragma once
 
 #include <map>
@@ -13,39 +13,9 @@
 #include <mujoco/mujoco.h>
 
 #include <ovde/env.h>
+#include "env/task_file/program.h"
 
 namespace ovde {
-
-using Function = double (*)(double, double);
-
-struct Instruction {
-  enum class Kind {
-    load,      // from mjData
-    time,      // simulated seconds
-    velocity,  // of a body, site or geom: angular, then linear
-    contact,   // whether two geoms touch, or one touches any other
-    copy,
-    each,    // function(a, b) for each element
-    fold,    // function(...function(function(b, a[0]), a[1])...)
-    select,  // c != 0 ? a : b
-  };
-  Kind kind = Kind::copy;
-  int size = 1;                // elements
-  int to = 0;                  // first cell of the result
-  int a = 0, b = 0, c = 0;     // first cells of the operands, or an address or number of the model
-  int a_step = 1, b_step = 1;  // 0: the operand is one number
-  Function function = nullptr;
-};
-
-// Instructions in the order in which they are executed.
-class Program {
- public:
-  void add(const Instruction& instruction) { code_.push_back(instruction); }
-  void run(const mjModel& model, const mjData& data, std::span<double> cells) const;
-
- private:
-  std::vector<Instruction> code_;
-};
 
 // The result of a formula: `size` cells from `at` on.
 struct Value {

@@ -193,13 +193,14 @@ class Store {
     if (found == tasks_.end()) return;
     const std::string digest = OptionValues(found->second.back().options).text(kDigest);
     // the model is compiled only if a file has changed
-    if (digest_of(contents(id, files_.at(digest).task->model_path)) != digest) add(id, load(id));
+    if (digest_of(contents(id, files_.at(digest)->task->model_path)) != digest) add(id, load(id));
   }
 
-  std::optional<Loaded> get(const std::string& digest) {
+  // Null if no task with this digest was loaded.
+  std::shared_ptr<const Loaded> get(const std::string& digest) {
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(digest);
-    return found == files_.end() ? std::nullopt : std::optional(found->second);
+    return found == files_.end() ? nullptr : found->second;
   }
 
   void use_copy(const std::string& id, const std::string& digest, const fs::path& copy) {
@@ -208,7 +209,7 @@ class Store {
     Loaded loaded = load(copy);
     if (loaded.digest != digest) return;
     if (tasks_.contains(id)) {
-      files_.insert_or_assign(digest, std::move(loaded));
+      keep(std::move(loaded));
     } else {
       add(id, std::move(loaded));
     }
@@ -225,10 +226,9 @@ class Store {
  private:
   // Tasks that were found before stay, since others refer to them.
   const Task& add(const std::string& id, Loaded loaded) {
-    const std::string digest = loaded.digest;
     if (const auto found = tasks_.find(id); found != tasks_.end()) {
       const Task& newest = found->second.back();
-      if (OptionValues(newest.options).text(kDigest) == digest) return newest;
+      if (OptionValues(newest.options).text(kDigest) == loaded.digest) return newest;
     }
     const MujocoTask mujoco = mujoco_task(loaded.task);
     try_out(*loaded.task, mujoco);
@@ -241,23 +241,28 @@ class Store {
     task.makes_side_by_side = true;
     Option option;
     option.name = kDigest;
-    option.default_value = digest;
+    option.default_value = loaded.digest;
     option.help = "SHA-256 of the task file and its model";
     task.options = {option};
     task.make = [this, id](const OptionValues& options) {
       const auto loaded = get(options.text(kDigest));
       if (!loaded)
         throw InputError(fmt::format("{} has changed: it is not the file of SHA-256 {}", id,
-                                     options.text("sha256")));
+                                     options.text(kDigest)));
       return make_mujoco_env(mujoco_task(loaded->task));
     };
-    files_.insert_or_assign(digest, std::move(loaded));
+    keep(std::move(loaded));
     return tasks_[id].emplace_back(std::move(task));
+  }
+
+  void keep(Loaded loaded) {
+    const std::string digest = loaded.digest;
+    files_.insert_or_assign(digest, std::make_shared<const Loaded>(std::move(loaded)));
   }
 
   std::mutex mutex_;
   std::map<std::string, std::list<Task>> tasks_;  // by path; the last one is the newest
-  std::map<std::string, Loaded> files_;           // by digest
+  std::map<std::string, std::shared_ptr<const Loaded>> files_;  // by digest
 };
 
 Store& store() {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/suggestion.h"
 #include "env/mujoco/task.h"
 
 namespace ovde {
@@ -15,11 +16,9 @@ namespace ovde {
 void refuse_name(const std::string& kind, const std::string& name,
                  const std::vector<std::string>& valid, const std::string& owner) {
   constexpr std::size_t kMostShown = 20;
-  const std::string near = nearest(name, valid);
   const std::span shown(valid.data(), std::min(valid.size(), kMostShown));
   throw InputError(fmt::format(
-      "unknown {} '{}'{}; {} {}{}", kind, name,
-      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), owner,
+      "unknown {} '{}'{}; {} {}{}", kind, name, did_you_mean(name, valid, "'"), owner,
       valid.empty() ? "has none" : fmt::format("has {}", fmt::join(shown, ", ")),
       valid.size() > kMostShown ? fmt::format(" and {} more", valid.size() - kMostShown) : ""));
 }
@@ -48,6 +47,18 @@ int number_in(const mjModel& m, int type, const std::string& kind, const std::st
   const int number = mj_name2id(&m, type, name.c_str());
   if (number < 0) refuse_name(kind, name, names_in(m, type), "the model");
   return number;
+}
+
+JointCoordinates coordinates_of(const mjModel& m, int joint) {
+  const int type = m.jnt_type[joint];
+  return {.position = m.jnt_qposadr[joint],
+          .position_size = type == mjJNT_FREE   ? 7
+                           : type == mjJNT_BALL ? 4
+                                                : 1,
+          .velocity = m.jnt_dofadr[joint],
+          .velocity_size = type == mjJNT_FREE   ? 6
+                           : type == mjJNT_BALL ? 3
+                                                : 1};
 }
 
 std::string scaled_unit(const std::string& unit, double factor) {
@@ -137,9 +148,7 @@ Quantity choose(const std::string& kind, const std::string& part, const std::vec
 }
 
 Quantity joint(const mjModel& m, const mjData& d, int i, const std::string& part) {
-  const int type = m.jnt_type[i], q = m.jnt_qposadr[i], v = m.jnt_dofadr[i];
-  const int nq = type == mjJNT_FREE ? 7 : type == mjJNT_BALL ? 4 : 1;
-  const int nv = type == mjJNT_FREE ? 6 : type == mjJNT_BALL ? 3 : 1;
+  const auto [q, nq, v, nv] = coordinates_of(m, i);
   const StateSignals state = state_signals(m);
   const auto velocities = part_of(state.velocities, v, nv);
   std::vector<Signal> accelerations, forces;

@@ -22,7 +22,7 @@ struct Quantity {
   int size = 1;
   bool negative = false;  // the stored numbers with the opposite sign
   int type = 0, number = 0, other = -1;
-  bool local = false, linear = false;  // of a velocity: in the object's frame; the linear half
+  bool local = false, linear = false;  // a velocity in the object's frame; its linear half
   std::vector<Signal> signals = {};    // name and unit of each number
 };
 
@@ -38,6 +38,12 @@ const std::vector<std::string>& object_kinds();
                               const std::vector<std::string>& valid, const std::string& owner);
 // The number of an object of an mjtObj; throws as refuse_name() does.
 int number_in(const mjModel& model, int type, const std::string& kind, const std::string& name);
+
+// The coordinates of a joint in qpos and in qvel.
+struct JointCoordinates {
+  int position, position_size, velocity, velocity_size;
+};
+JointCoordinates coordinates_of(const mjModel& model, int joint);
 
 // The unit of a number that was multiplied by `factor`, so that a value of 1 means it: "20 rad/s"
 // for 0.05 of a speed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -329,12 +330,9 @@ class TaskFileReader {
   }
 
   std::vector<int> coordinates(int joint, bool velocities) const {
-    const int type = model().jnt_type[joint];
-    const int positions = type == mjJNT_FREE ? 7 : type == mjJNT_BALL ? 4 : 1;
-    const int size = !velocities || positions == 1 ? positions : positions - 1;
-    std::vector<int> all;
-    for (int i = 0; i < size; ++i)
-      all.push_back((velocities ? model().jnt_dofadr[joint] : model().jnt_qposadr[joint]) + i);
+    const auto [q, nq, v, nv] = coordinates_of(model(), joint);
+    std::vector<int> all(velocities ? nv : nq);
+    std::iota(all.begin(), all.end(), velocities ? v : q);
     return all;
   }
 

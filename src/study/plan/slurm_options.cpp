@@ -8,6 +8,7 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
+#include "base/suggestion.h"
 #include "study/plan/plan.h"
 
 namespace ovde {
@@ -60,10 +61,8 @@ void set_slurm_option(SlurmOptions& options, const std::string& key,
   if (found == std::end(kKeys)) {
     std::vector<std::string> valid;
     for (const SlurmKey& each : kKeys) valid.push_back(each.name);
-    const std::string near = nearest(key, valid);
     throw InputError(fmt::format("unknown key '{}' of slurm{}; it has {}", key,
-                                 near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                                 fmt::join(valid, ", ")));
+                                 did_you_mean(key, valid), fmt::join(valid, ", ")));
   }
   if (const ListMember* list = std::get_if<ListMember>(&found->member)) {
     std::vector<std::string>& to = options.*(*list);

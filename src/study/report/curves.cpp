@@ -15,26 +15,24 @@ namespace ovde {
 
 namespace {
 
-// Four digits, which is more than a chart shows and keeps the page small.
-Json rounded(double value) {
-  return std::isfinite(value) ? Json(std::stod(fmt::format("{:.4g}", value))) : Json(nullptr);
-}
+// Four digits are more than a chart shows and keep the page small.
+constexpr int kDigits = 4;
 
-// The quartiles over the runs at each point that all of them have; null where a run has no value.
-// Null if no point has a value.
-Json quartiles(const std::vector<RunResult>& runs, std::size_t points, double EpochRow::*column) {
-  Json low = Json::array(), middle = Json::array(), high = Json::array();
+// The quartiles over the runs at each point that all of them have; NaN where a run has no value.
+// Empty if no point has a value.
+std::vector<std::vector<double>> quartiles(const std::vector<RunResult>& runs, std::size_t points,
+                                           double EpochRow::*column) {
+  std::vector<std::vector<double>> out(3, std::vector<double>(points, EpochRow::kNone));
   bool any = false;
   for (std::size_t i = 0; i < points; ++i) {
     std::vector<double> values;
     for (const RunResult& run : runs) values.push_back(run.curve[i].*column);
-    const bool there = std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
-    any |= there;
-    low.push_back(there ? rounded(quantile(values, 0.25)) : Json(nullptr));
-    middle.push_back(there ? rounded(median(values)) : Json(nullptr));
-    high.push_back(there ? rounded(quantile(values, 0.75)) : Json(nullptr));
+    if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) continue;
+    any = true;
+    for (int quarter = 1; quarter <= 3; ++quarter)
+      out[quarter - 1][i] = rounded(quantile(values, quarter / 4.0), kDigits);
   }
-  return any ? Json{low, middle, high} : Json(nullptr);
+  return any ? out : std::vector<std::vector<double>>{};
 }
 
 Json cell_json(const CellResult& cell, const std::string& colour) {
@@ -45,13 +43,13 @@ Json cell_json(const CellResult& cell, const std::string& colour) {
   for (std::size_t i = 0; i < points; ++i) {
     x["epoch"].push_back(first[i].epoch);
     x["env_steps"].push_back(first[i].env_steps);
-    x["seconds"].push_back(rounded(first[i].seconds));
+    x["seconds"].push_back(rounded(first[i].seconds, kDigits));
   }
   Json values = Json::object();
   for (const Column& column : kColumns) {
     if (column.value == &EpochRow::seconds || column.value == &EpochRow::eval_episodes) continue;
-    if (Json found = quartiles(cell.runs, points, column.value); !found.is_null())
-      values[column.name] = std::move(found);
+    if (const auto found = quartiles(cell.runs, points, column.value); !found.empty())
+      values[column.name] = found;
   }
   return {{"column", cell.cell.column}, {"colour", colour}, {"x", x}, {"values", values}};
 }
