@@ -385,7 +385,7 @@ class Grammar {
   void add_replay() {
     CLI::App* command = add_command(
         "replay", "Compare a task with rollouts recorded elsewhere; fails if they differ", replay_);
-    command->add_option("FILE", replay_.file, "the recording, JSON (docs/tasks.md)")->required();
+    command->add_option("FILE", replay_.file, "the recording, JSON (docs/mujoco.md)")->required();
     add(command, "--task", replay_.task, "ID",
         "task to compare, such as a task file (the recording's)");
     const Option tolerance{.name = "--tolerance",

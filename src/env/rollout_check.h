@@ -1,5 +1,5 @@
 // Compares a task with rollouts recorded elsewhere: sets their start states, applies their actions
-// and reports the largest difference of each quantity. docs/tasks.md describes the file.
+// and reports the largest difference of each quantity. docs/mujoco.md describes the file.
 #pragma once
 
 #include <string>

@@ -26,30 +26,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// At most kCurvePoints rows: each has the place of its last epoch and the means over its epochs.
-std::vector<EpochRow> curve_of(std::span<const EpochRow> rows) {
-  constexpr std::size_t kCurvePoints = 200;
-  const std::size_t width = (rows.size() + kCurvePoints - 1) / kCurvePoints;
-  std::vector<EpochRow> out;
-  for (std::size_t begin = 0; begin < rows.size(); begin += width) {
-    const auto part = rows.subspan(begin, std::min(width, rows.size() - begin));
-    EpochRow mean = part.back();
-    for (const Column& column : kColumns) {
-      if (column.value == &EpochRow::seconds) continue;
-      double sum = 0;
-      int count = 0;
-      for (const EpochRow& row : part) {
-        if (std::isnan(row.*column.value)) continue;
-        sum += row.*column.value;
-        ++count;
-      }
-      mean.*column.value = count > 0 ? sum / count : EpochRow::kNone;
-    }
-    out.push_back(mean);
-  }
-  return out;
-}
-
 RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed) {
   RunResult out;
   out.seed = seed;
@@ -57,7 +33,7 @@ RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed) {
   out.score = summary.score;
   out.first_goal_epoch = summary.first_goal_epoch_eval;
   out.wall_seconds = summary.wall_seconds;
-  out.curve = curve_of(rows);
+  out.curve = curve_of(rows, kCurvePoints);
   for (const EpochRow& row : rows) {
     out.returns.push_back(row.eval_return_mean);
     out.env_steps.push_back(static_cast<double>(row.env_steps));
@@ -167,6 +143,28 @@ RunResult read_table_row(const CsvReader& in, const CellResult& result) {
 
 std::vector<Setting> asked_of(const fs::path& run) {
   return settings_asked_for(read_settings(run / "config.toml"));
+}
+
+std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t most) {
+  const std::size_t width = (rows.size() + most - 1) / most;
+  std::vector<EpochRow> out;
+  for (std::size_t begin = 0; begin < rows.size(); begin += width) {
+    const auto part = rows.subspan(begin, std::min(width, rows.size() - begin));
+    EpochRow mean = part.back();
+    for (const Column& column : kColumns) {
+      if (column.value == &EpochRow::seconds) continue;
+      double sum = 0;
+      int count = 0;
+      for (const EpochRow& row : part) {
+        if (std::isnan(row.*column.value)) continue;
+        sum += row.*column.value;
+        ++count;
+      }
+      mean.*column.value = count > 0 ? sum / count : EpochRow::kNone;
+    }
+    out.push_back(mean);
+  }
+  return out;
 }
 
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {

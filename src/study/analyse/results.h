@@ -22,6 +22,9 @@ namespace ovde {
 inline constexpr const char* kRunsHeader =
     "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds";
 
+// Rows of RunResult::curve, at most.
+inline constexpr std::size_t kCurvePoints = 200;
+
 struct RunResult {
   std::uint64_t seed = 0;
   double score = 0;
@@ -30,9 +33,11 @@ struct RunResult {
   double wall_seconds = 0;
   std::vector<double> returns = {};    // evaluation return of each epoch; NaN: not evaluated
   std::vector<double> env_steps = {};  // environment steps at the end of each epoch
-  // Every measure, for curves: at most 200 rows, each the mean over several epochs.
-  std::vector<EpochRow> curve = {};
+  std::vector<EpochRow> curve = {};    // every measure: curve_of() the run
 };
+
+// At most `most` rows: each has the place of its last epoch and the means over its epochs.
+std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t most);
 
 struct CellResult {
   Cell cell;

@@ -20,13 +20,13 @@ constexpr int kDigits = 4;
 
 // The quartiles over the runs at each point that all of them have; NaN where a run has no value.
 // Empty if no point has a value.
-std::vector<std::vector<double>> quartiles(const std::vector<RunResult>& runs, std::size_t points,
-                                           double EpochRow::*column) {
+std::vector<std::vector<double>> quartiles(const std::vector<std::vector<EpochRow>>& curves,
+                                           std::size_t points, double EpochRow::*column) {
   std::vector<std::vector<double>> out(3, std::vector<double>(points, EpochRow::kNone));
   bool any = false;
   for (std::size_t i = 0; i < points; ++i) {
     std::vector<double> values;
-    for (const RunResult& run : runs) values.push_back(run.curve[i].*column);
+    for (const auto& curve : curves) values.push_back(curve[i].*column);
     if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) continue;
     any = true;
     for (int quarter = 1; quarter <= 3; ++quarter)
@@ -35,28 +35,33 @@ std::vector<std::vector<double>> quartiles(const std::vector<RunResult>& runs, s
   return any ? out : std::vector<std::vector<double>>{};
 }
 
-Json cell_json(const CellResult& cell, const std::string& colour) {
-  std::size_t points = cell.runs.front().curve.size();
-  for (const RunResult& run : cell.runs) points = std::min(points, run.curve.size());
-  const std::vector<EpochRow>& first = cell.runs.front().curve;
+using Measures = std::vector<Column>;
+
+Json cell_json(const CellResult& cell, const std::string& colour, const Measures& measures,
+               std::size_t most) {
+  std::vector<std::vector<EpochRow>> curves;
+  for (const RunResult& run : cell.runs) curves.push_back(curve_of(run.curve, most));
+  const std::size_t points = std::ranges::min(curves, {}, &std::vector<EpochRow>::size).size();
   Json x = {{"epoch", Json::array()}, {"env_steps", Json::array()}, {"seconds", Json::array()}};
   for (std::size_t i = 0; i < points; ++i) {
-    x["epoch"].push_back(first[i].epoch);
-    x["env_steps"].push_back(first[i].env_steps);
-    x["seconds"].push_back(rounded(first[i].seconds, kDigits));
+    const EpochRow& row = curves.front()[i];
+    x["epoch"].push_back(row.epoch);
+    x["env_steps"].push_back(row.env_steps);
+    x["seconds"].push_back(rounded(row.seconds, kDigits));
   }
   Json values = Json::object();
-  for (const Column& column : kColumns) {
-    if (column.value == &EpochRow::seconds || column.value == &EpochRow::eval_episodes) continue;
-    if (const auto found = quartiles(cell.runs, points, column.value); !found.empty())
+  for (const Column& column : measures) {
+    if (const auto found = quartiles(curves, points, column.value); !found.empty())
       values[column.name] = found;
   }
-  return {{"column", cell.cell.column}, {"colour", colour}, {"x", x}, {"values", values}};
+  return {{"column", cell.cell.column},
+          {"colour", colour},
+          {"runs", cell.runs.size()},
+          {"x", x},
+          {"values", values}};
 }
 
-}  // namespace
-
-std::string curves_html(const StudyResults& results) {
+Json data_of(const StudyResults& results, const Measures& measures, std::size_t most) {
   const auto colours = column_colours(results);
   Json rows = Json::array();
   for (const std::string& row : results.row_names()) {
@@ -65,22 +70,48 @@ std::string curves_html(const StudyResults& results) {
       const CellResult& cell = results.find(row, column.name);
       if (std::ranges::none_of(cell.runs, [](const RunResult& run) { return run.curve.empty(); }) &&
           !cell.runs.empty())
-        cells.push_back(cell_json(cell, colours.at(column.name)));
+        cells.push_back(cell_json(cell, colours.at(column.name), measures, most));
     }
     if (!cells.empty()) rows.push_back({{"name", row}, {"cells", std::move(cells)}});
   }
-  if (rows.empty()) return "";
-  const Json data = {{"axis", results.plan.x == "steps" ? "env_steps" : "epoch"}, {"rows", rows}};
-  const bool several = std::ranges::any_of(
-      results.cells, [](const CellResult& cell) { return cell.runs.size() > 1; });
+  if (rows.empty()) return nullptr;
+  return {{"axis", results.plan.x == "steps" ? "env_steps" : "epoch"}, {"rows", rows}};
+}
+
+}  // namespace
+
+Json curve_data(const StudyResults& results) {
+  Measures measures;
+  for (const Column& column : kColumns) {
+    if (column.value != &EpochRow::seconds && column.value != &EpochRow::eval_episodes)
+      measures.push_back(column);
+  }
+  return data_of(results, measures, kCurvePoints);
+}
+
+Json compact_curve_data(const StudyResults& results) {
+  Measures measures;
+  for (const Column& column : kColumns) {
+    if (column.value == &EpochRow::eval_return_mean || column.value == &EpochRow::eval_success)
+      measures.push_back(column);
+  }
+  return data_of(results, measures, 50);
+}
+
+std::string curves_html(const Json& data) {
+  bool several = false;
+  for (const Json& row : data.at("rows"))
+    for (const Json& cell : row.at("cells")) several |= cell.at("runs") > 1;
   return fmt::format(
-      "<style>{}</style>\n<div class=\"interactive\"><div id=\"curves\"></div>\n<p "
+      "<div class=\"interactive\"><script type=\"application/json\">{}</script>\n<p "
       "class=\"caption\">Learning curves{}. Drag to zoom, double-click to see everything, click a "
-      "name to hide its curve.</p></div>\n"
-      "<script type=\"application/json\" id=\"curve-data\">{}</script>\n"
-      "<script>{}</script>\n<script>{}</script>\n",
-      page_file("chart.css"), several ? ": median over the runs and interquartile range" : "",
-      to_line(data), page_file("chart.js"), page_file("curves.js"));
+      "name to hide its curve.</p></div>\n",
+      to_line(data), several ? ": median over the runs and interquartile range" : "");
+}
+
+std::string curve_scripts() {
+  return fmt::format("<style>{}</style>\n<script>{}</script>\n<script>{}</script>\n",
+                     page_file("chart.css"), page_file("chart.js"), page_file("curves.js"));
 }
 
 }  // namespace ovde

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "io/files.h"
 #include "run/run_folder.h"
@@ -116,15 +117,19 @@ class ReportWriter {
   }
 
   void add_figures() {
-    const std::string curves = curves_html(results_);
-    if (!curves.empty()) body_ += "<h2>Curves</h2>\n" + curves;
+    const Json curves = curve_data(results_);
+    if (!curves.is_null()) {
+      body_ += "<h2>Curves</h2>\n" + curves_html(curves) + curve_scripts();
+      write_file_atomically(study_ / "figures/curves.json",
+                            to_line(compact_curve_data(results_)) + "\n");
+    }
     if (results_.plan.show.empty()) return;
     if (!can_draw()) {
       body_ += "<p class=\"warning\">No further figures: gnuplot is not installed.</p>\n";
       return;
     }
     if (results_.shows("curves"))
-      add_figure(curves_figure(results_), curves.empty() ? "" : "drawn");
+      add_figure(curves_figure(results_), curves.is_null() ? "" : "drawn");
     if (results_.shows("sweep")) add_figure(sweep_figure(results_));
     if (results_.shows("bars")) add_figure(bars_figure(results_));
     if (results_.shows("profile")) add_figure(profile_figure(results_));

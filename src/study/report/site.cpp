@@ -4,12 +4,14 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <ovde/error.h>
 #include "io/files.h"
 #include "io/toml.h"
 #include "stats/significance.h"
 #include "study/plot/gnuplot.h"
+#include "study/report/curves.h"
 #include "study/report/page.h"
 #include "study/report/summary.h"
 #include "study/report/tables.h"
@@ -107,6 +109,7 @@ class SiteWriter {
 
   std::string html() {
     for (const Entry& entry : site_.studies) add(entry);
+    if (has_curves_) body_ += curve_scripts();
     return html_page(
         site_.title,
         fmt::format("<h1>{}</h1>\n{}{}<h2>Overview</h2>\n<div class=\"scroll\"><table "
@@ -149,10 +152,7 @@ class SiteWriter {
     if (scores) body_ += to_html(score_table(results, tests)) + claims_html(claims);
     if (results.measures("frg")) body_ += to_html(goal_table(results));
     if (results.measures("runtime")) body_ += to_html(runtime_table(results));
-    if (!entry.curves.empty()) {
-      body_ += html_figure(svg_element(read_file(path(entry.curves)), "curves"),
-                           "Learning curves: median over the runs and interquartile range.");
-    }
+    if (!entry.curves.empty()) add_curves(path(entry.curves));
     if (!entry.sweep.empty()) {
       body_ += html_figure(svg_element(read_file(path(entry.sweep)), "sweep"),
                            "Score by the setting that is varied: mean over the runs with its "
@@ -166,9 +166,21 @@ class SiteWriter {
     body_ += "</p>\n";
   }
 
+  // The data of the curves is in a .json file beside the figure; older reports have none.
+  void add_curves(const fs::path& figure) {
+    const fs::path data = fs::path(figure).replace_extension("json");
+    const bool alive = fs::exists(data);
+    if (alive) body_ += curves_html(Json::parse(read_file(data)));
+    body_ += html_figure(svg_element(read_file(figure), "curves"),
+                         "Learning curves: median over the runs and interquartile range.",
+                         alive ? "drawn" : "");
+    has_curves_ |= alive;
+  }
+
   fs::path file_;
   Site site_;
   int studies_ = 0;
+  bool has_curves_ = false;
   std::string overview_, body_;
 };
 

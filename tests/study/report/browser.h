@@ -44,18 +44,19 @@ inline Opened open_address(const std::string& address, int seconds, int width = 
 }
 
 struct Seen {
-  int figures = 0;  // that are visible
+  int figures = 0;  // drawings and charts that are visible
   int beyond = 0;   // pixels by which the page, or a table of words, is wider than the window
   std::string complaints;  // the browser's log, if it has a message of the console
 };
 
 inline Seen open_in_browser(std::string page, int width = 800) {
   const TemporaryFolder folder;
-  // the test's own copy measures itself; the page itself has no script
+  // the test's own copy measures itself
   page.insert(
       page.find("</body>"),
-      "<script>const seen = [...document.querySelectorAll('figure svg')].filter(s => "
-      "s.getBBox().width > 100 && s.getBoundingClientRect().height > 100).length;"
+      "<script>const seen = [...document.querySelectorAll('figure svg, canvas.chart')].filter(s => "
+      "(s.getBBox?.().width ?? s.clientWidth) > 100 && s.getBoundingClientRect().height > "
+      "100).length;"
       "const over = e => e.scrollWidth - e.clientWidth;"
       "const words = [...document.querySelectorAll('table.words')].map(t => over(t.parentNode));"
       "document.title = seen + ' ' + Math.max(over(document.documentElement), ...words);"

@@ -503,11 +503,9 @@ StudyResults results_with_curves() {
 }
 
 TEST(Report, CurvesHaveTheQuartilesOfEveryMeasure) {
-  EXPECT_EQ(curves_html(known_results()), "");
+  EXPECT_TRUE(curve_data(known_results()).is_null());
   const StudyResults results = results_with_curves();
-  const std::string html = curves_html(results);
-  const auto begin = html.find("curve-data\">") + 12;
-  const Json data = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  const Json data = curve_data(results);
   ASSERT_EQ(data["rows"].size(), 2u);  // one of three has no runs
   const Json& cell = data["rows"][0]["cells"][0];
   ASSERT_EQ(cell["values"].size(), 2u) << cell["values"].dump();
@@ -522,6 +520,28 @@ TEST(Report, CurvesHaveTheQuartilesOfEveryMeasure) {
     EXPECT_DOUBLE_EQ(cell["values"]["critic_loss"][1][e], middle + static_cast<double>(e));
     EXPECT_DOUBLE_EQ(cell["values"]["critic_loss"][2][e], high + static_cast<double>(e));
   }
+}
+
+// The report keeps return and success in at most 50 points, each the mean over its epochs.
+TEST(Report, WritesAFewPointsOfTheCurves) {
+  const TemporaryFolder folder;
+  StudyResults results = results_with_curves();
+  results.plan.show.clear();  // no figures
+  write_report(results, folder.path());
+  const Json data = Json::parse(read_file(folder.path() / "figures/curves.json"));
+  const Json whole = curve_data(results);
+  const Json &cell = data["rows"][0]["cells"][0], &dense = whole["rows"][0]["cells"][0];
+  const Json &points = cell["values"]["eval_return_mean"], &x = cell["x"]["epoch"];
+  ASSERT_EQ(cell["values"].size(), 1u) << "the task has no goal and the loss is left out";
+  EXPECT_EQ(dense["x"]["epoch"].size(), 100u);
+  ASSERT_EQ(x.size(), 50u);
+  EXPECT_EQ(x[0], 1);
+  EXPECT_EQ(x[49], 99);
+  ASSERT_EQ(points[1].size(), 50u);
+  const auto& runs = results.cells.front().runs;
+  std::vector<double> means;
+  for (const RunResult& run : runs) means.push_back((run.returns[0] + run.returns[1]) / 2);
+  EXPECT_NEAR(points[1][0], median(means), 1e-3);
 }
 
 // Values under the pointer, a series that is switched off, another measure; the drawn curves are

@@ -127,6 +127,36 @@ TEST(SlowSite, ShowsOnlyTheMeasuresOfThePlan) {
   EXPECT_FALSE(has(page, "claims, one by one"));
 }
 
+// Curves are drawn by the page where their data is beside the figure, which is then for print.
+TEST(SlowSite, CurvesWithDataAnswerThePointer) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "plan.toml") << kPlan;
+  std::ofstream(folder.path() / "runs.csv") << runs();
+  std::ofstream(folder.path() / "curves.svg") << "<svg viewBox=\"0 0 9 9\"></svg>";
+  const std::string study =
+      "[[study]]\nplan = \"plan.toml\"\nruns = \"runs.csv\"\ncurves = \"curves.svg\"\n";
+  std::ofstream(folder.path() / "site.toml") << "title = \"All\"\n" + study + study;
+  const std::string still = site_html(folder.path() / "site.toml");
+  EXPECT_TRUE(has(still, "<figure><svg"));
+  EXPECT_FALSE(has(still, "<script"));
+
+  std::ofstream(folder.path() / "curves.json")
+      << R"({"axis":"epoch","rows":[{"name":"so","cells":[{"column":"DSAC","colour":"#0072B2",)"
+      << R"("runs":5,"x":{"epoch":[0,9]},"values":{"eval_return_mean":[[1,2],[2,3],[3,4]]}}]}]})";
+  std::string page = site_html(folder.path() / "site.toml");
+  EXPECT_FALSE(has(page, "<figure><svg"));
+  EXPECT_TRUE(has(page, "<figure class=\"drawn\"><svg"));
+  EXPECT_EQ(page.find("const Chart = "), page.rfind("const Chart = ")) << "once for both studies";
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  page.insert(page.find("</body>"),
+              "<script>document.title = [...document.querySelectorAll('.legend')].map(legend => "
+              "legend.textContent).join(' ');</script>");
+  write_file_atomically(folder.path() / "probe.html", page);
+  const Opened opened = open_address("file://" + (folder.path() / "probe.html").string(), 1);
+  EXPECT_EQ(opened.title, "DSAC3 DSAC3");
+  EXPECT_EQ(opened.complaints, "");
+}
+
 TEST(SlowSite, RefusesATableThatIsNotOfThePlan) {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) -> std::string {

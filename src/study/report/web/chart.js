@@ -45,9 +45,10 @@ const Chart = (() => {
   };
 
   // A series: {name, colour, points: [[x, y], ...], band: [[x, low, high], ...], thin: [points, ...]}; band and thin are optional.
-  // colour is a CSS colour or the name of a CSS variable ("--c0").
+  // colour is a CSS colour or the name of a CSS variable ("--c0"). Black is the colour of text, which a dark page draws light.
   const chart = (canvas, legend) => {
     const room = {left: 52, right: 10, top: 12, bottom: 26}, off = new Set();
+    const visible_colour = colour => colour === "#000000" ? "--ink" : colour;
     let series = [], axis = "epoch", empty = "", range = null, pointer = null, drag = null, X, x_at;
     const format = x => axis === "seconds" ? duration(x) : short(x);
     const visible = () => series.filter(each => !off.has(each.name));
@@ -179,7 +180,7 @@ const Chart = (() => {
       // `text` stands in a chart without points. Another axis, or another quantity, shows everything again.
       show: (next, its_axis, text = "", keep_range = true) => {
         if (its_axis !== axis || !keep_range) range = null;
-        [series, axis, empty] = [next, its_axis, text];
+        [series, axis, empty] = [next.map(each => ({...each, colour: visible_colour(each.colour)})), its_axis, text];
         update();
       },
       draw,

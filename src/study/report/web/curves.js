@@ -1,9 +1,8 @@
-// The curves of a report: one chart for each row of the study, with every recorded measure. The data is in the page (curves.cpp).
+// The curves of a study: one chart for each of its rows, with every recorded measure. The data is in the page (curves.cpp).
 "use strict";
 
-(() => {
-  const {make} = Chart, data = JSON.parse(document.getElementById("curve-data").textContent);
-  const place = document.getElementById("curves");
+for (const place of document.querySelectorAll(".interactive")) {
+  const {make} = Chart, data = JSON.parse(place.querySelector("script").textContent);
   const names = new Map(Chart.measures), known = new Set(data.rows.flatMap(row => row.cells.flatMap(cell => Object.keys(cell.values))));
   const offered = [...Chart.measures.map(([name]) => name).filter(name => known.has(name)), ...[...known].filter(name => !names.has(name))];
   const select = (label, options) => make("select", {"aria-label": label}, ...options.map(([value, name]) => make("option", {value}, name)));
@@ -28,7 +27,8 @@
   measure.onchange = axis.onchange = draw;
   addEventListener("resize", () => panels.forEach(({chart}) => chart.draw()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  place.replaceChildren(make("p", {class: "tools"}, measure, axis), make("div", {class: "panels"}, ...panels.map(({element}) => element)));
+  const choices = [measure, axis].filter(each => each.options.length > 1);
+  place.prepend(make("p", {class: "tools"}, ...choices), make("div", {class: "panels"}, ...panels.map(({element}) => element)));
   document.documentElement.classList.add("alive");
   draw();
-})();
+}
