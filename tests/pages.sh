@@ -3,8 +3,8 @@
 # that the pages mention. EXAMPLES is the folder of the built examples.
 #
 # A command is a line of a code block that matches `is_command`. A wrapper around `ovde` makes it small: few epochs, small
-# networks, two seeds, no GPU, studies with --smoke. Commands that cannot run here are listed in `left_out` with the reason; any
-# other command must succeed.
+# networks, two seeds, no GPU, studies with --smoke, and two cells of the large plans of docs/results. Commands that cannot run here
+# are listed in `left_out` with the reason; any other command must succeed.
 set -euo pipefail
 source=$1 program=$2 examples=$3 work=$4
 
@@ -49,7 +49,9 @@ tiny=(--set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=30
 [[ " \$* " == *task.horizon* ]] || tiny+=(--set task.horizon=20)
 case "\$1 \${2:-}" in
   train*) [ -n "\$resume" ] || args+=("\${tiny[@]}"); [[ " \$* " == *" --epochs "* ]] || args+=(--epochs \$((resume ? 4 : 2))) ;;
-  "study run" | "study work" | "study import") [[ " \$* " == *" --smoke "* ]] || args+=(--smoke) ;;
+  "study run" | "study work" | "study import")
+    [[ " \$* " == *" --smoke "* ]] || args+=(--smoke)
+    [[ \$PWD != */docs_results_* || " \$* " == *" --cells "* ]] || args+=(--cells 0-1) ;;
   "study report") [[ " \$* " != *" --runs runs/"* ]] || args+=(--smoke) ;;  # a table of smoke runs
   "bench env") ;;
   bench*) args+=(--set "network.hidden=[8,8]" --set train.batch=8) ;;

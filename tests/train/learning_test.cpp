@@ -21,7 +21,7 @@ TEST_P(SlowLearning, ReacherImproves) {
   const Config config = resolve_config({{"run.task", "Reacher-v4", "test"},
                                         {"run.algorithm", GetParam(), "test"},
                                         {"network.hidden", std::vector<double>{64, 64}, "test"},
-                                        {"train.batch", 128.0, "test"},
+                                        {"train.batch", 64.0, "test"},
                                         {"train.learning_rate", 1e-3, "test"},
                                         {"train.steps_per_epoch", 500.0, "test"},
                                         {"train.warmup_steps", 1000.0, "test"},

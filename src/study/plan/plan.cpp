@@ -50,10 +50,11 @@ void append_concerning(std::vector<Setting>& to, const std::vector<Setting>& fro
   }
 }
 
-// Makes a cell small: episodes a fifth as long, one of which is an evaluation.
+// Makes a cell small: episodes a fifth as long and of at most 50 steps, one of which is an
+// evaluation.
 void make_smoke(Cell& cell) {
   const Config config = resolve_config(cell.settings);
-  const double horizon = (config.horizon + 4) / 5;
+  const double horizon = std::min(50, (config.horizon + 4) / 5);
   const auto set = [&](const char* key, OptionValue value) {
     cell.settings.push_back({key, std::move(value), "the smoke run"});
   };
