@@ -143,9 +143,9 @@ class Physical {
   // The names of the bodies that push() can move, the root body first.
   virtual std::vector<std::string> pushable_bodies() = 0;
 
-  // Adds an impulse in N s, in a random horizontal direction, to body number `body` of
-  // pushable_bodies() during the next step.
-  virtual void push(int body, double impulse, Random& random) = 0;
+  // Pushes body number `body` of pushable_bodies() during the next step, in a random horizontal
+  // direction. `velocity`: the impulse divided by the mass of the body's robot, in m/s.
+  virtual void push(int body, double velocity, Random& random) = 0;
 };
 
 // One weighted term of a reward.

@@ -147,11 +147,25 @@ bool is_unread_delay(const Setting& setting, const std::vector<Setting>& all) {
   });
 }
 
+// Run folders have push.impulse, in N s, also where nothing was pushed.
+bool is_unread_impulse(const Setting& setting, const std::vector<Setting>& all) {
+  if (setting.key != "push.impulse") return false;
+  const bool pushes = std::ranges::any_of(all, [](const Setting& other) {
+    return other.key == "push.probability" && other.value != OptionValue(0.0);
+  });
+  if (pushes || setting.value != OptionValue(1.0))
+    refuse_setting(setting.where,
+                   "push.impulse was replaced by push.velocity: the change of the robot's velocity "
+                   "in m/s, whatever its mass");
+  return true;
+}
+
 }  // namespace
 
 std::vector<Setting> in_todays_keys(std::vector<Setting> settings) {
-  std::erase_if(settings,
-                [all = settings](const Setting& setting) { return is_unread_delay(setting, all); });
+  std::erase_if(settings, [all = settings](const Setting& setting) {
+    return is_unread_delay(setting, all) || is_unread_impulse(setting, all);
+  });
   for (Setting& setting : settings) rename(setting);
   std::erase_if(settings, is_removed);
   return settings;

@@ -91,7 +91,7 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
     return "it is read only with a delay that is a range, [low, high]";
   if (key == "sensor.group" && !is_on(config.disturbances.sensor))
     return "it is read only with a disturbance of table sensor";
-  if ((key == "push.impulse" || key == "push.body") && config.disturbances.push.probability == 0)
+  if ((key == "push.velocity" || key == "push.body") && config.disturbances.push.probability == 0)
     return "it is read only with push.probability > 0";
   return "";
 }

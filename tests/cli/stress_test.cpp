@@ -35,7 +35,7 @@ TEST(SlowStress, PrintsATableAndContinues) {
   for (const auto& [arguments, says] : std::vector<std::pair<std::string, std::string>>{
            {"stress", "DIR is required"},
            {"stress dsac --disturb winds", "unknown disturbance 'winds'"},
-           {"stress dsac --disturb push.impulse=-1", "push.impulse"},
+           {"stress dsac --disturb push.velocity=-1", "push.velocity"},
            {"stress dsac --disturb 'delay.action=[4,0]'", "delay.action"},
            {"stress dsac --disturb delay.action=1000", "delay.action"},
            {"stress dsac --severities 0,2", "severity 2: must be from 0 to 1"},

@@ -204,6 +204,22 @@ TEST(Config, RemovedKeysAreRefusedWithTheReason) {
     EXPECT_NE(refusal(removed, "scout").find("was removed: "), std::string::npos) << removed;
 }
 
+// push.impulse was in N s; run folders that push nothing have its default.
+TEST(Config, ImpulseOfAPushIsRefusedUnlessUnread) {
+  const std::string answer =
+      "--set: push.impulse was replaced by push.velocity: the change of the robot's velocity in "
+      "m/s, whatever its mass";
+  EXPECT_EQ(refusal("push.impulse=3", "sac"), answer);
+  const std::vector<Setting> stored = {{"run.task", std::string("Hopper-v4"), "config.toml:1"},
+                                       {"run.algorithm", std::string("sac"), "config.toml:2"},
+                                       {"push.impulse", 1.0, "config.toml:3"},
+                                       {"push.probability", 0.0, "config.toml:4"}};
+  EXPECT_EQ(restore_config(stored), restore_config({stored[0], stored[1]}));
+  std::vector<Setting> pushing = stored;
+  pushing[3].value = 0.1;
+  EXPECT_THROW(restore_config(pushing), InputError);
+}
+
 TEST(Config, RemovedKeysWithTheirDefaultsAreIgnored) {
   const std::vector<Setting> stored = {{"run.task", std::string("GridChaos-v0:s"), "config.toml:1"},
                                        {"run.algorithm", std::string("ovde_g"), "config.toml:2"},

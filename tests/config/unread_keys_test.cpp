@@ -109,7 +109,7 @@ TEST(UnreadKeys, KeysOfDisabledNoiseAreRefused) {
 TEST(UnreadKeys, KeysOfDisabledDisturbancesAreRefused) {
   expect_words(refusal("delay.draw=step"), {"delay.draw", "[low, high]"});
   expect_words(refusal("sensor.group=x"), {"sensor.group", "table sensor"});
-  expect_words(refusal("push.impulse=3"), {"push.impulse", "push.probability > 0"});
+  expect_words(refusal("push.velocity=3"), {"push.velocity", "push.probability > 0"});
   EXPECT_NO_THROW(resolve({"delay.draw=step", "delay.action=[0,2]"}));
 }
 

@@ -443,9 +443,14 @@ TEST(Physics, FactorsAreDrawnForEachEpisode) {
 }
 
 // The motor of the cart has 100 N and a step 0.04 s: an action of 0.1 has an impulse of 0.4 N s.
-TEST(Push, GivesItsImpulse) {
-  const auto env =
-      disturbed_task("InvertedPendulum-v4", {.push = {.probability = 1, .impulse = {0.4, 0.4}}});
+// Cart and pole are capsules with a density of 1000 kg/m^3.
+TEST(Push, HasTheImpulseOfItsVelocity) {
+  const auto capsule = [](double radius, double half_length) {
+    return 1000 * std::numbers::pi * radius * radius * (2 * half_length + 4 * radius / 3);
+  };
+  const double velocity = 0.4 / (capsule(0.1, 0.1) + capsule(0.049, std::hypot(0.6, 0.001) / 2));
+  const auto env = disturbed_task("InvertedPendulum-v4",
+                                  {.push = {.probability = 1, .velocity = {velocity, velocity}}});
   const auto plain = standard_env("InvertedPendulum-v4");
   const double forwards = cart_speed(*plain, 0.1), backwards = cart_speed(*plain, -0.1);
   std::vector<double> s(4);
@@ -456,8 +461,21 @@ TEST(Push, GivesItsImpulse) {
   }
 }
 
+// A heavier robot is pushed harder.
+TEST(Push, VelocityDoesNotDependOnTheMass) {
+  const auto pushed_speed = [](double mass) {
+    Disturbances options{.push = {.probability = 1}};
+    options.model = {.mass = {mass, mass}, .damping = {0, 0}};
+    const auto env = disturbed_task("InvertedPendulum-v4", options);
+    std::vector<double> s(4);
+    env->reset(1, s);
+    return std::abs(cart_speed(*env, 0));
+  };
+  EXPECT_NEAR(pushed_speed(3), pushed_speed(1), 1e-6 * pushed_speed(1));
+}
+
 TEST(Push, HasAUniformHorizontalDirection) {
-  const auto env = disturbed_task("Ant-v4", {.push = {.probability = 1, .impulse = {0.05, 0.05}}});
+  const auto env = disturbed_task("Ant-v4", {.push = {.probability = 1, .velocity = {0.05, 0.05}}});
   const auto plain = standard_env("Ant-v4");
   std::vector<double> pushed(27), still(27), angles;
   for (int seed = 0; seed < 100; ++seed) {
@@ -473,7 +491,7 @@ TEST(Push, HasAUniformHorizontalDirection) {
 
 TEST(Push, MovesAPlanarTaskAlongItsPlane) {
   const auto env =
-      disturbed_task("HalfCheetah-v4", {.push = {.probability = 1, .impulse = {2, 2}}});
+      disturbed_task("HalfCheetah-v4", {.push = {.probability = 1, .velocity = {0.2, 0.2}}});
   const auto plain = standard_env("HalfCheetah-v4");
   int forward = 0;
   for (int seed = 0; seed < 100; ++seed) {
@@ -490,7 +508,7 @@ TEST(Push, MovesAPlanarTaskAlongItsPlane) {
 
 TEST(Push, ComesWithItsProbability) {
   const auto env =
-      disturbed_task("InvertedPendulum-v4", {.push = {.probability = 0.2, .impulse = {1, 1}}});
+      disturbed_task("InvertedPendulum-v4", {.push = {.probability = 0.2, .velocity = {1, 1}}});
   int pushes = 0;
   constexpr int episodes = 2000;
   std::vector<double> s(4);
@@ -521,7 +539,7 @@ TEST(Physics, RestoredStateContinuesBitIdentically) {
                .damping = {0.5, 2},
                .gravity = {0.5, 2},
                .motor = {0.5, 2}};
-  all.push = {.probability = 0.3, .impulse = {0, 1}};
+  all.push = {.probability = 0.3, .velocity = {0, 0.1}};
   for (const std::string task : {"HalfCheetah-v4", "Ant-v4"}) {
     const auto a = disturbed_task(task, all), b = disturbed_task(task, all);
     EXPECT_NO_THROW(check(*a, 7)) << task;

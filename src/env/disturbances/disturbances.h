@@ -52,9 +52,9 @@ struct ModelOptions {
 };
 
 struct PushOptions {
-  double probability = 0;  // in each step
-  Range impulse = {1, 1};  // N s, drawn for each push
-  std::string body = {};   // empty: the root body
+  double probability = 0;   // in each step
+  Range velocity = {1, 1};  // change of the robot's velocity in m/s, drawn for each push
+  std::string body = {};    // empty: the root body
 };
 
 struct Disturbances {

@@ -53,7 +53,8 @@ class Push final : public Disturbance {
 
   Step step(std::span<const double> action, std::span<double> out) override {
     if (random_.uniform() < options_.probability)
-      simulator_.push(body_, random_.uniform(options_.impulse.low, options_.impulse.high), random_);
+      simulator_.push(body_, random_.uniform(options_.velocity.low, options_.velocity.high),
+                      random_);
     return inner().step(action, out);
   }
 
@@ -101,15 +102,15 @@ std::vector<Field<PushOptions>> push_options() {
   using Keys = PushOptions;
   return {
       field(&Keys::probability, "probability", {0, 1}, "probability of a push in each step"),
-      field(&Keys::impulse, "impulse", {0, 1e6},
-            "impulse of a push in N s, in a random horizontal direction; a range is drawn for each "
-            "push"),
+      field(&Keys::velocity, "velocity", {0, 1e3},
+            "change of the robot's velocity by a push, in m/s, in a random horizontal direction; a "
+            "range is drawn for each push"),
       field(&Keys::body, "body", "the body that is pushed; empty: the root body"),
   };
 }
 
 bool is_on(const PushOptions& options) {
-  return options.probability > 0 && options.impulse.high > 0;
+  return options.probability > 0 && options.velocity.high > 0;
 }
 
 std::unique_ptr<Env> with_model(std::unique_ptr<Env> inner, const ModelOptions& options) {

@@ -1,6 +1,7 @@
 // Imperfect sensors (table `sensor`). A reading is the observation plus offset, drift and noise,
 // rounded to the resolution; a dropped reading repeats the last one.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -57,6 +58,40 @@ std::vector<std::size_t> group_of(const Env& env, const std::string& group) {
   return chosen;
 }
 
+// Standard normal numbers of a stream, made 64 at a time.
+class Normals {
+ public:
+  void start(std::uint64_t seed, Kind kind) {
+    seed_ = seed;
+    kind_ = kind;
+    seek(0);
+  }
+  double next() {
+    if (position_ >= made_to_) make();
+    return numbers_[position_++ % kMade];
+  }
+
+  std::uint64_t position() const { return position_; }
+  void seek(std::uint64_t position) {
+    position_ = position;
+    made_to_ = 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kMade = 64;  // fill_normal works in pieces of 64
+
+  void make() {
+    const std::uint64_t first = position_ / kMade * kMade;
+    fill_normal(seed_, Stream::disturbance, static_cast<std::uint32_t>(kind_), first, numbers_);
+    made_to_ = first + kMade;
+  }
+
+  std::uint64_t seed_ = 0;
+  Kind kind_ = Kind::sensor_noise;
+  std::uint64_t position_ = 0, made_to_ = 0;
+  std::array<float, kMade> numbers_;
+};
+
 class Sensor final : public Disturbance {
  public:
   Sensor(std::unique_ptr<Env> inner, const SensorOptions& options,
@@ -69,7 +104,7 @@ class Sensor final : public Disturbance {
   Step step(std::span<const double> action, std::span<double> out) override {
     const Step result = inner().step(action, out);
     if (options_.drift > 0) {
-      for (Reading& r : readings_) r.drift += options_.drift * r.spread * drift_.normal();
+      for (Reading& r : readings_) r.drift += options_.drift * r.spread * drift_.next();
     }
     read(out);
     if (options_.dropped > 0) {
@@ -83,8 +118,8 @@ class Sensor final : public Disturbance {
 
  protected:
   void draw(std::uint64_t seed) override {
-    noise_ = disturbance_stream(seed, Kind::sensor_noise);
-    drift_ = disturbance_stream(seed, Kind::sensor_drift);
+    noise_.start(seed, Kind::sensor_noise);
+    drift_.start(seed, Kind::sensor_drift);
     dropped_ = disturbance_stream(seed, Kind::sensor_dropped);
     Random random = disturbance_stream(seed, Kind::sensor_bias);
     for (Reading& r : readings_) {
@@ -99,14 +134,16 @@ class Sensor final : public Disturbance {
   }
 
   void put(ByteWriter& out) const override {
-    for (const Random* random : {&noise_, &drift_, &dropped_}) out.put(random->position());
+    for (const Normals* numbers : {&noise_, &drift_}) out.put(numbers->position());
+    out.put(dropped_.position());
     for (const Reading& r : readings_) {
       out.put(r.drift);
       out.put(r.last);
     }
   }
   void get(ByteReader& in) override {
-    for (Random* random : {&noise_, &drift_, &dropped_}) random->seek(in.get<std::uint64_t>());
+    for (Normals* numbers : {&noise_, &drift_}) numbers->seek(in.get<std::uint64_t>());
+    dropped_.seek(in.get<std::uint64_t>());
     for (Reading& r : readings_) {
       r.drift = in.get<double>();
       r.last = in.get<double>();
@@ -124,8 +161,7 @@ class Sensor final : public Disturbance {
   void read(std::span<double> out) {
     for (const Reading& r : readings_) out[r.index] += r.bias + r.drift;
     if (options_.noise > 0) {
-      for (const Reading& r : readings_)
-        out[r.index] += options_.noise * r.spread * noise_.normal();
+      for (const Reading& r : readings_) out[r.index] += options_.noise * r.spread * noise_.next();
     }
     if (options_.resolution > 0) {
       for (const Reading& r : readings_) {
@@ -137,7 +173,8 @@ class Sensor final : public Disturbance {
 
   SensorOptions options_;
   std::vector<Reading> readings_;
-  Random noise_, drift_, dropped_;
+  Normals noise_, drift_;
+  Random dropped_;
 };
 
 }  // namespace

@@ -244,7 +244,7 @@ class MujocoEnv final : public Env,
     return names;
   }
 
-  void push(int number, double impulse, Random& random) override {
+  void push(int number, double velocity, Random& random) override {
     const PushableBody& body = pushable_.at(number);
     const double angle = 2 * std::numbers::pi * random.uniform();
     // a body that moves along one axis only is pushed forwards or backwards
@@ -252,7 +252,9 @@ class MujocoEnv final : public Env,
     std::array<double, 3> direction = {std::cos(angle), std::sin(angle), 0};
     if (!body.y) direction = {sign, 0, 0};
     if (!body.x) direction = {0, sign, 0};
-    for (double& x : direction) x *= impulse;
+    const mjModel& m = simulation_.model();
+    const double mass = m.body_subtreemass[m.body_rootid[body.number]];
+    for (double& x : direction) x *= mass * velocity;
     simulation_.push_body(body.number, direction);
   }
 
