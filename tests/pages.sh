@@ -19,6 +19,7 @@ left_out() {
     "ovde study import"*" --as "*) echo "needs a file of another program; tested by tests/study/execute/import_runs_test.cpp" ;;
     *" back/"*) echo "needs runs of other machines; tested by tests/gnu_parallel.sh" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;
+    *runs/real*) echo "trains for hours; tested by tests/cli/stress_test.cpp" ;;
     "build/ovde bench train"* | "build/ovde bench checkpoint"*) echo "takes minutes; tested by tests/bench" ;;
     export\ * | pip\ * | python3\ * | c++\ *) echo "tested by the tests of Python and of the installed package" ;;
     *) return 1 ;;

@@ -520,6 +520,12 @@ class Grammar {
         add_seed(importer, "seed of that run", [this](std::uint64_t x) { study_.seed = x; });
     as->needs(seed->needs(as));
 
+    add_study_action(command, "leaderboard",
+                     "Rank the columns of a study whose rows train with and without disturbances "
+                     "(docs/stress.md)")
+        ->add_option("DIR", study_.from, "folders of stress tests of the study's runs")
+        ->required();
+
     add_study_action(command, "status", "Show the progress of a study");
     CLI::App* report =
         add_study_action(command, "report", "Write the page of a study: report.html in its folder");

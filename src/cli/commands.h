@@ -139,7 +139,7 @@ struct BenchCommand {
 };
 
 struct StudyCommand {
-  std::string what;  // run, work, cells, import, status, report or cancel
+  std::string what;  // run, work, cells, import, leaderboard, status, report or cancel
   std::string file;
   std::optional<std::string> out;
   bool smoke = false;
@@ -157,7 +157,7 @@ struct StudyCommand {
   std::string on;                  // "slurm"; empty: this machine
   std::vector<std::string> slurm;  // KEY=VALUE
   bool dry_run = false, stay = false;
-  // import
+  // import and leaderboard
   std::vector<std::string> from;
   std::optional<std::string> as;      // ROW/COLUMN of a CSV file from another program
   std::optional<std::uint64_t> seed;  // seed of that run

@@ -22,6 +22,7 @@
 #include "io/shell.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
+#include "stress/leaderboard.h"
 #include "study/analyse/results.h"
 #include "study/execute/cell_locks.h"
 #include "study/execute/import_runs.h"
@@ -373,6 +374,15 @@ void print_cells(const StudyCommand& command, const Plan& plan, const fs::path& 
   }
 }
 
+void show_leaderboard(const StudyCommand& command, const Plan& plan, const fs::path& out) {
+  const std::vector<fs::path> tests(command.from.begin(), command.from.end());
+  const Leaderboard leaderboard = make_leaderboard(plan, tests);
+  const fs::path page = write_leaderboard(plan, leaderboard, out);
+  for (const Table* table : {&leaderboard.typical, &leaderboard.worst})
+    print("{}\n", to_text(*table));
+  print("page: {}\n", page.string());
+}
+
 // A plan without rows only shows an example and needs no runs.
 void check_study_folder(const Plan& plan, const fs::path& out) {
   std::error_code ignored;
@@ -394,6 +404,7 @@ void run(const StudyCommand& command) {
   if (runs) return run_plan(command, plan, out);
   if (command.what == "cells") return print_cells(command, plan, out);
   if (command.what == "import") return import_plan(command, plan, out);
+  if (command.what == "leaderboard") return show_leaderboard(command, plan, out);
   if (!command.table) check_study_folder(plan, out);
   if (command.what == "report") return report_on_study(command, plan, out);
   if (command.what == "cancel") return cancel(out);

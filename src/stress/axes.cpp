@@ -15,8 +15,6 @@ namespace ovde {
 
 namespace {
 
-bool is_disturbing(const std::string& key) { return is_of_task(key) && !key.starts_with("task."); }
-
 std::vector<double> numbers_of(const OptionValue& value) {
   if (const auto* list = std::get_if<std::vector<double>>(&value)) return *list;
   if (const auto* number = std::get_if<double>(&value)) return {*number};
@@ -52,7 +50,19 @@ std::vector<Setting> own_disturbances(const std::string& task) {
   return out;
 }
 
+// Several disturbances at the same severity.
+StressAxis together(const std::string& text, const std::vector<StressAxis>& parts) {
+  StressAxis all{.name = "together", .text = text, .scaled = {}};
+  for (const StressAxis& part : parts) {
+    all.scaled.insert(all.scaled.end(), part.scaled.begin(), part.scaled.end());
+    all.fixed.insert(all.fixed.end(), part.fixed.begin(), part.fixed.end());
+  }
+  return all;
+}
+
 }  // namespace
+
+bool is_disturbing(const std::string& key) { return is_of_task(key) && !key.starts_with("task."); }
 
 std::vector<Setting> StressAxis::settings(double severity) const {
   if (severity == 0) return {};
@@ -70,37 +80,48 @@ std::vector<Setting> StressAxis::settings(double severity) const {
 }
 
 const std::vector<StressAxis>& standard_axes() {
-  static const std::vector<StressAxis> all = {
-      {.name = "delay",
-       .text = "actions arrive 5 steps late",
-       .scaled = {{"delay.action", 0, {5}, true}}},
-      {.name = "sensor-noise",
-       .text = "observations have noise of half their spread",
-       .scaled = {{"sensor.noise", 0, {0.5}}}},
-      {.name = "dropped",
-       .text = "80 % of the readings are missing, and the last one is held",
-       .scaled = {{"sensor.dropped", 0, {0.8}}}},
-      {.name = "lag",
-       .text = "actuators follow with a time constant of 3 steps",
-       .scaled = {{"actuator.lag", 0, {3}}}},
-      {.name = "weak",
-       .text = "actuators have 40 % of their strength",
-       .scaled = {{"actuator.gain", 1, {0.4}}}},
-      {.name = "mass",
-       .text = "masses are drawn for each episode, from 30 % to 300 %",
-       .scaled = {{"model.mass", 1, {0.3, 3}}}},
-      {.name = "friction",
-       .text = "friction is 5 % of the model's",
-       .scaled = {{"model.friction", 1, {0.05}}}},
-      {.name = "push",
-       .text = "pushes that change the velocity by 2 m/s, in 2 % of the steps",
-       .scaled = {{"push.velocity", 0, {2}}},
-       .fixed = {{"push.probability", 0.02, ""}}},
-      {.name = "state-noise",
-       .text = "noise on every coordinate of the state, ten times noise.scales",
-       .scaled = {{"noise.scale", 0, {10}}},
-       .fixed = {{"noise.transition", true, ""}}},
-  };
+  static const std::vector<StressAxis> all = [] {
+    const StressAxis delay{.name = "delay",
+                           .text = "actions arrive 5 steps late",
+                           .scaled = {{"delay.action", 0, {5}, true}}};
+    const StressAxis noise{.name = "sensor-noise",
+                           .text = "observations have noise of half their spread",
+                           .scaled = {{"sensor.noise", 0, {0.5}}}};
+    const StressAxis dropped{.name = "dropped",
+                             .text = "80 % of the readings are missing, and the last one is held",
+                             .scaled = {{"sensor.dropped", 0, {0.8}}}};
+    const StressAxis lag{.name = "lag",
+                         .text = "actuators follow with a time constant of 3 steps",
+                         .scaled = {{"actuator.lag", 0, {3}}}};
+    const StressAxis weak{.name = "weak",
+                          .text = "actuators have 40 % of their strength",
+                          .scaled = {{"actuator.gain", 1, {0.4}}}};
+    const StressAxis mass{.name = "mass",
+                          .text = "masses are drawn for each episode, from 30 % to 300 %",
+                          .scaled = {{"model.mass", 1, {0.3, 3}}}};
+    const StressAxis friction{.name = "friction",
+                              .text = "friction is 5 % of the model's",
+                              .scaled = {{"model.friction", 1, {0.05}}}};
+    const StressAxis push{.name = "push",
+                          .text = "pushes that change the velocity by 2 m/s, in 2 % of the steps",
+                          .scaled = {{"push.velocity", 0, {2}}},
+                          .fixed = {{"push.probability", 0.02, ""}}};
+    const StressAxis state{.name = "state-noise",
+                           .text = "noise on every coordinate of the state, ten times noise.scales",
+                           .scaled = {{"noise.scale", 0, {10}}},
+                           .fixed = {{"noise.transition", true, ""}}};
+    return std::vector{delay,
+                       noise,
+                       dropped,
+                       lag,
+                       weak,
+                       mass,
+                       friction,
+                       push,
+                       state,
+                       together("delay, sensor-noise, lag, mass and push at the same time",
+                                {delay, noise, lag, mass, push})};
+  }();
   return all;
 }
 

@@ -30,6 +30,9 @@ struct StressAxis {
 
 const std::vector<StressAxis>& standard_axes();
 
+// Whether a key of the configuration disturbs a task.
+bool is_disturbing(const std::string& key);
+
 // A standard disturbance by its name, or "KEY=VALUE": that key alone, with its value at severity 1.
 // InputError with the valid names.
 StressAxis find_axis(const std::string& word);

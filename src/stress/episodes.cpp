@@ -16,7 +16,6 @@
 #include <ovde/policy.h>
 #include "base/team.h"
 #include "config/build.h"
-#include "study/analyse/csv.h"
 #include "train/evaluation.h"
 
 namespace ovde {
@@ -151,6 +150,13 @@ class Player {
 
 }  // namespace
 
+CsvReader episode_lines(const std::string& text, const fs::path& file) {
+  CsvReader in(text, file.string());
+  if (fmt::format("{}", fmt::join(in.header(), ",")) != kHeader)
+    throw InputError(fmt::format("{}: its first line must be {}", file.string(), kHeader));
+  return in;
+}
+
 EpisodeFile::EpisodeFile(fs::path path) : path_(std::move(path)) {
   std::error_code ignored;
   if (!fs::exists(path_, ignored)) {
@@ -159,9 +165,7 @@ EpisodeFile::EpisodeFile(fs::path path) : path_(std::move(path)) {
   }
   contents_ = read_file(path_);
   contents_.resize(contents_.rfind('\n') + 1);  // a line that was cut off does not count
-  CsvReader in(contents_, path_.string());
-  if (fmt::format("{}", fmt::join(in.header(), ",")) != kHeader)
-    throw InputError(fmt::format("{}: its first line must be {}", path_.string(), kHeader));
+  CsvReader in = episode_lines(contents_, path_);
   while (in.next()) {
     const auto seed = in.number<std::uint64_t>(6);
     const auto total_reward = in.number<double>(7);

@@ -17,12 +17,16 @@
 #include <ovde/random.h>
 #include "config/config.h"
 #include "io/files.h"
+#include "study/analyse/csv.h"
 #include "train/episode_recording.h"
 
 namespace ovde {
 
+// The `run` of random actions in episodes.csv.
+inline constexpr const char* kRandomRun = "random actions";
+
 struct StressPolicy {
-  std::filesystem::path run;   // its folder
+  std::filesystem::path run;   // its folder, or kRandomRun
   std::filesystem::path file;  // empty: random actions
   std::string id;              // checksum of the policy and of its undisturbed environment
 };
@@ -50,6 +54,10 @@ struct EpisodeStart {
 
 // The episodes of `ovde eval --seed`.
 std::vector<EpisodeStart> episode_starts(std::uint64_t seed, int episodes);
+
+// The lines of an episodes.csv: policy, run, disturbance, severity, settings, episode, seed,
+// return, length, success. InputError if it is not one.
+CsvReader episode_lines(const std::string& text, const std::filesystem::path& file);
 
 // episodes.csv. Episodes are found by policy, settings and seed.
 class EpisodeFile {

@@ -360,12 +360,11 @@ class StressWriter {
     const bool several = std::ranges::any_of(
         test_.groups, [](const StressGroup& group) { return group.policies.size() > 1; });
     return fmt::format(
-        "<h2>Method</h2>\n<p>Every policy plays the same {} (seed {}) at every severity. Severity "
-        "0 "
-        "is the task without disturbance, whatever the policy was trained with; between 0 and 1 "
-        "the "
-        "settings change in a straight line. Intervals are percentile bootstrap intervals of the "
-        "mean over the {}. The worst tenth is the mean of the episodes with the lowest returns. "
+        "<h2>Method</h2>\n<p>Every policy plays the same {} (seed {}) at every severity. "
+        "Severity 0 is the task without disturbance, whatever the policy was trained with; between "
+        "0 and 1 the settings change in a straight line. Intervals are percentile bootstrap "
+        "intervals of the mean over the {}. The worst tenth is the mean of the tenth of the "
+        "episodes with the lowest returns. "
         "All episodes are in <code>episodes.csv</code>, all numbers of this page in "
         "<code>profiles.csv</code> and <code>stress.json</code>.</p>\n",
         plural(test_.starts.size(), "episode"), test_.request.seed,

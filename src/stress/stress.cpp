@@ -143,14 +143,6 @@ void check_against(const StressTest& test) {
         fmt::format("against {}: there is nothing else to compare it with", test.request.against));
 }
 
-// ---- statistics
-
-double worst_tenth(std::vector<double> returns) {
-  std::ranges::sort(returns);
-  returns.resize((returns.size() + 9) / 10);
-  return mean(returns);
-}
-
 class Analysis {
  public:
   Analysis(const StressTest& test, const EpisodeFile& episodes)
@@ -280,15 +272,15 @@ StressTest plan_stress(StressRequest request) {
   const auto settings = undisturbed_settings(policies.front().run.folder);
   choose_disturbances(settings, test);
 
-  const auto random = std::make_shared<StressPolicy>(
-      StressPolicy{policies.front().run.folder, {}, id_of("random", config)});
+  const auto random =
+      std::make_shared<StressPolicy>(StressPolicy{kRandomRun, {}, id_of("random", config)});
   test.points.push_back({random, "", 0, "", restore_config(settings)});
   std::vector<RunKind> kinds;
   for (const Candidate& each : policies) {
     if (std::ranges::find(kinds, each.kind) == kinds.end()) kinds.push_back(each.kind);
   }
   for (const RunKind& kind : kinds) {
-    StressGroup group{name_of(kind, kinds), policies.front().run.config.algorithm, {}};
+    StressGroup group{.name = name_of(kind, kinds), .algorithm = {}, .policies = {}};
     for (const Candidate& each : policies) {
       if (each.kind != kind) continue;
       group.algorithm = each.run.config.algorithm;
@@ -300,6 +292,13 @@ StressTest plan_stress(StressRequest request) {
   }
   check_against(test);
   return test;
+}
+
+double worst_tenth(std::span<const double> returns) {
+  std::vector<double> sorted(returns.begin(), returns.end());
+  std::ranges::sort(sorted);
+  sorted.resize((sorted.size() + 9) / 10);
+  return mean(sorted);
 }
 
 double half_lost_at(const std::vector<double>& severities, const std::vector<double>& kept) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,9 @@ struct StressResults {
 
 // `episodes` has those of every point.
 StressResults analyse(const StressTest& test, const EpisodeFile& episodes);
+
+// The mean of the tenth of the returns that are lowest, rounded up.
+double worst_tenth(std::span<const double> returns);
 
 // The severity at which `kept` first falls to 1/2, interpolated; infinity: it does not.
 double half_lost_at(const std::vector<double>& severities, const std::vector<double>& kept);

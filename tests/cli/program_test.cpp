@@ -62,6 +62,7 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
         "--take-over"}},
       {"study status", {"--out", "--smoke"}},
       {"study report", {"--out", "--smoke", "--runs", "--epochs"}},
+      {"study leaderboard", {"--out", "--smoke"}},
       {"study cancel", {"--out", "--smoke"}}};
   const std::map<std::string, Names> arguments = {
       {"list", {"WHAT"}},         {"eval", {"DIR"}},        {"status", {"DIR"}},
@@ -70,7 +71,7 @@ TEST(Program, HelpListsAllCommandsAndOptions) {
       {"compare", {"DIR"}},       {"study run", {"FILE"}},  {"study status", {"FILE"}},
       {"study report", {"FILE"}}, {"study work", {"FILE"}}, {"study cancel", {"FILE"}},
       {"serve", {"DIR"}},         {"verify", {"FILE"}},     {"site", {"FILE"}},
-      {"check", {"FILE"}},        {"stress", {"DIR"}}};
+      {"check", {"FILE"}},        {"stress", {"DIR"}},      {"study leaderboard", {"FILE", "DIR"}}};
 
   const Program program;
   const Outcome all = program.run("--help");

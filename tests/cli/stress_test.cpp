@@ -50,5 +50,26 @@ TEST(SlowStress, PrintsATableAndContinues) {
   EXPECT_EQ(program.files(), before);
 }
 
+#ifdef OVDE_MUJOCO
+// Two rows and two columns of the suite, made small.
+TEST(SlowStress, SuiteGivesALeaderboard) {
+  const Program program;
+  const std::string plan = "'" OVDE_SOURCE_DIR "/configs/suites/real.toml' --out real ";
+  const Outcome trained = program.run(
+      "study run " + plan + "--smoke --cells 'Balancer/[ST][AD]*,Balancer-delay-0.2/[ST][AD]*'");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Outcome tested = program.run(
+      "stress real/Balancer* --disturb delay --severities 0.2 --episodes 4 --out stress");
+  ASSERT_EQ(tested.code, 0) << tested.err;
+  const Outcome outcome = program.run("study leaderboard " + plan + "stress");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  expect_words(outcome.out, {"none", "delay", "mean", "page: real/leaderboard.html"});
+  expect_words(read_file(program.folder() / "real/leaderboard.csv"),
+               {"Balancer,none,0,SAC,,2,8,", "Balancer,delay,0.2,TD3,,2,8,",
+                "Balancer,delay,0.2,SAC,delay.action=1,2,8,"});
+  EXPECT_EQ(program.run("study leaderboard " + plan + "nowhere").code, 2);
+}
+#endif
+
 }  // namespace OVDE_TEST_FILE
 }  // namespace ovde

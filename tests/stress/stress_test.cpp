@@ -88,6 +88,9 @@ TEST(StressAxes, SettingsMoveInAStraightLine) {
   EXPECT_EQ(to_text(find_axis("dropped").settings(0.2)), "sensor.dropped=0.16");
   EXPECT_EQ(to_text(find_axis("mass").settings(0.5)), "model.mass=[0.65, 2]");
   EXPECT_EQ(to_text(find_axis("noise.scale=3").settings(0.5)), "noise.scale=2");
+  EXPECT_EQ(to_text(find_axis("together").settings(0.2)),
+            "push.probability=0.02 delay.action=1 sensor.noise=0.1 actuator.lag=0.6 "
+            "model.mass=[0.86, 1.4] push.velocity=0.4");
 }
 
 TEST(StressAxes, UnknownOnesAreRefusedWithTheNearest) {
