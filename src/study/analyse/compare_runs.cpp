@@ -118,10 +118,9 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
   for (const PlanColumn& column : out.plan.columns) names.push_back(column.name);
   out.plan.title = fmt::format("{}", fmt::join(names, ", "));
   out.plan.text = fmt::format(
-      "{} run{} that were not planned as a study. Differences are tested against {}, the first one "
-      "named.{}",
-      runs.size(), runs.size() == 1 ? "" : "s", names.front(),
-      different_lengths(runs, columns, names));
+      "{} not planned as a study. Differences are tested against {}, the first one named.{}",
+      runs.size() == 1 ? "A run that was" : fmt::format("{} runs that were", runs.size()),
+      names.front(), different_lengths(runs, columns, names));
 
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {

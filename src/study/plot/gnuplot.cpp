@@ -63,12 +63,13 @@ std::string without_idle_parts(const std::string& svg) {
 }  // namespace
 
 std::string svg_element(const std::string& svg, const std::string& label) {
+  constexpr int kSmallWidth = 600;  // of a figure that a phone can show whole
   constexpr std::string_view kTag = "<svg", kBox = "viewBox=\"0 0 ";
   const std::size_t tag = svg.find(kTag), box = svg.find(kBox, tag);
   if (box == std::string::npos) return svg;
-  const std::size_t width = box + kBox.size();
-  return fmt::format("<svg role=\"img\" aria-label=\"{}\" style=\"width:{}px\"", label,
-                     svg.substr(width, svg.find(' ', width) - width)) +
+  const int width = std::stoi(svg.substr(box + kBox.size()));
+  return fmt::format("<svg role=\"img\" aria-label=\"{}\"{} style=\"width:{}px\"", label,
+                     width <= kSmallWidth ? " class=\"small\"" : "", width) +
          without_idle_parts(svg.substr(tag + kTag.size()));
 }
 

@@ -175,15 +175,21 @@ std::string comparisons_html(const std::string& measure, const std::vector<Compa
   }
   const bool fisher = std::ranges::any_of(
       by_row, [](const Comparison& each) { return each.test == TestKind::fisher; });
-  out += fmt::format(
-      "<p><b>Row by row</b>, ours against each baseline: {}, {} ({}, Holm's correction over the "
-      "{}, level {}).</p>\n",
-      plural(tested, "comparison"), verdict_counts(by_row),
-      fisher ? "Fisher's exact test of the number of runs that reach the goal"
-             : "Welch's test; Mann-Whitney where both samples are constant",
-      plural(tested, "test"), kLevel);
-  out += list_of(by_row, Verdict::better, "Significantly better:");
-  out += list_of(by_row, Verdict::worse, "Significantly worse:");
+  const char* test = fisher ? "Fisher's exact test of the number of runs that reach the goal"
+                            : "Welch's test; Mann-Whitney where both samples are constant";
+  if (by_row.size() == 1) {
+    const Comparison& only = by_row.front();
+    out += fmt::format("<p><b>{} against {}</b> in <i>{}</i>: {} ({}, level {}).</p>\n",
+                       escape_html(only.ours), escape_html(only.baseline), escape_html(only.row),
+                       escape_html(outcome(only)), test, kLevel);
+  } else {
+    out += fmt::format(
+        "<p><b>Row by row</b>, ours against each baseline: {}, {} ({}, Holm's correction over the "
+        "{}, level {}).</p>\n",
+        plural(tested, "comparison"), verdict_counts(by_row), test, plural(tested, "test"), kLevel);
+    out += list_of(by_row, Verdict::better, "Significantly better:");
+    out += list_of(by_row, Verdict::worse, "Significantly worse:");
+  }
   if (count(by_row, Verdict::no_difference) > 0) {
     out +=
         "<p>No significant difference does not mean that there is none; the table of tests below "

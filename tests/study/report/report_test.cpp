@@ -110,6 +110,14 @@ TEST(SlowReport, NamesSignificantDifferencesOnly) {
   EXPECT_FALSE(has(page, "smoke run"));
 }
 
+TEST(Report, OneComparisonIsOneSentence) {
+  const auto tests = compare(score_contests(known_results()));
+  const std::vector<Comparison> only = {tests.front()};
+  const std::string html = comparisons_html("Score", only, {});
+  EXPECT_TRUE(has(html, "<b>OVDE against DSAC</b> in <i>clear</i>: better (p &lt; 0.001)")) << html;
+  EXPECT_FALSE(has(html, "Row by row")) << html;
+}
+
 // gnuplot takes the label of a tic for a format.
 TEST(SlowReport, ANameMayHaveAPercentSign) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
@@ -436,7 +444,9 @@ TEST(SlowReport, FiguresHaveNoEmptyGroups) {
                   "<g fill=\"a\">\n</g>\n<g fill=\"b\">\n<path/></g>\n"
                   "<g fill=\"c\"><path/>\n</g>\n</g>\n</svg>\n",
                   "curves"),
-      "<svg role=\"img\" aria-label=\"curves\" style=\"width:90px\" viewBox=\"0 0 90 50\">\n<g>\n"
+      "<svg role=\"img\" aria-label=\"curves\" class=\"small\" style=\"width:90px\" viewBox=\"0 0 "
+      "90 "
+      "50\">\n<g>\n"
       "<g fill=\"b\">\n<path/></g>\n<g fill=\"c\"><path/>\n</g>\n</g>\n</svg>\n");
 }
 
