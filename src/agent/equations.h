@@ -18,7 +18,8 @@ inline constexpr float kMaxLogStd = 2;
 inline constexpr float kSquashEpsilon = 1e-6f;
 
 // How the actor's output gives the log standard deviation: clamped to [-20, 2], or squashed by a
-// tanh to [-10, 2].
+// tanh to [-10, 2]. With the squashed form the density of an action is exact; with the clamped one
+// its log(1 - a^2) has kSquashEpsilon added, so that it stays bounded.
 enum class LogStdForm { clamped, squashed };
 inline constexpr float kMinSquashedLogStd = -10;
 inline constexpr float kHalfSquashedRange = (kMaxLogStd - kMinSquashedLogStd) / 2;
@@ -37,6 +38,19 @@ OVDE_BOTH inline float log_std_slope(LogStdForm form, float output) {
     return kHalfSquashedRange * (1 - squashed * squashed);
   }
   return output >= kMinLogStd && output <= kMaxLogStd ? 1.0f : 0.0f;
+}
+
+// log(da/du) of an action a = tanh(u).
+OVDE_BOTH inline float log_squash_slope(LogStdForm form, float u, float action) {
+  if (form == LogStdForm::clamped) return std::log(1 - action * action + kSquashEpsilon);
+  const float size = std::fabs(u);
+  return 2 * (0.693147180559945309f - size - std::log1p(std::exp(-2 * size)));
+}
+// The derivative of alpha log pi by u at fixed noise: the Gaussian density does not move with the
+// mean, so that it comes from the squash alone. `slope` is da/du = 1 - a^2.
+OVDE_BOTH inline float entropy_gradient(LogStdForm form, float alpha, float action, float slope) {
+  const float gradient = alpha * 2 * action;
+  return form == LogStdForm::clamped ? gradient * slope / (slope + kSquashEpsilon) : gradient;
 }
 
 // The entropy H that the temperature is tuned for: that of a Gaussian with independent actions of

@@ -64,6 +64,10 @@ std::unique_ptr<Actor> make_deterministic_actor(const LearnerOptions& options);
 inline std::uint64_t actor_step(const TrainOptions& train, std::uint64_t update) {
   return (update + 1) / train.actor_every;
 }
+// Its learning rate falls with its own steps.
+inline AdamOptions actor_adam(const TrainOptions& train, std::uint64_t update) {
+  return train.adam.at(update / train.actor_every);
+}
 
 // The actor network at one observation: a Gaussian before the squash, or the mean alone of a
 // deterministic policy, whose network has one output for each action.

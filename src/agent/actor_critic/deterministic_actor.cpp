@@ -108,7 +108,7 @@ void DeterministicActor::differentiate(const Batch& q_gradient, const Batch& wei
 
 void DeterministicActor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {
   network_->backward(batch.observations(), team);
-  network_->step(train_.adam.at(update), actor_step(train_, update), train_.polyak, team);
+  network_->step(actor_adam(train_, update), actor_step(train_, update), train_.polyak, team);
 }
 
 }  // namespace

@@ -32,6 +32,17 @@ Row log_std(LogStdForm form, const Batch& head, int b, int feature) {
   return output.min(kMaxLogStd).max(kMinLogStd);
 }
 
+// log_squash_slope() and entropy_gradient() of agent/equations.h, for a row.
+Row log_slope(LogStdForm form, const Row& u, const Row& action) {
+  if (form == LogStdForm::clamped) return (1 - action.square() + kSquashEpsilon).log();
+  const Row size = u.abs();
+  return 2 * (std::numbers::ln2_v<float> - size - (-2 * size).exp().log1p());
+}
+Row entropy_gradient(LogStdForm form, float alpha, const Row& action, const Row& slope) {
+  if (form == LogStdForm::clamped) return alpha * 2 * action * slope / (slope + kSquashEpsilon);
+  return alpha * 2 * action;
+}
+
 // The derivative of the squashed form by the output.
 Row squash_slope(const ConstRowMap& output) {
   return kHalfSquashedRange * (1 - output.tanh().square());
@@ -54,9 +65,9 @@ void sample_actions(const Batch& head, LogStdForm form, SampledActions& sampled,
       const Row own_log_std = log_std(form, head, b, actions + d);
       const auto noise = row(std::as_const(sampled.noise), b, d);
       const Row spread = own_log_std.exp() * noise;
-      const Row action = (row(head, b, d) + spread).tanh();
-      log_probability -= 0.5f * noise.square() + own_log_std + half_log_two_pi +
-                         (1 - action.square() + kSquashEpsilon).log();
+      const Row u = row(head, b, d) + spread, action = u.tanh();
+      log_probability -=
+          0.5f * noise.square() + own_log_std + half_log_two_pi + log_slope(form, u, action);
       row(sampled.spread, b, d) = spread;
       row(sampled.action, b, d) = action;
     }
@@ -75,10 +86,8 @@ void head_gradient(const Batch& head, LogStdForm form, const SampledActions& sam
       const auto w = row(weight, b, 0);
       const Row slope = 1 - action.square();  // da/du
 
-      // d log pi / du comes from the squash alone: at fixed eps the Gaussian density does not move
-      // with the mean
-      const Row du = alpha * 2 * action * slope / (slope + kSquashEpsilon) -
-                     row(q_action_gradient, b, d) * slope;
+      const Row du =
+          entropy_gradient(form, alpha, action, slope) - row(q_action_gradient, b, d) * slope;
       row(head_delta, b, d) = w * du;
 
       const Row d_log_std = w * (du * spread - alpha);
@@ -204,7 +213,7 @@ void GaussianActor::update_temperature(std::uint64_t update) {
   if (!train_.tune_temperature) return;
   const double log_probability = log_probability_[0] + log_probability_[1];
   const auto gradient = static_cast<float>(-(log_probability + target_entropy_));
-  adam_step(train_.adam.at(update), actor_step(train_, update), gradient, log_alpha_[0],
+  adam_step(actor_adam(train_, update), actor_step(train_, update), gradient, log_alpha_[0],
             log_alpha_[1], log_alpha_[2]);
   alpha_ = std::exp(log_alpha_[0]);
 }
@@ -216,7 +225,7 @@ void GaussianActor::differentiate(const Batch& q_gradient, const Batch& weight, 
 
 void GaussianActor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {
   network_->backward(batch.observations(), team);
-  network_->step(train_.adam.at(update), actor_step(train_, update), train_.polyak, team);
+  network_->step(actor_adam(train_, update), actor_step(train_, update), train_.polyak, team);
 }
 
 void GaussianActor::restored() {

@@ -15,8 +15,10 @@ __device__ inline void begin_update(const Agent& agent) {
   // in TD3 the critics' target networks wait for the actor
   const bool targets_move = progress.moves || !agent.is_deterministic();
   progress.critic_step = {AdamCorrection(adam, update), targets_move ? agent.train.polyak : 0.0f};
-  progress.actor_step = {AdamCorrection(adam, update / agent.train.actor_every),
-                         agent.train.polyak};
+  const std::uint64_t every = agent.train.actor_every;
+  progress.actor_step = {
+      AdamCorrection(agent.train.adam.at(progress.updates / every), update / every),
+      agent.train.polyak};
 }
 
 // The step of the temperature on -log_alpha * (log pi + H), with the target entropy H.

@@ -26,7 +26,9 @@ __global__ void begin_kernel(GroupSpec spec, GroupMemory memory) {
   const std::uint64_t update = progress.updates + 1;
   const AdamOptions adam = spec.train.adam.at(progress.updates);
   progress.critic_adam = AdamCorrection(adam, update);
-  progress.actor_adam = AdamCorrection(adam, update / spec.train.actor_every);
+  progress.actor_adam =
+      AdamCorrection(spec.train.adam.at(progress.updates / spec.train.actor_every),
+                     update / spec.train.actor_every);
 }
 
 __global__ void __launch_bounds__(kThreads) draw_kernel(GroupSpec spec, GroupMemory memory) {
@@ -87,9 +89,9 @@ __global__ void __launch_bounds__(kThreads)
                     memory.progress[i].updates, batch, actions, d, s);
     const float raw = head[actions + d] + bias[actions + d];
     const float log_std = log_std_of(spec.log_std, raw);
-    const float spread = expf(log_std) * noise, action = tanhf(head[d] + bias[d] + spread);
+    const float spread = expf(log_std) * noise, u = head[d] + bias[d] + spread, action = tanhf(u);
     log_probability -=
-        0.5f * noise * noise + log_std + kHalfLogTwoPi + logf(1 - action * action + kSquashEpsilon);
+        0.5f * noise * noise + log_std + kHalfLogTwoPi + log_squash_slope(spec.log_std, u, action);
     input[spec.observations + d] = action;
     if (next) continue;
     const std::size_t at = (1LL * i * batch + s) * actions + d;
@@ -269,8 +271,7 @@ __global__ void __launch_bounds__(kThreads)
     const int d = j % actions;
     const float action = memory.action[1LL * at * actions + d], slope = 1 - action * action,
                 raw = memory.raw_log_std[1LL * at * actions + d];
-    // d log pi / du comes from the squash alone: at fixed noise the Gaussian density is constant
-    const float du = alpha * 2 * action * slope / (slope + kSquashEpsilon) - q[d] * slope;
+    const float du = entropy_gradient(spec.log_std, alpha, action, slope) - q[d] * slope;
     const float by_raw =
         log_std_slope(spec.log_std, raw) * (du * memory.spread[1LL * at * actions + d] - alpha);
     store(out[j], j < actions ? du : j < 2 * actions ? by_raw : 0.0f);

@@ -28,7 +28,10 @@ struct Squashed {
     const double u = mean + std::exp(log_std) * noise;
     action = std::tanh(u);
     const double log_normal = -noise * noise / 2 - log_std - 0.5 * std::log(2 * std::numbers::pi);
-    log_probability = log_normal - std::log(1 - action * action + 1e-6);
+    // the squashed form has the exact slope of the tanh, 1 / cosh^2
+    const double log_slope =
+        form == kSquashed ? -2 * std::log(std::cosh(u)) : std::log(1 - action * action + 1e-6);
+    log_probability = log_normal - log_slope;
   }
   double action, log_probability;
 };
@@ -193,6 +196,23 @@ TEST_P(EachLogStd, DivergenceAndItsGradientMatchIntegrals) {
       }
     }
     EXPECT_NEAR(found, sum, 1e-5 * std::abs(sum));
+  }
+}
+
+// The squashed form, whose density is exact: 1 - tanh(12)^2 is 0 in single precision.
+TEST(SquashedGaussian, EntropyMovesSaturatedMeansBack) {
+  Batch head(2, 2), slope(1, 2), weight(1, 2), delta(2, 2);
+  SampledActions sampled(1, 2);
+  for (int s = 0; s < 2; ++s) {
+    head.at(0, s) = s == 0 ? 12 : -12;
+    weight.at(0, s) = 1;
+  }
+  sample_actions(head, kSquashed, sampled, all_blocks(head));
+  head_gradient(head, kSquashed, sampled, slope, 0.3f, weight, delta, all_blocks(head));
+  for (int s = 0; s < 2; ++s) {
+    const Squashed expected(kSquashed, head.at(0, s), head.at(1, s), 0);
+    EXPECT_NEAR(sampled.log_probability.at(0, s), expected.log_probability, 1e-5);
+    EXPECT_NEAR(delta.at(0, s), s == 0 ? 0.6 : -0.6, 1e-6);
   }
 }
 

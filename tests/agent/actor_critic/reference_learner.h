@@ -528,17 +528,19 @@ struct LearnerReference {
     // the actors, by the critics just updated
     if (options.optimist) update_optimist(batch);
     report.actor_loss = actor_loss(actor.parameters, batch);
-    if (moves) actor.step(adam(), t / every, actor_gradient(batch), options.train.polyak);
+    if (moves) actor.step(actor_adam(), t / every, actor_gradient(batch), options.train.polyak);
     ++updates;
     if (options.optimist) copy_policy();
     return report;
   }
 
-  // Adam with the learning rate of this update.
-  AdamOptions adam() const {
+  // Adam with the learning rate of this update, or that of the actor's step in it.
+  AdamOptions adam() const { return adam_at(updates); }
+  AdamOptions actor_adam() const { return adam_at((updates + 1) / options.train.actor_every - 1); }
+  AdamOptions adam_at(std::uint64_t steps) const {
     AdamOptions now = options.train.adam;
     if (now.decay_updates == 0) return now;
-    const double turn = std::numbers::pi * std::min(1.0, double(updates) / now.decay_updates);
+    const double turn = std::numbers::pi * std::min(1.0, double(steps) / now.decay_updates);
     const double middle = (double(now.learning_rate) + now.learning_rate_end) / 2;
     now.learning_rate = static_cast<float>(middle + (now.learning_rate - middle) * std::cos(turn));
     return now;
@@ -560,7 +562,7 @@ struct LearnerReference {
           options.train.batch;
     }
     Net scalar{{log_alpha[0]}, {log_alpha[1]}, {log_alpha[2]}, {0}};
-    scalar.step(adam(), t, {-entropy_gap}, 0);
+    scalar.step(actor_adam(), t, {-entropy_gap}, 0);
     log_alpha = {scalar.parameters[0], scalar.first_moment[0], scalar.second_moment[0]};
   }
 

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "agent/actor_critic/actor.h"
+#include "agent/actor_critic/learner.h"
 #include "agent/agent_fixture.h"
+#include "agent/algorithm.h"
 #include "nn/residual_reference.h"
 
 namespace ovde {
@@ -122,6 +124,37 @@ TEST(FlashSac, StartsWithLittleNoiseAndUniformActions) {
   for (int n = 0; n < 5; ++n) {
     agent->explore(std::vector<double>{0.3, -1, 0.5, 2, -0.2}, true, action);
     for (const double a : action) EXPECT_EQ(a, expected.uniform(-1, 1));
+  }
+}
+
+// Losses of eight updates as the authors' public code computes them from the same networks, batches
+// and noise, with its steps in our order.
+TEST(FlashSac, UpdatesAgreeWithTheAuthorsCode) {
+  LearnerOptions options = options_for(find_algorithm("flashsac")).learner;
+  options.observation_size = 5;
+  options.action_size = 3;
+  options.seed = 7;
+  options.network.width = 32;
+  options.network.actor_width = 16;
+  options.train.batch = 40;
+  options.train.polyak = 0.3f;
+  options.train.adam = {.learning_rate = 1e-2f,
+                        .epsilon = 1e-3f,  // steps stay a smooth function of small gradients
+                        .learning_rate_end = 5e-3f,
+                        .decay_updates = 20};
+  Learner learner(options);
+  learner.set_reward_scale(0.37f);
+  const Replay replay = filled_replay(5, 3, 300);
+  Team team(1);
+  const double critic_losses[] = {5.0234108, 4.9802847, 4.9238043, 4.9155288,
+                                  4.8546042, 4.8107634, 4.7769766, 4.4932556};
+  const double actor_losses[] = {0.2329711, 0.2787949, 0.2361285, 0.3893767};
+  for (int update = 0; update < 8; ++update) {
+    const UpdateReport report = learner.update(replay, team);
+    EXPECT_NEAR(report.critic_loss, critic_losses[update], 1e-4) << "update " << update;
+    if (update % 2 == 1) {
+      EXPECT_NEAR(*report.actor_loss, actor_losses[update / 2], 1e-4) << "update " << update;
+    }
   }
 }
 
