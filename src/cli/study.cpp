@@ -200,12 +200,9 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   std::error_code ignored;
   if (command.as && (command.from.size() != 1 || fs::is_directory(command.from.front(), ignored)))
     throw InputError("--as takes one CSV file");
-  for (const std::string& from : command.from) {
-    if (!command.as && fs::is_regular_file(from, ignored)) {
-      throw InputError(fmt::format(
-          "{} is a file; another program's run is imported with --as ROW/COLUMN --seed S", from));
-    }
-  }
+  const bool is_file = !command.as && fs::is_regular_file(command.from.front(), ignored);
+  if (is_file && command.from.size() != 1)
+    throw InputError("curves in a CSV file are imported one file at a time");
   prepare_study({.plan = plan, .out = out});
   if (command.as) {
     const bool is_new = import_csv(plan, out, *command.as, *command.seed, command.from.front());
@@ -214,7 +211,8 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   }
 
   const std::vector<fs::path> from(command.from.begin(), command.from.end());
-  const ImportOutcome outcome = import_runs(plan, out, from, command.typed);
+  const ImportOutcome outcome = is_file ? import_curves(plan, out, from.front())
+                                        : import_runs(plan, out, from, command.typed);
   for (const auto& [cell, count] : outcome.cells)
     print("{}: {} imported, {} exist already\n", cell, count.taken, count.already_there);
   for (const auto* list : {&outcome.foreign, &outcome.refused}) {

@@ -1,6 +1,7 @@
 #include "study/execute/import_runs.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "run/run_status.h"
+#include "study/analyse/csv.h"
 #include "study/analyse/imported_run.h"
 #include "study/analyse/results.h"
 #include "study/execute/cell_locks.h"
@@ -47,6 +49,20 @@ struct ImportedFile {
   std::uint64_t seed;
   Folder folder;  // no link leads out of the folder that is imported
 };
+
+// Stores a run of another program, given as the text of its file. False: it is there already.
+bool take_csv(const Cell& cell, const fs::path& study, std::uint64_t seed, const std::string& text,
+              const std::string& name) {
+  parse_imported(text, name, resolve_config(cell.settings).train);
+  const fs::path to = imported_file(study / cell.folder, seed);
+  if (std::error_code ignored; fs::exists(to, ignored)) {
+    if (read_file(to) == text) return false;
+    throw InputError(fmt::format("{} exists already, with another run", to.string()));
+  }
+  make_folder(to.parent_path());
+  write_file_atomically(to, text);
+  return true;
+}
 
 std::vector<ImportedFile> imported_in(const fs::path& folder, const std::vector<Cell>& cells) {
   std::vector<ImportedFile> found;
@@ -251,16 +267,47 @@ bool import_csv(const Plan& plan, const fs::path& study, const std::string& name
   if (!asks_for(*cell, seed))
     throw InputError(fmt::format("the plan has no seed {} in {}", seed, title(*cell)));
 
-  read_imported(file, resolve_config(cell->settings).train);
-  const std::string text = read_file(file);
-  const fs::path to = imported_file(study / cell->folder, seed);
-  if (std::error_code ignored; fs::exists(to, ignored)) {
-    if (read_file(to) == text) return false;
-    throw InputError(fmt::format("{} exists already, with another run", to.string()));
+  return take_csv(*cell, study, seed, read_file(file, kLargestRunFile), file.string());
+}
+
+ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::path& file) {
+  const std::string text = read_file(file, kLargestRunFile);
+  CsvReader in(text, file.string());
+  const auto task = in.column("task"), algorithm = in.column("algorithm"), seed = in.column("seed"),
+             step = in.column("step"), value = in.column("return");
+  if (!task || !algorithm || !seed || !step || !value) {
+    throw InputError(fmt::format(
+        "{}: curves of many runs have the columns task, algorithm, seed, step and return; it has "
+        "{}. A single run is imported with --as ROW/COLUMN --seed S",
+        file.string(), fmt::join(in.header(), ", ")));
   }
-  make_folder(to.parent_path());
-  write_file_atomically(to, text);
-  return true;
+  std::map<std::string, std::map<std::uint64_t, std::string>> curves;  // by task and algorithm
+  while (in.next()) {
+    const auto number = in.number<std::uint64_t>(*seed);
+    if (!number) in.refuse("seed must be a whole number");
+    std::string& curve = curves[in.field(*task) + "/" + in.field(*algorithm)][*number];
+    if (curve.empty()) curve = "step,return\n";
+    curve += in.field(*step) + "," + in.field(*value) + "\n";
+  }
+
+  ImportOutcome outcome;
+  for (const Cell& cell : expand(plan)) {
+    const auto found = curves.find(cell.task + "/" + cell.column);
+    if (!cell.imported || found == curves.end()) continue;
+    std::size_t place = 0;
+    for (const auto& [its_seed, curve] : found->second) {
+      const std::string name = fmt::format("{}: {}, seed {}", file.string(), title(cell), its_seed);
+      try {
+        if (place == cell.seeds.size()) throw InputError("the plan has no seed left for it");
+        const bool is_new = take_csv(cell, study, cell.seeds[place++], curve, name);
+        ImportOutcome::Count& count = outcome.cells[title(cell)];
+        ++(is_new ? count.taken : count.already_there);
+      } catch (const InputError& error) {
+        outcome.refused.push_back({name, error.what()});
+      }
+    }
+  }
+  return outcome;
 }
 
 }  // namespace ovde

@@ -42,4 +42,10 @@ ImportOutcome import_runs(const Plan& plan, const std::filesystem::path& study,
 bool import_csv(const Plan& plan, const std::filesystem::path& study, const std::string& cell,
                 std::uint64_t seed, const std::filesystem::path& file);
 
+// The same for many runs in one CSV file with the columns task, algorithm, seed, step and return. A
+// run belongs to the imported column named by its algorithm, in the rows with its task. The runs of
+// a cell take the plan's seeds in the order of their own.
+ImportOutcome import_curves(const Plan& plan, const std::filesystem::path& study,
+                            const std::filesystem::path& file);
+
 }  // namespace ovde

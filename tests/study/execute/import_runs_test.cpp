@@ -263,6 +263,32 @@ TEST(ImportedRun, IncompleteFilesAreRefused) {
   EXPECT_EQ(refusal("step,return\n40,1\n90,1\n"), "");
 }
 
+// Two runs and one of an algorithm that the plan does not have, the lines of both mixed.
+TEST_F(SlowImportRuns, CurvesOfManyRunsComeFromOneFile) {
+  const Plan plan = plan_of("0-1", kOtherProgram);
+  const fs::path file = write_csv("curves.csv",
+                                  "algorithm,task,seed,step,return\n"
+                                  "other's SAC,GridChaos-v0:a,3000,40,1\n"
+                                  "PPO,GridChaos-v0:a,0,40,9\n"
+                                  "other's SAC,GridChaos-v0:a,500,40,3\n"
+                                  "other's SAC,GridChaos-v0:a,3000,100,5\n"
+                                  "other's SAC,GridChaos-v0:a,500,100,7\n");
+  EXPECT_EQ(import_curves(plan, study_, file).taken(), 2);
+  EXPECT_EQ(import_curves(plan, study_, file).already_there(), 2);
+  EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_0/imported.csv"), "step,return\n40,3\n100,7\n");
+  EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_1/imported.csv"), "step,return\n40,1\n100,5\n");
+
+  const ImportOutcome less = import_curves(plan_of("0", kOtherProgram), study_, file);
+  EXPECT_EQ(less.already_there(), 1);
+  ASSERT_EQ(less.refused.size(), 1u);
+  EXPECT_EQ(less.refused[0].why, "the plan has no seed left for it");
+  EXPECT_THROW(import_curves(plan, study_, write_csv("run.csv", "step,return\n100,7\n")),
+               InputError);
+  EXPECT_THROW(import_curves(plan, study_,
+                             write_csv("bad.csv", "algorithm,task,seed,step,return\na,b,x,1,2\n")),
+               InputError);
+}
+
 TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   const Plan plan = plan_of("0-1", kOtherProgram);
   const auto csv = [&](const std::string& last) {
