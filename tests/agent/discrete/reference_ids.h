@@ -11,7 +11,7 @@
 namespace ovde::reference {
 
 // Table [critic][action][quantile] -> the action with the smallest regret^2 / information, by the
-// words of docs/algorithms.md.
+// words of docs/baselines.md.
 using Table = std::array<std::vector<Vec>, 2>;
 
 inline int plain_choice(const Table& z, double lambda) {
