@@ -12,7 +12,7 @@ const Chart = (() => {
     element.append(...children);
     return element;
   };
-  const number = x => x === null || x === undefined ? "–" : Math.abs(x) >= 10000 ? x.toExponential(2) : Number(x.toPrecision(4)).toString();
+  const number = x => x === null || x === undefined ? "–" : Math.abs(x) >= 1e7 ? x.toExponential(2) : Math.abs(x) >= 1e4 ? x.toFixed(0) : Number(x.toPrecision(4)).toString();
   const duration = s => {
     if (s === null || s === undefined) return "";
     const whole = Math.max(0, Math.round(s));
@@ -22,7 +22,7 @@ const Chart = (() => {
   const short = x => Math.abs(x) >= 1e6 ? `${Number((x / 1e6).toPrecision(3))}M` : Math.abs(x) >= 1e4 ? `${Number((x / 1e3).toPrecision(3))}k` : Number(x.toPrecision(4)).toString();
   const ticks = (low, high, count) => {
     const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map(k => k * power).find(s => s >= rough), out = [];
+    const step = [1, 2, ...power < 10 ? [] : [2.5], 5, 10].map(k => k * power).find(s => s >= rough), out = [];
     for (let x = Math.ceil(low / step) * step; x <= high + 1e-9 * step; x += step) out.push(Math.abs(x) < 1e-9 * step ? 0 : x);
     return out;
   };
@@ -97,7 +97,7 @@ const Chart = (() => {
       }
       c.textAlign = "center";
       c.textBaseline = "top";
-      for (const x of ticks(left, right, Math.max(2, width / 110))) c.fillText(format(x), Math.min(X(x), width - 16), height - room.bottom + 6);
+      for (const x of ticks(left, right, Math.max(4, width / 110))) c.fillText(format(x), Math.min(X(x), width - 16), height - room.bottom + 6);
 
       c.save();
       c.beginPath(); c.rect(room.left, 0, width - room.left - room.right, height - room.bottom + 1); c.clip();

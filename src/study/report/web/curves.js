@@ -27,7 +27,7 @@ for (const place of document.querySelectorAll(".interactive")) {
   measure.onchange = axis.onchange = draw;
   addEventListener("resize", () => panels.forEach(({chart}) => chart.draw()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  const choices = [measure, axis].filter(each => each.options.length > 1);
+  const choices = [measure, axis].map(each => each.options.length > 1 ? each : make("span", {}, each.options[0].textContent));
   place.prepend(make("p", {class: "tools"}, ...choices), make("div", {class: "panels"}, ...panels.map(({element}) => element)));
   document.documentElement.classList.add("alive");
   draw();
