@@ -1,8 +1,9 @@
-// The parts that all learners share: the report of an update, the state that is saved, and the
-// first values of networks. The learners are actor_critic/learner.h and discrete/agent.h.
+// The parts that all learners share: the report of an update, the state that is saved, and networks
+// with their first values. The learners are actor_critic/learner.h and discrete/agent.h.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,14 +13,9 @@
 #include "agent/options.h"
 #include "nn/adam.h"
 #include "nn/batch.h"
+#include "nn/network.h"
 
 namespace ovde {
-
-// Stream offset for the initialisation of target networks that start on their own.
-inline constexpr std::uint32_t kOwnTarget = 8;
-
-// Range of a critic's last layer with Initialisation::base.
-inline constexpr float kCriticOutputRange = 3e-3f;
 
 struct UpdateReport {
   double critic_loss = 0;             // mean over the two critics
@@ -54,6 +50,14 @@ bool holds_parameters(const std::string& array);
 
 void add_network(const std::string& name, Trained& net, StateArrays& arrays);
 
+// ---- networks, with their first parameters
+
+// Stream offset for the initialisation of target networks that start on their own.
+inline constexpr std::uint32_t kOwnTarget = 8;
+
+// Range of a critic's last layer with Initialisation::base.
+inline constexpr float kCriticOutputRange = 3e-3f;
+
 // First parameters of network number `number` and of its target network. fill(number, parameters)
 // draws them from the stream of that number.
 template <typename Fill>
@@ -62,5 +66,16 @@ void initialise_pair(TargetStart start, std::uint32_t number, Trained& net, Fill
   net.target = net.parameters;
   if (start == TargetStart::own) fill(kOwnTarget + number, net.target);
 }
+
+// The actor's network (observations to outputs). `second`: see NetworkUse.
+std::unique_ptr<Network> make_actor_network(const LearnerOptions& options, int outputs,
+                                            NetworkUse::Second second);
+
+// The network of critic number k (observation above action to outputs), which may run on one thread
+// while the other critic's runs on another.
+std::unique_ptr<Network> make_critic_network(const LearnerOptions& options, int outputs, int k);
+
+// The critics' network as in acting.
+MlpShape critic_acting_shape(const LearnerOptions& options, int outputs);
 
 }  // namespace ovde

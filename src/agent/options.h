@@ -105,10 +105,6 @@ struct CriticOptions {
 
   bool operator==(const CriticOptions&) const = default;
 };
-// Outputs of a critic's network, where fractions are not an input.
-inline int critic_outputs(const CriticOptions& options) {
-  return options.head == CriticHead::categorical ? options.atoms : options.quantiles;
-}
 
 // The behaviour policy of a Gaussian policy, whatever its explorer.
 struct BehaviourOptions {

@@ -65,10 +65,12 @@ class Network {
   virtual const MlpShape& acting_shape() const = 0;
   virtual std::span<const float> acting_parameters() const = 0;
 
-  // Floating-point operations of the matrix products of each pass.
+  // Floating-point operations of the matrix products of each pass, and of the three that learning
+  // takes.
   virtual double forward_flop() const = 0;
   virtual double second_flop() const = 0;
   virtual double backward_flop() const = 0;
+  double learning_flop() const { return forward_flop() + second_flop() + backward_flop(); }
   virtual double evaluation_flop() const = 0;
   virtual double input_gradient_flop(bool of_mean) const = 0;
 };

@@ -11,7 +11,7 @@
 #include "agent/agent.h"
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
-#include "agent/networks.h"
+#include "agent/learning.h"
 #include "agent/replay.h"
 
 namespace ovde {
@@ -120,9 +120,10 @@ inline void spread_parameters(Learner& learner, std::uint64_t seed) {
       }
       continue;
     }
+    const CriticOptions& critic = learner.options().critic;
+    const int outputs = critic.head == CriticHead::categorical ? critic.atoms : critic.quantiles;
     const MlpShape shape =
-        actor ? learner.actor_shape()
-              : critic_acting_shape(learner.options(), critic_outputs(learner.options().critic));
+        actor ? learner.actor_shape() : critic_acting_shape(learner.options(), outputs);
     const auto& last = shape.layer(shape.layers() - 1);
     initialise(shape, seed, network++, actor ? 0.1f : 0.5f, values);
     for (std::size_t i = 0; i < last.weights; ++i) values[i] *= 5;  // fit for a width of 16

@@ -79,7 +79,7 @@ class ActorCriticAgent final : public Agent, private HostSide {
   std::unique_ptr<PolicyPass> second_actor_;  // null: the policy explores
   std::unique_ptr<Scout> scout_;              // null: none
   std::optional<Bandit> bandit_;
-  double optimism_ = 0;  // that the bandit chose
+  double optimism_ = 0;  // the bandit's choice
   std::optional<RewardScale> reward_scale_;
   float reward_factor_ = 1;
   std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates of the parameters for acting

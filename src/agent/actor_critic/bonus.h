@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "agent/actor_critic/extension.h"
+#include "agent/actor_critic/learner.h"
 #include "nn/mlp_network.h"
 
 namespace ovde {

@@ -5,7 +5,7 @@
 
 #include "agent/actor_critic/actor.h"
 #include "agent/actor_critic/gaussian_actor.h"
-#include "agent/networks.h"
+#include "agent/learning.h"
 #include "agent/replay.h"
 
 namespace ovde {

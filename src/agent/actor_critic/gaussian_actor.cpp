@@ -8,7 +8,7 @@
 #include <Eigen/Core>
 
 #include "agent/actor_critic/actor.h"
-#include "agent/networks.h"
+#include "agent/learning.h"
 #include "agent/replay.h"
 
 namespace ovde {

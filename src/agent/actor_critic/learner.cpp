@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
-#include "agent/actor_critic/truncation.h"
-
 namespace ovde {
 
 namespace {
 
-// A categorical critic's targets are probabilities of its values.
-int target_rows(const CriticOptions& critic) {
-  return critic.head == CriticHead::categorical ? critic.atoms
-                                                : target_count(critic.quantiles, critic.dropped);
+// A categorical critic's targets are probabilities of its values, whatever an extension chooses.
+int target_rows(const CriticOptions& critic,
+                const std::vector<std::unique_ptr<Extension>>& extensions) {
+  if (critic.head == CriticHead::categorical) return critic.atoms;
+  int count = critic.quantiles;
+  for (const auto& extension : extensions) count = extension->target_count(count);
+  return count;
 }
 
 }  // namespace
@@ -26,7 +27,7 @@ Learner::Learner(const LearnerOptions& options)
       state_action_(options.observation_size + options.action_size, options.train.batch),
       next_state_action_(state_action_),
       state_new_action_(state_action_),
-      targets_(target_rows(options.critic), options.train.batch),
+      targets_(target_rows(options.critic, extensions_), options.train.batch),
       actor_value_(options, options.critic.minimum, critics_) {}
 
 // Algorithm 2. The actor and the temperature move in every train.actor_every-th update. The

@@ -1,7 +1,6 @@
 // The learner: the actor and the two critics of one agent, and the update that changes them
 // (Algorithm 2). SAC is the case of one value per critic with squared loss, DSAC that of N
-// quantiles. What other methods add to the update are extensions (extension.h). Knows nothing of
-// environments or of how actions are chosen.
+// quantiles. Knows nothing of environments or of how actions are chosen.
 //
 // An update is cut into fixed pieces (critic, half batch) that a Team of any size runs: the bits of
 // the result do not depend on the number of threads.
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include "agent/actor_critic/actor.h"
-#include "agent/actor_critic/extension.h"
 #include "agent/critic/critic.h"
 #include "agent/equations.h"
 #include "agent/learning.h"
@@ -22,6 +20,50 @@
 #include "base/team.h"
 
 namespace ovde {
+
+// ---- additions of single methods to the update
+//
+// Each is a file of its own: a bonus for new observations (bonus.h), truncated targets
+// (truncation.h) and a second actor that explores (optimist.h). The learner calls the hooks below
+// at fixed points and knows nothing else of them.
+
+// The update in progress.
+struct Update {
+  std::uint64_t number;  // from 0
+  const Replay& replay;
+  ReplayBatch& batch;
+  Team& team;
+};
+
+class Extension {
+ public:
+  virtual ~Extension() = default;
+
+  // Changes the rewards of the batch, before the targets are made of them.
+  virtual void change_rewards(const Update&, const TargetValues&) {}
+  // Number of targets of a sample, `count` without this extension.
+  virtual int target_count(int count) const { return count; }
+  // Replaces the values for one half of the batch (half_blocks); may run side by side for both.
+  virtual TargetValues choose_targets(const TargetValues& values, int /*half*/) { return values; }
+  // Called after the step of the critics, before that of the actor.
+  virtual void after_critics(const Update&) {}
+  // Called at the end of the update.
+  virtual void after_actor(const Update&) {}
+
+  // Parameters of an actor that explores in the policy's place; empty: the policy explores.
+  virtual std::span<const float> exploring_actor() const { return {}; }
+
+  virtual void add_state(LearnerState&) {}
+  virtual void restored() {}
+  // Multiply-adds, counted as two, of the matrix products that it adds to an update.
+  virtual double flop_per_update() const { return 0; }
+};
+
+// The extensions that the options ask for, in the order in which their state is saved.
+std::vector<std::unique_ptr<Extension>> make_extensions(const LearnerOptions& options, Actor& actor,
+                                                        CriticArray& critics);
+
+// ---- the learner
 
 class Learner {
  public:
@@ -67,7 +109,7 @@ class Learner {
   std::vector<std::unique_ptr<Extension>> extensions_;
   std::uint64_t updates_ = 0;
 
-  // the batch and what is computed on it (features x batch)
+  // the batch and its results (features x batch)
   ReplayBatch batch_;
   Batch state_action_, next_state_action_, state_new_action_;  // observation above action
   Batch targets_;                                              // (targets x batch)

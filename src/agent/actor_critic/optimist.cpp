@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/networks.h"
+#include "agent/learning.h"
 
 namespace ovde {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <ovde/error.h>
-#include "agent/networks.h"
+#include "agent/learning.h"
 
 namespace ovde {
 
@@ -100,11 +100,6 @@ void CategoricalCritic::fill_quantiles(const Batch& probabilities, Batch& quanti
     for (int i = 0; i < quantiles.features(); ++i)
       quantiles.at(i, s) = static_cast<float>(quantiles_[i]);
   }
-}
-
-// The passes of both networks, and the gradients.
-double CategoricalCritic::learning_flop() const {
-  return network_->forward_flop() + network_->second_flop() + network_->backward_flop();
 }
 
 // ---- acting

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "agent/critic/categorical.h"
 #include "agent/critic/critic.h"
+#include "agent/critic/loss.h"
 #include "agent/critic/quantile_critic.h"
 #include "nn/network.h"
 
@@ -18,7 +18,6 @@ class CategoricalCritic final : public Critic {
   CategoricalCritic(const LearnerOptions& options, int k);
 
   const Batch& target_values(const BatchPair& transitions, std::uint64_t update) override;
-  const Batch* target_weights() const override { return nullptr; }
   const Batch* target_probabilities() const override { return &target_probabilities_; }
 
   // Projects the return of each sample onto the values (n x batch). Its distribution is that of the
@@ -32,7 +31,6 @@ class CategoricalCritic final : public Critic {
 
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return values_; }
-  const Batch* value_weights() const override { return nullptr; }
   const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& share, Blocks blocks) override;
   const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) override;
@@ -43,7 +41,7 @@ class CategoricalCritic final : public Critic {
     return network_->acting_parameters();
   }
 
-  double learning_flop() const override;
+  double learning_flop() const override { return network_->learning_flop(); }
   double evaluation_flop() const override { return network_->evaluation_flop(); }
   double action_gradient_flop(bool) const override { return network_->input_gradient_flop(false); }
 

@@ -9,7 +9,7 @@
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
 #include "agent/critic/uncertainty.h"
-#include "agent/networks.h"
+#include "agent/learning.h"
 
 namespace ovde {
 

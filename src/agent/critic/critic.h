@@ -36,7 +36,7 @@ class Critic {
 
   // The target network's values at (s', a'), (N x batch). `transitions`: (s, a) and (s', a').
   virtual const Batch& target_values(const BatchPair& transitions, std::uint64_t update) = 0;
-  virtual const Batch* target_weights() const = 0;  // the weight of each, as value_weights()
+  virtual const Batch* target_weights() const { return nullptr; }        // as value_weights()
   virtual const Batch* target_probabilities() const { return nullptr; }  // see TargetValues
 
   // Writes the targets of both critics (Eq. 4) for the samples of `blocks`, given the values of the
@@ -55,9 +55,10 @@ class Critic {
 
   // The values at (s, a) and their mean. `differentiate`: action_gradient() will be called.
   virtual void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) = 0;
-  virtual const Batch& values() const = 0;         // (N x batch)
-  virtual const Batch* value_weights() const = 0;  // (N x batch), N in all; null: 1 each
-  virtual const Batch& mean() const = 0;           // (1 x batch)
+  virtual const Batch& values() const = 0;  // (N x batch)
+  // The weight of each in a mean (N x batch), N in all; null: 1 each.
+  virtual const Batch* value_weights() const { return nullptr; }
+  virtual const Batch& mean() const = 0;  // (1 x batch)
 
   // share (1 x batch) * d mean / d action (actions x batch) at the last evaluate(). Different
   // blocks may be computed side by side.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/critic/quantile_loss.h"
+#include "agent/critic/loss.h"
 #include "agent/replay.h"
 
 namespace ovde {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "agent/critic/quantile_loss.h"
-#include "agent/networks.h"
+#include "agent/critic/loss.h"
+#include "agent/learning.h"
 
 namespace ovde {
 
@@ -59,11 +59,6 @@ const Batch& QuantileCritic::action_gradient_by_value(const Batch&, const Batch&
     }
   }
   return network_->input_gradient(all_blocks(mean_));
-}
-
-// The passes of both networks, and the gradients.
-double QuantileCritic::learning_flop() const {
-  return network_->forward_flop() + network_->second_flop() + network_->backward_flop();
 }
 
 double QuantileCritic::action_gradient_flop(bool by_value) const {

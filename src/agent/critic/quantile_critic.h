@@ -17,12 +17,10 @@ class QuantileCritic final : public Critic {
   QuantileCritic(const LearnerOptions& options, int k);
 
   const Batch& target_values(const BatchPair& transitions, std::uint64_t update) override;
-  const Batch* target_weights() const override { return nullptr; }
   double learn(const BatchPair& transitions, const Batch& targets, const Batch& weight,
                float polyak, std::uint64_t update) override;
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return *values_; }
-  const Batch* value_weights() const override { return nullptr; }
   const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& share, Blocks blocks) override;
   const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) override;
@@ -33,7 +31,7 @@ class QuantileCritic final : public Critic {
     return network_->acting_parameters();
   }
 
-  double learning_flop() const override;
+  double learning_flop() const override { return network_->learning_flop(); }
   double evaluation_flop() const override { return network_->evaluation_flop(); }
   double action_gradient_flop(bool by_value) const override;
 

@@ -46,7 +46,7 @@ class DiscreteLearner {
   std::array<GridCritic, 2> critics_;
   std::uint64_t updates_ = 0;
 
-  // the batch and what is computed on it
+  // the batch and its results
   ReplayBatch batch_;
   std::vector<int> action_, next_action_;  // numbers in the grid
   std::array<const Batch*, 2> next_means_{};

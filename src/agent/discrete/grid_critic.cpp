@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "agent/critic/quantile_loss.h"
+#include "agent/critic/loss.h"
 
 namespace ovde {
 

@@ -6,16 +6,13 @@
 
 namespace ovde {
 
-std::vector<ExplorerType> ovd_explorers();  // ovd.cpp
-std::vector<ExplorerType> oac_explorers();  // oac.cpp
+std::vector<ExplorerType> built_in_explorers();  // built_in.cpp
 
 namespace {
 
 struct Registry {
   Registry() {
-    for (const auto built_in : {ovd_explorers, oac_explorers}) {
-      for (ExplorerType& type : built_in()) add(std::move(type));
-    }
+    for (ExplorerType& type : built_in_explorers()) add(std::move(type));
     built_in_count = types.size();
   }
 

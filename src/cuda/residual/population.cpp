@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "agent/critic/categorical.h"
+#include "agent/critic/loss.h"
 #include "cuda/host/agent_memory.h"
 #include "cuda/host/handles.h"
 #include "cuda/residual/group_learner.h"

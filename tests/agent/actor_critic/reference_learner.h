@@ -13,7 +13,7 @@
 #include <ovde/random.h>
 #include "agent/actor_critic/learner.h"
 #include "agent/critic/quantile_critic.h"
-#include "agent/networks.h"
+#include "agent/learning.h"
 #include "reference.h"
 
 namespace ovde::reference {

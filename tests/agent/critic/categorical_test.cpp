@@ -7,7 +7,7 @@
 
 #include "agent/agent_fixture.h"
 #include "agent/critic/categorical_critic.h"
-#include "agent/networks.h"
+#include "agent/learning.h"
 #include "reference.h"
 
 namespace ovde {

@@ -11,7 +11,7 @@
 #include <ovde/random.h>
 #include "agent/actor_critic/reference_learner.h"
 #include "agent/agent_fixture.h"
-#include "agent/critic/quantile_loss.h"
+#include "agent/critic/loss.h"
 #include "agent/explore/explorer.h"
 #include "iqn_reference.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include <ovde/random.h>
-#include "agent/critic/quantile_loss.h"
+#include "agent/critic/loss.h"
 #include "reference.h"
 
 namespace ovde {

@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
       });
 }
 
-// The gradient of the quantile Huber loss (agent/critic/quantile_loss.h), summed over the batch, by
+// The gradient of the quantile Huber loss (agent/critic/loss.h), summed over the batch, by
 // each value in tile.slope; and the sums of each sample. Four threads share a row, each with every
 // fourth target.
 template <bool kExact, int kSize>

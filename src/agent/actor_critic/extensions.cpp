@@ -1,4 +1,4 @@
-#include "agent/actor_critic/extension.h"
+#include "agent/actor_critic/learner.h"
 
 #include "agent/actor_critic/bonus.h"
 #include "agent/actor_critic/optimist.h"

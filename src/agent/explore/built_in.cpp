@@ -1,6 +1,4 @@
-// OVD-Explorer's variants by name, with their keys; its equations are ovd.h.
-#include "agent/explore/ovd.h"
-
+// The built-in explorers by name, with their keys. Their equations are ovd.h and oac.h.
 #include <ovde/error.h>
 #include "agent/explore/explorer.h"
 #include "base/field.h"
@@ -67,7 +65,7 @@ OvdRule ovd_rule(const std::string& explorer, const OptionValues& options) {
           .samples = options.integer("samples")};
 }
 
-std::vector<ExplorerType> ovd_explorers() {
+std::vector<ExplorerType> built_in_explorers() {
   std::vector<ExplorerType> all;
   for (const Variant& variant : kVariants) {
     const std::string name = variant.name;
@@ -75,6 +73,15 @@ std::vector<ExplorerType> ovd_explorers() {
         rule_explorer(name, variant.summary, ovd_options(),
                       [name](const OptionValues& options) { return ovd_rule(name, options); }));
   }
+  const OacRule oac;
+  all.push_back(rule_explorer(
+      "doac", "OAC with quantile critics",
+      {number("oac_beta", "optimism of OAC's upper bound", 0, 1000, oac.beta),
+       number("oac_delta", "OAC's bound on the divergence between behaviour and policy", 0, 1e4,
+              oac.delta)},
+      [](const OptionValues& options) {
+        return OacRule{.beta = options.number("oac_beta"), .delta = options.number("oac_delta")};
+      }));
   return all;
 }
 
