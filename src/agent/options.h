@@ -214,7 +214,9 @@ struct RndNetwork {
   bool operator==(const RndNetwork&) const = default;
 };
 
-struct LearnerOptions {
+// The options of a learner but the shapes of its networks: the record of an agent on a GPU is made
+// of the same struct (cuda/agent.h).
+struct LearnerNumbers {
   int observation_size = 0;
   int action_size = 0;
   std::uint64_t seed = 0;
@@ -222,15 +224,20 @@ struct LearnerOptions {
   // the algorithm's (algorithm.h)
   bool distributional = true;  // quantile loss and a target policy; otherwise the squared loss
   PolicyKind policy = PolicyKind::gaussian;
-  bool optimist = false;  // a second actor explores
 
+  CriticOptions critic = {};
+  Td3Options td3 = {};
+  RndOptions rnd = {};
+  DacOptions dac = {};
+  TrainOptions train = {};
+
+  bool operator==(const LearnerNumbers&) const = default;
+};
+
+struct LearnerOptions : LearnerNumbers {
   NetworkOptions network;
-  CriticOptions critic;
-  Td3Options td3;
-  RndOptions rnd;
   RndNetwork rnd_network;
-  DacOptions dac;
-  TrainOptions train;
+  bool optimist = false;  // a second actor explores
 
   bool operator==(const LearnerOptions&) const = default;
 };

@@ -1,8 +1,9 @@
-// The replay buffer, a ring of transitions, and what an update draws: rows of the buffer and noise.
-// All random numbers of an update are addressed by its number (agent/equations.h), so that there is
-// nothing to save, and they are the same on any number of threads.
+// The replay buffer, a ring of transitions, and the draws of an update: rows of the buffer and
+// noise. All random numbers of an update are addressed by its number (agent/equations.h), so that
+// there is nothing to save, and they are the same on any number of threads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,17 @@ class Replay {
   // Rows as they lie in memory, for saving: row_floats() numbers each, at index number % capacity.
   int row_floats() const { return 2 * observation_size_ + action_size_ + 2; }
   std::span<const float> raw(std::int64_t index, std::int64_t count) const;
+  // Calls visit(index, count) for rows number `begin` to `end` - 1, which lie in memory in one
+  // piece or, around the end of the ring, in two.
+  template <typename Visit>
+  void for_each_piece(std::int64_t begin, std::int64_t end, Visit&& visit) const {
+    while (begin < end) {
+      const std::int64_t index = begin % capacity_,
+                         count = std::min(end - begin, capacity_ - index);
+      visit(index, count);
+      begin += count;
+    }
+  }
   // Restores rows saved by raw(). Versions until 38772dc saved -0 for EpisodeEnd::cut_off.
   void restore(std::int64_t index, std::span<const float> rows);
   void set_added(std::int64_t added) { added_ = added; }

@@ -179,20 +179,11 @@ struct Optimist {
 enum class Role { agent, scout, optimist };
 
 // The constants of an agent: the learner's options, and values derived from them.
-struct AgentSpec {
+struct AgentSpec : LearnerNumbers {
   Role role = Role::agent;
   int owner = 0;  // index of the agent that a scout or an optimist belongs to
 
-  int observations, actions;
-  std::uint64_t seed;
-  bool distributional;
-  PolicyKind policy;
-  CriticOptions critic;
-  Td3Options td3;
-  RndOptions rnd;
-  DacOptions dac;
   IdsOptions ids;
-  TrainOptions train;
   DeviceRule explorer;
 
   NetworkShape actor_shape;
@@ -237,7 +228,7 @@ struct Agent : AgentSpec {
   float *critic_loss[2], *actor_loss;  // one for each row
   Trace actor_trace, critic_trace[2];
   NormTrace norm_trace[2];
-  std::uint32_t* actor_active;  // which of the actor's hidden units are above zero
+  std::uint32_t* actor_active;  // a bit for each hidden unit of the actor: whether it is above zero
 
   // only for critics that take fractions as inputs
   float *next_state_action, *next_features[2];  // the target critics' last features

@@ -30,17 +30,6 @@ Bytes segment_header(std::int64_t first, int row_floats) {
   return out.take();
 }
 
-// Rows number `begin` to `end` - 1 of the ring, in one or two pieces.
-template <typename Visit>
-void visit_rows(const Replay& replay, std::int64_t begin, std::int64_t end, Visit visit) {
-  while (begin < end) {
-    const std::int64_t index = begin % replay.capacity();
-    const std::int64_t count = std::min(end - begin, replay.capacity() - index);
-    visit(index, count);
-    begin += count;
-  }
-}
-
 }  // namespace
 
 fs::path ReplayLog::file_of(std::int64_t first) const {
@@ -79,7 +68,7 @@ std::vector<ReplaySegment> ReplayLog::write(const Replay& replay, std::int64_t a
       start_segment(row, replay.row_floats());
     }
     const std::int64_t end = std::min(added, segments_.back().first + segment_rows);
-    visit_rows(replay, row, end, [&](std::int64_t index, std::int64_t count) {
+    replay.for_each_piece(row, end, [&](std::int64_t index, std::int64_t count) {
       append(std::as_bytes(replay.raw(index, count)));
     });
     segments_.back().rows = end - segments_.back().first;
@@ -125,12 +114,12 @@ void ReplayLog::read(std::span<const ReplaySegment> segments, std::int64_t added
     std::vector<float> values(rows.size() / sizeof(float));
     std::memcpy(values.data(), rows.data(), rows.size());
     std::size_t used = 0;
-    visit_rows(replay, next, segment.first + segment.rows,
-               [&](std::int64_t index, std::int64_t count) {
-                 const auto size = static_cast<std::size_t>(count * replay.row_floats());
-                 replay.restore(index, std::span(values).subspan(used, size));
-                 used += size;
-               });
+    replay.for_each_piece(next, segment.first + segment.rows,
+                          [&](std::int64_t index, std::int64_t count) {
+                            const auto size = static_cast<std::size_t>(count * replay.row_floats());
+                            replay.restore(index, std::span(values).subspan(used, size));
+                            used += size;
+                          });
     next = segment.first + segment.rows;
   }
   if (next != added) throw Error(fmt::format("replay rows from number {} on are missing", next));

@@ -108,21 +108,21 @@ void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   IqnActing& acting = agent.acting;
   const int asked = std::max(agent.explorer.samples(), 1);
   acting.explores = reinterpret_cast<int*>(arena.take(1));
-  acting.head = arena.take(2 * agent.actions);
+  acting.head = arena.take(2 * agent.action_size);
   acting.input = arena.take(agent.state_action_stride);
   acting.weights = arena.take(agent.critic.quantiles);
   acting.m = reinterpret_cast<double*>(arena.take(2 * asked));
   acting.by_quantile = arena.take(std::size_t{2} * asked * agent.critic.quantiles);
   for (int k = 0; k < 2; ++k) {
     acting.values[k] = arena.take(agent.critic.quantiles);
-    acting.by_action[k] = arena.take(std::size_t{1} * asked * agent.actions);
+    acting.by_action[k] = arena.take(std::size_t{1} * asked * agent.action_size);
   }
 }
 
 void allocate_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep* step) {
   const NetworkShape& shape = agent.rnd_shape;
   const auto doubles = [&](int count) { return reinterpret_cast<double*>(arena.take(2 * count)); };
-  const int n = agent.observations, stride = shape.layer[0].stride;
+  const int n = agent.observation_size, stride = shape.layer[0].stride;
   Distillation& rnd = agent.distillation;
   rnd.net = take_network(arena, shape.size, step);
   rnd.input = arena.take(rows * stride);
@@ -170,7 +170,7 @@ void allocate_actor(Agent& agent, Arena& arena, std::size_t rows) {
       take_half_copies(arena, agent.actor_shape.layer, agent.actor_shape.layers, true);
   for (float** p : {&agent.log_probability, &agent.actor_loss}) *p = arena.take(rows);
   for (float** p : {&agent.action, &agent.spread, &agent.raw_log_std})
-    *p = arena.take(rows * agent.actions);
+    *p = arena.take(rows * agent.action_size);
   agent.actor_trace = take_trace(arena, agent.actor_shape, rows, agent.state_action,
                                  agent.state_action_stride, agent.half_state_action);
   agent.actor_active =
@@ -178,14 +178,14 @@ void allocate_actor(Agent& agent, Arena& arena, std::size_t rows) {
   for (int k = 0; k < 2; ++k) {
     agent.quantiles_at_new[k] = arena.take(rows * agent.critic.quantiles);
     agent.value[k] = arena.take(rows);
-    agent.action_gradient[k] = arena.take(rows * agent.actions);
+    agent.action_gradient[k] = arena.take(rows * agent.action_size);
   }
 }
 
 void allocate_optimist(Agent& agent, Arena& arena, std::size_t rows) {
   Optimist& optimist = agent.optimist;
   for (float** p : {&optimist.head, &optimist.policy_head})
-    *p = arena.take(rows * 2 * agent.actions);
+    *p = arena.take(rows * 2 * agent.action_size);
   optimist.divergence = arena.take(rows);
   for (float** p : {&optimist.log_optimism, &optimist.log_weight}) *p = arena.take(3);
 }
@@ -210,7 +210,7 @@ bool fits() {
 
 Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
   Agent agent{spec};
-  agent.replay_stride = 2 * spec.observations + spec.actions + 2;
+  agent.replay_stride = 2 * spec.observation_size + spec.action_size + 2;
   agent.progress = progress;
 
   const auto step = [&](NetworkStep Progress::*of) {
@@ -238,7 +238,7 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
   allocate_actor(agent, arena, rows);
   for (float** p : {&agent.reward, &agent.continues, &agent.next_log_probability})
     *p = arena.take(rows);
-  agent.next_action = arena.take(rows * spec.actions);
+  agent.next_action = arena.take(rows * spec.action_size);
   for (int k = 0; k < 2; ++k) {
     agent.next_quantiles[k] = arena.take(rows * spec.critic.quantiles);
     agent.critic_loss[k] = arena.take(rows);
@@ -251,7 +251,7 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
   }
   if (spec.iqn) allocate_iqn(agent, arena, rows);
   if (spec.has_bonus()) allocate_rnd(agent, arena, rows, step(&Progress::rnd_step));
-  if (spec.is_deterministic()) agent.before_squash = arena.take(rows * spec.actions);
+  if (spec.is_deterministic()) agent.before_squash = arena.take(rows * spec.action_size);
   return agent;
 }
 

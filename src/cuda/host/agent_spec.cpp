@@ -71,14 +71,15 @@ NetworkShape network_shape(const IqnShape& shape) {
 void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
   spec.iqn = is_implicit(learner.critic.head) && !spec.is_grid();
   if (!spec.is_grid()) {
-    const int outputs = spec.is_deterministic() ? spec.actions : 2 * spec.actions;
-    spec.actor_shape = network_shape(MlpShape(spec.observations, learner.network.hidden, outputs));
+    const int outputs = spec.is_deterministic() ? spec.action_size : 2 * spec.action_size;
+    spec.actor_shape =
+        network_shape(MlpShape(spec.observation_size, learner.network.hidden, outputs));
   }
   if (spec.has_bonus())
     spec.rnd_shape = network_shape(
-        MlpShape(spec.observations, learner.rnd_network.hidden, learner.rnd_network.outputs));
+        MlpShape(spec.observation_size, learner.rnd_network.hidden, learner.rnd_network.outputs));
   if (spec.is_grid()) {
-    spec.choices = ActionGrid::count(spec.actions, spec.ids.bins);
+    spec.choices = ActionGrid::count(spec.action_size, spec.ids.bins);
     spec.critic_shape = network_shape(grid_critic_shape(learner, spec.choices));
     spec.trunk_shape = spec.critic_shape;
     --spec.trunk_shape.layers;
@@ -93,17 +94,8 @@ void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
 AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner) {
   check_limits(learner);
   AgentSpec spec{};
-  spec.observations = learner.observation_size;
-  spec.actions = learner.action_size;
-  spec.seed = learner.seed;
-  spec.distributional = learner.distributional;
-  spec.policy = learner.policy;
-  spec.critic = learner.critic;
-  spec.td3 = learner.td3;
-  spec.rnd = learner.rnd;
-  spec.dac = learner.dac;
+  static_cast<LearnerNumbers&>(spec) = learner;
   spec.ids = options.ids;
-  spec.train = learner.train;
   spec.explorer = device_rule(options);
   spec.blend = blend_of(spec.critic.optimism);
   if (spec.policy != PolicyKind::gaussian) spec.train.tune_temperature = false;

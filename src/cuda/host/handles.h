@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cuda/gpu.h"
 #include "cuda/kernels/launch.cuh"
 
 namespace ovde::cuda {
@@ -102,5 +103,20 @@ class MappedMemory {
  private:
   std::vector<std::unique_ptr<void, FreeHost>> arrays_;
 };
+
+// The inputs and outputs of acting. `lengths`: those of rows, which are known.
+inline PopulationActing make_acting(std::size_t agents, const PopulationActing& lengths,
+                                    MappedMemory& memory) {
+  PopulationActing acting = lengths;
+  acting.observation = memory.take<float>(agents * lengths.observations);
+  acting.fraction = memory.take<float>(agents * lengths.fractions);
+  acting.explorer_noise = memory.take<double>(agents * lengths.samples);
+  for (auto* flags : {&acting.plain, &acting.scouts}) *flags = memory.take<bool>(agents);
+  for (auto* rows : {&acting.mean, &acting.std, &acting.moved})
+    *rows = memory.take<double>(agents * lengths.actions);
+  acting.m = memory.take<double>(agents);
+  acting.choice = memory.take<int>(agents);
+  return acting;
+}
 
 }  // namespace ovde::cuda

@@ -126,27 +126,18 @@ int drawn_fractions(const AgentSpec& spec) {
   return spec.iqn && spec.explorer.explores() ? spec.critic.quantiles : 0;
 }
 
-// The inputs and outputs of acting.
-PopulationActing make_acting(std::span<const AgentSpec> specs, cuda::MappedMemory& memory) {
+// The lengths of rows in acting.
+PopulationActing row_lengths(std::span<const AgentSpec> specs) {
   using cuda::largest;
-  const std::size_t count = specs.size();
   PopulationActing acting{};
-  acting.observations = largest(specs, [](const AgentSpec& s) { return s.observations; });
-  acting.actions = largest(specs, [](const AgentSpec& s) { return s.actions; });
+  acting.observations = largest(specs, [](const AgentSpec& s) { return s.observation_size; });
+  acting.actions = largest(specs, [](const AgentSpec& s) { return s.action_size; });
   acting.samples = largest(specs, [](const AgentSpec& s) { return s.explorer.samples(); });
   acting.fractions = largest(specs, drawn_fractions);
-  acting.observation = memory.take<float>(count * acting.observations);
-  acting.fraction = memory.take<float>(count * acting.fractions);
-  acting.explorer_noise = memory.take<double>(count * acting.samples);
-  for (auto* flags : {&acting.plain, &acting.scouts}) *flags = memory.take<bool>(count);
-  for (auto* rows : {&acting.mean, &acting.std, &acting.moved})
-    *rows = memory.take<double>(count * acting.actions);
-  acting.m = memory.take<double>(count);
-  acting.choice = memory.take<int>(count);
   return acting;
 }
 
-// The same for the kernels.
+// The inputs and outputs of acting, for the kernels.
 cuda::ActExchange make_exchange(const PopulationActing& acting, std::span<const AgentSpec> specs) {
   constexpr int kMostTogether = 16;
   int batch = specs[0].train.batch;
@@ -241,14 +232,12 @@ class Population final : public GpuPopulation {
   }
 
   void add_rows(int index, const Replay& replay) override {
-    for (std::int64_t& row = uploaded_[index]; row < replay.added();) {
-      const std::int64_t at = row % replay.capacity();
-      const std::int64_t count = std::min(replay.added() - row, replay.capacity() - at);
+    replay.for_each_piece(uploaded_[index], replay.added(), [&](auto at, auto count) {
       const auto rows = replay.raw(at, count);
       write(std::span(agents_[index].replay + at * agents_[index].replay_stride, rows.size()),
             rows);
-      row += count;
-    }
+    });
+    uploaded_[index] = replay.added();
     for (const int at : learners(index)) {
       progress_[at].replay_rows = replay.size();
       progress_[at].replay_added = replay.added();
@@ -344,7 +333,7 @@ class Population final : public GpuPopulation {
       if (spec.role == Role::optimist) continue;
       floats += 8.0 * 2 * spec.critic_shape.size;
       if (spec.has_bonus()) floats += 7.0 * spec.rnd_shape.size;  // the random network stays
-      floats += double(spec.train.batch) * (2 * spec.observations + spec.actions + 2);
+      floats += double(spec.train.batch) * (2 * spec.observation_size + spec.action_size + 2);
     }
     return floats * sizeof(float);
   }
@@ -470,7 +459,7 @@ class Population final : public GpuPopulation {
   std::optional<cuda::UpdateGraph> graph_;
   bool has_copies_ = false;  // the fp16 copies of the networks are up to date
   cuda::MappedMemory act_memory_;
-  PopulationActing acting_ = make_acting(specs_, act_memory_);
+  PopulationActing acting_ = cuda::make_acting(specs_.size(), row_lengths(specs_), act_memory_);
   cuda::ActExchange exchange_ = make_exchange(acting_, specs_);
 };
 

@@ -93,14 +93,14 @@ __device__ const float* replay_row(T& tile, const Agent& agent, int r) {
 
 // The n-step return from row `first` on.
 __device__ inline NStepReturn return_from(const Agent& agent, std::uint32_t first) {
-  const float* rewards = agent.replay + agent.observations + agent.actions;
+  const float* rewards = agent.replay + agent.observation_size + agent.action_size;
   const auto at = [&](std::int64_t row) { return rewards + row * agent.replay_stride; };
   const std::int64_t newest = (agent.progress->replay_added - 1) % agent.train.replay;
   return n_step_return(
       first, agent.train.n_step, agent.train.discount, newest, agent.train.replay,
       [&](std::int64_t row) { return __ldg(at(row)); },
       [&](std::int64_t row) {
-        return static_cast<EpisodeEnd>(__ldg(at(row) + 1 + agent.observations));
+        return static_cast<EpisodeEnd>(__ldg(at(row) + 1 + agent.observation_size));
       });
 }
 
@@ -109,7 +109,7 @@ template <typename T>
 __device__ void save_return(T& tile, const Agent& agent, int r, int s) {
   float sum, discount = agent.train.discount;
   const float* row = replay_row(tile, agent, r);
-  const int reward = agent.observations + agent.actions;
+  const int reward = agent.observation_size + agent.action_size;
   if (agent.train.n_step == 1) {
     sum = __ldg(row + reward);
   } else {
@@ -119,7 +119,7 @@ __device__ void save_return(T& tile, const Agent& agent, int r, int s) {
     row = agent.replay + found.last * agent.replay_stride;
   }
   agent.reward[s] = agent.progress->reward_scale * sum;
-  const auto end = static_cast<EpisodeEnd>(__ldg(row + reward + 1 + agent.observations));
+  const auto end = static_cast<EpisodeEnd>(__ldg(row + reward + 1 + agent.observation_size));
   agent.continues[s] = discount * value_counts(end);
 }
 
@@ -146,7 +146,7 @@ __device__ void fill_rows(T& tile, const float* rows, int stride, int width, int
 // x = (s, a) with the current policy's actions.
 template <typename T>
 __device__ void fill_new_actions(T& tile, const Agent& agent, int first_sample) {
-  const int observations = agent.observations, actions = agent.actions,
+  const int observations = agent.observation_size, actions = agent.action_size,
             stride = agent.state_action_stride;
   const float *state_action = agent.state_action, *action = agent.action;
   fill(tile, multiple_of_32(stride), [=](int r, int i) {

@@ -23,7 +23,7 @@ struct Unseen {
   }
   __device__ const float* next_observation(int s) const {
     return agent.replay + (first + s) % agent.train.replay * agent.replay_stride +
-           agent.observations + agent.actions + 1;
+           agent.observation_size + agent.action_size + 1;
   }
   // Marks them as observed.
   __device__ void end() const {
@@ -43,7 +43,7 @@ __device__ double inverse_deviation(const double* moments, int size, int i) {
 // Derives the scales of observations and errors from the moments; a thread for each observation.
 __device__ void follow_moments(const Agent& agent) {
   const Distillation& rnd = agent.distillation;
-  const int n = agent.observations;
+  const int n = agent.observation_size;
   for (int i = threadIdx.x; i < n; i += blockDim.x) {
     rnd.center[i] = static_cast<float>(rnd.statistics.observations[1 + i]);
     rnd.scale[i] = static_cast<float>(inverse_deviation(rnd.statistics.observations, n, i));
@@ -62,7 +62,7 @@ __device__ void predict(NetworkTile<true, kSize>& tile, const Agent& agent, int 
   constexpr float kLargestInput = 5;  // as in agent/actor_critic/bonus.cpp
   const Distillation& rnd = agent.distillation;
   const NetworkShape& shape = agent.rnd_shape;
-  const int observations = agent.observations, stride = rnd.trace.input_stride,
+  const int observations = agent.observation_size, stride = rnd.trace.input_stride,
             outputs = shape.layer[shape.layers - 1].outputs;
   const auto fill_input = [&] {
     fill(tile, multiple_of_32(stride), [&](int r, int i) {
@@ -116,9 +116,9 @@ __global__ void __launch_bounds__(kMostInputs) observations_kernel(const Agent* 
   double* moments = agent.distillation.statistics.observations;
   const double before = moments[0];
   __syncthreads();
-  if (const int i = threadIdx.x; i < agent.observations) {
+  if (const int i = threadIdx.x; i < agent.observation_size) {
     for (int s = 0; s < unseen.count; ++s)
-      add_to_moments(moments[1 + i], moments[1 + agent.observations + i], before + s + 1,
+      add_to_moments(moments[1 + i], moments[1 + agent.observation_size + i], before + s + 1,
                      unseen.next_observation(s)[i]);
   }
   if (threadIdx.x == 0) {
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) predict_kernel(const
   auto& tile = shared_as<NetworkTile<true, kSize>>();
   choose_rows(tile, agent, first_sample);
   go_to_last_rows(tile, agent);
-  const int next = agent.observations + agent.actions + 1;  // offset of s' in a row
+  const int next = agent.observation_size + agent.action_size + 1;  // offset of s' in a row
   predict(
       tile, agent, first_sample, agent.train.batch,
       [&](int r) { return replay_row(tile, agent, r) + next; },

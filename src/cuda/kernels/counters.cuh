@@ -42,7 +42,7 @@ __device__ float next_temperature(Tile& tile, const Agent& agent, bool write) {
   float value = progress.log_alpha[0], first = progress.log_alpha[1],
         second = progress.log_alpha[2];
   if (agent.train.tune_temperature && progress.moves) {
-    const float entropy = target_entropy(agent.actions, agent.train.target_std);
+    const float entropy = target_entropy(agent.action_size, agent.train.target_std);
     const float gradient = -(sum / agent.train.batch + entropy);
     adam_update(agent.train.adam, progress.actor_step.adam, gradient, value, first, second,
                 AccurateMath{});

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(32 * kWarps) means_kernel(const Agent* agents)
 // The number of the nearest action of the grid (ActionGrid::nearest).
 __device__ int nearest_action(const Agent& agent, const float* action) {
   int number = 0;
-  for (int d = agent.actions - 1; d >= 0; --d) {
+  for (int d = agent.action_size - 1; d >= 0; --d) {
     const float bin = roundf((action[d] + 1) / 2 * (agent.ids.bins - 1));
     number = number * agent.ids.bins + static_cast<int>(fminf(fmaxf(bin, 0), agent.ids.bins - 1));
   }
@@ -113,7 +113,7 @@ __device__ int nearest_action(const Agent& agent, const float* action) {
 // Writes the batch for the rest of the update.
 template <int kSize>
 __device__ void load_batch(NetworkTile<true, kSize>& tile, const Agent& agent, int first_sample) {
-  const int observations = agent.observations, stride = agent.state_action_stride;
+  const int observations = agent.observation_size, stride = agent.state_action_stride;
   for_each_place<kSize>(stride, [&](int r, int i) {
     const bool there = i < observations && first_sample + r < agent.train.batch;
     agent.state_action[(first_sample + r) * stride + i] =
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Ag
   choose_rows(tile, agent, first_sample);
   if (blockIdx.y == 0) load_batch(tile, agent, first_sample);
   go_to_last_rows(tile, agent);
-  const int observations = agent.observations, next = observations + agent.actions + 1;
+  const int observations = agent.observation_size, next = observations + agent.action_size + 1;
   fill(tile, multiple_of_32(observations), [&](int r, int i) {
     const bool there = i < observations && first_sample + r < agent.train.batch;
     return there ? __ldg(replay_row(tile, agent, r) + next + i) : 0.0f;
@@ -369,7 +369,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   __shared__ __align__(16) float layers[2][kMostInputs];
   for (int i = threadIdx.x; i < kMostInputs; i += blockDim.x) {
     layers[0][i] =
-        i < agent.observations ? exchange.observation[index * exchange.observations + i] : 0.0f;
+        i < agent.observation_size ? exchange.observation[index * exchange.observations + i] : 0.0f;
     layers[1][i] = 0;
   }
   __syncthreads();

@@ -95,25 +95,13 @@ class Population final : public GpuPopulation {
   Population(std::span<const AgentOptions> agents, bool exact)
       : places_(agents.size()), progress_(agents.size()), uploaded_(agents.size()) {
     make_groups(agents, exact);
-    const int observations = largest(agents, &LearnerOptions::observation_size),
-              actions = largest(agents, &LearnerOptions::action_size);
-    const std::size_t count = agents.size();
-    int samples = 1;
-    for (const Group& group : groups_) samples = std::max(samples, group.spec.explorer.samples());
-    acting_ = {.observations = observations,
-               .actions = actions,
-               .samples = samples,
-               .fractions = 1,
-               .observation = mapped_.take<float>(count * observations),
-               .fraction = mapped_.take<float>(count),
-               .explorer_noise = mapped_.take<double>(count * samples),
-               .plain = mapped_.take<bool>(count),
-               .scouts = mapped_.take<bool>(count),
-               .mean = mapped_.take<double>(count * actions),
-               .std = mapped_.take<double>(count * actions),
-               .moved = mapped_.take<double>(count * actions),
-               .m = mapped_.take<double>(count),
-               .choice = mapped_.take<int>(count)};
+    PopulationActing lengths{};
+    lengths.observations = largest(agents, &LearnerOptions::observation_size);
+    lengths.actions = largest(agents, &LearnerOptions::action_size);
+    lengths.samples = lengths.fractions = 1;
+    for (const Group& group : groups_)
+      lengths.samples = std::max(lengths.samples, group.spec.explorer.samples());
+    acting_ = make_acting(agents.size(), lengths, mapped_);
   }
 
   void upload(int index, ovde::Agent& agent) override {
@@ -154,14 +142,12 @@ class Population final : public GpuPopulation {
   }
 
   void add_rows(int index, const Replay& replay) override {
-    for (std::int64_t& row = uploaded_[index]; row < replay.added();) {
-      const std::int64_t at = row % replay.capacity();
-      const std::int64_t count = std::min(replay.added() - row, replay.capacity() - at);
+    replay.for_each_piece(uploaded_[index], replay.added(), [&](auto at, auto count) {
       const std::span<float> to =
           group_of(index).learner->replay_rows(places_[index].agent, at, count);
       copy(to.data(), replay.raw(at, count).data(), to.size(), cudaMemcpyHostToDevice);
-      row += count;
-    }
+    });
+    uploaded_[index] = replay.added();
     progress_[index].replay_rows = replay.size();
     progress_[index].replay_added = replay.added();
   }

@@ -404,8 +404,8 @@ __device__ void to_actions(T& tile, const float* parameters, const LayerShape& l
 template <int kSize, typename T>
 __device__ void write_action_gradient(T& tile, const Agent& agent, int k, const LayerShape& layer,
                                       int first_sample) {
-  const int actions = agent.actions;
-  to_actions(tile, agent.critic_net[k].parameters, layer, agent.observations, actions);
+  const int actions = agent.action_size;
+  to_actions(tile, agent.critic_net[k].parameters, layer, agent.observation_size, actions);
   float* gradient = agent.action_gradient[k];
   for_each_row<kSize>([&](int r, int i) {
     if (i < actions) gradient[(first_sample + r) * actions + i] = tile.result(r, i);

@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   if (first_sample >= agent.train.batch) return;
   auto& tile = shared_as<NetworkTile<kExact, kSize>>();
   const bool deterministic = agent.is_deterministic();
-  const int actions = agent.actions, outputs = deterministic ? actions : 2 * actions,
+  const int actions = agent.action_size, outputs = deterministic ? actions : 2 * actions,
             batch = agent.train.batch;
   const NetworkShape& shape = agent.actor_shape;
   const PassParameters net = online(agent.actor_net, agent.actor_half);

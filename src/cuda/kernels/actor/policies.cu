@@ -18,7 +18,7 @@ template <typename T, typename Visit>
 __device__ void sample_actions(T& tile, const Agent& agent, int first_sample, Stream stream,
                                float* log_probability, Visit&& visit) {
   constexpr int kTerms = kMostOutputs;  // first column of the terms in the results
-  const int actions = agent.actions, batch = agent.train.batch;
+  const int actions = agent.action_size, batch = agent.train.batch;
   const std::uint64_t seed = agent.seed, update = agent.progress->updates;
   for (int e = threadIdx.x; e < T::kRows * actions; e += T::kThreads) {
     const int r = e / actions, d = e % actions, s = first_sample + r;
@@ -46,7 +46,7 @@ __device__ void sample_actions(T& tile, const Agent& agent, int first_sample, St
 template <typename T, typename Visit>
 __device__ void deterministic_actions(T& tile, const Agent& agent, int first_sample, bool smooth,
                                       float* log_probability, Visit&& visit) {
-  const int actions = agent.actions, batch = agent.train.batch;
+  const int actions = agent.action_size, batch = agent.train.batch;
   const Td3Options& td3 = agent.td3;
   for (int e = threadIdx.x; e < T::kRows * actions; e += T::kThreads) {
     const int r = e / actions, d = e % actions, s = first_sample + r;
@@ -68,7 +68,7 @@ __device__ void deterministic_actions(T& tile, const Agent& agent, int first_sam
 template <bool kExact, int kSize>
 __device__ void current_policy(NetworkTile<kExact, kSize>& tile, const Agent& agent,
                                int first_sample) {
-  const int observations = agent.observations, actions = agent.actions,
+  const int observations = agent.observation_size, actions = agent.action_size,
             width = observations + actions;
   const PassParameters net = online(agent.actor_net, agent.actor_half);
   begin_forward(tile, net, agent.actor_shape);
@@ -113,8 +113,8 @@ __device__ void current_policy(NetworkTile<kExact, kSize>& tile, const Agent& ag
 template <bool kExact, int kSize>
 __device__ void targets(NetworkTile<kExact, kSize>& tile, const Agent& agent, int first_sample,
                         int first, int last) {
-  const int observations = agent.observations, actions = agent.actions, n = agent.critic.quantiles,
-            batch = agent.train.batch;
+  const int observations = agent.observation_size, actions = agent.action_size,
+            n = agent.critic.quantiles, batch = agent.train.batch;
   const int next = observations + actions + 1;  // where s' begins in a row
   const PassParameters policy = agent.distributional && agent.train.target_policy
                                     ? target(agent.actor_net, agent.actor_half)

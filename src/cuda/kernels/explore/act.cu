@@ -142,10 +142,10 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
 
   const LayerShape layer = shape.layer[0];
   const int lane = t % 32;
-  for (int d = t / 32; d < agent.actions; d += 16) {
+  for (int d = t / 32; d < agent.action_size; d += 16) {
     float sum = 0;
     for (int o = lane; o < layer.outputs; o += 32)
-      sum += delta[o] * parameters[layer.weights + o * layer.stride + agent.observations + d];
+      sum += delta[o] * parameters[layer.weights + o * layer.stride + agent.observation_size + d];
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
     if (lane == 0) shared.by_action[k][d] = sum;
   }
@@ -156,8 +156,8 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
 __device__ void hand_over(const Agent& agent, const Shared& shared, bool plain) {
   const IqnActing& acting = agent.acting;
   if (threadIdx.x == 0) *acting.explores = !plain;
-  if (threadIdx.x < 2 * agent.actions) acting.head[threadIdx.x] = shared.head[threadIdx.x];
-  if (threadIdx.x < agent.observations + agent.actions)
+  if (threadIdx.x < 2 * agent.action_size) acting.head[threadIdx.x] = shared.head[threadIdx.x];
+  if (threadIdx.x < agent.observation_size + agent.action_size)
     acting.input[threadIdx.x] = shared.input[threadIdx.x];
 }
 
@@ -167,10 +167,10 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
   const int index = blockIdx.x;
   const Agent& agent = agents[index];
   if (agent.is_grid()) return;  // cuda/kernels/discrete.cu
-  const int warp = threadIdx.x / 32, actions = agent.actions;
+  const int warp = threadIdx.x / 32, actions = agent.action_size;
   for (int i = threadIdx.x; i < kMostInputs; i += kThreads)
     shared.input[i] =
-        i < agent.observations ? exchange.observation[index * exchange.observations + i] : 0.0f;
+        i < agent.observation_size ? exchange.observation[index * exchange.observations + i] : 0.0f;
   for (int i = threadIdx.x; i < 2 * kMostHidden * kMostWidth; i += kThreads)
     (&shared.hidden[0][0][0])[i] = 0;
   __syncthreads();
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
     const int d = threadIdx.x, at = index * exchange.actions + d;
     exchange.mean[at] = shared.head[d];
     exchange.std[at] = shared.std[d];
-    shared.input[agent.observations + d] = shared.action[d];
+    shared.input[agent.observation_size + d] = shared.action[d];
   }
   const DeviceRule& explorer = agent.explorer;
   const bool plain = !explorer.explores() || exchange.plain[index];
@@ -323,7 +323,8 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
   const Agent& agent = agents[blockIdx.z];
   if (!explores(agent)) return;
   const IqnActing& acting = agent.acting;
-  const int k = blockIdx.x, r = threadIdx.x, n = agent.critic.quantiles, actions = agent.actions;
+  const int k = blockIdx.x, r = threadIdx.x, n = agent.critic.quantiles,
+            actions = agent.action_size;
   auto& tile = shared_as<IqnTile<true, kSize>>();
   const int place = blockIdx.y;  // in the trace, which holds a batch
   const IqnRows rows = {n, place, 1}, one = {1, place, 1};
@@ -340,7 +341,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     critic.template backward<Way::to_inputs>(out);
     features.begin_backward();
     features.template backward<Way::to_inputs>();
-    to_actions(tile, network.values, agent.critic_shape.layer[0], agent.observations, actions);
+    to_actions(tile, network.values, agent.critic_shape.layer[0], agent.observation_size, actions);
     for_each_row<kSize>([&](int row, int d) {
       if (row == 0 && d < actions) acting.by_action[k][sample * actions + d] = tile.x[row][d];
     });
@@ -354,7 +355,7 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
   if (!explores(agent)) return;
   __shared__ Exploration at;
   const IqnActing& acting = agent.acting;
-  const int actions = agent.actions, d = threadIdx.x;
+  const int actions = agent.action_size, d = threadIdx.x;
   if (d < 2 * actions) at.head[d] = acting.head[d];
   __syncwarp();
   take_head(at, actions, agent.is_deterministic());

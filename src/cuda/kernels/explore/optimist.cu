@@ -32,10 +32,11 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const NetworkShape& shape = agent.actor_shape;
   const PassParameters net = own ? online(agent.actor_net, agent.actor_half)
                                  : online(optimist.policy, optimist.policy_half);
-  const int actions = agent.actions, outputs = 2 * actions, batch = agent.train.batch;
+  const int actions = agent.action_size, outputs = 2 * actions, batch = agent.train.batch;
   const std::uint64_t update = agent.progress->updates;
   begin_forward(tile, net, shape);
-  fill_rows(tile, agent.state_action, agent.state_action_stride, agent.observations, first_sample);
+  fill_rows(tile, agent.state_action, agent.state_action_stride, agent.observation_size,
+            first_sample);
   forward(tile, net, shape, first_sample, own ? agent.actor_trace.hidden : nullptr);
   float* head = own ? optimist.head : optimist.policy_head;
   for (int e = threadIdx.x; e < T::kRows * outputs; e += T::kThreads)
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   const int first_sample = blockIdx.x * Tile<kSize>::kRows;
   if (first_sample >= agent.train.batch) return;
   auto& tile = shared_as<NetworkTile<kExact, kSize>>();
-  const int actions = agent.actions, outputs = 2 * actions, batch = agent.train.batch;
+  const int actions = agent.action_size, outputs = 2 * actions, batch = agent.train.batch;
   const NetworkShape& shape = agent.actor_shape;
   const Optimist& optimist = agent.optimist;
   const PassParameters net = online(agent.actor_net, agent.actor_half);
@@ -167,7 +168,7 @@ __global__ void __launch_bounds__(kThreads) end_kernel(const Agent* agents) {
     __syncthreads();
   }
   if (threadIdx.x >= 2) return;
-  const float excess = sums[0] / agent.train.batch / agent.actions - agent.dac.divergence;
+  const float excess = sums[0] / agent.train.batch / agent.action_size - agent.dac.divergence;
   float* x = threadIdx.x == 0 ? optimist.log_optimism : optimist.log_weight;
   const float gradient = (threadIdx.x == 0 ? 1 : -1) * expf(x[0]) * excess;
   const AdamCorrection correction(start.adam, step_number(agent, updates - 1));
