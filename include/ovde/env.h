@@ -38,7 +38,7 @@ struct Signal {
   std::string unit;  // a value of 1 means this: "m/s", "120 N m"; empty: no unit
 };
 
-// What a controller needs to know besides the sizes; part of an exported policy's contract.
+// Names, units and rate of a task, for a controller; part of an exported policy's contract.
 struct Signals {
   std::vector<Signal> observation, action;  // one for each element, or empty
   double rate = 0;                          // actions per second; 0: the task has no physical time
@@ -189,8 +189,8 @@ class Drawable {
 };
 
 // A wrapper, as in Gymnasium: forwards every call to the environment inside. Derive from it and
-// override what differs. A wrapper with a state of its own derives from Restorable too, and saves
-// the inner environment's state with its own.
+// override the calls that differ. A wrapper with a state of its own derives from Restorable too,
+// and saves the inner environment's state with its own.
 class EnvWrapper : public Env {
  public:
   explicit EnvWrapper(std::unique_ptr<Env> inner) : inner_(std::move(inner)) {}

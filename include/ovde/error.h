@@ -1,5 +1,5 @@
-// The one exception type of the project. Its message is written for the person who has to act on
-// it; `cli` catches it once and turns it into an exit code.
+// The exceptions of the project. A message is written for the person who has to act on it; `cli`
+// catches both once and turns them into an exit code.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// The part of a policy that acting needs, which is what an exported file contains: an actor without
-// the standard deviations, critics reduced to the mean over the quantiles of each action.
+// The part of a policy that acting needs and that exported files contain: an actor without the
+// standard deviations, or critics reduced to the mean over the quantiles of each action.
 #pragma once
 
 #include <span>

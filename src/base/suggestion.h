@@ -1,4 +1,4 @@
-// What a misspelt word was probably meant to be, for messages.
+// Suggests the nearest valid word for a misspelt one, in messages.
 #pragma once
 
 #include <string>

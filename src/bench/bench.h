@@ -45,8 +45,8 @@ std::vector<BenchRow> bench_act(const BenchRequest& request);
 // Whole epochs of one algorithm, or of all without residual networks, relative to SAC.
 std::vector<BenchRow> bench_train(const BenchRequest& request);
 
-// Steps of the environment on one thread and on all, compared with the physics engine alone and,
-// with settings, with the task that they disturb.
+// Steps of the environment on one thread and on all, compared with the physics engine alone, with
+// the task under the settings, and with the task `beside`.
 std::vector<BenchRow> bench_env(const BenchRequest& request);
 
 // A checkpoint with a full replay buffer: pause of the training, time to write, memory. Writes into

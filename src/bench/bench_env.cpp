@@ -1,6 +1,6 @@
-// Speed of an environment: random actions, resets, no injected noise. For a MuJoCo task the engine
-// alone is measured too, on the same states and actions, and with settings the task that they
-// disturb; alternating every few milliseconds so that other load affects all.
+// Speed of an environment with random actions, resets included. A MuJoCo task is compared with the
+// engine alone on the same states and actions; with --set or --beside, a second environment is
+// measured. All take turns of a few milliseconds, so that other load affects them alike.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -94,8 +94,8 @@ struct EnvSpeed {
 
 using MakeEnv = std::function<std::unique_ptr<Env>()>;
 
-// Each thread has its own environments. `seconds` is the time of the task's; `make_other` may be
-// empty.
+// Each thread has its own environments. `seconds`: how long the task's are stepped, in all.
+// `make_other` may be empty.
 EnvSpeed env_speed(const Task& task, const MakeEnv& make_other, int threads, double seconds) {
   Team team(threads);
   std::vector<std::unique_ptr<Lane>> lanes, other_lanes;
@@ -168,7 +168,7 @@ std::vector<BenchRow> bench_env(const BenchRequest& request) {
     make_other = [&other = find_task(request.beside)] { return plain(other); };
   if (!request.settings.empty()) {
     std::vector<Setting> settings = {{"run.task", request.task, ""},
-                                     {"run.algorithm", "sac", ""}};  // which is not used
+                                     {"run.algorithm", "sac", ""}};  // any: it is not used
     settings.insert(settings.end(), request.settings.begin(), request.settings.end());
     make_other = [config = resolve_config(settings)] { return make_task(config); };
   }

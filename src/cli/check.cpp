@@ -1,4 +1,4 @@
-// ovde check: prints what a task file says and does, and draws its first state.
+// ovde check: plays a task file, prints its sizes, rewards and ends, and draws its first state.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -71,7 +71,7 @@ FoundActor find_actor(const fs::path& path) {
 // The critics whose values are recorded.
 struct Critic {
   Judge judge;         // empty: none
-  std::string source;  // which they are, or why there are none
+  std::string source;  // names them, or says why there are none
 };
 
 Critic judged_by(std::shared_ptr<Agent> agent, std::string source) {

@@ -12,7 +12,7 @@ namespace ovde::cli {
 struct OptionSynonym {
   std::string word;    // "env"; typed as --env
   std::string option;  // "--task"; empty: there is no equivalent
-  std::string answer;  // what to do instead, where there is no equivalent
+  std::string answer;  // the advice, where there is no equivalent
 };
 
 const std::vector<OptionSynonym>& option_synonyms();

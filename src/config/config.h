@@ -34,7 +34,7 @@ struct TrainConfig : TrainOptions {
 int updates_per_epoch(const TrainConfig& train);
 
 // The fewest epochs that reach this number of environment steps, warm-up included. InputError,
-// which begins with `asked` ("--steps 100"), if the warm-up alone has as many.
+// which begins with `asked` ("--steps 100"), if the warm-up alone has that many.
 int epochs_for_steps(double steps, const TrainConfig& train, const std::string& asked);
 
 struct CheckpointConfig {

@@ -13,7 +13,7 @@ namespace ovde {
 struct Synonym {
   std::string word;    // for example "batch_size"
   std::string key;     // for example "train.batch"; empty: no key has the same meaning
-  std::string answer;  // what to use instead, where there is no key
+  std::string answer;  // the advice, where there is no such key
 };
 
 const std::vector<Synonym>& synonyms();

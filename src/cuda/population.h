@@ -74,7 +74,7 @@ class GpuPopulation {
   virtual double bytes_per_update() const = 0;
 };
 
-// InputError, with what would be possible, if there is no GPU, an agent cannot be put on one, or
+// InputError, with the possible alternatives, if there is no GPU, an agent cannot be put on one, or
 // the agents do not fit into its memory together. Builds nothing.
 void check_gpu_population(std::span<const AgentOptions> agents, Precision precision);
 

@@ -28,7 +28,7 @@ struct NoiseOptions {
   std::vector<double> scales = {0, 0.01, 0.02};  // standard deviations to draw from
   double scale = 1;                              // multiplies all scales
   ScaleDraw draw = ScaleDraw::step;              // how often a scale is drawn
-  NoisePart part = NoisePart::all;               // which coordinates are disturbed
+  NoisePart part = NoisePart::all;               // the coordinates that are disturbed
   bool relative = false;                         // scales in units of each coordinate's spread
   // Scales are multiplied by a factor that depends on one coordinate of the state: factors[i]
   // between edges[i - 1] and edges[i], the last factor above all edges.

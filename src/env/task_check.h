@@ -1,4 +1,4 @@
-// Plays a task file with zero and with random actions and measures what it does (`ovde check`).
+// Plays a task file with zero and with random actions and measures its numbers (`ovde check`).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Seeds: which numbers may be one, and how many a run may have.
+// Seeds: the range of valid ones, and how many a run may have.
 #pragma once
 
 #include <cstddef>

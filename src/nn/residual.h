@@ -8,7 +8,7 @@
 // A batch norm has gain and shift. Rows of all matrices have length 1; gain and shift of a norm
 // together have length sqrt(width): project() restores both after a step. In training the norms use
 // the mean and the variance of the batch, in acting running ones. Those are then constants, which
-// fold() puts into the weights: what remains is an MlpShape::residual().
+// fold() puts into the weights: the result is an MlpShape::residual().
 #pragma once
 
 #include <array>
@@ -85,8 +85,9 @@ struct ResidualTrace {
 
   // by norm: normalised, and after gain, shift and, in blocks, the ReLU
   std::vector<Pair> normal, output;
-  std::vector<Pair> sum;          // x after layer 0 and after each block
-  Batch head_normal, head_scale;  // of the batch whose output was asked for
+  std::vector<Pair> sum;  // x after layer 0 and after each block
+  // the head at the batch whose output was asked for
+  Batch head_normal, head_scale;
   Batch head_input, head_output;
   Buffer moments;  // means and variances of the batch, at the offsets of statistics
   Buffer scale;    // 1 / sqrt(variance + epsilon), at the offsets of the means
@@ -97,10 +98,10 @@ struct ResidualDeltas {
   ResidualDeltas() = default;
   ResidualDeltas(const ResidualShape& shape, int samples);
 
-  ResidualTrace::Pair input;  // of the normalised input
+  ResidualTrace::Pair input;  // gradient by the normalised input
   ResidualTrace::Pair sum, narrow, wide;
-  std::array<Buffer, 2> gradient;  // of the parameters, by each batch; their sum is the gradient
-  std::array<Buffer, 2> bias;      // that linear layers do not have
+  std::array<Buffer, 2> gradient;  // by the parameters, for each batch; their sum is the gradient
+  std::array<Buffer, 2> bias;      // unused: linear layers have no bias
   std::array<GradientScratch, 2> scratch;
 };
 

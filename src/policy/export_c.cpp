@@ -223,7 +223,8 @@ std::string signal_text(const Signal& signal) {
   return signal.name + (signal.unit.empty() ? "" : " (" + signal.unit + ")");
 }
 
-// The comment at the start of source and header: what was trained, and the meaning of the numbers.
+// The comment at the start of source and header: the trained policy, and the meaning of its
+// numbers.
 std::string opening(const StoredPolicy& part, const Contract& contract, const std::string& name) {
   const MlpShape& shape = part.networks[0].shape;
   std::vector<int> hidden;

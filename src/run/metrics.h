@@ -108,8 +108,8 @@ struct RunSummary {
   double score = EpochRow::kNone;
   std::optional<int> first_goal_epoch_eval;     // first epoch whose policy reaches the goal (FRG)
   std::optional<int> first_goal_epoch_explore;  // first epoch whose exploration does
-  std::optional<int> best_epoch;  // of policy_best.safetensors, and its return on fresh episodes
-  double best_return = EpochRow::kNone;
+  std::optional<int> best_epoch;                // epoch of policy_best.safetensors
+  double best_return = EpochRow::kNone;         // its mean return in fresh episodes
   double wall_seconds = 0;
   double steps_per_second = 0;
   std::string version;

@@ -44,7 +44,7 @@ class RunLock {
   std::filesystem::path path_;
   bool is_new_ = false;  // this process made the file
   Descriptor file_;
-  std::vector<RunLock> others_;  // of agents for which there is no hard link
+  std::vector<RunLock> others_;  // locks of agents without a hard link
 };
 
 }  // namespace ovde

@@ -1,5 +1,5 @@
-// How the run of one agent stands: state.json, which its process writes, and summary.json, which it
-// leaves at its end.
+// The state of one agent's run: state.json, which its process keeps up to date, and summary.json,
+// which it writes at the end.
 #pragma once
 
 #include <filesystem>
@@ -26,18 +26,18 @@ struct StoredState {
   Machine machine = {};    // on which it was written; empty: by an earlier version
 };
 
-// With the machine of this process.
+// Stores the machine of this process too.
 void write_state(const std::filesystem::path& folder, RunState state,
                  const std::string& error = {});
 
-// What was stored last. A run that was killed still says training: whether a process is writing it
-// is told by its lock. InputError if the file cannot be read.
+// The state that was stored last. That of a killed run is still `training`; its lock tells whether
+// a process is writing it. InputError if the file cannot be read.
 StoredState read_state(const Folder& folder);
 
 void write_summary(const std::filesystem::path& folder, const RunSummary& summary);
 std::string to_json(const RunSummary& summary);
 
-// Whether a run without a folder for checkpoints has lost it.
+// Whether the run has made a folder for checkpoints, so that a missing one was lost.
 bool expects_checkpoints(const std::filesystem::path& folder);
 
 // Whether the run has come to its end and has its summary.

@@ -39,8 +39,8 @@ class RunWatch {
   // By number. Numbers do not change; removed runs stay, with `there` unset.
   const std::deque<WatchedRun>& runs() const { return runs_; }
 
-  // Reads what has changed, and with `for_new_runs` searches for new and removed folders. The
-  // numbers of the runs that changed.
+  // Reads the files that have changed, and with `for_new_runs` searches for new and removed
+  // folders. Returns the numbers of the runs that changed.
   std::vector<int> look(bool for_new_runs);
 
  private:

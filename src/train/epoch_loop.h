@@ -1,6 +1,6 @@
-// One agent in training: the agent, environments to explore, taken in turn (train.envs), and one to
-// evaluate in (an evaluation may fall into an exploring episode), and the position in the protocol.
-// Knows nothing of files; AgentRun writes what it returns.
+// One agent in training: the agent, the environments that it explores in turn (train.envs), one
+// more for evaluations, which may come in the middle of an exploring episode, and the position in
+// the protocol. Knows nothing of files; AgentRun writes its rows.
 #pragma once
 
 #include <atomic>

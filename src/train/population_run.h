@@ -18,7 +18,7 @@
 
 namespace ovde {
 
-// A request to train, resolved and checked: a new run, or what is left of the run in `folder`. The
+// A request to train, resolved and checked: a new run, or the rest of the run in `folder`. The
 // request as it was written is a Training (ovde/train.h) in a program and a TrainCommand on the
 // command line. Making a plan changes nothing on the disk.
 struct RunPlan {

@@ -1,5 +1,4 @@
-// The beginning of a run as its user is told: how many steps it has, how it is evaluated and about
-// how long it takes.
+// The announcement of a run: its number of steps, its evaluations, and an estimate of its duration.
 #pragma once
 
 #include <cstdint>

@@ -142,7 +142,7 @@ class ConsoleProgress final : public ProgressSink {
         fmt::format("{} on {}, {}, into {}\n{}", run_.algorithm, run_.task, agents_text(),
                     printable(run_.folder.string()), describe_length(run_));
     if (run_.epochs_done == 0) return text;
-    double seconds_left = 0;  // of the slowest agent, at the rate before the interruption
+    double seconds_left = 0;  // the slowest agent's, at the rate before the interruption
     try {
       for (const RunStatus& run : run_status(run_.folder))
         if (run.seconds_left > seconds_left) seconds_left = run.seconds_left;

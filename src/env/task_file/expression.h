@@ -44,8 +44,8 @@ class FormulaCompiler {
   // Appends the copy of a value to these cells.
   static void copy(const Value& from, int to, Program& program);
 
-  // before(x) is a copy of x that this program makes in cells `snapshots`, to be run before the
-  // simulation advances.
+  // The program that runs before the simulation advances: for each before(x) of a formula it copies
+  // x into cells of `snapshots`.
   Program& snapshot_program() { return before_; }
   const std::vector<Value>& snapshots() const { return snapshots_; }
 

@@ -1,5 +1,5 @@
-// The quantities of a MuJoCo model that formulas read, by name: where they are in mjData, and what
-// each number is called. Errors name the nearest name of the model.
+// The quantities of a MuJoCo model that formulas read, by name: their addresses in mjData, and the
+// name of each number. Errors suggest the nearest name of the model.
 #pragma once
 
 #include <string>

@@ -417,7 +417,7 @@ class TaskFileReader {
         in_.refuse(*table.get("name"),
                    "the name of a reward must have the characters a-z, 0-9 and _");
       if (std::ranges::find(file_.reward, term.name, &TaskFile::Term::name) != file_.reward.end())
-        in_.refuse(node, fmt::format("reward '{}' is there twice", term.name));
+        in_.refuse(node, fmt::format("reward '{}' is given twice", term.name));
       weigh(table, term);
       file_.reward.push_back(std::move(term));
     }

@@ -1,6 +1,6 @@
-// A task file (docs/task_files.md): a MuJoCo model and a few lines that say how it is controlled,
-// what is observed, what is rewarded and when an episode ends. Reading it checks every name against
-// the model and compiles the formulas; errors have file, line and the nearest name.
+// A task file (docs/task_files.md): a MuJoCo model with its controls, observations, rewards and
+// ends of episodes. Reading it checks every name against the model and compiles the formulas;
+// errors have file, line and the nearest name.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ struct TaskFile {
   std::shared_ptr<const mjModel> model;
 
   int frame_skip = 1;
-  std::vector<int> actuators;         // that actions control
+  std::vector<int> actuators;         // the controlled ones
   std::vector<double> centre, scale;  // control = centre + scale * action
   Box actions;
   std::vector<Signal> controls;
