@@ -376,8 +376,7 @@ void show_leaderboard(const StudyCommand& command, const Plan& plan, const fs::p
   const std::vector<fs::path> tests(command.from.begin(), command.from.end());
   const Leaderboard leaderboard = make_leaderboard(plan, tests);
   const fs::path page = write_leaderboard(plan, leaderboard, out);
-  for (const Table* table : {&leaderboard.typical, &leaderboard.worst})
-    print("{}\n", to_text(*table));
+  print("{}\n{}", to_text(leaderboard.typical), to_text(leaderboard.worst));
   print("page: {}\n", page.string());
 }
 

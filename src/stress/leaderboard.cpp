@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -12,6 +14,7 @@
 
 #include <ovde/error.h>
 #include "io/files.h"
+#include "stats/bootstrap.h"
 #include "stats/statistics.h"
 #include "stress/axes.h"
 #include "stress/episodes.h"
@@ -49,8 +52,23 @@ bool is_same(const Training& training, const std::string& settings) {
 }
 
 struct Sample {
-  std::set<std::string> runs;
-  std::vector<double> returns;
+  std::map<std::string, std::vector<double>> runs;  // returns of each run
+
+  std::vector<double> returns() const {
+    std::vector<double> all;
+    for (const auto& [run, own] : runs) all.insert(all.end(), own.begin(), own.end());
+    return all;
+  }
+  // Those of the runs with these numbers. A test that was cut off may have fewer runs.
+  std::vector<double> returns(std::span<const double> numbers) const {
+    std::vector<double> all;
+    for (const double number : numbers) {
+      const auto& own =
+          std::next(runs.begin(), static_cast<int>(number) % std::ssize(runs))->second;
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
 };
 
 // One task with everything that was trained and tested on it. Trainings and points share their
@@ -141,9 +159,7 @@ class Reader {
       tested->severity = in.number<double>(3).value_or(0);
     }
     if (training != 0 && point != 0 && point != training) return;
-    Sample& sample = task.samples[{training, column, point}];
-    sample.runs.insert(in.field(1));
-    sample.returns.push_back(total_reward);
+    task.samples[{training, column, point}].runs[in.field(1)].push_back(total_reward);
   }
 
   struct Place {
@@ -153,6 +169,13 @@ class Reader {
   std::map<std::string, Place> cells_;  // by folder
   std::set<std::string> known_;         // policy, settings and seed
 };
+
+// "45 [35, 55]"; single runs have no interval.
+std::string to_text(const Interval& mean) {
+  std::string out = fmt::format("{:.0f}", mean.estimate);
+  if (mean.low < mean.high) out += fmt::format(" [{:.0f}, {:.0f}]", mean.low, mean.high);
+  return out;
+}
 
 class Maker {
  public:
@@ -175,8 +198,8 @@ class Maker {
                         "Interquartile mean of the returns of all episodes of all runs, from 0 "
                         "(random actions) to 100 (the best column without disturbance, trained "
                         "without), averaged over tasks and severities. Ordered by the mean over "
-                        "the disturbances. Bold: the best of a column. -: not run, or nothing is "
-                        "better than random actions.");
+                        "the disturbances, which has a 95 % bootstrap interval over the runs. "
+                        "Bold: the best of a column.");
     out.worst = table("worst", worst_tenth,
                       "The same for the mean of the tenth of the episodes with the lowest "
                       "returns.");
@@ -193,7 +216,7 @@ class Maker {
     double best = mean(task.random);
     for (const std::string& column : columns_)
       if (const Sample* sample = task.find(0, column, 0))
-        best = std::max(best, interquartile_mean(sample->returns));
+        best = std::max(best, interquartile_mean(sample->returns()));
     return best;
   }
 
@@ -203,19 +226,25 @@ class Maker {
     return range > 0 ? std::optional(100 * (value - zero) / range) : std::nullopt;
   }
 
-  // The mean score under a disturbance; nullopt: a part of it is missing.
+  // The mean score under a disturbance; nullopt: a part of it is missing. `chosen`: the numbers of
+  // the runs that count, for each task and training; nullptr: all.
   std::optional<double> score(const std::string& column, bool trained,
-                              const std::string& disturbance, Statistic statistic) const {
+                              const std::string& disturbance, Statistic statistic,
+                              const Strata* chosen = nullptr) const {
     std::vector<double> all;
-    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    for (std::size_t t = 0, first = 0; t < tasks_.size(); first += tasks_[t++].points.size()) {
       const TaskSamples& task = tasks_[t];
       for (std::size_t p = 0; p < task.points.size(); ++p) {
         if (task.points[p].disturbance.empty() || (trained && p == 0)) continue;
         // the price of a training: its policies without disturbance
         const bool price = trained && disturbance == kUndisturbed;
         if (!price && task.points[p].disturbance != disturbance) continue;
-        const Sample* sample = task.find(trained ? p : 0, column, price ? 0 : p);
-        const auto score = sample ? scaled(t, statistic(sample->returns)) : std::nullopt;
+        const std::size_t training = trained ? p : 0;
+        const Sample* sample = task.find(training, column, price ? 0 : p);
+        if (sample == nullptr) return std::nullopt;
+        const auto returns =
+            chosen ? sample->returns((*chosen)[first + training]) : sample->returns();
+        const auto score = scaled(t, statistic(returns));
         if (!score) return std::nullopt;
         all.push_back(*score);
       }
@@ -224,26 +253,50 @@ class Maker {
     return mean(all);
   }
 
+  // The mean over the disturbances, with a bootstrap interval over the runs; nullopt: incomplete.
+  std::optional<Interval> mean_score(const std::string& column, bool trained,
+                                     Statistic statistic) const {
+    const auto mean_of = [&](const Strata* chosen) -> std::optional<double> {
+      std::vector<double> all;
+      for (const std::string& disturbance : disturbances_) {
+        if (disturbance == kUndisturbed) continue;
+        const auto now = score(column, trained, disturbance, statistic, chosen);
+        if (!now) return std::nullopt;
+        all.push_back(*now);
+      }
+      return all.empty() ? std::nullopt : std::optional(mean(all));
+    };
+    if (!mean_of(nullptr)) return std::nullopt;
+    Strata runs;
+    for (const TaskSamples& task : tasks_) {
+      for (std::size_t p = 0; p < task.points.size(); ++p) {
+        const Sample* sample = task.find(p, column, p);
+        std::vector<double>& numbers = runs.emplace_back(sample ? sample->runs.size() : 1);
+        std::iota(numbers.begin(), numbers.end(), 0.0);
+      }
+    }
+    return bootstrap_interval(runs, [&](const Strata& chosen) { return *mean_of(&chosen); },
+                              {.resamples = 1000});
+  }
+
   Table table(const std::string& name, Statistic statistic, const std::string& caption) const {
     Table out{name, caption, disturbances_, {}};
     out.columns.push_back("mean");
     struct Line {
       std::string name;
       std::vector<std::optional<double>> scores;
+      std::string mean;  // the last of them as text
     };
     std::vector<Line> lines;
     for (const std::string& column : columns_) {
       for (const bool trained : {false, true}) {
         Line& line = lines.emplace_back();
         line.name = column + (trained ? ", trained under it" : "");
-        std::vector<double> disturbed;
-        for (const std::string& disturbance : disturbances_) {
+        for (const std::string& disturbance : disturbances_)
           line.scores.push_back(score(column, trained, disturbance, statistic));
-          if (disturbance != kUndisturbed && line.scores.back())
-            disturbed.push_back(*line.scores.back());
-        }
-        const bool complete = !disturbed.empty() && disturbed.size() + 1 == disturbances_.size();
-        line.scores.push_back(complete ? std::optional(mean(disturbed)) : std::nullopt);
+        const auto mean = mean_score(column, trained, statistic);
+        line.scores.push_back(mean ? std::optional(mean->estimate) : std::nullopt);
+        line.mean = mean ? to_text(*mean) : "-";
       }
     }
     std::erase_if(lines, [](const Line& line) {
@@ -262,7 +315,13 @@ class Maker {
         row.cells.push_back(
             {.text = now ? fmt::format("{:.0f}", *now) : "-", .best = best, .missing = !now});
       }
+      row.cells.back().text = line.mean;
     }
+    const auto is_incomplete = [](const TableRow& row) {
+      return std::ranges::any_of(row.cells, &TableCell::missing);
+    };
+    if (std::ranges::any_of(out.rows, is_incomplete))
+      out.caption += " -: not run on all tasks, or no policy is better than random actions.";
     return out;
   }
 
@@ -281,7 +340,7 @@ class Maker {
       for (const std::string& column : columns_) {
         const Sample *nominal = task.find(0, column, p), *trained = task.find(p, column, p);
         const auto text = [](const Sample* sample) {
-          return sample ? format_number(interquartile_mean(sample->returns)) : "-";
+          return sample ? format_number(interquartile_mean(sample->returns())) : "-";
         };
         row.cells.push_back(
             {.text = p == 0 ? text(nominal) : text(nominal) + " / " + text(trained)});
@@ -298,7 +357,8 @@ class Maker {
       for (const auto& [key, sample] : tasks_[t].samples) {
         const auto& [training, column, point] = key;
         const auto& points = tasks_[t].points;
-        const double iqm = interquartile_mean(sample.returns), worst = worst_tenth(sample.returns);
+        const std::vector<double> returns = sample.returns();
+        const double iqm = interquartile_mean(returns), worst = worst_tenth(returns);
         const auto score = [&](double value) {
           const auto found = scaled(t, value);
           return found ? fmt::format("{}", *found) : "";
@@ -307,7 +367,7 @@ class Maker {
             "{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(tasks_[t].name),
             csv_field(points[point].disturbance), points[point].severity, csv_field(column),
             csv_field(fmt::format("{}", fmt::join(points[training].training, " "))),
-            sample.runs.size(), sample.returns.size(), iqm, worst, score(iqm), score(worst));
+            sample.runs.size(), returns.size(), iqm, worst, score(iqm), score(worst));
       }
     }
     return out;

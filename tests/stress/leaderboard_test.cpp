@@ -120,6 +120,15 @@ TEST_F(LeaderboardOfAPlan, ScoresGoFromRandomToTheBestUndisturbed) {
                           "Grid,none,0,DSAC,delay.action=2,2,8,90,90,80,80\n"});
 }
 
+// With two runs, the ends of the interval are the scores of each.
+TEST_F(LeaderboardOfAPlan, MeanHasAnIntervalOverTheRuns) {
+  b_.add("y/Grid/DSAC/seed_1", "", "", {110, 110, 110, 110});
+  b_.add("y/Grid/DSAC/seed_1", "delay", "delay.action=2", {100, 100, 100, 100});
+  b_.add("y/Grid/DSAC/seed_1", "shaky", "noise.action=0.5 noise.observation=0.25",
+         {30, 30, 30, 30});
+  EXPECT_EQ(make().typical.rows[1].cells.back().text, "45 [35, 55]");
+}
+
 TEST_F(LeaderboardOfAPlan, EpisodesCountOnce) {
   const Leaderboard once = make();
   const std::vector<fs::path> again = {a_.write(), b_.write(), a_.write()};
