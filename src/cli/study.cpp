@@ -200,7 +200,9 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   std::error_code ignored;
   if (command.as && (command.from.size() != 1 || fs::is_directory(command.from.front(), ignored)))
     throw InputError("--as takes one CSV file");
-  const bool is_file = !command.as && fs::is_regular_file(command.from.front(), ignored);
+  const bool is_file = !command.as && std::ranges::any_of(command.from, [&](const auto& from) {
+    return fs::is_regular_file(from, ignored);
+  });
   if (is_file && command.from.size() != 1)
     throw InputError("curves in a CSV file are imported one file at a time");
   prepare_study({.plan = plan, .out = out});

@@ -61,6 +61,17 @@ TEST_F(SlowImportCommand, ImportsRuns) {
   EXPECT_TRUE(read_file(program_.folder() / "merged/tables/runs.csv") == table);
 }
 
+TEST_F(SlowImportCommand, ImportsCurvesOfManyRuns) {
+  std::ofstream(program_.folder() / "curves.csv")
+      << "task,algorithm,seed,step,return\nGridChaos-v0:a,other,9,60,2\n";
+  const Outcome curves = import_from("curves.csv");
+  EXPECT_EQ(curves.code, 0) << curves.err;
+  EXPECT_EQ(curves.out,
+            "a / other: 1 imported, 0 exist already\n"
+            "1 runs imported, 0 exist already, 0 not imported, into study\n");
+  EXPECT_EQ(import_from("curves.csv run.csv").code, 2);
+}
+
 TEST_F(SlowImportCommand, RefusesIncompleteCommands) {
   EXPECT_NE(import_from("run.csv").err.find("--as ROW/COLUMN --seed S"), std::string::npos);
   EXPECT_EQ(import_from("--as a/other run.csv").code, 2);
