@@ -38,8 +38,8 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   return seeds;
 }
 
-// The settings of --config. From the config.toml of a run only those that the user had chosen,
-// where options change the task, the algorithm or the length: the others are derived anew.
+// The settings of --config. Where options change the task, the algorithm or the length of a stored
+// run, these are the settings that its user chose; the others are derived again.
 std::vector<Setting> settings_of_file(const TrainCommand& command) {
   std::vector<Setting> settings = read_settings(*command.config);
   const bool stored = is_stored_config(*command.config);

@@ -1,5 +1,5 @@
-// The config.toml of a run as the start of another run. The file has every key; those that were
-// presets of its task and algorithm must not carry over to another task or algorithm.
+// The config.toml of a run as the start of another run. The file has every key; presets of its task
+// and its algorithm must not carry over to another task or algorithm.
 #pragma once
 
 #include <filesystem>

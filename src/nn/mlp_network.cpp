@@ -77,8 +77,8 @@ const Batch& MlpNetwork::input_gradient(Blocks blocks) {
   return input_gradient_;
 }
 
-// The gradient of the last hidden layer does not depend on the sample but for its ReLU, so the
-// backward pass starts there.
+// The gradient of the last hidden layer depends on the sample by its ReLU alone, so the backward
+// pass starts there.
 const Batch& MlpNetwork::input_gradient_of_mean(const Batch& share, Blocks blocks) {
   const int last_hidden = shape_.layers() - 2;
   const Batch& hidden = activations_.layer[last_hidden];

@@ -1,6 +1,7 @@
 // A network evaluated for one input at a time, for acting. Such a pass is limited by reading the
-// weights from the cache, so it skips inputs that are zero, as many are after a ReLU: a transposed
-// copy keeps the weights of one input side by side. Forward and backward pass read the same rows.
+// weights from the cache, so it skips inputs that are zero, of which a ReLU leaves many: a
+// transposed copy keeps the weights of one input side by side. Forward and backward pass read the
+// same rows.
 #pragma once
 
 #include <span>

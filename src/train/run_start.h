@@ -43,7 +43,7 @@ class DurationEstimate {
  private:
   std::int64_t agents_, epochs_;  // epochs of all agents
   std::int64_t steps_per_epoch_;
-  std::int64_t done_ = 0, done_before_ = 0;  // epochs; those that are not measured
+  std::int64_t done_ = 0, done_before_ = 0;  // epochs, and those before the measurement
   Clock::time_point start_ = Clock::now(), from_ = start_;
   bool told_;
 };

@@ -1,4 +1,4 @@
-// The products of product.cuh in fp16. fp16 has as many bits of mantissa as TF32, so products are
+// The products of product.cuh in fp16. Its mantissa has 11 bits, as that of TF32, so products are
 // as precise, at twice the rate and with half of the bytes; two blocks fit on a multiprocessor, and
 // one computes while the other waits. fp16 has less range: larger numbers are clamped to it, and
 // gradients are scaled so that they do not vanish.
@@ -45,7 +45,7 @@ struct HalfTile {
   static constexpr int kEach = Tile<kSize>::kEach;
 
   __half x[kRows][kStride];
-  // slabs, or an array with as many rows as x
+  // slabs, or an array with the rows of x
   __half weights[kStages * HalfSlab::kNumbers];
   static_assert(kStages * HalfSlab::kNumbers >= kRows * kStride);
 
