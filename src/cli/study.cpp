@@ -213,8 +213,16 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   }
 
   const std::vector<fs::path> from(command.from.begin(), command.from.end());
-  const ImportOutcome outcome = is_file ? import_curves(plan, out, from.front())
-                                        : import_runs(plan, out, from, command.typed);
+  const auto take = [&] {
+    if (!is_file) return import_runs(plan, out, from, command.typed);
+    try {
+      return import_curves(plan, out, from.front());
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("{}. A single run is imported with --as ROW/COLUMN --seed S", error.what()));
+    }
+  };
+  const ImportOutcome outcome = take();
   for (const auto& [cell, count] : outcome.cells)
     print("{}: {} imported, {} exist already\n", cell, count.taken, count.already_there);
   for (const auto* list : {&outcome.foreign, &outcome.refused}) {

@@ -277,8 +277,8 @@ ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::p
              step = in.column("step"), value = in.column("return");
   if (!task || !algorithm || !seed || !step || !value) {
     throw InputError(fmt::format(
-        "{}: curves of many runs have the columns task, algorithm, seed, step and return; it has "
-        "{}. A single run is imported with --as ROW/COLUMN --seed S",
+        "{}: curves of many runs have the columns task, algorithm, seed, step and return; "
+        "it has {}",
         file.string(), fmt::join(in.header(), ", ")));
   }
   std::map<std::string, std::map<std::uint64_t, std::string>> curves;  // by task and algorithm
