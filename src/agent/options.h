@@ -173,12 +173,14 @@ struct IdsOptions {
   double lambda = 0.1;  // width of the confidence bounds in standard deviations
 };
 
-// The actions of the warm-up of a Gaussian policy: those of the untrained policy, or uniform in
-// [-1, 1].
-enum class WarmUpActions { policy, uniform };
+// The actions of the warm-up of a Gaussian policy: those of the untrained policy, uniform in
+// [-1, 1], or those of the behaviour policy, as after the warm-up.
+enum class WarmUpActions { policy, uniform, behaviour };
 template <>
-inline constexpr Names<WarmUpActions> kNames<WarmUpActions> = {{WarmUpActions::policy, "policy"},
-                                                               {WarmUpActions::uniform, "uniform"}};
+inline constexpr Names<WarmUpActions> kNames<WarmUpActions> = {
+    {WarmUpActions::policy, "policy"},
+    {WarmUpActions::uniform, "uniform"},
+    {WarmUpActions::behaviour, "behaviour"}};
 
 // The learner's part of the table "train".
 struct TrainOptions {

@@ -266,7 +266,7 @@ std::vector<BenchRow> bench_act(const BenchRequest& request) {
   Timer behaviour([&] { agent->explore(observation, false, action); });
   // explore(plain) may return a uniformly drawn action of the warm-up
   const bool draws = options.algorithm.policy == PolicyKind::gaussian &&
-                     options.learner.train.warmup_actions == WarmUpActions::policy;
+                     options.learner.train.warmup_actions != WarmUpActions::uniform;
   Timer policy([&] {
     if (draws) {
       agent->explore(observation, true, action);

@@ -327,7 +327,8 @@ std::vector<Field<TrainOptions>> learning_keys() {
             "with a scout or top, and with train.n_step = 1 alone"),
       field(&Keys::warmup_actions, "warmup_actions",
             "actions of the warm-up: `policy`, those of the untrained policy; `uniform`, drawn "
-            "uniformly, as always with td3 and ovde_td3; not for ids"),
+            "uniformly, as always with td3 and ovde_td3; `behaviour`, those of the explorer with "
+            "untrained networks; not for ids"),
       field(&Keys::batch, "batch", {1, 65536}, "transitions in the batch of an update"),
       field(&Keys::replay, "replay", {1, 1e7},
             "transitions that the replay buffer holds; the oldest are overwritten",

@@ -153,7 +153,7 @@ bool EpochLoop::collect(const std::atomic<bool>& stop) {
   reserve_visits();
   while (steps_done_ < steps) {
     if (stop) return false;
-    advance(agent_->explore(observe(), phase_ == Phase::warm_up, action_));
+    advance(agent_->explore(observe(), acts_plainly(), action_));
   }
   return true;
 }

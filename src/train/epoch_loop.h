@@ -53,6 +53,10 @@ class EpochLoop {
   std::span<const double> observe();  // the observation before the next step
   std::span<double> action() { return action_; }
   void advance(const Decision& decision);  // takes action(), which this decision chose
+  // Whether the agent chooses an action of the warm-up (train.warmup_actions).
+  bool acts_plainly() const {
+    return phase_ == Phase::warm_up && config_.train.warmup_actions != WarmUpActions::behaviour;
+  }
   void begin_evaluation();
   bool advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop);  // true: it is done
   std::int64_t evaluation_left() const { return evaluation_->steps_left(); }

@@ -214,10 +214,10 @@ class LockstepGroup final : private SharedWork {
     doing_ = warm_up ? "acting in the warm-up" : "acting";
     step_ = 0;
     steps_ = warm_up ? protocol().warmup_steps : protocol().steps_per_epoch;
-    std::ranges::fill(population_->acting().plain, warm_up);
     for (int i = 0; i < size(); ++i) {
       guarded(*slots_[i], [&] {
         loop(i).begin_collecting(warm_up);
+        population_->acting().plain[i] = loop(i).acts_plainly();
         if (steps_ > 0) prepare(i);
       });
     }

@@ -50,6 +50,7 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
         options.push_back(options_of(name, options.size()));
         options.back().explore.set("gradient", std::string(form));
         options.back().explore.set("samples", samples);
+        if (form == std::string("raw")) options.back().explore.set("ascents", 2.0);
       }
     }
   }
@@ -117,6 +118,7 @@ TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
       options.push_back(options_of(name, options.size()));
       options.back().explore.set("gradient", std::string(form));
       options.back().explore.set("samples", 3.0);
+      options.back().explore.set("ascents", 2.0);
     }
   }
   const auto population = make_gpu_population(options, Precision::fp16);

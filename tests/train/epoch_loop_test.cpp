@@ -157,6 +157,26 @@ TEST(SlowEpochLoop, EnvironmentsAreTakenInTurn) {
   EXPECT_EQ(run.agent().replay().added(), 352);
 }
 
+// The positions of a warm-up differ from those of the policy's own actions where there is an
+// explorer.
+TEST(SlowEpochLoop, TheWarmUpMayExplore) {
+  Team team(1);
+  for (const std::string algorithm : {"dsac", "ovde_g"}) {
+    std::vector<Position> after[2];
+    for (const bool explores : {false, true}) {
+      EpochLoop run(loop_config("GridChaos-v0:s", algorithm,
+                                {{"record.visits", true, ""},
+                                 {"train.warmup_actions",
+                                  std::string(explores ? "behaviour" : "policy"), ""}}),
+                    5);
+      run.epoch(team, kNever);
+      after[explores] = run.take_visits();
+      after[explores].resize(40);
+    }
+    EXPECT_EQ(after[0] == after[1], algorithm == "dsac") << algorithm;
+  }
+}
+
 // DOAC moves the mean by sqrt(2 delta) standard deviations, delta = 23.53, whatever the critics
 // say.
 TEST(SlowEpochLoop, MovesOfTheExplorerAreMeasured) {

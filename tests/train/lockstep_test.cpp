@@ -97,6 +97,8 @@ TEST_F(SlowLockstepTraining, MixedPopulationEqualsSingleRuns) {
       {"envs", small_config("ovde_g", {{"train.envs", 3.0, ""}, {"explore.hold", 4.0, ""}})},
       {"oac", small_config("oac", {{"network.hidden", std::vector<double>{12}, ""}})},
       {"samples", small_config("ovde_g", {{"explore.samples", 3.0, ""}})},
+      {"ascents", small_config("ovde_g", {{"explore.ascents", 3.0, ""},
+                                          {"train.warmup_actions", std::string("behaviour"), ""}})},
       {"full", small_config("ovde_q", {{"explore.gradient", std::string("full"), ""}})},
       {"doac", small_config("doac", {}, "GridChaos-v0:d")},
       {"fractions", small_config("ovde_g", {{"critic.head", std::string("iqn"), ""},

@@ -21,7 +21,11 @@ std::vector<Option> ovd_options() {
   const OvdRule rule;
   Option samples = number("samples", "samples of the optimistic distribution; 0: its mean", 0, 1000,
                           double(rule.samples));
-  samples.integer = true;
+  Option ascents = number("ascents",
+                          "steps of alpha, each up the gradient where the last one ended; all of "
+                          "an action use the same random numbers",
+                          1, 100, double(rule.ascents));
+  samples.integer = ascents.integer = true;
   return {
       number("alpha", "step from the policy's mean to the behaviour policy's (Eq. 15)", 0, 100,
              rule.alpha),
@@ -33,6 +37,7 @@ std::vector<Option> ovd_options() {
                "gradient of the whole objective",
        .choices = {"unit", "raw", "full"}},
       samples,
+      ascents,
   };
 }
 
@@ -62,7 +67,8 @@ OvdRule ovd_rule(const std::string& explorer, const OptionValues& options) {
           .beta = options.number("beta"),
           .normaliser = options.number("normaliser"),
           .gradient = gradient_form(options.text("gradient")),
-          .samples = options.integer("samples")};
+          .samples = options.integer("samples"),
+          .ascents = options.integer("ascents")};
 }
 
 std::vector<ExplorerType> built_in_explorers() {

@@ -48,9 +48,22 @@ class RuleExplorer final : public Explorer {
 
   double shift(std::span<const float> observation, const ActorHead& head, Critics& critics,
                Random& random, std::span<double> mean) override {
-    // both critics at the policy's own action (Eq. 12, appendix)
+    const Random before = random;
+    double m_sum = 0;
+    for (int ascent = 0; ascent < rule_.ascents; ++ascent) {
+      random = before;  // all ascents climb the same objective
+      m_sum += climb(observation, head, critics, random, mean);
+    }
+    return m_sum / rule_.ascents;
+  }
+
+ private:
+  // Moves the mean once; returns m.
+  double climb(std::span<const float> observation, const ActorHead& head, Critics& critics,
+               Random& random, std::span<double> mean) {
+    // both critics at the policy's own action (Eq. 12, appendix), or where the last ascent ended
     const int actions = static_cast<int>(action_.size());
-    for (int d = 0; d < actions; ++d) action_[d] = static_cast<float>(std::tanh(head.mean[d]));
+    for (int d = 0; d < actions; ++d) action_[d] = static_cast<float>(std::tanh(mean[d]));
     const QuantilePair& z = critics.quantiles(observation, action_, random);
     const OneThread lanes;
     const PairQuantiles quantiles{z};
@@ -75,7 +88,6 @@ class RuleExplorer final : public Explorer {
     return m_sum / samples;
   }
 
- private:
   Rule rule_;
   std::vector<float> action_;
   std::vector<double> gradient_;

@@ -12,7 +12,7 @@ namespace ovde {
 inline constexpr double kNoWeight = std::numeric_limits<double>::quiet_NaN();
 
 struct OacRule {
-  static constexpr int samples = 0;
+  static constexpr int samples = 0, ascents = 1;
   double beta = 4.66;
   double delta = 23.53;  // bound on the divergence between behaviour and policy
 

@@ -19,6 +19,7 @@ struct OvdRule {
   double normaliser = 0.5;  // C
   GradientForm gradient = GradientForm::unit;
   int samples = 0;  // drawn from the optimistic value distribution; 0: its mean
+  int ascents = 1;  // steps of alpha, each from where the last one ended
 
   OVDE_BOTH bool sorts() const { return current_return == CurrentReturn::quantiles; }
 

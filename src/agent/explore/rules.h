@@ -1,6 +1,7 @@
 // The explorers whose equations also run on a GPU; a new one is added to each of the three lists
 // below. A rule is a struct of numbers with
 //   samples              standard normal numbers that an action draws
+//   ascents              how often the mean is moved, each time from where it was moved to
 //   sorts()              whether weigh() needs the sorted values of the pessimistic critic
 //   believe(lanes, z)    its summary of the critics' quantiles, once for each action
 //   weigh(...)           m, and the gradient of its objective by the quantiles
@@ -35,6 +36,12 @@ struct DeviceRule {
     int samples = 0;
     visit([&](const auto& rule) { samples = rule.samples; });
     return samples;
+  }
+
+  OVDE_BOTH int ascents() const {
+    int ascents = 0;
+    visit([&](const auto& rule) { ascents = rule.ascents; });
+    return ascents;
   }
 
   Kind kind = Kind::none;

@@ -148,6 +148,8 @@ cuda::ActExchange make_exchange(const PopulationActing& acting, std::span<const 
           .samples = acting.samples,
           .fractions = acting.fractions,
           .together = std::min({acting.samples, batch, kMostTogether}),
+          .ascents = cuda::largest(specs, [](const AgentSpec& s) { return s.explorer.ascents(); }),
+          .ascent = 0,
           .size = cuda::acting_size(),
           .observation = acting.observation.data(),
           .explorer_noise = acting.explorer_noise.data(),

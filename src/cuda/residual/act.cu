@@ -164,9 +164,10 @@ __device__ void take_quantiles(const GroupSpec& spec, int k, ExplorerShared& at)
   quantiles_of(Support(spec.low, spec.high, atoms), at.probability[k], spec.quantiles, at.z[k]);
 }
 
-// The explorer's steps of the mean from the policy's own action, which is in at.action.
-__device__ void explore(const GroupSpec& spec, const ActNetworks& critics, const double* noise,
-                        Shared& passes, ExplorerShared& at) {
+// Moves the mean once, from at.action. Returns m to the first warp.
+template <typename Rule>
+__device__ double climb(const Rule& rule, const GroupSpec& spec, const ActNetworks& critics,
+                        const double* noise, Shared& passes, ExplorerShared& at) {
   const int agent = blockIdx.x, warp = threadIdx.x / 32, n = spec.quantiles;
   const Acting nets[2] = {{spec.critic, critics, 2 * agent}, {spec.critic, critics, 2 * agent + 1}};
   for (int d = threadIdx.x; d < spec.actions; d += kThreads)
@@ -176,27 +177,39 @@ __device__ void explore(const GroupSpec& spec, const ActNetworks& critics, const
   if (threadIdx.x < 2) take_quantiles(spec, threadIdx.x, at);
   if (threadIdx.x < n) at.weight[threadIdx.x] = 1;
   __syncthreads();
+  typename Rule::Belief belief{};
+  if (warp == 0) belief = believe(rule, at, n, spec.uncertainty);
+  const int samples = max(rule.samples, 1);
+  double m_sum = 0;
+  for (int sample = 0; sample < samples; ++sample) {
+    double m = 0;
+    if (warp == 0)
+      m = weigh(rule, at, n, spec.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
+    m_sum += m;
+    __syncthreads();
+    if (const int k = threadIdx.x; k < 2)
+      quantile_gradient(Support(spec.low, spec.high, spec.atoms()), at.probability[k],
+                        at.by_quantile[k], n, at.output[k]);
+    __syncthreads();
+    for (int k = 0; k < 2; ++k)
+      backward(nets[k], at.kept[k], at.output[k], spec.observations, passes, at.by_action[k]);
+    if (warp == 0) move(rule, at, spec.actions, m);
+    __syncthreads();
+  }
+  return m_sum / samples;
+}
+
+// The explorer's steps of the mean, the first from the policy's own action, which is in at.action.
+__device__ void explore(const GroupSpec& spec, const ActNetworks& critics, const double* noise,
+                        Shared& passes, ExplorerShared& at) {
   spec.explorer.visit([&](const auto& rule) {
-    typename std::decay_t<decltype(rule)>::Belief belief{};
-    if (warp == 0) belief = believe(rule, at, n, spec.uncertainty);
-    const int samples = max(rule.samples, 1);
     double m_sum = 0;
-    for (int sample = 0; sample < samples; ++sample) {
-      double m = 0;
-      if (warp == 0)
-        m = weigh(rule, at, n, spec.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
-      m_sum += m;
-      __syncthreads();
-      if (const int k = threadIdx.x; k < 2)
-        quantile_gradient(Support(spec.low, spec.high, spec.atoms()), at.probability[k],
-                          at.by_quantile[k], n, at.output[k]);
-      __syncthreads();
-      for (int k = 0; k < 2; ++k)
-        backward(nets[k], at.kept[k], at.output[k], spec.observations, passes, at.by_action[k]);
-      if (warp == 0) move(rule, at, spec.actions, m);
-      __syncthreads();
+    for (int ascent = 0; ascent < rule.ascents; ++ascent) {
+      if (const int d = threadIdx.x; ascent > 0 && d < spec.actions)
+        at.action[d] = static_cast<float>(tanh(at.moved[d]));
+      m_sum += climb(rule, spec, critics, noise, passes, at);
     }
-    if (threadIdx.x == 0) at.m = m_sum / samples;
+    if (threadIdx.x == 0) at.m = m_sum / rule.ascents;
   });
   __syncthreads();
 }

@@ -116,6 +116,31 @@ INSTANTIATE_TEST_SUITE_P(Forms, OvdTest,
                                          OvdCase{CurrentReturn::mean, GradientForm::full, 8}),
                          name_of);
 
+TEST(Ovd, EachAscentBeginsWhereTheLastOneEnded) {
+  const OvdRule rule{.alpha = 0.5, .beta = 0.3, .samples = 2, .ascents = 3};
+  auto explorer = make_rule_explorer(rule, kActions, kQuantiles);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    reference::Critics critics(kObservations, kActions, kQuantiles, seed, 1, {});
+    const ActorHead head = random_head(seed);
+    const OvdReference reference{critics, rule};
+    Random random(seed, Stream::explorer);
+    const double noise[] = {random.normal(), random.normal()};  // the same for every ascent
+    Vec expected = head.mean;
+    double m = 0;
+    for (int ascent = 0; ascent < 3; ++ascent) {
+      const Vec from = expected;
+      for (const double eps : noise) {
+        const Vec step = reference.step(from, eps);
+        for (int d = 0; d < kActions; ++d) expected[d] += step[d] / 2;
+        m += reference.weight(from, eps) / 6;
+      }
+    }
+    const Shift found = shift(*explorer, critics, head, Random(seed, Stream::explorer));
+    EXPECT_NEAR(found.m, m, 1e-5);
+    for (int d = 0; d < kActions; ++d) EXPECT_NEAR(found.mean[d], expected[d], 2e-4);
+  }
+}
+
 // With the default beta Phi is all but 1 and its own differences vanish; the direction is that of
 // the argument of the normal distribution.
 TEST(Ovd, FullGradientOutlivesASaturatedCdf) {

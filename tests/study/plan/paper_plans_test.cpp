@@ -37,6 +37,7 @@ const std::map<std::string, Size> kSizes = {
     {"patterns", {2, 3, 6}},       {"two_actions", {0, 0, 0}},
     {"ours_gradient", {4, 4, 16}}, {"ours_beta", {2, 11, 22}},
     {"ours_noise", {5, 3, 15}},    {"ours_temperature", {4, 3, 12}},
+    {"ours_readings", {2, 6, 12}},
 };
 
 TEST(PaperPlans, EveryFileParsesAndExpands) {

@@ -152,6 +152,48 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
   __syncthreads();
 }
 
+// Moves the mean once, by both critics at shared.input; ends with a barrier. The actor's
+// activations are no longer needed. Returns m to the first warp.
+template <typename Rule>
+__device__ double climb(const Rule& rule, const Agent& agent, const double* noises,
+                        Shared& shared) {
+  const int warp = threadIdx.x / 32, n = agent.critic.quantiles;
+  const float* parameters = agent.critic_net[side()].parameters;
+  run_critic(agent, parameters, shared);
+  for (int i = threadIdx.x; i < 2 * n; i += kThreads) {
+    const int critic = i / n, at = i % n;
+    shared.z[critic][at] = shared.by_quantile[critic][at];
+    shared.weight[at] = 1;
+  }
+  __syncthreads();
+
+  typename Rule::Belief belief{};
+  if (warp == 0) belief = believe(rule, shared, n, agent.critic.uncertainty);
+  const int samples = max(rule.samples, 1);
+  double m_sum = 0;
+  for (int sample = 0; sample < samples; ++sample) {
+    double m = 0;
+    if (warp == 0) {
+      const double noise = rule.samples > 0 ? noises[sample] : 0;
+      m = weigh(rule, shared, n, agent.critic.uncertainty, belief, noise);
+    }
+    m_sum += m;
+    __syncthreads();
+    action_gradient(agent, parameters, shared);
+    if (warp == 0) move(rule, shared, agent.action_size, m);
+    __syncthreads();
+  }
+  return m_sum / samples;
+}
+
+// The action of the moved mean, as input of the next ascent; ends with a barrier.
+__device__ void continue_from_moved(const Agent& agent, Shared& shared) {
+  if (const int d = threadIdx.x; d < agent.action_size)
+    shared.input[agent.observation_size + d] = shared.action[d] =
+        static_cast<float>(tanh(shared.moved[d]));
+  __syncthreads();
+}
+
 // Inputs of the explorers whose critics take fractions.
 __device__ void hand_over(const Agent& agent, const Shared& shared, bool plain) {
   const IqnActing& acting = agent.acting;
@@ -191,36 +233,14 @@ __global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange
 
   shared.m = nan("");
   if (!plain && !agent.iqn) {
-    // the critics at the policy's own action; the actor's activations are no longer needed
-    const float* parameters = agent.critic_net[side()].parameters;
-    run_critic(agent, parameters, shared);
-    for (int i = threadIdx.x; i < 2 * agent.critic.quantiles; i += kThreads) {
-      const int critic = i / agent.critic.quantiles, at = i % agent.critic.quantiles;
-      shared.z[critic][at] = shared.by_quantile[critic][at];
-      shared.weight[at] = 1;
-    }
-    __syncthreads();
-
     explorer.visit([&](const auto& rule) {
-      typename std::decay_t<decltype(rule)>::Belief belief{};
-      if (warp == 0)
-        belief = believe(rule, shared, agent.critic.quantiles, agent.critic.uncertainty);
-      const int samples = max(rule.samples, 1);
+      const double* noise = exchange.explorer_noise + index * exchange.samples;
       double m_sum = 0;
-      for (int sample = 0; sample < samples; ++sample) {
-        double m = 0;
-        if (warp == 0) {
-          const double noise =
-              rule.samples > 0 ? exchange.explorer_noise[index * exchange.samples + sample] : 0;
-          m = weigh(rule, shared, agent.critic.quantiles, agent.critic.uncertainty, belief, noise);
-        }
-        m_sum += m;
-        __syncthreads();
-        action_gradient(agent, parameters, shared);
-        if (warp == 0) move(rule, shared, actions, m);
-        __syncthreads();
+      for (int ascent = 0; ascent < rule.ascents; ++ascent) {
+        if (ascent > 0) continue_from_moved(agent, shared);
+        m_sum += climb(rule, agent, noise, shared);
       }
-      if (threadIdx.x == 0) shared.m = m_sum / samples;
+      if (threadIdx.x == 0) shared.m = m_sum / rule.ascents;
     });
     __syncthreads();
   }
@@ -238,8 +258,8 @@ using Features = FeaturePass<true, kSize>;
 template <int kSize>
 using Critic = FractionPass<true, kSize>;
 
-__device__ bool explores(const Agent& agent) {
-  return agent.iqn && agent.explorer.explores() && *agent.acting.explores;
+__device__ bool explores(const Agent& agent, const ActExchange& exchange) {
+  return agent.iqn && exchange.ascent < agent.explorer.ascents() && *agent.acting.explores;
 }
 
 // Evaluates critic blockIdx.x at the fractions that the host has drawn.
@@ -271,7 +291,7 @@ template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     values_kernel(const Agent* agents, ActExchange exchange) {
   const Agent& agent = agents[blockIdx.z];
-  if (!explores(agent)) return;
+  if (!explores(agent, exchange)) return;
   const int k = blockIdx.x, r = threadIdx.x;
   auto& tile = shared_as<IqnTile<true, kSize>>();
   const IqnRows rows = {agent.critic.quantiles, 0, 1}, sample = {1, 0, 1};
@@ -289,7 +309,7 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
 // The direction of each sample's step and its weight m: one warp.
 __global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, ActExchange exchange) {
   const Agent& agent = agents[blockIdx.z];
-  if (!explores(agent)) return;
+  if (!explores(agent, exchange)) return;
   __shared__ Exploration at;
   const IqnActing& acting = agent.acting;
   const int n = agent.critic.quantiles, i = threadIdx.x;
@@ -312,7 +332,10 @@ __global__ void __launch_bounds__(32) directions_kernel(const Agent* agents, Act
       m_sum += m;
       __syncwarp();
     }
-    if (i == 0) exchange.m[blockIdx.z] = m_sum / samples;
+    if (i == 0) {
+      const double before = exchange.ascent > 0 ? exchange.m[blockIdx.z] : 0;
+      exchange.m[blockIdx.z] = before + m_sum / samples / rule.ascents;
+    }
   });
 }
 
@@ -321,7 +344,7 @@ template <int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
     gradients_kernel(const Agent* agents, ActExchange exchange) {
   const Agent& agent = agents[blockIdx.z];
-  if (!explores(agent)) return;
+  if (!explores(agent, exchange)) return;
   const IqnActing& acting = agent.acting;
   const int k = blockIdx.x, r = threadIdx.x, n = agent.critic.quantiles,
             actions = agent.action_size;
@@ -352,13 +375,18 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1)
 // Moves the mean: one warp.
 __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchange exchange) {
   const Agent& agent = agents[blockIdx.z];
-  if (!explores(agent)) return;
+  if (!explores(agent, exchange)) return;
   __shared__ Exploration at;
   const IqnActing& acting = agent.acting;
   const int actions = agent.action_size, d = threadIdx.x;
+  double* moved = exchange.moved + blockIdx.z * exchange.actions;
   if (d < 2 * actions) at.head[d] = acting.head[d];
   __syncwarp();
   take_head(at, actions, agent.is_deterministic());
+  if (d < actions && exchange.ascent > 0) {
+    at.moved[d] = moved[d];
+    at.action[d] = acting.input[agent.observation_size + d];
+  }
   __syncwarp();
   agent.explorer.visit([&](const auto& rule) {
     for (int sample = 0; sample < max(rule.samples, 1); ++sample) {
@@ -368,7 +396,10 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
       move(rule, at, actions, acting.m[sample]);
     }
   });
-  if (d < actions) exchange.moved[blockIdx.z * exchange.actions + d] = at.moved[d];
+  if (d < actions) {
+    moved[d] = at.moved[d];
+    acting.input[agent.observation_size + d] = static_cast<float>(tanh(at.moved[d]));
+  }
 }
 
 }  // namespace
@@ -383,13 +414,16 @@ void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStrea
   const int bytes = is_small ? sizeof(IqnTile<true, 0>) : sizeof(IqnTile<true, 1>);
   const auto values = is_small ? values_kernel<0> : values_kernel<1>;
   const auto gradients = is_small ? gradients_kernel<0> : gradients_kernel<1>;
+  ActExchange now = exchange;
   const auto enqueue = [&](auto kernel, int parts, int samples, int threads, int bytes) {
-    launch(kernel, dim3(parts, samples, exchange.agents), threads, bytes, stream, agents, exchange);
+    launch(kernel, dim3(parts, samples, exchange.agents), threads, bytes, stream, agents, now);
   };
-  enqueue(values, 2, 1, kThreads, bytes);
-  enqueue(directions_kernel, 1, 1, 32, 0);
-  enqueue(gradients, 2, exchange.together, kThreads, bytes);
-  enqueue(move_kernel, 1, 1, 32, 0);
+  for (now.ascent = 0; now.ascent < exchange.ascents; ++now.ascent) {
+    enqueue(values, 2, 1, kThreads, bytes);
+    enqueue(directions_kernel, 1, 1, 32, 0);
+    enqueue(gradients, 2, exchange.together, kThreads, bytes);
+    enqueue(move_kernel, 1, 1, 32, 0);
+  }
 }
 
 }  // namespace ovde::cuda

@@ -13,6 +13,8 @@ struct ActExchange {
   int agents;
   int observations, actions, samples, fractions;  // length of a row: the largest of any agent
   int together;  // samples of an explorer that are computed side by side
+  int ascents;   // the most of any agent
+  int ascent;    // the one that the kernels of enqueue_iqn_act() compute
   int size;      // tile size in fp32: 0 or 1
   // in
   const float* observation;
