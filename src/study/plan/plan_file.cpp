@@ -108,7 +108,8 @@ class PlanFile {
     std::string name = row.task;
     if (is_task_file(row.task)) {  // relative to the plan
       name = std::filesystem::path(row.task).stem();
-      row.task = std::filesystem::path(in_.file_name()).parent_path() / row.task;
+      const auto folder = std::filesystem::path(in_.file_name()).parent_path();
+      row.task = (folder / row.task).lexically_normal();
     }
     row.name = in_.text(entry, "name").value_or(name);
     row.length = length(entry);
