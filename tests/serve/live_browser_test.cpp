@@ -134,7 +134,8 @@ return [seen.empty, seen.training, seen.length > 2, grows, pixels.some(x => x > 
 )js"));
   std::thread run([&] {
     std::this_thread::sleep_for(std::chrono::seconds(3));
-    quiet_shell("'" OVDE_PROGRAM "'" + kTrain + (folder.path() / "run").string() + " --epochs 1000");
+    quiet_shell("'" OVDE_PROGRAM "'" + kTrain + (folder.path() / "run").string() +
+                " --epochs 1000");
   });
   const Opened opened = page.open();
   run.join();
