@@ -26,14 +26,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed) {
+// `epochs`: of the whole run, of which `rows` may be the beginning.
+RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed, int epochs) {
   RunResult out;
   out.seed = seed;
   const RunSummary summary = summarise(rows);
   out.score = summary.score;
   out.first_goal_epoch = summary.first_goal_epoch_eval;
   out.wall_seconds = summary.wall_seconds;
-  out.curve = curve_of(rows, kCurvePoints);
+  out.curve = curve_of(rows, (static_cast<std::size_t>(epochs) + kCurvePoints - 1) / kCurvePoints);
   for (const EpochRow& row : rows) {
     out.returns.push_back(row.eval_return_mean);
     out.env_steps.push_back(static_cast<double>(row.env_steps));
@@ -59,7 +60,7 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
       if (!asked) asked = resolve_config(cell.settings);
       const auto rows = read_imported(file, asked->train);
       const auto count = std::min(rows.size(), static_cast<std::size_t>(epochs));
-      out.runs.push_back(result_of(std::span(rows).first(count), seed));
+      out.runs.push_back(result_of(std::span(rows).first(count), seed, epochs));
       continue;
     }
     const auto folder = find_agent(study / cell.folder, seed);
@@ -78,7 +79,7 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
     const auto rows = read_progress_so_far(*folder);
     const int count = static_cast<int>(rows.size());
     if (count < epochs) continue;
-    out.runs.push_back(result_of(std::span(rows).first(epochs), seed));
+    out.runs.push_back(result_of(std::span(rows).first(epochs), seed, epochs));
     if (finished) continue;
     out.fewest_epochs = out.unfinished++ == 0 ? count : std::min(out.fewest_epochs, count);
   }
@@ -145,8 +146,7 @@ std::vector<Setting> asked_of(const fs::path& run) {
   return settings_asked_for(read_settings(run / "config.toml"));
 }
 
-std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t most) {
-  const std::size_t width = (rows.size() + most - 1) / most;
+std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t width) {
   std::vector<EpochRow> out;
   for (std::size_t begin = 0; begin < rows.size(); begin += width) {
     const auto part = rows.subspan(begin, std::min(width, rows.size() - begin));
@@ -173,7 +173,7 @@ RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
     throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs",
                                  folder.string(), rows.size(), epochs));
   }
-  return result_of(rows, seed);
+  return result_of(rows, seed, epochs);
 }
 
 void add_run(const fs::path& folder, const Config& config, CellResult& cell, StudyResults& out) {
@@ -181,7 +181,7 @@ void add_run(const fs::path& folder, const Config& config, CellResult& cell, Stu
   const int epochs = config.train.epochs;
   if (is_finished(folder)) return cell.runs.push_back(read_run(folder, config.seed, epochs));
   const std::vector<EpochRow> rows = read_progress_so_far(folder);
-  const RunResult result = result_of(rows, config.seed);
+  const RunResult result = result_of(rows, config.seed, epochs);
   const bool counts = std::isfinite(result.score);
   if (counts) cell.runs.push_back(result);
   out.unfinished.push_back(fmt::format("seed {} of {}: epoch {} of {}{}", config.seed,

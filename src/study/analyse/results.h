@@ -22,7 +22,7 @@ namespace ovde {
 inline constexpr const char* kRunsHeader =
     "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds";
 
-// Rows of RunResult::curve, at most.
+// Rows of the curve of a finished run, at most.
 inline constexpr std::size_t kCurvePoints = 200;
 
 struct RunResult {
@@ -36,8 +36,8 @@ struct RunResult {
   std::vector<EpochRow> curve = {};    // every measure: curve_of() the run
 };
 
-// At most `most` rows: each has the place of its last epoch and the means over its epochs.
-std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t most);
+// One row for every `width` rows: it has the place of the last of them and their means.
+std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t width);
 
 struct CellResult {
   Cell cell;

@@ -39,9 +39,18 @@ using Measures = std::vector<Column>;
 
 Json cell_json(const CellResult& cell, const std::string& colour, const Measures& measures,
                std::size_t most) {
+  std::size_t longest = 0;
+  for (const RunResult& run : cell.runs) longest = std::max(longest, run.curve.size());
   std::vector<std::vector<EpochRow>> curves;
-  for (const RunResult& run : cell.runs) curves.push_back(curve_of(run.curve, most));
-  const std::size_t points = std::ranges::min(curves, {}, &std::vector<EpochRow>::size).size();
+  for (const RunResult& run : cell.runs)
+    curves.push_back(curve_of(run.curve, (longest + most - 1) / most));
+  // the points of all runs; they differ where an unfinished run ends, or where runs have other
+  // lengths
+  std::size_t points = 0;
+  const auto is_common = [&](const std::vector<EpochRow>& curve) {
+    return points < curve.size() && curve[points].epoch == curves.front()[points].epoch;
+  };
+  while (std::ranges::all_of(curves, is_common)) ++points;
   Json x = {{"epoch", Json::array()}, {"env_steps", Json::array()}, {"seconds", Json::array()}};
   for (std::size_t i = 0; i < points; ++i) {
     const EpochRow& row = curves.front()[i];

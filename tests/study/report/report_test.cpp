@@ -554,6 +554,15 @@ TEST(Report, WritesAFewPointsOfTheCurves) {
   EXPECT_NEAR(points[1][0], median(means), 1e-3);
 }
 
+// A run that is not finished is averaged over the same epochs as the others.
+TEST(Report, CurvesOfAnUnfinishedRunHaveTheEpochsOfTheOthers) {
+  StudyResults results = results_with_curves();
+  results.cells.front().runs.front().curve.resize(31);
+  const Json cell = compact_curve_data(results)["rows"][0]["cells"][0];
+  ASSERT_EQ(cell["x"]["epoch"].size(), 15u);  // pairs of epochs that all runs have
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(cell["x"]["epoch"][i], 2 * i + 1);
+}
+
 // Values under the pointer, a series that is switched off, another measure; the drawn curves are
 // hidden.
 TEST(SlowReport, CurvesAnswerThePointer) {
