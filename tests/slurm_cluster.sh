@@ -64,7 +64,7 @@ choose() {
   false
 }
 # a task may finish before a signal reaches it; then the next one is tried
-finished() { grep -q "cell finished, 0 failed" "study/slurm/log/$1.txt"; }
+finished() { grep -q "^1 of 1 cell finished" "study/slurm/log/$1.txt"; }
 has_trained() { grep -q . study/*/*/seed_0/progress.csv; }
 submit() { "$ovde" study run plan.toml --on slurm --out study; }
 

@@ -276,8 +276,9 @@ TEST(FirstHour, StudyActionsRefuseUnusedOptions) {
                {"unknown option '--threads'", "ovde study report --help"});
   expect_words(program.run("study status plan.toml --device cuda").err,
                {"unknown option '--device'"});
-  expect_words(program.run("study").err,
-               {"no action given", "run, work, cells, import, status, report, cancel"});
+  expect_words(
+      program.run("study").err,
+      {"no action given", "run, work, cells, import, leaderboard, status, report, cancel"});
   expect_words(program.run("study rnu plan.toml").err, {"unknown action", "did you mean run?"});
 }
 
