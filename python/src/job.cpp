@@ -17,8 +17,9 @@ namespace {
 constexpr auto kBetweenSignalChecks = std::chrono::milliseconds(50);
 constexpr auto kPatienceAtExit = std::chrono::seconds(10);
 
-// The running jobs, guarded by the interpreter's lock.
+// The running jobs, and whether the interpreter exits; guarded by its lock.
 std::set<Job*> running;
+bool exiting = false;
 
 }  // namespace
 
@@ -31,6 +32,7 @@ void Job::post(std::function<void()> event) {
 bool Job::any_running() { return !running.empty(); }
 
 void Job::stop_all() {
+  exiting = true;
   for (Job* job : running) job->stop_ = true;
   const auto begun = std::chrono::steady_clock::now();
   for (bool asked = false; !running.empty();) {
@@ -88,6 +90,12 @@ void Job::run(const std::function<void()>& work, Interrupted interrupted) {
     worker.join();
   }
   running.erase(this);
+  if (exiting) {
+    // a daemon thread must not go on in Python, whose parts disappear: a traceback that it prints
+    // can abort the process. The interpreter treats its other daemon threads alike.
+    const py::gil_scoped_release released;
+    while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
   if (raised) std::rethrow_exception(raised);
   if (failure) std::rethrow_exception(failure);
 }
