@@ -216,8 +216,8 @@ struct RndNetwork {
   bool operator==(const RndNetwork&) const = default;
 };
 
-// The options of a learner but the shapes of its networks: the record of an agent on a GPU is made
-// of the same struct (cuda/agent.h).
+// The options of a learner but the shapes of its networks. An agent on a GPU has the same struct in
+// its record (cuda/agent.h).
 struct LearnerNumbers {
   int observation_size = 0;
   int action_size = 0;

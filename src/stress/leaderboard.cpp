@@ -21,6 +21,7 @@
 #include "stress/stress.h"
 #include "study/analyse/csv.h"
 #include "study/report/page.h"
+#include "study/report/summary.h"
 
 namespace ovde {
 
@@ -80,7 +81,7 @@ struct TaskSamples {
     double severity = 0;
   };
   std::string task;
-  std::string name;  // of the row that trains without disturbance
+  std::string name;  // the name of the row that trains without disturbance
   std::vector<Point> points = {{.training = {}, .disturbance = kUndisturbed}};
   // [training, column, point]; a policy is tested at its own point and without disturbance, one
   // that was trained without disturbance at all points
@@ -375,7 +376,7 @@ class Maker {
 
   std::vector<TaskSamples> tasks_;
   std::vector<std::string> columns_, disturbances_;
-  std::vector<double> references_;  // of each task
+  std::vector<double> references_;  // for each task
 };
 
 }  // namespace
@@ -391,7 +392,7 @@ fs::path write_leaderboard(const Plan& plan, const Leaderboard& leaderboard,
   make_folder(folder);
   std::string body = fmt::format("<h1>{}</h1>\n", escape_html(plan.title)), markdown;
   if (plan.smoke)
-    body += "<p class=\"warning\">A smoke run: the numbers mean nothing.</p>\n";
+    body += fmt::format("<p class=\"warning\">{}</p>\n", smoke_warning(plan));
   else
     body += fmt::format("<p>{}</p>\n", escape_html(plan.text));
   const auto add = [&](const std::string& heading, const Table& table) {

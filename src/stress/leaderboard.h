@@ -1,6 +1,6 @@
 // The leaderboard of a suite: policies that were trained without disturbance and policies that were
-// trained under a disturbance, both tested under it. Made from a study's plan and the episodes.csv
-// of stress tests of its runs. docs/stress.md has the definitions.
+// trained under a disturbance, both tested under it. It is made from a study's plan and from what
+// stress tests of its runs wrote to episodes.csv. docs/stress.md has the definitions.
 #pragma once
 
 #include <filesystem>

@@ -34,7 +34,7 @@ RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed, int epoc
   out.score = summary.score;
   out.first_goal_epoch = summary.first_goal_epoch_eval;
   out.wall_seconds = summary.wall_seconds;
-  out.curve = curve_of(rows, (static_cast<std::size_t>(epochs) + kCurvePoints - 1) / kCurvePoints);
+  out.curve = curve_of(rows, static_cast<std::size_t>(epochs), kCurvePoints);
   for (const EpochRow& row : rows) {
     out.returns.push_back(row.eval_return_mean);
     out.env_steps.push_back(static_cast<double>(row.env_steps));
@@ -146,7 +146,9 @@ std::vector<Setting> asked_of(const fs::path& run) {
   return settings_asked_for(read_settings(run / "config.toml"));
 }
 
-std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t width) {
+std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t length,
+                               std::size_t most) {
+  const std::size_t width = (length + most - 1) / most;
   std::vector<EpochRow> out;
   for (std::size_t begin = 0; begin < rows.size(); begin += width) {
     const auto part = rows.subspan(begin, std::min(width, rows.size() - begin));

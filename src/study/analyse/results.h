@@ -36,8 +36,10 @@ struct RunResult {
   std::vector<EpochRow> curve = {};    // every measure: curve_of() the run
 };
 
-// One row for every `width` rows: it has the place of the last of them and their means.
-std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t width);
+// A run that has, or will have, `length` rows, as at most `most` of them. Each has the place of the
+// last row that it stands for, and the means.
+std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t length,
+                               std::size_t most);
 
 struct CellResult {
   Cell cell;

@@ -63,7 +63,7 @@ std::string without_idle_parts(const std::string& svg) {
 }  // namespace
 
 std::string svg_element(const std::string& svg, const std::string& label) {
-  constexpr int kSmallWidth = 600;  // of a figure that a phone can show whole
+  constexpr int kSmallWidth = 600;  // a phone can show such a figure whole
   constexpr std::string_view kTag = "<svg", kBox = "viewBox=\"0 0 ";
   const std::size_t tag = svg.find(kTag), box = svg.find(kBox, tag);
   if (box == std::string::npos) return svg;

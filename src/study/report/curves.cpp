@@ -42,8 +42,7 @@ Json cell_json(const CellResult& cell, const std::string& colour, const Measures
   std::size_t longest = 0;
   for (const RunResult& run : cell.runs) longest = std::max(longest, run.curve.size());
   std::vector<std::vector<EpochRow>> curves;
-  for (const RunResult& run : cell.runs)
-    curves.push_back(curve_of(run.curve, (longest + most - 1) / most));
+  for (const RunResult& run : cell.runs) curves.push_back(curve_of(run.curve, longest, most));
   // the points of all runs; they differ where an unfinished run ends, or where runs have other
   // lengths
   std::size_t points = 0;
