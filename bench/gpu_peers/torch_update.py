@@ -11,6 +11,7 @@ import common
 from common import ACTION, BATCH, HIDDEN, QUANTILES
 
 PER_GRAPH = 10  # updates in one graph
+VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 
 # ---- networks: the first axis of every array is the network, (M, ...) for actors, (2 M, ...) for critics
@@ -132,9 +133,10 @@ class Learner:
 
         for part in flat(self.actor) + flat(self.critics):
             part.requires_grad_()
-        on_gpu = {"fused": True, "capturable": True} if device.type == "cuda" else {}
+        # one kernel for all parameters: on the CPU since PyTorch 2.4
+        fused = {"fused": True, "capturable": True} if device.type == "cuda" else {"fused": True} if VERSION >= (2, 4) else {}
         adam = lambda parts: torch.optim.Adam(parts, lr=common.LEARNING_RATE, betas=(common.BETA1, common.BETA2),
-                                              eps=common.EPSILON, **on_gpu)  # fmt: skip
+                                              eps=common.EPSILON, **fused)  # fmt: skip
         self.actor_adam, self.critic_adam = adam(flat(self.actor)), adam(flat(self.critics))
         self.alpha_adam = adam([self.log_alpha])
 
