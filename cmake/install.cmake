@@ -16,7 +16,7 @@ set(OVDE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/ovde)
 install(EXPORT ovde-targets NAMESPACE ovde:: DESTINATION ${OVDE_CMAKE_DIR} COMPONENT development)
 configure_package_config_file(cmake/ovde-config.cmake.in ${PROJECT_BINARY_DIR}/ovde-config.cmake
   INSTALL_DESTINATION ${OVDE_CMAKE_DIR})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/ovde-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ovde-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ovde-config.cmake ${PROJECT_BINARY_DIR}/ovde-config-version.cmake
   DESTINATION ${OVDE_CMAKE_DIR} COMPONENT development)
 

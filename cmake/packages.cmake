@@ -49,4 +49,6 @@ set(CPACK_SOURCE_IGNORE_FILES "/\\\\.[^/]*/" "/\\\\.git[^/]*$" "${PROJECT_SOURCE
 
 install(FILES LICENSE DESTINATION share/doc/ovde RENAME copyright COMPONENT program)
 install(FILES LICENSE DESTINATION share/doc/libovde-dev RENAME copyright COMPONENT development)
+install(FILES THIRD_PARTY_LICENSES DESTINATION share/doc/ovde COMPONENT program)
+install(FILES THIRD_PARTY_LICENSES DESTINATION share/doc/libovde-dev COMPONENT development)
 include(CPack)

@@ -51,7 +51,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     information = f"{PACKAGE}.dist-info"
     files[f"{information}/METADATA"] = METADATA.encode()
     files[f"{information}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: ovde\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
-    files[f"{information}/LICENSE"] = (SOURCE / "LICENSE").read_bytes()
+    for name in ("LICENSE", "THIRD_PARTY_LICENSES"):
+        files[f"{information}/{name}"] = (SOURCE / name).read_bytes()
     lines = []
     for name, content in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
