@@ -69,7 +69,7 @@ class FinishLine final : public EnvWrapper {
 Task sparse(const MujocoTask& task, double line) {
   Task entry = standard(task);
   entry.name = "Sparse" + entry.name;
-  entry.summary = task.name + "-v4, rewarded only for crossing a line; in 100 steps";
+  entry.summary = task.name + "-v4, rewarded only for crossing a line";
   entry.horizon = 100;
   entry.steps_per_epoch = 100;
   entry.has_goal = true;
