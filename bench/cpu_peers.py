@@ -10,6 +10,7 @@ shortest time per update.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import queue
@@ -89,7 +90,8 @@ def worker(options):
 
     # compilation may use all cores; the measurement has its own
     for task in os.listdir("/proc/self/task"):
-        os.sched_setaffinity(int(task), settings["cores"])
+        with contextlib.suppress(ProcessLookupError):  # a thread that has ended since
+            os.sched_setaffinity(int(task), settings["cores"])
     more = {"fused_adam": bool(learner.actor_adam.defaults.get("fused")), "gemm_gflops": round(plain_product(torch), 1)}
     print(json.dumps({"ready": torch.__version__, "more": more}), flush=True)
     for line in sys.stdin:
