@@ -15,12 +15,16 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # libraries that the files are linked wi
 
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME ovde)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_DESCRIPTION
+  "The program: trains agents, compares algorithms over many seeds, exports policies as C and ONNX.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "gnuplot-nox")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "ffmpeg")
 
 # a static library needs the libraries that it was linked with
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libovde-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
+  "Libraries and headers for C++ programs that train agents or act with a trained policy.")
 set(needs "")
 if(fmt_FOUND)
   list(APPEND needs libfmt-dev)
@@ -37,6 +41,7 @@ if(OVDE_HAS_PYTHON)
   list(APPEND CPACK_COMPONENTS_ALL python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-ovde)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_DESCRIPTION "The Python package: training on Gymnasium environments, policies, studies.")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
     "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}~), python3-numpy")
 endif()
