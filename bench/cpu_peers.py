@@ -6,7 +6,8 @@ The PyTorch update is that of gpu_peers/torch_update.py, once as it is (the prod
 product) and once with a product for each network; the table has the faster one. Eager PyTorch is checked against NumPy
 before it is measured (with the first number of threads), compiled PyTorch against eager PyTorch. A program with n threads
 is pinned to n cores. All of them are measured in turns, so that other work on the machine slows all alike; a figure is the
-shortest time per update.
+shortest time per update. Compilation, which can take minutes, comes after the first turns and beside nothing else; where
+the budget ends before it, there is no figure of compiled PyTorch.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import json
 import os
 import queue
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -35,7 +37,7 @@ def parse():
     parser.add_argument("--budget", type=float, default=120, help="seconds of the whole run, compilation included")
     parser.add_argument("--first-core", type=int, default=0, help="core that the pinning begins with")
     parser.add_argument("--round", type=float, default=1.0, help="seconds of PyTorch's updates in one turn")
-    parser.add_argument("--turns", type=int, default=9, help="turns at most; fewer where the budget ends")
+    parser.add_argument("--turns", type=int, default=9, help="turns at most, before and after compilation")
     parser.add_argument("--json", type=Path, help="file for the measurements, one JSON object a line")
     parser.add_argument("--no-compile", action="store_true", help="eager PyTorch only")
     parser.add_argument("--worker", help=argparse.SUPPRESS)  # the process that runs PyTorch, started by this script
@@ -92,14 +94,14 @@ def worker(options):
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(ProcessLookupError):  # a thread that has ended since
             os.sched_setaffinity(int(task), settings["cores"])
-    more = {"fused_adam": bool(learner.actor_adam.defaults.get("fused")), "gemm_gflops": round(plain_product(torch), 1)}
+    more = {"fused_adam": bool(learner.actor_adam.defaults.get("fused"))}
     print(json.dumps({"ready": torch.__version__, "more": more}), flush=True)
     for line in sys.stdin:
         count, began = 0, time.perf_counter()
         while (passed := time.perf_counter() - began) < options.round or count < 5:
             learner.update()
             count += 1
-        print(json.dumps({"ms": 1e3 * passed / count}), flush=True)
+        print(json.dumps({"ms": 1e3 * passed / count, "gemm_gflops": plain_product(torch)}), flush=True)
 
 
 def plain_product(torch):
@@ -150,7 +152,7 @@ class Torch:
         available = [core for core in sorted(os.sched_getaffinity(0)) if core >= options.first_core]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(self.log, "w"), text=True, env=environment,
-            preexec_fn=(lambda: os.sched_setaffinity(0, available)) if available else None)  # fmt: skip
+            start_new_session=True, preexec_fn=(lambda: os.sched_setaffinity(0, available)) if available else None)  # fmt: skip
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -195,9 +197,13 @@ class Torch:
         line = self.answer(until - time.monotonic())
         if line:
             self.times.append(line["ms"])
+            self.more["gemm_gflops"] = round(max(self.more.get("gemm_gflops", 0), line["gemm_gflops"]), 1)
 
     def stop(self):
-        self.process.kill()
+        """Ends the process and the compilers that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 class Ovde:
@@ -235,29 +241,34 @@ class Ovde:
 # ---- the measurement
 
 
-def measure(options, programs):
-    until = BEGAN + options.budget
-    ready_until = BEGAN + 0.6 * options.budget
+def prepare(programs, until):
     for program in programs:
-        program.prepare(ready_until)
+        program.prepare(until)
 
-    for turn in range(options.turns):
+
+def measure(programs, turns, until, end):
+    """Turns that begin before `until`; a program that does not answer before `end` has failed."""
+    for turn in range(turns):
         began = time.monotonic()
         for program in programs:
             if not program.error:
-                program.measure(until)
+                program.measure(end)
                 time.sleep(0.3)  # until the threads that wait for more work have stopped spinning
-        if turn == 0:
-            # of two ways to write the same, only the faster one is measured again
-            for program in programs:
-                rivals = [p for p in programs if (p.name, p.threads) == (program.name, program.threads) and p.times]
-                if program.times and program is not min(rivals, key=lambda p: p.times[0]):
-                    program.error = "the other way is faster"
-                    program.stop()
         running = [p for p in programs if p.times and not p.error]
         say(f"turn {turn + 1}, ms: " + ", ".join(f"{p.name} x{p.threads} {p.times[-1]:.3f}" for p in running))
+        if turn == 0:
+            drop_slower(programs)
         if time.monotonic() + 1.2 * (time.monotonic() - began) > until:
             break
+
+
+def drop_slower(programs):
+    """Of two ways to write the same, only the faster one is measured again."""
+    for program in programs:
+        rivals = [p for p in programs if (p.name, p.threads) == (program.name, program.threads) and p.times]
+        if program.times and not program.error and program is not min(rivals, key=lambda p: min(p.times)):
+            program.error = "the other way is faster"
+            program.stop()
 
 
 def processor():
@@ -311,14 +322,23 @@ def main():
         return worker(options)
     folder = Path(tempfile.mkdtemp(prefix="cpu_peers_"))
     programs = []
+    end = BEGAN + options.budget
     try:
         for threads in options.threads:
             if len(cores(options, threads)) < threads:
                 say(f"only {len(cores(options, threads))} cores for {counted(threads)}")
             programs.append(Ovde(options, threads))
-            for compiled in [False] if options.no_compile else [False, True]:
-                programs += [Torch(options, threads, compiled, style, folder) for style in STYLES]
-        measure(options, programs)
+            programs += [Torch(options, threads, False, style, folder) for style in STYLES]
+        share = 1 if options.no_compile else 0.4
+        prepare(programs, BEGAN + 0.7 * share * options.budget)
+        measure(programs, options.turns, BEGAN + share * options.budget, end)
+        if not options.no_compile:
+            faster = {p.threads: p.style for p in programs if isinstance(p, Torch) and not p.error}
+            compiled = [Torch(options, n, True, faster.get(n, STYLES[0]), folder) for n in options.threads]
+            programs += compiled
+            prepare(compiled, BEGAN + 0.85 * options.budget)
+            if any(not p.error for p in compiled):
+                measure(programs, options.turns, end, end)
     finally:
         for program in programs:
             program.stop()
