@@ -145,6 +145,8 @@ struct RndOptions {
 struct ScoutOptions {
   double share = 0;            // share of the episodes; 0: no scout
   double minimum_share = 0.2;  // part of it that always remains
+  // its networks: mlp with these hidden layers, or residual with the sizes of the agent's
+  NetworkKind kind = NetworkKind::mlp;
   std::vector<int> hidden = {128, 128};
   int n_step = 0;  // 0: train.n_step
 };

@@ -274,6 +274,8 @@ class Resolver {
     };
     check("network.hidden", config_.network.hidden);
     if (config_.scout.share > 0) check("scout.hidden", config_.scout.hidden);
+    if (config_.scout.kind == NetworkKind::residual && config_.network.kind == NetworkKind::mlp)
+      refuse("scout.kind", "needs network.kind = \"residual\"");
   }
 
   // The networks have an output for each quantile of each action.

@@ -234,6 +234,9 @@ std::vector<Field<ScoutOptions>> scout_keys() {
       field(&Keys::minimum_share, "minimum_share", {0, 1},
             "part of scout.share that always remains: the share falls to it where the scout's "
             "episodes do not return more than the agent's; 1: the share is constant"),
+      field(&Keys::kind, "kind",
+            "the scout's networks: `mlp`, with the layers scout.hidden, or `residual`, with the "
+            "sizes of the agent's, which must be residual too"),
       field(&Keys::hidden, "hidden", {1, 4096},
             "widths of the hidden layers of the scout's networks"),
       field(&Keys::n_step, "n_step", {0, 1000},

@@ -78,8 +78,10 @@ std::string why_unread(const Config& config, const Algorithm& algorithm, const s
   const bool residual = config.network.kind == NetworkKind::residual;
   if (kResidualKeys.contains(key) && !residual)
     return "it is read only with network.kind = \"residual\"";
-  // a scout's networks are of kind mlp
-  if (kMlpKeys.contains(key) && residual && (key == "network.hidden" || config.scout.share == 0))
+  if (key == "scout.hidden" && config.scout.kind == NetworkKind::residual)
+    return "it is read only with scout.kind = \"mlp\"";
+  const bool mlp_scout = config.scout.share > 0 && config.scout.kind == NetworkKind::mlp;
+  if (kMlpKeys.contains(key) && residual && (key == "network.hidden" || !mlp_scout))
     return "it is read only with network.kind = \"mlp\"";
   if (kTransitionKeys.contains(key) && !config.noise.transition)
     return "it is read only with noise.transition = true";

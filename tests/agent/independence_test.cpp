@@ -35,6 +35,8 @@ AgentOptions independent_options(const Independent& c, std::uint64_t seed) {
   if (is_implicit(c.head)) options.learner.network.init = Initialisation::torch;
   options.learner.network.kind = c.kind;
   if (c.kind == NetworkKind::residual) make_residual(options.learner.network);
+  if (c.kind == NetworkKind::residual && c.head == CriticHead::categorical)
+    options.scout.kind = NetworkKind::residual;
   if (c.published) {
     options.learner.network.targets = TargetStart::own;
     options.learner.critic.weights = QuantileWeights::equal;
@@ -155,6 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
         residual("dsac", 1), residual("sac", 37), residual("td3", 64), residual("dac", 100),
         residual("tqc", 64), residual("scout", 37), residual("dsac", 37, true),
         Independent{"dsac", 37, CriticHead::categorical, false, false, NetworkKind::residual},
+        Independent{"scout", 37, CriticHead::categorical, false, false, NetworkKind::residual},
         Independent{"flashsac", 37, CriticHead::categorical, false, false, NetworkKind::residual}),
     [](const auto& info) {
       const Independent& c = info.param;

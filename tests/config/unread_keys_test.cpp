@@ -57,8 +57,18 @@ TEST(UnreadKeys, KeysOfTheOtherKindOfNetworkAreRefused) {
       expect_words(error.what(), {key.substr(0, key.find('=')), "network.kind = \"mlp\""});
     }
   }
-  // the scout's networks are of kind mlp
+  // a scout with networks of kind mlp reads them
   EXPECT_FALSE(resolve({"network.kind=residual", "critic.norm=false"}, "scout").critic.norm);
+}
+
+TEST(UnreadKeys, AResidualScoutNeedsAResidualAgent) {
+  expect_words(refusal("scout.kind=residual", "scout"), {"scout.kind", "network.kind"});
+  EXPECT_EQ(resolve({"network.kind=residual", "scout.kind=residual"}, "scout").scout.kind,
+            NetworkKind::residual);
+  for (const std::string key : {"critic.norm=false", "scout.hidden=[64]"})
+    EXPECT_THROW(resolve({"network.kind=residual", "scout.kind=residual", key}, "scout"),
+                 InputError)
+        << key;
 }
 
 TEST(UnreadKeys, OptimismIsSetByTheBanditOrTheKey) {

@@ -110,8 +110,8 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
 TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
   NEEDS_GPU();
   std::vector<AgentOptions> options;
-  for (const char* name : {"dsac_residual", "flashsac", "doac_residual", "ovde_g_residual",
-                           "ovde_q_residual", "ovde_m_residual"}) {
+  for (const char* name : {"dsac_residual", "flashsac", "doac_residual", "scout_residual",
+                           "ovde_g_residual", "ovde_q_residual", "ovde_m_residual"}) {
     options.push_back(options_of(name, options.size()));
     if (!options.back().algorithm.explorer.starts_with("ovde")) continue;
     for (const char* form : {"raw", "full"}) {
@@ -119,6 +119,8 @@ TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
       options.back().explore.set("gradient", std::string(form));
       options.back().explore.set("samples", 3.0);
       options.back().explore.set("ascents", 2.0);
+      options.back().learner.rnd = options_of("scout", 0).learner.rnd;
+      options.back().scout.share = 0.5;
     }
   }
   const auto population = make_gpu_population(options, Precision::fp16);
@@ -131,13 +133,15 @@ TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
     for (int n = 0; n < 4; ++n) agents[i]->update(team);
     population->upload(i, *agents[i]);
   }
-  for (const bool plain : {false, true}) {
+  for (const auto& [plain, scouts] : {std::pair(false, false), {false, true}, {true, true}}) {
     std::vector<std::vector<double>> observations;
     for (std::size_t i = 0; i < options.size(); ++i) {
       std::vector<double>& observation = observations.emplace_back(17);
       for (double& x : observation) x = random.normal();
       std::ranges::copy(observation, acting.observation.begin() + i * acting.observations);
       acting.plain[i] = plain;
+      acting.scouts[i] = scouts;  // agents without a scout ignore it
+      agents[i]->host_side().let_scout_act(scouts);
       Random ahead = agents[i]->explorer_noise();
       if (!plain) draw_for_explorer(explorer_draws(options[i]), static_cast<int>(i), ahead, acting);
     }
@@ -155,7 +159,8 @@ TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
         EXPECT_NEAR(acting.moved[at] - acting.mean[at], step, 1e-4 * (1 + std::abs(step))) << what;
         moved += std::abs(step);
       }
-      EXPECT_EQ(moved > 0, !plain && !options[i].algorithm.explorer.empty()) << what;
+      const bool scouted = scouts && options[i].scout.share > 0;
+      EXPECT_EQ(moved > 0, !plain && !scouted && !options[i].algorithm.explorer.empty()) << what;
       if (std::isnan(expected.m)) {
         EXPECT_TRUE(std::isnan(acting.m[i])) << what;
       } else {
@@ -226,6 +231,20 @@ TEST(Population, ResidualNetworksTakeTheSmallerCritic) {
       EXPECT_NE(std::string(error.what()).find("take the smaller critic"), std::string::npos)
           << name << ": " << error.what();
     }
+  }
+}
+
+TEST(Population, AScoutOfResidualNetworksHasThemToo) {
+  NEEDS_GPU();
+  AgentOptions options = options_of("scout_residual", 1);
+  check_gpu_population(std::vector{options}, Precision::fp16);
+  options.scout.kind = NetworkKind::mlp;
+  try {
+    check_gpu_population(std::vector{options}, Precision::fp16);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("scout.kind = \"residual\""), std::string::npos)
+        << error.what();
   }
 }
 

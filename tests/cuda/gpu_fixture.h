@@ -26,9 +26,9 @@ inline constexpr bool kKernelsOnCpu = false;
 // the same network; "_bare": iqn without layer norm; "_norm": fixed fractions with layer norm;
 // "_published", after any of them: the other keys of the published code; "_fixed": a fixed
 // temperature; "_penalty": TD3's penalty on large outputs; "_optimistic": a higher critic.optimism;
-// "_residual": residual networks with categorical critics; "_absolute": the bonus is not relative
-// to the errors of the batch; "_recipe": the actor moves in every third update, for the entropy of
-// a standard deviation, without a target policy, and the learning rate falls.
+// "_residual": residual networks with categorical critics, for a scout too; "_absolute": the bonus
+// is not relative to the errors of the batch; "_recipe": the actor moves in every third update, for
+// the entropy of a standard deviation, without a target policy, and the learning rate falls.
 inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   const auto ends = [&](const std::string& with) {
     const bool so = name.ends_with(with);
@@ -71,6 +71,7 @@ inline AgentOptions options_of(std::string name, std::uint64_t seed) {
   if (residual) {
     options.learner.network.kind = NetworkKind::residual;
     options.learner.critic.head = CriticHead::categorical;
+    options.scout.kind = NetworkKind::residual;
   }
   if (options.learner.network.kind == NetworkKind::residual && kKernelsOnCpu) {
     options.learner.train.batch = 24;

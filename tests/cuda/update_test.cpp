@@ -29,7 +29,7 @@ void make_narrow(Agent& agent) {
                             network.expansion, 2 * options.action_size);
   const float bias = network.log_std == LogStdForm::squashed ? -1.5f : -3.0f;
   for (auto& [name, values] : agent.state().arrays) {
-    if (name == "actor.parameters" || name == "actor.target")
+    if (name.ends_with("actor.parameters") || name.ends_with("actor.target"))
       std::ranges::fill(
           values.subspan(shape.head_bias() + options.action_size, options.action_size), bias);
   }
@@ -207,7 +207,7 @@ TEST_P(EveryAlgorithm, AHundredUpdatesStayClose) {
 INSTANTIATE_TEST_SUITE_P(Update, EveryAlgorithm,
                          ::testing::Values("dsac", "dsac_norm", "dsac_iqn", "scout_norm", "ids",
                                            "dsac_recipe", "dsac_residual", "dsac_recipe_residual",
-                                           "flashsac"),
+                                           "scout_residual", "flashsac"),
                          [](const auto& test) { return test.param; });
 INSTANTIATE_TEST_SUITE_P(
     SlowUpdate, EveryAlgorithm,
@@ -222,7 +222,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "dac_iqn", "dac_published", "dac_iqn_published", "dac_optimistic",
                       "dsac_optimistic", "dsac_published_optimistic", "dsac_iqn_optimistic",
                       "dsac_iqn_published_optimistic", "td3_optimistic", "ids_published",
-                      "dsac_recipe", "dsac_iqn_recipe", "td3_recipe", "dac_recipe", "scout_recipe"),
+                      "dsac_recipe", "dsac_iqn_recipe", "td3_recipe", "dac_recipe", "scout_recipe",
+                      "dsac_rnd_residual", "novd_residual", "scout_recipe_residual"),
     [](const auto& test) { return test.param; });
 
 // TD3's actor and all target networks wait while the critics learn.

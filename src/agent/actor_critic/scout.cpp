@@ -16,7 +16,7 @@ LearnerOptions own_learner(const AgentOptions& options) {
 LearnerOptions scout_learner(const AgentOptions& options) {
   constexpr std::uint64_t kOwnSeed = std::uint64_t{1} << 63;  // beyond every seed of a run
   LearnerOptions learner = options.learner;
-  learner.network.kind = NetworkKind::mlp;
+  learner.network.kind = options.scout.kind;
   learner.network.hidden = options.scout.hidden;
   learner.critic.optimism = -1;
   if (options.scout.n_step > 0) learner.train.n_step = options.scout.n_step;

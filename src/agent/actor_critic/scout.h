@@ -18,8 +18,8 @@ namespace ovde {
 // Options of the agent's own learner: where there is a scout, it alone has the bonus.
 LearnerOptions own_learner(const AgentOptions& options);
 
-// Options of the scout's learner: the agent's, with the bonus, other sizes of networks and another
-// seed. Its own policy explores.
+// Options of the scout's learner: the agent's, with the bonus, another seed and other networks of
+// kind mlp or of the agent's residual ones. Its own policy explores.
 LearnerOptions scout_learner(const AgentOptions& options);
 
 // Prefix of the names of its state.

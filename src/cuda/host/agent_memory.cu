@@ -14,6 +14,12 @@ constexpr int kRowsAlign = 128;  // the rows of a batch fill whole tiles of any 
 
 int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+std::size_t batch_rows(const AgentSpec& spec) { return rounded_up(spec.train.batch, kRowsAlign); }
+
+const NetworkStep* step_of(Progress* progress, NetworkStep Progress::*step) {
+  return progress != nullptr ? &(progress->*step) : nullptr;
+}
+
 Network take_network(Arena& arena, int size, const NetworkStep* step) {
   return {arena.take(size), arena.take(size), arena.take(size), arena.take(size), step};
 }
@@ -119,23 +125,6 @@ void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
   }
 }
 
-void allocate_rnd(Agent& agent, Arena& arena, std::size_t rows, const NetworkStep* step) {
-  const NetworkShape& shape = agent.rnd_shape;
-  const auto doubles = [&](int count) { return reinterpret_cast<double*>(arena.take(2 * count)); };
-  const int n = agent.observation_size, stride = shape.layer[0].stride;
-  Distillation& rnd = agent.distillation;
-  rnd.net = take_network(arena, shape.size, step);
-  rnd.input = arena.take(rows * stride);
-  rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
-  rnd.error = arena.take(rows);
-  rnd.noise = doubles(static_cast<int>(rows));
-  rnd.center = arena.take(n);
-  rnd.scale = arena.take(n);
-  rnd.bonus_scale = arena.take(1);
-  double* at = doubles(static_cast<int>(rnd_statistics_count(n)));
-  rnd.statistics = {at, at + 1, at + 2, at + 2 + (1 + 2 * n)};
-}
-
 // The memory of an agent over a grid of actions, for updates and for acting.
 void allocate_grid(Agent& agent, Arena& arena, std::size_t rows) {
   const NetworkShape& trunk = agent.trunk_shape;
@@ -208,23 +197,38 @@ bool fits() {
 
 }  // namespace
 
+void allocate_bonus(Agent& agent, Arena& arena) {
+  const NetworkShape& shape = agent.rnd_shape;
+  const std::size_t rows = batch_rows(agent);
+  const int n = agent.observation_size, stride = shape.layer[0].stride;
+  Distillation& rnd = agent.distillation;
+  rnd.net = take_network(arena, shape.size, step_of(agent.progress, &Progress::rnd_step));
+  rnd.input = arena.take(rows * stride);
+  rnd.trace = take_trace(arena, shape, rows, rnd.input, stride);
+  rnd.error = arena.take(rows);
+  rnd.noise = arena.take<double>(rows);
+  rnd.center = arena.take(n);
+  rnd.scale = arena.take(n);
+  rnd.bonus_scale = arena.take(1);
+  double* at = arena.take<double>(rnd_statistics_count(n));
+  rnd.statistics = {at, at + 1, at + 2, at + 2 + (1 + 2 * n)};
+}
+
 Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
   Agent agent{spec};
   agent.replay_stride = 2 * spec.observation_size + spec.action_size + 2;
   agent.progress = progress;
 
-  const auto step = [&](NetworkStep Progress::*of) {
-    return progress != nullptr ? &(progress->*of) : nullptr;
-  };
-  const auto rows = static_cast<std::size_t>(rounded_up(spec.train.batch, kRowsAlign));
-  agent.actor_net = take_network(arena, spec.actor_shape.size, step(&Progress::actor_step));
+  const std::size_t rows = batch_rows(spec);
+  agent.actor_net =
+      take_network(arena, spec.actor_shape.size, step_of(progress, &Progress::actor_step));
   if (spec.role == Role::optimist) {
     allocate_actor(agent, arena, rows);
     allocate_optimist(agent, arena, rows);
     return agent;
   }
   for (Network& critic : agent.critic_net)
-    critic = take_network(arena, spec.critic_shape.size, step(&Progress::critic_step));
+    critic = take_network(arena, spec.critic_shape.size, step_of(progress, &Progress::critic_step));
   if (spec.role == Role::agent)
     agent.replay = arena.take(static_cast<std::size_t>(spec.train.replay) * agent.replay_stride);
 
@@ -250,7 +254,7 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
     agent.norm_trace[k] = take_norm_trace(arena, spec.critic_shape, rows);
   }
   if (spec.iqn) allocate_iqn(agent, arena, rows);
-  if (spec.has_bonus()) allocate_rnd(agent, arena, rows, step(&Progress::rnd_step));
+  if (spec.has_bonus()) allocate_bonus(agent, arena);
   if (spec.is_deterministic()) agent.before_squash = arena.take(rows * spec.action_size);
   return agent;
 }

@@ -19,6 +19,9 @@ constexpr std::size_t rnd_statistics_count(int observations) {
 // Takes an agent's memory from the arena, except the parts that it shares with its owner.
 Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress);
 
+// Takes the memory of an agent's bonus, as allocate() does.
+void allocate_bonus(Agent& agent, Arena& arena);
+
 // Points a scout or an optimist at the memory that it shares with its owner.
 void share_with_owner(const Agent& owner, Agent& agent);
 

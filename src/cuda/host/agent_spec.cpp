@@ -67,7 +67,7 @@ NetworkShape network_shape(const IqnShape& shape) {
   return out;
 }
 
-// The networks of the actor, the critics and the bonus.
+// The networks of the actor and the critics.
 void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
   spec.iqn = is_implicit(learner.critic.head) && !spec.is_grid();
   if (!spec.is_grid()) {
@@ -75,9 +75,6 @@ void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
     spec.actor_shape =
         network_shape(MlpShape(spec.observation_size, learner.network.hidden, outputs));
   }
-  if (spec.has_bonus())
-    spec.rnd_shape = network_shape(
-        MlpShape(spec.observation_size, learner.rnd_network.hidden, learner.rnd_network.outputs));
   if (spec.is_grid()) {
     spec.choices = ActionGrid::count(spec.action_size, spec.ids.bins);
     spec.critic_shape = network_shape(grid_critic_shape(learner, spec.choices));
@@ -93,8 +90,7 @@ void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
 
 AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner) {
   check_limits(learner);
-  AgentSpec spec{};
-  static_cast<LearnerNumbers&>(spec) = learner;
+  AgentSpec spec = bonus_spec(learner);
   spec.ids = options.ids;
   spec.explorer = device_rule(options);
   spec.blend = blend_of(spec.critic.optimism);
@@ -125,6 +121,15 @@ AgentSpec optimist_spec(const AgentOptions& options, int owner) {
 }
 
 }  // namespace
+
+AgentSpec bonus_spec(const LearnerOptions& learner) {
+  AgentSpec spec{};
+  static_cast<LearnerNumbers&>(spec) = learner;
+  if (spec.has_bonus())
+    spec.rnd_shape = network_shape(
+        MlpShape(spec.observation_size, learner.rnd_network.hidden, learner.rnd_network.outputs));
+  return spec;
+}
 
 std::vector<AgentSpec> agent_specs(std::span<const AgentOptions> agents) {
   std::vector<AgentSpec> specs;

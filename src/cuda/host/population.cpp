@@ -14,6 +14,7 @@
 #include "agent/actor_critic/scout.h"
 #include "cuda/host/agent_memory.h"
 #include "cuda/host/agent_spec.h"
+#include "cuda/host/transfers.h"
 #include "cuda/host/update_graph.h"
 #include "cuda/kernels/explore/act.cuh"
 
@@ -21,8 +22,8 @@ namespace ovde {
 
 namespace {
 
-using cuda::AgentSpec, cuda::check, cuda::DeviceArray, cuda::make_device_array, cuda::Progress,
-    cuda::Role, cuda::ValueMeans;
+using cuda::AgentSpec, cuda::array, cuda::check, cuda::for_each_rnd_statistic, cuda::DeviceArray,
+    cuda::make_device_array, cuda::Progress, cuda::Role, cuda::ValueMeans;
 using DeviceAgent = cuda::Agent;
 
 // The prefix of a learner's names in a LearnerState.
@@ -36,14 +37,6 @@ std::string prefix_of(Role role) {
       return kOptimist;
   }
   throw Error("unknown role of a learner");
-}
-
-// Empty if the learner has no such array.
-std::span<float> array(const LearnerState& state, const std::string& name) {
-  for (const auto& [key, values] : state.arrays) {
-    if (key == name) return values;
-  }
-  return {};
 }
 
 // A learner's arrays on the device, with their names in a LearnerState. An optimist has an actor
@@ -76,17 +69,6 @@ void for_each_array(const LearnerState& state, const DeviceAgent& agent, Visit&&
   for (const auto& [name, device] : arrays_of(agent)) {
     const auto values = array(state, prefix_of(agent.role) + name);
     if (!values.empty()) visit(device, values);
-  }
-}
-
-// Calls visit(device, values) for the statistics of a learner's bonus.
-template <typename Visit>
-void for_each_rnd_statistic(const LearnerState& state, const DeviceAgent& agent, Visit&& visit) {
-  double* device = agent.distillation.statistics.next_row;  // the others follow
-  for (const auto& [name, values] : state.statistics) {
-    if (!name.starts_with(prefix_of(agent.role) + "rnd.")) continue;
-    visit(std::span(device, values.size()), values);
-    device += values.size();
   }
 }
 
@@ -187,35 +169,32 @@ class Population final : public GpuPopulation {
   void upload(int index, Agent& agent) override {
     const LearnerState state = agent.state();
     for (const int at : learners(index)) {
-      const auto write = [&](auto device, auto values) { this->write(device, values); };
+      const std::string prefix = prefix_of(specs_[at].role);
+      const auto write = [&](auto device, auto values) { stream_.write(device, values); };
       for_each_array(state, agents_[at], write);
-      for_each_rnd_statistic(state, agents_[at], [&](auto device, auto values) {
-        if (device.data() == agents_[at].distillation.statistics.next_row)
-          observed_[at] = static_cast<std::int64_t>(values[0]);
-        write(device, values);
-      });
+      for_each_rnd_statistic(state, prefix, agents_[at].distillation.statistics.next_row, write);
+      observed_[at] = cuda::observed_rows(state, prefix);
       progress_[at].updates = *state.updates;
-      std::ranges::copy(array(state, prefix_of(specs_[at].role) + "log_alpha"),
-                        progress_[at].log_alpha);
+      std::ranges::copy(array(state, prefix + "log_alpha"), progress_[at].log_alpha);
     }
     set_reward_scale(index, agent.host_side().reward_scale());
     has_copies_ = false;
     uploaded_[index] = agent.replay().added() - agent.replay().size();
     add_rows(index, agent.replay());
-    wait();
+    stream_.wait();
   }
 
   void download(int index, Agent& agent) override {
     const LearnerState state = agent.state();
     for (const int at : learners(index)) {
-      const auto read = [&](auto device, auto values) { this->read(values, device); };
+      const std::string prefix = prefix_of(specs_[at].role);
+      const auto read = [&](auto device, auto values) { stream_.read(values, device); };
       for_each_array(state, agents_[at], read);
-      for_each_rnd_statistic(state, agents_[at], read);
-      if (const auto log_alpha = array(state, prefix_of(specs_[at].role) + "log_alpha");
-          !log_alpha.empty())
+      for_each_rnd_statistic(state, prefix, agents_[at].distillation.statistics.next_row, read);
+      if (const auto log_alpha = array(state, prefix + "log_alpha"); !log_alpha.empty())
         std::ranges::copy(progress_[at].log_alpha, log_alpha.begin());
     }
-    wait();
+    stream_.wait();
     *state.updates = progress_[index].updates;
     agent.restored();
   }
@@ -225,19 +204,19 @@ class Population final : public GpuPopulation {
       const LearnerState state = agents[i]->state();
       for (const auto& policy : agents[i]->policy().networks) {
         for (const auto& [name, device] : arrays_of(agents_[i])) {
-          if (name == parameters_of(policy.name)) read(array(state, name), device);
+          if (name == parameters_of(policy.name)) stream_.read(array(state, name), device);
         }
       }
       *state.updates = progress_[i].updates;
     }
-    wait();
+    stream_.wait();
   }
 
   void add_rows(int index, const Replay& replay) override {
     replay.for_each_piece(uploaded_[index], replay.added(), [&](auto at, auto count) {
       const auto rows = replay.raw(at, count);
-      write(std::span(agents_[index].replay + at * agents_[index].replay_stride, rows.size()),
-            rows);
+      stream_.write(
+          std::span(agents_[index].replay + at * agents_[index].replay_stride, rows.size()), rows);
     });
     uploaded_[index] = replay.added();
     for (const int at : learners(index)) {
@@ -249,8 +228,8 @@ class Population final : public GpuPopulation {
   void set_optimism(int index, float optimism) override {
     const Blend blend = blend_of(optimism);
     for (DeviceAgent* at : {device_agents_.get() + index, update_agents_.get() + place_[index]})
-      write(std::span(&at->blend, 1), std::span(&blend, 1));
-    wait();
+      stream_.write(std::span(&at->blend, 1), std::span(&blend, 1));
+    stream_.wait();
   }
 
   void set_reward_scale(int index, float factor) override {
@@ -268,7 +247,7 @@ class Population final : public GpuPopulation {
     enqueue_act(device_agents_.get(), exchange_, stream_.get());
     if (iqn_explorers_) enqueue_iqn_act(device_agents_.get(), exchange_, stream_.get());
     if (choices_ > 0) enqueue_grid_act(device_agents_.get(), choices_, exchange_, stream_.get());
-    wait();
+    stream_.wait();
     for_each_substitute([&](int agent, int other) {
       if (specs_[other].role == Role::scout) {
         for (const auto& answers : {e.mean, e.std, e.moved})
@@ -290,8 +269,8 @@ class Population final : public GpuPopulation {
       progress.critic_loss = progress.actor_loss = 0;
       progress.alpha = std::exp(progress.log_alpha[0]);
     }
-    write(std::span(device_progress_.get(), progress_.size()), std::span(progress_));
-    wait();
+    stream_.write(std::span(device_progress_.get(), progress_.size()), std::span(progress_));
+    stream_.wait();
     observe_transitions();
     updates_ = n;
     if (!std::exchange(has_copies_, true)) graph_->copy_networks(stream_.get());
@@ -309,9 +288,9 @@ class Population final : public GpuPopulation {
     std::vector<ValueMeans> means(specs_.size());
     compute_value_means(static_cast<int>(means.size()), device_agents_.get(), means_.get(),
                         stream_.get());
-    read(std::span(means), {means_.get(), means.size()});
-    read(std::span(progress_), {device_progress_.get(), progress_.size()});
-    wait();
+    stream_.read(std::span(means), {means_.get(), means.size()});
+    stream_.read(std::span(progress_), {device_progress_.get(), progress_.size()});
+    stream_.wait();
     std::vector<PopulationReport> reports(companions_.size());
     for (std::size_t i = 0; i < reports.size(); ++i) {
       const Progress& c = progress_[i];
@@ -377,32 +356,16 @@ class Population final : public GpuPopulation {
       place_[i] = static_cast<int>(in_order.size());
       in_order.push_back(agents_[i]);
     }
-    write(std::span(device_agents_.get(), agents_.size()), std::span(agents_));
-    write(std::span(update_agents_.get(), in_order.size()), std::span(in_order));
+    stream_.write(std::span(device_agents_.get(), agents_.size()), std::span(agents_));
+    stream_.write(std::span(update_agents_.get(), in_order.size()), std::span(in_order));
     std::vector<int> owners;
     for (const DeviceAgent& agent : in_order) {
       if (agent.role == Role::optimist) owners.push_back(place_[agent.owner]);
     }
     graph_.emplace(update_agents_.get(), std::vector<AgentSpec>(in_order.begin(), in_order.end()),
                    owners, exact);
-    wait();
+    stream_.wait();
   }
-
-  // Enqueue copies of device memory. The host's values must stay as they are until the next wait().
-  template <typename T>
-  void write(std::span<T> device, std::span<const std::type_identity_t<T>> values) {
-    copy(device, values, cudaMemcpyHostToDevice, "cudaMemcpy to the GPU");
-  }
-  template <typename T>
-  void read(std::span<T> values, std::span<const std::type_identity_t<T>> device) {
-    copy(values, device, cudaMemcpyDeviceToHost, "cudaMemcpy from the GPU");
-  }
-  template <typename T>
-  void copy(std::span<T> to, std::span<const T> from, cudaMemcpyKind kind, const char* call) {
-    if (to.size() != from.size()) throw Error("CUDA: an array of the wrong length");
-    check(cudaMemcpyAsync(to.data(), from.data(), to.size_bytes(), kind, stream_.get()), call);
-  }
-  void wait() { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }
 
   // Calls visit(agent, other) where a scout or an optimist acts in its agent's place.
   template <typename Visit>
@@ -418,19 +381,14 @@ class Population final : public GpuPopulation {
     }
   }
 
-  // The statistics of the bonuses follow the transitions that were added, a batch at a time. At
-  // least one batch, which may be empty, for the scales that follow from uploaded statistics.
+  // The statistics of the bonuses follow the transitions that were added, a batch at a time.
   void observe_transitions() {
     std::int64_t batches = 0;
     bool errors = false;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (!specs_[i].has_bonus()) continue;
-      const auto added = static_cast<std::int64_t>(progress_[i].replay_added);
-      const auto rows = static_cast<std::int64_t>(progress_[i].replay_rows);
-      const std::int64_t unseen = std::min(added - observed_[i], rows),
-                         batch = specs_[i].train.batch;
-      batches = std::max({batches, (unseen + batch - 1) / batch, std::int64_t{1}});
-      observed_[i] = added;
+      batches = std::max(batches,
+                         cuda::unseen_batches(progress_[i], specs_[i].train.batch, observed_[i]));
       errors |= !specs_[i].rnd.relative;
     }
     cuda::UpdatePlan plan{};
@@ -449,7 +407,7 @@ class Population final : public GpuPopulation {
   std::vector<std::int64_t> observed_;  // number of the first row that a bonus has not observed
   int updates_ = 1;
 
-  cuda::Owned<cudaStream_t> stream_ = cuda::make_stream();
+  cuda::DeviceStream stream_;
   DeviceArray<char> memory_;
   DeviceArray<Progress> device_progress_;
   DeviceArray<ValueMeans> means_;

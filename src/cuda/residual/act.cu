@@ -220,6 +220,7 @@ __global__ void __launch_bounds__(kThreads)
     act_kernel(GroupSpec spec, ActNetworks actors, ActNetworks critics, ActRows rows) {
   __shared__ Shared shared;
   const int agent = blockIdx.x, row = rows.place[agent];
+  if (spec.scouts && (rows.plain[row] || !rows.scouts[row])) return;
   for (int i = threadIdx.x; i < spec.observations; i += kThreads)
     shared.input[i] = rows.observation[row * rows.observations + i];
   __syncthreads();

@@ -14,6 +14,7 @@ struct ActRows {
   int observations, actions, samples;  // length of a row
   const double* explorer_noise;        // standard normal numbers for an explorer's samples
   const bool* plain;                   // the policy alone, without its explorer
+  const bool* scouts;                  // the scout acts
   double *mean, *std, *moved, *m;
 };
 

@@ -6,14 +6,15 @@
 
 #include "agent/explore/rules.h"
 #include "agent/options.h"
+#include "cuda/agent.h"
 #include "cuda/residual/shape.h"
-#include "nn/equations.h"
 
 namespace ovde::cuda::residual {
 
 // The constants of a group.
 struct GroupSpec {
   int agents;
+  bool scouts;  // second learners, which share their agents' replay buffers and act in their place
   int observations, actions;
   bool target_policy;  // a' is drawn from the target policy, not from the current one
   LogStdForm log_std;
@@ -29,22 +30,12 @@ struct GroupSpec {
   OVDE_BOTH float value(int i) const { return low + i * (high - low) / (atoms() - 1); }
 };
 
-// What updates change, besides the networks.
-struct GroupProgress {
-  std::uint64_t updates, replay_rows, replay_added;
-  float log_alpha[3];                      // value and two moments
-  float reward_scale;                      // factor of rewards
-  AdamCorrection critic_adam, actor_adam;  // for the current update
-  double critic_loss, actor_loss;          // sums since the host last cleared them
-  std::uint64_t first_bad;                 // first update (from 1) with a loss that is not finite
-};
-
 // The memory of a group: one matrix for each agent, one after the other.
 struct GroupMemory {
   const std::uint64_t* seeds;
   float* const* replay;  // each agent's rows, in the format of agent/replay.h
   int replay_stride;
-  GroupProgress* progress;
+  Progress* progress;
 
   // (s, a) above (s', a'); (s, new a); s above s'; s': rows of the input layers' strides
   float *critic_input, *new_input, *actor_input, *next_input;
@@ -53,6 +44,7 @@ struct GroupMemory {
   float *log_probability, *next_log_probability;  // batch
   float* mean[2];                                 // each critic's at (s, new a)
   float *critic_loss[2], *actor_loss;             // batch
+  float* next_quantiles[2];  // batch x quantiles: the target critics' at (s', a'), for a bonus
 };
 
 }  // namespace ovde::cuda::residual

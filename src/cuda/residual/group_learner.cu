@@ -4,7 +4,9 @@
 #include <vector>
 
 #include <ovde/error.h>
+#include "cuda/host/agent_memory.h"
 #include "cuda/host/handles.h"
+#include "cuda/kernels/update.cuh"
 #include "cuda/residual/learn.h"
 #include "cuda/residual/network.h"
 
@@ -63,7 +65,7 @@ struct Networks {
 // Everything that lies in the GPU's memory.
 template <typename T>
 struct Layout {
-  Layout(const GroupSpec& spec, Arena& bytes)
+  Layout(const GroupSpec& spec, const AgentSpec& bonus, Arena& bytes)
       : actors(spec.actor, spec.agents, bytes),
         critics(spec.critic, 2 * spec.agents, bytes),
         acting(spec.actor, spec.agents, 2 * spec.batch(), bytes),
@@ -78,7 +80,7 @@ struct Layout {
     memory.seeds = seeds;
     memory.replay = replays;
     memory.replay_stride = 2 * spec.observations + spec.actions + 2;
-    memory.progress = bytes.take<GroupProgress>(spec.agents);
+    memory.progress = bytes.take<Progress>(spec.agents);
     memory.critic_input = bytes.take<float>(2 * samples * spec.critic.input.stride);
     memory.new_input = bytes.take<float>(samples * spec.critic.input.stride);
     memory.actor_input = bytes.take<float>(2 * samples * spec.actor.input.stride);
@@ -90,7 +92,26 @@ struct Layout {
       *to = bytes.take<float>(samples);
     for (float** to : {&memory.action, &memory.spread, &memory.raw_log_std})
       *to = bytes.take<float>(samples * spec.actions);
-    rows = bytes.take<float>(1ULL * spec.agents * spec.train.replay * memory.replay_stride);
+    if (!spec.scouts)
+      rows = bytes.take<float>(1ULL * spec.agents * spec.train.replay * memory.replay_stride);
+    if (bonus.has_bonus()) take_bonuses(spec, bonus, bytes);
+  }
+
+  // The memory of the bonuses: for each agent a record with the parts that their kernels use.
+  void take_bonuses(const GroupSpec& spec, const AgentSpec& bonus, Arena& bytes) {
+    const std::size_t batch = spec.batch();
+    for (float*& to : memory.next_quantiles)
+      to = bytes.take<float>(spec.agents * batch * spec.quantiles);
+    for (int i = 0; i < spec.agents; ++i) {
+      Agent& agent = bonuses.emplace_back(Agent{bonus});
+      agent.replay_stride = memory.replay_stride;
+      agent.progress = memory.progress + i;
+      agent.reward = memory.reward + i * batch;
+      for (int k = 0; k < 2; ++k)
+        agent.next_quantiles[k] = memory.next_quantiles[k] + i * batch * spec.quantiles;
+      allocate_bonus(agent, bytes);
+    }
+    device_bonuses = bytes.take<Agent>(spec.agents);
   }
 
   Networks<T> actors, critics;
@@ -100,26 +121,45 @@ struct Layout {
   GroupMemory memory;
   std::uint64_t* seeds;
   float** replays;
-  float *by_input, *rows;
+  float *by_input, *rows = nullptr;
+  std::vector<Agent> bonuses;  // empty: there is no bonus
+  Agent* device_bonuses = nullptr;
 };
+
+UpdatePlan bonus_plan(const GroupSpec& spec, const AgentSpec& bonus) {
+  UpdatePlan plan{};
+  plan.agents = spec.agents;
+  plan.batch = spec.batch();
+  plan.exact_size = exact_size();
+  plan.rnd_tiles = parameter_tiles(bonus.rnd_shape);
+  return plan;
+}
 
 template <typename T>
 class Learner final : public GroupLearner {
  public:
-  Learner(const GroupSpec& spec, std::span<const std::uint64_t> seeds)
+  Learner(const GroupSpec& spec, const AgentSpec& bonus, std::span<const std::uint64_t> seeds,
+          std::span<float* const> shared_replays)
       : spec_(spec),
-        bytes_(make_device_array<char>(size_of(spec))),
+        bonus_(bonus),
+        bonus_plan_(bonus_plan(spec, bonus)),
+        bytes_(make_device_array<char>(size_of(spec, bonus))),
         layout_([&] {
           Arena bytes(bytes_.get());
-          return Layout<T>(spec, bytes);
+          return Layout<T>(spec, bonus, bytes);
         }()),
         actor_passes_(spec.actor, spec.agents, 1, spec.agents),
         critic_passes_(spec.critic, 2 * spec.agents, 2, spec.agents),
         pair_passes_(spec.critic, 4 * spec.agents, 2, spec.agents) {
     const Owned<cudaStream_t> stream = make_stream();
-    check(cudaMemsetAsync(bytes_.get(), 0, size_of(spec), stream.get()), "cudaMemset");
-    std::vector<float*> replays;
-    for (int i = 0; i < spec.agents; ++i) replays.push_back(replay_rows(i, 0, 0).data());
+    check(cudaMemsetAsync(bytes_.get(), 0, size_of(spec, bonus), stream.get()), "cudaMemset");
+    std::vector<float*> replays(shared_replays.begin(), shared_replays.end());
+    for (int i = 0; !spec.scouts && i < spec.agents; ++i)
+      replays.push_back(replay_rows(i, 0, 0).data());
+    for (std::size_t i = 0; i < layout_.bonuses.size(); ++i) {
+      layout_.bonuses[i].seed = seeds[i];
+      layout_.bonuses[i].replay = replays[i];
+    }
     const std::vector<Segment> of_actor = segments_of(spec.actor),
                                of_critic = segments_of(spec.critic);
     const auto copy = [&](auto* to, const auto* from, std::size_t count) {
@@ -130,13 +170,14 @@ class Learner final : public GroupLearner {
     copy(layout_.replays, replays.data(), replays.size());
     copy(layout_.actors.segments, of_actor.data(), of_actor.size());
     copy(layout_.critics.segments, of_critic.data(), of_critic.size());
+    copy(layout_.device_bonuses, layout_.bonuses.data(), layout_.bonuses.size());
     check(cudaStreamSynchronize(stream.get()), "setting up a group");
     for (const bool moves : {false, true}) graphs_[moves] = capture(moves);
   }
 
-  static std::size_t size_of(const GroupSpec& spec) {
+  static std::size_t size_of(const GroupSpec& spec, const AgentSpec& bonus) {
     Arena counting(nullptr);
-    Layout<T>(spec, counting);
+    Layout<T>(spec, bonus, counting);
     return counting.used();
   }
 
@@ -145,6 +186,14 @@ class Learner final : public GroupLearner {
     layout_.actors.add_arrays("actor", agent, all);
     layout_.critics.add_arrays("critic_1", 2 * agent, all);
     layout_.critics.add_arrays("critic_2", 2 * agent + 1, all);
+    if (bonus_.has_bonus()) {
+      const Network& net = layout_.bonuses[agent].distillation.net;
+      const auto size = static_cast<std::size_t>(bonus_.rnd_shape.size);
+      all.push_back({"rnd.parameters", {net.parameters, size}});
+      all.push_back({"rnd.first_moment", {net.first_moment, size}});
+      all.push_back({"rnd.second_moment", {net.second_moment, size}});
+      all.push_back({"rnd.target", {net.target, size}});
+    }
     return all;
   }
   std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const override {
@@ -152,8 +201,11 @@ class Learner final : public GroupLearner {
     return {layout_.rows + (1LL * agent * spec_.train.replay + first) * stride,
             static_cast<std::size_t>(count * stride)};
   }
-  std::span<GroupProgress> progress() const override {
+  std::span<Progress> progress() const override {
     return {layout_.memory.progress, static_cast<std::size_t>(spec_.agents)};
+  }
+  double* bonus_statistics(int agent) const override {
+    return layout_.bonuses[agent].distillation.statistics.next_row;
   }
   std::span<const float> outputs(int agent, int critic) const override {
     const std::size_t numbers = 1ULL * spec_.batch() * spec_.critic.output_stride();
@@ -165,6 +217,9 @@ class Learner final : public GroupLearner {
             static_cast<std::size_t>(spec_.atoms())};
   }
 
+  void observe(cudaStream_t stream) override {
+    observe_unseen(bonus_plan_, !bonus_.rnd.relative, layout_.device_bonuses, stream);
+  }
   void networks_changed() override { has_copies_ = false; }
 
   void update(int n, std::uint64_t done, cudaStream_t stream) override {
@@ -201,6 +256,10 @@ class Learner final : public GroupLearner {
     const Weights<T> actors = l.actors.online(), critics = l.critics.online();
     begin_update(spec_, memory, stream);
     draw_batch(spec_, memory, stream);
+    if (bonus_.has_bonus()) {
+      find_errors(bonus_plan_, l.device_bonuses, stream);
+      step_predictors(bonus_plan_, l.device_bonuses, stream);
+    }
 
     // the actions at s', by statistics of the updates before; the policy's actions at s
     const Weights<T> next_actors = spec_.target_policy ? l.actors.target() : actors;
@@ -218,8 +277,13 @@ class Learner final : public GroupLearner {
     // the critics and their target networks
     pair_passes_.forward(products_, critics, memory.critic_input, 2 * batch, Statistics::batch,
                          kStatisticsMomentum, l.valued, stream);
-    critic_losses(spec_, memory, critics.parameters, l.critics.optimised.target, l.valued.output,
-                  l.valued.output + 4LL * spec_.agents * batch * spec_.critic.output_stride(),
+    const float *target_parameters = l.critics.optimised.target,
+                *target =
+                    l.valued.output + 4LL * spec_.agents * batch * spec_.critic.output_stride();
+    if (bonus_.discounts_bonus())
+      target_quantiles(spec_, memory, target_parameters, target, stream);
+    if (bonus_.has_bonus()) add_bonus(bonus_plan_, l.device_bonuses, stream);
+    critic_losses(spec_, memory, critics.parameters, target_parameters, l.valued.output, target,
                   l.critic_gradients.output, stream);
     critic_passes_.backward(products_, critics, memory.critic_input, 2 * batch, l.valued,
                             l.critic_gradients, l.critics.gradients, nullptr, stream);
@@ -251,6 +315,8 @@ class Learner final : public GroupLearner {
   }
 
   GroupSpec spec_;
+  AgentSpec bonus_;
+  UpdatePlan bonus_plan_;
   DeviceArray<char> bytes_;
   Layout<T> layout_;
   Products products_;
@@ -262,14 +328,15 @@ class Learner final : public GroupLearner {
 
 }  // namespace
 
-std::unique_ptr<GroupLearner> make_group_learner(const GroupSpec& spec,
-                                                 std::span<const std::uint64_t> seeds, bool exact) {
-  if (exact) return std::make_unique<Learner<float>>(spec, seeds);
-  return std::make_unique<Learner<__half>>(spec, seeds);
+std::unique_ptr<GroupLearner> make_group_learner(const GroupSpec& spec, const AgentSpec& bonus,
+                                                 std::span<const std::uint64_t> seeds,
+                                                 std::span<float* const> replays, bool exact) {
+  if (exact) return std::make_unique<Learner<float>>(spec, bonus, seeds, replays);
+  return std::make_unique<Learner<__half>>(spec, bonus, seeds, replays);
 }
 
-std::size_t group_bytes(const GroupSpec& spec, bool exact) {
-  return exact ? Learner<float>::size_of(spec) : Learner<__half>::size_of(spec);
+std::size_t group_bytes(const GroupSpec& spec, const AgentSpec& bonus, bool exact) {
+  return exact ? Learner<float>::size_of(spec, bonus) : Learner<__half>::size_of(spec, bonus);
 }
 
 }  // namespace ovde::cuda::residual

@@ -23,11 +23,16 @@ class GroupLearner {
   using NamedArray = std::pair<std::string, std::span<float>>;
   virtual std::vector<NamedArray> arrays(int agent) const = 0;
   virtual std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const = 0;
-  virtual std::span<GroupProgress> progress() const = 0;
+  virtual std::span<Progress> progress() const = 0;
+  // Where the statistics of an agent's bonus begin (RndStatistics).
+  virtual double* bonus_statistics(int agent) const = 0;
   // A critic's outputs, without their bias, at the last batch for which the actor moved: a row of
   // spec.critic.output_stride() numbers for each sample. And that bias.
   virtual std::span<const float> outputs(int agent, int critic) const = 0;
   virtual std::span<const float> bias(int agent, int critic) const = 0;
+
+  // The bonuses' statistics follow one batch of the transitions that were added.
+  virtual void observe(cudaStream_t stream) = 0;
 
   // Must be called after the host has written parameters.
   virtual void networks_changed() = 0;
@@ -37,9 +42,11 @@ class GroupLearner {
   virtual void act(const ActRows& rows, cudaStream_t stream) const = 0;
 };
 
-// exact: products in fp32 instead of fp16.
-std::unique_ptr<GroupLearner> make_group_learner(const GroupSpec& spec,
-                                                 std::span<const std::uint64_t> seeds, bool exact);
-std::size_t group_bytes(const GroupSpec& spec, bool exact);
+// bonus: constants of the agents' bonus, which may have none (bonus_spec()). replays: the rows that
+// scouts learn from. exact: products in fp32 instead of fp16.
+std::unique_ptr<GroupLearner> make_group_learner(const GroupSpec& spec, const AgentSpec& bonus,
+                                                 std::span<const std::uint64_t> seeds,
+                                                 std::span<float* const> replays, bool exact);
+std::size_t group_bytes(const GroupSpec& spec, const AgentSpec& bonus, bool exact);
 
 }  // namespace ovde::cuda::residual

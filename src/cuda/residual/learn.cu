@@ -1,5 +1,6 @@
 #include "cuda/residual/learn.h"
 
+#include "agent/critic/support.h"
 #include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/launch.cuh"
@@ -22,11 +23,11 @@ __device__ int sample_of_warp() { return blockIdx.x * kWarps + threadIdx.x / 32;
 __global__ void begin_kernel(GroupSpec spec, GroupMemory memory) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= spec.agents) return;
-  GroupProgress& progress = memory.progress[i];
+  Progress& progress = memory.progress[i];
   const std::uint64_t update = progress.updates + 1;
   const AdamOptions adam = spec.train.adam.at(progress.updates);
-  progress.critic_adam = AdamCorrection(adam, update);
-  progress.actor_adam =
+  progress.critic_step.adam = AdamCorrection(adam, update);
+  progress.actor_step.adam =
       AdamCorrection(spec.train.adam.at(progress.updates / spec.train.actor_every),
                      update / spec.train.actor_every);
 }
@@ -34,7 +35,7 @@ __global__ void begin_kernel(GroupSpec spec, GroupMemory memory) {
 __global__ void __launch_bounds__(kThreads) draw_kernel(GroupSpec spec, GroupMemory memory) {
   const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, batch = spec.batch();
   if (s >= batch) return;
-  const GroupProgress& progress = memory.progress[i];
+  const Progress& progress = memory.progress[i];
   const float* rows = memory.replay[i];
   const int observations = spec.observations, width = observations + spec.actions;
   const auto row_at = [&](std::int64_t row) { return rows + row * memory.replay_stride; };
@@ -122,9 +123,9 @@ __global__ void __launch_bounds__(kThreads) temperature_kernel(GroupSpec spec, G
   for (int s = threadIdx.x; s < batch; s += kThreads) sum += memory.log_probability[i * batch + s];
   sum = sum_of_block(sum);
   if (threadIdx.x != 0 || !spec.train.tune_temperature) return;
-  GroupProgress& progress = memory.progress[i];
+  Progress& progress = memory.progress[i];
   const float gradient = -(sum / batch + target_entropy(spec.actions, spec.train.target_std));
-  adam_update(spec.train.adam, progress.actor_adam, gradient, progress.log_alpha[0],
+  adam_update(spec.train.adam, progress.actor_step.adam, gradient, progress.log_alpha[0],
               progress.log_alpha[1], progress.log_alpha[2], AccurateMath{});
 }
 
@@ -229,6 +230,30 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// The target critics' distributions at (s', a') as quantiles: one warp for each sample, of which
+// one lane for each critic.
+__global__ void __launch_bounds__(kThreads)
+    quantiles_kernel(GroupSpec spec, GroupMemory memory, const float* target_parameters,
+                     const float* target) {
+  const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, warp = threadIdx.x / 32,
+            batch = spec.batch();
+  if (s >= batch) return;
+  __shared__ double probabilities[kWarps][2][kMostOutputs];
+  for (int k = 0; k < 2; ++k) {
+    const Distribution at = distribution(
+        spec, target + ((4LL * i + 2 * k + 1) * batch + s) * spec.critic.output_stride(),
+        bias_of(spec, target_parameters, 2 * i + k));
+    for (int j = 0; j < kEach; ++j) probabilities[warp][k][lane + 32 * j] = at.probability[j];
+  }
+  __syncwarp();
+  if (lane >= 2) return;
+  double quantiles[cuda::kMostOutputs];
+  quantiles_of(Support(spec.low, spec.high, spec.atoms()), probabilities[warp][lane],
+               spec.quantiles, quantiles);
+  float* to = memory.next_quantiles[lane] + (1LL * i * batch + s) * spec.quantiles;
+  for (int q = 0; q < spec.quantiles; ++q) to[q] = static_cast<float>(quantiles[q]);
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     values_kernel(GroupSpec spec, GroupMemory memory, const float* parameters, const float* output,
@@ -303,8 +328,8 @@ __global__ void __launch_bounds__(kThreads)
             lane = threadIdx.x % 32;
   if (index >= count) return;
   const Segment segment = segments[index];
-  const GroupProgress& progress = memory.progress[network / networks_per_agent];
-  const AdamCorrection correction = critics ? progress.critic_adam : progress.actor_adam;
+  const Progress& progress = memory.progress[network / networks_per_agent];
+  const AdamCorrection correction = critics ? progress.critic_step.adam : progress.actor_step.adam;
   const std::size_t first = 1ULL * network * size;
   // numbers 4 n .. 4 n + 3 of the segment
   const int half = (segment.length + 3) / 4, fours = segment.second < 0 ? half : 2 * half;
@@ -372,7 +397,7 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(GroupSpec spec, GroupM
   critic = sum_of_block(critic) / batch;
   actor = sum_of_block(actor) / batch;
   if (threadIdx.x != 0) return;
-  GroupProgress& progress = memory.progress[i];
+  Progress& progress = memory.progress[i];
   progress.critic_loss += critic;
   progress.actor_loss += actor;
   ++progress.updates;
@@ -406,6 +431,12 @@ void critic_losses(const GroupSpec& spec, const GroupMemory& memory, const float
                    T* gradient, cudaStream_t stream) {
   launch(critic_kernel<T>, warp_each(spec), kThreads, 0, stream, spec, memory, parameters,
          target_parameters, output, target, gradient);
+}
+
+void target_quantiles(const GroupSpec& spec, const GroupMemory& memory,
+                      const float* target_parameters, const float* target, cudaStream_t stream) {
+  launch(quantiles_kernel, warp_each(spec), kThreads, 0, stream, spec, memory, target_parameters,
+         target);
 }
 
 template <typename T>

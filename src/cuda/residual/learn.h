@@ -27,6 +27,10 @@ void critic_losses(const GroupSpec& spec, const GroupMemory& memory, const float
                    const float* target_parameters, const float* output, const float* target,
                    T* gradient, cudaStream_t stream);
 
+// The target critics' quantiles at (s', a'), from their outputs there.
+void target_quantiles(const GroupSpec& spec, const GroupMemory& memory,
+                      const float* target_parameters, const float* target, cudaStream_t stream);
+
 // Means of both critics at (s, new a); the gradient of the smaller by the critics' outputs.
 template <typename T>
 void new_values(const GroupSpec& spec, const GroupMemory& memory, const float* parameters,

@@ -4,15 +4,16 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "agent/actor_critic/scout.h"
 #include "agent/critic/loss.h"
 #include "cuda/host/agent_memory.h"
-#include "cuda/host/handles.h"
+#include "cuda/host/agent_spec.h"
+#include "cuda/host/transfers.h"
 #include "cuda/residual/group_learner.h"
 #include "nn/residual.h"
 
@@ -50,11 +51,45 @@ ResidualShape device_shape(const ovde::ResidualShape& shape) {
   return out;
 }
 
-// The group of an agent, for one agent.
-GroupSpec group_spec(const AgentOptions& options) {
-  const LearnerOptions& learner = options.learner;
+// A learner of the population: an agent's own, or its scout.
+struct Member {
+  AgentOptions options;  // with the options of this learner
+  int agent;             // number of the agent
+  bool scout;
+
+  int group = 0, place = 0;   // where it is computed
+  Progress progress{};        // as of the last finish()
+  std::int64_t observed = 0;  // number of the first row that its bonus has not observed
+
+  // The prefix of its names in a LearnerState.
+  std::string prefix() const { return scout ? kScout : ""; }
+  const LearnerOptions& learner() const { return options.learner; }
+};
+
+// First the agents, then the scouts of those that have one.
+std::vector<Member> members_of(std::span<const AgentOptions> agents) {
+  std::vector<Member> members;
+  const auto add = [&](std::size_t agent, const LearnerOptions& learner, bool scout) {
+    Member& member = members.emplace_back(
+        Member{.options = agents[agent], .agent = static_cast<int>(agent), .scout = scout});
+    member.options.learner = learner;
+    if (!scout) return;
+    member.options.algorithm.explorer.clear();
+    member.options.explore = {};
+  };
+  for (std::size_t i = 0; i < agents.size(); ++i) add(i, own_learner(agents[i]), false);
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (agents[i].scout.share > 0) add(i, scout_learner(agents[i]), true);
+  }
+  return members;
+}
+
+// The group of a learner, for one agent.
+GroupSpec group_spec(const Member& member) {
+  const LearnerOptions& learner = member.learner();
   GroupSpec spec{};
   spec.agents = 1;
+  spec.scouts = member.scout;
   spec.observations = learner.observation_size;
   spec.actions = learner.action_size;
   spec.target_policy = learner.distributional && learner.train.target_policy;
@@ -63,7 +98,7 @@ GroupSpec group_spec(const AgentOptions& options) {
   spec.high = learner.critic.high;
   spec.quantiles = learner.critic.quantiles;
   spec.uncertainty = learner.critic.uncertainty;
-  spec.explorer = device_rule(options);
+  spec.explorer = device_rule(member.options);
   spec.train = learner.train;
   const auto shape = [&](int inputs, int width, int outputs) {
     const NetworkOptions& network = learner.network;
@@ -76,13 +111,6 @@ GroupSpec group_spec(const AgentOptions& options) {
   return spec;
 }
 
-std::span<float> array(const LearnerState& state, const std::string& name) {
-  for (const auto& [key, values] : state.arrays) {
-    if (key == name) return values;
-  }
-  throw Error("the learner has no array " + name);
-}
-
 // The largest of the agents' sizes.
 int largest(std::span<const AgentOptions> agents, int LearnerOptions::*size) {
   int most = 1;
@@ -93,8 +121,8 @@ int largest(std::span<const AgentOptions> agents, int LearnerOptions::*size) {
 class Population final : public GpuPopulation {
  public:
   Population(std::span<const AgentOptions> agents, bool exact)
-      : places_(agents.size()), progress_(agents.size()), uploaded_(agents.size()) {
-    make_groups(agents, exact);
+      : members_(members_of(agents)), uploaded_(agents.size()) {
+    make_groups(exact);
     PopulationActing lengths{};
     lengths.observations = largest(agents, &LearnerOptions::observation_size);
     lengths.actions = largest(agents, &LearnerOptions::action_size);
@@ -106,93 +134,105 @@ class Population final : public GpuPopulation {
 
   void upload(int index, ovde::Agent& agent) override {
     const LearnerState state = agent.state();
-    for (const auto& [name, device] : group_of(index).learner->arrays(places_[index].agent))
-      copy(device.data(), array(state, name).data(), device.size(), cudaMemcpyHostToDevice);
-    GroupProgress& progress = progress_[index];
-    progress.updates = *state.updates;
-    std::ranges::copy(array(state, "log_alpha"), progress.log_alpha);
-    progress.reward_scale = agent.host_side().reward_scale();
-    group_of(index).learner->networks_changed();
+    for_each_learner(index, [&](Member& member) {
+      const auto write = [&](auto device, auto values) { stream_.write(device, values); };
+      for_each_array(member, state, write);
+      member.observed = observed_rows(state, member.prefix());
+      member.progress.updates = *state.updates;
+      std::ranges::copy(array(state, member.prefix() + "log_alpha"), member.progress.log_alpha);
+      learner_of(member).networks_changed();
+    });
+    set_reward_scale(index, agent.host_side().reward_scale());
     uploaded_[index] = agent.replay().added() - agent.replay().size();
     add_rows(index, agent.replay());
-    wait();
+    stream_.wait();
   }
 
   void download(int index, ovde::Agent& agent) override {
     const LearnerState state = agent.state();
-    for (const auto& [name, device] : group_of(index).learner->arrays(places_[index].agent))
-      copy(array(state, name).data(), device.data(), device.size(), cudaMemcpyDeviceToHost);
-    std::ranges::copy(progress_[index].log_alpha, array(state, "log_alpha").begin());
-    wait();
-    *state.updates = progress_[index].updates;
+    for_each_learner(index, [&](Member& member) {
+      for_each_array(member, state,
+                     [&](auto device, auto values) { stream_.read(values, device); });
+      std::ranges::copy(member.progress.log_alpha,
+                        array(state, member.prefix() + "log_alpha").begin());
+    });
+    stream_.wait();
+    *state.updates = members_[index].progress.updates;
     agent.restored();
   }
 
   void download_policies(std::span<ovde::Agent* const> agents) override {
-    for (int i = 0; i < static_cast<int>(agents.size()); ++i) {
+    for (std::size_t i = 0; i < agents.size(); ++i) {
       const LearnerState state = agents[i]->state();
-      for (const auto& [name, device] : group_of(i).learner->arrays(places_[i].agent)) {
+      for (const auto& [name, device] : learner_of(members_[i]).arrays(members_[i].place)) {
         if (name == "actor.parameters" || name == "actor.statistics")
-          copy(array(state, name).data(), device.data(), device.size(), cudaMemcpyDeviceToHost);
+          stream_.read(array(state, name), device);
       }
-      *state.updates = progress_[i].updates;
+      *state.updates = members_[i].progress.updates;
     }
-    wait();
+    stream_.wait();
     for (ovde::Agent* agent : agents) agent->restored();
   }
 
   void add_rows(int index, const Replay& replay) override {
+    const Member& own = members_[index];
     replay.for_each_piece(uploaded_[index], replay.added(), [&](auto at, auto count) {
-      const std::span<float> to =
-          group_of(index).learner->replay_rows(places_[index].agent, at, count);
-      copy(to.data(), replay.raw(at, count).data(), to.size(), cudaMemcpyHostToDevice);
+      stream_.write(learner_of(own).replay_rows(own.place, at, count), replay.raw(at, count));
     });
     uploaded_[index] = replay.added();
-    progress_[index].replay_rows = replay.size();
-    progress_[index].replay_added = replay.added();
+    for_each_learner(index, [&](Member& member) {
+      member.progress.replay_rows = replay.size();
+      member.progress.replay_added = replay.added();
+    });
   }
 
   void set_optimism(int, float) override {
     throw Error("critics of residual networks have no optimism");
   }
   void set_reward_scale(int index, float factor) override {
-    progress_[index].reward_scale = factor;
+    for_each_learner(index, [&](Member& member) { member.progress.reward_scale = factor; });
   }
 
   const PopulationActing& acting() const override { return acting_; }
 
   void act() override {
     for (const Group& group : groups_)
-      group.learner->act({.place = group.rows.data(),
+      group.learner->act({.place = group.agents.data(),
                           .observation = acting_.observation.data(),
                           .observations = acting_.observations,
                           .actions = acting_.actions,
                           .samples = acting_.samples,
                           .explorer_noise = acting_.explorer_noise.data(),
                           .plain = acting_.plain.data(),
+                          .scouts = acting_.scouts.data(),
                           .mean = acting_.mean.data(),
                           .std = acting_.std.data(),
                           .moved = acting_.moved.data(),
                           .m = acting_.m.data()},
                          stream_.get());
-    wait();
+    stream_.wait();
   }
 
   void update(int n) override {
     updates_ = n;
     for (Group& group : groups_) {
-      std::vector<GroupProgress> progress;
-      for (const int row : group.rows) {
-        progress_[row].critic_loss = progress_[row].actor_loss = 0;
-        progress.push_back(progress_[row]);
+      std::vector<Progress> progress;
+      std::int64_t unseen = 0;  // batches of transitions
+      for (Member* member : group.members) {
+        member->progress.critic_loss = member->progress.actor_loss = 0;
+        progress.push_back(member->progress);
+        unseen = std::max(unseen,
+                          unseen_batches(member->progress, group.spec.batch(), member->observed));
       }
-      for (const GroupProgress& p : progress) {
+      for (const Progress& p : progress) {
         if (p.updates != progress[0].updates)
           throw Error("agents of a group on the GPU have made different numbers of updates");
       }
-      copy(group.learner->progress().data(), progress.data(), progress.size(),
-           cudaMemcpyHostToDevice);
-      wait();
+      stream_.write(group.learner->progress(), progress);
+      stream_.wait();
+      if (group.has_bonus()) {
+        for (; unseen > 0; --unseen) group.learner->observe(group.stream.get());
+      }
       group.learner->update(n, progress[0].updates, group.stream.get());
     }
   }
@@ -207,20 +247,21 @@ class Population final : public GpuPopulation {
   }
 
   std::vector<PopulationReport> finish() override {
-    std::vector<PopulationReport> reports(places_.size());
+    std::vector<PopulationReport> reports(uploaded_.size());
     for (const Group& group : groups_) {
       check(cudaStreamSynchronize(group.stream.get()), "waiting for the GPU");
-      std::vector<GroupProgress> progress(group.rows.size());
-      copy(progress.data(), group.learner->progress().data(), progress.size(),
-           cudaMemcpyDeviceToHost);
-      wait();
+      std::vector<Progress> progress(group.members.size());
+      stream_.read(std::span(progress), group.learner->progress());
+      stream_.wait();
       for (std::size_t k = 0; k < progress.size(); ++k) {
-        const GroupProgress& p = progress_[group.rows[k]] = progress[k];
-        PopulationReport& report = reports[group.rows[k]];
+        Member& member = *group.members[k];
+        const Progress& p = member.progress = progress[k];
+        PopulationReport& report = reports[member.agent];
+        if (report.first_bad == 0) report.first_bad = p.first_bad;
+        if (member.scout) continue;
         report.update.critic_loss = p.critic_loss / updates_;
         report.update.actor_loss = p.actor_loss / updates_;
         report.update.temperature = std::exp(p.log_alpha[0]);
-        report.first_bad = p.first_bad;
         report.value = value_report(group, static_cast<int>(k));
       }
     }
@@ -233,6 +274,7 @@ class Population final : public GpuPopulation {
       const GroupSpec& spec = group.spec;
       floats +=
           spec.agents * (8.0 * (spec.actor.size / spec.train.actor_every + 2 * spec.critic.size) +
+                         7.0 * group.bonus.rnd_shape.size +  // the random network stays
                          double(spec.batch()) * (2 * spec.observations + spec.actions + 2));
     }
     return floats * sizeof(float);
@@ -241,51 +283,74 @@ class Population final : public GpuPopulation {
  private:
   struct Group {
     GroupSpec spec;
-    CriticOptions critic;
-    std::unique_ptr<GroupLearner> learner;
-    std::span<int> rows;  // the agents' places in the population
+    AgentSpec bonus;
+    std::vector<Member*> members = {};
+    std::span<int> agents = {};  // the members' agents
+    std::unique_ptr<GroupLearner> learner = nullptr;
     Owned<cudaStream_t> stream = make_stream();
-  };
-  struct Place {
-    int group, agent;
+
+    bool has_bonus() const { return bonus.has_bonus(); }
   };
 
-  void make_groups(std::span<const AgentOptions> agents, bool exact) {
-    std::vector<bool> placed(agents.size());
-    for (std::size_t i = 0; i < agents.size(); ++i) {
-      if (placed[i]) continue;
-      std::vector<std::uint64_t> seeds;
-      std::vector<int> rows;
-      for (std::size_t j = i; j < agents.size(); ++j) {
-        if (placed[j] || !differ_in_seeds_alone(agents[i], agents[j])) continue;
-        placed[j] = true;
-        places_[j] = {static_cast<int>(groups_.size()), static_cast<int>(seeds.size())};
-        seeds.push_back(agents[j].learner.seed);
-        rows.push_back(static_cast<int>(j));
+  // The agents' groups come before those of scouts, which share their replay buffers.
+  void make_groups(bool exact) {
+    for (Member& member : members_) {
+      auto group = std::ranges::find_if(
+          groups_, [&](const Group& g) { return differ_in_seeds_alone(*g.members[0], member); });
+      if (group == groups_.end()) {
+        groups_.push_back({.spec = group_spec(member), .bonus = bonus_spec(member.learner())});
+        group = groups_.end() - 1;
       }
-      GroupSpec spec = group_spec(agents[i]);
-      spec.agents = static_cast<int>(seeds.size());
-      Group& group = groups_.emplace_back();
-      group.spec = spec;
-      group.critic = agents[i].learner.critic;
-      group.learner = make_group_learner(spec, seeds, exact);
-      group.rows = mapped_.take<int>(rows.size());
-      std::ranges::copy(rows, group.rows.begin());
+      member.group = static_cast<int>(group - groups_.begin());
+      member.place = static_cast<int>(group->members.size());
+      group->members.push_back(&member);
+    }
+    for (Group& group : groups_) {
+      group.spec.agents = static_cast<int>(group.members.size());
+      group.agents = mapped_.take<int>(group.members.size());
+      std::vector<std::uint64_t> seeds;
+      std::vector<float*> replays;
+      for (const Member* member : group.members) {
+        const Member& own = members_[member->agent];
+        group.agents[member->place] = member->agent;
+        seeds.push_back(member->learner().seed);
+        if (member->scout) replays.push_back(learner_of(own).replay_rows(own.place, 0, 0).data());
+      }
+      group.learner = make_group_learner(group.spec, group.bonus, seeds, replays, exact);
     }
   }
 
-  static bool differ_in_seeds_alone(const AgentOptions& a, const AgentOptions& b) {
-    LearnerOptions other = b.learner;
-    other.seed = a.learner.seed;
-    return a.learner == other && a.algorithm.explorer == b.algorithm.explorer &&
-           a.explore.all() == b.explore.all();
+  static bool differ_in_seeds_alone(const Member& a, const Member& b) {
+    LearnerOptions other = b.learner();
+    other.seed = a.learner().seed;
+    return a.scout == b.scout && a.learner() == other &&
+           a.options.algorithm.explorer == b.options.algorithm.explorer &&
+           a.options.explore.all() == b.options.explore.all();
   }
 
-  Group& group_of(int index) { return groups_[places_[index].group]; }
+  GroupLearner& learner_of(const Member& member) { return *groups_[member.group].learner; }
+
+  // Calls visit(member) for the learners of an agent.
+  template <typename Visit>
+  void for_each_learner(int index, Visit&& visit) {
+    for (Member& member : members_) {
+      if (member.agent == index) visit(member);
+    }
+  }
+
+  // Calls visit(device, values) for the arrays and statistics of a learner.
+  template <typename Visit>
+  void for_each_array(const Member& member, const LearnerState& state, Visit&& visit) {
+    for (const auto& [name, device] : learner_of(member).arrays(member.place))
+      visit(device, array(state, member.prefix() + name));
+    if (groups_[member.group].has_bonus())
+      for_each_rnd_statistic(state, member.prefix(),
+                             learner_of(member).bonus_statistics(member.place), visit);
+  }
 
   // Computed on the host from the critics' outputs.
   ValueReport value_report(const Group& group, int agent) {
-    const CriticOptions& critic = group.critic;
+    const CriticOptions& critic = group.bonus.critic;
     const int batch = group.spec.batch(), stride = group.spec.critic.output_stride();
     const Support support(critic);
     std::vector<double> probabilities(critic.atoms), quantiles(critic.quantiles);
@@ -293,9 +358,9 @@ class Population final : public GpuPopulation {
     for (int k = 0; k < 2; ++k) {
       const auto from = group.learner->outputs(agent, k), bias_from = group.learner->bias(agent, k);
       std::vector<float> outputs(from.size()), bias(bias_from.size());
-      copy(outputs.data(), from.data(), from.size(), cudaMemcpyDeviceToHost);
-      copy(bias.data(), bias_from.data(), bias.size(), cudaMemcpyDeviceToHost);
-      wait();
+      stream_.read(std::span(outputs), from);
+      stream_.read(std::span(bias), bias_from);
+      stream_.wait();
       for (int s = 0; s < batch; ++s) {
         double sum = 0;
         for (int a = 0; a < critic.atoms; ++a)
@@ -309,17 +374,10 @@ class Population final : public GpuPopulation {
     return ovde::value_report(values[0], values[1], critic.uncertainty, nullptr);
   }
 
-  template <typename T>
-  void copy(T* to, const T* from, std::size_t count, cudaMemcpyKind kind) {
-    check(cudaMemcpyAsync(to, from, count * sizeof(T), kind, stream_.get()), "cudaMemcpy");
-  }
-  void wait() { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }
-
+  std::vector<Member> members_;  // agents, then scouts
   std::vector<Group> groups_;
-  std::vector<Place> places_;
-  std::vector<GroupProgress> progress_;  // as of the last finish()
-  std::vector<std::int64_t> uploaded_;   // number of the first row that is not on the device
-  Owned<cudaStream_t> stream_ = make_stream();
+  std::vector<std::int64_t> uploaded_;  // number of the first row that is not on the device
+  DeviceStream stream_;
   MappedMemory mapped_;
   PopulationActing acting_;
   int updates_ = 1;
@@ -334,8 +392,12 @@ void check_options(const AgentOptions& options) {
   };
   if (learner.critic.head != CriticHead::categorical) refuse("need critic.head = \"categorical\"");
   if (learner.policy != PolicyKind::gaussian) refuse("need a Gaussian policy");
-  if (options.scout.share > 0 || learner.optimist || learner.rnd.bonus != Bonus::none)
-    refuse("have no scout, no second actor and no bonus");
+  if (learner.optimist) refuse("have no second actor");
+  if (options.scout.share > 0 && options.scout.kind != NetworkKind::residual)
+    refuse("have a scout with residual networks too, scout.kind = \"residual\"");
+  if (learner.rnd.bonus != Bonus::none && (learner.observation_size > cuda::kMostInputs ||
+                                           learner.critic.quantiles > cuda::kMostOutputs))
+    refuse("with a bonus have at most 256 observations and critic.quantiles of at most 32");
   if (device_rule(options).explores() &&
       (learner.action_size > kMostExplorerActions || learner.critic.quantiles > cuda::kMostOutputs))
     refuse("with an explorer have at most 32 actions and critic.quantiles of at most 32");
@@ -354,12 +416,11 @@ void check_options(const AgentOptions& options) {
 }  // namespace
 
 void check_population(std::span<const AgentOptions> agents, Precision precision) {
-  std::vector<double> bytes;
-  for (const AgentOptions& options : agents) {
-    check_options(options);
-    bytes.push_back(
-        static_cast<double>(group_bytes(group_spec(options), precision == Precision::fp32)));
-  }
+  for (const AgentOptions& options : agents) check_options(options);
+  std::vector<double> bytes(agents.size());
+  for (const Member& member : members_of(agents))
+    bytes[member.agent] += static_cast<double>(group_bytes(
+        group_spec(member), bonus_spec(member.learner()), precision == Precision::fp32));
   check_memory(bytes);
 }
 

@@ -65,6 +65,15 @@ TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
 }
 
 // Both policies differ from the start, so that the proposal shows which of the two acts.
+TEST(Scout, ResidualNetworksHaveTheSizesOfTheAgents) {
+  AgentOptions options = scout_options("scout");
+  make_residual(options.learner.network);
+  EXPECT_EQ(scout_learner(options).network.kind, NetworkKind::mlp);
+  options.scout.kind = NetworkKind::residual;
+  EXPECT_EQ(scout_learner(options).network.kind, NetworkKind::residual);
+  EXPECT_EQ(scout_learner(options).network.width, options.learner.network.width);
+}
+
 TEST(Scout, ActsInWholeEpisodes) {
   const auto agent = make_agent(scout_options("scout"));
   const auto alone = make_agent(scout_options("dsac"));
