@@ -24,7 +24,7 @@ struct TrainingProgress {
 // A request to train, as its user writes it; train() resolves and checks it.
 struct Training {
   std::string task;                        // "GridChaos-v0:s", or a task of your own
-  std::string algorithm = "ovde_g";        // see `ovde list algos`
+  std::string algorithm = "dsac";          // see `ovde list algos`
   std::vector<std::uint64_t> seeds = {0};  // below 2^53; one agent each, trained in parallel
   std::vector<std::string> settings = {};  // "explore.alpha=0.1", as after --set (docs/config.md)
   std::string folder = {};                 // output; must not contain a run

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 version: str
+default_algorithm: str
 
 class Error(RuntimeError): ...
 class InputError(Error, ValueError): ...

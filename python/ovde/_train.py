@@ -96,7 +96,7 @@ def _is_in_gymnasium(task: str) -> bool:
 def train(
     task: Union[str, _gym.EnvFactory],
     /,
-    algorithm: str = "ovde_g",
+    algorithm: str = _core.default_algorithm,
     *,
     seeds: Union[int, Iterable[int]] = 0,
     seed: Optional[int] = None,

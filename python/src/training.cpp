@@ -190,6 +190,7 @@ void bind_training(py::module_& module) {
       },
       py::arg("folder"), py::arg("epochs"), py::arg("steps"), py::arg("threads"), py::arg("device"),
       py::arg("progress"), py::arg("note"), py::arg("warning"), py::arg("interrupted"));
+  module.attr("default_algorithm") = Training().algorithm;
   module.def("synonym", &synonym, py::arg("word"));
   module.def("table_names", &table_names);
   module.def(

@@ -116,6 +116,10 @@ def test_no_seeds_without_a_folder():
         ovde.train("GridChaos-v0:s", seeds=[])
 
 
+def test_without_an_algorithm_it_trains_what_the_program_does(tmp_path, small):
+    assert ovde.train("GridChaos-v0:s", epochs=1, out=tmp_path / "x", **small).algorithm == "dsac"
+
+
 def test_numpy_integers(tmp_path, small):
     run = ovde.train("GridChaos-v0:s", "sac", seeds=np.arange(2), epochs=1, threads=np.int64(1), out=tmp_path / "x", **small)
     assert run.seeds == [0, 1]

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include <ovde/train.h>
 #include "base/field.h"
 #include "cli/commands.h"
 #include "cli/console/text.h"
@@ -86,8 +87,10 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
   if (!given("run.task")) throw InputError("no task given: --task ID (ovde list tasks)");
   if (!given("run.algorithm")) {
     // docs/train.md says why
-    settings.push_back({"run.algorithm", std::string("dsac"), ""});
-    std::fprintf(stderr, "ovde: no --algo given: training dsac (ovde list algos)\n");
+    const std::string algorithm = Training().algorithm;
+    settings.push_back({"run.algorithm", algorithm, ""});
+    std::fprintf(stderr, "ovde: no --algo given: training %s (ovde list algos)\n",
+                 algorithm.c_str());
   }
   return settings;
 }
