@@ -69,12 +69,14 @@ std::vector<fs::path> recordings_of(const fs::path& run) {
   return files;
 }
 
-std::string replays_html(const std::vector<fs::path>& files, std::vector<std::string>& remarks) {
+std::string replays_html(const std::vector<TitledRecording>& recordings,
+                         std::vector<std::string>& remarks) {
   std::string body;
   std::size_t count = 0;
-  for (const fs::path& file : files) {
+  for (const auto& [file, title] : recordings) {
     if (count == kMostRecordings) {
-      remarks.push_back(fmt::format("the page shows {} of {} recordings", count, files.size()));
+      remarks.push_back(
+          fmt::format("the page shows {} of {} recordings", count, recordings.size()));
       break;
     }
     try {
@@ -82,7 +84,7 @@ std::string replays_html(const std::vector<fs::path>& files, std::vector<std::st
       if (!is_recording(recording))
         throw InputError(file.string() + " is not a recording of ovde eval");
       if (count++ == 0) body = "<h2>Replays</h2>\n" + viewer();
-      body += fmt::format("<h3>{}</h3>\n", escape_html(file.string())) + shown(recording);
+      body += fmt::format("<h3>{}</h3>\n", escape_html(title)) + shown(recording);
     } catch (const InputError& error) {
       remarks.push_back(fmt::format("a recording is left out: {}", error.what()));
     }

@@ -18,9 +18,15 @@ std::filesystem::path recordings_folder(const std::filesystem::path& run);
 // The recordings of that folder, newest first.
 std::vector<std::filesystem::path> recordings_of(const std::filesystem::path& run);
 
+// A recording and its heading on a page.
+struct TitledRecording {
+  std::filesystem::path file;
+  std::string title;
+};
+
 // A section with these recordings; empty without any. Recordings that are left out are added to
 // `remarks` with the reason.
-std::string replays_html(const std::vector<std::filesystem::path>& files,
+std::string replays_html(const std::vector<TitledRecording>& recordings,
                          std::vector<std::string>& remarks);
 
 }  // namespace ovde

@@ -146,14 +146,17 @@ class ReportWriter {
   }
 
   void add_replays() {
-    std::vector<fs::path> files;
+    std::vector<TitledRecording> recordings;
     for (const CellResult& result : results_.cells) {
       for (const std::uint64_t seed : result.cell.seeds) {
         const auto run = find_agent(study_ / result.cell.folder, seed);
-        if (run) std::ranges::copy(recordings_of(*run), std::back_inserter(files));
+        if (!run) continue;
+        for (const fs::path& file : recordings_of(*run))
+          recordings.push_back({file, fmt::format("{}, {}, seed {}: {}", result.cell.row,
+                                                  result.cell.column, seed, file.stem().string())});
       }
     }
-    body_ += replays_html(files, remarks_);
+    body_ += replays_html(recordings, remarks_);
   }
 
   void add_example() {

@@ -176,8 +176,12 @@ TEST(SlowReplayPage, AReportShowsTheNewestRecordings) {
   write_file_atomically(recordings_folder(run.path()) / "other.json", std::string("{}"));
   write_file_atomically(recordings_folder(run.path()) / "notes.txt", std::string("notes"));
   std::vector<std::string> remarks;
-  const std::string html = replays_html(recordings_of(run.path()), remarks);
+  std::vector<TitledRecording> recordings;
+  for (const auto& file : recordings_of(run.path())) recordings.push_back({file, "s, DSAC"});
+  const std::string html = replays_html(recordings, remarks);
   EXPECT_NE(html.find("ovde replay 1"), std::string::npos);
+  EXPECT_NE(html.find("<h3>s, DSAC</h3>"), std::string::npos);
+  EXPECT_EQ(html.find(run.path().string()), std::string::npos);  // no path of this machine
   ASSERT_EQ(remarks.size(), 1U);
   EXPECT_NE(remarks[0].find("other.json is not a recording"), std::string::npos) << remarks[0];
 }
