@@ -13,7 +13,7 @@ namespace ovde::cuda {
 // the valid range, if an agent exceeds a limit of the kernels.
 std::vector<AgentSpec> agent_specs(std::span<const AgentOptions> agents);
 
-// The constants that the kernels of a bonus read (kernels/bonus.cu).
+// The constants that the kernels of a bonus read (cuda/kernels/bonus.cu).
 AgentSpec bonus_spec(const LearnerOptions& learner);
 
 }  // namespace ovde::cuda
