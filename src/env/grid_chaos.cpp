@@ -1,6 +1,7 @@
 // GridChaos: a point crosses a square to a goal in its corner, with noise whose strength depends on
 // the quadrant. The paper gives no geometry; this is a reconstruction (docs/tasks.md).
 #include <algorithm>
+#include <array>
 #include <numbers>
 
 #include "env/plane.h"
@@ -17,22 +18,11 @@ int quadrant(double x, double y) {
   return (3 * below) ^ left;
 }
 
-class GridChaos final : public Plane {
- public:
-  explicit GridChaos(const OptionValues& options) : Plane(options, options.number("angle")) {
-    std::copy_n(options.list("noise").begin(), 4, noise_);
-  }
-
- private:
-  double noise(Point at) const override { return noise_[quadrant(at[0], at[1])]; }
-
-  double noise_[4];
-};
-
-StateMap grid_chaos_map(const OptionValues& options) {
-  StateMap map = plane_map(options);
-  map.noise = [noise = options.list("noise")](double x, double y) { return noise[quadrant(x, y)]; };
-  return map;
+Ground grid_chaos(const OptionValues& options) {
+  std::array<double, 4> noise;
+  std::copy_n(options.list("noise").begin(), 4, noise.begin());
+  return {.noise = [noise](double x, double y) { return noise[quadrant(x, y)]; },
+          .angle = options.number("angle")};
 }
 
 TaskPreset noise_row(const char* name, double q1, double q2, double q3, double q4) {
@@ -42,19 +32,16 @@ TaskPreset noise_row(const char* name, double q1, double q2, double q3, double q
 }  // namespace
 
 Task grid_chaos_task() {
-  Task task;
-  task.name = "GridChaos-v0";
-  task.summary = "cross a noisy square to a goal in its corner; sparse reward 100";
-  task.horizon = 100;
-  task.has_goal = true;
-  task.options = plane_options({0, 0}, {9, 9});
-  task.options.push_back(
-      list_option("noise",
-                  "standard deviation of the noise in quadrants 1 to 4 (x>=0,y>=0; x<0,y>=0; "
-                  "x<0,y<0; x>=0,y<0)",
-                  0, 1e6, {0.1, 0.5, 0.5, 0.1}));
-  task.options.push_back(number("angle", "angle of the move at action 1 (radians)", 0,
-                                2 * std::numbers::pi, std::numbers::pi));
+  Task task = plane_task(
+      "GridChaos-v0", "cross a noisy square to a goal in its corner; sparse reward 100", {0, 0},
+      {9, 9},
+      {list_option("noise",
+                   "standard deviation of the noise in quadrants 1 to 4 (x>=0,y>=0; x<0,y>=0; "
+                   "x<0,y<0; x>=0,y<0)",
+                   0, 1e6, {0.1, 0.5, 0.5, 0.1}),
+       number("angle", "angle of the move at action 1 (radians)", 0, 2 * std::numbers::pi,
+              std::numbers::pi)},
+      grid_chaos);
   // Tables 1 and 2 of the paper
   task.presets = {
       noise_row("s", 0.1, 0.5, 0.5, 0.1),         noise_row("a", 0.0, 0.5, 0.1, 0.1),
@@ -63,11 +50,6 @@ Task grid_chaos_task() {
       noise_row("f", 0.1, 0.05, 0.05, 0.1),       noise_row("g", 0.05, 0.005, 0.005, 0.05),
       noise_row("h", 0.01, 0.005, 0.005, 0.01),   noise_row("i", 0.005, 0.001, 0.001, 0.005),
   };
-  task.make = [](const OptionValues& options) { return std::make_unique<GridChaos>(options); };
-  task.map = grid_chaos_map;
-  // for td3, because the reward is sparse: keep actions away from the corners of the action space,
-  // and explore with correlated noise, which covers more distance
-  task.brings = {{"td3.noise", 0.5}, {"td3.correlation", 0.9}, {"td3.penalty", 1e-3}};
   return task;
 }
 

@@ -1,6 +1,7 @@
 #include "env/noise.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,24 +107,43 @@ std::vector<double> noise_units(const Env& env, const NoiseOptions& options) {
   return units;
 }
 
-}  // namespace
+class Noise final : public Disturbance {
+ public:
+  Noise(std::unique_ptr<Env> inner, NoiseOptions options)
+      : Disturbance(std::move(inner)),
+        options_(std::move(options)),
+        state_(EnvWrapper::inner().as<Disturbable>()),
+        unit_(noise_units(EnvWrapper::inner(), options_)),
+        scales_(unit_.size()),
+        action_(action_space().low.size()) {}
 
-std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& options) {
-  check_regions(*inner, options);
-  noise_units(*inner, options);
-  const bool off =
-      !options.transition && options.action == 0 && options.observation == 0 && options.reward == 0;
-  if (off) return inner;
-  return std::make_unique<Noise>(std::move(inner), options);
-}
+  Step step(std::span<const double> in, std::span<double> out) override;
 
-Noise::Noise(std::unique_ptr<Env> inner, NoiseOptions options)
-    : EnvWrapper(std::move(inner)),
-      options_(std::move(options)),
-      state_(EnvWrapper::inner().as<Disturbable>()),
-      unit_(noise_units(EnvWrapper::inner(), options_)),
-      scales_(unit_.size()),
-      action_(action_space().low.size()) {}
+ private:
+  void draw(std::uint64_t seed) override;
+  void observe_first(std::span<double> observation) override { add_noise(observation); }
+  void put(ByteWriter& out) const override {
+    for (const Random& random : random_) out.put(random.position());
+  }
+  void get(ByteReader& in) override {
+    for (Random& random : random_) random.seek(in.get<std::uint64_t>());
+  }
+
+  void add_noise(std::span<double> observation);
+  double region_factor() const;
+  double draw_scale();
+  bool disturb_state(double factor, std::span<double> observation);
+
+  NoiseOptions options_;
+  Disturbable* state_;  // the inner environment's interface; may be null
+  // Each coordinate's unit, and its scale in this step; empty: the same for all coordinates.
+  std::vector<double> unit_, scales_;
+  double episode_scale_ = 0;
+  std::vector<double> action_;
+  // Substreams of Stream::disturbance: append, never reorder.
+  enum Kind { scale, transition, action, observation, reward, kinds };
+  std::array<Random, kinds> random_;
+};
 
 double Noise::region_factor() const {
   if (options_.coordinate.empty()) return 1;
@@ -131,8 +151,7 @@ double Noise::region_factor() const {
   return options_.factors[std::ranges::upper_bound(options_.edges, where) - options_.edges.begin()];
 }
 
-void Noise::seed_streams(std::uint64_t seed) {
-  seed_ = seed;
+void Noise::draw(std::uint64_t seed) {
   for (std::uint32_t kind = 0; kind < kinds; ++kind)
     random_[kind] = Random(seed, Stream::disturbance, kind);
   if (options_.draw == ScaleDraw::episode) episode_scale_ = draw_scale();
@@ -155,23 +174,7 @@ bool Noise::disturb_state(double factor, std::span<double> out) {
   return state_->disturb_each(scales_, random_[transition], out);
 }
 
-void Noise::reset(std::uint64_t seed, std::span<double> out) {
-  seed_streams(seed);
-  inner().reset(seed, out);
-  add_observation_noise(out);
-}
-
-// The noise is that of the last reset's seed, from its beginning.
-bool Noise::set_state(std::span<const double> position, std::span<const double> velocity,
-                      std::span<double> out) {
-  auto* const state = inner().as<Restorable>();
-  if (!state || !state->set_state(position, velocity, out)) return false;
-  seed_streams(seed_);
-  add_observation_noise(out);
-  return true;
-}
-
-void Noise::add_observation_noise(std::span<double> out) {
+void Noise::add_noise(std::span<double> out) {
   if (options_.observation == 0) return;
   for (double& x : out) x += options_.observation * random_[observation].normal();
 }
@@ -196,26 +199,20 @@ Step Noise::step(std::span<const double> in, std::span<double> out) {
   if (options_.transition && !disturb_state(factor, out))
     throw InputError("noise.transition: the state of this task cannot be disturbed");
 
-  add_observation_noise(out);
+  add_noise(out);
   if (options_.reward > 0) result.reward += options_.reward * random_[reward].normal();
   return result;
 }
 
-std::optional<Bytes> Noise::save() const {
-  const auto saved = saved_state(inner());
-  if (!saved) return std::nullopt;
-  ByteWriter out;
-  out.put(seed_);
-  for (const Random& random : random_) out.put(random.position());
-  out.put_bytes(*saved);
-  return out.take();
-}
+}  // namespace
 
-bool Noise::restore(std::span<const std::byte> bytes) {
-  ByteReader in(bytes);
-  seed_streams(in.get<std::uint64_t>());
-  for (Random& random : random_) random.seek(in.get<std::uint64_t>());
-  return restore_state(inner(), in.get_bytes());
+std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& options) {
+  check_regions(*inner, options);
+  noise_units(*inner, options);
+  const bool off =
+      !options.transition && options.action == 0 && options.observation == 0 && options.reward == 0;
+  if (off) return inner;
+  return std::make_unique<Noise>(std::move(inner), options);
 }
 
 }  // namespace ovde

@@ -3,7 +3,6 @@
 // switching one kind on changes neither the task's own randomness nor the other kinds.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,35 +41,5 @@ std::vector<Field<NoiseOptions>> noise_options();
 // Wraps `inner` in the noise of the options; returns `inner` itself if all noise is off. Throws
 // OptionError if the options contradict each other or the task, even those of noise that is off.
 std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& options);
-
-class Noise final : public EnvWrapper, public Restorable {
- public:
-  Noise(std::unique_ptr<Env> inner, NoiseOptions options);
-
-  void reset(std::uint64_t seed, std::span<double> observation) override;
-  Step step(std::span<const double> action, std::span<double> observation) override;
-  bool set_state(std::span<const double> position, std::span<const double> velocity,
-                 std::span<double> observation) override;
-  std::optional<Bytes> save() const override;
-  bool restore(std::span<const std::byte> bytes) override;
-
- private:
-  void seed_streams(std::uint64_t seed);
-  void add_observation_noise(std::span<double> observation);
-  double region_factor() const;
-  double draw_scale();
-  bool disturb_state(double factor, std::span<double> observation);
-
-  NoiseOptions options_;
-  Disturbable* state_;  // the inner environment's interface; may be null
-  // Each coordinate's unit, and its scale in this step; empty: the same for all coordinates.
-  std::vector<double> unit_, scales_;
-  double episode_scale_ = 0;
-  std::vector<double> action_;
-  std::uint64_t seed_ = 0;
-  // Substreams of Stream::disturbance: append, never reorder.
-  enum Kind { scale, transition, action, observation, reward, kinds };
-  std::array<Random, kinds> random_;
-};
 
 }  // namespace ovde

@@ -1,25 +1,57 @@
 #include "env/plane.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include <ovde/random.h>
 
 namespace ovde {
 
 namespace {
 
-std::array<double, 2> pair(const std::vector<double>& list) { return {list[0], list[1]}; }
+using Point = std::array<double, 2>;
 
-}  // namespace
+Point point(const std::vector<double>& list) { return {list[0], list[1]}; }
 
-Plane::Plane(const OptionValues& options, double angle)
-    : half_width_(options.number("half_width")),
+class Plane final : public Env, public Restorable, public Disturbable {
+ public:
+  Plane(const OptionValues& options, Ground ground);
+
+  int observation_size() const override { return 2; }
+  const Box& action_space() const override { return action_space_; }
+  void reset(std::uint64_t seed, std::span<double> observation) override;
+  Step step(std::span<const double> action, std::span<double> observation) override;
+  bool disturb(double scale, Random& random, std::span<double> observation) override;
+  std::optional<double> coordinate(const std::string& name) const override;
+  std::vector<std::string> coordinates() const override { return {"x", "y"}; }
+  Signals signals() const override;
+  std::optional<Bytes> save() const override;
+  bool restore(std::span<const std::byte> bytes) override;
+
+ private:
+  void check_inside(const OptionValues& options, const char* name) const;
+  void observe(std::span<double> observation) const;
+
+  Ground ground_;
+  double half_width_, step_, radius_;
+  Point start_, goal_;
+  Box action_space_ = box(2, -1, 1);
+
+  std::uint64_t seed_ = 0;
+  Random random_;
+  Point position_{};
+};
+
+Plane::Plane(const OptionValues& options, Ground ground)
+    : ground_(std::move(ground)),
+      half_width_(options.number("half_width")),
       step_(options.number("step")),
       radius_(options.number("radius")),
-      angle_(angle),
-      start_(pair(options.list("start"))),
-      goal_(pair(options.list("goal"))) {
+      start_(point(options.list("start"))),
+      goal_(point(options.list("goal"))) {
   for (const char* name : {"start", "goal"}) check_inside(options, name);
 }
 
@@ -32,9 +64,10 @@ void Plane::reset(std::uint64_t seed, std::span<double> observation) {
 
 Step Plane::step(std::span<const double> action, std::span<double> observation) {
   // the noise is that of the position before the move
-  const double deviation = noise(position_);
-  const double angle = angle_ * action[0];
-  const double distance = obeys(position_) ? step_ * (action[1] + 1) / 2 : 0;
+  const double x = position_[0], y = position_[1], deviation = ground_.noise(x, y);
+  const double angle = ground_.angle * action[0];
+  const bool obeys = !ground_.obeys || ground_.obeys(x, y);
+  const double distance = obeys ? step_ * (action[1] + 1) / 2 : 0;
   const Point move = {distance * std::cos(angle), distance * std::sin(angle)};
   for (int i = 0; i < 2; ++i) {
     const double next = position_[i] + move[i] + deviation * random_.normal();
@@ -43,9 +76,8 @@ Step Plane::step(std::span<const double> action, std::span<double> observation) 
   observe(observation);
 
   const bool reached = std::hypot(position_[0] - goal_[0], position_[1] - goal_[1]) <= radius_;
-  return {.reward = reached ? 100.0 : 0.0,
-          .terminated = reached || is_lost(position_),
-          .success = reached};
+  const bool lost = ground_.is_lost && ground_.is_lost(position_[0], position_[1]);
+  return {.reward = reached ? 100.0 : 0.0, .terminated = reached || lost, .success = reached};
 }
 
 bool Plane::disturb(double scale, Random& random, std::span<double> observation) {
@@ -63,7 +95,7 @@ std::optional<double> Plane::coordinate(const std::string& name) const {
 
 Signals Plane::signals() const {
   return {.observation = {{"x", ""}, {"y", ""}},
-          .action = {{"direction", fmt::format("{:.6g} rad", angle_)}, {"distance", ""}}};
+          .action = {{"direction", fmt::format("{:.6g} rad", ground_.angle)}, {"distance", ""}}};
 }
 
 std::optional<Bytes> Plane::save() const {
@@ -95,6 +127,21 @@ void Plane::observe(std::span<double> observation) const {
   std::ranges::copy(position_, observation.begin());
 }
 
+StateMap plane_map(const OptionValues& options, Ground ground) {
+  const double half_width = options.number("half_width");
+  StateMap map;
+  map.low = {-half_width, -half_width};
+  map.high = {half_width, half_width};
+  map.start = point(options.list("start"));
+  map.goal = point(options.list("goal"));
+  map.goal_radius = options.number("radius");
+  map.noise = std::move(ground.noise);
+  map.action_names = {"direction", "distance"};
+  return map;
+}
+
+}  // namespace
+
 Option list_option(const char* name, const char* help, double low, double high,
                    const std::vector<double>& standard) {
   Option option = number(name, help, low, high, standard);
@@ -102,27 +149,30 @@ Option list_option(const char* name, const char* help, double low, double high,
   return option;
 }
 
-std::vector<Option> plane_options(const std::vector<double>& start,
-                                  const std::vector<double>& goal) {
-  return {
+Task plane_task(const char* name, const char* summary, const std::vector<double>& start,
+                const std::vector<double>& goal, std::vector<Option> options,
+                Ground (*ground)(const OptionValues&)) {
+  Task task;
+  task.name = name;
+  task.summary = summary;
+  task.horizon = 100;
+  task.has_goal = true;
+  task.options = {
       number("half_width", "half the side of the square", 1e-3, 1e6, 10.0),
       number("step", "longest move of one step", 1e-6, 1e6, 0.2),
       list_option("start", "where an episode starts", -1e6, 1e6, start),
       list_option("goal", "centre of the goal", -1e6, 1e6, goal),
       number("radius", "radius of the goal", 1e-6, 1e6, 1.0),
   };
-}
-
-StateMap plane_map(const OptionValues& options) {
-  const double half_width = options.number("half_width");
-  StateMap map;
-  map.low = {-half_width, -half_width};
-  map.high = {half_width, half_width};
-  map.start = pair(options.list("start"));
-  map.goal = pair(options.list("goal"));
-  map.goal_radius = options.number("radius");
-  map.action_names = {"direction", "distance"};
-  return map;
+  std::ranges::move(options, std::back_inserter(task.options));
+  task.make = [ground](const OptionValues& values) {
+    return std::make_unique<Plane>(values, ground(values));
+  };
+  task.map = [ground](const OptionValues& values) { return plane_map(values, ground(values)); };
+  // for td3, because the reward is sparse: keep actions away from the corners of the action space,
+  // and explore with correlated noise, which covers more distance
+  task.brings = {{"td3.noise", 0.5}, {"td3.correlation", 0.9}, {"td3.penalty", 1e-3}};
+  return task;
 }
 
 }  // namespace ovde

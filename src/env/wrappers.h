@@ -1,5 +1,5 @@
-// The wrappers between a task and an agent: the time limit, and the scaling of actions from [-1, 1]
-// to the task's box.
+// The wrappers between a task and an agent: the time limit, the scaling of actions from [-1, 1] to
+// the task's box, and the base class of noise and disturbances.
 #pragma once
 
 #include <memory>
@@ -49,6 +49,31 @@ class ScaledActions final : public EnvWrapper {
  private:
   Box unit_;
   std::vector<double> scaled_;
+};
+
+// A wrapper that draws values at the start of an episode and is saved with the environment inside.
+class Disturbance : public EnvWrapper, public Restorable {
+ public:
+  using EnvWrapper::EnvWrapper;
+
+  void reset(std::uint64_t seed, std::span<double> observation) final;
+  // The episode has the values of the last reset's seed.
+  bool set_state(std::span<const double> position, std::span<const double> velocity,
+                 std::span<double> observation) final;
+  std::optional<Bytes> save() const final;
+  bool restore(std::span<const std::byte> bytes) final;
+
+ protected:
+  // Seeds the streams and draws the episode's values; called before the inner environment starts.
+  virtual void draw(std::uint64_t seed) = 0;
+  // Changes the first observation.
+  virtual void observe_first(std::span<double> /*observation*/) {}
+  // What changes within an episode; draw() comes before get().
+  virtual void put(ByteWriter& out) const = 0;
+  virtual void get(ByteReader& in) = 0;
+
+ private:
+  std::uint64_t seed_ = 0;
 };
 
 }  // namespace ovde

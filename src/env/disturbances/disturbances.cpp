@@ -5,8 +5,6 @@
 #include <map>
 #include <mutex>
 
-#include "env/wrappers.h"
-
 namespace ovde {
 
 namespace {
@@ -68,41 +66,6 @@ std::unique_ptr<Env> with_disturbances(std::unique_ptr<Env> task, const NoiseOpt
   env = with_sensors(std::move(env), on.sensor, spread);
   env = with_delays(std::move(env), on.delay);
   return with_history(std::move(env), on.history);
-}
-
-void Disturbance::reset(std::uint64_t seed, std::span<double> out) {
-  seed_ = seed;
-  draw(seed_);
-  inner().reset(seed, out.first(inner().observation_size()));
-  observe_first(out);
-}
-
-bool Disturbance::set_state(std::span<const double> position, std::span<const double> velocity,
-                            std::span<double> out) {
-  auto* const state = inner().as<Restorable>();
-  if (!state) return false;
-  draw(seed_);
-  if (!state->set_state(position, velocity, out.first(inner().observation_size()))) return false;
-  observe_first(out);
-  return true;
-}
-
-std::optional<Bytes> Disturbance::save() const {
-  const auto saved = saved_state(inner());
-  if (!saved) return std::nullopt;
-  ByteWriter out;
-  out.put(seed_);
-  put(out);
-  out.put_bytes(*saved);
-  return out.take();
-}
-
-bool Disturbance::restore(std::span<const std::byte> bytes) {
-  ByteReader in(bytes);
-  seed_ = in.get<std::uint64_t>();
-  draw(seed_);
-  get(in);
-  return restore_state(inner(), in.get_bytes());
 }
 
 std::vector<double> middle(const Box& box) {

@@ -12,6 +12,7 @@
 #include <ovde/env.h>
 #include "base/field.h"
 #include "env/noise.h"
+#include "env/wrappers.h"
 
 namespace ovde {
 
@@ -107,31 +108,6 @@ enum class DisturbanceStream : std::uint32_t {
 inline Random disturbance_stream(std::uint64_t seed, DisturbanceStream kind) {
   return {seed, Stream::disturbance, static_cast<std::uint32_t>(kind)};
 }
-
-// A wrapper that draws values at the start of an episode and is saved with the environment inside.
-class Disturbance : public EnvWrapper, public Restorable {
- public:
-  using EnvWrapper::EnvWrapper;
-
-  void reset(std::uint64_t seed, std::span<double> observation) final;
-  // The episode has the values of the last reset's seed.
-  bool set_state(std::span<const double> position, std::span<const double> velocity,
-                 std::span<double> observation) final;
-  std::optional<Bytes> save() const final;
-  bool restore(std::span<const std::byte> bytes) final;
-
- protected:
-  // Seeds the streams and draws the episode's values; called before the inner environment starts.
-  virtual void draw(std::uint64_t seed) = 0;
-  // Changes the first observation.
-  virtual void observe_first(std::span<double> /*observation*/) {}
-  // What changes within an episode; draw() comes before get().
-  virtual void put(ByteWriter& out) const = 0;
-  virtual void get(ByteReader& in) = 0;
-
- private:
-  std::uint64_t seed_ = 0;
-};
 
 // The middle of an action box: the action at rest.
 std::vector<double> middle(const Box& box);
