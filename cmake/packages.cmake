@@ -50,7 +50,7 @@ set(CPACK_SOURCE_GENERATOR TGZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME ovde-${PROJECT_VERSION})
 # hidden files and folders except the formatter's settings and CI; build folders; runs
 set(CPACK_SOURCE_IGNORE_FILES "/\\\\.[^/]*/" "/\\\\.git[^/]*$" "${PROJECT_SOURCE_DIR}/build" "${PROJECT_SOURCE_DIR}/runs/"
-  "/__pycache__/" "\\\\.deb$" "\\\\.whl$" "\\\\.tar\\\\.gz$")
+  "/__pycache__/" "\\\\.deb$" "\\\\.whl$" "${PROJECT_SOURCE_DIR}/[^/]*\\\\.tar\\\\.gz$")
 
 install(FILES LICENSE DESTINATION share/doc/ovde RENAME copyright COMPONENT program)
 install(FILES LICENSE DESTINATION share/doc/libovde-dev RENAME copyright COMPONENT development)

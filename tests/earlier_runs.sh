@@ -15,14 +15,17 @@ ovde() { "$program" "$@" >"$work/log" 2>&1 || fail "ovde $*: $(cat "$work/log")"
 
 if [ -n "$make" ]; then
   archive=$(realpath "$1")
+  robots=$(realpath "$(dirname "$0")/../configs/robots")
   mkdir "$work/runs" && cd "$work/runs" || exit 1
   small="--set task.horizon=40 --set network.hidden=[8] --set train.batch=8 --set train.steps_per_epoch=40 --set train.warmup_steps=40 --set train.eval_steps=40 --set train.replay=400"
   for algorithm in sac ovde_g td3 tqc; do
     ovde train --task GridChaos-v0:s --algo $algorithm --epochs 3 --out $algorithm $small
   done
-  ovde train --task GridChaos-v0:s --algo scout --epochs 3 --out scout $small --set scout.hidden=[8]
+  ovde train --task GridChaos-v0:s --algo scout --epochs 3 --out scout $small --set scout.hidden=[8] --set record.networks=[]
   ovde train --task GridChaos-v0:s --algo dsac --seeds 0-2 --epochs 3 --out population $small
-  ovde train --task NoisyHopper-v4 --algo ovde_q --epochs 3 --out hopper $small
+  ovde train --task NoisyHopper-v4 --algo ovde_q --epochs 3 --out hopper $small --set delay.observation=1 --set sensor.noise=0.1
+  ovde train --task GridChaos-v0:s --algo flashsac --epochs 3 --out flashsac ${small/network.hidden=\[8\]/network.width=8} --set network.actor_width=8 --set network.expansion=2
+  ovde train --task "$robots/balancer.toml" --algo dsac --epochs 3 --out balancer $small
   # interrupted: only its checkpoints and what belongs to them
   "$program" train --task GridChaos-v0:s --algo ovde_g --epochs 300 --out interrupted $small --set checkpoint.epochs=1 >/dev/null 2>&1 &
   while [ ! -e interrupted/progress.csv ] || [ "$(wc -l <interrupted/progress.csv)" -lt 3 ]; do sleep 0.1; done
@@ -43,13 +46,14 @@ PLAN
   exit 0
 fi
 
+[ $# -gt 0 ] || fail "no archives"
 for archive; do
   rm -rf "$work/runs"
   tar -C "$work" -xzf "$archive" || fail "$archive"
   cd "$work/runs" || exit 1
   ovde status .
   # finished runs are evaluated, exported and trained for longer
-  for run in sac ovde_g scout td3 tqc hopper population; do
+  for run in sac ovde_g scout td3 tqc flashsac hopper balancer population; do
     ovde eval $run --episodes 2
     ovde export $run --out new/$run.c
     ovde train --resume $run --epochs 5
