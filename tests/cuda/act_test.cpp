@@ -113,6 +113,8 @@ TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
   for (const char* name : {"dsac_residual", "flashsac", "doac_residual", "scout_residual",
                            "ovde_g_residual", "ovde_q_residual", "ovde_m_residual"}) {
     options.push_back(options_of(name, options.size()));
+    if (options.back().scout.share > 0)
+      options.back().learner.network.log_std = LogStdForm::squashed;
     if (!options.back().algorithm.explorer.starts_with("ovde")) continue;
     for (const char* form : {"raw", "full"}) {
       options.push_back(options_of(name, options.size()));

@@ -56,7 +56,8 @@ Turns::Estimate Turns::estimate(bool scout) const {
 
 Scout::Scout(const AgentOptions& options)
     : learner_(scout_learner(options)),
-      policy_(learner_.actor_shape(), options.learner.action_size),
+      policy_(learner_.actor_shape(), options.learner.action_size,
+              log_std_form(learner_.options().network)),
       turns_(options.scout) {}
 
 void Scout::end_episode(bool complete, Random& random) {

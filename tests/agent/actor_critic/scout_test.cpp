@@ -64,7 +64,6 @@ TEST(Scout, LearnsAsAnAgentOfItsOwnWould) {
   EXPECT_EQ(compared, static_cast<int>(own.state().arrays.size()));
 }
 
-// Both policies differ from the start, so that the proposal shows which of the two acts.
 TEST(Scout, ResidualNetworksHaveTheSizesOfTheAgents) {
   AgentOptions options = scout_options("scout");
   make_residual(options.learner.network);
@@ -74,6 +73,24 @@ TEST(Scout, ResidualNetworksHaveTheSizesOfTheAgents) {
   EXPECT_EQ(scout_learner(options).network.width, options.learner.network.width);
 }
 
+// An agent with the scout's learner proposes the same, for both forms of the standard deviation.
+TEST(Scout, ActsByThePolicyThatItLearns) {
+  for (const LogStdForm form : {LogStdForm::clamped, LogStdForm::squashed}) {
+    AgentOptions options = scout_options("scout"), own = scout_options("dsac");
+    make_residual(options.learner.network);
+    options.learner.network.log_std = form;
+    options.scout.kind = NetworkKind::residual;
+    own.learner = scout_learner(options);
+    const auto scouted = make_agent(options), alone = make_agent(own);
+    scouted->host_side().let_scout_act(true);
+    const Proposal a = propose(*scouted, kObservation, false),
+                   b = propose(*alone, kObservation, false);
+    EXPECT_TRUE(std::ranges::equal(a.mean, b.mean)) << name(form);
+    EXPECT_TRUE(std::ranges::equal(a.std, b.std)) << name(form);
+  }
+}
+
+// Both policies differ from the start, so that the proposal shows which of the two acts.
 TEST(Scout, ActsInWholeEpisodes) {
   const auto agent = make_agent(scout_options("scout"));
   const auto alone = make_agent(scout_options("dsac"));
