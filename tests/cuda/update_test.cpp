@@ -458,6 +458,16 @@ TEST(SlowUpdate, SplitUpdatesAreBitIdentical) {
   for (std::size_t k = 0; k < whole.size(); ++k) expect_same(whole[k]->gpu, cut[k]->gpu);
 }
 
+// Puts a NaN into the agent's array of that name: of a network, a weight of its first layer.
+void spoil(Agent& agent, const std::string& place) {
+  for (auto& [name, values] : agent.state().arrays) {
+    if (name != place) continue;
+    values[0] = std::nanf("");
+    return;
+  }
+  ADD_FAILURE() << "no array " << place;
+}
+
 // In every array, also where a ReLU or a rounding could hide it.
 TEST(SlowUpdate, NonFiniteNumbersAreReported) {
   NEEDS_GPU();
@@ -474,17 +484,29 @@ TEST(SlowUpdate, NonFiniteNumbersAreReported) {
     for (const std::string& place : of_it) {
       pairs.push_back(std::make_unique<Pair>(options_of(algorithm, 2)));
       places.push_back(std::string(algorithm) + ": " + place);
-      bool found = false;
-      for (auto& [name, values] : pairs.back()->gpu.state().arrays) {
-        if (name != place) continue;
-        values[0] = std::nanf("");  // of a network: a weight of its first layer
-        found = true;
-      }
-      ASSERT_TRUE(found) << place;
+      spoil(pairs.back()->gpu, place);
     }
   }
   std::vector<PopulationReport> reports;
   update_on_gpu(pairs, 5, Precision::fp16, &reports);
+  EXPECT_EQ(reports[0].first_bad, 0u);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];
+}
+
+TEST(Update, NonFiniteNumbersOfResidualNetworksAreReported) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  pairs.push_back(std::make_unique<Pair>(options_of("scout_residual", 1)));
+  const std::vector<std::string> places = {
+      "critic_1.parameters", "critic_1.target", "critic_2.target",       "actor.parameters",
+      "actor.target",        "log_alpha",       "scout.critic_1.target", "scout.rnd.parameters"};
+  for (const std::string& place : places) {
+    pairs.push_back(std::make_unique<Pair>(options_of("scout_residual", 2)));
+    spoil(pairs.back()->gpu, place);
+  }
+  std::vector<PopulationReport> reports;
+  update_on_gpu(pairs, 1, Precision::fp16, &reports);
   EXPECT_EQ(reports[0].first_bad, 0u);
   for (std::size_t i = 0; i < places.size(); ++i)
     EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];

@@ -189,6 +189,7 @@ __global__ void __launch_bounds__(kThreads)
   const Distribution second =
       distribution(spec, target + row(1, batch + s), bias_of(spec, target_parameters, 2 * i + 1));
   const bool first_smaller = first.mean <= second.mean;
+  const float means = first.mean + second.mean;  // NaN if one of them is
 
   // its values move to r + gamma (1 - terminal) (z - alpha log pi), in units of the atoms' distance
   __shared__ float places[kWarps][kMostOutputs], probabilities[kWarps][kMostOutputs];
@@ -202,7 +203,10 @@ __global__ void __launch_bounds__(kThreads)
     if (a >= atoms) continue;
     const float moved = reward + continues * (spec.value(a) - entropy);
     places[warp][a] = (fminf(fmaxf(moved, spec.low), spec.high) - spec.low) / distance;
-    probabilities[warp][a] = first_smaller ? first.probability[j] : second.probability[j];
+    // the limits and the comparison of the means would hide a NaN
+    probabilities[warp][a] = moved != moved || means != means ? nanf("")
+                             : first_smaller                  ? first.probability[j]
+                                                              : second.probability[j];
   }
   __syncwarp();
   float projected[kEach] = {};
