@@ -236,6 +236,16 @@ TEST(Population, ResidualNetworksTakeTheSmallerCritic) {
   }
 }
 
+// An actor has two outputs for each action.
+TEST(Population, ResidualNetworksHaveAtMost64Actions) {
+  NEEDS_GPU();
+  AgentOptions options = options_of("dsac_residual", 1);
+  options.learner.action_size = 64;
+  check_gpu_population(std::vector{options}, Precision::fp16);
+  options.learner.action_size = 65;
+  EXPECT_THROW(check_gpu_population(std::vector{options}, Precision::fp16), InputError);
+}
+
 TEST(Population, AScoutOfResidualNetworksHasThemToo) {
   NEEDS_GPU();
   AgentOptions options = options_of("scout_residual", 1);

@@ -408,6 +408,7 @@ void check_options(const AgentOptions& options) {
     if (width > kMostWidth || width * learner.network.expansion > kMostExpanded || width % 16 != 0)
       refuse("have widths of at most 512, multiples of 16, and at most 1024 units inside a block");
   }
+  if (2 * learner.action_size > kMostOutputs) refuse("have at most 64 actions");
   if (learner.observation_size + learner.action_size > kMostInputs)
     refuse("have at most 512 observations and actions");
   if (learner.train.adam.clip > 0) refuse("need train.clip_gradient = 0");
