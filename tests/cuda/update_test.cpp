@@ -458,6 +458,47 @@ TEST(SlowUpdate, SplitUpdatesAreBitIdentical) {
   for (std::size_t k = 0; k < whole.size(); ++k) expect_same(whole[k]->gpu, cut[k]->gpu);
 }
 
+// Groups of agents that differ in more than their seeds, with scouts and without them; transitions
+// are added between two epochs of updates.
+TEST(Update, GroupsOfResidualNetworksAgreeWithTheCpu) {
+  NEEDS_GPU();
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (const char* name : {"dsac_residual", "scout_residual", "novd_residual", "scout_residual",
+                           "scout_absolute_residual", "dsac_residual"}) {
+    AgentOptions options = options_of(name, pairs.size());
+    options.learner.train.replay = 300;
+    if (pairs.size() == 4) options.scout.n_step = 3;
+    pairs.push_back(std::make_unique<Pair>(options));
+  }
+  std::vector<AgentOptions> options;
+  for (const auto& pair : pairs) options.push_back(pair->options);
+  const auto population = make_gpu_population(options, Precision::fp32);
+  for (std::size_t i = 0; i < pairs.size(); ++i) population->upload(i, pairs[i]->gpu);
+  Team team(2);
+  const Replay more = filled_replay(17, 6, 70, 9);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      for (Agent* agent : {&pairs[i]->cpu, &pairs[i]->gpu}) {
+        for (int n = 0; epoch > 0 && n < more.size(); ++n) {
+          const auto row = more.row(n);
+          agent->replay().add({row.observation, 17}, {row.action, 6}, row.reward,
+                              {row.next_observation, 17}, row.end);
+        }
+      }
+      for (int n = 0; n < 2; ++n) pairs[i]->cpu.update(team);
+      population->add_rows(i, pairs[i]->gpu.replay());
+    }
+    population->update(2);
+    population->finish();
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    population->download(i, pairs[i]->gpu);
+    std::string where;
+    EXPECT_LT(largest_difference(pairs[i]->gpu, pairs[i]->cpu, false, where), 1e-3)
+        << i << " " << where;
+  }
+}
+
 // Puts a NaN into the agent's array of that name: of a network, a weight of its first layer.
 void spoil(Agent& agent, const std::string& place) {
   for (auto& [name, values] : agent.state().arrays) {
