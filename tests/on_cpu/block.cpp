@@ -9,6 +9,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -81,10 +82,11 @@ namespace on_cpu {
 
 namespace {
 
-constexpr std::size_t kStack = 64 * 1024;
+// Not a multiple of 4096: the tops of stacks would share a few sets of the cache.
+constexpr std::size_t kStack = 64 * 1024 + 17 * 64;
 constexpr int kMostThreads = 1024;
 
-enum class State { ready, meets, waits, ended };
+enum class State { runs, waits, ended };
 
 struct Copy {
   void* to;
@@ -92,7 +94,6 @@ struct Copy {
 };
 
 struct Thread {
-  void* stack_pointer;
   State state;
   int barrier_threads;  // of the barrier where it waits; 0: all of the block
   std::vector<Copy> copies;
@@ -100,79 +101,83 @@ struct Thread {
   std::size_t begun = 0;           // copies since the last group
 };
 
+// Bit i of a mask is lane i.
 struct Warp {
+  int first = 0;  // thread
   Work work = nullptr;
+  unsigned active = 0;   // lanes that have not ended
+  unsigned ready = 0;    // lanes that can run
+  unsigned arrived = 0;  // lanes that wait for the others to do `work`
   void* given[kLanes];
-  int present = 0;
-  unsigned active = 0;  // lanes that have not ended
-
-  bool is_whole() const { return present == std::popcount(active); }
+  void* stack_pointer[kLanes];
 };
 
 // One block runs at a time (runtime.cpp).
 struct Block {
   std::unique_ptr<std::uint64_t[]> stacks =
       std::make_unique_for_overwrite<std::uint64_t[]>(kMostThreads * kStack / 8);
-  std::vector<Thread> threads = std::vector<Thread>(kMostThreads);
-  std::vector<Warp> warps = std::vector<Warp>(kMostThreads / kLanes);
-  int count = 0, current = 0;
+  Thread threads[kMostThreads];
+  Warp warps[kMostThreads / kLanes];
+  int count = 0;
   void* scheduler = nullptr;
   const std::function<void()>* work = nullptr;
+
+  // the thread that runs
+  Warp* warp = nullptr;
+  unsigned lane = 0;
+  Thread& thread() { return threads[warp->first + lane]; }
+  unsigned bit() const { return 1u << lane; }
 };
 Block the_block;
 Block& block() { return the_block; }
 
-void switch_to(int thread) {
-  block().current = thread;
-  threadIdx.x = static_cast<unsigned>(thread);
+void switch_to(Warp& warp, unsigned lane, void** from) {
+  Block& b = block();
+  b.warp = &warp;
+  b.lane = lane;
+  threadIdx.x = warp.first + lane;
+  on_cpu_switch(from, warp.stack_pointer[lane]);
 }
 
-// Switches to another lane of the warp that is ready, otherwise to run_ready().
+// Switches to the next lane of the warp that is ready, otherwise to run_ready().
 void leave() {
   Block& b = block();
-  const int here = b.current, first = here / kLanes * kLanes;
-  const int lanes = std::min(kLanes, b.count - first);
-  void** const from = &b.threads[here].stack_pointer;
-  for (int i = 1; i < lanes; ++i) {
-    const int next = first + (here - first + i) % lanes;
-    if (b.threads[next].state != State::ready) continue;
-    switch_to(next);
-    return on_cpu_switch(from, b.threads[next].stack_pointer);
-  }
-  on_cpu_switch(from, b.scheduler);
+  Warp& warp = *b.warp;
+  void** const from = &warp.stack_pointer[b.lane];
+  if (warp.ready == 0) return on_cpu_switch(from, b.scheduler);
+  unsigned next = b.lane + 1;
+  while ((warp.ready >> next % kLanes & 1) == 0) ++next;
+  switch_to(warp, next % kLanes, from);
 }
 
 // Called when all lanes that have not ended have arrived.
-void do_work(Warp& warp, int first_lane) {
+void do_work(Warp& warp) {
   warp.work(warp.given, warp.active);
-  warp.present = 0;
-  for (int i = 0; i < kLanes; ++i) {
-    Thread& thread = block().threads[first_lane + i];
-    if (warp.active >> i & 1 && thread.state == State::meets) thread.state = State::ready;
-  }
+  warp.arrived = 0;
+  warp.ready = warp.active;
 }
 
 [[noreturn]] void thread_main() {
   Block& b = block();
   (*b.work)();
-  Thread& thread = b.threads[b.current];
-  thread.state = State::ended;
-  const int lane = b.current % kLanes;
-  Warp& warp = b.warps[b.current / kLanes];
-  warp.active &= ~(1u << lane);
-  if (warp.present > 0 && warp.is_whole()) do_work(warp, b.current - lane);
+  b.thread().state = State::ended;
+  Warp& warp = *b.warp;
+  warp.active &= ~b.bit();
+  warp.ready &= ~b.bit();
+  if (warp.arrived != 0 && warp.arrived == warp.active) do_work(warp);
   leave();
   std::terminate();
 }
 
-void begin(Thread& thread, int index) {
+void begin(Block& b, int index) {
   // a frame as on_cpu_switch() leaves it, which returns to thread_main()
-  std::uint64_t* top = block().stacks.get() + (index + 1) * kStack / 8 - 2;
+  std::uint64_t* top = b.stacks.get() + (index + 1) * kStack / 8 - 2;
   std::uint64_t* frame = top - kFrame;
   std::fill(frame, top + 2, 0);
   frame[kReturn] = reinterpret_cast<std::uint64_t>(&thread_main);
-  thread.stack_pointer = frame;
-  thread.state = State::ready;
+  b.warps[index / kLanes].stack_pointer[index % kLanes] = frame;
+  Thread& thread = b.threads[index];
+  thread.state = State::runs;
   thread.copies.clear();
   thread.groups.clear();
   thread.begun = 0;
@@ -184,10 +189,10 @@ bool run_ready(bool backwards) {
   Block& b = block();
   bool any = false;
   for (int i = 0; i < b.count; ++i) {
-    const int thread = backwards ? b.count - 1 - i : i;
-    while (b.threads[thread].state == State::ready) {
-      switch_to(thread);
-      on_cpu_switch(&b.scheduler, b.threads[thread].stack_pointer);
+    const int thread = backwards ? b.count - 1 - i : i, lane = thread % kLanes;
+    Warp& warp = b.warps[thread / kLanes];
+    while (warp.ready >> lane & 1) {
+      switch_to(warp, lane, &b.scheduler);
       any = true;
     }
   }
@@ -199,7 +204,7 @@ bool open_barriers() {
   Block& b = block();
   bool any = false;
   const auto count = [&](int threads, State state, int at) {
-    return std::count_if(b.threads.begin(), b.threads.begin() + threads, [&](const Thread& t) {
+    return std::count_if(b.threads, b.threads + threads, [&](const Thread& t) {
       return t.state == state && (state != State::waits || t.barrier_threads == at);
     });
   };
@@ -209,7 +214,9 @@ bool open_barriers() {
     if (count(threads, State::waits, at) + count(threads, State::ended, at) < threads) continue;
     for (int j = i; j < threads; ++j) {
       Thread& thread = b.threads[j];
-      if (thread.state == State::waits && thread.barrier_threads == at) thread.state = State::ready;
+      if (thread.state != State::waits || thread.barrier_threads != at) continue;
+      thread.state = State::runs;
+      b.warps[j / kLanes].ready |= 1u << j % kLanes;
     }
     any = true;
   }
@@ -229,6 +236,20 @@ void do_copies(Thread& thread, std::size_t copies) {
                       thread.copies.begin() + static_cast<std::ptrdiff_t>(copies));
 }
 
+// Fills the shared memory of a block with NaNs, also what the block before could write.
+void clear_memory(std::size_t bytes) {
+  static std::size_t written = kBlockMemory;
+  std::memset(block_memory, 0xff, std::max(written, bytes));
+  written = bytes;
+}
+
+// Whether the bytes after the shared memory of a block are unchanged.
+bool is_end_clear(std::size_t bytes) {
+  const auto end = std::span(block_memory).subspan(bytes);
+  return std::ranges::all_of(end.first(std::min<std::size_t>(end.size(), 256)),
+                             [](unsigned char x) { return x == 0xff; });
+}
+
 }  // namespace
 
 void run_block(const Place& place, const std::function<void()>& thread) {
@@ -239,61 +260,62 @@ void run_block(const Place& place, const std::function<void()>& thread) {
   blockIdx = {place.block[0], place.block[1], place.block[2]};
   gridDim = {place.blocks[0], place.blocks[1], place.blocks[2]};
   blockDim = {place.threads};
-  std::memset(block_memory, 0xff, kBlockMemory);
-  for (int i = 0; i < b.count; ++i) begin(b.threads[i], i);
+  clear_memory(place.bytes);
+  for (int i = 0; i < b.count; ++i) begin(b, i);
   for (int first = 0; first < b.count; first += kLanes) {
     const int lanes = std::min(kLanes, b.count - first);
     Warp& warp = b.warps[first / kLanes];
-    warp.present = 0;
-    warp.active = lanes == kLanes ? ~0u : (1u << lanes) - 1;
+    warp.first = first;
+    warp.arrived = 0;
+    warp.ready = warp.active = lanes == kLanes ? ~0u : (1u << lanes) - 1;
   }
   const bool backwards = (place.block[0] + place.block[1] + place.block[2]) % 2 != 0;
   while (run_ready(backwards) || open_barriers()) {
   }
-  const bool ended = std::all_of(b.threads.begin(), b.threads.begin() + b.count,
+  const bool ended = std::all_of(b.threads, b.threads + b.count,
                                  [](const Thread& t) { return t.state == State::ended; });
   if (!ended)
     throw std::logic_error("threads of a block wait at a barrier that others do not reach");
+  if (!is_end_clear(place.bytes)) throw std::logic_error("a block writes beyond its shared memory");
 }
 
-int this_lane() { return block().current % kLanes; }
+int this_lane() { return static_cast<int>(block().lane); }
 
 void wait_for_first(int threads) {
   Block& b = block();
-  Thread& thread = b.threads[b.current];
-  thread.barrier_threads = threads;
-  thread.state = State::waits;
+  b.thread().barrier_threads = threads;
+  b.thread().state = State::waits;
+  b.warp->ready &= ~b.bit();
   leave();
 }
 void wait_for_block() { wait_for_first(0); }
 
 void meet(void* given, Work work) {
   Block& b = block();
-  const int lane = b.current % kLanes;
-  Warp& warp = b.warps[b.current / kLanes];
-  if (warp.present > 0 && warp.work != work) {
+  Warp& warp = *b.warp;
+  if (warp.arrived != 0 && warp.work != work) {
     std::fprintf(stderr, "lanes of a warp are in different instructions\n");
     std::abort();
   }
   warp.work = work;
-  warp.given[lane] = given;
-  b.threads[b.current].state = State::meets;
-  ++warp.present;
-  if (warp.is_whole()) return do_work(warp, b.current - lane);
+  warp.given[b.lane] = given;
+  warp.arrived |= b.bit();
+  if (warp.arrived == warp.active) return do_work(warp);
+  warp.ready &= ~b.bit();
   leave();
 }
 
 void begin_copy(void* to, const void* from) {
-  Thread& thread = block().threads[block().current];
+  Thread& thread = block().thread();
   thread.copies.push_back({to, from});
   ++thread.begun;
 }
 void end_group_of_copies() {
-  Thread& thread = block().threads[block().current];
+  Thread& thread = block().thread();
   thread.groups.push_back(std::exchange(thread.begun, 0));
 }
 void finish_copies(int groups_left) {
-  Thread& thread = block().threads[block().current];
+  Thread& thread = block().thread();
   while (std::ssize(thread.groups) > groups_left) {
     do_copies(thread, thread.groups.front());
     thread.groups.pop_front();

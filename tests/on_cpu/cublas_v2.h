@@ -2,6 +2,9 @@
 // launches are.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
 
@@ -27,6 +30,19 @@ inline void write(void* to, cudaDataType_t type, long long at, float x) {
     static_cast<__half*>(to)[at].bits = to_half(x);
   }
 }
+// A matrix or its transpose as floats, by columns.
+inline std::vector<float> read_matrix(const void* from, cudaDataType_t type, long long at,
+                                      int stride, bool transpose, int rows, int columns) {
+  std::vector<float> matrix(static_cast<std::size_t>(rows) * columns);
+  for (int j = 0; j < columns; ++j) {
+    for (int i = 0; i < rows; ++i) {
+      const long long step = transpose ? j + 1LL * i * stride : i + 1LL * j * stride;
+      matrix[i + static_cast<std::size_t>(j) * rows] = read(from, type, at + step);
+    }
+  }
+  return matrix;
+}
+
 }  // namespace on_cpu
 using cublasHandle_t = on_cpu::Blas*;
 
@@ -55,22 +71,23 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(
     cudaDataType_t c_type, int c_stride, long long c_step, int count, cublasComputeType_t,
     cublasGemmAlgo_t) {
   const float factor = *static_cast<const float*>(alpha), kept = *static_cast<const float*>(beta);
-  on_cpu::launch(handle->stream, dim3(count), dim3(1), [=] {
+  on_cpu::launch(handle->stream, dim3(count), dim3(1), 0, [=] {
     const long long matrix = blockIdx.x;
+    // a (m x k) by columns, b (k x n) by columns
+    const std::vector<float> left = on_cpu::read_matrix(a, a_type, matrix * a_step, a_stride,
+                                                        a_form == CUBLAS_OP_T, m, k),
+                             right = on_cpu::read_matrix(b, b_type, matrix * b_step, b_stride,
+                                                         b_form == CUBLAS_OP_T, k, n);
+    std::vector<float> sum(m);
     for (int j = 0; j < n; ++j) {
+      std::ranges::fill(sum, 0.0f);
+      for (int l = 0; l < k; ++l) {
+        for (int i = 0; i < m; ++i) sum[i] += left[i + l * m] * right[l + j * k];
+      }
       for (int i = 0; i < m; ++i) {
-        float sum = 0;
-        for (int l = 0; l < k; ++l) {
-          const long long from_a = a_form == CUBLAS_OP_N ? i + 1LL * l * a_stride
-                                                         : l + 1LL * i * a_stride,
-                          from_b = b_form == CUBLAS_OP_N ? l + 1LL * j * b_stride
-                                                         : j + 1LL * l * b_stride;
-          sum += on_cpu::read(a, a_type, matrix * a_step + from_a) *
-                 on_cpu::read(b, b_type, matrix * b_step + from_b);
-        }
         const long long at = matrix * c_step + i + 1LL * j * c_stride;
         const float before = kept == 0 ? 0 : kept * on_cpu::read(c, c_type, at);
-        on_cpu::write(c, c_type, at, factor * sum + before);
+        on_cpu::write(c, c_type, at, factor * sum[i] + before);
       }
     }
   });

@@ -197,7 +197,9 @@ struct Event {
   Graph* recorded = nullptr;
   Before before;
 };
-void launch(Stream* stream, dim3 blocks, dim3 threads, std::function<void()> thread);
+// `bytes` of shared memory per block
+void launch(Stream* stream, dim3 blocks, dim3 threads, std::size_t bytes,
+            std::function<void()> thread);
 }  // namespace on_cpu
 using cudaStream_t = on_cpu::Stream*;
 using cudaEvent_t = on_cpu::Event*;
@@ -233,11 +235,11 @@ cudaError_t cudaFuncSetAttribute(Kernel*, int, int bytes) {
 }
 template <typename... Parameters>
 cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
-                             void** arguments, std::size_t, cudaStream_t stream) {
+                             void** arguments, std::size_t bytes, cudaStream_t stream) {
   const auto values = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::tuple<Parameters...>(*static_cast<Parameters*>(arguments[kIndex])...);
   }
   (std::index_sequence_for<Parameters...>());
-  on_cpu::launch(stream, blocks, threads, [=] { std::apply(kernel, values); });
+  on_cpu::launch(stream, blocks, threads, bytes, [=] { std::apply(kernel, values); });
   return cudaSuccess;
 }

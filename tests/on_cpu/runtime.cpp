@@ -13,6 +13,7 @@ namespace on_cpu {
 
 struct Launch {
   dim3 blocks, threads;
+  std::size_t bytes;
   std::function<void()> thread;
   Before before;
 };
@@ -30,7 +31,7 @@ void run(const Launch& launch) {
   for (unsigned z = 0; z < n.z; ++z) {
     for (unsigned y = 0; y < n.y; ++y) {
       for (unsigned x = 0; x < n.x; ++x)
-        run_block({{x, y, z}, {n.x, n.y, n.z}, launch.threads.x}, launch.thread);
+        run_block({{x, y, z}, {n.x, n.y, n.z}, launch.threads.x, launch.bytes}, launch.thread);
     }
   }
 }
@@ -67,8 +68,9 @@ bool is_joined(const Graph& graph, Before before) {
 
 }  // namespace
 
-void launch(Stream* stream, dim3 blocks, dim3 threads, std::function<void()> thread) {
-  Launch one{blocks, threads, std::move(thread), {}};
+void launch(Stream* stream, dim3 blocks, dim3 threads, std::size_t bytes,
+            std::function<void()> thread) {
+  Launch one{blocks, threads, bytes, std::move(thread), {}};
   if (stream == nullptr || stream->recording == nullptr) return run(one);
   auto& launches = stream->recording->launches;
   one.before = std::exchange(stream->before, {launches.size()});

@@ -27,88 +27,41 @@ inline void prefetch(const float*) {}
 
 // ---- operands of the tensor cores
 
+// The rows that each lane gives, and where it receives its part (tensor_core.cpp).
 struct Load {
   const void* row;
   std::uint32_t* to;
 };
+void load_blocks_of_warp(void* const* lanes, unsigned active);
+void load_transposed_of_warp(void* const* lanes, unsigned active);
 
 inline void load_blocks(std::uint32_t (&r)[4], const float* from) {
   Load mine{from, r};
-  on_cpu::together(mine, [](Load* const* lane, unsigned) {
-    for (int i = 0; i < on_cpu::kLanes; ++i) {
-      for (int block = 0; block < 4; ++block) {
-        const auto* row = static_cast<const std::uint32_t*>(lane[8 * block + i / 4]->row);
-        lane[i]->to[block] = row[i % 4];
-      }
-    }
-  });
+  on_cpu::meet(&mine, load_blocks_of_warp);
 }
 inline void load_transposed(std::uint32_t (&r)[4], const void* from) {
   Load mine{from, r};
-  on_cpu::together(mine, [](Load* const* lane, unsigned) {
-    for (int i = 0; i < on_cpu::kLanes; ++i) {
-      for (int block = 0; block < 4; ++block) {
-        const auto at = [&](int row, int column) {
-          return static_cast<const std::uint16_t*>(lane[8 * block + row]->row)[column];
-        };
-        const std::uint32_t low = at(i % 4 * 2, i / 4), high = at(i % 4 * 2 + 1, i / 4);
-        lane[i]->to[block] = low | high << 16;
-      }
-    }
-  });
+  on_cpu::meet(&mine, load_transposed_of_warp);
 }
 
+// A lane's part of c (16 x 8) += a b.
 struct Product {
   float* c;
   const std::uint32_t* a;
   std::uint32_t b[2];
 };
-
-// c (16 x 8) += a (16 x kTerms) b (kTerms x 8), the operands as floats.
-template <int kTerms>
-inline void add_product(Product* const* lane, const float (&a)[16][kTerms],
-                        const float (&b)[kTerms][8]) {
-  for (int row = 0; row < 16; ++row) {
-    float sum[8] = {};
-    for (int k = 0; k < kTerms; ++k) {
-      for (int column = 0; column < 8; ++column) sum[column] += a[row][k] * b[k][column];
-    }
-    for (int column = 0; column < 8; ++column)
-      lane[row % 8 * 4 + column / 2]->c[row / 8 * 2 + column % 2] += sum[column];
-  }
-}
+void multiply_of_warp(void* const* lanes, unsigned active);
+void multiply_half_of_warp(void* const* lanes, unsigned active);
 
 inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                      std::uint32_t b1) {
   Product mine{c, a, {b0, b1}};
-  on_cpu::together(mine, [](Product* const* lane, unsigned) {
-    // the tensor cores read 10 bits of the mantissa
-    const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits & ~0x1fffu); };
-    float a[16][8], b[8][8];
-    for (int i = 0; i < on_cpu::kLanes; ++i) {
-      for (int j = 0; j < 4; ++j) a[i / 4 + j % 2 * 8][i % 4 + j / 2 * 4] = number(lane[i]->a[j]);
-      for (int j = 0; j < 2; ++j) b[i % 4 + j * 4][i / 4] = number(lane[i]->b[j]);
-    }
-    add_product(lane, a, b);
-  });
+  on_cpu::meet(&mine, multiply_of_warp);
 }
 inline void multiply_half(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                           std::uint32_t b1) {
   Product mine{c, a, {b0, b1}};
-  on_cpu::together(mine, [](Product* const* lane, unsigned) {
-    const auto number = [](std::uint32_t pair, int which) {
-      return on_cpu::to_float(static_cast<std::uint16_t>(pair >> (16 * which)));
-    };
-    float a[16][16], b[16][8];
-    for (int i = 0; i < on_cpu::kLanes; ++i) {
-      for (int h = 0; h < 2; ++h) {
-        for (int j = 0; j < 4; ++j)
-          a[i / 4 + j % 2 * 8][i % 4 * 2 + h + j / 2 * 8] = number(lane[i]->a[j], h);
-        for (int j = 0; j < 2; ++j) b[i % 4 * 2 + h + j * 8][i / 4] = number(lane[i]->b[j], h);
-      }
-    }
-    add_product(lane, a, b);
-  });
+  on_cpu::meet(&mine, multiply_half_of_warp);
 }
 
 // ---- numbers
