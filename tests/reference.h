@@ -17,18 +17,35 @@ using Vec = std::vector<double>;
 
 inline Vec to_double(std::span<const float> x) { return {x.begin(), x.end()}; }
 
+// The weighted sums of a layer. Eight of them are summed side by side, since each addition waits
+// for the one before.
+inline Vec weighted_sums(const MlpShape::Layer& layer, const Vec& parameters, const Vec& x) {
+  constexpr int kBeside = 8;
+  Vec y;
+  for (int first = 0; first < layer.outputs; first += kBeside) {
+    const double* row[kBeside];
+    double sum[kBeside];
+    for (int n = 0; n < kBeside; ++n) {
+      const int o = std::min(first + n, layer.outputs - 1);
+      row[n] = &parameters[layer.weights + o * layer.stride];
+      sum[n] = parameters[layer.bias + o];
+    }
+    for (int i = 0; i < layer.inputs; ++i) {
+#pragma GCC unroll 8
+      for (int n = 0; n < kBeside; ++n) sum[n] += row[n][i] * x[i];
+    }
+    y.insert(y.end(), sum, sum + std::min(kBeside, layer.outputs - first));
+  }
+  return y;
+}
+
 // The values of all layers of an MLP: [0] is the input, the last is the output. Each hidden layer
 // has ReLU, after layer normalisation if the shape has it.
 inline std::vector<Vec> mlp_layers(const MlpShape& shape, const Vec& parameters, const Vec& x) {
   std::vector<Vec> values = {x};
   for (int l = 0; l < shape.layers(); ++l) {
     const auto& layer = shape.layer(l);
-    Vec y(layer.outputs);
-    for (int o = 0; o < layer.outputs; ++o) {
-      y[o] = parameters[layer.bias + o];
-      for (int i = 0; i < layer.inputs; ++i)
-        y[o] += parameters[layer.weights + o * layer.stride + i] * values[l][i];
-    }
+    Vec y = weighted_sums(layer, parameters, values[l]);
     if (l + 1 < shape.layers()) {
       double mean = 0, variance = 0;
       for (const double v : y) mean += v / layer.outputs;
@@ -54,14 +71,9 @@ inline Vec mlp(const MlpShape& shape, const Vec& parameters, const Vec& x) {
 // sums, given the layer's input `x`. Adds the gradients of gain and shift to `gradient`.
 inline Vec norm_backward(const MlpShape::Layer& layer, const Vec& parameters, const Vec& x,
                          Vec delta, Vec& gradient) {
-  Vec y(layer.outputs);
+  Vec y = weighted_sums(layer, parameters, x);
   double mean = 0, variance = 0, sum = 0, products = 0;
-  for (int o = 0; o < layer.outputs; ++o) {
-    y[o] = parameters[layer.bias + o];
-    for (int i = 0; i < layer.inputs; ++i)
-      y[o] += parameters[layer.weights + o * layer.stride + i] * x[i];
-    mean += y[o] / layer.outputs;
-  }
+  for (const double v : y) mean += v / layer.outputs;
   for (const double v : y) variance += (v - mean) * (v - mean) / layer.outputs;
   const double deviation = std::sqrt(variance + 1e-5);
   for (int o = 0; o < layer.outputs; ++o) {
