@@ -50,11 +50,14 @@ void append_concerning(std::vector<Setting>& to, const std::vector<Setting>& fro
   }
 }
 
-// Makes a cell small: episodes a fifth as long and of at most 50 steps, one of which is an
+// the size of a smoke run
+constexpr double kSmokeEpochs = 3, kSmokeEpochSteps = 25, kSmokeWarmup = 50;
+
+// Makes a cell small: episodes a tenth as long and of at most 20 steps, one of which is an
 // evaluation.
 void make_smoke(Cell& cell) {
   const Config config = resolve_config(cell.settings);
-  const double horizon = std::min(50, (config.horizon + 4) / 5);
+  const double horizon = std::min(20, (config.horizon + 9) / 10);
   const auto set = [&](const char* key, OptionValue value) {
     cell.settings.push_back({key, std::move(value), "the smoke run"});
   };
@@ -63,8 +66,8 @@ void make_smoke(Cell& cell) {
   } else {
     set("network.hidden", std::vector<double>{32, 32});
   }
-  set("train.steps_per_epoch", 50.0);
-  set("train.warmup_steps", 100.0);
+  set("train.steps_per_epoch", kSmokeEpochSteps);
+  set("train.warmup_steps", kSmokeWarmup);
   set("train.batch", 32.0);
   set("train.replay", 1000.0);
   set("task.horizon", horizon);
@@ -72,10 +75,11 @@ void make_smoke(Cell& cell) {
   // networks can only be kept of the three epochs
   const bool asked =
       std::ranges::find(cell.settings, "record.networks", &Setting::key) != cell.settings.end();
-  if (asked && !config.record.networks.empty()) set("record.networks", std::vector<double>{0, 2});
+  if (asked && !config.record.networks.empty())
+    set("record.networks", std::vector<double>{0, kSmokeEpochs - 1});
   cell.seeds = {0, 1};
-  cell.epochs = 3;
-  set("train.epochs", 3.0);
+  cell.epochs = static_cast<int>(kSmokeEpochs);
+  set("train.epochs", kSmokeEpochs);
 }
 
 Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
@@ -185,8 +189,8 @@ Plan read_plan(const fs::path& file) {
 Plan smoke_plan(Plan plan) {
   plan.smoke = true;
   if (plan.maps) {
-    plan.maps->steps = {0, 250};
-    plan.maps->epochs = {0, 2};
+    plan.maps->steps = {0, kSmokeWarmup + kSmokeEpochs * kSmokeEpochSteps};
+    plan.maps->epochs = {0, kSmokeEpochs - 1};
   }
   return plan;
 }
