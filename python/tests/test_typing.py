@@ -71,6 +71,7 @@ def test_mypy(gymnasium):
     if not shutil.which("mypy"):
         pytest.skip("mypy is not installed")
     package = Path(ovde.__file__).resolve().parent
-    command = ["mypy", "--ignore-missing-imports", "--cache-dir=/dev/null", str(package)]
+    configuration = Path(__file__).with_name("mypy.ini")
+    command = ["mypy", f"--config-file={configuration}", "--ignore-missing-imports", "--cache-dir=/dev/null", str(package)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
