@@ -47,7 +47,10 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                            "ids"}) {
     for (const char* form : {"unit", "raw", "full"}) {
       for (const double samples : {0, 3}) {
-        options.push_back(options_of(name, options.size()));
+        AgentOptions own = options_of(name, options.size());
+        const bool ascends = is_ovd_explorer(own.algorithm.explorer);
+        if (!ascends && (form != std::string("unit") || samples != 0)) continue;
+        options.push_back(std::move(own));
         options.back().explore.set("gradient", std::string(form));
         options.back().explore.set("samples", samples);
         if (form == std::string("raw")) options.back().explore.set("ascents", 2.0);
