@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -472,8 +473,11 @@ const std::vector<ConfigTable>& config_tables() {
 
 const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::string& name) {
   for (const ConfigTable& table : tables) {
+    const std::size_t dot = table.name.size();
+    if (!name.starts_with(table.name) || name.size() <= dot || name[dot] != '.') continue;
+    const std::string_view rest = std::string_view(name).substr(dot + 1);
     for (const ConfigKey& key : table.keys) {
-      if (table.name + "." + key.option.name == name) return &key;
+      if (key.option.name == rest) return &key;
     }
   }
   return nullptr;
