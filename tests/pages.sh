@@ -46,14 +46,15 @@ for a in "\$@"; do
   [ "\$a" = --resume ] && resume=1
   args+=("\$a"); last=\$a
 done
-tiny=(--set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=30 --set train.steps_per_epoch=20 --set train.eval_steps=250)
-[[ " \$* " == *task.horizon* ]] || tiny+=(--set task.horizon=20)
+tiny=(--set network.hidden=[8,8] --set train.batch=8 --set train.warmup_steps=30 --set train.steps_per_epoch=20)
+if [[ " \$* " == *task.horizon* ]]; then tiny+=(--set train.eval_steps=250); else tiny+=(--set train.eval_steps=20 --set task.horizon=20); fi
 case "\$1 \${2:-}" in
   train*) [ -n "\$resume" ] || args+=("\${tiny[@]}"); [[ " \$* " == *" --epochs "* ]] || args+=(--epochs \$((resume ? 4 : 2))) ;;
   "study run" | "study work" | "study import")
     [[ " \$* " == *" --smoke "* ]] || args+=(--smoke)
     [[ \$PWD != */docs_results_* || " \$* " == *" --cells "* ]] || args+=(--cells 0-1) ;;
   "study report") [[ " \$* " != *" --runs runs/"* ]] || args+=(--smoke) ;;  # a table of smoke runs
+  stress*) [[ " \$* " == *" --episodes "* ]] || args+=(--episodes 2) ;;
   "bench env") ;;
   bench*) args+=(--set "network.hidden=[8,8]" --set train.batch=8) ;;
 esac
@@ -61,7 +62,7 @@ exec "\$program" "\${args[@]}"
 SMALL
 sed 's/^program=.*/program=$OVDE_EXAMPLES\/custom_env/' "$work/bin/ovde" >"$work/bin/custom_env"
 chmod +x "$work/bin/ovde" "$work/bin/custom_env"
-export PATH=$work/bin:$PATH OVDE_EXAMPLES=$examples
+export PATH=$work/bin:$PATH OVDE_EXAMPLES=$examples OVDE_BENCH_SHORT=1
 
 # runs and a plan that the pages mention
 mkdir -p "$work/before/build" "$work/before/build-examples" "$work/before/runs" "$work/before/shared" "$work/before/controller"
@@ -81,7 +82,7 @@ ovde train --task Hopper-v4 --algo dsac --seeds 0-1 --out runs/cheetah >/dev/nul
 cp -r runs/cheetah runs/valve
 ovde study run my.toml --out shared/my >/dev/null
 
-ran=0 skipped=0 failed=0
+ran=0 skipped=0 failed=0 power=
 pages=$(cd "$source" && find README.md docs -name '*.md' | sort)
 for page in $pages; do
   commands=$(awk '/^ *```/ {fence = !fence; next} (!fence && /^    [^ ]/) || fence {sub(/^    /, ""); print}' "$source/$page" |
@@ -97,6 +98,12 @@ for page in $pages; do
     if reason=$(left_out "$command"); then
       skipped=$((skipped + 1))
       continue
+    fi
+    # reads only files of the repository: runs once, whichever page prints it
+    if [[ $command == scripts/power* ]]; then
+      read -r key <<<"$command"
+      [[ $power != *"<$key>"* ]] || continue
+      power+="<$key>"
     fi
     # placeholders on the pages
     run=${command//\/shared\//shared/}

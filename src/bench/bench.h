@@ -21,6 +21,9 @@ struct BenchRequest {
   std::string beside;             // for env: another task, measured in turn with `task`
 };
 
+// Seconds of a measurement: `usual` ones, or a tenth where tests set OVDE_BENCH_SHORT.
+double measured_seconds(double usual);
+
 // One measurement.
 struct BenchRow {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

@@ -161,7 +161,7 @@ BenchRow row_of(const BenchRequest& request, int threads, const EnvSpeed& speed,
 }  // namespace
 
 std::vector<BenchRow> bench_env(const BenchRequest& request) {
-  constexpr double kSeconds = 1;
+  const double seconds = measured_seconds(1);
   const Task& task = find_task(request.task);
   MakeEnv make_other;
   if (!request.beside.empty())
@@ -172,10 +172,10 @@ std::vector<BenchRow> bench_env(const BenchRequest& request) {
     settings.insert(settings.end(), request.settings.begin(), request.settings.end());
     make_other = [config = resolve_config(settings)] { return make_task(config); };
   }
-  const EnvSpeed one = env_speed(task, make_other, 1, kSeconds);
+  const EnvSpeed one = env_speed(task, make_other, 1, seconds);
   std::vector<BenchRow> rows = {row_of(request, 1, one, BenchRow::kNone)};
   if (request.threads > 1) {
-    const EnvSpeed many = env_speed(task, make_other, request.threads, kSeconds);
+    const EnvSpeed many = env_speed(task, make_other, request.threads, seconds);
     rows.push_back(row_of(request, request.threads, many, many.per_second / one.per_second));
   }
   return rows;
