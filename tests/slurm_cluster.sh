@@ -15,7 +15,8 @@ case $? in
 *) echo "no cluster: $reason"; cat "$work"/cluster/*.log; exit 1 ;;
 esac
 export SLURM_CONF=$work/cluster/slurm.conf
-trap 'scancel --me --signal=KILL --full 2>/dev/null; scancel --me 2>/dev/null; "$slurm_here" stop "$work/cluster"; rm -rf "$work" 2>/dev/null' EXIT
+local_run=
+trap '[ -z "$local_run" ] || kill "$local_run" 2>/dev/null; scancel --me --signal=KILL --full 2>/dev/null; scancel --me 2>/dev/null; "$slurm_here" stop "$work/cluster"; rm -rf "$work" 2>/dev/null' EXIT
 
 fail() {
   echo "FAILED: $*"
@@ -139,6 +140,9 @@ for process in /proc/[0-9]*; do
     kill -KILL "$pid"
   fi
 done 2>/dev/null
+# meanwhile the same study runs without Slurm
+"$ovde" study run plan.toml --out local >local.log 2>&1 &
+local_run=$!
 # from scontrol: sinfo counts allocated CPUs as they were at some earlier question, and by those calls a dead node mixed
 is() { scontrol show node "$1" | grep -Eq "State=($2) "; }
 await "the controller misses n2" is n2 "DOWN\+NOT_RESPONDING"
@@ -152,7 +156,8 @@ holds "every cell finished"
 [ ! -e study/locks ] || fail "locks are left: $(ls study/locks)"
 await "the report is written" test -s study/report.html
 
-"$ovde" study run plan.toml --out local >/dev/null && "$ovde" study report plan.toml --out local >/dev/null || fail "local run"
+wait "$local_run" && "$ovde" study report plan.toml --out local >/dev/null || fail "local run: $(cat local.log)"
+local_run=
 "$ovde" study report plan.toml --out study >/dev/null || fail "report"
 for file in $(cd local && find . -name "policy*.safetensors" -o -name "visits.f32" -o -path "./tables/*" ! -name runs.csv ! -name "runtime*"); do
   cmp -s "local/$file" "study/$file" || fail "$file differs"
