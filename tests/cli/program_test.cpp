@@ -143,8 +143,12 @@ TEST(Program, BenchmarksTheAgentsOfAFile) {
   write_file_atomically(program.folder() / "small.toml",
                         "[run]\ntask = \"Hopper-v4\"\n[network]\nhidden = [4]\n");
   const auto gflop = [&](const std::string& more) {
-    const std::string out =
-        program.run("bench update --algo sac --threads 1 --json --set train.batch=8 " + more).out;
+    const std::string out = program
+                                .shell("OVDE_BENCH_SHORT=1 '" OVDE_PROGRAM
+                                       "' bench update --algo sac --threads 1 --json "
+                                       "--set train.batch=8 " +
+                                       more)
+                                .out;
     const auto at = out.find("gflop_per_update\":");
     return at == std::string::npos ? -1.0 : std::stod(out.substr(at + 18));
   };
@@ -396,9 +400,10 @@ TEST(Program, ALongListIsStoredAndRead) {
 }
 
 TEST(Program, UpdateBenchmarkPrintsJson) {
-  const Outcome outcome = Program().run(
-      "bench update --task GridChaos-v0 --threads 1 --population 2 --json "
-      "--set network.hidden=[8] --set train.batch=8");
+  const Outcome outcome =
+      Program().shell("OVDE_BENCH_SHORT=1 '" OVDE_PROGRAM
+                      "' bench update --task GridChaos-v0 --threads 1 --population 2 --json "
+                      "--set network.hidden=[8] --set train.batch=8");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
   const auto row = nlohmann::json::parse(outcome.out);
