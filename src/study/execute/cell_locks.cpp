@@ -92,14 +92,18 @@ std::string first_line(const fs::path& file) {
   }
 }
 
-// The start time of a process, field 22 of its stat file; empty if there is no such process.
+// The start time of a process, field 22 of its stat file; empty if there is no such process, or if
+// it is ending (PF_EXITING in its flags, field 9): the kernel releases the locks of a process that
+// is killed before its entry disappears.
 std::string start_time(const std::string& pid) {
+  constexpr unsigned long kExiting = 4;
   const std::string stat = first_line("/proc/" + pid + "/stat");
   std::istringstream fields(
       stat.substr(stat.rfind(')') + 1));  // the program's name may have spaces
   std::string field;
   for (int number = 3; number <= 22; ++number) {
     if (!(fields >> field)) return "";
+    if (number == 9 && std::strtoul(field.c_str(), nullptr, 10) & kExiting) return "";
   }
   return field;
 }

@@ -2,6 +2,7 @@
 #include "study/execute/cell_locks.h"
 
 #include <atomic>
+#include <csignal>
 #include <list>
 #include <thread>
 
@@ -103,6 +104,25 @@ TEST(CellLocks, CellsOfADeadProcessAreTakenAtOnce) {
   EXPECT_TRUE(read_cell_locks(study.path(), {"a/DSAC"}).empty());
   CellLocks locks(study.path(), false);
   EXPECT_EQ(locks.take("a/DSAC").outcome, Outcome::taken);
+}
+
+// The kernel releases the locks of a killed process before its entry in /proc disappears, which a
+// parent can delay for long.
+TEST(CellLocks, CellsOfAProcessThatIsNotReapedAreTaken) {
+  const TemporaryFolder study;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    CellLocks locks(study.path(), false);
+    locks.take("a/DSAC");
+    ::raise(SIGKILL);
+  }
+  siginfo_t end = {};
+  ::waitid(P_PID, child, &end, WEXITED | WNOWAIT);  // leaves it a zombie
+  ASSERT_TRUE(fs::exists("/proc/" + std::to_string(child)));
+  EXPECT_TRUE(read_cell_locks(study.path(), {"a/DSAC"}).empty());
+  CellLocks locks(study.path(), false);
+  EXPECT_EQ(locks.take("a/DSAC").outcome, Outcome::taken);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(CellLocks, InDoubtACellIsRefused) {
