@@ -158,7 +158,7 @@ TEST(SlowFaults, ASecondSignalEndsAtOnce) {
   const Program program;
   const Outcome stopped = program.shell(
       kOvde + kSavedRun +
-      "--set train.batch=6000 --set train.warmup_steps=6000 --set train.steps_per_epoch=1 "
+      "--set train.batch=3000 --set train.warmup_steps=3000 --set train.steps_per_epoch=1 "
       "--set train.eval_steps=1 --set task.horizon=1 --set network.hidden=[1024,1024] --epochs 9 & "
       "pid=$!; " +
       wait_until("[ $(wc -l <run/progress.csv) -ge 2 ]") +
