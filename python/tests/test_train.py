@@ -28,14 +28,15 @@ def assert_same_run(a, b):
 def test_same_as_the_command_line(program, tmp_path):
     command = [program, "train", "--task", "NoisyHopper-v4", "--algo", "ovde_g", "--seeds", "3-4", "--epochs", "3"]
     command += ["--set", "explore.alpha=0.1", "--set", "network.hidden=[32,32]", "--set", "train.batch=64"]
-    command += ["--set", "noise.action=0.05", "--out", str(tmp_path / "cli")]
+    command += ["--set", "noise.action=0.05", "--set", "train.eval_steps=200", "--out", str(tmp_path / "cli")]
     listed = subprocess.run([program, "list", "tasks"], capture_output=True, text=True).stdout
     if "NoisyHopper" not in listed:
         command[3] = "GridChaos-v0:s"
     subprocess.run(command, check=True, capture_output=True)
     run = ovde.train(
         command[3], "ovde_g", seeds=range(3, 5), epochs=3, out=tmp_path / "python",
-        explore={"alpha": 0.1}, network={"hidden": [32, 32]}, train={"batch": 64}, noise={"action": 0.05},
+        explore={"alpha": 0.1}, network={"hidden": [32, 32]}, noise={"action": 0.05},
+        train={"batch": 64, "eval_steps": 200},
     )  # fmt: skip
     for seed in (3, 4):
         assert_same_run(tmp_path / f"cli/seed_{seed}", run.folder / f"seed_{seed}")
