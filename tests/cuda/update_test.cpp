@@ -509,6 +509,16 @@ void spoil(Agent& agent, const std::string& place) {
   ADD_FAILURE() << "no array " << place;
 }
 
+// Nothing is wrong with the first pair; of the others the first update is reported.
+void expect_reports(std::vector<std::unique_ptr<Pair>>& pairs,
+                    const std::vector<std::string>& places, int updates) {
+  std::vector<PopulationReport> reports;
+  update_on_gpu(pairs, updates, Precision::fp16, &reports);
+  EXPECT_EQ(reports[0].first_bad, 0u);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];
+}
+
 // In every array, also where a ReLU or a rounding could hide it.
 TEST(SlowUpdate, NonFiniteNumbersAreReported) {
   NEEDS_GPU();
@@ -528,11 +538,7 @@ TEST(SlowUpdate, NonFiniteNumbersAreReported) {
       spoil(pairs.back()->gpu, place);
     }
   }
-  std::vector<PopulationReport> reports;
-  update_on_gpu(pairs, 5, Precision::fp16, &reports);
-  EXPECT_EQ(reports[0].first_bad, 0u);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];
+  expect_reports(pairs, places, 5);
 }
 
 TEST(Update, NonFiniteNumbersOfResidualNetworksAreReported) {
@@ -546,11 +552,7 @@ TEST(Update, NonFiniteNumbersOfResidualNetworksAreReported) {
     pairs.push_back(std::make_unique<Pair>(options_of("scout_residual", 2)));
     spoil(pairs.back()->gpu, place);
   }
-  std::vector<PopulationReport> reports;
-  update_on_gpu(pairs, 1, Precision::fp16, &reports);
-  EXPECT_EQ(reports[0].first_bad, 0u);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    EXPECT_EQ(reports[1 + i].first_bad, 1u) << places[i];
+  expect_reports(pairs, places, 1);
 }
 
 }  // namespace OVDE_TEST_FILE
