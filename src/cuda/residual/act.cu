@@ -35,16 +35,28 @@ struct Acting {
     return (x - statistics[part.mean + i]) * scale * parameters[part.gain + i] +
            parameters[part.shift + i];
   }
-  // Calls use(output, sum) for each output of a layer in one lane of a warp.
+  // Calls use(output, sum) for each output of a layer in one lane of a warp. Several outputs at
+  // once: the time goes into waiting for weights.
   template <typename Use>
   __device__ void multiply(const LinearPart& part, const float* x, Use&& use) const {
+    constexpr int kAtOnce = 8;
     const int lane = threadIdx.x % 32;
-    for (int o = threadIdx.x / 32; o < part.outputs; o += kWarps) {
-      const float* w = parameters + part.weights + o * part.stride;
-      float sum = 0;
-      for (int i = lane; i < part.inputs; i += 32) sum += w[i] * x[i];
-      sum = sum_of_warp(sum);
-      if (lane == 0) use(o, sum);
+    for (int first = threadIdx.x / 32; first < part.outputs; first += kAtOnce * kWarps) {
+      float sum[kAtOnce] = {}, mine = 0;
+#pragma unroll 4
+      for (int i = lane; i < part.inputs; i += 32) {
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) {
+          const int o = min(first + k * kWarps, part.outputs - 1);
+          sum[k] += parameters[part.weights + o * part.stride + i] * x[i];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        sum[k] = sum_of_warp(sum[k]);
+        if (lane == k) mine = sum[k];
+      }
+      if (const int o = first + lane * kWarps; lane < kAtOnce && o < part.outputs) use(o, mine);
     }
     __syncthreads();
   }

@@ -24,14 +24,11 @@ struct Networks {
     optimised.target = optimised.parameters + all;
     optimised.first_moment = memory.take<float>(all);
     optimised.second_moment = memory.take<float>(all);
-    gradients = memory.take<float>(all);
     statistics = memory.take<float>(2ULL * count * shape.statistics);
-    if constexpr (std::is_same_v<T, float>) {
-      optimised.products = optimised.parameters;
-    } else {
-      optimised.products = memory.take<T>(2 * all);
-    }
-    optimised.target_products = optimised.products + all;
+    const std::size_t padded = 1ULL * count * shape.padded_size;
+    gradients = memory.take<float>(padded);
+    optimised.products = memory.take<T>(2 * padded);
+    optimised.target_products = optimised.products + padded;
     segment_count = static_cast<int>(segments_of(shape).size());
     segments = memory.take<Segment>(segment_count);
   }
@@ -249,34 +246,42 @@ class Learner final : public GroupLearner {
   }
 
   // One update of all agents (Algorithm 2). `moves`: of the actor and the temperature too.
-  void enqueue_update(bool moves, cudaStream_t stream) {
+  void enqueue_update(bool moves) {
     Layout<T>& l = layout_;
     const GroupMemory& memory = l.memory;
     const int batch = spec_.batch();
     const Weights<T> actors = l.actors.online(), critics = l.critics.online();
-    begin_update(spec_, memory, stream);
+    const Products &main = products_.main, &side = products_.side;
+    const cudaStream_t stream = main.stream();
     draw_batch(spec_, memory, stream);
+    products_.fork();
+    begin_update(spec_, memory, side.stream());
     if (bonus_.has_bonus()) {
-      find_errors(bonus_plan_, l.device_bonuses, stream);
-      step_predictors(bonus_plan_, l.device_bonuses, stream);
+      find_errors(bonus_plan_, l.device_bonuses, side.stream());
+      step_predictors(bonus_plan_, l.device_bonuses, side.stream());
     }
 
-    // the actions at s', by statistics of the updates before; the policy's actions at s
+    // the actions at s', by statistics of the updates before
     const Weights<T> next_actors = spec_.target_policy ? l.actors.target() : actors;
-    actor_passes_.forward(products_, next_actors, memory.next_input, batch, Statistics::running, 0,
-                          l.next_acting, stream);
+    actor_passes_.forward(main, next_actors, memory.next_input, batch, Statistics::running, 0,
+                          l.next_acting);
     sample_actions(spec_, memory, next_actors.parameters, l.next_acting.output, batch, true,
                    stream);
+
+    // the policy's actions at s, on the side once the running statistics have been read
     if (moves) {
-      actor_passes_.forward(products_, actors, memory.actor_input, 2 * batch, Statistics::batch,
-                            kStatisticsMomentum, l.acting, stream);
-      sample_actions(spec_, memory, actors.parameters, l.acting.output, 2 * batch, false, stream);
-      step_temperature(spec_, memory, stream);
+      products_.fork();
+      actor_passes_.forward(side, actors, memory.actor_input, 2 * batch, Statistics::batch,
+                            kStatisticsMomentum, l.acting);
+      sample_actions(spec_, memory, actors.parameters, l.acting.output, 2 * batch, false,
+                     side.stream());
+      step_temperature(spec_, memory, side.stream());
     }
 
     // the critics and their target networks
-    pair_passes_.forward(products_, critics, memory.critic_input, 2 * batch, Statistics::batch,
-                         kStatisticsMomentum, l.valued, stream);
+    pair_passes_.forward(main, critics, memory.critic_input, 2 * batch, Statistics::batch,
+                         kStatisticsMomentum, l.valued);
+    products_.join();
     const float *target_parameters = l.critics.optimised.target,
                 *target =
                     l.valued.output + 4LL * spec_.agents * batch * spec_.critic.output_stride();
@@ -286,31 +291,32 @@ class Learner final : public GroupLearner {
     critic_losses(spec_, memory, critics.parameters, target_parameters, l.valued.output, target,
                   l.critic_gradients.output, stream);
     critic_passes_.backward(products_, critics, memory.critic_input, 2 * batch, l.valued,
-                            l.critic_gradients, l.critics.gradients, nullptr, stream);
+                            l.critic_gradients, l.critics.gradients, nullptr);
     step(l.critics, 2, true, spec_.train.polyak, l.critics.gradients, stream);
 
     // the actor, by the critics just updated
     if (moves) {
-      critic_passes_.forward(products_, critics, memory.new_input, batch, Statistics::running, 0,
-                             l.new_valued, stream);
+      critic_passes_.forward(main, critics, memory.new_input, batch, Statistics::running, 0,
+                             l.new_valued);
       new_values(spec_, memory, critics.parameters, l.new_valued.output, l.critic_gradients.output,
                  stream);
       critic_passes_.backward(products_, critics, memory.new_input, batch, l.new_valued,
-                              l.critic_gradients, nullptr, l.by_input, stream);
+                              l.critic_gradients, nullptr, l.by_input);
       actor_losses(spec_, memory, l.by_input, l.actor_gradients.output, stream);
       actor_passes_.backward(products_, actors, memory.actor_input, 2 * batch, l.acting,
-                             l.actor_gradients, l.actors.gradients, nullptr, stream);
+                             l.actor_gradients, l.actors.gradients, nullptr);
       step(l.actors, 1, false, spec_.train.polyak, l.actors.gradients, stream);
     }
     finish_update(spec_, memory, stream);
   }
 
   Owned<cudaGraphExec_t> capture(bool moves) {
-    const Owned<cudaStream_t> stream = make_stream();
-    products_.use(stream.get());
+    const Owned<cudaStream_t> stream = make_stream(), side = make_stream();
+    products_.main.use(stream.get());
+    products_.side.use(side.get());
     check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
-    enqueue_update(moves, stream.get());
+    enqueue_update(moves);
     return end_capture(stream.get());
   }
 
@@ -319,7 +325,7 @@ class Learner final : public GroupLearner {
   UpdatePlan bonus_plan_;
   DeviceArray<char> bytes_;
   Layout<T> layout_;
-  Products products_;
+  TwoStreams products_;
   ResidualPasses<T> actor_passes_, critic_passes_;
   ResidualPasses<T> pair_passes_;  // critics and target critics in one pass
   std::array<Owned<cudaGraphExec_t>, 2> graphs_;

@@ -4,6 +4,7 @@
 #include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/launch.cuh"
+#include "cuda/residual/fours.cuh"
 #include "cuda/tile/warp.cuh"
 
 namespace ovde::cuda::residual {
@@ -312,83 +313,137 @@ __global__ void __launch_bounds__(kThreads)
 
 // ---- optimisers
 
-// Four numbers for each lane and step of a segment; the longest segments are the norms of
-// kMostExpanded units.
-constexpr int kStepsOfSegment = 2 * kMostExpanded / 128;
+// One step of the optimiser for a network.
+template <typename T>
+struct Stepper {
+  Optimised<T> nets;
+  const float* gradients;
+  std::size_t first, first_padded;  // of the network
+  float share, polyak;
+  const AdamOptions& adam;
+  const AdamCorrection& correction;
 
-__device__ void store_four(__half* to, float4 x) {
-  reinterpret_cast<__half2*>(to)[0] = __float22half2_rn(make_float2(x.x, x.y));
-  reinterpret_cast<__half2*>(to)[1] = __float22half2_rn(make_float2(x.z, x.w));
-}
-__device__ void store_four(float*, float4) {}  // products use the parameters themselves
+  // Adam's step of four parameters.
+  __device__ float4 step(float4 p, float4 g, std::size_t at, float4 m, float4 v) const {
+    adam_update(adam, correction, g.x * share, p.x, m.x, v.x, AccurateMath{});
+    adam_update(adam, correction, g.y * share, p.y, m.y, v.y, AccurateMath{});
+    adam_update(adam, correction, g.z * share, p.z, m.z, v.z, AccurateMath{});
+    adam_update(adam, correction, g.w * share, p.w, m.w, v.w, AccurateMath{});
+    store_four(nets.first_moment + at, m);
+    store_four(nets.second_moment + at, v);
+    return p;
+  }
+  __device__ float4 follow(float4 p, float4 target) const {
+    polyak_update(polyak, p.x, target.x);
+    polyak_update(polyak, p.y, target.y);
+    polyak_update(polyak, p.z, target.z);
+    polyak_update(polyak, p.w, target.w);
+    return target;
+  }
+
+  // A row of weights of at most 128 kSteps numbers: a lane keeps its own in registers, and reads
+  // all that it needs before it writes.
+  template <int kSteps>
+  __device__ void row(const Segment& segment) const {
+    constexpr int kAtOnce = kSteps < 2 ? 1 : 2;
+    const int lane = threadIdx.x % 32, fours = segment.length / 4;
+    const auto place = [&](int k) { return segment.first + 4 * (lane + 32 * k); };
+    const auto inside = [&](int k) { return lane + 32 * k < fours; };
+    float4 p[kSteps], target[kSteps];
+#pragma unroll
+    for (int k = 0; k < kSteps; ++k) {
+      p[k] = target[k] = all_four(0);
+      if (!inside(k)) continue;
+      p[k] = load_four(nets.parameters + first + place(k));
+      target[k] = load_four(nets.target + first + place(k));
+    }
+    if (gradients) {
+      float squares = 0;
+#pragma unroll
+      for (int k = 0; k < kSteps; k += kAtOnce) {
+        float4 g[kAtOnce], m[kAtOnce], v[kAtOnce];
+#pragma unroll
+        for (int j = 0; j < kAtOnce; ++j) {
+          if (!inside(k + j)) continue;
+          g[j] = load_four(gradients + first_padded + place(k + j));
+          m[j] = load_four(nets.first_moment + first + place(k + j));
+          v[j] = load_four(nets.second_moment + first + place(k + j));
+        }
+#pragma unroll
+        for (int j = 0; j < kAtOnce; ++j) {
+          if (!inside(k + j)) continue;
+          p[k + j] = step(p[k + j], g[j], first + place(k + j), m[j], v[j]);
+          squares += sum_of_four(p[k + j] * p[k + j]);
+        }
+      }
+      const float factor = projection(1, sum_of_warp(squares), AccurateMath{});
+#pragma unroll
+      for (int k = 0; k < kSteps; ++k) {
+        if (!inside(k)) continue;
+        p[k] = factor * p[k];
+        target[k] = follow(p[k], target[k]);
+        store_four(nets.parameters + first + place(k), p[k]);
+        store_four(nets.target + first + place(k), target[k]);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kSteps; ++k) {
+      if (!inside(k)) continue;
+      store_four(nets.products + first_padded + place(k), p[k]);
+      store_four(nets.target_products + first_padded + place(k), target[k]);
+    }
+  }
+
+  // A norm or biases, which products do not use: few numbers, read twice.
+  __device__ void other(const Segment& segment) const {
+    if (!gradients) return;
+    const int lane = threadIdx.x % 32, half = (segment.length + 3) / 4,
+              fours = segment.second < 0 ? half : 2 * half;
+    const auto place = [&](int n) {
+      return n < half ? 4 * n : segment.second - segment.first + 4 * (n - half);
+    };
+    float squares = 0;
+    for (int n = lane; n < fours; n += 32) {
+      const std::size_t at = first + segment.first + place(n);
+      const float4 p = step(load_four(nets.parameters + at),
+                            load_four(gradients + first_padded + segment.gradient + place(n)), at,
+                            load_four(nets.first_moment + at), load_four(nets.second_moment + at));
+      store_four(nets.parameters + at, p);
+      squares += sum_of_four(p * p);
+    }
+    const float factor = segment.kind == Segment::Kind::free
+                             ? 1
+                             : projection(segment.length, sum_of_warp(squares), AccurateMath{});
+    for (int n = lane; n < fours; n += 32) {
+      const std::size_t at = first + segment.first + place(n);
+      const float4 p = factor * load_four(nets.parameters + at);
+      store_four(nets.parameters + at, p);
+      store_four(nets.target + at, follow(p, load_four(nets.target + at)));
+    }
+  }
+};
 
 // blockIdx: (segments, network); one warp for each segment
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    step_kernel(GroupSpec spec, GroupMemory memory, int size, const Segment* segments, int count,
-                int networks_per_agent, bool critics, float polyak, const float* gradients,
-                Optimised<T> nets) {
-  const int index = blockIdx.x * kWarps + threadIdx.x / 32, network = blockIdx.y,
-            lane = threadIdx.x % 32;
+__global__ void __launch_bounds__(kThreads, 2)
+    step_kernel(GroupSpec spec, GroupMemory memory, int size, int padded_size,
+                const Segment* segments, int count, int networks_per_agent, bool critics,
+                float polyak, const float* gradients, Optimised<T> nets) {
+  const int index = blockIdx.x * kWarps + threadIdx.x / 32, network = blockIdx.y;
   if (index >= count) return;
   const Segment segment = segments[index];
   const Progress& progress = memory.progress[network / networks_per_agent];
-  const AdamCorrection correction = critics ? progress.critic_step.adam : progress.actor_step.adam;
-  const std::size_t first = 1ULL * network * size;
-  // numbers 4 n .. 4 n + 3 of the segment
-  const int half = (segment.length + 3) / 4, fours = segment.second < 0 ? half : 2 * half;
-  const auto place = [&](int n) {
-    return first + (n < half ? segment.first + 4 * n : segment.second + 4 * (n - half));
-  };
-  const auto four = [](const float* from, std::size_t at) -> float4& {
-    return *reinterpret_cast<float4*>(const_cast<float*>(from) + at);
-  };
-  const float share = 1.0f / spec.batch();
-  float4 held[kStepsOfSegment];
-  float squares = 0;
-#pragma unroll
-  for (int k = 0; k < kStepsOfSegment; ++k) {
-    const int n = lane + 32 * k;
-    if (n >= fours) continue;
-    const std::size_t at = place(n);
-    float4 p = four(nets.parameters, at);
-    if (gradients) {
-      float4 m = four(nets.first_moment, at), v = four(nets.second_moment, at);
-      const float4 g = four(gradients, at);
-      adam_update(spec.train.adam, correction, g.x * share, p.x, m.x, v.x, AccurateMath{});
-      adam_update(spec.train.adam, correction, g.y * share, p.y, m.y, v.y, AccurateMath{});
-      adam_update(spec.train.adam, correction, g.z * share, p.z, m.z, v.z, AccurateMath{});
-      adam_update(spec.train.adam, correction, g.w * share, p.w, m.w, v.w, AccurateMath{});
-      four(nets.first_moment, at) = m;
-      four(nets.second_moment, at) = v;
-      squares += p.x * p.x + p.y * p.y + p.z * p.z + p.w * p.w;
-    }
-    held[k] = p;
-  }
-  float factor = 1;
-  if (gradients && segment.kind != Segment::Kind::free) {
-    const int squared = segment.kind == Segment::Kind::row ? 1 : segment.length;
-    factor = projection(squared, sum_of_warp(squares), AccurateMath{});
-  }
-#pragma unroll
-  for (int k = 0; k < kStepsOfSegment; ++k) {
-    const int n = lane + 32 * k;
-    if (n >= fours) continue;
-    const std::size_t at = place(n);
-    const float4 p =
-        make_float4(factor * held[k].x, factor * held[k].y, factor * held[k].z, factor * held[k].w);
-    float4 target = four(nets.target, at);
-    if (gradients) {
-      four(nets.parameters, at) = p;
-      polyak_update(polyak, p.x, target.x);
-      polyak_update(polyak, p.y, target.y);
-      polyak_update(polyak, p.z, target.z);
-      polyak_update(polyak, p.w, target.w);
-      four(nets.target, at) = target;
-    }
-    store_four(nets.products + at, p);
-    store_four(nets.target_products + at, target);
-  }
+  const Stepper<T> step{nets,
+                        gradients,
+                        1ULL * network * size,
+                        1ULL * network * padded_size,
+                        1.0f / spec.batch(),
+                        polyak,
+                        spec.train.adam,
+                        critics ? progress.critic_step.adam : progress.actor_step.adam};
+  if (segment.kind != Segment::Kind::row) return step.other(segment);
+  if (segment.length <= 256) return step.template row<2>(segment);
+  step.template row<kMostExpanded / 128>(segment);
 }
 
 __global__ void __launch_bounds__(kThreads) finish_kernel(GroupSpec spec, GroupMemory memory) {
@@ -458,20 +513,23 @@ void actor_losses(const GroupSpec& spec, const GroupMemory& memory, const float*
 
 std::vector<Segment> segments_of(const ResidualShape& shape) {
   std::vector<Segment> all;
+  const auto add = [&](Segment::Kind kind, int first, int length, int second) {
+    all.push_back({kind, first, length, second, first});
+  };
   const auto add_rows = [&](const LinearPart& part) {
     for (int o = 0; o < part.outputs; ++o)
-      all.push_back({Segment::Kind::row, part.weights + o * part.stride, part.stride, -1});
+      add(Segment::Kind::row, part.weights + o * part.stride, part.stride, -1);
   };
   const auto add_norm = [&](const NormPart& part) {
-    all.push_back({Segment::Kind::norm, part.gain, part.width, part.shift});
+    add(Segment::Kind::norm, part.gain, part.width, part.shift);
   };
   add_norm(shape.input_norm);
   for (int b = 0; b < shape.blocks; ++b) {
     add_norm(shape.block[b].up_norm);
     add_norm(shape.block[b].down_norm);
   }
-  all.push_back({Segment::Kind::norm, shape.output_norm.gain, shape.output_norm.width, -1});
-  all.push_back({Segment::Kind::free, shape.bias, shape.head.outputs, -1});
+  add(Segment::Kind::norm, shape.output_norm.gain, shape.output_norm.width, -1);
+  all.push_back({Segment::Kind::free, shape.bias, shape.head.outputs, -1, shape.padded_bias});
   add_rows(shape.input);
   for (int b = 0; b < shape.blocks; ++b) {
     add_rows(shape.block[b].up);
@@ -487,8 +545,8 @@ void step_networks(const GroupSpec& spec, const GroupMemory& memory, const Resid
                    float polyak, const float* gradients, const Optimised<T>& nets,
                    cudaStream_t stream) {
   launch(step_kernel<T>, dim3(parts_of(segment_count, kWarps), spec.agents * networks_per_agent),
-         kThreads, 0, stream, spec, memory, shape.size, segments, segment_count, networks_per_agent,
-         critics, polyak, gradients, nets);
+         kThreads, 0, stream, spec, memory, shape.size, shape.padded_size, segments, segment_count,
+         networks_per_agent, critics, polyak, gradients, nets);
 }
 
 void finish_update(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {

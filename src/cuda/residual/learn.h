@@ -42,7 +42,7 @@ template <typename T>
 void actor_losses(const GroupSpec& spec, const GroupMemory& memory, const float* by_input,
                   T* gradient, cudaStream_t stream);
 
-// Parameters, Adam's moments, target network and the copies for products of `networks` networks.
+// Parameters, Adam's moments and target networks; copies for products, padded (ResidualShape).
 template <typename T>
 struct Optimised {
   float *parameters, *first_moment, *second_moment, *target;
@@ -54,11 +54,12 @@ struct Optimised {
 struct Segment {
   enum class Kind { row, norm, free } kind;
   int first, length, second;  // second: where the shift begins; -1: there is none
+  int gradient;               // where the gradient of the first number is, in padded buffers
 };
 std::vector<Segment> segments_of(const ResidualShape& shape);
 
-// A step of Adam with gradients / batch, then lengths, target networks (polyak, 0: they stay) and
-// copies. With `gradients` null only the copies are made.
+// A step of Adam with gradients / batch (padded), then lengths, target networks (polyak, 0: they
+// stay) and copies. With `gradients` null only the copies are made.
 template <typename T>
 void step_networks(const GroupSpec& spec, const GroupMemory& memory, const ResidualShape& shape,
                    const Segment* segments, int segment_count, int networks_per_agent, bool critics,

@@ -1,5 +1,5 @@
 // The passes of many residual networks of one shape over a batch each, forward and backward: layers
-// by cuBLAS (products.h), norms by kernels of our own. All work is enqueued on one stream.
+// by cuBLAS (products.h), norms by kernels of our own. All work is enqueued on streams.
 //
 // `T` is __half or float: the numbers of products. Gradients are those of a sum over the batch:
 // those of its mean would vanish in fp16.
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "cuda/host/handles.h"
 #include "cuda/residual/products.h"
 #include "cuda/residual/shape.h"
 
@@ -19,7 +20,7 @@ namespace ovde::cuda::residual {
 template <typename T>
 struct Weights {
   const float* parameters;  // fp32, for norms and biases
-  const T* products;        // the same numbers for products
+  const T* products;        // copies for products, padded (ResidualShape)
   float* statistics;        // running means and variances
 };
 
@@ -44,6 +45,20 @@ struct Activations {
 // Which statistics the batch norms use.
 enum class Statistics { batch, running };
 
+// Products on two streams: `side` for work that the next layer does not wait for.
+struct TwoStreams {
+  TwoStreams() : event_(make_event()) {}
+
+  // The side waits for the work that is on the main stream now, or the main stream for the side's.
+  void fork() const { wait_for(side.stream(), main.stream(), event_); }
+  void join() const { wait_for(main.stream(), side.stream(), event_); }
+
+  Products main, side;
+
+ private:
+  Owned<cudaEvent_t> event_;
+};
+
 template <typename T>
 class ResidualPasses {
  public:
@@ -54,21 +69,22 @@ class ResidualPasses {
   // inputs: matrices (rows x inputs), in rows of the input layer's stride.
   // momentum: share of the batch in the running statistics; 0: they stay.
   void forward(const Products& products, const Weights<T>& weights, const float* inputs, int rows,
-               Statistics statistics, float momentum, Activations<T>& out,
-               cudaStream_t stream) const;
+               Statistics statistics, float momentum, Activations<T>& out) const;
 
   // Memory for the way back.
   struct Gradients {
     Gradients(const ResidualShape& shape, int networks, int rows, Arena& memory);
     T* output;  // the head's outputs': the caller writes it
-    T *stream, *up, *down, *input;
+    T *features, *stream, *input;
+    T *up[kMostBlocks], *down[kMostBlocks];
   };
-  // From gradients.output to the gradients of all parameters (as the parameters lie), or, with
+  // From gradients.output to the gradients of all parameters, padded (ResidualShape), or, with
   // by_parameters null and running statistics, to those of the inputs of each network (rows x
-  // inputs, in rows of the input layer's stride).
-  void backward(const Products& products, const Weights<T>& weights, const float* inputs, int rows,
-                const Activations<T>& at, Gradients& gradients, float* by_parameters,
-                float* by_input, cudaStream_t stream) const;
+  // inputs, in rows of the input layer's stride). The gradients of weights are computed on the
+  // side.
+  void backward(const TwoStreams& products, const Weights<T>& weights, const float* inputs,
+                int rows, const Activations<T>& at, Gradients& gradients, float* by_parameters,
+                float* by_input) const;
 
  private:
   template <typename U>
@@ -76,7 +92,7 @@ class ResidualPasses {
     return {data, stride, static_cast<long long>(stride) * rows};
   }
   Matrices<const T> weights_of(const Weights<T>& weights, const LinearPart& part) const {
-    return {weights.products + part.weights, part.stride, shape_.size};
+    return {weights.products + part.weights, part.stride, shape_.padded_size};
   }
   ResidualShape shape_;
   int networks_, sharing_, inputs_;

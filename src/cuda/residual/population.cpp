@@ -48,6 +48,8 @@ ResidualShape device_shape(const ovde::ResidualShape& shape) {
   out.bias = static_cast<int>(shape.head_bias());
   out.size = static_cast<int>(shape.size());
   out.statistics = static_cast<int>(shape.statistics());
+  out.padded_bias = out.head.weights + out.output_stride() * out.head.stride;
+  out.padded_size = out.padded_bias + out.size - out.bias;
   return out;
 }
 

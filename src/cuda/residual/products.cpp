@@ -82,6 +82,7 @@ Products::Products() : workspace_(make_device_array<char>(kWorkspace)) {
 Products::~Products() { cublas().destroy(handle_); }
 
 void Products::use(cudaStream_t stream) {
+  stream_ = stream;
   check(cublas().set_stream(handle_, stream), "cublasSetStream");
   // setting the stream resets the workspace
   check(cublas().set_workspace(handle_, workspace_.get(), kWorkspace), "cublasSetWorkspace");

@@ -29,6 +29,7 @@ class Products {
 
   // The following products are enqueued on this stream.
   void use(cudaStream_t stream);
+  cudaStream_t stream() const { return stream_; }
 
   // y (rows x outputs) = x (rows x inputs) w^T.
   template <typename T, typename Out>
@@ -76,6 +77,7 @@ class Products {
 
   DeviceArray<char> workspace_;
   cublasHandle_t handle_ = nullptr;
+  cudaStream_t stream_ = nullptr;
 };
 
 }  // namespace ovde::cuda::residual

@@ -43,8 +43,13 @@ struct ResidualShape {
   int size;        // floats of the parameters
   int statistics;  // floats of the running statistics
 
+  // Products use copies of the weights, and write gradients, in which rows of zeros follow the
+  // head: cuBLAS is three times as fast with a multiple of 8 rows. Offsets are those of the
+  // parameters, but the gradient of the bias is behind these rows.
+  int padded_bias, padded_size;
+
   OVDE_BOTH int width() const { return input.outputs; }
-  // rows of the head's outputs and of their gradients
+  // rows of the head's outputs and of their gradients, and its rows with those of zeros
   OVDE_BOTH int output_stride() const { return (head.outputs + 7) / 8 * 8; }
   OVDE_BOTH int expanded() const { return block[0].up.outputs; }
 };
