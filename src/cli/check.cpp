@@ -1,6 +1,5 @@
 // ovde check: plays a task file, prints its sizes, rewards and ends, and draws its first state.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // Parses the command line, and answers a wrong one with the nearest right word. The options are
 // declared in command_options.cpp.
 #include <algorithm>
-#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,6 @@
 #include "cli/option_synonyms.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,6 @@
 // ovde serve: the live page of runs and studies, also for ovde train --serve.
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
 #include <signal.h>
 #include <sys/prctl.h>

@@ -13,7 +13,6 @@
 #include "cli/console/text.h"
 #include "io/columns.h"
 #include "run/checkpoint_store.h"
-#include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "run/run_status.h"
 #include "stats/statistics.h"

@@ -1,6 +1,5 @@
 // ovde train: turns the options into a configuration and trains it.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <vector>
@@ -20,7 +19,6 @@
 #include "config/synonyms.h"
 #include "env/registry.h"
 #include "io/seeds.h"
-#include "io/shell.h"
 #include "run/run_folder.h"
 #include "train/trainer.h"
 

@@ -1,6 +1,5 @@
 #include "io/sha256.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>

@@ -1,8 +1,6 @@
 #include "policy/onnx.h"
 
 #include <cstring>
-#include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <ctime>
 
 #include <sys/random.h>
@@ -12,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
-#include "config/config.h"
 #include "io/json.h"
 #include "run/recording.h"
 #include "serve/web_files.h"

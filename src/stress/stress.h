@@ -3,10 +3,8 @@
 // seeds everywhere. docs/stress.md has the definitions.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

@@ -9,7 +9,6 @@
 #include <ovde/error.h>
 #include <ovde/policy.h>
 #include "base/version.h"
-#include "config/build.h"
 #include "run/run_state.h"
 
 namespace ovde {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ovde/error.h>
 #include "run/run_folder.h"
 #include "study/plan/study_record.h"
 

@@ -16,7 +16,6 @@
 #include <ovde/error.h>
 #include "base/version.h"
 #include "config/build.h"
-#include "config/stored_config.h"
 #include "io/files.h"
 #include "io/seeds.h"
 #include "run/progress_csv.h"

@@ -1,7 +1,5 @@
 #include "study/report/report.h"
 
-#include <algorithm>
-#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>

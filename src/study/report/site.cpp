@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <ovde/error.h>
 #include "io/files.h"
 #include "io/toml.h"
 #include "stats/significance.h"
