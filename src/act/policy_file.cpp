@@ -1,7 +1,6 @@
 #include "act/policy_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -9,6 +8,7 @@
 
 #include <ovde/error.h>
 #include "agent/discrete/action_grid.h"
+#include "base/parse_number.h"
 #include "base/version.h"
 #include "io/safetensors.h"
 
@@ -134,11 +134,8 @@ class PolicyReader {
   std::optional<int> bins() const {
     const auto found = file_.metadata.find("bins");
     if (found == file_.metadata.end()) return std::nullopt;
-    const std::string& text = found->second;
-    int bins = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bins);
-    if (error != std::errc() || end != text.data() + text.size() || bins < 2)
-      refuse(fmt::format("its number of bins is '{}'", text));
+    const auto bins = parse_number<int>(found->second);
+    if (bins.value_or(0) < 2) refuse(fmt::format("its number of bins is '{}'", found->second));
     return bins;
   }
 

@@ -1,11 +1,10 @@
 // ovde inspect: a page about the exploration of one run.
 #include "study/report/inspect.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/parse_number.h"
 #include "cli/commands.h"
 #include "cli/console/text.h"
 
@@ -17,22 +16,13 @@ namespace {
 template <typename T>
 std::pair<T, T> two_numbers(const std::string& text, char separator, const char* option,
                             const char* form) {
-  const auto refuse = [&] {
-    throw InputError(fmt::format("{} {}: must have the form {}", option, text, form));
-  };
-  const auto number = [&](const char*& at) {
-    T value{};
-    const auto [end, error] = std::from_chars(at, text.data() + text.size(), value);
-    if (error != std::errc()) refuse();
-    at = end;
-    return value;
-  };
-  const char* at = text.data();
-  const T first = number(at);
-  if (at == text.data() + text.size() || *at++ != separator) refuse();
-  const T second = number(at);
-  if (at != text.data() + text.size()) refuse();
-  return {first, second};
+  const std::size_t middle = text.find(separator, 1);  // the first number may have a sign
+  if (middle != std::string::npos) {
+    const auto first = parse_number<T>(text.substr(0, middle));
+    const auto second = parse_number<T>(text.substr(middle + 1));
+    if (first && second) return {*first, *second};
+  }
+  throw InputError(fmt::format("{} {}: must have the form {}", option, text, form));
 }
 
 }  // namespace

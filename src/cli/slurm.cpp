@@ -13,6 +13,7 @@
 
 #include <ovde/error.h>
 #include "agent/algorithm.h"
+#include "base/parse_number.h"
 #include "base/version.h"
 #include "config/config.h"
 #include "io/files.h"
@@ -65,8 +66,7 @@ CommandOutput run_command(const std::vector<std::string>& words) {
 std::string job_number(const CommandOutput& output) {
   for (const std::string& line : output.lines) {
     const std::string number = line.substr(0, line.find(';'));
-    const bool digits = number.find_first_not_of("0123456789") == std::string::npos;
-    if (output.code == 0 && digits && !number.empty()) return number;
+    if (output.code == 0 && parse_number<std::uint64_t>(number)) return number;
   }
   throw Error("sbatch refused the job: " + output.text());
 }
@@ -225,12 +225,10 @@ std::vector<QueuedTask> queued_tasks(const fs::path& study) {
     const std::vector<std::string> fields = split(line, '|');
     if (fields.size() < 6 || fields[0] != "task") continue;
     const auto job = jobs.find(fields[1]);
-    const bool is_task = fields[2].find_first_not_of("0123456789") == std::string::npos;
-    if (job == jobs.end() || fields[2].empty() || !is_task) continue;
-    const std::size_t task = std::stoul(fields[2]);
-    if (task >= job->second.size()) continue;
+    const auto task = parse_number<std::size_t>(fields[2]);
+    if (job == jobs.end() || !task || *task >= job->second.size()) continue;
     out.push_back({fields[1] + "_" + fields[2], fields[3], fields[4], fields[5],
-                   split(job->second[task], ',')});
+                   split(job->second[*task], ',')});
   }
   return out;
 }

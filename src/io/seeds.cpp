@@ -1,28 +1,21 @@
 #include "io/seeds.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/parse_number.h"
 
 namespace ovde {
 
 namespace {
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::vector<std::uint64_t> one_range(std::string_view text) {
   const auto dash = text.find('-');
-  const auto first = whole_number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : whole_number(text.substr(dash + 1));
+  const auto first = parse_number<std::uint64_t>(text.substr(0, dash));
+  const auto last =
+      dash == std::string_view::npos ? first : parse_number<std::uint64_t>(text.substr(dash + 1));
   if (!first || !last || *last < *first || *last > kLargestSeed || *last - *first >= kMostSeeds)
     return {};
   std::vector<std::uint64_t> out;

@@ -1,7 +1,6 @@
 #include "io/settings.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -9,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/parse_number.h"
 
 namespace ovde {
 
@@ -24,10 +24,7 @@ std::string_view trimmed(std::string_view text) {
 std::optional<double> number_from(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<double>(text);
 }
 
 std::optional<std::vector<double>> list_from(std::string_view text) {

@@ -1,7 +1,6 @@
 #include "policy/contract.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include <ovde/policy.h>
 #include <ovde/random.h>
 #include "act/acting_part.h"
+#include "base/parse_number.h"
 #include "base/version.h"
 #include "config/build.h"
 #include "io/crc32c.h"
@@ -67,10 +67,8 @@ int epochs_of(const std::filesystem::path& policy, const Config& config) {
   const auto metadata = read_safetensors(policy).metadata;
   const auto epoch = metadata.find("epoch");
   if (epoch == metadata.end()) return config.train.epochs;
-  int number = 0;
-  const char* const end = epoch->second.data() + epoch->second.size();
-  if (const auto [at, error] = std::from_chars(epoch->second.data(), end, number);
-      error != std::errc() || at != end || number < 0)
+  const int number = parse_number<int>(epoch->second).value_or(-1);
+  if (number < 0)
     throw InputError(
         fmt::format("{}: its epoch '{}' is not a number", policy.string(), epoch->second));
   return number + 1;

@@ -1,7 +1,6 @@
 #include "run/checkpoint_store.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/parse_number.h"
 
 namespace ovde {
 
@@ -28,15 +28,9 @@ std::string file_name(int number) {
 }
 
 std::optional<int> number_of(const fs::path& path) {
-  const std::string name = path.filename().string();
-  if (!name.starts_with(kCheckpointPrefix) || !name.ends_with(kCheckpointSuffix))
-    return std::nullopt;
-  int number = 0;
-  const char* end = name.data() + name.size() - kCheckpointSuffix.size();
-  const auto [stop, error] = std::from_chars(name.data() + kCheckpointPrefix.size(), end, number);
-  if (error != std::errc() || stop != end || number < 1 || number > kLargestNumber)
-    return std::nullopt;
-  return number;
+  const auto number =
+      number_between(path.filename().string(), kCheckpointPrefix, kCheckpointSuffix);
+  return number && *number >= 1 && *number <= kLargestNumber ? number : std::nullopt;
 }
 
 struct ReplayPosition {

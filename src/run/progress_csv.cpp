@@ -1,6 +1,5 @@
 #include "run/progress_csv.h"
 
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/parse_number.h"
 
 namespace ovde {
 
@@ -42,11 +42,9 @@ class Cells {
     if constexpr (std::is_floating_point_v<T>) {
       if (text.empty()) return EpochRow::kNone;
     }
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    valid_ &= error == std::errc() && end == text.data() + text.size();
-    if constexpr (std::is_floating_point_v<T>) valid_ &= std::isfinite(value);
-    return value;
+    const auto value = parse_number<T>(text);
+    valid_ &= value.has_value() && std::isfinite(static_cast<double>(*value));
+    return value.value_or(T{});
   }
   bool valid() const { return valid_ && rest_.empty(); }
 

@@ -1,7 +1,6 @@
 #include "run/recording.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/parse_number.h"
 #include "config/build.h"
 #include "io/crc32c.h"
 #include "run/run_folder.h"
@@ -36,13 +36,8 @@ std::map<std::string, std::string> origin_of_epoch(int epoch, const Config& conf
 }
 
 std::optional<int> epoch_of(const fs::path& path) {
-  const std::string name = path.filename().string();
-  if (!name.starts_with(kEpochPrefix) || !name.ends_with(kEpochSuffix)) return std::nullopt;
-  int epoch = 0;
-  const char* end = name.data() + name.size() - kEpochSuffix.size();
-  const auto [stop, error] = std::from_chars(name.data() + kEpochPrefix.size(), end, epoch);
-  const bool valid = error == std::errc() && stop == end && epoch >= 0;
-  return valid ? std::optional(epoch) : std::nullopt;
+  const auto epoch = number_between(path.filename().string(), kEpochPrefix, kEpochSuffix);
+  return epoch && *epoch >= 0 ? epoch : std::nullopt;
 }
 
 std::span<const std::byte> as_bytes(const std::string& text) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -21,6 +20,7 @@
 
 #include <ovde/error.h>
 #include "base/host_name.h"
+#include "base/parse_number.h"
 
 namespace ovde {
 
@@ -169,11 +169,7 @@ std::optional<std::string_view> HttpRequest::text(std::string_view name) const {
 }
 
 std::optional<std::int64_t> HttpRequest::number(std::string_view name) const {
-  const std::string_view digits = text(name).value_or("");
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool valid = error == std::errc() && end == digits.data() + digits.size();
-  return valid ? std::optional(value) : std::nullopt;
+  return parse_number<std::int64_t>(text(name).value_or(""));
 }
 
 HttpResponse refusal(int status, const std::string& why) {

@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "base/parse_number.h"
+
 namespace ovde {
 
 class CsvReader {
@@ -24,11 +28,7 @@ class CsvReader {
   // nullopt unless the whole field is a number of this type.
   template <typename T>
   std::optional<T> number(std::size_t column) const {
-    const std::string& text = fields_[column];
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
+    return parse_number<T>(fields_[column]);
   }
 
   // InputError with the file's name and the number of the current line.

@@ -1,6 +1,5 @@
 // Reads a plan's TOML file, whose keys docs/studies.md describes.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <unordered_set>
@@ -9,6 +8,7 @@
 
 #include <ovde/error.h>
 #include "agent/algorithm.h"
+#include "base/parse_number.h"
 #include "config/config.h"
 #include "env/registry.h"
 #include "io/toml.h"
@@ -42,12 +42,10 @@ std::optional<PublishedNumber> bounded_figure(const std::string& printed) {
   const bool at_least = printed.back() == '+';
   if (!at_least && printed.front() != '<') return std::nullopt;
   const std::string digits = at_least ? printed.substr(0, printed.size() - 1) : printed.substr(1);
-  double value = 0;  // std::from_chars does not depend on the locale
-  const char* const last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, value);
-  if (error != std::errc() || end != last) return std::nullopt;
+  const auto value = parse_number<double>(digits);
+  if (!value) return std::nullopt;
   return PublishedNumber{
-      value, std::nullopt,
+      *value, std::nullopt,
       at_least ? PublishedNumber::Bound::at_least : PublishedNumber::Bound::below};
 }
 

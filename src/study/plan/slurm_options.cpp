@@ -1,6 +1,5 @@
 // The keys of [slurm] in a plan.
 #include <algorithm>
-#include <charconv>
 #include <variant>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
+#include "base/parse_number.h"
 #include "base/suggestion.h"
 #include "study/plan/plan.h"
 
@@ -44,10 +44,8 @@ void check_line(const std::string& key, const std::string& value) {
 }
 
 int whole_number(const std::string& key, const std::string& text) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw InputError(fmt::format("{} = {}: must be a whole number from 0", key, text));
+  const int value = parse_number<int>(text).value_or(-1);
+  if (value < 0) throw InputError(fmt::format("{} = {}: must be a whole number from 0", key, text));
   return value;
 }
 
