@@ -209,11 +209,8 @@ std::string submit_report(const SlurmJob& job, const std::string& after) {
 
 std::vector<QueuedTask> queued_tasks(const fs::path& study) {
   std::map<std::string, std::vector<std::string>> jobs;  // by number: the cells of each task
-  std::error_code none;
-  for (fs::directory_iterator at(study / kFolder, none), end; !none && at != end;
-       at.increment(none)) {
-    if (at->path().extension() == kCells)
-      jobs[at->path().stem().string()] = split(read_file(at->path()), '\n');
+  for (const fs::path& path : paths_in(study / kFolder)) {
+    if (path.extension() == kCells) jobs[path.stem().string()] = split(read_file(path), '\n');
   }
   if (jobs.empty()) return {};
 

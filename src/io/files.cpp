@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -133,6 +132,18 @@ void make_folder(const fs::path& folder) {
     sync_folder(missing.back().parent_path());
   }
   check_writable_folder(folder);
+}
+
+std::vector<fs::path> paths_in(const fs::path& folder, std::error_code& error) {
+  std::vector<fs::path> paths;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    paths.push_back(at->path());
+  return paths;
+}
+
+std::vector<fs::path> paths_in(const fs::path& folder) {
+  std::error_code ignored;
+  return paths_in(folder, ignored);
 }
 
 void sync_folder(const fs::path& folder) {

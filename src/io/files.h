@@ -5,7 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <ovde/bytes.h>
 #include <ovde/error.h>
@@ -37,6 +39,13 @@ void check_writable_folder(const std::filesystem::path& folder);
 
 // The same, after making the folder and its parents if they do not exist.
 void make_folder(const std::filesystem::path& folder);
+
+// The files and folders in a folder, in the order of the disk; `error` is set where it cannot be
+// listed.
+std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder,
+                                            std::error_code& error);
+// The same; none where it cannot be listed.
+std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder);
 
 // Syncs the folder: names made or removed in it are then on the disk.
 void sync_folder(const std::filesystem::path& folder);

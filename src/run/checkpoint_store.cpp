@@ -70,15 +70,11 @@ CheckpointStore::CheckpointStore(const fs::path& run)
 
 std::uintmax_t remove_checkpoints(const fs::path& run) {
   std::uintmax_t bytes = 0;
-  std::error_code ignored;
-  std::vector<fs::path> files;
-  for (fs::directory_iterator at(run / kCheckpointFolder, ignored), end; at != end;
-       at.increment(ignored)) {
-    if (at->is_regular_file(ignored)) files.push_back(at->path());
-  }
-  for (const fs::path& file : files) {
-    bytes += fs::file_size(file, ignored);
-    fs::remove(file);
+  for (const fs::path& path : paths_in(run / kCheckpointFolder)) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(path, ignored)) continue;
+    bytes += fs::file_size(path, ignored);
+    fs::remove(path);
   }
   return bytes;
 }
@@ -132,10 +128,8 @@ void CheckpointStore::remove_old(int newest) const {
 }
 
 std::vector<fs::path> CheckpointStore::listed(std::error_code& error) const {
-  std::vector<fs::path> paths;
-  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
-    if (number_of(at->path())) paths.push_back(at->path());
-  }
+  std::vector<fs::path> paths = paths_in(folder_, error);
+  std::erase_if(paths, [](const fs::path& path) { return !number_of(path); });
   std::ranges::sort(paths, std::greater(), [](const fs::path& path) { return *number_of(path); });
   return paths;
 }

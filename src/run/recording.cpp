@@ -117,9 +117,8 @@ fs::path epoch_file(const fs::path& folder, int epoch) {
 
 std::vector<int> epoch_files(const fs::path& folder) {
   std::vector<int> out;
-  std::error_code ignored;
-  for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
-    if (const auto epoch = epoch_of(at->path())) out.push_back(*epoch);
+  for (const fs::path& path : paths_in(folder)) {
+    if (const auto epoch = epoch_of(path)) out.push_back(*epoch);
   }
   std::ranges::sort(out);
   return out;

@@ -133,15 +133,12 @@ void ReplayLog::keep_only(std::span<const ReplaySegment> one,
     return std::ranges::any_of(segments,
                                [&](const ReplaySegment& s) { return file_of(s.first) == path; });
   };
-  std::error_code ignored;  // a file that stays only costs space
-  std::vector<fs::path> unused;
-  for (fs::directory_iterator at(folder_, ignored), end; at != end; at.increment(ignored)) {
-    const std::string name = at->path().filename().string();
+  for (const fs::path& path : paths_in(folder_)) {
+    const std::string name = path.filename().string();
     const bool is_segment = name.starts_with(kSegmentPrefix) && name.ends_with(kSegmentSuffix);
-    if (is_segment && !named_by(at->path(), one) && !named_by(at->path(), other))
-      unused.push_back(at->path());
+    std::error_code ignored;  // a file that stays only costs space
+    if (is_segment && !named_by(path, one) && !named_by(path, other)) fs::remove(path, ignored);
   }
-  for (const fs::path& path : unused) fs::remove(path, ignored);
 }
 
 }  // namespace ovde

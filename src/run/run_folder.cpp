@@ -61,9 +61,8 @@ std::string seed_checksum(std::span<const std::uint64_t> seeds) {
 // The names of the agents' folders; empty if the folder cannot be listed.
 std::vector<std::string> agent_folders(const fs::path& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (is_agent_folder(at->path())) names.push_back(at->path().filename().string());
+  for (const fs::path& path : paths_in(folder)) {
+    if (is_agent_folder(path)) names.push_back(path.filename().string());
   }
   return names;
 }

@@ -73,11 +73,10 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
   if (is_run(folder)) return found.push_back(folder);
   if (depth == 0) return;
   std::vector<fs::path> inside;
-  std::error_code ignored;
-  for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
-    const bool is_link = at->is_symlink(ignored);
-    if (at->is_directory(ignored) && (!is_link || top.allows(at->path())))
-      inside.push_back(at->path());
+  for (const fs::path& path : paths_in(folder)) {
+    std::error_code ignored;
+    const bool is_link = fs::is_symlink(path, ignored);
+    if (fs::is_directory(path, ignored) && (!is_link || top.allows(path))) inside.push_back(path);
   }
   // seed_2 before seed_10
   std::ranges::sort(inside, {}, [](const fs::path& path) {

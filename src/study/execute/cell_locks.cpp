@@ -62,12 +62,11 @@ std::string node_name() {
 // The notes of failed cells: by the name of the cell's file, then by node.
 std::map<std::string, std::map<std::string, fs::path>> failure_notes(const fs::path& locks) {
   std::map<std::string, std::map<std::string, fs::path>> notes;
-  std::error_code none;
-  for (fs::directory_iterator at(locks, none), end; !none && at != end; at.increment(none)) {
-    const std::string name = at->path().filename().string();
+  for (const fs::path& path : paths_in(locks)) {
+    const std::string name = path.filename().string();
     const std::size_t middle = name.find(kFailed);
     if (middle == std::string::npos || name.ends_with(".tmp")) continue;
-    notes[name.substr(0, middle)][name.substr(middle + std::strlen(kFailed))] = at->path();
+    notes[name.substr(0, middle)][name.substr(middle + std::strlen(kFailed))] = path;
   }
   return notes;
 }
@@ -225,11 +224,9 @@ bool make_locked(const fs::path& path, Descriptor& file) {
 
 // Removes files that a process was killed before it could link.
 void remove_remains(const fs::path& locks) {
-  std::error_code none;
-  for (fs::directory_iterator at(locks, none), end; !none && at != end; at.increment(none)) {
-    if (at->path().filename().string().find(kNew) == std::string::npos) continue;
-    if (const Descriptor file(at->path(), O_RDWR); file.valid() && set_lock(file))
-      ::unlink(at->path().c_str());
+  for (const fs::path& path : paths_in(locks)) {
+    if (path.filename().string().find(kNew) == std::string::npos) continue;
+    if (const Descriptor file(path, O_RDWR); file.valid() && set_lock(file)) ::unlink(path.c_str());
   }
 }
 

@@ -57,11 +57,10 @@ fs::path recordings_folder(const fs::path& run) { return run / "replays"; }
 
 std::vector<fs::path> recordings_of(const fs::path& run) {
   std::vector<std::pair<fs::file_time_type, fs::path>> found;
-  std::error_code ignored;
-  for (fs::directory_iterator at(recordings_folder(run), ignored), end; at != end;
-       at.increment(ignored)) {
-    if (at->path().extension() == ".json" && at->is_regular_file(ignored))
-      found.emplace_back(at->last_write_time(ignored), at->path());
+  for (const fs::path& path : paths_in(recordings_folder(run))) {
+    std::error_code ignored;
+    if (path.extension() == ".json" && fs::is_regular_file(path, ignored))
+      found.emplace_back(fs::last_write_time(path, ignored), path);
   }
   std::ranges::sort(found, std::greater<>());
   std::vector<fs::path> files;
