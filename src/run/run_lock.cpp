@@ -18,20 +18,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A lock of the open file, not of the process: it can be tested without being taken, and two runs
-// in one process exclude each other too.
 struct flock whole_file() {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   return lock;
-}
-
-// Whether the open file still has this path.
-bool is_file(const Descriptor& file, const fs::path& path) {
-  struct stat open = {}, named = {};
-  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 // "4711 on n1"; files of older versions have the number alone.
@@ -55,6 +46,22 @@ std::string holder_of(const fs::path& run) {
 
 }  // namespace
 
+bool set_lock(const Descriptor& file) {
+  struct flock lock = whole_file();
+  return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
+}
+
+bool is_locked(const Descriptor& file) {
+  struct flock lock = whole_file();
+  return ::fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool has_path(const Descriptor& file, const fs::path& path) {
+  struct stat open = {}, named = {};
+  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
 RunLock::RunLock(const fs::path& run) : path_(run / kLockFile), file_(path_, O_RDWR) {
   check_writable_folder(run);
   while (true) {
@@ -64,14 +71,12 @@ RunLock::RunLock(const fs::path& run) : path_(run / kLockFile), file_(path_, O_R
       if (!is_new_ && errno == EEXIST) file_ = Descriptor(path_, O_RDWR);
     }
     if (!file_.valid()) fail(path_);
-
-    struct flock lock = whole_file();
-    if (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) {
+    if (!set_lock(file_)) {
       is_new_ = false;
       if (errno != EAGAIN && errno != EACCES) fail(path_);
       refuse_held(run);
     }
-    if (is_file(file_, path_)) return;
+    if (has_path(file_, path_)) return;
     // the process that had it before has removed this file
     file_ = Descriptor(path_, O_RDWR);
   }
@@ -90,12 +95,12 @@ void RunLock::announce() {
 }
 
 void RunLock::check_free(const fs::path& agent) const {
-  if (!is_file(file_, agent / kLockFile) && is_held(agent)) refuse_held(agent);
+  if (!has_path(file_, agent / kLockFile) && is_held(agent)) refuse_held(agent);
 }
 
 void RunLock::cover(const fs::path& agent) {
   const fs::path path = agent / kLockFile;
-  if (is_file(file_, path)) return;
+  if (has_path(file_, path)) return;
   RunLock own(agent);  // throws if another process is writing there
   const fs::path beside = path.string() + ".tmp";
   ::unlink(beside.c_str());
@@ -111,11 +116,6 @@ void RunLock::cover(const fs::path& agent) {
 bool RunLock::is_held(const fs::path& run) {
   const Descriptor file(run / kLockFile, O_RDONLY | O_NONBLOCK);  // it may be a pipe
   return file.valid() && is_locked(file);
-}
-
-bool RunLock::is_locked(const Descriptor& file) {
-  struct flock lock = whole_file();
-  return ::fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 }  // namespace ovde

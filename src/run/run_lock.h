@@ -11,6 +11,15 @@ namespace ovde {
 
 inline constexpr const char* kLockFile = "lock";
 
+// ---- locks of whole files, which belong to the open file, not to its process: they can be tested
+// without being taken, and two runs in one process exclude each other too
+
+bool set_lock(const Descriptor& file);  // false: errno says why
+bool is_locked(const Descriptor& file);
+
+// Whether the open file still has this path: a holder may have removed it.
+bool has_path(const Descriptor& file, const std::filesystem::path& path);
+
 // Another process is writing the run.
 class RunIsHeld : public InputError {
   using InputError::InputError;
@@ -36,8 +45,6 @@ class RunLock {
 
   // Whether a process is writing the run. Does not take the lock.
   static bool is_held(const std::filesystem::path& run);
-  // The same for any file that is locked as a whole.
-  static bool is_locked(const Descriptor& file);
 
  private:
   std::filesystem::path path_;

@@ -119,11 +119,15 @@ Holder this_process() {
           .restarts = std::atoi(environment("SLURM_RESTART_COUNT").c_str())};
 }
 
+// The texts in the file of a holder, by their names there.
+constexpr std::pair<const char*, std::string Holder::*> kTexts[] = {
+    {"host", &Holder::host}, {"boot", &Holder::boot},       {"namespace", &Holder::pid_namespace},
+    {"pid", &Holder::pid},   {"started", &Holder::started}, {"job", &Holder::job}};
+
 std::string to_text(const Holder& holder) {
-  return fmt::format(
-      "host {}\nboot {}\nnamespace {}\npid {}\nstarted {}\njob {}\nrestarts {}\ndeaths {}\n",
-      holder.host, holder.boot, holder.pid_namespace, holder.pid, holder.started, holder.job,
-      holder.restarts, holder.deaths);
+  std::string text;
+  for (const auto& [name, member] : kTexts) text += fmt::format("{} {}\n", name, holder.*member);
+  return text + fmt::format("restarts {}\ndeaths {}\n", holder.restarts, holder.deaths);
 }
 
 // nullopt unless the file has all lines: a power failure may cut it short.
@@ -137,14 +141,11 @@ std::optional<Holder> parse_holder(const std::string& text) {
     at = end + 1;
   }
   if (!values.contains("deaths") || values["pid"].empty()) return std::nullopt;
-  return Holder{.host = values["host"],
-                .boot = values["boot"],
-                .pid_namespace = values["namespace"],
-                .pid = values["pid"],
-                .started = values["started"],
-                .job = values["job"],
-                .restarts = std::atoi(values["restarts"].c_str()),
-                .deaths = std::atoi(values["deaths"].c_str())};
+  Holder holder;
+  for (const auto& [name, member] : kTexts) holder.*member = values[name];
+  holder.restarts = std::atoi(values["restarts"].c_str());
+  holder.deaths = std::atoi(values["deaths"].c_str());
+  return holder;
 }
 
 std::optional<Holder> read_holder(const Descriptor& file) {
@@ -161,20 +162,6 @@ bool may_be_running(const Holder& holder) {
   if (holder.boot != self.boot) return holder.host != self.host;  // same host: it was restarted
   if (holder.pid_namespace != self.pid_namespace) return true;
   return !holder.started.empty() && start_time(holder.pid) == holder.started;
-}
-
-bool set_lock(const Descriptor& file) {
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
-}
-
-// Whether the open file still has this name: a holder that finishes removes it.
-bool has_name(const Descriptor& file, const fs::path& path) {
-  struct stat open = {}, named = {};
-  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 [[noreturn]] void fail_to(const char* what, const fs::path& path) {
@@ -245,7 +232,7 @@ std::map<std::string, CellLockState> read_cell_locks(const fs::path& study,
     CellLockState state;
     if (const Descriptor file(path, O_RDONLY); file.valid()) {
       const auto holder = read_holder(file);
-      const bool locked = RunLock::is_locked(file);
+      const bool locked = is_locked(file);
       if (holder && (locked || may_be_running(*holder))) state = {holder, !locked, {}};
     }
     for (const auto& [node, note] : notes[path.filename().string()]) {
@@ -285,7 +272,7 @@ CellLocks::Attempt CellLocks::take(const std::string& cell) {
         if (errno != EAGAIN && errno != EACCES) fail_to("lock", path);
         return {Outcome::held};
       }
-      if (!has_name(file, path)) continue;
+      if (!has_path(file, path)) continue;
       Holder self = this_process();
       const auto last = read_holder(file);
       if (!take_over_ && ((last && may_be_running(*last)) || hides_locks(folder_))) {
@@ -324,7 +311,7 @@ void CellLocks::finish(const std::string& cell) {
 void CellLocks::remove_stale(const std::string& cell) const {
   const fs::path path = file_of(cell);
   const Descriptor file(path, O_RDWR);
-  if (!file.valid() || !set_lock(file) || !has_name(file, path)) return;
+  if (!file.valid() || !set_lock(file) || !has_path(file, path)) return;
   const auto holder = read_holder(file);
   if (take_over_ || !holder || !may_be_running(*holder)) ::unlink(path.c_str());
 }
