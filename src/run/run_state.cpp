@@ -75,6 +75,14 @@ StoredState read_state(const Folder& folder) {
   return stored;
 }
 
+RunSummary summary_of(const Config& config, std::span<const EpochRow> rows) {
+  RunSummary summary = summarise(rows);
+  summary.task = config.task;
+  summary.algorithm = config.algorithm;
+  summary.seed = config.seed;
+  return summary;
+}
+
 std::string to_json(const RunSummary& summary) {
   const auto epoch = [](const std::optional<int>& value) { return value ? Json(*value) : Json(); };
   const Json json = {{"task", summary.task},

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/names.h"
+#include "config/config.h"
 #include "io/folder.h"
 #include "run/machine.h"
 #include "run/metrics.h"
@@ -34,6 +36,8 @@ void write_state(const std::filesystem::path& folder, RunState state,
 // a process is writing it. InputError if the file cannot be read.
 StoredState read_state(const Folder& folder);
 
+// The part of a run's summary that follows from its configuration and its rows.
+RunSummary summary_of(const Config& config, std::span<const EpochRow> rows);
 void write_summary(const std::filesystem::path& folder, const RunSummary& summary);
 std::string to_json(const RunSummary& summary);
 

@@ -353,10 +353,7 @@ RunSummary AgentRun::finish() {
   progress_->sync();  // the summary says that all rows are there
   events_->sync();
   if (visits_) visits_->sync();
-  RunSummary summary = summarise(rows_);
-  summary.task = config_.task;
-  summary.algorithm = config_.algorithm;
-  summary.seed = config_.seed;
+  RunSummary summary = summary_of(config_, rows_);
   summary.version = version();
   summary.best_epoch = best.epoch;
   summary.best_return = best.mean_return;
