@@ -10,6 +10,7 @@
 #include <ovde/error.h>
 #include <ovde/train.h>
 #include "run/run_folder.h"
+#include "train/run_start.h"
 #include "train/trainer.h"
 
 namespace ovde {
@@ -19,13 +20,11 @@ namespace {
 // Passes the progress on, and keeps the summaries.
 class Listener final : public ProgressSink {
  public:
-  explicit Listener(const Training& training) : training_(training) {}
+  Listener(const RunPlan& plan, const Training& training) : plan_(plan), training_(training) {}
 
-  void run_started(const RunStart& start) override {
-    seeds_ = start.seeds;
-    epochs_ = start.epochs;
-    estimate_.emplace(start);
-    note(describe_length(start));
+  void run_started(const RunPlan&, std::int64_t epochs_done) override {
+    estimate_.emplace(plan_, epochs_done);
+    note(describe_length(plan_));
   }
   void warming_up(int, std::int64_t, std::int64_t) override {
     const std::lock_guard lock(mutex_);
@@ -35,9 +34,9 @@ class Listener final : public ProgressSink {
     const std::lock_guard lock(mutex_);
     if (const auto duration = estimate_->epoch_done()) note(*duration);
     if (!training_.progress) return;
-    training_.progress({.seed = seeds_[agent],
+    training_.progress({.seed = plan_.seeds[agent],
                         .epoch = row.epoch,
-                        .epochs = epochs_,
+                        .epochs = plan_.config.train.epochs,
                         .env_steps = row.env_steps,
                         .updates = row.updates,
                         .eval_return_mean = row.eval_return_mean,
@@ -60,10 +59,9 @@ class Listener final : public ProgressSink {
     if (training_.note) training_.note(text);
   }
 
+  const RunPlan& plan_;
   const Training& training_;
   std::mutex mutex_;
-  std::vector<std::uint64_t> seeds_;
-  int epochs_ = 0;
   std::optional<DurationEstimate> estimate_;
 };
 
@@ -80,7 +78,7 @@ std::vector<TrainingResult> run_to_end(const RunPlan& plan, const Training& trai
       training.threads > 0 ? training.threads : std::max(1u, std::thread::hardware_concurrency());
   const Workers workers{
       .threads = threads, .stop = training.stop, .gpu = device_of(training.device, "device")};
-  Listener listener(training);
+  Listener listener(plan, training);
   train(plan, workers, listener);
 
   std::vector<TrainingResult> results;

@@ -28,14 +28,6 @@ Config with_seed(Config config, std::uint64_t seed) {
   return config;
 }
 
-RunSummary summary_of_finished(const fs::path& folder, const Config& config) {
-  RunSummary summary = summarise(read_progress(folder));
-  summary.task = config.task;
-  summary.algorithm = config.algorithm;
-  summary.seed = config.seed;
-  return summary;
-}
-
 // The population in the folder of a run.
 Population runs_in(const fs::path& folder) {
   if (!holds_population(folder)) {
@@ -105,25 +97,13 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan) {
 
 PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int threads,
                              const Check& check)
-    : progress_(progress),
-      start_{.task = plan.config.task,
-             .algorithm = plan.config.algorithm,
-             .seeds = plan.seeds,
-             .epochs = plan.config.train.epochs,
-             .updates_per_epoch = updates_per_epoch(plan.config.train),
-             .steps_per_epoch = plan.config.train.steps_per_epoch,
-             .warmup_steps = plan.config.train.warmup_steps,
-             .eval_steps = plan.config.train.eval_steps,
-             .eval_epochs = plan.config.train.eval_epochs,
-             .epochs_done = 0,
-             .folder = plan.folder},
-      places_(plan.seeds.size()) {
+    : plan_(plan), progress_(progress), places_(plan.seeds.size()) {
   if (plan.is_new) {
-    make_agents(plan, threads, check);  // first: if the task refuses its options, no folder is made
+    make_agents(threads, check);  // first: if the task refuses its options, no folder is made
     ensure_new_run_folder(plan.folder);
     lock_.emplace(plan.folder);
     check_holds_no_run(plan.folder);  // again, now that nobody else can write there
-    open_agents(plan);
+    open_agents();
     return;
   }
   lock_.emplace(plan.folder);
@@ -135,33 +115,37 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int th
     make_population(plan.folder, plan.command);
   }
   check_agents(plan);
-  make_agents(plan, threads, check);
-  open_agents(plan);
+  make_agents(threads, check);
+  open_agents();
+}
+
+fs::path PopulationRun::folder_of(std::size_t agent) const {
+  return agent_folder(plan_.folder, plan_.seeds, agent);
 }
 
 // Throws if the run cannot continue. Writes nothing.
-void PopulationRun::make_agents(const RunPlan& plan, int threads, const Check& check) {
+void PopulationRun::make_agents(int threads, const Check& check) {
   const auto make_agent = [&](int i) {
-    const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
-    const Config config = with_seed(plan.config, plan.seeds[i]);
+    const fs::path folder = folder_of(i);
+    const Config config = with_seed(plan_.config, plan_.seeds[i]);
     if (lock_) lock_->check_free(folder);
-    if (!plan.is_new && has_ended(folder, plan)) {
-      places_[i].summary = summary_of_finished(folder, config);
-    } else if (!plan.is_new && holds_config(folder)) {
-      places_[i].run = AgentRun::resume(folder, plan.config, plan.command);
+    if (!plan_.is_new && has_ended(folder, plan_)) {
+      places_[i].summary = summary_of(config, read_progress(folder));
+    } else if (!plan_.is_new && holds_config(folder)) {
+      places_[i].run = AgentRun::resume(folder, plan_.config, plan_.command);
     } else {  // new, or killed before this agent's folder was made
-      places_[i].run = AgentRun::start(config, folder, plan.command);
+      places_[i].run = AgentRun::start(config, folder, plan_.command);
     }
   };
   const int agents = static_cast<int>(places_.size());
   // an unknown task is refused elsewhere
-  const Task* task = registered_task(plan.config.task);
+  const Task* task = registered_task(plan_.config.task);
   Team team(task != nullptr && task->makes_side_by_side ? std::min(threads, agents) : 1);
   team.run(agents, make_agent);
   if (std::ranges::none_of(places_, [](const Place& place) { return place.run != nullptr; })) {
     throw InputError(
         fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
-                    plan.folder.string(), start_.epochs));
+                    plan_.folder.string(), plan_.config.train.epochs));
   }
   if (!check) return;
   std::vector<AgentOptions> left;
@@ -170,25 +154,25 @@ void PopulationRun::make_agents(const RunPlan& plan, int threads, const Check& c
   check(left);
 }
 
-void PopulationRun::open_agents(const RunPlan& plan) {
+void PopulationRun::open_agents() {
   lock_->announce();
-  if (plan.seeds.size() > 1) {
-    const auto there = read_population(plan.folder);
-    if (!there || there->seeds != plan.seeds ||
-        there->config.train.epochs != plan.config.train.epochs)
-      write_population(plan.folder, {plan.config, plan.seeds}, plan.command);
+  if (plan_.seeds.size() > 1) {
+    const auto there = read_population(plan_.folder);
+    if (!there || there->seeds != plan_.seeds ||
+        there->config.train.epochs != plan_.config.train.epochs)
+      write_population(plan_.folder, {plan_.config, plan_.seeds}, plan_.command);
   }
-  if (plan.is_new)
-    save_task_copy(plan.config.task, plan.config.task_options, plan.folder / kTaskFolder);
+  if (plan_.is_new)
+    save_task_copy(plan_.config.task, plan_.config.task_options, plan_.folder / kTaskFolder);
   std::vector<std::string> warnings;
-  if (!plan.is_new && task_file_changed(plan.config.task, plan.config.task_options)) {
+  if (!plan_.is_new && task_file_changed(plan_.config.task, plan_.config.task_options)) {
     warnings.push_back(
         fmt::format("{} has changed since the run began; the run continues with its "
                     "own copy in {}",
-                    plan.config.task, (plan.folder / kTaskFolder).string()));
+                    plan_.config.task, (plan_.folder / kTaskFolder).string()));
   }
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const fs::path folder = agent_folder(plan.folder, plan.seeds, i);
+    const fs::path folder = folder_of(i);
     make_folder(folder);
     lock_->cover(folder);
     if (places_[i].run) places_[i].run->open(warnings);
@@ -197,9 +181,10 @@ void PopulationRun::open_agents(const RunPlan& plan) {
 }
 
 void PopulationRun::start() {
+  std::int64_t epochs_done = 0;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     Place& place = places_[i];
-    start_.epochs_done += place.run ? place.run->epochs_done() : start_.epochs;
+    epochs_done += place.run ? place.run->epochs_done() : plan_.config.train.epochs;
     if (!place.run) continue;
     if (place.run->done()) place.summary = place.run->finish();
     const int agent = static_cast<int>(i);
@@ -207,7 +192,7 @@ void PopulationRun::start() {
       progress_.warming_up(agent, steps, of);
     });
   }
-  progress_.run_started(start_);
+  progress_.run_started(plan_, epochs_done);
 }
 
 // A failure to save one agent does not keep the others from being saved.

@@ -14,7 +14,6 @@
 #include "config/config.h"
 #include "run/run_lock.h"
 #include "train/agent_run.h"
-#include "train/run_start.h"
 
 namespace ovde {
 
@@ -47,8 +46,9 @@ std::vector<AgentOptions> agents_left(const RunPlan& plan);
 class ProgressSink {
  public:
   virtual ~ProgressSink() = default;
-  virtual void run_started(const RunStart&) {}
-  // agent: index into RunStart::seeds
+  // `epochs_done`: by all agents together, where a resumed run continues.
+  virtual void run_started(const RunPlan&, std::int64_t /*epochs_done*/) {}
+  // agent: index into RunPlan::seeds
   virtual void epoch_done(int /*agent*/, const EpochRow&) {}
   // Before an agent's first epoch.
   virtual void warming_up(int /*agent*/, std::int64_t /*steps*/, std::int64_t /*of*/) {}
@@ -90,12 +90,13 @@ class PopulationRun {
   bool close();
 
  private:
-  void make_agents(const RunPlan& plan, int threads, const Check& check);
-  void open_agents(const RunPlan& plan);
+  void make_agents(int threads, const Check& check);
+  void open_agents();
+  std::filesystem::path folder_of(std::size_t agent) const;
 
   std::optional<RunLock> lock_;
+  RunPlan plan_;
   ProgressSink& progress_;
-  RunStart start_;
   std::vector<Place> places_;
   bool reported_ = false;
 };

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "train/population_run.h"
+
 namespace ovde {
 
 namespace {
@@ -17,15 +19,18 @@ std::string counted(std::int64_t count, const char* word) {
 
 }  // namespace
 
-std::string describe_length(const RunStart& run) {
-  const std::int64_t steps = run.warmup_steps + std::int64_t{run.epochs} * run.steps_per_epoch;
-  const double share = static_cast<double>(run.eval_steps) /
-                       (static_cast<double>(run.eval_epochs) * run.steps_per_epoch);
+std::string describe_length(const RunPlan& run) {
+  const TrainConfig& train = run.config.train;
+  const std::int64_t steps =
+      train.warmup_steps + std::int64_t{train.epochs} * train.steps_per_epoch;
+  const double share =
+      train.eval_steps / (static_cast<double>(train.eval_epochs) * train.steps_per_epoch);
   return fmt::format(
       "{} of {}: {} with the warm-up{}; evaluated for {} after {} ({} the training's steps)",
-      counted(run.epochs, "epoch"), counted(run.steps_per_epoch, "step"), counted(steps, "step"),
-      run.seeds.size() > 1 ? " for each agent" : "", counted(run.eval_steps, "step"),
-      run.eval_epochs == 1 ? "every epoch" : fmt::format("every {} epochs", run.eval_epochs),
+      counted(train.epochs, "epoch"), counted(train.steps_per_epoch, "step"),
+      counted(steps, "step"), run.seeds.size() > 1 ? " for each agent" : "",
+      counted(train.eval_steps, "step"),
+      train.eval_epochs == 1 ? "every epoch" : fmt::format("every {} epochs", train.eval_epochs),
       share > 1 ? fmt::format("{:.3g} times", share) : fmt::format("{:.3g} % of", 100 * share));
 }
 
@@ -37,11 +42,11 @@ std::string about(double seconds) {
   return "about " + counted(whole(seconds / 86400), "day");
 }
 
-DurationEstimate::DurationEstimate(const RunStart& run)
+DurationEstimate::DurationEstimate(const RunPlan& run, std::int64_t epochs_done)
     : agents_(std::ssize(run.seeds)),
-      epochs_(agents_ * run.epochs),
-      steps_per_epoch_(run.steps_per_epoch),
-      told_(run.epochs_done > 0) {}
+      epochs_(agents_ * run.config.train.epochs),
+      steps_per_epoch_(run.config.train.steps_per_epoch),
+      told_(epochs_done > 0) {}
 
 void DurationEstimate::warming_up() {
   if (done_ == 0) from_ = Clock::now();

@@ -105,7 +105,6 @@ Counts damage(const Kind& kind, int flips, int cuts) {
 class StopAfter final : public ProgressSink {
  public:
   explicit StopAfter(int epochs) : left_(epochs) {}
-  void run_started(const RunStart&) override {}
   void epoch_done(int, const EpochRow&) override { stop = --left_ == 0; }
   void run_finished(std::span<const RunSummary>) override {}
   std::atomic<bool> stop{false};

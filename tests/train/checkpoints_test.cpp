@@ -132,7 +132,6 @@ TEST_F(SlowCheckpoints, FailureToSaveOneAgentSavesTheOthers) {
   class Blocker final : public ProgressSink {
    public:
     explicit Blocker(fs::path folder) : folder_(std::move(folder)) {}
-    void run_started(const RunStart&) override {}
     void epoch_done(int, const EpochRow&) override {
       if (++epochs_ == 3) stop = true;  // one of each agent
       if (epochs_ > 1) return;

@@ -46,7 +46,6 @@ Config recorded_config(const std::vector<Setting>& more = {}) {
 class Watcher final : public ProgressSink {
  public:
   explicit Watcher(int epochs = -1) : left_(epochs) {}
-  void run_started(const RunStart&) override {}
   void epoch_done(int, const EpochRow&) override { stop = --left_ == 0; }
   void run_finished(std::span<const RunSummary>) override {}
   void warning(const std::string& text) override { warnings.push_back(text); }

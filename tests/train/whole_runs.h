@@ -24,7 +24,6 @@ inline const std::atomic<bool> kNever{false};  // asks to stop
 class Watcher final : public ProgressSink {
  public:
   explicit Watcher(int epochs = -1) : left_(epochs) {}
-  void run_started(const RunStart&) override {}
   void epoch_done(int, const EpochRow&) override {
     if (--left_ == 0) stop = true;
   }

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cli/console/text.h"
 #include "run/run_status.h"
+#include "train/run_start.h"
 
 namespace ovde {
 
@@ -51,17 +52,17 @@ class ConsoleProgress final : public ProgressSink {
     if (bar_drawn_) print("\n");
   }
 
-  void run_started(const RunStart& run) override {
+  void run_started(const RunPlan& run, std::int64_t epochs_done) override {
     const std::lock_guard lock(mutex_);
     run_ = run;
     latest_.assign(run.seeds.size(), EpochRow{});
     warm_up_steps_.assign(run.seeds.size(), 0);
-    starts_whole_epoch_.assign(run.seeds.size(), run.epochs_done == 0);
-    total_epochs_ = static_cast<std::int64_t>(run.seeds.size()) * run.epochs;
-    epochs_done_ = run.epochs_done;
+    starts_whole_epoch_.assign(run.seeds.size(), epochs_done == 0);
+    total_epochs_ = std::ssize(run.seeds) * epochs();
+    epochs_done_ = epochs_done;
     start_ = Clock::now();
     recent_ = {{start_, epochs_done_}};
-    estimate_.emplace(run);
+    estimate_.emplace(run, epochs_done);
     print(printable(start_text(), "\n") + "\n");
   }
 
@@ -126,6 +127,8 @@ class ConsoleProgress final : public ProgressSink {
     return true;
   }
 
+  int epochs() const { return run_.config.train.epochs; }
+
   // The agent with the fewest steps: "warm-up 2400/10000 steps".
   std::string warm_up_text() const {
     return fmt::format("warm-up {}/{} steps", std::ranges::min(warm_up_steps_), warm_up_of_);
@@ -139,9 +142,9 @@ class ConsoleProgress final : public ProgressSink {
   // Two lines: "ovde_g on GridChaos-v0:s, seed 0, into runs/x", and the length of the run.
   std::string start_text() const {
     std::string text =
-        fmt::format("{} on {}, {}, into {}\n{}", run_.algorithm, run_.task, agents_text(),
-                    printable(run_.folder.string()), describe_length(run_));
-    if (run_.epochs_done == 0) return text;
+        fmt::format("{} on {}, {}, into {}\n{}", run_.config.algorithm, run_.config.task,
+                    agents_text(), printable(run_.folder.string()), describe_length(run_));
+    if (epochs_done_ == 0) return text;
     double seconds_left = 0;  // the slowest agent's, at the rate before the interruption
     try {
       for (const RunStatus& run : run_status(run_.folder))
@@ -170,22 +173,23 @@ class ConsoleProgress final : public ProgressSink {
     const std::span<const EpochRow> rows = latest_;
     const auto epoch =
         epochs_done_ / std::max<std::int64_t>(1, static_cast<std::int64_t>(latest_.size()));
-    const int width = static_cast<int>(fmt::formatted_size("{}", run_.epochs));
+    const int width = static_cast<int>(fmt::formatted_size("{}", epochs()));
     const double last = mean_of(rows, &EpochRow::eval_return_mean);
     std::string text =
-        fmt::format("epoch {:>{}}/{}  return {:>6}", epoch, width, run_.epochs,
+        fmt::format("epoch {:>{}}/{}  return {:>6}", epoch, width, epochs(),
                     std::isnan(last) ? std::string("-") : fmt::format("{:.1f}", last));
     if (has_goal())
       text += fmt::format("  goal {:>3.0f}%", 100 * mean_of(rows, &EpochRow::eval_success));
 
     const Moment &from = recent_.front(), &to = recent_.back();
     const double seconds = seconds_between(from.time, to.time);
-    const auto epochs = static_cast<double>(to.epochs_done - from.epochs_done);
-    if (seconds > 0 && epochs > 0) {
-      text += fmt::format("  {:>4.0f} updates/s", epochs * run_.updates_per_epoch / seconds);
+    const auto epochs_measured = static_cast<double>(to.epochs_done - from.epochs_done);
+    if (seconds > 0 && epochs_measured > 0) {
+      text += fmt::format("  {:>4.0f} updates/s",
+                          epochs_measured * updates_per_epoch(run_.config.train) / seconds);
       text += fmt::format(
-          "  {} left",
-          format_duration(static_cast<double>(total_epochs_ - epochs_done_) * seconds / epochs));
+          "  {} left", format_duration(static_cast<double>(total_epochs_ - epochs_done_) * seconds /
+                                       epochs_measured));
     }
     return text;
   }
@@ -227,7 +231,7 @@ class ConsoleProgress final : public ProgressSink {
   ConsoleStyle style_;
   std::mutex mutex_;
 
-  RunStart run_;
+  RunPlan run_;
   std::optional<DurationEstimate> estimate_;
   // by agent
   std::vector<EpochRow> latest_;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/console/train_bar.h"
+#include "train/run_start.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -26,17 +27,15 @@ class Console {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-RunStart start_of(std::vector<std::uint64_t> seeds, int epochs) {
-  RunStart start;
-  start.task = "GridChaos-v0:s";
-  start.algorithm = "ovde_g";
-  start.seeds = std::move(seeds);
-  start.epochs = epochs;
-  start.updates_per_epoch = start.steps_per_epoch = 100;
-  start.warmup_steps = 1000;
-  start.eval_steps = 500;
-  start.folder = "runs/x";
-  return start;
+RunPlan plan_of(std::vector<std::uint64_t> seeds, int epochs) {
+  RunPlan plan;
+  plan.config.task = "GridChaos-v0:s";
+  plan.config.algorithm = "ovde_g";
+  plan.config.train.epochs = epochs;
+  plan.config.train.eval_steps = 500;
+  plan.seeds = std::move(seeds);
+  plan.folder = "runs/x";
+  return plan;
 }
 
 EpochRow row_of(int epoch, double eval_return, double success) {
@@ -50,7 +49,7 @@ EpochRow row_of(int epoch, double eval_return, double success) {
 std::string run(const ConsoleStyle& style, int epochs) {
   Console console;
   const auto progress = console_progress(console.file(), style);
-  progress->run_started(start_of({0}, epochs));
+  progress->run_started(plan_of({0}, epochs), 0);
   for (int epoch = 0; epoch < epochs; ++epoch) progress->epoch_done(0, row_of(epoch, epoch, 0.5));
   RunSummary summary;
   summary.score = 42;
@@ -97,7 +96,7 @@ TEST(TrainBar, ColourIsOptional) {
 TEST(TrainBar, APopulationShowsMeans) {
   Console console;
   const auto progress = console_progress(console.file(), {.line_seconds = 0});
-  progress->run_started(start_of({10, 11}, 2));
+  progress->run_started(plan_of({10, 11}, 2), 0);
   for (int epoch = 0; epoch < 2; ++epoch) {
     progress->epoch_done(0, row_of(epoch, 10, 0));
     progress->epoch_done(1, row_of(epoch, 20, 1));
@@ -117,7 +116,7 @@ TEST(TrainBar, APopulationShowsMeans) {
 TEST(TrainBar, ANewRunTellsItsDurationOnce) {
   Console console;
   const auto progress = console_progress(console.file(), {.bar = true, .width = 80});
-  progress->run_started(start_of({0}, 1200));
+  progress->run_started(plan_of({0}, 1200), 0);
   progress->warming_up(0, 1000, 1000);
   progress->epoch_done(0, row_of(0, 1, 0.5));  // too short to be measured
   EXPECT_EQ(console.text().find("about"), std::string::npos);
@@ -130,15 +129,14 @@ TEST(TrainBar, ANewRunTellsItsDurationOnce) {
 }
 
 TEST(TrainBar, APopulationIsTimedAfterTheFirstEpochOfEveryAgent) {
-  RunStart start = start_of({0, 1}, 100);
-  DurationEstimate estimate(start);
+  const RunPlan plan = plan_of({0, 1}, 100);
+  DurationEstimate estimate(plan, 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(1010));
   for (int epoch = 0; epoch < 3; ++epoch) EXPECT_FALSE(estimate.epoch_done()) << epoch;
   std::this_thread::sleep_for(std::chrono::milliseconds(1010));
   // four epochs in two seconds would be 400 steps a second; two in one second are 200
   EXPECT_EQ(estimate.epoch_done().value_or("").substr(0, 17), "about 2 minutes (");
-  start.epochs_done = 3;
-  DurationEstimate resumed(start);
+  DurationEstimate resumed(plan, 3);
   std::this_thread::sleep_for(std::chrono::milliseconds(1010));
   for (int epoch = 0; epoch < 5; ++epoch) EXPECT_FALSE(resumed.epoch_done());
 }
@@ -146,9 +144,7 @@ TEST(TrainBar, APopulationIsTimedAfterTheFirstEpochOfEveryAgent) {
 TEST(TrainBar, APartialEpochIsNotTimed) {
   Console console;
   const auto progress = console_progress(console.file(), {.line_seconds = 0});
-  RunStart start = start_of({0}, 10);
-  start.epochs_done = 7;
-  progress->run_started(start);
+  progress->run_started(plan_of({0}, 10), 7);
   progress->epoch_done(0, row_of(7, 1, 0.5));
   EXPECT_EQ(console.text().find("updates/s"), std::string::npos);
   progress->epoch_done(0, row_of(8, 1, 0.5));
@@ -158,7 +154,7 @@ TEST(TrainBar, APartialEpochIsNotTimed) {
 TEST(TrainBar, TasksWithoutAGoalShowNone) {
   Console console;
   const auto progress = console_progress(console.file(), {});
-  progress->run_started(start_of({0}, 1));
+  progress->run_started(plan_of({0}, 1), 0);
   progress->epoch_done(0, row_of(0, 5, EpochRow::kNone));
   progress->run_finished(std::vector<RunSummary>(1));
   EXPECT_EQ(console.text().find("goal"), std::string::npos);
@@ -168,7 +164,7 @@ TEST(TrainBar, AFailureLeavesTheCursorBelowTheBar) {
   Console console;
   {
     const auto progress = console_progress(console.file(), {.bar = true});
-    progress->run_started(start_of({0}, 9));
+    progress->run_started(plan_of({0}, 9), 0);
     progress->epoch_done(0, row_of(0, 5, 0));
   }
   EXPECT_EQ(console.text().back(), '\n');
@@ -177,7 +173,7 @@ TEST(TrainBar, AFailureLeavesTheCursorBelowTheBar) {
 TEST(TrainBar, ThreadsMayReportConcurrently) {
   Console console;
   const auto progress = console_progress(console.file(), {.line_seconds = 0});
-  progress->run_started(start_of({0, 1, 2, 3}, 50));
+  progress->run_started(plan_of({0, 1, 2, 3}, 50), 0);
   std::vector<std::thread> threads;
   for (int agent = 0; agent < 4; ++agent) {
     threads.emplace_back([&, agent] {

@@ -32,7 +32,6 @@ constexpr int kQuantiles = 5;
 
 class Quiet final : public ProgressSink {
  public:
-  void run_started(const RunStart&) override {}
   void epoch_done(int, const EpochRow&) override {}
   void run_finished(std::span<const RunSummary>) override {}
 };
