@@ -1,6 +1,5 @@
 #include "run/metrics.h"
 
-#include <cmath>
 #include <vector>
 
 #include "stats/statistics.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -114,6 +115,19 @@ struct RunSummary {
   double steps_per_second = 0;
   std::string version;
 };
+
+// The mean of a column's values that are not NaN; NaN if there is none.
+template <typename Row>
+double mean_of(std::span<const Row> rows, double Row::*column) {
+  double sum = 0;
+  int count = 0;
+  for (const Row& row : rows) {
+    if (std::isnan(row.*column)) continue;
+    sum += row.*column;
+    ++count;
+  }
+  return count > 0 ? sum / count : EpochRow::kNone;
+}
 
 // The part of the summary that follows from the rows.
 RunSummary summarise(std::span<const EpochRow> rows);

@@ -22,19 +22,6 @@ namespace ovde {
 
 namespace {
 
-// The mean of all values that are not NaN; NaN if there is none.
-template <typename Row>
-double mean_of(std::span<const Row> rows, double Row::*column) {
-  double sum = 0;
-  int count = 0;
-  for (const Row& row : rows) {
-    if (std::isnan(row.*column)) continue;
-    sum += row.*column;
-    ++count;
-  }
-  return count == 0 ? EpochRow::kNone : sum / count;
-}
-
 // Stores `row` in `latest`, with the previous evaluation if `row` has none (train.eval_epochs).
 void keep_evaluation(const EpochRow& row, EpochRow& latest) {
   const EpochRow before = std::exchange(latest, row);

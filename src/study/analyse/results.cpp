@@ -154,15 +154,7 @@ std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t lengt
     const auto part = rows.subspan(begin, std::min(width, rows.size() - begin));
     EpochRow mean = part.back();
     for (const Column& column : kColumns) {
-      if (column.value == &EpochRow::seconds) continue;
-      double sum = 0;
-      int count = 0;
-      for (const EpochRow& row : part) {
-        if (std::isnan(row.*column.value)) continue;
-        sum += row.*column.value;
-        ++count;
-      }
-      mean.*column.value = count > 0 ? sum / count : EpochRow::kNone;
+      if (column.value != &EpochRow::seconds) mean.*column.value = mean_of(part, column.value);
     }
     out.push_back(mean);
   }

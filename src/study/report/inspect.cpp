@@ -97,16 +97,6 @@ class Inspection {
   // How far the explorer moved the policy's mean, in up to ten equal parts of the run.
   void add_shifts() {
     const std::vector<EpochRow> rows = read_progress(request_.run);
-    const auto mean_over = [&](std::size_t first, std::size_t last, double EpochRow::*value) {
-      double sum = 0;
-      int count = 0;
-      for (std::size_t i = first; i < last; ++i) {
-        if (std::isnan(rows[i].*value)) continue;
-        sum += rows[i].*value;
-        ++count;
-      }
-      return count > 0 ? format_number(sum / count) : "";
-    };
     const std::size_t parts = std::min<std::size_t>(rows.size(), 10);
     Table table{.name = "shifts",
                 .caption =
@@ -121,8 +111,12 @@ class Inspection {
       const std::size_t first = p * rows.size() / parts, last = (p + 1) * rows.size() / parts;
       TableRow row{.name = first + 1 == last ? fmt::format("epoch {}", first)
                                              : fmt::format("epochs {} to {}", first, last - 1)};
-      for (const auto value : {&EpochRow::shift_std, &EpochRow::shift_kl, &EpochRow::shift_cosine})
-        row.cells.push_back({.text = mean_over(first, last, value)});
+      const auto part = std::span(rows).subspan(first, last - first);
+      for (const auto value :
+           {&EpochRow::shift_std, &EpochRow::shift_kl, &EpochRow::shift_cosine}) {
+        const double mean = mean_of(part, value);
+        row.cells.push_back({.text = std::isnan(mean) ? "" : format_number(mean)});
+      }
       measured |= !row.cells.front().text.empty();
       table.rows.push_back(std::move(row));
     }
