@@ -26,10 +26,6 @@ std::string printable(std::string_view text, std::string_view keep) {
 
 void print_text(const std::string& text) { std::fputs(printable(text, "\n").c_str(), stdout); }
 
-std::string plural(std::int64_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 std::string format_duration(double seconds) {
   const auto whole = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e9)));
   const long long hours = whole / 3600, minutes = whole / 60 % 60;

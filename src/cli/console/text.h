@@ -1,12 +1,13 @@
 // Text for a terminal.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/plural.h"
 
 namespace ovde {
 
@@ -21,7 +22,6 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
   print_text(fmt::format(format, std::forward<Values>(values)...));
 }
 
-std::string plural(std::int64_t count, const char* word);  // "1 episode", "3 episodes"
-std::string format_duration(double seconds);               // "0:07", "3:00:00"
+std::string format_duration(double seconds);  // "0:07", "3:00:00"
 
 }  // namespace ovde

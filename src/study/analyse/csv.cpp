@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/plural.h"
 
 namespace ovde {
 
@@ -32,8 +33,8 @@ bool CsvReader::next() {
   } while (line.empty());
   fields_ = split(line);
   if (fields_.size() != header_.size()) {
-    refuse(fmt::format("has {} field{}, the first line {}", fields_.size(),
-                       fields_.size() == 1 ? "" : "s", header_.size()));
+    refuse(fmt::format("has {}, the first line {}", plural(std::ssize(fields_), "field"),
+                       header_.size()));
   }
   return true;
 }

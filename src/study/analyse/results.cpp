@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/plural.h"
 #include "config/stored_config.h"
 #include "io/files.h"
 #include "io/settings.h"
@@ -275,10 +276,9 @@ StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> f
         out.notes.push_back(fmt::format("{} / {}: {}", cell.row, cell.column, error.what()));
       }
       if (of_cell.unfinished > 0) {
-        out.unfinished.push_back(fmt::format("{} run{} of {} / {}: at least epoch {} of {}",
-                                             of_cell.unfinished, of_cell.unfinished == 1 ? "" : "s",
-                                             cell.row, cell.column, of_cell.fewest_epochs,
-                                             planned));
+        out.unfinished.push_back(fmt::format("{} of {} / {}: at least epoch {} of {}",
+                                             plural(of_cell.unfinished, "run"), cell.row,
+                                             cell.column, of_cell.fewest_epochs, planned));
       }
       found = by_folder.emplace(cell.folder, std::move(of_cell.runs)).first;
     }

@@ -128,10 +128,6 @@ std::string scored_epochs(const StudyResults& results) {
 
 }  // namespace
 
-std::string plural(std::size_t count, const std::string& one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
 std::string format_number(double value, double beside) {
   const double largest = std::max(std::abs(value), std::abs(beside));
   const int decimals = largest >= 1000 ? 0 : largest >= 100 ? 1 : 2;

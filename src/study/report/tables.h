@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/plural.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
 
@@ -48,9 +49,6 @@ std::string runs_csv(const StudyResults& results);
 std::string cells_csv(const StudyResults& results);
 
 std::string escape_html(const std::string& text);
-
-// "1 run", "3 runs"
-std::string plural(std::size_t count, const std::string& one);
 
 // Two decimals, one from 100 on, none from 1,000 on; as many as the larger number beside it.
 std::string format_number(double value, double beside = 0);
