@@ -188,10 +188,9 @@ void EpisodeFile::add(const StressPoint& point, const std::vector<EpisodeStart>&
     if (find(point, starts[e].seed) != nullptr) continue;
     const PlayedEpisode& episode = episodes[e];
     episodes_[{point.policy->id, point.settings, starts[e].seed}] = episode;
-    lines += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", point.policy->id,
-                         csv_field(point.policy->run.string()), csv_field(point.disturbance),
-                         point.severity, csv_field(point.settings), e, starts[e].seed,
-                         episode.total_reward, episode.length, episode.success ? 1 : 0);
+    lines += csv_line(point.policy->id, point.policy->run.string(), point.disturbance,
+                      point.severity, point.settings, e, starts[e].seed, episode.total_reward,
+                      episode.length, episode.success ? 1 : 0);
   }
   if (!out_) out_.emplace(path_, contents_);
   out_->append(lines);

@@ -360,15 +360,10 @@ class Maker {
         const auto& points = tasks_[t].points;
         const std::vector<double> returns = sample.returns();
         const double iqm = interquartile_mean(returns), worst = worst_tenth(returns);
-        const auto score = [&](double value) {
-          const auto found = scaled(t, value);
-          return found ? fmt::format("{}", *found) : "";
-        };
-        out += fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(tasks_[t].name),
-            csv_field(points[point].disturbance), points[point].severity, csv_field(column),
-            csv_field(fmt::format("{}", fmt::join(points[training].training, " "))),
-            sample.runs.size(), returns.size(), iqm, worst, score(iqm), score(worst));
+        out += csv_line(tasks_[t].name, points[point].disturbance, points[point].severity, column,
+                        fmt::format("{}", fmt::join(points[training].training, " ")),
+                        sample.runs.size(), returns.size(), iqm, worst, scaled(t, iqm),
+                        scaled(t, worst));
       }
     }
     return out;

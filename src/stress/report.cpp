@@ -116,12 +116,11 @@ class StressWriter {
         "interquartile_mean,worst_decile,success,kept\n";
     for_each_result([&](const StressGroup& group, const StressAxis& disturbance, double severity,
                         const SeverityResult& at) {
-      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(group.name),
-                         csv_field(disturbance.name), severity,
-                         csv_field(to_text(disturbance.settings(severity))), group.policies.size(),
-                         test_.starts.size(), at.mean.estimate, at.mean.low, at.mean.high, at.iqm,
-                         at.worst_decile, test_.has_goal ? fmt::format("{}", at.success) : "",
-                         std::isnan(at.kept) ? "" : fmt::format("{}", at.kept));
+      out +=
+          csv_line(group.name, disturbance.name, severity, to_text(disturbance.settings(severity)),
+                   group.policies.size(), test_.starts.size(), at.mean.estimate, at.mean.low,
+                   at.mean.high, at.iqm, at.worst_decile,
+                   test_.has_goal ? std::optional(at.success) : std::nullopt, at.kept);
     });
     return out;
   }

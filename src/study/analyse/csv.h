@@ -1,10 +1,11 @@
 // CSV files with a header line, as spreadsheets and data frames write them.
 #pragma once
 
-#include <charconv>
+#include <cmath>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -46,5 +47,27 @@ class CsvReader {
 
 // Text as a field, in quotes where it needs them.
 std::string csv_field(const std::string& text);
+
+template <typename T>
+std::string csv_field(const T& number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(number)) return "";
+  }
+  return fmt::format("{}", number);
+}
+inline std::string csv_field(const char* text) { return csv_field(std::string(text)); }
+template <typename T>
+std::string csv_field(const std::optional<T>& value) {
+  return value ? csv_field(*value) : "";
+}
+
+// A line of texts and numbers. NaN and an empty optional are empty fields.
+template <typename... Values>
+std::string csv_line(const Values&... values) {
+  std::string line;
+  ((line += csv_field(values) + ","), ...);
+  line.back() = '\n';
+  return line;
+}
 
 }  // namespace ovde

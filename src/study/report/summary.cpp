@@ -1,7 +1,6 @@
 #include "study/report/summary.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -253,17 +252,12 @@ std::string tests_html(const std::vector<Comparison>& comparisons) {
 std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons) {
   std::string out;
   for (const Comparison& each : comparisons) {
-    const auto number = [](double value, bool there) {
-      return there ? fmt::format("{}", value) : std::string();
+    const auto if_tested = [&](double p) {
+      return each.tested() ? std::optional(p) : std::nullopt;
     };
-    const bool tested = each.tested();
-    out +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", measure, csv_field(each.row),
-                    csv_field(each.ours), csv_field(each.baseline),
-                    number(each.x, !std::isnan(each.x)), number(each.y, !std::isnan(each.y)),
-                    name(each.test), number(each.p, tested), number(each.adjusted, tested),
-                    each.rank_p ? fmt::format("{}", *each.rank_p) : "", name(each.verdict),
-                    each.runs_needed ? std::to_string(*each.runs_needed) : "", paper_p_text(each));
+    out += csv_line(measure, each.row, each.ours, each.baseline, each.x, each.y, name(each.test),
+                    if_tested(each.p), if_tested(each.adjusted), each.rank_p, name(each.verdict),
+                    each.runs_needed, paper_p_text(each));
   }
   return out;
 }

@@ -353,11 +353,9 @@ std::string runs_csv(const StudyResults& results) {
   std::string out = std::string(kRunsHeader) + "\n";
   for (const CellResult& result : results.cells) {
     for (const RunResult& run : result.runs) {
-      out += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(result.cell.row),
-                         csv_field(result.cell.column), csv_field(result.cell.task),
-                         csv_field(result.cell.algorithm), run.seed, result.cell.epochs, run.score,
-                         run.first_goal_epoch ? std::to_string(*run.first_goal_epoch) : "",
-                         run.wall_seconds);
+      out +=
+          csv_line(result.cell.row, result.cell.column, result.cell.task, result.cell.algorithm,
+                   run.seed, result.cell.epochs, run.score, run.first_goal_epoch, run.wall_seconds);
     }
   }
   return out;
@@ -368,24 +366,21 @@ std::string cells_csv(const StudyResults& results) {
       "row,column,runs,mean,deviation,median,interquartile_mean,low95,high95,reached_goal,"
       "earliest_goal_epoch,paper_score,paper_frg\n";
   for (const CellResult& result : results.cells) {
-    out += fmt::format("{},{},{},", csv_field(result.cell.row), csv_field(result.cell.column),
-                       result.runs.size());
-    const std::vector<double> scores = result.scores();
-    if (scores.empty()) {
-      out += ",,,,,,,,";
-    } else {
-      const Interval interval = mean_interval(scores);
-      const auto earliest = result.earliest_goal();
-      out += fmt::format("{},{},{},{},{},{},{},{},", mean(scores), standard_deviation(scores),
-                         median(scores), interquartile_mean(scores), interval.low, interval.high,
-                         result.reached_goal(), earliest ? std::to_string(*earliest) : "");
-    }
     const auto paper = [&](const char* measure) {
       const PublishedNumber* figure =
           find_published(results.plan, measure, result.cell.row, result.cell.column);
-      return figure != nullptr ? csv_field(format_figure(*figure)) : "";
+      return figure != nullptr ? format_figure(*figure) : "";
     };
-    out += fmt::format("{},{}\n", paper("score"), paper("frg"));
+    const std::string &row = result.cell.row, &column = result.cell.column;
+    const std::vector<double> scores = result.scores();
+    if (scores.empty()) {
+      out += csv_line(row, column, 0, "", "", "", "", "", "", "", "", paper("score"), paper("frg"));
+      continue;
+    }
+    const Interval interval = mean_interval(scores);
+    out += csv_line(row, column, scores.size(), mean(scores), standard_deviation(scores),
+                    median(scores), interquartile_mean(scores), interval.low, interval.high,
+                    result.reached_goal(), result.earliest_goal(), paper("score"), paper("frg"));
   }
   return out;
 }
