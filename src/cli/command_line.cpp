@@ -153,7 +153,7 @@ class CommandLine {
     const std::string name = chosen_name();
     const std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
     if (!rest.empty() && rest.front().starts_with('-')) {
-      if (const OptionSynonym* synonym = find_option_synonym(rest.front());
+      if (const Synonym* synonym = find_synonym(rest.front(), option_synonyms());
           synonym != nullptr && !synonym->answer.empty())
         throw InputError(fmt::format("unknown option '{}': {} ({} --help)", rest.front(),
                                      synonym->answer, name));

@@ -10,15 +10,9 @@
 #include "agent/algorithm.h"
 #include "base/suggestion.h"
 #include "config/config_keys.h"
-#include "config/synonyms.h"
 #include "env/registry.h"
 
 namespace ovde::cli {
-
-const OptionSynonym* find_option_synonym(const std::string& typed) {
-  const auto found = std::ranges::find(option_synonyms(), plain_word(typed), &OptionSynonym::word);
-  return found == option_synonyms().end() ? nullptr : &*found;
-}
 
 std::string algorithm_name(const std::string& typed) {
   std::string name = typed;
@@ -51,8 +45,8 @@ void check_task_name(const std::string& typed) {
       typed, name, did_you_mean(name, valid), fmt::join(valid, ", ")));
 }
 
-const std::vector<OptionSynonym>& option_synonyms() {
-  static const std::vector<OptionSynonym> all = {
+const std::vector<Synonym>& option_synonyms() {
+  static const std::vector<Synonym> all = {
       {"env", "--task", ""},
       {"env_id", "--task", ""},
       {"environment", "--task", ""},
@@ -85,12 +79,13 @@ void translate_options(std::vector<std::string>& words, const std::vector<std::s
     const auto equals = words[i].find('=');
     const std::string option = words[i].substr(0, equals);
     if (!option.starts_with("--") || std::ranges::find(own, option) != own.end()) continue;
-    const OptionSynonym* word = find_option_synonym(option);
-    const Synonym* key = word != nullptr ? nullptr : find_synonym(option);
-    if (word == nullptr && key == nullptr) continue;
-    const std::string& answer = word != nullptr ? word->answer : key->answer;
-    if (!answer.empty())
-      throw InputError(fmt::format("unknown option '{}': {} (ovde train --help)", option, answer));
+    const Synonym* found = find_synonym(option, option_synonyms());
+    const bool is_key = found == nullptr;
+    if (is_key) found = find_synonym(option);
+    if (found == nullptr) continue;
+    if (!found->answer.empty())
+      throw InputError(
+          fmt::format("unknown option '{}': {} (ovde train --help)", option, found->answer));
 
     const auto here = words.begin() + static_cast<std::ptrdiff_t>(i);
     std::string value;
@@ -102,23 +97,23 @@ void translate_options(std::vector<std::string>& words, const std::vector<std::s
     } else {
       throw InputError(fmt::format("{} needs a value (ovde train --help)", option));
     }
-    words[i] = key != nullptr ? "--set" : word->option;
-    words[i + 1] = key != nullptr ? fmt::format("{}={}", key->key, value) : value;
-    notes.push_back(fmt::format("{} is {} here", option, key != nullptr ? key->key : word->option));
+    words[i] = is_key ? "--set" : found->key;
+    words[i + 1] = is_key ? found->key + "=" + value : value;
+    notes.push_back(fmt::format("{} is {} here", option, found->key));
     ++i;
   }
 }
 
 void refuse_option_synonyms(const Setting& setting) {
-  const OptionSynonym* word = setting.is_table ? nullptr : find_option_synonym(setting.key);
+  const Synonym* word = setting.is_table ? nullptr : find_synonym(setting.key, option_synonyms());
   const bool own_table = setting.key.starts_with("task.") || setting.key.starts_with("explore.") ||
                          setting.key.starts_with("run.");
   if (word == nullptr || own_table) return;
-  refuse_setting(setting.where,
-                 fmt::format("unknown key '{}': {}", setting.key,
-                             word->answer.empty()
-                                 ? fmt::format("it is the option {} of ovde train", word->option)
-                                 : word->answer));
+  refuse_setting(
+      setting.where,
+      fmt::format("unknown key '{}': {}", setting.key,
+                  word->answer.empty() ? fmt::format("it is the option {} of ovde train", word->key)
+                                       : word->answer));
 }
 
 }  // namespace ovde::cli

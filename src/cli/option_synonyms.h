@@ -5,18 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "config/synonyms.h"
 #include "io/settings.h"
 
 namespace ovde::cli {
 
-struct OptionSynonym {
-  std::string word;    // "env"; typed as --env
-  std::string option;  // "--task"; empty: there is no equivalent
-  std::string answer;  // the advice, where there is no equivalent
-};
-
-const std::vector<OptionSynonym>& option_synonyms();
-const OptionSynonym* find_option_synonym(const std::string& typed);  // null: none
+const std::vector<Synonym>& option_synonyms();
 
 // The name of an algorithm typed in any case: "SAC", "OVDE-G". InputError with an explanation for
 // well-known algorithms that are not here; other unknown names are returned unchanged.

@@ -76,9 +76,9 @@ std::string plain_word(const std::string& typed) {
   return plain;
 }
 
-const Synonym* find_synonym(const std::string& typed) {
-  const auto found = std::ranges::find(synonyms(), plain_word(typed), &Synonym::word);
-  return found == synonyms().end() ? nullptr : &*found;
+const Synonym* find_synonym(const std::string& typed, const std::vector<Synonym>& among) {
+  const auto found = std::ranges::find(among, plain_word(typed), &Synonym::word);
+  return found == among.end() ? nullptr : &*found;
 }
 
 Setting translated(Setting setting) {

@@ -12,8 +12,8 @@ namespace ovde {
 
 struct Synonym {
   std::string word;    // for example "batch_size"
-  std::string key;     // for example "train.batch"; empty: no key has the same meaning
-  std::string answer;  // the advice, where there is no such key
+  std::string key;     // such as "train.batch", or an option; empty: none has the same meaning
+  std::string answer;  // the advice, where there is none
 };
 
 const std::vector<Synonym>& synonyms();
@@ -22,7 +22,8 @@ const std::vector<Synonym>& synonyms();
 std::string plain_word(const std::string& typed);
 
 // The synonym of a key or an option; nullptr: none.
-const Synonym* find_synonym(const std::string& typed);
+const Synonym* find_synonym(const std::string& typed,
+                            const std::vector<Synonym>& among = synonyms());
 
 // The setting with the key that its synonym stands for. InputError with the answer where no key has
 // the same meaning.

@@ -87,8 +87,8 @@ TEST(OptionSynonyms, ThePageListsAllNames) {
     EXPECT_NE(page.find("`" + each.word + "`"), std::string::npos) << each.word;
     EXPECT_NE(page.find(each.answer), std::string::npos) << each.word;
   }
-  for (const cli::OptionSynonym& each : cli::option_synonyms()) {
-    EXPECT_NE(each.option.empty(), each.answer.empty()) << each.word;
+  for (const Synonym& each : cli::option_synonyms()) {
+    EXPECT_NE(each.key.empty(), each.answer.empty()) << each.word;
     EXPECT_NE(page.find("`" + each.word + "`"), std::string::npos) << each.word;
     EXPECT_NE(page.find(each.answer), std::string::npos) << each.word;
   }
