@@ -1,7 +1,5 @@
 #include "run/run_state.h"
 
-#include <array>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLargestState = 1 << 20;
-constexpr std::array kStateNames = {"training", "finished", "interrupted", "failed", "unreadable"};
 
 // Runs of versions without state.json: a summary means finished, an error as the last line of the
 // log means failed.
@@ -40,8 +37,6 @@ bool expects_checkpoints(const fs::path& folder) {
   return has_file(folder, kStateFile) || earlier_version_wrote_checkpoint(folder);
 }
 
-const char* name(RunState state) { return kStateNames.at(static_cast<std::size_t>(state)); }
-
 void write_state(const fs::path& folder, RunState state, const std::string& error) {
   Json json = {{"state", name(state)}};
   if (!error.empty()) json["error"] = error;
@@ -61,9 +56,8 @@ StoredState read_state(const Folder& folder) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
   };
   StoredState stored{.state = RunState::unreadable, .error = text("error")};
-  for (const RunState state :
-       {RunState::training, RunState::finished, RunState::interrupted, RunState::failed}) {
-    if (text("state") == name(state)) stored.state = state;
+  for (const auto& [state, name] : kNames<RunState>) {
+    if (text("state") == name) stored.state = state;
   }
   if (stored.state == RunState::unreadable)
     throw InputError(

@@ -20,7 +20,12 @@ enum class RunState {
   failed,       // ended by an error
   unreadable,   // its files cannot be read; never stored
 };
-const char* name(RunState state);
+template <>
+inline constexpr Names<RunState> kNames<RunState> = {{RunState::training, "training"},
+                                                     {RunState::finished, "finished"},
+                                                     {RunState::interrupted, "interrupted"},
+                                                     {RunState::failed, "failed"},
+                                                     {RunState::unreadable, "unreadable"}};
 
 struct StoredState {
   RunState state = RunState::interrupted;
