@@ -39,7 +39,9 @@ double welch_degrees(double error_x, int n_x, double error_y, int n_y) {
   return 1 / (share_x * share_x / (n_x - 1) + share_y * share_y / (n_y - 1));
 }
 
+constexpr double kConfidence = 0.95;  // of Welch's interval
 constexpr int kMostRuns = 1'000'000;
+constexpr int kPermutations = 100'000;
 
 // Above this many standard errors the scatter of the difference is negligible, and the series of
 // the noncentral distribution is slow.
@@ -151,20 +153,16 @@ Moments moments(std::span<const double> values) {
   return {static_cast<int>(values.size()), mean(values), standard_deviation(values)};
 }
 
-std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const double> y,
-                                    double confidence) {
-  return welch_test(moments(x), moments(y), confidence);
+std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const double> y) {
+  return welch_test(moments(x), moments(y));
 }
 
-std::optional<WelchTest> welch_test(const Moments& x, const Moments& y, double confidence) {
+std::optional<WelchTest> welch_test(const Moments& x, const Moments& y) {
   for (const Moments& m : {x, y}) {
     if (m.count < 1 || !std::isfinite(m.mean) || !std::isfinite(m.deviation) || m.deviation < 0) {
       throw Error(fmt::format("Welch's test: no sample has {} values, mean {} and deviation {}",
                               m.count, m.mean, m.deviation));
     }
-  }
-  if (!(confidence > 0 && confidence < 1)) {
-    throw Error(fmt::format("Welch's test: confidence {} is not between 0 and 1", confidence));
   }
   if (x.count < 2 || y.count < 2) return std::nullopt;
 
@@ -180,7 +178,7 @@ std::optional<WelchTest> welch_test(const Moments& x, const Moments& y, double c
   const StudentsT distribution(degrees);
   const double difference = x.mean - y.mean;
   const double t = difference / error;
-  const double margin = error * quantile(complement(distribution, (1 - confidence) / 2));
+  const double margin = error * quantile(complement(distribution, (1 - kConfidence) / 2));
   const double p = 2 * cdf(complement(distribution, std::abs(t)));
   return WelchTest{difference, difference - margin, difference + margin, t,
                    degrees,    std::min(p, 1.0)};
@@ -298,8 +296,7 @@ MannWhitneyTest mann_whitney_test(std::span<const double> x, std::span<const dou
           exact};
 }
 
-StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y,
-                                        const PermutationOptions& options) {
+StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y) {
   std::vector<RankedTask> tasks;
   double observed = 0;
   for (std::size_t t = 0; t < x.size(); ++t) {
@@ -307,10 +304,10 @@ StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y,
     observed += tasks.back().statistic();
   }
 
-  Random random(options.seed, Stream::bootstrap);
+  Random random(0, Stream::bootstrap);
   constexpr double kRounding = 1e-9;  // the same weights may be summed in a different order
   int as_far = 0;
-  for (int n = 0; n < options.permutations; ++n) {
+  for (int n = 0; n < kPermutations; ++n) {
     double sum = 0;
     for (RankedTask& task : tasks) {
       // the first runs_x places of a random order
@@ -323,7 +320,7 @@ StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y,
     as_far += std::abs(sum) >= std::abs(observed) - kRounding;
   }
   return {.superiority = 0.5 + observed / static_cast<double>(x.size()),
-          .p = (as_far + 1.0) / (options.permutations + 1.0)};
+          .p = (as_far + 1.0) / (kPermutations + 1.0)};
 }
 
 }  // namespace ovde

@@ -28,11 +28,11 @@ struct WelchTest {
   double p;
 };
 
-// Welch's unequal-variance t test. nullopt where there is no estimate of the noise: a sample of one
-// value, or two constant samples (for which the rank test can be used).
-std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const double> y,
-                                    double confidence = 0.95);
-std::optional<WelchTest> welch_test(const Moments& x, const Moments& y, double confidence = 0.95);
+// Welch's unequal-variance t test, with a 95 % confidence interval. nullopt where there is no
+// estimate of the noise: a sample of one value, or two constant samples (for which the rank test
+// can be used).
+std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const double> y);
+std::optional<WelchTest> welch_test(const Moments& x, const Moments& y);
 
 // Fisher's exact test of `successes` out of `runs` in two groups: the probability, given the
 // margins, of a table no more likely than the one observed.
@@ -80,19 +80,14 @@ struct MannWhitneyTest {
 MannWhitneyTest mann_whitney_test(std::span<const double> x, std::span<const double> y,
                                   MannWhitneyMethod method = MannWhitneyMethod::automatic);
 
-struct PermutationOptions {
-  std::uint64_t seed = 0;  // equal seeds give equal p-values (Stream::bootstrap)
-  int permutations = 100'000;
-};
-
 struct StratifiedRankTest {
   double superiority;  // mean over the tasks of P(x > y) + P(x = y) / 2
-  double p;            // two-sided; at least 1 / (permutations + 1)
+  double p;            // two-sided; at least 1 / 100,001
 };
 
-// A permutation test of the ranks over many tasks: labels are exchanged among the runs of a task,
-// never between tasks. x[t] and y[t] are the scores of the two on task t; none may be empty.
-StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y,
-                                        const PermutationOptions& options = {});
+// A permutation test of the ranks over many tasks, with 100,000 random permutations, the same in
+// every call: labels are exchanged among the runs of a task, never between tasks. x[t] and y[t] are
+// the scores of the two on task t; none may be empty.
+StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y);
 
 }  // namespace ovde

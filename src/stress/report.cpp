@@ -44,7 +44,7 @@ class StressWriter {
   StressWriter(const StressTest& test, const StressResults& results)
       : test_(test), results_(results), out_(test.request.out) {
     if (test.request.against.empty()) return;
-    tests_ = compare(score_contests(results.scores));
+    tests_ = compare_scores(results.scores);
     together_ = compare_all_rows(results.scores);
   }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kFewestRuns = 2;  // on each side: one run gives no estimate of the scatter
 
 // Holm's correction over the comparisons that were tested, then the verdicts.
-void decide(std::vector<Comparison>& family, double level) {
+void decide(std::vector<Comparison>& family) {
   std::vector<double> p, rank_p;
   for (const Comparison& each : family) {
     if (!each.tested()) continue;
@@ -27,9 +27,9 @@ void decide(std::vector<Comparison>& family, double level) {
     if (!each.tested()) continue;
     each.adjusted = adjusted[next++];
     if (each.rank_p) each.rank_p = rank_adjusted[next_rank++];
-    each.verdict = each.adjusted > level ? Verdict::no_difference
-                   : each.x > each.y     ? Verdict::better
-                                         : Verdict::worse;
+    each.verdict = each.adjusted > kLevel ? Verdict::no_difference
+                   : each.x > each.y      ? Verdict::better
+                                          : Verdict::worse;
   }
 }
 
@@ -81,14 +81,14 @@ void for_each_pair(
 
 }  // namespace
 
-std::vector<Comparison> compare(const std::vector<Contest>& contests, double level) {
+std::vector<Comparison> compare(const std::vector<Contest>& contests) {
   std::vector<Comparison> family;
   for (const Contest& contest : contests) family.push_back(compare_one(contest));
-  decide(family, level);
+  decide(family);
   return family;
 }
 
-std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, double level) {
+std::vector<Comparison> compare(const std::vector<SuccessContest>& contests) {
   std::vector<Comparison> family;
   for (const SuccessContest& contest : contests) {
     Comparison out{.row = contest.row, .ours = contest.ours, .baseline = contest.baseline};
@@ -101,7 +101,7 @@ std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, dou
     }
     family.push_back(std::move(out));
   }
-  decide(family, level);
+  decide(family);
   return family;
 }
 
@@ -122,7 +122,7 @@ Strata scores_of(const StudyResults& results, const std::vector<std::string>& ro
   return out;
 }
 
-std::vector<Comparison> compare_all_rows(const StudyResults& results, double level) {
+std::vector<Comparison> compare_all_rows(const StudyResults& results) {
   const std::vector<std::string> rows = whole_rows(results);
   std::vector<Comparison> family;
   if (rows.size() < 2) return family;
@@ -137,8 +137,12 @@ std::vector<Comparison> compare_all_rows(const StudyResults& results, double lev
                       .test = TestKind::stratified_ranks,
                       .p = test.p});
   });
-  decide(family, level);
+  decide(family);
   return family;
+}
+
+std::vector<Comparison> compare_scores(const StudyResults& results) {
+  return results.measures("score") ? compare(score_contests(results)) : std::vector<Comparison>{};
 }
 
 std::vector<Contest> score_contests(const StudyResults& results) {

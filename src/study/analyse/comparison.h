@@ -14,7 +14,7 @@
 
 namespace ovde {
 
-inline constexpr double kLevel = 0.05;
+inline constexpr double kLevel = 0.05;  // of all tests
 
 // Two samples of scores; larger is better.
 struct Contest {
@@ -69,10 +69,10 @@ struct Comparison {
 };
 
 // Welch's test decides; where both samples are constant, the rank test.
-std::vector<Comparison> compare(const std::vector<Contest>& contests, double level = kLevel);
+std::vector<Comparison> compare(const std::vector<Contest>& contests);
 
 // Fisher's exact test decides.
-std::vector<Comparison> compare(const std::vector<SuccessContest>& contests, double level = kLevel);
+std::vector<Comparison> compare(const std::vector<SuccessContest>& contests);
 
 // The distinct rows in which every column has runs; comparisons over rows use these.
 std::vector<std::string> whole_rows(const StudyResults& results);
@@ -82,7 +82,10 @@ Strata scores_of(const StudyResults& results, const std::vector<std::string>& ro
 // Ours against each baseline over all whole rows together, if there are two or more. x is the
 // probability that a run of ours has the higher score, y its complement; the stratified rank test
 // decides.
-std::vector<Comparison> compare_all_rows(const StudyResults& results, double level = kLevel);
+std::vector<Comparison> compare_all_rows(const StudyResults& results);
+
+// The scores of ours against each baseline, row by row; none unless the plan measures scores.
+std::vector<Comparison> compare_scores(const StudyResults& results);
 
 // Each of ours against each baseline, in the order of the rows.
 std::vector<Contest> score_contests(const StudyResults& results);

@@ -294,14 +294,9 @@ StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> f
   return out;
 }
 
-StudyResults results_of_table(Plan plan, const fs::path& runs_csv,
-                              std::optional<int> first_epochs) {
+StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
   StudyResults out;
-  out.first_epochs = first_epochs;
-  for (Cell& cell : expand(plan)) {
-    cell.epochs = std::min(cell.epochs, first_epochs.value_or(cell.epochs));
-    out.cells.push_back({std::move(cell), {}});
-  }
+  for (Cell& cell : expand(plan)) out.cells.push_back({std::move(cell)});
   out.plan = std::move(plan);
   std::erase_if(out.plan.show,
                 [](const std::string& what) { return what == "curves" || what == "maps"; });

@@ -43,8 +43,8 @@ std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t lengt
 
 struct CellResult {
   Cell cell;
-  std::vector<RunResult> runs;      // in the order of the seeds
-  std::vector<Setting> asked = {};  // settings of the first run that are not defaults
+  std::vector<RunResult> runs = {};  // in the order of the seeds
+  std::vector<Setting> asked = {};   // settings of the first run that are not defaults
 
   std::vector<double> scores() const;
   int reached_goal() const;                  // number of runs
@@ -93,8 +93,7 @@ StudyResults read_results(Plan plan, const std::filesystem::path& study,
 // no maps. InputError with file and line for a row that is not a run of the plan: another cell,
 // task, algorithm or number of epochs, a seed that is repeated or not in the plan, a value that is
 // out of range.
-StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv,
-                              std::optional<int> first_epochs = {});
+StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv);
 
 // A single run, or a population, as a study of one cell. Unfinished runs count with the epochs they
 // have. InputError if the folder holds no run with at least one epoch.

@@ -32,11 +32,10 @@ class ReportWriter {
   Report write() {
     for (const fs::path& folder : {study_, study_ / "tables", study_ / "figures"})
       make_folder(folder);
-    const std::vector<Comparison> scores =
-        results_.measures("score") ? compare(score_contests(results_)) : std::vector<Comparison>{};
-    const std::vector<Comparison> goals =
-        results_.measures("frg") ? compare(success_contests(results_)) : std::vector<Comparison>{};
-    together_ = results_.measures("score") ? compare_all_rows(results_) : std::vector<Comparison>{};
+    const std::vector<Comparison> scores = compare_scores(results_);
+    std::vector<Comparison> goals;
+    if (results_.measures("frg")) goals = compare(success_contests(results_));
+    if (results_.measures("score")) together_ = compare_all_rows(results_);
     if (!results_.cells.empty()) {
       write_file_atomically(study_ / "tables/runs.csv", runs_csv(results_));
       write_file_atomically(study_ / "tables/cells.csv", cells_csv(results_));

@@ -126,9 +126,7 @@ class SiteWriter {
 
   void add(const Entry& entry) {
     const StudyResults results = results_of_table(read_plan(path(entry.plan)), path(entry.runs));
-    const bool scores = results.measures("score");
-    const std::vector<Comparison> tests =
-        scores ? compare(score_contests(results)) : std::vector<Comparison>{};
+    const std::vector<Comparison> tests = compare_scores(results);
     const std::vector<Claim> claims = claims_of(results, tests);
     const std::string id = fmt::format("study-{}", ++studies_);
 
@@ -148,7 +146,8 @@ class SiteWriter {
 
     body_ += fmt::format("<h2 id=\"{}\">{}</h2>\n{}", id, escape_html(results.plan.title),
                          paragraph(entry.text));
-    if (scores) body_ += to_html(score_table(results, tests)) + claims_html(claims);
+    if (results.measures("score"))
+      body_ += to_html(score_table(results, tests)) + claims_html(claims);
     if (results.measures("frg")) body_ += to_html(goal_table(results));
     if (results.measures("runtime")) body_ += to_html(runtime_table(results));
     if (!entry.curves.empty()) add_curves(path(entry.curves));
