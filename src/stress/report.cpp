@@ -308,7 +308,7 @@ class StressWriter {
           y.take(at.low);
           y.take(at.high);
         }
-        panels.add_data(data_block(block, data));
+        panels.add_data(block, data);
         bands.push_back(band(block, "1:3:4", colours.at(test_.groups[g].name), 0.18));
         lines.push_back(fmt::format("${} using 1:2 {} notitle", block, style(g)));
       }

@@ -39,10 +39,6 @@ double axis_step(double span, int most) {
   return 10 * power;
 }
 
-std::string data_block(const std::string& name, const std::string& lines) {
-  return fmt::format("${} << END\n{}END\n", name, lines);
-}
-
 std::string interval_line(double place, const Interval& interval) {
   return fmt::format("{} {} {} {}\n", place, interval.estimate, interval.low, interval.high);
 }
@@ -70,7 +66,9 @@ void Extent::take(double value) {
 PanelFigure::PanelFigure(std::string name, std::vector<std::string> titles)
     : name_(std::move(name)), titles_(std::move(titles)) {}
 
-void PanelFigure::add_data(const std::string& block) { data_ += block; }
+void PanelFigure::add_data(const std::string& block, const std::string& lines) {
+  data_ += fmt::format("${} << END\n{}END\n", block, lines);
+}
 
 void PanelFigure::add_panel(const std::string& settings, const std::vector<std::string>& plots,
                             const Extent& y) {

@@ -12,9 +12,6 @@ namespace ovde {
 // A round step (1, 2, 2.5 or 5 times a power of ten) of which at most `most` cover the span.
 double axis_step(double span, int most);
 
-// gnuplot's named block of data.
-std::string data_block(const std::string& name, const std::string& lines);
-
 // A line of a block: place, estimate and interval.
 std::string interval_line(double place, const Interval& interval);
 
@@ -39,7 +36,7 @@ class PanelFigure {
   // One panel for each title.
   PanelFigure(std::string name, std::vector<std::string> titles);
 
-  void add_data(const std::string& block);  // "$name << END ... END"
+  void add_data(const std::string& block, const std::string& lines);  // gnuplot's $block
   // Adds the next panel: gnuplot's settings, and the items of its `plot` command. A panel without
   // plots says "not run". With an extent, the labels of the y axis do not overlap, and the margin
   // is wide enough for them.

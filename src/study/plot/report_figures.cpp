@@ -237,7 +237,7 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
       const std::string block = fmt::format("c{}_{}", r, c + 1);
       const std::string& colour = colours.at(columns[c].name);
       const CurveBlock curve = curve_block(result, axis, y);
-      panels.add_data(data_block(block, curve.lines));
+      panels.add_data(block, curve.lines);
       for (const RunResult& run : result.runs) end = std::max(end, axis.end(run));
       bands.push_back(band(block, "1:2:4", colour, 0.18));
       lines.push_back(fmt::format(
@@ -292,7 +292,7 @@ std::optional<Figure> bars_figure(const StudyResults& results) {
     std::vector<std::string> plots;
     Extent y{.empty = false};  // bars start at zero
     if (const std::string bars = bar_lines(results, titles[r], runtime, y); !bars.empty()) {
-      panels.add_data(data_block(fmt::format("b{}", r), bars));
+      panels.add_data(fmt::format("b{}", r), bars);
       plots.push_back(
           fmt::format("$b{} using 1:2:(0.62):5 with boxes fillcolor rgb variable "
                       "fillstyle solid 0.75 noborder notitle",
@@ -306,7 +306,7 @@ std::optional<Figure> bars_figure(const StudyResults& results) {
     const std::string paper = with_paper ? paper_lines(results, titles[r], y) : "";
     if (!paper.empty()) {
       has_paper = true;
-      panels.add_data(data_block(fmt::format("p{}", r), paper));
+      panels.add_data(fmt::format("p{}", r), paper);
       plots.push_back(fmt::format("$p{} using 1:2 {} pointsize 1.1 notitle", r, kPaperStyle));
     }
     panels.add_panel(axes, plots, y);
@@ -340,7 +340,7 @@ std::optional<Figure> profile_figure(const StudyResults& results) {
     std::string data;
     for (std::size_t i = 0; i < thresholds.size(); ++i)
       data += interval_line(thresholds[i], profile[i]);
-    panels.add_data(data_block(block, data));
+    panels.add_data(block, data);
     const std::string& colour = colours.at(column.name);
     bands.push_back(band(block, "1:3:4", colour, 0.15));
     const std::string style =
@@ -393,7 +393,7 @@ std::optional<Figure> sweep_figure(const StudyResults& results) {
     }
     if (data.empty()) continue;
     const std::string block = fmt::format("w{}", l);
-    panels.add_data(data_block(block, data));
+    panels.add_data(block, data);
     bands.push_back(band(block, "1:3:4", lines[l].colour, 0.18));
     const std::string style =
         fmt::format("with linespoints pointtype {} pointsize 0.8 linewidth 2 linecolor rgb \"{}\"",
