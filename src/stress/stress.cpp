@@ -222,20 +222,17 @@ class Analysis {
     Plan& plan = out_.scores.plan;
     plan.measures = {"score"};
     for (const StressGroup& group : test_.groups) {
-      PlanColumn column;
-      column.name = group.name;
-      column.algorithm = group.algorithm;
-      column.role = group.name == test_.request.against ? Role::baseline : Role::ours;
-      plan.columns.push_back(std::move(column));
+      const bool is_baseline = group.name == test_.request.against;
+      plan.columns.push_back({.name = group.name,
+                              .algorithm = group.algorithm,
+                              .role = is_baseline ? Role::baseline : Role::ours});
     }
     for (std::size_t r = 0; r <= test_.disturbances.size(); ++r) {
-      PlanRow row;
-      row.name = r == 0 ? "undisturbed" : test_.disturbances[r - 1].name;
-      row.task = test_.task;
+      const std::string name = r == 0 ? "undisturbed" : test_.disturbances[r - 1].name;
+      plan.rows.push_back({.name = name, .task = test_.task});
       for (std::size_t g = 0; g < test_.groups.size(); ++g) {
-        CellResult& result = out_.scores.cells.emplace_back();
-        result.cell.row = row.name;
-        result.cell.column = test_.groups[g].name;
+        CellResult& result = out_.scores.cells.emplace_back(
+            CellResult{{.row = name, .column = test_.groups[g].name}});
         for (std::size_t p = 0; p < test_.groups[g].policies.size(); ++p) {
           result.cell.seeds.push_back(p);
           RunResult& run = result.runs.emplace_back();
@@ -243,7 +240,6 @@ class Analysis {
           run.score = score(first_[g] + p, r == 0 ? std::nullopt : std::optional(r - 1));
         }
       }
-      plan.rows.push_back(std::move(row));
     }
   }
 

@@ -100,19 +100,12 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
   out.plan.measures = {"score"};
   out.plan.show = {"table", "curves", "bars"};
   out.plan.x = "steps";
-  for (const RunKind& kind : rows) {
-    PlanRow row;
-    row.name = name_of(kind, rows);
-    row.task = kind.base;
-    out.plan.rows.push_back(std::move(row));
-  }
-  for (const RunKind& kind : columns) {
-    PlanColumn column;
-    column.name = name_of(kind, columns);
-    column.algorithm = kind.base;
-    column.role = out.plan.columns.empty() ? Role::baseline : Role::ours;
-    out.plan.columns.push_back(std::move(column));
-  }
+  for (const RunKind& kind : rows)
+    out.plan.rows.push_back({.name = name_of(kind, rows), .task = kind.base});
+  for (const RunKind& kind : columns)
+    out.plan.columns.push_back({.name = name_of(kind, columns),
+                                .algorithm = kind.base,
+                                .role = out.plan.columns.empty() ? Role::baseline : Role::ours});
   std::vector<std::string> names;
   for (const PlanColumn& column : out.plan.columns) names.push_back(column.name);
   out.plan.title = fmt::format("{}", fmt::join(names, ", "));
@@ -123,11 +116,10 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
 
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      CellResult result;
-      result.cell.row = out.plan.rows[r].name;
-      result.cell.column = out.plan.columns[c].name;
-      result.cell.task = rows[r].base;
-      result.cell.algorithm = columns[c].base;
+      CellResult result{{.row = out.plan.rows[r].name,
+                         .column = out.plan.columns[c].name,
+                         .task = rows[r].base,
+                         .algorithm = columns[c].base}};
       for (const FoundRun& run : runs) {
         if (run.row != rows[r] || run.column != columns[c]) continue;
         auto& seeds = result.cell.seeds;

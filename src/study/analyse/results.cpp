@@ -334,7 +334,6 @@ StudyResults results_of_run(const fs::path& folder) {
                  .algorithm = there.config.algorithm,
                  .epochs = there.config.train.epochs,
                  .seeds = there.seeds,
-                 .settings = {},
                  // absolute: the report may be written to another folder
                  .folder = fs::absolute(folder, ignored).string()};
   for (const std::uint64_t seed : there.seeds) {
@@ -351,12 +350,8 @@ StudyResults results_of_run(const fs::path& folder) {
   out.plan.show = {"table", "curves"};
   if (there.config.record.visits) out.plan.show.push_back("maps");
   out.plan.x = "steps";
-  PlanRow row;
-  row.name = row.task = there.config.task;
-  PlanColumn column;
-  column.name = column.algorithm = there.config.algorithm;
-  out.plan.rows.push_back(std::move(row));
-  out.plan.columns.push_back(std::move(column));
+  out.plan.rows = {{.name = there.config.task, .task = there.config.task}};
+  out.plan.columns = {{.name = there.config.algorithm, .algorithm = there.config.algorithm}};
   out.cells.push_back(std::move(result));
   return out;
 }

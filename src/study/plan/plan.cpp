@@ -83,17 +83,16 @@ void make_smoke(Cell& cell) {
 }
 
 Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
-  Cell cell;
-  cell.row = row.name;
-  cell.column = column.name;
-  cell.task = row.task;
-  cell.algorithm = column.algorithm;
-  cell.imported = column.imported;
+  Cell cell{.row = row.name,
+            .column = column.name,
+            .task = row.task,
+            .algorithm = column.algorithm,
+            .imported = column.imported,
+            .seeds = row.seeds.empty() ? plan.seeds : row.seeds,
+            .settings = {{"run.task", row.task, row.where},
+                         {"run.algorithm", algorithm_of(column), column.where}},
+            .folder = folder_name(row.name) + "/" + folder_name(column.name)};
   std::optional<Length> length = row.length ? row.length : plan.length;
-  cell.seeds = row.seeds.empty() ? plan.seeds : row.seeds;
-
-  cell.settings = {{"run.task", row.task, row.where},
-                   {"run.algorithm", algorithm_of(column), column.where}};
   if (plan.maps && !plan.maps->epochs.empty())
     cell.settings.push_back({"record.networks", plan.maps->epochs, plan.maps->where});
   append_concerning(cell.settings, plan.settings, plan, column);
@@ -111,7 +110,6 @@ Cell make_cell(const Plan& plan, const PlanRow& row, const PlanColumn& column) {
                                        fmt::format("{}: steps = {}", row.where, length->count));
   cell.settings.push_back({"train.epochs", static_cast<double>(cell.epochs), row.where});
   if (plan.smoke) make_smoke(cell);
-  cell.folder = folder_name(row.name) + "/" + folder_name(column.name);
   return cell;
 }
 

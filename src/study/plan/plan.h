@@ -34,23 +34,23 @@ struct Length {
 };
 
 struct PlanRow {
-  std::string name;
-  std::string task;  // "NoisyAnt-v4", "GridChaos-v0:s"
-  std::optional<Length> length;
-  std::vector<std::uint64_t> seeds;  // empty: the plan's
-  std::vector<Setting> settings;
-  std::optional<Swept> swept;
-  std::string where;  // "table1.toml:12"
+  std::string name = {};
+  std::string task = {};  // "NoisyAnt-v4", "GridChaos-v0:s"
+  std::optional<Length> length = {};
+  std::vector<std::uint64_t> seeds = {};  // empty: the plan's
+  std::vector<Setting> settings = {};
+  std::optional<Swept> swept = {};
+  std::string where = {};  // "table1.toml:12"
 };
 
 struct PlanColumn {
-  std::string name;
-  std::string algorithm;
+  std::string name = {};
+  std::string algorithm = {};
   Role role = Role::baseline;
   bool imported = false;  // runs of another program, which are only reported on
-  std::vector<Setting> settings;
-  std::optional<Swept> swept;
-  std::string where;
+  std::vector<Setting> settings = {};
+  std::optional<Swept> swept = {};
+  std::string where = {};
 };
 
 // Settings of single cells, which override those of the row and the column.
@@ -141,16 +141,16 @@ struct Plan {
 
 // One cell of the grid: a population of runs, one for each seed.
 struct Cell {
-  std::string row, column;
-  std::string task, algorithm;
+  std::string row = {}, column = {};
+  std::string task = {}, algorithm = {};
   bool imported = false;  // runs of another program
   int epochs = 0;
-  std::vector<std::uint64_t> seeds;
+  std::vector<std::uint64_t> seeds = {};
   // For resolve_config(), weakest first; task, algorithm and epochs are among them.
-  std::vector<Setting> settings;
+  std::vector<Setting> settings = {};
   // Relative to the study's folder, from the names of row and column. Cells with the same runs (a
   // baseline in two rows that differ in an option of ours) share the folder of the first.
-  std::string folder;
+  std::string folder = {};
 };
 
 // InputError with file, line, key and the nearest valid word where the text is not a plan.
