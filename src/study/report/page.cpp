@@ -1,11 +1,20 @@
 #include "study/report/page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/version.h"
 #include "study/report/tables.h"
 
 namespace ovde {
+
+namespace {
+
+std::string class_of(const std::string& kind) {
+  return kind.empty() ? "" : fmt::format(" class=\"{}\"", kind);
+}
+
+}  // namespace
 
 std::string html_page(const std::string& title, const std::string& body,
                       const std::string& subject) {
@@ -28,9 +37,21 @@ std::string run_subject(const std::filesystem::path& run) {
 
 std::string html_figure(const std::string& svg, const std::string& caption,
                         const std::string& kind) {
-  return fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n",
-                     kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), svg,
+  return fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n", class_of(kind), svg,
                      escape_html(caption));
+}
+
+std::string html_table(const std::vector<std::string>& head, const std::string& rows,
+                       const std::string& kind) {
+  return fmt::format(
+      "<div class=\"scroll\"><table{}><thead><tr><th>{}</th></tr></thead><tbody>\n"
+      "{}</tbody></table></div>\n",
+      class_of(kind), fmt::join(head, "</th><th>"), rows);
+}
+
+std::string html_row(const std::string& name, const std::vector<std::string>& cells) {
+  return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name,
+                     fmt::join(cells, "</td><td>"));
 }
 
 }  // namespace ovde

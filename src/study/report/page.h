@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace ovde {
 
@@ -19,5 +20,10 @@ const std::string& page_file(const std::string& name);
 // An SVG element with a caption. `kind`: a class of the page's style.
 std::string html_figure(const std::string& svg, const std::string& caption,
                         const std::string& kind = "");
+
+// A table that scrolls where the page is narrow, and a row of it. All texts are HTML.
+std::string html_table(const std::vector<std::string>& head, const std::string& rows,
+                       const std::string& kind = "");
+std::string html_row(const std::string& name, const std::vector<std::string>& cells);
 
 }  // namespace ovde

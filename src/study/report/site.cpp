@@ -70,26 +70,22 @@ std::string difference_text(const WelchTest& test) {
 
 std::string claims_html(const std::vector<Claim>& claims) {
   if (claims.empty()) return "";
-  std::string out =
-      "<details><summary>The paper's claims, one by one</summary><div class=\"scroll\"><table>"
-      "<thead><tr><th></th><th>the paper</th><th>here</th><th>difference</th><th>p</th><th></th>"
-      "</tr></thead><tbody>\n";
+  std::string rows;
   for (const Claim& claim : claims) {
     const bool ran = claim.outcome != Claim::Outcome::not_run;
-    out += fmt::format(
-        "<tr><th scope=\"row\">{}: {} against {}</th><td>{} / {}</td><td>{}</td><td>{}</td>"
-        "<td>{}</td><td>{}</td></tr>\n",
-        escape_html(claim.row), escape_html(claim.ours), escape_html(claim.baseline),
-        format_number(claim.paper_ours, claim.paper_baseline),
-        format_number(claim.paper_baseline, claim.paper_ours),
-        ran ? fmt::format("{} / {}", format_number(claim.here_ours, claim.here_baseline),
-                          format_number(claim.here_baseline, claim.here_ours))
-            : "–",
-        claim.difference ? difference_text(*claim.difference) : "–",
-        ran ? escape_html(format_p(claim.p)) : "–", name(claim.outcome));
+    const auto both = [](double ours, double baseline) {
+      return format_number(ours, baseline) + " / " + format_number(baseline, ours);
+    };
+    rows += html_row(
+        escape_html(fmt::format("{}: {} against {}", claim.row, claim.ours, claim.baseline)),
+        {both(claim.paper_ours, claim.paper_baseline),
+         ran ? both(claim.here_ours, claim.here_baseline) : "–",
+         claim.difference ? difference_text(*claim.difference) : "–",
+         ran ? escape_html(format_p(claim.p)) : "–", name(claim.outcome)});
   }
-  return out +
-         "</tbody></table></div>\n<p class=\"caption\">A claim: ours is better, or worse, than a "
+  return "<details><summary>The paper's claims, one by one</summary>" +
+         html_table({"", "the paper", "here", "difference", "p", ""}, rows) +
+         "<p class=\"caption\">A claim: ours is better, or worse, than a "
          "baseline in one row, by the paper's means. Reproduced: the difference is significant "
          "here and has the same sign (Welch's test, Holm's correction over the study, level 0.05); "
          "not reproduced: no significant difference; the opposite: significant with the other "
@@ -111,13 +107,12 @@ class SiteWriter {
     if (has_curves_) body_ += curve_scripts();
     return html_page(
         site_.title,
-        fmt::format("<h1>{}</h1>\n{}{}<h2>Overview</h2>\n<div class=\"scroll\"><table "
-                    "class=\"words\"><thead><tr>"
-                    "<th></th><th>runs</th><th>claims of the paper</th><th>reproduced</th>"
-                    "<th>not reproduced</th><th>the opposite</th><th>not run</th></tr></thead>"
-                    "<tbody>\n{}</tbody></table></div>\n{}",
-                    escape_html(site_.title), paragraph(site_.text), article_link(site_.page),
-                    overview_, body_),
+        fmt::format("<h1>{}</h1>\n{}{}<h2>Overview</h2>\n{}{}", escape_html(site_.title),
+                    paragraph(site_.text), article_link(site_.page),
+                    html_table({"", "runs", "claims of the paper", "reproduced", "not reproduced",
+                                "the opposite", "not run"},
+                               overview_, "words"),
+                    body_),
         "results");
   }
 

@@ -8,6 +8,7 @@
 #include "io/shell.h"
 #include "stats/statistics.h"
 #include "study/analyse/csv.h"
+#include "study/report/page.h"
 #include "study/report/tables.h"
 
 namespace ovde {
@@ -219,30 +220,27 @@ std::string comparisons_text(const std::vector<Comparison>& by_row,
 }
 
 std::string tests_html(const std::vector<Comparison>& comparisons) {
-  std::string out =
-      "<details><summary>All tests</summary><div class=\"scroll\"><table><thead><tr><th></th>"
-      "<th>ours</th><th>baseline</th><th>ours</th><th>baseline</th><th>test</th><th>p</th>"
-      "<th>p (Holm)</th><th>rank test (Holm)</th><th>verdict</th><th>runs needed</th>"
-      "</tr></thead><tbody>\n";
+  std::string rows;
   for (const Comparison& each : comparisons) {
     const bool tested = each.tested();
     const auto cell = [&](const std::string& text) { return tested ? escape_html(text) : "–"; };
-    out += fmt::format(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-        "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        escape_html(each.row), escape_html(each.ours), escape_html(each.baseline),
-        cell(value(each, each.x, each.y)), cell(value(each, each.y, each.x)), cell(name(each.test)),
-        cell(format_p(each.p)) + grey(paper_p_text(each)), cell(format_p(each.adjusted)),
-        each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", name(each.verdict),
-        each.verdict == Verdict::no_difference && each.runs_needed
-            ? std::to_string(*each.runs_needed)
-            : "–");
+    const bool shows_runs = each.verdict == Verdict::no_difference && each.runs_needed;
+    rows += html_row(
+        escape_html(each.row),
+        {escape_html(each.ours), escape_html(each.baseline), cell(value(each, each.x, each.y)),
+         cell(value(each, each.y, each.x)), cell(name(each.test)),
+         cell(format_p(each.p)) + grey(paper_p_text(each)), cell(format_p(each.adjusted)),
+         each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", name(each.verdict),
+         shows_runs ? std::to_string(*each.runs_needed) : "–"});
   }
   const bool paper = std::ranges::any_of(
       comparisons, [](const Comparison& each) { return each.paper_p.has_value(); });
-  return out +
+  return "<details><summary>All tests</summary>" +
+         html_table({"", "ours", "baseline", "ours", "baseline", "test", "p", "p (Holm)",
+                     "rank test (Holm)", "verdict", "runs needed"},
+                    rows) +
          fmt::format(
-             "</tbody></table></div>\n<p class=\"caption\">Runs needed: runs of each algorithm "
+             "<p class=\"caption\">Runs needed: runs of each algorithm "
              "with which one Welch test has power 0.8 for a difference and deviations as observed "
              "here; a rough estimate. The rank test is Mann-Whitney's, with a Holm correction of "
              "its own.{}</p></details>\n",
@@ -266,24 +264,23 @@ std::string aggregate_html(const StudyResults& results, const std::vector<Compar
   const std::vector<std::string> rows = whole_rows(results);
   if (rows.size() < 2) return "";
   const auto normalised = normalised_scores(results);
-  std::string head = "<th></th><th>interquartile mean</th>", body;
+  std::vector<std::string> head = {"", "interquartile mean"};
+  std::string body;
   for (const PlanColumn& baseline : results.plan.columns) {
     if (baseline.role == Role::baseline)
-      head += fmt::format("<th>P(better than {})</th>", escape_html(baseline.name));
+      head.push_back(fmt::format("P(better than {})", escape_html(baseline.name)));
   }
   for (const PlanColumn& column : results.plan.columns) {
     const Interval center = bootstrap_interval(
         normalised.at(column.name),
         [](const Strata& strata) { return interquartile_mean(pooled(strata)); }, kSummaryBootstrap);
-    body += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", escape_html(column.name),
-                        format_interval(center));
+    std::vector<std::string> cells = {format_interval(center)};
     for (const PlanColumn& baseline : results.plan.columns) {
       if (baseline.role != Role::baseline) continue;
       const auto test = std::ranges::find_if(together, [&](const Comparison& each) {
         return each.ours == column.name && each.baseline == baseline.name;
       });
-      body += fmt::format(
-          "<td>{}</td>",
+      cells.push_back(
           test == together.end()
               ? "–"
               : fmt::format("{}, {}",
@@ -292,17 +289,17 @@ std::string aggregate_html(const StudyResults& results, const std::vector<Compar
                                 scores_of(results, rows, baseline.name), kSummaryBootstrap)),
                             escape_html(p_text(test->adjusted))));
     }
-    body += "</tr>\n";
+    body += html_row(escape_html(column.name), cells);
   }
   return fmt::format(
-      "<h3>All rows together</h3>\n<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>\n"
-      "{}</tbody></table></div>\n<p class=\"caption\">Interquartile mean of the scores, normalised "
+      "<h3>All rows together</h3>\n{}<p class=\"caption\">Interquartile mean of the scores, "
+      "normalised "
       "in each row from 0 (lowest of all runs) to 1 (highest), and the probability that a run of "
       "ours scores above one of the baseline in the same row, ties counting half; both with "
       "stratified 95 % bootstrap intervals. The second is over the {} rows in which every column "
       "has runs of its own. p: permutation test of the ranks within each row, Holm's correction "
       "over the table.</p>\n",
-      head, body, rows.size());
+      html_table(head, body), rows.size());
 }
 
 std::string settings_html(const StudyResults& results) {
@@ -337,24 +334,20 @@ std::string settings_html(const StudyResults& results) {
 }
 
 std::string example_html(const std::vector<WeighedAction>& actions) {
-  std::string out =
-      "<div class=\"scroll\"><table><thead><tr><th></th><th>action</th><th>mean</th>"
-      "<th>epistemic</th><th>aleatoric</th><th>optimistic value</th><th>Φ</th>"
-      "<th>exploration ability F</th></tr></thead><tbody>\n";
-  std::string panel;
+  std::string rows, panel;
   for (const WeighedAction& a : actions) {
     const std::string ability = fmt::format("{:.4f}", a.ability);
-    out += fmt::format(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td>"
-        "<td>{:.4f}</td><td>{}</td></tr>\n",
-        a.given.panel == panel ? "" : escape_html(a.given.panel), escape_html(a.given.action),
-        a.given.mean, a.given.epistemic, a.given.aleatoric, a.upper_bound, a.phi,
-        a.preferred ? "<b>" + ability + "</b>" : ability);
+    rows += html_row(a.given.panel == panel ? "" : escape_html(a.given.panel),
+                     {escape_html(a.given.action), fmt::format("{}", a.given.mean),
+                      fmt::format("{}", a.given.epistemic), fmt::format("{}", a.given.aleatoric),
+                      fmt::format("{:.2f}", a.upper_bound), fmt::format("{:.4f}", a.phi),
+                      a.preferred ? "<b>" + ability + "</b>" : ability});
     panel = a.given.panel;
   }
-  return out +
-         "</tbody></table></div>\n<p class=\"caption\">Bold: the action that OVD-Explorer "
-         "prefers.</p>\n";
+  return html_table({"", "action", "mean", "epistemic", "aleatoric", "optimistic value", "Φ",
+                     "exploration ability F"},
+                    rows) +
+         "<p class=\"caption\">Bold: the action that OVD-Explorer prefers.</p>\n";
 }
 
 }  // namespace ovde
