@@ -12,10 +12,7 @@
 #include <sys/types.h>
 
 #include <ovde/error.h>
-
-namespace ovde {
-struct Plan;
-}
+#include "stress/stress.h"
 
 namespace ovde::cli {
 
@@ -216,6 +213,9 @@ struct ChosenAgent {
 std::vector<ChosenAgent> choose_agents(const std::filesystem::path& path,
                                        const std::optional<std::string>& asked,
                                        const std::string& standard);
+
+// The text and the remarks of a report, and where its page is.
+void print_report(const Report& report);
 
 // `ovde study report`
 void report_on_study(const StudyCommand& command, const Plan& plan,

@@ -40,9 +40,7 @@ void run(const InspectCommand& command) {
     request.state = {x, y};
   }
 
-  const Report report = write_inspection(request);
-  for (const std::string& remark : report.remarks) print("{}\n", remark);
-  print("page: {}\n", report.page.string());
+  print_report(write_inspection(request));
 }
 
 }  // namespace ovde::cli

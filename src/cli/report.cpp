@@ -20,13 +20,13 @@ void print_left_out(const StudyResults& results) {
   for (const std::string& text : results.notes) print("not counted: {}\n", text);
 }
 
+}  // namespace
+
 void print_report(const Report& report) {
   print("{}", report.text);
   for (const std::string& remark : report.remarks) print("{}\n", remark);
   print("page: {}\n", report.page.string());
 }
-
-}  // namespace
 
 void report_on_study(const StudyCommand& command, const Plan& plan,
                      const std::filesystem::path& folder) {

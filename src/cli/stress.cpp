@@ -81,9 +81,7 @@ void run(const StressCommand& command) {
     fmt::print("{}\n", report->json);
     return;
   }
-  print("{}", report->text);
-  for (const std::string& remark : report->remarks) print("{}\n", remark);
-  print("page: {}\n", report->page.string());
+  print_report(*report);
 }
 
 }  // namespace ovde::cli

@@ -50,8 +50,7 @@ class StressWriter {
 
   StressReport write(int threads) {
     write_file_atomically(out_ / "profiles.csv", profiles_csv());
-    StressReport report{
-        .page = out_ / "stress.html", .text = text(), .json = json(), .remarks = {}};
+    StressReport report{{.page = out_ / "stress.html", .text = text(), .remarks = {}}, json()};
     write_file_atomically(out_ / "stress.json", report.json + "\n");
     write_replays(threads);
     write_file_atomically(report.page, html_page(title(), body(report.remarks), "stress test"));

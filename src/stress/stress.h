@@ -15,6 +15,7 @@
 #include "stress/axes.h"
 #include "stress/episodes.h"
 #include "study/analyse/results.h"
+#include "study/report/report.h"
 
 namespace ovde {
 
@@ -95,11 +96,8 @@ double worst_tenth(std::span<const double> returns);
 // The severity at which `kept` first falls to 1/2, interpolated; infinity: it does not.
 double half_lost_at(const std::vector<double>& severities, const std::vector<double>& kept);
 
-struct StressReport {
-  std::filesystem::path page;
-  std::string text;                  // for a console
-  std::string json;                  // one line
-  std::vector<std::string> remarks;  // what is missing, and why
+struct StressReport : Report {
+  std::string json;  // one line
 };
 
 // Writes stress.html, stress.json, profiles.csv, figures/ and replays/ into the folder.
