@@ -68,7 +68,7 @@ void draw(const TaskCheck& check, const std::filesystem::path& file) {
 }  // namespace
 
 void run(const CheckCommand& command) {
-  const TaskCheck check = check_task_file(command.file, command.steps, 0);
+  const TaskCheck check = check_task_file(command.file.string(), command.steps, 0);
   print("{}: {}\n", printable(check.path), printable(check.summary));
   print("model {}: {} bodies, {} joints, {} actuators, {} sensors\n", printable(check.model_path),
         check.bodies, check.joints, check.signals.action.size(), check.sensors);
@@ -102,9 +102,7 @@ void run(const CheckCommand& command) {
 
   for (const std::string& remark : check.remarks) print("note: {}\n", printable(remark));
   const std::filesystem::path picture =
-      command.picture.empty()
-          ? std::filesystem::path(command.file).filename().replace_extension(".png")
-          : std::filesystem::path(command.picture);
+      command.picture.empty() ? command.file.filename().replace_extension(".png") : command.picture;
   try {
     draw(check, picture);
     print("picture of the first state: {}\n", picture.string());

@@ -195,21 +195,22 @@ void add_options(CLI::App* command, CompareCommand& compare) {
 void add_options(CLI::App* command, StressCommand& stress) {
   command->description(
       "Test how far finished policies hold under disturbances: delays, noise, pushes");
-  add_argument(command, "DIR", stress.folders,
+  add_argument(command, "DIR", stress.request.runs,
                "folders of finished runs, or folders that contain runs; or policy files");
   add(command, "--disturb", stress.disturb, "NAME,...",
       "disturbances (all that the task can have; docs/stress.md), or KEY=VALUE: a key of the "
       "configuration and its value at severity 1")
       ->allow_extra_args(false);
-  add(command, "--severities", stress.severities, "S,S,...",
+  add(command, "--severities", stress.request.severities, "S,S,...",
       "severities from 0 to 1 (0,0.2,0.4,0.6,0.8,1)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  add(command, "--episodes", stress.episodes, "N", "episodes at each severity (20)")
+  add(command, "--episodes", stress.request.episodes, "N", "episodes at each severity (20)")
       ->check(CLI::Range(1, kMostEpisodes));
-  add_seed(command, "seed of the episodes (0)", [&stress](std::uint64_t x) { stress.seed = x; });
+  add_seed(command, "seed of the episodes (0)",
+           [&stress](std::uint64_t x) { stress.request.seed = x; });
   add_threads(command, stress.threads);
-  add(command, "--against", stress.against, "NAME",
+  add(command, "--against", stress.request.against, "NAME",
       "test the other policies against the runs of this name, such as dsac");
   add(command, "--out", stress.out, "DIR",
       "folder of the results (runs/stress, with a number where that exists); the same command "

@@ -60,31 +60,28 @@ struct ReportCommand {
 };
 
 struct CompareCommand {
-  std::vector<std::string> folders;
-  std::optional<std::string> out;
+  std::vector<std::filesystem::path> folders;
+  std::optional<std::filesystem::path> out;
 };
 
 struct StressCommand {
-  std::vector<std::string> folders;
+  StressRequest request;             // without its disturbances and its folder
   std::vector<std::string> disturb;  // empty: all
-  std::vector<double> severities = {0, 0.2, 0.4, 0.6, 0.8, 1};
-  int episodes = 20;
-  std::uint64_t seed = 0;
-  int threads = 0;  // 0: all cores
-  std::string against;
-  std::optional<std::string> out;
+  int threads = 0;                   // 0: all cores
+  std::optional<std::filesystem::path> out;
   bool json = false;
 };
 
 struct SiteCommand {
-  std::string file;
-  std::optional<std::string> out;
+  std::filesystem::path file;
+  std::optional<std::filesystem::path> out;
 };
 
 // The numbers stay text: their range depends on the run.
 struct InspectCommand {
-  std::string folder;
-  std::optional<std::string> out, steps, state;
+  std::filesystem::path folder;
+  std::optional<std::filesystem::path> out;
+  std::optional<std::string> steps, state;
   std::vector<int> epochs;
   bool shared_scale = false;
 };
@@ -99,7 +96,7 @@ struct ExportCommand {
 
 struct VerifyCommand {
   std::string file;
-  std::optional<std::string> run;
+  std::optional<std::filesystem::path> run;
 };
 
 struct ReplayCommand {
@@ -109,8 +106,8 @@ struct ReplayCommand {
 };
 
 struct CheckCommand {
-  std::string file;
-  std::string picture;  // empty: the file's name with .png, in the current folder
+  std::filesystem::path file;
+  std::filesystem::path picture;  // empty: the file's name with .png, in the current folder
   int steps = 2000;
 };
 
@@ -138,7 +135,7 @@ struct BenchCommand {
 struct StudyCommand {
   std::string what;  // run, work, cells, import, leaderboard, status, report or cancel
   std::string file;
-  std::optional<std::string> out;
+  std::optional<std::filesystem::path> out;
   bool smoke = false;
   std::string typed;  // the whole command
 
@@ -155,7 +152,7 @@ struct StudyCommand {
   std::vector<std::string> slurm;  // KEY=VALUE
   bool dry_run = false, stay = false;
   // import and leaderboard
-  std::vector<std::string> from;
+  std::vector<std::filesystem::path> from;
   std::optional<std::string> as;      // ROW/COLUMN of a CSV file from another program
   std::optional<std::uint64_t> seed;  // seed of that run
   // report

@@ -81,8 +81,7 @@ void run(const ExportCommand& command) {
 }
 
 void run(const VerifyCommand& command) {
-  const auto asked = command.run ? std::optional<fs::path>(*command.run) : std::nullopt;
-  const Verified verified = verify_export(command.file, asked);
+  const Verified verified = verify_export(command.file, command.run);
   const Contract& contract = verified.contract;
   print("{}: {} on {}, seed {}, as {}\n", command.file, contract.algorithm, contract.task,
         contract.seed, std::ranges::find(kFormats, verified.format, &Format::format)->shown);

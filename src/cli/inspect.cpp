@@ -6,7 +6,6 @@
 #include <ovde/error.h>
 #include "base/parse_number.h"
 #include "cli/commands.h"
-#include "cli/console/text.h"
 
 namespace ovde::cli {
 
@@ -30,7 +29,7 @@ std::pair<T, T> two_numbers(const std::string& text, char separator, const char*
 void run(const InspectCommand& command) {
   InspectRequest request;
   request.run = command.folder;
-  request.out = command.out ? std::filesystem::path(*command.out) : request.run / "inspect";
+  request.out = command.out.value_or(request.run / "inspect");
   request.epochs = command.epochs;
   if (command.shared_scale) request.scale = Scale::shared;
   if (command.steps)

@@ -52,20 +52,16 @@ void run(const ReportCommand& command) {
 }
 
 void run(const CompareCommand& command) {
-  const std::vector<std::filesystem::path> folders(command.folders.begin(), command.folders.end());
-  const StudyResults results = compare_runs(folders);
-  const std::filesystem::path out =
-      command.out ? std::filesystem::path(*command.out) : unused_folder("runs/compare");
+  const StudyResults results = compare_runs(command.folders);
+  const std::filesystem::path out = command.out.value_or(unused_folder("runs/compare"));
   print("{}\n", results.plan.text);
   print_left_out(results);
   print_report(write_report(results, out));
 }
 
 void run(const SiteCommand& command) {
-  const std::filesystem::path file = command.file;
-  const std::filesystem::path page =
-      command.out ? std::filesystem::path(*command.out) : file.parent_path() / "index.html";
-  write_file_atomically(page, site_html(file));
+  const auto page = command.out.value_or(command.file.parent_path() / "index.html");
+  write_file_atomically(page, site_html(command.file));
   print("page: {}\n", page.string());
 }
 

@@ -57,14 +57,9 @@ std::vector<std::string> split_words(const std::vector<std::string>& lists) {
 }  // namespace
 
 void run(const StressCommand& command) {
-  StressRequest request;
-  request.runs.assign(command.folders.begin(), command.folders.end());
+  StressRequest request = command.request;
   request.disturbances = split_words(command.disturb);
-  request.severities = command.severities;
-  request.episodes = command.episodes;
-  request.seed = command.seed;
-  request.against = command.against;
-  request.out = command.out ? std::filesystem::path(*command.out) : unused_folder("runs/stress");
+  request.out = command.out.value_or(unused_folder("runs/stress"));
   const StressTest test = plan_stress(std::move(request));
 
   const Signals signals;

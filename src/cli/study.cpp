@@ -212,11 +212,10 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
                  is_new ? "imported" : "exists already");
   }
 
-  const std::vector<fs::path> from(command.from.begin(), command.from.end());
   const auto take = [&] {
-    if (!is_file) return import_runs(plan, out, from, command.typed);
+    if (!is_file) return import_runs(plan, out, command.from, command.typed);
     try {
-      return import_curves(plan, out, from.front());
+      return import_curves(plan, out, command.from.front());
     } catch (const InputError& error) {
       throw InputError(
           fmt::format("{}. A single run is imported with --as ROW/COLUMN --seed S", error.what()));
@@ -383,8 +382,7 @@ void print_cells(const StudyCommand& command, const Plan& plan, const fs::path& 
 }
 
 void show_leaderboard(const StudyCommand& command, const Plan& plan, const fs::path& out) {
-  const std::vector<fs::path> tests(command.from.begin(), command.from.end());
-  const Leaderboard leaderboard = make_leaderboard(plan, tests);
+  const Leaderboard leaderboard = make_leaderboard(plan, command.from);
   const fs::path page = write_leaderboard(plan, leaderboard, out);
   print("{}\n{}", to_text(leaderboard.typical), to_text(leaderboard.worst));
   print("page: {}\n", page.string());
