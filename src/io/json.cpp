@@ -7,20 +7,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/replaced.h"
+
 namespace ovde {
 
+std::string in_script(std::string_view json) { return replaced(json, {{'<', "\\u003c"}}); }
+
 std::string to_line(const Json& value) {
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
+  return in_script(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 double rounded(double value, int digits) {

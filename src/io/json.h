@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -12,8 +13,11 @@ namespace ovde {
 
 using Json = nlohmann::ordered_json;
 
-// On one line. Numbers that are not finite become null, bytes that are not UTF-8 are replaced, and
-// '<' is escaped, so that the text may stand inside an HTML script.
+// JSON with '<' escaped, so that the text may stand inside an HTML script.
+std::string in_script(std::string_view json);
+
+// The same on one line. Numbers that are not finite become null, bytes that are not UTF-8 are
+// replaced.
 std::string to_line(const Json& value);
 
 // The value with so many digits, so that its text is short.

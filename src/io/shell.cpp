@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/replaced.h"
+
 namespace ovde {
 
 std::string shell_word(const std::string& word) {
@@ -13,15 +15,7 @@ std::string shell_word(const std::string& word) {
            std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
   };
   if (!word.empty() && std::ranges::all_of(word, plain)) return word;
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
+  return "'" + replaced(word, {{'\'', "'\\''"}}) + "'";
 }
 
 std::string ascii_shell_word(const std::string& word) {

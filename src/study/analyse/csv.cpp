@@ -6,6 +6,7 @@
 
 #include <ovde/error.h>
 #include "base/plural.h"
+#include "base/replaced.h"
 
 namespace ovde {
 
@@ -70,9 +71,7 @@ std::vector<std::string> CsvReader::split(const std::string& line) const {
 
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
+  return '"' + replaced(text, {{'"', "\"\""}}) + '"';
 }
 
 }  // namespace ovde

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/replaced.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -76,18 +77,11 @@ std::string svg_element(const std::string& svg, const std::string& label) {
 bool has_gnuplot() { return run_gnuplot("--version", "/", "/dev/null") == 0; }
 
 std::string gnuplot_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || c == '`') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
+  return replaced(text, {{'"', "\\\""}, {'\\', "\\\\"}, {'`', "\\`"}, {'\n', " "}});
 }
 
 std::string gnuplot_tic(const std::string& text) {
-  std::string out;
-  for (const char c : gnuplot_text(text)) out += c == '%' ? std::string("%%") : std::string(1, c);
-  return out;
+  return replaced(gnuplot_text(text), {{'%', "%%"}});
 }
 
 std::string draw(const Figure& figure, const fs::path& folder) {

@@ -6,6 +6,7 @@
 
 #include <ovde/error.h>
 #include "io/files.h"
+#include "io/json.h"
 #include "study/report/page.h"
 #include "study/report/tables.h"
 #include "train/episode_recording.h"
@@ -24,20 +25,12 @@ std::string viewer() {
                      page_file("replay.js"));
 }
 
-// Escapes "<": the text must not end the script element.
-std::string within_script(const std::string& json) {
-  std::string out;
-  out.reserve(json.size());
-  for (const char c : json) c == '<' ? out += "\\u003c" : out += c;
-  return out;
-}
-
 std::string shown(const std::string& recording) {
   return fmt::format(
       "<div></div><script type=\"application/json\">{}</script>\n<script>(() => {{\n"
       "  const data = document.currentScript.previousElementSibling;\n"
       "  Replay(data.previousElementSibling, JSON.parse(data.textContent));\n}})();</script>\n",
-      within_script(recording));
+      in_script(recording));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/replaced.h"
 #include "io/columns.h"
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"
@@ -226,16 +227,6 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
        at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
   }
-}
-
-std::string replaced(const std::string& text,
-                     const std::vector<std::pair<char, const char*>>& replacements) {
-  std::string out;
-  for (const char c : text) {
-    const auto found = std::ranges::find(replacements, c, &std::pair<char, const char*>::first);
-    found == replacements.end() ? out += c : out += found->second;
-  }
-  return out;
 }
 
 std::string escape_markdown(const std::string& text) {
