@@ -1,19 +1,15 @@
 #include "study/plot/gnuplot.h"
 
-#include <cstdlib>
+#include <cstdio>
 #include <sstream>
 #include <string_view>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 #include "base/replaced.h"
 #include "io/files.h"
+#include "io/shell.h"
 
 namespace ovde {
 
@@ -21,26 +17,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Runs `gnuplot <argument>` in `folder`, its output in `log`. The exit code; 127 if it is not
-// installed.
-int run_gnuplot(const std::string& argument, const fs::path& folder, const std::string& log) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  std::string program = "gnuplot", word = argument;
-  char* const arguments[] = {program.data(), word.data(), nullptr};
-  pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return 127;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+// Runs `gnuplot <argument>` in `folder`, its output in `log`. Whether it succeeded.
+bool run_gnuplot(const std::string& argument, const fs::path& folder, const std::string& log) {
+  const std::string command =
+      fmt::format("cd {} && gnuplot {} </dev/null >{} 2>&1",
+                  shell_word(fs::absolute(folder).string()), shell_word(argument), shell_word(log));
+  std::FILE* const pipe = ::popen(command.c_str(), "r");
+  return pipe != nullptr && ::pclose(pipe) == 0;
 }
 
 // Removes empty groups, which are a tenth of a figure or more, and the names of the others, which
@@ -74,7 +57,7 @@ std::string svg_element(const std::string& svg, const std::string& label) {
          without_idle_parts(svg.substr(tag + kTag.size()));
 }
 
-bool has_gnuplot() { return run_gnuplot("--version", "/", "/dev/null") == 0; }
+bool has_gnuplot() { return run_gnuplot("--version", "/", "/dev/null"); }
 
 std::string gnuplot_text(const std::string& text) {
   return replaced(text, {{'"', "\\\""}, {'\\', "\\\\"}, {'`', "\\`"}, {'\n', " "}});
@@ -100,7 +83,7 @@ std::string draw(const Figure& figure, const fs::path& folder) {
                         figure.data + pass(svg, "svg") + pass(png, "png"));
 
   const std::string log = figure.name + ".log";
-  if (run_gnuplot(figure.name + ".gp", folder, log) != 0) {
+  if (!run_gnuplot(figure.name + ".gp", folder, log)) {
     throw Error(fmt::format("gnuplot cannot draw {}: {}", (folder / figure.name).string(),
                             read_file(folder / log)));
   }
