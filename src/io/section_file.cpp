@@ -28,33 +28,6 @@ Frame frame(const std::string& name, const Bytes& contents) {
   return {before.take(), after.take()};
 }
 
-// Reads a file from front to back, never past its end.
-class Walk {
- public:
-  Walk(std::span<const std::byte> bytes, const std::string& name) : rest_(bytes), name_(name) {}
-
-  std::span<const std::byte> take(std::size_t size) {
-    if (size > rest_.size()) refuse("ends early");
-    const auto head = rest_.first(size);
-    rest_ = rest_.subspan(size);
-    return head;
-  }
-  template <typename T>
-  T number() {
-    return ByteReader(take(sizeof(T))).get<T>();
-  }
-  std::span<const std::byte> counted() { return take(number<std::uint64_t>()); }
-  std::span<const std::byte> rest() const { return rest_; }
-
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw InputError(fmt::format("{}: not a whole checkpoint: {}", name_, why));
-  }
-
- private:
-  std::span<const std::byte> rest_;
-  const std::string& name_;
-};
-
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const Sections& sections) {
@@ -76,33 +49,39 @@ void write_checkpoint(const std::filesystem::path& path, const Sections& section
 }
 
 Sections parse_checkpoint(std::span<const std::byte> bytes, const std::string& name) {
-  Walk walk(bytes, name);
-  ByteReader header(walk.take(kHeaderSize));
-  if (header.get<std::array<char, 8>>() != kMagic) walk.refuse("it is something else");
-  const auto version = header.get<std::uint32_t>();
-  const auto count = header.get<std::uint32_t>();
-  if (walk.number<std::uint32_t>() != crc32c(bytes.first(kHeaderSize)))
-    walk.refuse("its header is damaged");
-  if (version > kCheckpointVersion) {
-    throw NewerFormat(
-        fmt::format("{}: has format {}, and this program reads up to {}; use a newer ovde", name,
-                    version, kCheckpointVersion));
-  }
-  if (version == 0) walk.refuse("there is no format 0");
-
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("{}: not a whole checkpoint: {}", name, why));
+  };
   Sections sections;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const auto start = walk.rest();
-    const auto key = walk.counted();
-    const auto contents = walk.counted();
-    const auto framed = start.first(start.size() - walk.rest().size());
-    const std::string text(reinterpret_cast<const char*>(key.data()), key.size());
-    if (walk.number<std::uint32_t>() != crc32c(framed))
-      walk.refuse(fmt::format("section {} of {} is damaged", i + 1, count));
-    if (!sections.emplace(text, Bytes(contents.begin(), contents.end())).second)
-      walk.refuse(fmt::format("section {} comes twice", text));
+  try {
+    ByteReader in(bytes);
+    if (in.get<std::array<char, 8>>() != kMagic) refuse("it is something else");
+    const auto version = in.get<std::uint32_t>();
+    const auto count = in.get<std::uint32_t>();
+    if (in.get<std::uint32_t>() != crc32c(bytes.first(kHeaderSize)))
+      refuse("its header is damaged");
+    if (version > kCheckpointVersion) {
+      throw NewerFormat(
+          fmt::format("{}: has format {}, and this program reads up to {}; use a newer ovde", name,
+                      version, kCheckpointVersion));
+    }
+    if (version == 0) refuse("there is no format 0");
+
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::string key = in.get_text();
+      Bytes contents = in.get_bytes();
+      const Bytes checksum = frame(key, contents).after;
+      if (in.get<std::uint32_t>() != ByteReader(checksum).get<std::uint32_t>())
+        refuse(fmt::format("section {} of {} is damaged", i + 1, count));
+      if (!sections.emplace(key, std::move(contents)).second)
+        refuse(fmt::format("section {} comes twice", key));
+    }
+    if (!in.empty()) refuse("something follows its last section");
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error&) {  // thrown by the reader
+    refuse("ends early");
   }
-  if (!walk.rest().empty()) walk.refuse("something follows its last section");
   return sections;
 }
 
