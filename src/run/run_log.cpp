@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <sstream>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "io/files.h"
@@ -22,14 +22,7 @@ constexpr std::array<const char*, 3> kLevels = {"INFO", "WARNING", "ERROR"};
 constexpr std::size_t kTimeWidth = 20, kLevelWidth = 7;
 constexpr std::size_t kLongestTail = 8192, kLongestLog = std::size_t{1} << 26;
 
-std::string now() {
-  const std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  char text[kTimeWidth + 1];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
+std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 }  // namespace
 

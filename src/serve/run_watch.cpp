@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include <sys/stat.h>
-
 #include "run/run_folder.h"
 
 namespace ovde {
@@ -12,17 +10,6 @@ namespace ovde {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::timespec time_of(const fs::path& file) {
-  struct stat is = {};
-  return ::stat(file.c_str(), &is) == 0 ? is.st_mtim : std::timespec{};
-}
-
-bool same(const std::vector<std::timespec>& a, const std::vector<std::timespec>& b) {
-  return std::ranges::equal(a, b, [](const std::timespec& x, const std::timespec& y) {
-    return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec;
-  });
-}
 
 bool same(const RunStatus& a, const RunStatus& b) {
   return a.state == b.state && a.epochs_done == b.epochs_done && a.epochs == b.epochs &&
@@ -73,15 +60,18 @@ void RunWatch::find(std::vector<int>& changed) {
 }
 
 bool RunWatch::look_at(WatchedRun& run) {
-  std::vector<std::timespec> stamps;
-  for (const char* file : {"config.toml", "state.json", "summary.json", "log.txt", "progress.csv"})
-    stamps.push_back(time_of(run.folder.path() / file));
-  const bool touched = !same(stamps, run.stamps);
+  std::vector<fs::file_time_type> stamps;
+  for (const char* file :
+       {"config.toml", "state.json", "summary.json", "log.txt", "progress.csv"}) {
+    std::error_code missing;  // then the time is the earliest possible
+    stamps.push_back(fs::last_write_time(run.folder.path() / file, missing));
+  }
+  const bool touched = stamps != run.stamps;
   // an unchanged run has its old state, unless its process may have died
   if (!touched && run.status.state != RunState::training &&
       run.status.state != RunState::interrupted)
     return false;
-  if (run.stamps.empty() || !same({stamps[0]}, {run.stamps[0]})) run.config.reset();
+  if (run.stamps.empty() || stamps[0] != run.stamps[0]) run.config.reset();
   run.stamps = stamps;
 
   bool rows_changed = false;

@@ -3,7 +3,6 @@
 // not followed.
 #pragma once
 
-#include <ctime>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -27,8 +26,8 @@ struct WatchedRun {
   bool there = true;
   RunStatus status;
   ProgressReader progress;
-  std::optional<Config> config;       // nullopt: cannot be read
-  std::vector<std::timespec> stamps;  // modification times of the files read
+  std::optional<Config> config;                         // nullopt: cannot be read
+  std::vector<std::filesystem::file_time_type> stamps;  // modification times of the files read
 };
 
 class RunWatch {
