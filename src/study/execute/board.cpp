@@ -102,8 +102,11 @@ void Board::failed(const Job& job, const std::exception& why) {
   note_failure(job, why.what());
 }
 
-void Board::check() const {
+void Board::add_to(StudyOutcome& outcome) const {
   if (broken_) std::rethrow_exception(broken_);
+  outcome.finished += finished_;
+  outcome.elsewhere += elsewhere_;
+  outcome.failures.insert(outcome.failures.end(), failures_.begin(), failures_.end());
 }
 
 bool Board::lock(Job& job) {

@@ -67,11 +67,9 @@ class Board {
   // After a PlanConflict other processes may continue the cell.
   void failed(const Job& job, const std::exception& why);
 
-  int finished_count() const { return finished_; }
-  int elsewhere_count() const { return elsewhere_; }
-  const std::vector<CellFailure>& failures() const { return failures_; }
-  // Rethrows the error of the locks' folder that ended take().
-  void check() const;
+  // Adds the finished and the failed jobs and those of other processes. Rethrows the error of the
+  // locks' folder that ended take().
+  void add_to(StudyOutcome& outcome) const;
 
  private:
   bool lock(Job& job);

@@ -176,16 +176,15 @@ void check_finished(const fs::path& run, const Config& config) {
 
 }  // namespace
 
-int ImportOutcome::taken() const {
+int ImportOutcome::sum(int Count::*member) const {
   int sum = 0;
-  for (const auto& [cell, count] : cells) sum += count.taken;
+  for (const auto& [cell, count] : cells) sum += count.*member;
   return sum;
 }
 
-int ImportOutcome::already_there() const {
-  int sum = 0;
-  for (const auto& [cell, count] : cells) sum += count.already_there;
-  return sum;
+void ImportOutcome::add(const Cell& cell, bool is_new) {
+  Count& count = cells[title(cell)];
+  ++(is_new ? count.taken : count.already_there);
 }
 
 ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<const fs::path> from,
@@ -209,15 +208,11 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
 
   const bool with_maps = std::ranges::find(plan.show, "maps") != plan.show.end();
   ImportOutcome outcome;
-  const auto count = [&](const Cell& cell, bool is_new) {
-    ImportOutcome::Count& of_cell = outcome.cells[title(cell)];
-    ++(is_new ? of_cell.taken : of_cell.already_there);
-  };
   for (const ImportedFile& each : files) {
     try {
       const fs::path file = imported_file(each.folder.path().parent_path(), each.seed);
       each.folder.open(file.filename());
-      count(*each.cell, import_csv(plan, study, each.cell->folder, each.seed, file));
+      outcome.add(*each.cell, import_csv(plan, study, each.cell->folder, each.seed, file));
     } catch (const std::exception& error) {
       outcome.refused.push_back({each.folder.path(), error.what()});
     }
@@ -240,9 +235,8 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
         continue;
       }
       check_finished(run.path(), config);
-      for (const Target* target : its) {
-        count(target->cell, take_run(run, config, *target, study, with_maps, command));
-      }
+      for (const Target* target : its)
+        outcome.add(target->cell, take_run(run, config, *target, study, with_maps, command));
     } catch (const std::exception& error) {
       outcome.refused.push_back({run.path(), error.what()});
     }
@@ -298,9 +292,7 @@ ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::p
       const std::string name = fmt::format("{}: {}, seed {}", file.string(), title(cell), its_seed);
       try {
         if (place == cell.seeds.size()) throw InputError("the plan has no seed left for it");
-        const bool is_new = take_csv(cell, study, cell.seeds[place++], curve, name);
-        ImportOutcome::Count& count = outcome.cells[title(cell)];
-        ++(is_new ? count.taken : count.already_there);
+        outcome.add(cell, take_csv(cell, study, cell.seeds[place++], curve, name));
       } catch (const InputError& error) {
         outcome.refused.push_back({name, error.what()});
       }

@@ -26,8 +26,10 @@ struct ImportOutcome {
   std::vector<Left> foreign;           // runs of no cell of the plan
   std::vector<Left> refused;           // runs of a cell that could not be taken
 
-  int taken() const;
-  int already_there() const;
+  int taken() const { return sum(&Count::taken); }
+  int already_there() const { return sum(&Count::already_there); }
+  int sum(int Count::*member) const;  // over the cells
+  void add(const Cell& cell, bool is_new);
 };
 
 // Copies the runs in and below the folders `from` to the cells with their settings and seeds, each

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
-#include <iterator>
 #include <set>
 #include <span>
 #include <thread>
@@ -99,12 +98,8 @@ void run_jobs(std::span<Job> on_gpu, std::span<Job> on_cpu, const StudyRequest& 
     job();
   }
   if (request.wait) work_on_gpu(request, gpu, true);
-  for (const Board* board : {&gpu, &cpu}) {
-    board->check();
-    outcome.finished += board->finished_count();
-    outcome.elsewhere += board->elsewhere_count();
-    std::ranges::copy(board->failures(), std::back_inserter(outcome.failures));
-  }
+  gpu.add_to(outcome);
+  cpu.add_to(outcome);
 }
 
 constexpr const char* kProcessorFile = "processor.txt";
