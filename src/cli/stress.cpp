@@ -22,8 +22,7 @@ class EpisodeCounter {
  public:
   void show(std::size_t done, std::size_t of) {
     const bool last = done == of;
-    if (!last && seconds_since(shown_) < (style_.bar ? style_.draw_seconds : style_.line_seconds))
-      return;
+    if (!last && seconds_since(shown_) < style_.interval()) return;
     shown_ = Clock::now();
     const std::string text =
         fmt::format("{} of {} episodes, {}", done, of, format_duration(seconds_since(began_)));

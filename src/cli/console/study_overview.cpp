@@ -113,9 +113,8 @@ class ConsoleOverview final : public StudySink {
   }
 
   void draw(bool now) {
-    const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
     if (!style_.bar && now) return;
-    if (!now && shown_ && seconds_since(*shown_) < interval) return;
+    if (!now && shown_ && seconds_since(*shown_) < style_.interval()) return;
     shown_ = Clock::now();
     if (!style_.bar) return say(summary());
 

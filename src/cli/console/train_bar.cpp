@@ -59,8 +59,7 @@ class ConsoleProgress final : public ProgressSink {
     warm_up_of_ = of;
     estimate_->warming_up();
     // a short warm-up is not shown
-    const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
-    if (epochs_done_ > 0 || seconds_since(start_) < interval || !due()) return;
+    if (epochs_done_ > 0 || seconds_since(start_) < style_.interval() || !due()) return;
     style_.bar ? show_bar() : print(status_text() + "\n");
   }
 
@@ -108,8 +107,7 @@ class ConsoleProgress final : public ProgressSink {
   // Whether enough time has passed to print again; if so, starts the next interval.
   bool due() {
     const auto now = Clock::now();
-    const double interval = style_.bar ? style_.draw_seconds : style_.line_seconds;
-    if (last_shown_ && seconds_between(*last_shown_, now) < interval) return false;
+    if (last_shown_ && seconds_between(*last_shown_, now) < style_.interval()) return false;
     last_shown_ = now;
     return true;
   }

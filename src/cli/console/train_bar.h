@@ -16,6 +16,8 @@ struct ConsoleStyle {
   int width = 80;             // columns of the terminal
   double line_seconds = 5;    // least time between two plain lines
   double draw_seconds = 0.1;  // least time between two drawings of the bar
+
+  double interval() const { return bar ? draw_seconds : line_seconds; }
 };
 
 // A bar on a terminal, lines in a pipe. Respects NO_COLOR and TERM=dumb.
