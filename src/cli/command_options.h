@@ -18,7 +18,6 @@ namespace ovde::cli {
 // By name: returns the command with the values that were parsed.
 using ParsedCommands = std::map<std::string, std::function<Command()>>;
 
-// Adds all commands to `app`.
 ParsedCommands add_commands(CLI::App& app);
 
 // InputError that names the nearest valid word. `command`: whose --help has them all.

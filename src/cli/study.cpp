@@ -115,7 +115,6 @@ std::map<std::string, CellLockState> locks_of(const std::vector<Cell>& cells, co
   return read_cell_locks(out, folders);
 }
 
-// The queued tasks by cell.
 std::map<std::string, QueuedTask> queue_of(const fs::path& out) {
   std::map<std::string, QueuedTask> queue;
   for (const QueuedTask& task : queued_tasks(out)) {

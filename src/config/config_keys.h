@@ -22,7 +22,6 @@ struct ConfigTable {
   std::vector<ConfigKey> keys;
 };
 
-// Sets the keys that the algorithm presets.
 void set_presets(const Algorithm& algorithm, Config& config);
 
 // The tables of every run, in the order of a file. Table "task" has only the keys that all tasks

@@ -13,7 +13,6 @@ namespace ovde {
 
 namespace {
 
-// The values of the resolved settings, by key.
 std::map<std::string, OptionValue> resolved(const std::vector<Setting>& settings) {
   std::map<std::string, OptionValue> out;
   for (Setting& setting : parse_toml(to_toml(resolve_config(settings), "", ""), "resolved"))

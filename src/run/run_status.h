@@ -51,7 +51,6 @@ class UnfinishedRun : public InputError {
 // belongs to another run; UnfinishedRun where the run has not ended.
 std::filesystem::path finished_policy(const std::filesystem::path& folder);
 
-// A policy and its run.
 struct PolicyOfRun {
   std::filesystem::path run, file;
 };

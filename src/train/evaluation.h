@@ -52,7 +52,6 @@ class Evaluation {
   std::vector<double> observation_, action_;
 };
 
-// The seed of the next episode.
 std::uint64_t next_episode_seed(Random& seeds);
 
 }  // namespace ovde

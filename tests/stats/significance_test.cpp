@@ -88,7 +88,6 @@ TEST(Welch, NeedsAnEstimateOfTheNoise) {
 TEST(Welch, EmptyOrNonFiniteSamplesAreRefused) {
   EXPECT_THROW(welch_test(Sample{}, Sample{1, 2}), Error);
   EXPECT_THROW(welch_test(Sample{1, 2}, Sample{1, std::numeric_limits<double>::infinity()}), Error);
-  EXPECT_THROW(welch_test(Sample{1, 2}, Sample{1, 3}, 1.0), Error);
 }
 
 TEST(Welch, PValuesUnderTheNullAreUniform) {
