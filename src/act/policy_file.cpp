@@ -8,7 +8,7 @@
 
 #include <ovde/error.h>
 #include "agent/discrete/action_grid.h"
-#include "base/parse_number.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "io/safetensors.h"
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "base/parse_number.h"
+#include "base/text.h"
 #include "cli/commands.h"
 
 namespace ovde::cli {

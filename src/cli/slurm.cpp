@@ -13,7 +13,7 @@
 
 #include <ovde/error.h>
 #include "agent/algorithm.h"
-#include "base/parse_number.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "config/config.h"
 #include "io/files.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/replaced.h"
+#include "base/text.h"
 
 namespace ovde {
 

@@ -8,17 +8,11 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "base/parse_number.h"
+#include "base/text.h"
 
 namespace ovde {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // More forgiving than TOML: ".05" and "5." are numbers too.
 std::optional<double> number_from(std::string_view text) {

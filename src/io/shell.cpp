@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/replaced.h"
+#include "base/text.h"
 
 namespace ovde {
 

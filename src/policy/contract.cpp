@@ -10,7 +10,7 @@
 #include <ovde/policy.h>
 #include <ovde/random.h>
 #include "act/acting_part.h"
-#include "base/parse_number.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "config/build.h"
 #include "io/crc32c.h"

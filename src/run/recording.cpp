@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "base/parse_number.h"
+#include "base/text.h"
 #include "config/build.h"
 #include "io/crc32c.h"
 #include "run/run_folder.h"

@@ -20,7 +20,7 @@
 
 #include <ovde/error.h>
 #include "base/host_name.h"
-#include "base/parse_number.h"
+#include "base/text.h"
 
 namespace ovde {
 
@@ -79,13 +79,6 @@ std::optional<std::string> decoded(std::string_view path) {
     out += c;
   }
   return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 bool is_address(std::string_view host) {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
+#include "base/text.h"
 
 namespace ovde {
 

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "base/plural.h"
-#include "base/replaced.h"
+#include "base/text.h"
 
 namespace ovde {
 

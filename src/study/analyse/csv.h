@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "base/parse_number.h"
+#include "base/text.h"
 
 namespace ovde {
 

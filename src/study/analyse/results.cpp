@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
-#include "base/plural.h"
+#include "base/text.h"
 #include "config/stored_config.h"
 #include "io/files.h"
 #include "io/settings.h"

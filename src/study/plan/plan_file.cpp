@@ -8,7 +8,7 @@
 
 #include <ovde/error.h>
 #include "agent/algorithm.h"
-#include "base/parse_number.h"
+#include "base/text.h"
 #include "config/config.h"
 #include "env/registry.h"
 #include "io/toml.h"

@@ -7,7 +7,7 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
-#include "base/parse_number.h"
+#include "base/text.h"
 #include "base/suggestion.h"
 #include "study/plan/plan.h"
 

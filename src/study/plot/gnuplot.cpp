@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
-#include "base/replaced.h"
+#include "base/text.h"
 #include "io/files.h"
 #include "io/shell.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/replaced.h"
+#include "base/text.h"
 #include "io/columns.h"
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"

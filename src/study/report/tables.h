@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/plural.h"
+#include "base/text.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
 
