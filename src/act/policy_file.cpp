@@ -73,7 +73,7 @@ void fold_scaling(std::span<const float> scaling, const std::string& network, Te
 // Reads the parts of a file; InputError where it is not a policy.
 class PolicyReader {
  public:
-  explicit PolicyReader(const std::filesystem::path& path)
+  explicit PolicyReader(const fs::path& path)
       : PolicyReader(read_safetensors(path), path.string()) {}
   PolicyReader(TensorFile file, std::string name)
       : name_(std::move(name)), file_(std::move(file)) {}
@@ -215,8 +215,8 @@ TensorFile policy_tensors(const PolicyContents& policy, const Box& action_space,
   return file;
 }
 
-void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
-                  const Box& action_space, const PolicyOrigin& origin,
+void write_policy(const fs::path& path, const PolicyContents& policy, const Box& action_space,
+                  const PolicyOrigin& origin,
                   const std::map<std::string, std::string>& more_metadata) {
   TensorFile file = policy_tensors(policy, action_space, origin);
   file.metadata.insert(more_metadata.begin(), more_metadata.end());
@@ -238,7 +238,7 @@ TensorFile policy_tensors(const StoredPolicy& policy) {
   return file;
 }
 
-StoredPolicy read_policy(const std::filesystem::path& path) {
+StoredPolicy read_policy(const fs::path& path) {
   return parse_policy(read_safetensors(path), path.string());
 }
 
@@ -269,7 +269,7 @@ StoredPolicy parse_policy(TensorFile file, const std::string& name) {
   return policy;
 }
 
-void check_policy_of(const std::filesystem::path& path, const PolicyOrigin& origin) {
+void check_policy_of(const fs::path& path, const PolicyOrigin& origin) {
   const PolicyReader reader(path);
   for (const auto& [key, expected] : metadata_of(origin)) {
     if (const std::string found = reader.metadata(key); found != expected)

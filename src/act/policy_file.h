@@ -2,7 +2,6 @@
 // are scaled to.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include <ovde/box.h>
 #include "agent/agent.h"
+#include "base/file_system.h"
 #include "io/safetensors.h"
 
 namespace ovde {
@@ -29,8 +29,8 @@ struct PolicyOrigin {
   std::uint64_t seed = 0;
 };
 
-void write_policy(const std::filesystem::path& path, const PolicyContents& policy,
-                  const Box& action_space, const PolicyOrigin& origin,
+void write_policy(const fs::path& path, const PolicyContents& policy, const Box& action_space,
+                  const PolicyOrigin& origin,
                   const std::map<std::string, std::string>& more_metadata = {});
 
 // The tensors of that file, for a file that holds more and can be read as a policy too.
@@ -55,13 +55,13 @@ struct StoredPolicy {
 };
 
 // InputError if the file is not a policy of this library or holds numbers that are not finite.
-StoredPolicy read_policy(const std::filesystem::path& path);
+StoredPolicy read_policy(const fs::path& path);
 
 // The same for tensors in memory, which messages call `name`; and back to tensors.
 StoredPolicy parse_policy(TensorFile file, const std::string& name);
 TensorFile policy_tensors(const StoredPolicy& policy);
 
 // InputError unless the file names this run as its origin.
-void check_policy_of(const std::filesystem::path& path, const PolicyOrigin& origin);
+void check_policy_of(const fs::path& path, const PolicyOrigin& origin);
 
 }  // namespace ovde

@@ -2,7 +2,6 @@
 // written and memory.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include <ovde/error.h>
@@ -15,8 +14,6 @@
 namespace ovde {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kCheckpointRounds = 5;
 constexpr int kTimedUpdates = 30;  // after the same number of untimed ones

@@ -1,6 +1,5 @@
 // ovde check: plays a task file, prints its sizes, rewards and ends, and draws its first state.
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -40,7 +39,7 @@ void print_play(const char* name, const TaskCheck& check, const TaskCheck::Play&
 }
 
 // The first state, seen from the side.
-void draw(const TaskCheck& check, const std::filesystem::path& file) {
+void draw(const TaskCheck& check, const fs::path& file) {
   constexpr int kWidth = 960, kHeight = 540;
   std::array<double, 3> low = {1e9, 1e9, 1e9}, high = {-1e9, -1e9, -1e9};
   std::size_t next = 0;
@@ -101,7 +100,7 @@ void run(const CheckCommand& command) {
   print_play("random", check, check.random);
 
   for (const std::string& remark : check.remarks) print("note: {}\n", printable(remark));
-  const std::filesystem::path picture =
+  const fs::path picture =
       command.picture.empty() ? command.file.filename().replace_extension(".png") : command.picture;
   try {
     draw(check, picture);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <variant>
@@ -12,6 +11,7 @@
 #include <sys/types.h>
 
 #include <ovde/error.h>
+#include "base/file_system.h"
 #include "stress/stress.h"
 
 namespace ovde::cli {
@@ -60,27 +60,27 @@ struct ReportCommand {
 };
 
 struct CompareCommand {
-  std::vector<std::filesystem::path> folders;
-  std::optional<std::filesystem::path> out;
+  std::vector<fs::path> folders;
+  std::optional<fs::path> out;
 };
 
 struct StressCommand {
   StressRequest request;             // without its disturbances and its folder
   std::vector<std::string> disturb;  // empty: all
   int threads = 0;                   // 0: all cores
-  std::optional<std::filesystem::path> out;
+  std::optional<fs::path> out;
   bool json = false;
 };
 
 struct SiteCommand {
-  std::filesystem::path file;
-  std::optional<std::filesystem::path> out;
+  fs::path file;
+  std::optional<fs::path> out;
 };
 
 // The numbers stay text: their range depends on the run.
 struct InspectCommand {
-  std::filesystem::path folder;
-  std::optional<std::filesystem::path> out;
+  fs::path folder;
+  std::optional<fs::path> out;
   std::optional<std::string> steps, state;
   std::vector<int> epochs;
   bool shared_scale = false;
@@ -96,7 +96,7 @@ struct ExportCommand {
 
 struct VerifyCommand {
   std::string file;
-  std::optional<std::filesystem::path> run;
+  std::optional<fs::path> run;
 };
 
 struct ReplayCommand {
@@ -106,8 +106,8 @@ struct ReplayCommand {
 };
 
 struct CheckCommand {
-  std::filesystem::path file;
-  std::filesystem::path picture;  // empty: the file's name with .png, in the current folder
+  fs::path file;
+  fs::path picture;  // empty: the file's name with .png, in the current folder
   int steps = 2000;
 };
 
@@ -135,7 +135,7 @@ struct BenchCommand {
 struct StudyCommand {
   std::string what;  // run, work, cells, import, leaderboard, status, report or cancel
   std::string file;
-  std::optional<std::filesystem::path> out;
+  std::optional<fs::path> out;
   bool smoke = false;
   std::string typed;  // the whole command
 
@@ -152,7 +152,7 @@ struct StudyCommand {
   std::vector<std::string> slurm;  // KEY=VALUE
   bool dry_run = false, stay = false;
   // import and leaderboard
-  std::vector<std::filesystem::path> from;
+  std::vector<fs::path> from;
   std::optional<std::string> as;      // ROW/COLUMN of a CSV file from another program
   std::optional<std::uint64_t> seed;  // seed of that run
   // report
@@ -199,15 +199,15 @@ int thread_count(int asked);  // 0: all cores
 
 // The program as the user started it: "ovde", or the path of a program built on the library.
 const std::string& program_name();
-std::string resume_command(const std::filesystem::path& run);  // "ovde train --resume runs/x"
+std::string resume_command(const fs::path& run);  // "ovde train --resume runs/x"
 
 // An agent of a population, or the run or policy file that was named.
 struct ChosenAgent {
-  std::filesystem::path folder;
+  fs::path folder;
   std::optional<std::uint64_t> seed;  // in a population
 };
 // `asked`: --agent, which only a population has; `standard`: its default.
-std::vector<ChosenAgent> choose_agents(const std::filesystem::path& path,
+std::vector<ChosenAgent> choose_agents(const fs::path& path,
                                        const std::optional<std::string>& asked,
                                        const std::string& standard);
 
@@ -215,15 +215,14 @@ std::vector<ChosenAgent> choose_agents(const std::filesystem::path& path,
 void print_report(const Report& report);
 
 // `ovde study report`
-void report_on_study(const StudyCommand& command, const Plan& plan,
-                     const std::filesystem::path& folder);
+void report_on_study(const StudyCommand& command, const Plan& plan, const fs::path& folder);
 
 // The live page of a run while it trains. A process of its own, so that its failure cannot stop the
 // training; it ends with the training.
 class LivePageProcess {
  public:
   // Prints the address, or why there is no page. Must be called before any thread is started.
-  explicit LivePageProcess(const std::filesystem::path& folder);
+  explicit LivePageProcess(const fs::path& folder);
   ~LivePageProcess();
   LivePageProcess(const LivePageProcess&) = delete;
   LivePageProcess& operator=(const LivePageProcess&) = delete;

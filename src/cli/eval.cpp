@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -34,8 +33,6 @@
 #include "train/evaluation.h"
 
 namespace ovde::cli {
-
-namespace fs = std::filesystem;
 
 namespace {
 

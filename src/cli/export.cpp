@@ -2,7 +2,6 @@
 #include "policy/export.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -12,8 +11,6 @@
 #include "policy/export_c.h"
 
 namespace ovde::cli {
-
-namespace fs = std::filesystem;
 
 namespace {
 

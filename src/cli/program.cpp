@@ -29,7 +29,7 @@ std::string started_as = "ovde";
 
 const std::string& program_name() { return started_as; }
 
-std::string resume_command(const std::filesystem::path& run) {
+std::string resume_command(const fs::path& run) {
   return fmt::format("{} train --resume {}", program_name(), shell_word(run.string()));
 }
 
@@ -71,7 +71,7 @@ int complain(std::string message, int code) {
 
 int run_program(int argc, char** argv) {
   open_standard_streams();
-  if (argc > 0 && std::filesystem::path(argv[0]).filename() != "ovde")
+  if (argc > 0 && fs::path(argv[0]).filename() != "ovde")
     cli::started_as = ascii_shell_word(argv[0]);
   ::signal(SIGXFSZ, SIG_IGN);  // a file size limit must fail the write, not end the process
   try {

@@ -28,15 +28,14 @@ void print_report(const Report& report) {
   print("page: {}\n", report.page.string());
 }
 
-void report_on_study(const StudyCommand& command, const Plan& plan,
-                     const std::filesystem::path& folder) {
+void report_on_study(const StudyCommand& command, const Plan& plan, const fs::path& folder) {
   if (command.table) {
     return print_report(write_report(results_of_table(plan, *command.table), folder));
   }
   const StudyResults results = read_results(plan, folder, command.first_epochs);
   print_left_out(results);
-  const std::filesystem::path page = folder / "report.html";
-  if (!results.notes.empty() && std::filesystem::exists(page)) {
+  const fs::path page = folder / "report.html";
+  if (!results.notes.empty() && fs::exists(page)) {
     throw InputError(
         fmt::format("{} is kept: {} of the cells do not match the plan; repair the ones listed "
                     "above, or remove the report to write one without them",
@@ -53,7 +52,7 @@ void run(const ReportCommand& command) {
 
 void run(const CompareCommand& command) {
   const StudyResults results = compare_runs(command.folders);
-  const std::filesystem::path out = command.out.value_or(unused_folder("runs/compare"));
+  const fs::path out = command.out.value_or(unused_folder("runs/compare"));
   print("{}\n", results.plan.text);
   print_left_out(results);
   print_report(write_report(results, out));

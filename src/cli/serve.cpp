@@ -1,6 +1,5 @@
 // ovde serve: the live page of runs and studies, also for ovde train --serve.
 #include <cstdio>
-#include <filesystem>
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -18,8 +17,6 @@
 #include "study/plan/study_record.h"
 
 namespace ovde::cli {
-
-namespace fs = std::filesystem;
 
 namespace {
 

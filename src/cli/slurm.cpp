@@ -23,8 +23,6 @@
 
 namespace ovde::cli {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kFolder = "slurm";

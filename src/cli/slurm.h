@@ -7,10 +7,10 @@
 //   slurm/log/          the output of the tasks
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "study/plan/plan.h"
 
 namespace ovde::cli {
@@ -18,8 +18,8 @@ namespace ovde::cli {
 struct SlurmJob {
   SlurmOptions options;
   std::string name;                    // name of the plan
-  std::filesystem::path study;         // absolute path
-  std::filesystem::path program;       // the ovde program
+  fs::path study;                      // absolute path
+  fs::path program;                    // the ovde program
   std::vector<std::string> tasks;      // the cells of each task, separated by commas
   std::vector<std::string> arguments;  // further arguments of the worker
   std::string command;                 // the command typed by the user
@@ -47,7 +47,7 @@ struct QueuedTask {
   std::vector<std::string> cells;
 };
 // Error if the study has submitted jobs and squeue fails.
-std::vector<QueuedTask> queued_tasks(const std::filesystem::path& study);
+std::vector<QueuedTask> queued_tasks(const fs::path& study);
 
 // Error with the output of scancel.
 void cancel_jobs(const std::vector<QueuedTask>& tasks);

@@ -116,7 +116,7 @@ void run(const CleanCommand& command) {
   int cleaned = 0, kept = 0;
   std::uintmax_t bytes = 0;
   for (const std::string& folder : command.folders) {
-    for (const std::filesystem::path& run : run_folders(folder)) {
+    for (const fs::path& run : run_folders(folder)) {
       if (!is_finished(run)) {
         ++kept;
         continue;

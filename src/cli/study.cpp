@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <thread>
@@ -31,8 +30,6 @@
 #include "study/plan/study_record.h"
 
 namespace ovde::cli {
-
-namespace fs = std::filesystem;
 
 namespace {
 

@@ -124,7 +124,7 @@ Config resolve_run(const TrainCommand& command) {
 // Without characters that a shell or a file system treats specially.
 std::string default_folder(const Config& config, std::string seeds) {
   const std::string task =
-      is_task_file(config.task) ? std::filesystem::path(config.task).stem().string() : config.task;
+      is_task_file(config.task) ? fs::path(config.task).stem().string() : config.task;
   std::string name = fmt::format("{}-{}-{}", task, config.algorithm, seeds);
   std::ranges::replace(name, ':', '-');
   std::ranges::replace(name, ',', '_');
@@ -169,8 +169,8 @@ void run(const TrainCommand& typed) {
 
   const Config config = resolve_run(command);
   const std::string seeds = command.seeds.value_or(std::to_string(config.seed));
-  const std::filesystem::path folder = command.out ? std::filesystem::path(*command.out)
-                                                   : unused_folder(default_folder(config, seeds));
+  const fs::path folder =
+      command.out ? fs::path(*command.out) : unused_folder(default_folder(config, seeds));
   train_to_end(plan_new_run(config, command.seeds ? parse_seeds(seeds) : std::vector{config.seed},
                             folder, command.typed),
                workers, command.serve);

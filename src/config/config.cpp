@@ -439,7 +439,7 @@ Config resolve_config(const std::vector<Setting>& settings) {
 }
 Config restore_config(const std::vector<Setting>& settings) { return resolve(settings, false); }
 
-std::vector<Setting> read_settings(const std::filesystem::path& file) {
+std::vector<Setting> read_settings(const fs::path& file) {
   return parse_toml(read_file(file, kLargestFile), file.string());
 }
 

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <ovde/option.h>
 #include "agent/options.h"
+#include "base/file_system.h"
 #include "base/precision.h"
 #include "env/disturbances/disturbances.h"
 #include "env/noise.h"
@@ -94,7 +94,7 @@ Config resolve_config(const std::vector<Setting>& settings);
 Config restore_config(const std::vector<Setting>& settings);
 
 // The settings of a file; InputError if it cannot be read.
-std::vector<Setting> read_settings(const std::filesystem::path& file);
+std::vector<Setting> read_settings(const fs::path& file);
 
 // All keys as a file; restore_config() reads the same Config from it.
 std::string to_toml(const Config& config, const std::string& version, const std::string& command);

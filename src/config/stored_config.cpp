@@ -44,9 +44,7 @@ bool follows(const std::vector<Setting>& others, const Setting& setting) {
 
 }  // namespace
 
-bool is_stored_config(const std::filesystem::path& file) {
-  return read_file(file).starts_with("# ovde ");
-}
+bool is_stored_config(const fs::path& file) { return read_file(file).starts_with("# ovde "); }
 
 std::vector<Setting> in_full(std::vector<Setting> stored) {
   stored = in_todays_keys(std::move(stored));

@@ -2,16 +2,16 @@
 // and its algorithm must not carry over to another task or algorithm.
 #pragma once
 
-#include <filesystem>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "io/settings.h"
 
 namespace ovde {
 
 // Whether a run wrote the file.
-bool is_stored_config(const std::filesystem::path& file);
+bool is_stored_config(const fs::path& file);
 
 // The settings of such a file, completed by keys that are younger than it, with the values that its
 // run had.

@@ -12,8 +12,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kPipeTimeout = 5;  // seconds

@@ -1,7 +1,6 @@
 // Files and folders, with errors a person can act on.
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,19 +10,20 @@
 
 #include <ovde/bytes.h>
 #include <ovde/error.h>
+#include "base/file_system.h"
 
 namespace ovde {
 
 // The whole file. InputError if it cannot be read, is larger than `limit` bytes, or is a pipe that
 // nobody writes to.
-std::string read_file(const std::filesystem::path& path, std::size_t limit = std::size_t{1} << 32);
+std::string read_file(const fs::path& path, std::size_t limit = std::size_t{1} << 32);
 
 // Writes the whole file or none of it, even if the machine stops: under another name, synced, then
 // renamed. Error if that fails.
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
-void write_file_atomically(const std::filesystem::path& path, const std::string& text);
+void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes);
+void write_file_atomically(const fs::path& path, const std::string& text);
 // The same for contents in several pieces.
-void write_file_atomically(const std::filesystem::path& path,
+void write_file_atomically(const fs::path& path,
                            std::span<const std::span<const std::byte>> pieces);
 
 // A path for results that is taken or empty.
@@ -32,29 +32,28 @@ class OutputPathError : public InputError {
 };
 
 // Throws the InputError for a folder that cannot be written to.
-[[noreturn]] void refuse_folder(const std::filesystem::path& folder, const std::string& why);
+[[noreturn]] void refuse_folder(const fs::path& folder, const std::string& why);
 
 // Throws it unless files can be made in `folder`, which exists.
-void check_writable_folder(const std::filesystem::path& folder);
+void check_writable_folder(const fs::path& folder);
 
 // The same, after making the folder and its parents if they do not exist.
-void make_folder(const std::filesystem::path& folder);
+void make_folder(const fs::path& folder);
 
 // The files and folders in a folder, in the order of the disk; `error` is set where it cannot be
 // listed.
-std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder,
-                                            std::error_code& error);
+std::vector<fs::path> paths_in(const fs::path& folder, std::error_code& error);
 // The same; none where it cannot be listed.
-std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder);
+std::vector<fs::path> paths_in(const fs::path& folder);
 
 // Syncs the folder: names made or removed in it are then on the disk.
-void sync_folder(const std::filesystem::path& folder);
+void sync_folder(const fs::path& folder);
 
 // A file or socket that is closed when its scope ends.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const std::filesystem::path& path, int flags);  // flags of open(2); check valid()
+  Descriptor(const fs::path& path, int flags);  // flags of open(2); check valid()
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -76,7 +75,7 @@ class GrowingFile {
  public:
   // Sets the file to `contents`. The common beginning of an existing file is not rewritten, so that
   // readers who follow it keep their place.
-  GrowingFile(const std::filesystem::path& path, std::string_view contents);
+  GrowingFile(const fs::path& path, std::string_view contents);
 
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text);
@@ -85,7 +84,7 @@ class GrowingFile {
  private:
   [[noreturn]] void fail() const;
 
-  std::filesystem::path path_;
+  fs::path path_;
 };
 
 }  // namespace ovde

@@ -12,8 +12,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 off_t size_of(const Descriptor& file) {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <concepts>
-#include <filesystem>
 #include <string>
 
+#include "base/file_system.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -13,33 +13,33 @@ namespace ovde {
 class Folder {
  public:
   // Follows all links. Any path converts to it.
-  template <std::convertible_to<std::filesystem::path> Path>
+  template <std::convertible_to<fs::path> Path>
   Folder(const Path& path) : path_(path) {}
   // Refuses files outside `root`, a folder that exists. The check is made on the opened file, so
   // that a link which is changed meanwhile is refused too.
-  Folder(std::filesystem::path path, const std::filesystem::path& root);
+  Folder(fs::path path, const fs::path& root);
 
-  const std::filesystem::path& path() const { return path_; }
+  const fs::path& path() const { return path_; }
 
   // Whether the root contains `path` after all links. Always true without a root.
-  bool allows(const std::filesystem::path& path) const;
+  bool allows(const fs::path& path) const;
 
   // A file of the folder, opened for reading; `name` may include folders. InputError if it is not a
   // regular file or outside the root.
-  Descriptor open(const std::filesystem::path& name) const;
+  Descriptor open(const fs::path& name) const;
 
   // The whole file. InputError if it cannot be read or has more than `limit` bytes.
-  std::string read(const std::filesystem::path& name, std::size_t limit) const;
+  std::string read(const fs::path& name, std::size_t limit) const;
 
   // Its last bytes, at most `limit`.
-  std::string read_end(const std::filesystem::path& name, std::size_t limit) const;
+  std::string read_end(const fs::path& name, std::size_t limit) const;
 
  private:
-  [[noreturn]] void refuse(const std::filesystem::path& name, const std::string& why) const;
-  std::string read_from(const std::filesystem::path& name, const Descriptor& file, off_t at,
+  [[noreturn]] void refuse(const fs::path& name, const std::string& why) const;
+  std::string read_from(const fs::path& name, const Descriptor& file, off_t at,
                         std::size_t limit) const;
 
-  std::filesystem::path path_;
+  fs::path path_;
   std::string root_ = {};  // canonical, with a slash at its end; empty: none
 };
 

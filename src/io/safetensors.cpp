@@ -197,11 +197,11 @@ TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string
   return Reader(bytes, name).read();
 }
 
-void write_safetensors(const std::filesystem::path& path, const TensorFile& file) {
+void write_safetensors(const fs::path& path, const TensorFile& file) {
   write_file_atomically(path, to_safetensors(file));
 }
 
-TensorFile read_safetensors(const std::filesystem::path& path) {
+TensorFile read_safetensors(const fs::path& path) {
   const std::string text = read_file(path);
   return parse_safetensors(std::as_bytes(std::span(text)), path.string());
 }

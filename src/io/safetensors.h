@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <ovde/bytes.h>
+#include "base/file_system.h"
 
 namespace ovde {
 
@@ -29,7 +29,7 @@ Bytes to_safetensors(const TensorFile& file);
 // InputError that begins with `name` unless `bytes` are a whole, consistent file.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
-void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
-TensorFile read_safetensors(const std::filesystem::path& path);
+void write_safetensors(const fs::path& path, const TensorFile& file);
+TensorFile read_safetensors(const fs::path& path);
 
 }  // namespace ovde

@@ -30,7 +30,7 @@ Frame frame(const std::string& name, const Bytes& contents) {
 
 }  // namespace
 
-void write_checkpoint(const std::filesystem::path& path, const Sections& sections) {
+void write_checkpoint(const fs::path& path, const Sections& sections) {
   ByteWriter header;
   header.put(kMagic);
   header.put(kCheckpointVersion);
@@ -85,7 +85,7 @@ Sections parse_checkpoint(std::span<const std::byte> bytes, const std::string& n
   return sections;
 }
 
-Sections read_checkpoint(const std::filesystem::path& path) {
+Sections read_checkpoint(const fs::path& path) {
   const std::string text = read_file(path);
   return parse_checkpoint(std::as_bytes(std::span(text)), path.string());
 }

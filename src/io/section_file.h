@@ -8,13 +8,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
 
 #include <ovde/bytes.h>
 #include <ovde/error.h>
+#include "base/file_system.h"
 
 namespace ovde {
 
@@ -27,11 +27,11 @@ class NewerFormat : public InputError {
   using InputError::InputError;
 };
 
-void write_checkpoint(const std::filesystem::path& path, const Sections& sections);
+void write_checkpoint(const fs::path& path, const Sections& sections);
 
 // InputError that begins with `name` if `bytes` are damaged or not a checkpoint.
 Sections parse_checkpoint(std::span<const std::byte> bytes, const std::string& name);
-Sections read_checkpoint(const std::filesystem::path& path);
+Sections read_checkpoint(const fs::path& path);
 
 // The section of that name; Error where there is none.
 const Bytes& section(const Sections& sections, const std::string& name);

@@ -32,7 +32,7 @@ constexpr std::size_t kDigits = 8;
 constexpr int kTests = 16;
 constexpr float kTolerance = 1e-6f;
 
-std::string bytes_digest(const std::filesystem::path& file) {
+std::string bytes_digest(const fs::path& file) {
   const std::string text = read_file(file);
   return sha256(std::as_bytes(std::span(text)));
 }
@@ -63,7 +63,7 @@ std::vector<float> draw_observation(int number, int size, Random& random) {
 }
 
 // Epochs that the policy was trained for. Policy files name their epoch, counted from 0.
-int epochs_of(const std::filesystem::path& policy, const Config& config) {
+int epochs_of(const fs::path& policy, const Config& config) {
   const auto metadata = read_safetensors(policy).metadata;
   const auto epoch = metadata.find("epoch");
   if (epoch == metadata.end()) return config.train.epochs;
@@ -76,7 +76,7 @@ int epochs_of(const std::filesystem::path& policy, const Config& config) {
 
 class Tester {
  public:
-  explicit Tester(const std::filesystem::path& file)
+  explicit Tester(const fs::path& file)
       : policy_(Policy::load(file.string())),
         part_(acting_part(read_policy(file))),
         action_(part_.actions()),
@@ -148,7 +148,7 @@ double Contract::action_size(std::size_t d) const {
   return std::max(std::abs(double{low[d]}), std::abs(double{high[d]}));
 }
 
-Contract make_contract(const std::filesystem::path& run, const std::filesystem::path& policy) {
+Contract make_contract(const fs::path& run, const fs::path& policy) {
   const Config config = read_config(run);
   const StoredPolicy stored = read_policy(policy);
   const Signals signals = task_signals(config);
@@ -159,9 +159,9 @@ Contract make_contract(const std::filesystem::path& run, const std::filesystem::
   contract.seed = config.seed;
   contract.epochs = epochs_of(policy, config);
   contract.config_sha256 = bytes_digest(run / "config.toml");
-  contract.policy = std::filesystem::absolute(policy)
+  contract.policy = fs::absolute(policy)
                         .lexically_normal()
-                        .lexically_relative(std::filesystem::absolute(run).lexically_normal())
+                        .lexically_relative(fs::absolute(run).lexically_normal())
                         .generic_string();
   contract.policy_sha256 = bytes_digest(policy);
   contract.observation = named(signals.observation, stored.observations());

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <ovde/env.h>
+#include "base/file_system.h"
 
 namespace ovde {
 
@@ -42,7 +42,7 @@ struct Contract {
 };
 
 // `policy`: a policy file within the folder of the run.
-Contract make_contract(const std::filesystem::path& run, const std::filesystem::path& policy);
+Contract make_contract(const fs::path& run, const fs::path& policy);
 
 // ASCII, one member per line. seal() fills in the checksum.
 std::string to_json(const Contract& contract);

@@ -18,8 +18,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // Metadata key in safetensors and ONNX files.

@@ -2,11 +2,11 @@
 // contract, and verifies such files.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "act/policy_file.h"
+#include "base/file_system.h"
 #include "policy/contract.h"
 
 namespace ovde {
@@ -14,17 +14,17 @@ namespace ovde {
 enum class ExportFormat { c, onnx, safetensors };
 
 struct ExportRequest {
-  std::filesystem::path run;  // folder of a finished run of one agent, or a policy file in it
-  std::filesystem::path out;  // must not exist
+  fs::path run;  // folder of a finished run of one agent, or a policy file in it
+  fs::path out;  // must not exist
   ExportFormat format = ExportFormat::c;
   std::string name = "ovde_policy";  // prefix of the names in C
 };
 
 // InputError unless the file can be created: it has a name and does not exist. Creates its folder.
-void check_new_file(const std::filesystem::path& path);
+void check_new_file(const fs::path& path);
 
 // The header beside C source.
-std::filesystem::path header_of(const std::filesystem::path& source);
+fs::path header_of(const fs::path& source);
 
 // Writes the file, for C also the header. InputError, and no file, if that is not possible.
 Contract export_policy(const ExportRequest& request);
@@ -47,15 +47,14 @@ double check_tests(const Exported& file, const std::string& name);
 struct Verified {
   Contract contract;
   ExportFormat format;
-  double largest_difference = 0;             // see check_tests()
-  std::optional<std::filesystem::path> run;  // the run it was compared with
+  double largest_difference = 0;  // see check_tests()
+  std::optional<fs::path> run;    // the run it was compared with
 };
 
 // `run`: the folder of its run; by default the folder of the file, if that is a run. The policy is
 // exported again in memory, and the bytes must be the same; without a run, only the checksum and
 // the tests are checked. The header beside C source is checked too. Error if something differs;
 // InputError if it is not an exported file.
-Verified verify_export(const std::filesystem::path& file,
-                       const std::optional<std::filesystem::path>& run);
+Verified verify_export(const fs::path& file, const std::optional<fs::path>& run);
 
 }  // namespace ovde

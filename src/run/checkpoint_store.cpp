@@ -13,8 +13,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::string_view kCheckpointPrefix = "checkpoint-", kCheckpointSuffix = ".ovde";

@@ -2,12 +2,12 @@
 // kept. The contents of the sections are the caller's.
 #pragma once
 
-#include <filesystem>
 #include <future>
 #include <system_error>
 #include <vector>
 
 #include "agent/replay.h"
+#include "base/file_system.h"
 #include "io/section_file.h"
 #include "run/replay_log.h"
 
@@ -15,7 +15,7 @@ namespace ovde {
 
 class CheckpointStore {
  public:
-  explicit CheckpointStore(const std::filesystem::path& run);
+  explicit CheckpointStore(const fs::path& run);
   ~CheckpointStore() { finish_quietly(); }
 
   // Starts writing a checkpoint of `sections` and the replay buffer; waits for the one before it.
@@ -30,7 +30,7 @@ class CheckpointStore {
   void before_overwriting(std::int64_t row);
 
   // The checkpoints, the newest first. Error where the folder exists and cannot be listed.
-  std::vector<std::filesystem::path> all() const;
+  std::vector<fs::path> all() const;
 
   // The folder is made when a run begins.
   bool has_folder() const;
@@ -38,15 +38,15 @@ class CheckpointStore {
 
   // Fills the buffer from the checkpoint in `path`, whose sections these are; save() then continues
   // after it. Error if rows are missing.
-  void load(const std::filesystem::path& path, const Sections& sections, Replay& replay);
+  void load(const fs::path& path, const Sections& sections, Replay& replay);
 
  private:
   void write(Sections& sections, const Replay& replay, std::int64_t added);
   void remove_old(int newest) const;
-  std::vector<std::filesystem::path> listed(std::error_code& error) const;
+  std::vector<fs::path> listed(std::error_code& error) const;
   void finish_quietly();
 
-  std::filesystem::path folder_;
+  fs::path folder_;
   int newest_ = 0;  // number of the newest checkpoint; they count from 1
   ReplayLog log_;
   std::vector<ReplaySegment> segments_, previous_segments_;  // the last two checkpoints'
@@ -57,6 +57,6 @@ class CheckpointStore {
 
 // Removes the checkpoints of a run and keeps their folder; returns the bytes that were freed. The
 // caller has locked the run.
-std::uintmax_t remove_checkpoints(const std::filesystem::path& run);
+std::uintmax_t remove_checkpoints(const fs::path& run);
 
 }  // namespace ovde

@@ -70,7 +70,7 @@ std::string contents(double start, std::span<const EpochRow> rows,
 
 }  // namespace
 
-EventFile::EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows,
+EventFile::EventFile(const fs::path& run, double start, std::span<const EpochRow> rows,
                      std::vector<std::string> terms)
     : start_(start),
       terms_(std::move(terms)),

@@ -2,11 +2,11 @@
 // number of environment steps.
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "io/files.h"
 #include "run/metrics.h"
 
@@ -16,7 +16,7 @@ class EventFile {
  public:
   // Replaces the contents by these rows. `start`: the time of the run's start in seconds since
   // 1970. `terms`: names of the terms of the reward.
-  EventFile(const std::filesystem::path& run, double start, std::span<const EpochRow> rows,
+  EventFile(const fs::path& run, double start, std::span<const EpochRow> rows,
             std::vector<std::string> terms = {});
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)

@@ -14,8 +14,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kLargestProgress = 256 << 20, kLongestRow = 4096;  // bytes
@@ -151,7 +149,7 @@ std::vector<EpochRow> read_progress(const Folder& run) {
   return reader.rows();
 }
 
-std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run) {
+std::vector<EpochRow> read_progress_so_far(const fs::path& run) {
   std::error_code ignored;
   return fs::exists(run / kProgressFile, ignored) ? read_progress(run) : std::vector<EpochRow>();
 }
@@ -219,7 +217,7 @@ bool ProgressReader::forget() {
   return had;
 }
 
-ProgressFile::ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows,
+ProgressFile::ProgressFile(const fs::path& run, std::span<const EpochRow> rows,
                            std::span<const std::string> terms)
     : terms_(terms.size()), file_(run / kProgressFile, text_of(rows, terms)) {}
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <ctime>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/file_system.h"
 #include "io/folder.h"
 #include "run/metrics.h"
 
@@ -24,7 +24,7 @@ std::string csv_row(const EpochRow& row, std::size_t terms = 0);
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name);
 std::vector<EpochRow> read_progress(const Folder& run);
 // The same; empty where there is no file yet.
-std::vector<EpochRow> read_progress_so_far(const std::filesystem::path& run);
+std::vector<EpochRow> read_progress_so_far(const fs::path& run);
 
 // The columns of a file: the first ones of kColumns, and the terms of the reward.
 struct ProgressColumns {
@@ -59,7 +59,7 @@ class ProgressReader {
 class ProgressFile {
  public:
   // Replaces the contents by the header and these rows.
-  ProgressFile(const std::filesystem::path& run, std::span<const EpochRow> rows,
+  ProgressFile(const fs::path& run, std::span<const EpochRow> rows,
                std::span<const std::string> terms = {});
 
   void append(const EpochRow& row);  // Error if it cannot be written (disk full)

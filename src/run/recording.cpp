@@ -17,8 +17,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kVisitFile = "visits.f32";

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include <ovde/bytes.h>
 #include "agent/agent.h"
+#include "base/file_system.h"
 #include "config/config.h"
 #include "io/folder.h"
 #include "run/metrics.h"
@@ -24,11 +24,11 @@ namespace ovde {
 class VisitFile {
  public:
   // The file of a new run.
-  explicit VisitFile(const std::filesystem::path& run) : VisitFile(run, std::string()) {}
+  explicit VisitFile(const fs::path& run) : VisitFile(run, std::string()) {}
 
   // The file of a run that continues after `steps`, as it was when saved() was called. If that part
   // is damaged, its positions become NaN and a warning says so: the run itself does not need them.
-  static VisitFile resume(const std::filesystem::path& run, const std::optional<Bytes>& saved,
+  static VisitFile resume(const fs::path& run, const std::optional<Bytes>& saved,
                           std::int64_t steps, std::vector<std::string>& warnings);
 
   void append(std::span<const Position> positions);  // Error if it cannot be written (disk full)
@@ -39,7 +39,7 @@ class VisitFile {
   Bytes saved();
 
  private:
-  VisitFile(const std::filesystem::path& run, const std::string& contents);
+  VisitFile(const fs::path& run, const std::string& contents);
 
   std::uint32_t checksum_;
   GrowingFile file_;
@@ -52,22 +52,21 @@ void read_visits(const Folder& run, const std::function<void(std::span<const Pos
 
 // The file of an epoch in a folder that has files for chosen epochs, and the epochs of such a
 // folder in increasing order.
-std::filesystem::path epoch_file(const std::filesystem::path& folder, int epoch);
-std::vector<int> epoch_files(const std::filesystem::path& folder);
+fs::path epoch_file(const fs::path& folder, int epoch);
+std::vector<int> epoch_files(const fs::path& folder);
 
-std::filesystem::path network_file(const std::filesystem::path& run, int epoch);
+fs::path network_file(const fs::path& run, int epoch);
 
 // The agent's actor and critics after an epoch. The file can be read as a policy too
 // (act/policy_file.h).
-void write_networks(const std::filesystem::path& run, int epoch, Agent& agent,
-                    const Box& action_space, const Config& config);
+void write_networks(const fs::path& run, int epoch, Agent& agent, const Box& action_space,
+                    const Config& config);
 
 // The epochs whose networks were recorded, in increasing order.
-std::vector<int> recorded_epochs(const std::filesystem::path& run);
+std::vector<int> recorded_epochs(const fs::path& run);
 
 // An agent of the run with the networks of that epoch. InputError if there are none, or they belong
 // to another run.
-std::unique_ptr<Agent> read_networks(const std::filesystem::path& run, int epoch,
-                                     const Config& config);
+std::unique_ptr<Agent> read_networks(const fs::path& run, int epoch, const Config& config);
 
 }  // namespace ovde

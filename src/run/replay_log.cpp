@@ -11,8 +11,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::string_view kSegmentPrefix = "replay-", kSegmentSuffix = ".rows";

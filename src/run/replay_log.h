@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include <ovde/bytes.h>
 #include "agent/replay.h"
+#include "base/file_system.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -24,7 +24,7 @@ struct ReplaySegment {
 
 class ReplayLog {
  public:
-  explicit ReplayLog(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit ReplayLog(fs::path folder) : folder_(std::move(folder)) {}
 
   // Brings the rows up to number `added` - 1 to the disk that are not there yet; returns the
   // segments that hold the buffer. Reads only rows from number next_row() on, while `replay` may
@@ -42,11 +42,11 @@ class ReplayLog {
   void keep_only(std::span<const ReplaySegment> one, std::span<const ReplaySegment> other) const;
 
  private:
-  std::filesystem::path file_of(std::int64_t first) const;
+  fs::path file_of(std::int64_t first) const;
   void start_segment(std::int64_t first, int row_floats);
   void append(std::span<const std::byte> bytes);
 
-  std::filesystem::path folder_;
+  fs::path folder_;
   std::vector<ReplaySegment> segments_;
   std::optional<GrowingFile> file_;  // the last segment, while it grows
 };

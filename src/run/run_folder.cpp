@@ -21,8 +21,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kConfigFile = "config.toml";

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "act/policy_file.h"
+#include "base/file_system.h"
 #include "config/config.h"
 #include "io/folder.h"
 
@@ -20,41 +20,38 @@ inline constexpr const char* kTaskFolder = "task";  // copy of the task file and
 
 // Whether `folder` has a regular file of that name: a folder may have any name, as a study's
 // columns do. InputError where the disk does not say.
-bool has_file(const std::filesystem::path& folder, const char* name);
+bool has_file(const fs::path& folder, const char* name);
 
 // InputError if `folder` already holds a run or cannot be written to. Creates nothing.
-void check_new_run_folder(const std::filesystem::path& folder);
+void check_new_run_folder(const fs::path& folder);
 
 // InputError if `folder` holds a run.
-void check_holds_no_run(const std::filesystem::path& folder);
+void check_holds_no_run(const fs::path& folder);
 
 // Both checks, then makes the folder.
-void ensure_new_run_folder(const std::filesystem::path& folder);
+void ensure_new_run_folder(const fs::path& folder);
 
 // Whether it is the folder of one agent: it has a config.toml.
-bool holds_config(const std::filesystem::path& folder);
+bool holds_config(const fs::path& folder);
 
 // `folder`, or if it exists the first of folder_2, folder_3, ... that does not.
-std::filesystem::path unused_folder(const std::filesystem::path& folder);
+fs::path unused_folder(const fs::path& folder);
 
 // InputError unless `folder` holds the run of one agent; for a population it names an agent's
 // folder.
-void check_run_folder(const std::filesystem::path& folder);
+void check_run_folder(const fs::path& folder);
 
 // The folder of an agent: the run's own for one seed, seed_<n> inside it for several.
-std::filesystem::path agent_folder(const std::filesystem::path& run,
-                                   std::span<const std::uint64_t> seeds, std::size_t agent);
+fs::path agent_folder(const fs::path& run, std::span<const std::uint64_t> seeds, std::size_t agent);
 
 // The folder of this seed's agent in a run or a population; nullopt: there is none.
-std::optional<std::filesystem::path> find_agent(const std::filesystem::path& run,
-                                                std::uint64_t seed);
+std::optional<fs::path> find_agent(const fs::path& run, std::uint64_t seed);
 
 // Turns the folder of one agent into the folder of a population of one, to which others can be
 // added. Completes a move that was interrupted; leaves a population as it is.
-void make_population(const std::filesystem::path& folder, const std::string& command);
+void make_population(const fs::path& folder, const std::string& command);
 
-void write_config(const std::filesystem::path& folder, const Config& config,
-                  const std::string& command);
+void write_config(const fs::path& folder, const Config& config, const std::string& command);
 Config read_config(const Folder& folder);
 
 inline PolicyOrigin origin_of(const Config& config) {
@@ -67,18 +64,18 @@ struct Population {
   Config config;
   std::vector<std::uint64_t> seeds;
 };
-void write_population(const std::filesystem::path& folder, const Population& population,
+void write_population(const fs::path& folder, const Population& population,
                       const std::string& command);
 std::string to_toml(const Population& population, const std::string& command);
 // InputError that begins with `name` if these are not the settings of such a file, or its seeds
 // were changed.
 Population parse_population(std::vector<Setting> settings, const std::string& name);
 // nullopt: there is no population.
-std::optional<Population> read_population(const std::filesystem::path& folder);
-bool holds_population(const std::filesystem::path& folder);
+std::optional<Population> read_population(const fs::path& folder);
+bool holds_population(const fs::path& folder);
 // The folder of the population that the agent in `folder` belongs to; links are followed.
-std::optional<std::filesystem::path> population_above(const std::filesystem::path& folder);
+std::optional<fs::path> population_above(const fs::path& folder);
 // The same, where a single run is a population of one.
-std::optional<Population> read_runs(const std::filesystem::path& folder);
+std::optional<Population> read_runs(const fs::path& folder);
 
 }  // namespace ovde

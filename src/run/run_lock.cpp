@@ -14,8 +14,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct flock whole_file() {

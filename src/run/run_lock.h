@@ -2,9 +2,9 @@
 // ends. It belongs to the file `lock`, not to its path: all paths to a folder share it.
 #pragma once
 
-#include <filesystem>
 #include <vector>
 
+#include "base/file_system.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -18,7 +18,7 @@ bool set_lock(const Descriptor& file);  // false: errno says why
 bool is_locked(const Descriptor& file);
 
 // Whether the open file still has this path: a holder may have removed it.
-bool has_path(const Descriptor& file, const std::filesystem::path& path);
+bool has_path(const Descriptor& file, const fs::path& path);
 
 // Another process is writing the run.
 class RunIsHeld : public InputError {
@@ -29,7 +29,7 @@ class RunLock {
  public:
   // RunIsHeld if another process has it; Error if it cannot be taken. Changes no existing file
   // before announce().
-  explicit RunLock(const std::filesystem::path& run);
+  explicit RunLock(const fs::path& run);
   ~RunLock();
   RunLock(RunLock&&) noexcept = default;
 
@@ -37,17 +37,17 @@ class RunLock {
   void announce();
 
   // RunIsHeld if another process is writing the folder of an agent inside the run.
-  void check_free(const std::filesystem::path& agent) const;
+  void check_free(const fs::path& agent) const;
 
   // Locks the folder of an agent inside the run too: by a hard link to the same file, or a lock of
   // its own where the file system has no hard links.
-  void cover(const std::filesystem::path& agent);
+  void cover(const fs::path& agent);
 
   // Whether a process is writing the run. Does not take the lock.
-  static bool is_held(const std::filesystem::path& run);
+  static bool is_held(const fs::path& run);
 
  private:
-  std::filesystem::path path_;
+  fs::path path_;
   bool is_new_ = false;  // this process made the file
   Descriptor file_;
   std::vector<RunLock> others_;  // locks of agents without a hard link

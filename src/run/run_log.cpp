@@ -26,7 +26,7 @@ std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std:
 
 }  // namespace
 
-RunLog::RunLog(const std::filesystem::path& run) : path_(run / kLogFile) {}
+RunLog::RunLog(const fs::path& run) : path_(run / kLogFile) {}
 
 void RunLog::add(LogLevel level, const std::string& message) noexcept {
   try {
@@ -41,14 +41,13 @@ void RunLog::add(LogLevel level, const std::string& message) noexcept {
   }
 }
 
-bool log_mentions(const std::filesystem::path& run, const std::string& words) {
-  if (std::error_code ignored; !std::filesystem::exists(run / kLogFile, ignored)) return false;
+bool log_mentions(const fs::path& run, const std::string& words) {
+  if (std::error_code ignored; !fs::exists(run / kLogFile, ignored)) return false;
   return Folder(run).read_end(kLogFile, kLongestLog).find(words) != std::string::npos;
 }
 
 std::optional<LogLine> last_log_line(const Folder& run) {
-  if (std::error_code ignored; !std::filesystem::exists(run.path() / kLogFile, ignored))
-    return std::nullopt;
+  if (std::error_code ignored; !fs::exists(run.path() / kLogFile, ignored)) return std::nullopt;
   std::istringstream file(run.read_end(kLogFile, kLongestTail));
   std::string line, last;
   while (std::getline(file, line)) {

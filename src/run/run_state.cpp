@@ -11,8 +11,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kLargestState = 1 << 20;

@@ -2,9 +2,9 @@
 // which it writes at the end.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
+#include "base/file_system.h"
 #include "base/names.h"
 #include "config/config.h"
 #include "io/folder.h"
@@ -34,8 +34,7 @@ struct StoredState {
 };
 
 // Stores the machine of this process too.
-void write_state(const std::filesystem::path& folder, RunState state,
-                 const std::string& error = {});
+void write_state(const fs::path& folder, RunState state, const std::string& error = {});
 
 // The state that was stored last. That of a killed run is still `training`; its lock tells whether
 // a process is writing it. InputError if the file cannot be read.
@@ -43,11 +42,11 @@ StoredState read_state(const Folder& folder);
 
 // The part of a run's summary that follows from its configuration and its rows.
 RunSummary summary_of(const Config& config, std::span<const EpochRow> rows);
-void write_summary(const std::filesystem::path& folder, const RunSummary& summary);
+void write_summary(const fs::path& folder, const RunSummary& summary);
 std::string to_json(const RunSummary& summary);
 
 // Whether the run has made a folder for checkpoints, so that a missing one was lost.
-bool expects_checkpoints(const std::filesystem::path& folder);
+bool expects_checkpoints(const fs::path& folder);
 
 // Whether the run has come to its end and has its summary.
 bool is_finished(const Folder& folder);

@@ -14,8 +14,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kRecent = 20;  // epochs over which rates are taken

@@ -1,7 +1,6 @@
 // The progress of runs, read from their folders without disturbing them.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include <ovde/error.h>
+#include "base/file_system.h"
 #include "config/config.h"
 #include "io/folder.h"
 #include "run/metrics.h"
@@ -17,7 +17,7 @@
 namespace ovde {
 
 struct RunStatus {
-  std::filesystem::path folder;
+  fs::path folder;
   RunState state = RunState::unreadable;
   std::string task, algorithm;
   int epochs_done = 0, epochs = 0;
@@ -25,14 +25,14 @@ struct RunStatus {
   double steps_per_second = EpochRow::kNone;  // over its last epochs, waiting included
   double seconds_left = EpochRow::kNone;      // at that rate
   std::string message;                        // why it failed or cannot be read
-  std::filesystem::path population;           // the folder of its population; empty: none
+  fs::path population;                        // the folder of its population; empty: none
 };
 
 // The run in `folder`, or all the runs below it; InputError if there is no such folder.
-std::vector<RunStatus> run_status(const std::filesystem::path& folder);
+std::vector<RunStatus> run_status(const fs::path& folder);
 
 // The folders of those runs.
-std::vector<std::filesystem::path> run_folders(const Folder& folder);
+std::vector<fs::path> run_folders(const Folder& folder);
 
 // The status of one run, for a caller who has its configuration and rows already: the functions
 // return them, or throw an exception that makes the run unreadable.
@@ -42,19 +42,19 @@ RunStatus status_of_run(const Folder& run, const std::function<Config()>& read_c
 // The policy that was asked for will be there once the run has been resumed.
 class UnfinishedRun : public InputError {
  public:
-  UnfinishedRun(const std::string& how_far, std::filesystem::path run)
+  UnfinishedRun(const std::string& how_far, fs::path run)
       : InputError(how_far), run(std::move(run)) {}
-  std::filesystem::path run;  // the folder to be resumed; empty: it is being trained
+  fs::path run;  // the folder to be resumed; empty: it is being trained
 };
 
 // policy.safetensors of the run of one agent in `folder`. InputError where there is none, or it
 // belongs to another run; UnfinishedRun where the run has not ended.
-std::filesystem::path finished_policy(const std::filesystem::path& folder);
+fs::path finished_policy(const fs::path& folder);
 
 struct PolicyOfRun {
-  std::filesystem::path run, file;
+  fs::path run, file;
 };
 // `path`: the folder of a run, for its finished_policy(), or a policy file within one.
-PolicyOfRun policy_of_run(const std::filesystem::path& path);
+PolicyOfRun policy_of_run(const fs::path& path);
 
 }  // namespace ovde

@@ -21,8 +21,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::chrono::milliseconds kShortestRest{500}, kLongestRest{10'000};

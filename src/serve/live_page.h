@@ -4,12 +4,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "serve/http_server.h"
 #include "serve/run_watch.h"
 #include "study/plan/plan.h"
@@ -17,9 +17,9 @@
 namespace ovde {
 
 struct LiveFolders {
-  std::vector<std::filesystem::path> folders;  // run folders, or folders that contain runs
-  std::optional<Plan> plan = {};               // whose study the first folder holds
-  std::string token = {};                      // every request has it in its query; empty: none
+  std::vector<fs::path> folders;  // run folders, or folders that contain runs
+  std::optional<Plan> plan = {};  // whose study the first folder holds
+  std::string token = {};         // every request has it in its query; empty: none
 };
 
 // 128 random bits as text.

@@ -7,8 +7,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 bool same(const RunStatus& a, const RunStatus& b) {

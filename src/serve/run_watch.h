@@ -4,12 +4,12 @@
 #pragma once
 
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "run/progress_csv.h"
 #include "run/run_status.h"
@@ -26,15 +26,15 @@ struct WatchedRun {
   bool there = true;
   RunStatus status;
   ProgressReader progress;
-  std::optional<Config> config;                         // nullopt: cannot be read
-  std::vector<std::filesystem::file_time_type> stamps;  // modification times of the files read
+  std::optional<Config> config;            // nullopt: cannot be read
+  std::vector<fs::file_time_type> stamps;  // modification times of the files read
 };
 
 class RunWatch {
  public:
-  explicit RunWatch(std::vector<std::filesystem::path> folders);
+  explicit RunWatch(std::vector<fs::path> folders);
 
-  const std::vector<std::filesystem::path>& folders() const { return folders_; }
+  const std::vector<fs::path>& folders() const { return folders_; }
   // By number. Numbers do not change; removed runs stay, with `there` unset.
   const std::deque<WatchedRun>& runs() const { return runs_; }
 
@@ -46,9 +46,9 @@ class RunWatch {
   void find(std::vector<int>& changed);
   bool look_at(WatchedRun& run);
 
-  std::vector<std::filesystem::path> folders_;
+  std::vector<fs::path> folders_;
   std::deque<WatchedRun> runs_;
-  std::map<std::filesystem::path, int> numbers_;
+  std::map<fs::path, int> numbers_;
 };
 
 }  // namespace ovde

@@ -136,7 +136,7 @@ StressAxis find_axis(const std::string& word) {
                                did_you_mean(word, names), fmt::join(names, ", ")));
 }
 
-std::vector<Setting> undisturbed_settings(const std::filesystem::path& run) {
+std::vector<Setting> undisturbed_settings(const fs::path& run) {
   std::vector<Setting> out = read_settings(run / "config.toml");
   for (const ConfigTable& table : config_tables()) {
     if (!is_disturbing(table.name + ".")) continue;

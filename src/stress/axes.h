@@ -2,10 +2,10 @@
 // severity from 0 (none) to 1.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "io/settings.h"
 
@@ -39,7 +39,7 @@ StressAxis find_axis(const std::string& word);
 
 // The settings of a run without disturbances: the keys that disturb have the task's defaults,
 // whatever the run was trained with. `run`: its folder.
-std::vector<Setting> undisturbed_settings(const std::filesystem::path& run);
+std::vector<Setting> undisturbed_settings(const fs::path& run);
 
 // The configuration of a run's environment under a disturbance. InputError if the task sets one of
 // its keys itself.

@@ -20,8 +20,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kHeader =

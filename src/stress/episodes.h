@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include <ovde/random.h>
+#include "base/file_system.h"
 #include "config/config.h"
 #include "io/files.h"
 #include "study/analyse/csv.h"
@@ -26,9 +26,9 @@ namespace ovde {
 inline constexpr const char* kRandomRun = "random actions";
 
 struct StressPolicy {
-  std::filesystem::path run;   // its folder, or kRandomRun
-  std::filesystem::path file;  // empty: random actions
-  std::string id;              // checksum of the policy and of its undisturbed environment
+  fs::path run;    // its folder, or kRandomRun
+  fs::path file;   // empty: random actions
+  std::string id;  // checksum of the policy and of its undisturbed environment
 };
 
 // One policy in one environment.
@@ -57,13 +57,13 @@ std::vector<EpisodeStart> episode_starts(std::uint64_t seed, int episodes);
 
 // The lines of an episodes.csv: policy, run, disturbance, severity, settings, episode, seed,
 // return, length, success. InputError if it is not one.
-CsvReader episode_lines(const std::string& text, const std::filesystem::path& file);
+CsvReader episode_lines(const std::string& text, const fs::path& file);
 
 // episodes.csv. Episodes are found by policy, settings and seed.
 class EpisodeFile {
  public:
   // Reads the file if there is one; InputError if it is not one of these. Does not write.
-  explicit EpisodeFile(std::filesystem::path path);
+  explicit EpisodeFile(fs::path path);
 
   const PlayedEpisode* find(const StressPoint& point, std::uint64_t seed) const;
   // Writes the episodes of a point that are not in the file.
@@ -72,7 +72,7 @@ class EpisodeFile {
 
  private:
   using Key = std::tuple<std::string, std::string, std::uint64_t>;
-  std::filesystem::path path_;
+  fs::path path_;
   std::string contents_;
   std::map<Key, PlayedEpisode> episodes_;
   std::optional<GrowingFile> out_;

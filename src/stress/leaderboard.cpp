@@ -25,8 +25,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kUndisturbed = "none";

@@ -3,11 +3,11 @@
 // stress tests of its runs wrote to episodes.csv. docs/stress.md has the definitions.
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "study/plan/plan.h"
 #include "study/report/tables.h"
 
@@ -21,11 +21,11 @@ struct Leaderboard {
 };
 
 // `tests`: folders of stress tests. InputError if they are not of the plan's runs.
-Leaderboard make_leaderboard(const Plan& plan, std::span<const std::filesystem::path> tests);
+Leaderboard make_leaderboard(const Plan& plan, std::span<const fs::path> tests);
 
 // Writes leaderboard.html, leaderboard.md and leaderboard.csv into the folder; the path of the
 // page.
-std::filesystem::path write_leaderboard(const Plan& plan, const Leaderboard& leaderboard,
-                                        const std::filesystem::path& folder);
+fs::path write_leaderboard(const Plan& plan, const Leaderboard& leaderboard,
+                           const fs::path& folder);
 
 }  // namespace ovde

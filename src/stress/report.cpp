@@ -21,8 +21,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 long percent(double share) { return std::lround(100 * share); }

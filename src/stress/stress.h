@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "stats/bootstrap.h"
 #include "stress/axes.h"
 #include "stress/episodes.h"
@@ -22,13 +22,13 @@ namespace ovde {
 struct StressRequest {
   // Folders of runs or populations, or policy files. Runs that differ only in their seeds are one
   // group.
-  std::vector<std::filesystem::path> runs;
+  std::vector<fs::path> runs;
   std::vector<std::string> disturbances = {};  // see find_axis(); empty: all standard ones
   std::vector<double> severities = {0, 0.2, 0.4, 0.6, 0.8, 1};
   int episodes = 20;
   std::uint64_t seed = 0;
   std::string against = {};  // group that the others are tested against; empty: no tests
-  std::filesystem::path out = {};
+  fs::path out = {};
 };
 
 // Runs that differ only in their seeds.

@@ -13,8 +13,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kLastPolicy = "policy.safetensors";

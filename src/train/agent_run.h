@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_system.h"
 #include "config/config.h"
 #include "run/checkpoint_store.h"
 #include "run/event_file.h"
@@ -27,7 +27,7 @@ namespace ovde {
 class AgentRun {
  public:
   // A new run, to be opened in `folder`. `config` names the agent's seed.
-  static std::unique_ptr<AgentRun> start(const Config& config, const std::filesystem::path& folder,
+  static std::unique_ptr<AgentRun> start(const Config& config, const fs::path& folder,
                                          const std::string& command);
 
   // The run that `folder` holds, from the newest checkpoint that is whole, or from its beginning
@@ -35,9 +35,9 @@ class AgentRun {
   // newer format; Error if its checkpoints cannot be listed, are missing, or none can be used.
   // `run`: the population's configuration. If it has more epochs than the agent's, the agent is
   // trained for longer, and `command` is written into its config.toml.
-  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder, const Config& run,
+  static std::unique_ptr<AgentRun> resume(const fs::path& folder, const Config& run,
                                           const std::string& command);
-  static std::unique_ptr<AgentRun> resume(const std::filesystem::path& folder) {
+  static std::unique_ptr<AgentRun> resume(const fs::path& folder) {
     return resume(folder, read_config(folder), "");
   }
 
@@ -73,7 +73,7 @@ class AgentRun {
   void fail(const std::string& error) noexcept;
 
  private:
-  AgentRun(const Config& config, const std::filesystem::path& folder);
+  AgentRun(const Config& config, const fs::path& folder);
 
   double elapsed() const;  // seconds of training, without the pauses between two processes
   bool checkpoint_due() const;
@@ -83,13 +83,13 @@ class AgentRun {
     if (fetch_) fetch_();
   }
   void save();
-  void load(const std::filesystem::path& checkpoint);
+  void load(const fs::path& checkpoint);
   bool load_newest();
   void compare_machines();  // warns where they differ
-  void write_policy_to(const std::filesystem::path& file, const EpochRow& row);
+  void write_policy_to(const fs::path& file, const EpochRow& row);
 
   Config config_;
-  std::filesystem::path folder_;
+  fs::path folder_;
   std::optional<std::string> command_;  // set for a new run, which has no folder yet
   std::optional<std::string> longer_;   // the command that asked for more epochs
   RunLog log_;
@@ -121,6 +121,6 @@ class AgentRun {
 
 // An agent as the newest usable checkpoint of its run has it, without its replay buffer. Changes
 // nothing: another process may be training the run. Null: there is no such checkpoint.
-std::unique_ptr<EpochLoop> read_latest_state(const std::filesystem::path& run);
+std::unique_ptr<EpochLoop> read_latest_state(const fs::path& run);
 
 }  // namespace ovde

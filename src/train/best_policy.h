@@ -3,21 +3,21 @@
 // and the one with the largest mean return is the best.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "base/file_system.h"
 #include "run/metrics.h"
 
 namespace ovde {
 
 class BestPolicy {
  public:
-  using Write = std::function<void(const std::filesystem::path& file)>;
-  using Play = std::function<double(const std::filesystem::path& policy)>;  // the mean return
+  using Write = std::function<void(const fs::path& file)>;
+  using Play = std::function<double(const fs::path& policy)>;  // the mean return
 
-  explicit BestPolicy(const std::filesystem::path& run) : run_(run) {}
+  explicit BestPolicy(const fs::path& run) : run_(run) {}
 
   // The candidates of the first rows.size() epochs; files of later epochs are removed.
   void open(std::span<const EpochRow> rows);
@@ -33,9 +33,9 @@ class BestPolicy {
   Choice choose(const EpochRow& last, const Play& play) const;
 
  private:
-  std::filesystem::path file_of(int epoch) const;
+  fs::path file_of(int epoch) const;
 
-  std::filesystem::path run_;
+  fs::path run_;
   std::vector<Choice> candidates_;  // the best first, by their evaluations during training
 };
 

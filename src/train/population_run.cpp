@@ -19,8 +19,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 Config with_seed(Config config, std::uint64_t seed) {

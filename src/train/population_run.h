@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "base/file_system.h"
 #include "config/config.h"
 #include "run/run_lock.h"
 #include "train/agent_run.h"
@@ -25,17 +25,17 @@ struct RunPlan {
   // One agent each; config.seed is ignored. Seeds that the run in `folder` does not have are added
   // to it.
   std::vector<std::uint64_t> seeds;
-  std::filesystem::path folder;
+  fs::path folder;
   bool is_new = true;
   std::string command;  // written into the config.toml of new agents
 };
 
 // InputError if the folder cannot be used.
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
-                     const std::filesystem::path& folder, const std::string& command);
+                     const fs::path& folder, const std::string& command);
 // InputError if the folder holds no run that can be continued. `epochs`: the new number of epochs,
 // not fewer than before; the run ends as if it had had them from the start.
-RunPlan plan_rest_of_run(const std::filesystem::path& folder, const std::string& command = "resume",
+RunPlan plan_rest_of_run(const fs::path& folder, const std::string& command = "resume",
                          std::optional<int> epochs = {});
 
 // The options of the agents that have not finished. Makes an environment for their sizes.
@@ -92,7 +92,7 @@ class PopulationRun {
  private:
   void make_agents(int threads, const Check& check);
   void open_agents();
-  std::filesystem::path folder_of(std::size_t agent) const;
+  fs::path folder_of(std::size_t agent) const;
 
   std::optional<RunLock> lock_;
   RunPlan plan_;

@@ -12,8 +12,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 FoundRun describe(const fs::path& folder) {

@@ -13,8 +13,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kVisitCells = 40, kBeliefCells = 60;

@@ -5,11 +5,11 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <vector>
 
 #include <ovde/env.h>
+#include "base/file_system.h"
 #include "config/config.h"
 #include "run/recording.h"
 #include "study/plan/plan.h"
@@ -65,7 +65,7 @@ struct ActionBeliefs {
 class Exploration {
  public:
   // InputError if the folder holds no run, its task has no map, or it recorded nothing.
-  explicit Exploration(const std::filesystem::path& run);
+  explicit Exploration(const fs::path& run);
 
   const Config& config() const { return config_; }
   const StateMap& map() const { return map_; }
@@ -89,7 +89,7 @@ class Exploration {
  private:
   std::unique_ptr<Agent> agent_at(int epoch) const;
 
-  std::filesystem::path run_;
+  fs::path run_;
   Config config_;
   StateMap map_;
   std::vector<Position> visits_;

@@ -12,8 +12,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kLargestImport = std::size_t{1} << 28;

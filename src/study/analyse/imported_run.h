@@ -3,17 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "run/metrics.h"
 
 namespace ovde {
 
 // The file of a seed, in the folder of its cell.
-std::filesystem::path imported_file(const std::filesystem::path& cell, std::uint64_t seed);
+fs::path imported_file(const fs::path& cell, std::uint64_t seed);
 
 // One row for each epoch: the mean of the evaluations at its environment steps, NaN without any.
 // Evaluations before the first update or after the last epoch are ignored. Optional columns:
@@ -22,6 +22,6 @@ std::filesystem::path imported_file(const std::filesystem::path& cell, std::uint
 // file or ends before the last epoch.
 std::vector<EpochRow> parse_imported(const std::string& text, const std::string& name,
                                      const TrainConfig& train);
-std::vector<EpochRow> read_imported(const std::filesystem::path& file, const TrainConfig& train);
+std::vector<EpochRow> read_imported(const fs::path& file, const TrainConfig& train);
 
 }  // namespace ovde

@@ -23,8 +23,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // `epochs`: of the whole run, of which `rows` may be the beginning.

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "run/metrics.h"
 #include "stats/bootstrap.h"
@@ -75,29 +75,27 @@ struct StudyResults {
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
 // A finished run; InputError unless it has this many epochs.
-RunResult read_run(const std::filesystem::path& folder, std::uint64_t seed, int epochs);
+RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs);
 
 // The settings of a run that are not defaults and that its results depend on.
-std::vector<Setting> asked_of(const std::filesystem::path& run);
+std::vector<Setting> asked_of(const fs::path& run);
 
 // Adds a run, finished or not, to a cell of `out`, which lists it if it is unfinished.
-void add_run(const std::filesystem::path& folder, const Config& config, CellResult& cell,
-             StudyResults& out);
+void add_run(const fs::path& folder, const Config& config, CellResult& cell, StudyResults& out);
 
 // With `first_epochs`, the first so many epochs of every run that has them, finished or not; cells
 // with fewer epochs in the plan count as they are.
-StudyResults read_results(Plan plan, const std::filesystem::path& study,
-                          std::optional<int> first_epochs = {});
+StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> first_epochs = {});
 
 // Results from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves and
 // no maps. InputError with file and line for a row that is not a run of the plan: another cell,
 // task, algorithm or number of epochs, a seed that is repeated or not in the plan, a value that is
 // out of range.
-StudyResults results_of_table(Plan plan, const std::filesystem::path& runs_csv);
+StudyResults results_of_table(Plan plan, const fs::path& runs_csv);
 
 // A single run, or a population, as a study of one cell. Unfinished runs count with the epochs they
 // have. InputError if the folder holds no run with at least one epoch.
-StudyResults results_of_run(const std::filesystem::path& folder);
+StudyResults results_of_run(const fs::path& folder);
 
 // A row or a column: the task or algorithm, and the settings that are not defaults.
 struct RunKind {
@@ -107,14 +105,14 @@ struct RunKind {
 };
 
 struct FoundRun {
-  std::filesystem::path folder;
+  fs::path folder;
   Config config;
   RunKind row, column;  // settings of the task and its disturbances belong to the row
 };
 
 // The runs in these folders, which hold runs or populations, each once. InputError if a folder has
 // none or one cannot be read.
-std::vector<FoundRun> find_runs(std::span<const std::filesystem::path> folders);
+std::vector<FoundRun> find_runs(std::span<const fs::path> folders);
 
 // The task or algorithm, followed by the settings in which several kinds of it differ: "ovde_g
 // explore.alpha = 0.1".
@@ -124,6 +122,6 @@ std::string name_of(const RunKind& kind, const std::vector<RunKind>& all);
 // columns, and runs of the same task, algorithm and settings are one cell. The column of the first
 // run is the baseline of all tests. `folders` hold runs or populations. InputError if there is
 // nothing to compare.
-StudyResults compare_runs(std::span<const std::filesystem::path> folders);
+StudyResults compare_runs(std::span<const fs::path> folders);
 
 }  // namespace ovde

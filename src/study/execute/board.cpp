@@ -12,8 +12,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr double kShortestPause = 0.1, kLongestPause = 2;  // seconds
@@ -145,7 +143,7 @@ bool Board::lock(Job& job) {
 
 void Board::note_failure(const Job& job, const std::string& why, bool in_doubt) {
   const std::lock_guard guard(mutex_);
-  const std::filesystem::path folder = request_.out / job.cell.folder;
+  const fs::path folder = request_.out / job.cell.folder;
   failures_.push_back({job.cell.row, job.cell.column, folder, why, in_doubt});
   sink_.cell_failed(job.cell, why);
 }

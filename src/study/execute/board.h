@@ -3,7 +3,6 @@
 #pragma once
 
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_system.h"
 #include "study/execute/cell_locks.h"
 #include "study/execute/run_study.h"
 #include "train/population_run.h"
@@ -34,7 +34,7 @@ struct Job {
 };
 
 // Whether all its runs in the study's folder are finished.
-bool has_finished(const Job& job, const std::filesystem::path& study);
+bool has_finished(const Job& job, const fs::path& study);
 
 // PlanConflict if a cell's folder holds runs with other settings, which are never overwritten and
 // never counted as results of this plan.

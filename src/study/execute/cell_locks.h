@@ -5,13 +5,13 @@
 // namespace, or on a file system whose locks are not visible.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -34,14 +34,14 @@ struct CellLockState {
   std::map<std::string, std::string>
       failures;  // why the cell failed when it was last tried, by node
 };
-std::map<std::string, CellLockState> read_cell_locks(const std::filesystem::path& study,
+std::map<std::string, CellLockState> read_cell_locks(const fs::path& study,
                                                      const std::vector<std::string>& cells);
 
 // The locks of one process. Cells are named by their folders. Safe to use from several threads.
 class CellLocks {
  public:
   // With `take_over`, a cell whose holder is in doubt is taken.
-  CellLocks(std::filesystem::path study, bool take_over);
+  CellLocks(fs::path study, bool take_over);
   ~CellLocks();  // releases all locks
   CellLocks(const CellLocks&) = delete;
   CellLocks& operator=(const CellLocks&) = delete;
@@ -70,10 +70,10 @@ class CellLocks {
   void forget_failures(const std::vector<std::string>& cells) const;
 
  private:
-  std::filesystem::path file_of(const std::string& cell) const;
-  std::filesystem::path note_of(const std::string& cell) const;
+  fs::path file_of(const std::string& cell) const;
+  fs::path note_of(const std::string& cell) const;
 
-  std::filesystem::path folder_;
+  fs::path folder_;
   bool take_over_;
   std::map<std::string, Descriptor> held_;
   std::mutex mutex_;  // guards held_

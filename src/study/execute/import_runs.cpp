@@ -23,8 +23,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // The files by which two runs are compared, and which a report reads.

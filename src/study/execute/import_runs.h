@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "study/plan/plan.h"
 
 namespace ovde {
@@ -19,7 +19,7 @@ struct ImportOutcome {
     int taken = 0, already_there = 0;
   };
   struct Left {
-    std::filesystem::path run;
+    fs::path run;
     std::string why;
   };
   std::map<std::string, Count> cells;  // by "row / column"
@@ -35,19 +35,18 @@ struct ImportOutcome {
 // Copies the runs in and below the folders `from` to the cells with their settings and seeds, each
 // whole or not at all. `command` is recorded in the population's config.toml. InputError if one of
 // `from` is not a folder with runs, or the plan's settings are wrong.
-ImportOutcome import_runs(const Plan& plan, const std::filesystem::path& study,
-                          std::span<const std::filesystem::path> from, const std::string& command);
+ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<const fs::path> from,
+                          const std::string& command);
 
 // Copies a run of another program (study/analyse/imported_run.h) to the cell "row/column" of an
 // imported column. False: it is there already. InputError if the file is not such a run, the cell
 // does not have the seed, or has another file for it.
-bool import_csv(const Plan& plan, const std::filesystem::path& study, const std::string& cell,
-                std::uint64_t seed, const std::filesystem::path& file);
+bool import_csv(const Plan& plan, const fs::path& study, const std::string& cell,
+                std::uint64_t seed, const fs::path& file);
 
 // The same for many runs in one CSV file with the columns task, algorithm, seed, step and return. A
 // run belongs to the imported column named by its algorithm, in the rows with its task. The runs of
 // a cell take the plan's seeds in the order of their own.
-ImportOutcome import_curves(const Plan& plan, const std::filesystem::path& study,
-                            const std::filesystem::path& file);
+ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::path& file);
 
 }  // namespace ovde

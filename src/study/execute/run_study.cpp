@@ -28,8 +28,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 void work(const StudyRequest& request, int threads, Board& board) {

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "study/plan/plan.h"
 #include "train/lockstep.h"
@@ -20,13 +20,13 @@ constexpr std::size_t kMostAgentsTogether = 512;
 
 struct StudyRequest {
   Plan plan;
-  std::filesystem::path out;  // the study's folder
-  std::string cells = {};     // for chosen_cells(); empty: all
-  bool wait = true;           // for cells of other processes, to continue those that die
-  bool take_over = false;     // cells whose holder may be running elsewhere
-  int jobs = 0;               // cells at a time on the CPU; 0: chosen automatically
-  int threads = 1;            // for all jobs together
-  std::string command = {};   // written into the runs' config.toml
+  fs::path out;              // the study's folder
+  std::string cells = {};    // for chosen_cells(); empty: all
+  bool wait = true;          // for cells of other processes, to continue those that die
+  bool take_over = false;    // cells whose holder may be running elsewhere
+  int jobs = 0;              // cells at a time on the CPU; 0: chosen automatically
+  int threads = 1;           // for all jobs together
+  std::string command = {};  // written into the runs' config.toml
   const std::atomic<bool>* stop = nullptr;  // set: save and return
   // Trains cells that are in step as one population on this GPU, then those of algorithms without
   // GPU support on the CPU. Empty: all on the CPU.
@@ -35,7 +35,7 @@ struct StudyRequest {
 
 struct CellFailure {
   std::string row, column;
-  std::filesystem::path folder;
+  fs::path folder;
   std::string why;
   bool in_doubt = false;  // not tried: its process may be running elsewhere, see take_over
 };
@@ -50,7 +50,7 @@ struct StudyOutcome {
 
 struct StudyStart {
   std::string name;
-  std::filesystem::path folder;
+  fs::path folder;
   int cells = 0, finished = 0, runs = 0;
   int jobs = 1, threads_per_job = 1;
   double updates = 0;       // in all unfinished cells
@@ -91,6 +91,6 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection);
 
 // Whether all runs of the cell, whose settings resolve to `config`, are finished. InputError if its
 // folder holds runs with other settings.
-bool is_cell_finished(const std::filesystem::path& study, const Cell& cell, const Config& config);
+bool is_cell_finished(const fs::path& study, const Cell& cell, const Config& config);
 
 }  // namespace ovde

@@ -15,8 +15,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;

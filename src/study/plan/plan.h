@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "io/settings.h"
 
@@ -155,7 +155,7 @@ struct Cell {
 
 // InputError with file, line, key and the nearest valid word where the text is not a plan.
 Plan parse_plan(const std::string& text, const std::string& file_name);
-Plan read_plan(const std::filesystem::path& file);
+Plan read_plan(const fs::path& file);
 
 constexpr std::size_t kMostCells = 100'000;
 

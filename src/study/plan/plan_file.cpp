@@ -1,7 +1,6 @@
 // Reads a plan's TOML file, whose keys docs/studies.md describes.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -64,7 +63,7 @@ class PlanFile {
         root, "a study",
         {"title", "text", "measures", "show", "x", "relative_to", "epochs", "steps", "seeds",
          "config", "set", "row", "column", "cell", "group", "paper", "example", "maps", "slurm"});
-    plan_.name = std::filesystem::path(in_.file_name()).stem().string();
+    plan_.name = fs::path(in_.file_name()).stem().string();
     plan_.title = in_.text(root, "title").value_or(plan_.name);
     plan_.text = in_.text(root, "text").value_or("");
     plan_.measures = in_.words(root, "measures", "measure", kMeasures);
@@ -105,8 +104,8 @@ class PlanFile {
     row.task = in_.required_text(entry, "a row", "task");
     std::string name = row.task;
     if (is_task_file(row.task)) {  // relative to the plan
-      name = std::filesystem::path(row.task).stem();
-      const auto folder = std::filesystem::path(in_.file_name()).parent_path();
+      name = fs::path(row.task).stem();
+      const auto folder = fs::path(in_.file_name()).parent_path();
       row.task = (folder / row.task).lexically_normal();
     }
     row.name = in_.text(entry, "name").value_or(name);
@@ -307,7 +306,7 @@ class PlanFile {
     const auto file = in_.text(root, "config");
     if (!file) return {};
     try {
-      auto out = read_settings(std::filesystem::path(in_.file_name()).parent_path() / *file);
+      auto out = read_settings(fs::path(in_.file_name()).parent_path() / *file);
       std::erase_if(out,
                     [](const Setting& entry) { return entry.is_table || is_the_plans(entry.key); });
       return out;

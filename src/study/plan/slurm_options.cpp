@@ -7,8 +7,8 @@
 
 #include <ovde/error.h>
 #include <ovde/option.h>
-#include "base/text.h"
 #include "base/suggestion.h"
+#include "base/text.h"
 #include "study/plan/plan.h"
 
 namespace ovde {

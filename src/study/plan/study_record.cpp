@@ -18,8 +18,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kRecord = "record.toml";

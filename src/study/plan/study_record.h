@@ -3,10 +3,10 @@
 // one that changes a cell in any other way is refused.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "config/config.h"
 #include "study/plan/plan.h"
 
@@ -27,12 +27,12 @@ class PlanConflict : public InputError {
 
 // Throws PlanConflict, which names keys and cells, unless the plan is that of the folder or extends
 // it. Cells that the record does not have are compared with their runs.
-void check_plan(const Plan& plan, const std::filesystem::path& study);
+void check_plan(const Plan& plan, const fs::path& study);
 
 // The same, and adds the plan to the record.
-void record_plan(const Plan& plan, const std::filesystem::path& study);
+void record_plan(const Plan& plan, const fs::path& study);
 
 // Whether the folder holds smoke runs.
-bool is_smoke(const std::filesystem::path& study);
+bool is_smoke(const fs::path& study);
 
 }  // namespace ovde

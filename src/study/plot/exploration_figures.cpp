@@ -10,8 +10,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kShownEpochs = 4;

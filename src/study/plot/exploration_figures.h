@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "study/analyse/exploration.h"
 #include "study/analyse/results.h"
 #include "study/plot/gnuplot.h"
@@ -28,7 +28,7 @@ std::vector<int> some_epochs(const std::vector<int>& epochs);
 
 // The maps of a study (`show = ["maps"]`), of the first seed of every cell. Cells that cannot be
 // drawn are added to `remarks` with the reason.
-std::vector<Figure> study_maps(const StudyResults& results, const std::filesystem::path& study,
+std::vector<Figure> study_maps(const StudyResults& results, const fs::path& study,
                                std::vector<std::string>& remarks);
 
 }  // namespace ovde

@@ -13,8 +13,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // Runs `gnuplot <argument>` in `folder`, its output in `log`. Whether it succeeded.

@@ -1,8 +1,9 @@
 // Draws a figure with gnuplot, as SVG and PNG.
 #pragma once
 
-#include <filesystem>
 #include <string>
+
+#include "base/file_system.h"
 
 namespace ovde {
 
@@ -18,7 +19,7 @@ bool has_gnuplot();
 
 // Writes <name>.gp, .svg and .png to `folder` and returns the SVG element for a page. Error with
 // gnuplot's message if it fails.
-std::string draw(const Figure& figure, const std::filesystem::path& folder);
+std::string draw(const Figure& figure, const fs::path& folder);
 
 // The <svg> element of a file, at most as wide as it was drawn and as the page.
 std::string svg_element(const std::string& svg, const std::string& label);

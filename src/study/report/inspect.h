@@ -3,19 +3,19 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/file_system.h"
 #include "study/plot/heat_maps.h"
 #include "study/report/report.h"
 
 namespace ovde {
 
 struct InspectRequest {
-  std::filesystem::path run;
-  std::filesystem::path out = {};
+  fs::path run;
+  fs::path out = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> steps = {};  // first, and one past the last
   std::vector<int> epochs = {};                     // empty: four of the kept epochs
   std::optional<std::array<double, 2>> state = {};  // nullopt: the start of the episodes

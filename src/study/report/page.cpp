@@ -26,9 +26,9 @@ std::string html_page(const std::string& title, const std::string& body,
       escape_html(title), page_file("page.css"), body, version(), escape_html(subject));
 }
 
-std::string run_subject(const std::filesystem::path& run) {
-  const std::filesystem::path whole = std::filesystem::absolute(run / "").lexically_normal();
-  const std::filesystem::path folder = whole.parent_path();
+std::string run_subject(const fs::path& run) {
+  const fs::path whole = fs::absolute(run / "").lexically_normal();
+  const fs::path folder = whole.parent_path();
   const std::string name = folder.filename().string();
   const bool is_agent = name.starts_with("seed_");
   return fmt::format("run {}{}", is_agent ? folder.parent_path().filename().string() + "/" : "",

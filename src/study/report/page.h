@@ -1,9 +1,10 @@
 // The pages that this program writes: self-contained HTML files, set like a paper.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "base/file_system.h"
 
 namespace ovde {
 
@@ -12,7 +13,7 @@ std::string html_page(const std::string& title, const std::string& body,
                       const std::string& subject);
 
 // "run hopper/seed_0", for the footer: a page that is sent to others has no absolute paths.
-std::string run_subject(const std::filesystem::path& run);
+std::string run_subject(const fs::path& run);
 
 // A style or script of src/study/report/web, by its name.
 const std::string& page_file(const std::string& name);

@@ -13,8 +13,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kMostRecordings = 3;           // on one page

@@ -2,9 +2,10 @@
 // self-contained.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "base/file_system.h"
 
 namespace ovde {
 
@@ -13,14 +14,14 @@ std::string replay_page(const std::string& title, const std::string& recording,
                         const std::string& source);
 
 // The folder of a run whose recordings its report and the live page show.
-std::filesystem::path recordings_folder(const std::filesystem::path& run);
+fs::path recordings_folder(const fs::path& run);
 
 // The recordings of that folder, newest first.
-std::vector<std::filesystem::path> recordings_of(const std::filesystem::path& run);
+std::vector<fs::path> recordings_of(const fs::path& run);
 
 // A recording and its heading on a page.
 struct TitledRecording {
-  std::filesystem::path file;
+  fs::path file;
   std::string title;
 };
 

@@ -17,8 +17,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 Claim::Outcome outcome_of(Verdict verdict, bool paper_better) {

@@ -3,12 +3,12 @@
 // tables/runs.csv of the studies.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file_system.h"
 #include "stats/significance.h"
 #include "study/analyse/comparison.h"
 #include "study/analyse/results.h"
@@ -37,6 +37,6 @@ inline constexpr Names<Claim::Outcome> kNames<Claim::Outcome> = {
 std::vector<Claim> claims_of(const StudyResults& results, std::span<const Comparison> tests);
 
 // The page described by a file (docs/studies.md), whose paths are relative to its folder.
-std::string site_html(const std::filesystem::path& file);
+std::string site_html(const fs::path& file);
 
 }  // namespace ovde

@@ -20,8 +20,6 @@
 
 namespace ovde {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kWidth = 960, kHeight = 540;

@@ -1,0 +1,10 @@
+// The short name of std::filesystem.
+#pragma once
+
+#include <filesystem>
+
+namespace ovde {
+
+namespace fs = std::filesystem;
+
+}  // namespace ovde
