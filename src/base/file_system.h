@@ -2,9 +2,24 @@
 #pragma once
 
 #include <filesystem>
+#include <system_error>
 
 namespace ovde {
 
 namespace fs = std::filesystem;
+
+// False where the disk does not say.
+inline bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+inline bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+inline bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
 
 }  // namespace ovde

@@ -248,10 +248,8 @@ void print_table(const std::string& population, const std::vector<Played>& agent
 std::vector<ChosenAgent> choose_agents(const fs::path& path,
                                        const std::optional<std::string>& asked,
                                        const std::string& standard) {
-  std::error_code ignored;
-  const auto population = fs::is_directory(path, ignored) && holds_population(path)
-                              ? read_population(path)
-                              : std::nullopt;
+  const auto population =
+      is_folder(path) && holds_population(path) ? read_population(path) : std::nullopt;
   if (!population) {
     if (asked) throw InputError(fmt::format("--agent: {} is not a population", path.string()));
     return {{path, std::nullopt}};

@@ -36,9 +36,7 @@ const Format& chosen_format(const ExportCommand& command) {
 
 // In the folder of the run, with the name of the policy file.
 fs::path default_path(const fs::path& run_or_policy, const Format& format) {
-  std::error_code ignored;
-  const bool is_file = fs::is_regular_file(run_or_policy, ignored);
-  const fs::path policy = is_file ? run_or_policy : run_or_policy / "policy";
+  const fs::path policy = is_file(run_or_policy) ? run_or_policy : run_or_policy / "policy";
   return policy.parent_path() / (policy.stem().string() + format.default_ending);
 }
 

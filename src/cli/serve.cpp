@@ -43,9 +43,7 @@ LiveFolders folders_of(const ServeCommand& command) {
   // the default folder and the folder of a study may be created later
   const bool may_come = command.study || command.folders == ServeCommand().folders;
   for (const std::string& name : command.folders) {
-    std::error_code ignored;
-    if (!may_come && !fs::is_directory(name, ignored))
-      throw InputError(fmt::format("{} is not a folder", name));
+    if (!may_come && !is_folder(name)) throw InputError(fmt::format("{} is not a folder", name));
     folders.folders.emplace_back(name);
   }
   if (command.study) {

@@ -193,13 +193,10 @@ void cancel(const fs::path& out) {
 // ---- import
 
 void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
-  std::error_code ignored;
-  if (command.as && (command.from.size() != 1 || fs::is_directory(command.from.front(), ignored)))
+  if (command.as && (command.from.size() != 1 || is_folder(command.from.front())))
     throw InputError("--as takes one CSV file");
-  const bool is_file = !command.as && std::ranges::any_of(command.from, [&](const auto& from) {
-    return fs::is_regular_file(from, ignored);
-  });
-  if (is_file && command.from.size() != 1)
+  const bool one_file = !command.as && std::ranges::any_of(command.from, is_file);
+  if (one_file && command.from.size() != 1)
     throw InputError("curves in a CSV file are imported one file at a time");
   prepare_study({.plan = plan, .out = out});
   if (command.as) {
@@ -209,7 +206,7 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   }
 
   const auto take = [&] {
-    if (!is_file) return import_runs(plan, out, command.from, command.typed);
+    if (!one_file) return import_runs(plan, out, command.from, command.typed);
     try {
       return import_curves(plan, out, command.from.front());
     } catch (const InputError& error) {
@@ -332,11 +329,10 @@ void show_status(const StudyCommand& command, const Plan& plan, const fs::path& 
   if (!trouble.empty()) print("the queue is unknown: {}\n", trouble);
   check_plan(plan, out);
   if (left == 0) return;
-  std::error_code ignored;
   print("{} left that nobody runs; to run {}: ovde study run {} --out {}{}{}\n",
         plural(left, "cell"), left == 1 ? "it" : "them", shell_word(command.file),
         shell_word(out.string()), plan.smoke ? " --smoke" : "",
-        fs::exists(out / "slurm", ignored) ? " --on slurm" : "");
+        is_there(out / "slurm") ? " --on slurm" : "");
 }
 
 // ---- commands for other engines
@@ -386,8 +382,7 @@ void show_leaderboard(const StudyCommand& command, const Plan& plan, const fs::p
 
 // A plan without rows only shows an example and needs no runs.
 void check_study_folder(const Plan& plan, const fs::path& out) {
-  std::error_code ignored;
-  if (plan.rows.empty() || fs::is_directory(out, ignored)) return;
+  if (plan.rows.empty() || is_folder(out)) return;
   throw InputError(fmt::format("{} is not a folder; ovde study run creates it", out.string()));
 }
 

@@ -90,8 +90,7 @@ void check_run(const Exported& file, const std::string& bytes, const fs::path& r
 
 void check_header(const fs::path& source, const Exported& file) {
   const fs::path header = header_of(source);
-  std::error_code ignored;
-  if (file.format != ExportFormat::c || header == source || !fs::exists(header, ignored)) return;
+  if (file.format != ExportFormat::c || header == source || !is_there(header)) return;
   if (read_file(header) != to_c_header(file.part, file.contract, file.name))
     throw Error(fmt::format("{} is not the header of {}", header.string(), source.string()));
 }
@@ -100,7 +99,7 @@ void check_header(const fs::path& source, const Exported& file) {
 
 void check_new_file(const fs::path& path) {
   if (path.empty()) throw OutputPathError("the file name is empty");
-  if (std::error_code ignored; fs::exists(path, ignored)) {
+  if (is_there(path)) {
     throw OutputPathError(
         fmt::format("{} exists already; remove it or choose another name", path.string()));
   }

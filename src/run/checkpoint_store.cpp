@@ -70,7 +70,7 @@ std::uintmax_t remove_checkpoints(const fs::path& run) {
   std::uintmax_t bytes = 0;
   for (const fs::path& path : paths_in(run / kCheckpointFolder)) {
     std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) continue;
+    if (!is_file(path)) continue;
     bytes += fs::file_size(path, ignored);
     fs::remove(path);
   }

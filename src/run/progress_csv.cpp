@@ -150,12 +150,11 @@ std::vector<EpochRow> read_progress(const Folder& run) {
 }
 
 std::vector<EpochRow> read_progress_so_far(const fs::path& run) {
-  std::error_code ignored;
-  return fs::exists(run / kProgressFile, ignored) ? read_progress(run) : std::vector<EpochRow>();
+  return is_there(run / kProgressFile) ? read_progress(run) : std::vector<EpochRow>();
 }
 
 bool ProgressReader::look() {
-  if (std::error_code ignored; !fs::exists(run_.path() / kProgressFile, ignored)) return forget();
+  if (!is_there(run_.path() / kProgressFile)) return forget();
   const Descriptor file = run_.open(kProgressFile);
   struct stat is = {};
   if (::fstat(file.get(), &is) != 0) return forget();

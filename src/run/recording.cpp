@@ -83,7 +83,7 @@ Bytes VisitFile::saved() {
 }
 
 void read_visits(const Folder& run, const std::function<void(std::span<const Position>)>& visit) {
-  if (std::error_code ignored; !fs::exists(run.path() / kVisitFile, ignored)) {
+  if (!is_there(run.path() / kVisitFile)) {
     throw InputError(
         fmt::format("{} has no record of its positions ({}): it was trained with "
                     "record.visits = false, or by an older version",

@@ -93,7 +93,7 @@ void check_new_run_folder(const fs::path& folder) {
     if (errno != ENOENT) refuse_folder(folder, std::strerror(errno));
     existing = existing.parent_path();
   }
-  if (std::error_code ignored; !fs::is_directory(existing, ignored)) {
+  if (!is_folder(existing)) {
     refuse_folder(folder, fmt::format("{} is not a folder", existing.string()));
   }
   if (::access(existing.c_str(), W_OK | X_OK) != 0) refuse_folder(folder, std::strerror(errno));
@@ -114,16 +114,13 @@ void ensure_new_run_folder(const fs::path& folder) {
 bool holds_config(const fs::path& folder) { return has_file(folder, kConfigFile); }
 
 fs::path unused_folder(const fs::path& folder) {
-  std::error_code ignored;
   fs::path out = folder;
-  for (int number = 2; fs::exists(out, ignored); ++number)
-    out = fmt::format("{}_{}", folder.string(), number);
+  for (int number = 2; is_there(out); ++number) out = fmt::format("{}_{}", folder.string(), number);
   return out;
 }
 
 void check_run_folder(const fs::path& folder) {
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
+  if (!is_folder(folder)) {
     throw InputError(fmt::format("{} is not a folder; name the folder of a run", folder.string()));
   }
   if (holds_config(folder)) return;

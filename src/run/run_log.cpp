@@ -42,12 +42,12 @@ void RunLog::add(LogLevel level, const std::string& message) noexcept {
 }
 
 bool log_mentions(const fs::path& run, const std::string& words) {
-  if (std::error_code ignored; !fs::exists(run / kLogFile, ignored)) return false;
+  if (!is_there(run / kLogFile)) return false;
   return Folder(run).read_end(kLogFile, kLongestLog).find(words) != std::string::npos;
 }
 
 std::optional<LogLine> last_log_line(const Folder& run) {
-  if (std::error_code ignored; !fs::exists(run.path() / kLogFile, ignored)) return std::nullopt;
+  if (!is_there(run.path() / kLogFile)) return std::nullopt;
   std::istringstream file(run.read_end(kLogFile, kLongestTail));
   std::string line, last;
   while (std::getline(file, line)) {

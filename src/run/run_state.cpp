@@ -43,8 +43,7 @@ void write_state(const fs::path& folder, RunState state, const std::string& erro
 }
 
 StoredState read_state(const Folder& folder) {
-  std::error_code ignored;
-  if (!has_file(folder.path(), kStateFile) && !fs::exists(folder.path() / kStateFile, ignored))
+  if (!has_file(folder.path(), kStateFile) && !is_there(folder.path() / kStateFile))
     return state_of_earlier_version(folder);
   const Json json =
       Json::parse(folder.read(kStateFile, kLargestState), nullptr, /*allow_exceptions=*/false);

@@ -74,7 +74,7 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
   for (const fs::path& path : paths_in(folder)) {
     std::error_code ignored;
     const bool is_link = fs::is_symlink(path, ignored);
-    if (fs::is_directory(path, ignored) && (!is_link || top.allows(path))) inside.push_back(path);
+    if (is_folder(path) && (!is_link || top.allows(path))) inside.push_back(path);
   }
   // seed_2 before seed_10
   std::ranges::sort(inside, {}, [](const fs::path& path) {
@@ -88,8 +88,7 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
 }  // namespace
 
 std::vector<fs::path> run_folders(const Folder& folder) {
-  std::error_code ignored;
-  if (!fs::is_directory(folder.path(), ignored))
+  if (!is_folder(folder.path()))
     throw InputError(fmt::format("{} is not a folder", folder.path().string()));
   holds_config(folder.path());  // InputError if it cannot be read
   std::vector<fs::path> found;
@@ -136,11 +135,10 @@ RunStatus status_of_run(const Folder& run, const std::function<Config()>& read_c
 fs::path finished_policy(const fs::path& folder) {
   check_run_folder(folder);
   const fs::path policy = folder / "policy.safetensors";
-  std::error_code ignored;
   // a run that is being trained for longer still has the policy of its earlier end; a folder with a
   // policy and config.toml alone is a policy that somebody kept
-  const bool unfinished = !is_finished(folder) && fs::exists(folder / kProgressFile, ignored);
-  if (fs::exists(policy, ignored) && !unfinished) {
+  const bool unfinished = !is_finished(folder) && is_there(folder / kProgressFile);
+  if (is_there(policy) && !unfinished) {
     check_policy_of(policy, origin_of(read_config(folder)));
     return policy;
   }
@@ -157,8 +155,7 @@ fs::path finished_policy(const fs::path& folder) {
 }
 
 PolicyOfRun policy_of_run(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return {path, finished_policy(path)};
+  if (!is_file(path)) return {path, finished_policy(path)};
   fs::path run = fs::absolute(path).lexically_normal().parent_path();
   while (!is_run(run) && run.has_relative_path()) run = run.parent_path();
   if (!is_run(run)) {

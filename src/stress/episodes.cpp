@@ -156,8 +156,7 @@ CsvReader episode_lines(const std::string& text, const fs::path& file) {
 }
 
 EpisodeFile::EpisodeFile(fs::path path) : path_(std::move(path)) {
-  std::error_code ignored;
-  if (!fs::exists(path_, ignored)) {
+  if (!is_there(path_)) {
     contents_ = std::string(kHeader) + "\n";
     return;
   }

@@ -49,7 +49,7 @@ std::vector<Candidate> find_policies(const std::vector<fs::path>& paths) {
   std::vector<Candidate> out;
   for (const fs::path& path : paths) {
     std::error_code ignored;
-    const bool file = fs::is_regular_file(path, ignored);
+    const bool file = is_file(path);
     const fs::path folder = file ? policy_of_run(path).run : path;
     for (FoundRun& run : find_runs(std::span(&folder, 1))) {
       const fs::path policy = file ? path : policy_of_run(run.folder).file;

@@ -55,7 +55,7 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
   for (const std::uint64_t seed : cell.seeds) {
     if (cell.imported) {
       const fs::path file = imported_file(study / cell.folder, seed);
-      if (std::error_code ignored; !fs::exists(file, ignored)) continue;
+      if (!is_there(file)) continue;
       if (!asked) asked = resolve_config(cell.settings);
       const auto rows = read_imported(file, asked->train);
       const auto count = std::min(rows.size(), static_cast<std::size_t>(epochs));

@@ -72,8 +72,7 @@ std::map<std::string, std::map<std::string, fs::path>> failure_notes(const fs::p
 // The text of a note; nullopt if there is none.
 std::optional<std::string> read_note(const fs::path& note) {
   try {
-    std::error_code ignored;
-    if (fs::exists(note, ignored)) return read_file(note, kLongestFile);
+    if (is_there(note)) return read_file(note, kLongestFile);
   } catch (const InputError&) {  // removed meanwhile: another process tries the cell again
   }
   return std::nullopt;

@@ -52,7 +52,7 @@ bool take_csv(const Cell& cell, const fs::path& study, std::uint64_t seed, const
               const std::string& name) {
   parse_imported(text, name, resolve_config(cell.settings).train);
   const fs::path to = imported_file(study / cell.folder, seed);
-  if (std::error_code ignored; fs::exists(to, ignored)) {
+  if (is_there(to)) {
     if (read_file(to) == text) return false;
     throw InputError(fmt::format("{} exists already, with another run", to.string()));
   }
@@ -67,8 +67,7 @@ std::vector<ImportedFile> imported_in(const fs::path& folder, const std::vector<
     if (!cell.imported) continue;
     for (const std::uint64_t seed : cell.seeds) {
       const fs::path file = imported_file(folder / cell.folder, seed);
-      if (std::error_code ignored; fs::exists(file, ignored))
-        found.push_back({&cell, seed, Folder(file.parent_path(), folder)});
+      if (is_there(file)) found.push_back({&cell, seed, Folder(file.parent_path(), folder)});
     }
   }
   return found;
@@ -76,9 +75,7 @@ std::vector<ImportedFile> imported_in(const fs::path& folder, const std::vector<
 
 bool is_same_run(const fs::path& a, const fs::path& b) {
   return std::ranges::all_of(kRunFiles, [&](const char* name) {
-    std::error_code ignored;
-    return fs::exists(a / name, ignored) && fs::exists(b / name, ignored) &&
-           read_file(a / name) == read_file(b / name);
+    return is_there(a / name) && is_there(b / name) && read_file(a / name) == read_file(b / name);
   });
 }
 
@@ -102,8 +99,7 @@ void copy_run(const Folder& from, const fs::path& to, bool with_maps) {
   std::vector<const char*> more = {"replays"};
   if (with_maps) more.insert(more.end(), {"visits.f32", "networks"});
   for (const char* name : more) {
-    if (std::error_code ignored; fs::exists(from.path() / name, ignored))
-      copy_part(from, name, beside);
+    if (is_there(from.path() / name)) copy_part(from, name, beside);
   }
   for (const char* name : kRunFiles) copy_part(from, name, beside);
   fs::rename(beside, to);
@@ -167,8 +163,7 @@ void check_finished(const fs::path& run, const Config& config) {
     read_run(run, config.seed, config.train.epochs);
     return;
   }
-  std::error_code ignored;
-  const std::size_t done = fs::exists(run / kProgressFile, ignored) ? read_progress(run).size() : 0;
+  const std::size_t done = is_there(run / kProgressFile) ? read_progress(run).size() : 0;
   throw InputError(fmt::format("not finished: epoch {} of {}", done, config.train.epochs));
 }
 
@@ -219,8 +214,7 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
     try {
       // the files are checked once, before the first of them is used
       for (const char* name : kRunFiles) {
-        std::error_code ignored;
-        if (fs::exists(run.path() / name, ignored)) run.read(name, kLargestRunFile);
+        if (is_there(run.path() / name)) run.read(name, kLargestRunFile);
       }
       const Config config = read_config(run);
       std::vector<const Target*> its;

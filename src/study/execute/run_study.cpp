@@ -109,12 +109,11 @@ std::optional<std::string> check_processor(const fs::path& study) {
   const auto known = this_machine().find("processor");
   if (known == this_machine().end()) return std::nullopt;
   const std::string& here = known->second;
-  std::error_code ignored;
-  if (!fs::exists(study / kProcessorFile, ignored)) {
+  if (!is_there(study / kProcessorFile)) {
     try {
       write_file_atomically(study / kProcessorFile, here + "\n");
     } catch (const Error&) {  // several processes may start at once
-      if (!fs::exists(study / kProcessorFile, ignored)) throw;
+      if (!is_there(study / kProcessorFile)) throw;
     }
     return std::nullopt;
   }

@@ -31,7 +31,7 @@ struct StudyRecord {
 // nullopt: the folder has no record.
 std::optional<StudyRecord> read_record(const fs::path& study) {
   const fs::path file = study / kRecord;
-  if (std::error_code ignored; !fs::exists(file, ignored)) return std::nullopt;
+  if (!is_there(file)) return std::nullopt;
   const TomlReader in(file.string());
   const toml::table root = parse_toml_table(read_file(file, kLargestRecord), file.string());
   StudyRecord record{.smoke = in.flag(root, "smoke")};
@@ -169,8 +169,7 @@ void record_plan(const Plan& plan, const fs::path& study) {
 bool is_smoke(const fs::path& study) {
   if (const auto record = read_record(study)) return record->smoke;
   // folders of earlier versions have no record; those of smoke runs have this file
-  std::error_code ignored;
-  return fs::exists(study / "smoke.txt", ignored);
+  return is_there(study / "smoke.txt");
 }
 
 }  // namespace ovde

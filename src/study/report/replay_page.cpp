@@ -50,7 +50,7 @@ std::vector<fs::path> recordings_of(const fs::path& run) {
   std::vector<std::pair<fs::file_time_type, fs::path>> found;
   for (const fs::path& path : paths_in(recordings_folder(run))) {
     std::error_code ignored;
-    if (path.extension() == ".json" && fs::is_regular_file(path, ignored))
+    if (path.extension() == ".json" && is_file(path))
       found.emplace_back(fs::last_write_time(path, ignored), path);
   }
   std::ranges::sort(found, std::greater<>());
