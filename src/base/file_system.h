@@ -1,4 +1,4 @@
-// The short name of std::filesystem.
+// The short name of std::filesystem, and questions that have no errors.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,6 @@
 #include "bench/bench.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -302,10 +301,9 @@ std::vector<BenchRow> bench_train(const BenchRequest& request) {
 
   // alternate between the algorithms, so that a slow moment of the machine affects all of them
   Team team(request.threads);
-  const std::atomic<bool> never{false};
   for (int epoch = 0; epoch <= kEpochs; ++epoch) {
     for (Runner& runner : runners) {
-      const double passed = seconds_of([&] { runner.run->epoch(team, never); });
+      const double passed = seconds_of([&] { runner.run->epoch(team, kNever); });
       if (epoch > 0) runner.seconds.push_back(passed);
     }
   }

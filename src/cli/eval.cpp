@@ -1,9 +1,7 @@
 // ovde eval: plays episodes with the policy of a run, prints the results and records them.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -107,11 +105,9 @@ Critic find_critic(const FoundActor& actor, const Config& config) {
 }
 
 EvaluationResult play(const EvalCommand& command, Env& env, const Act& act) {
-  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
-  Evaluation evaluation(env, act, Random(command.seed, Stream::evaluation_seeds), kAll,
+  Evaluation evaluation(env, act, Random(command.seed, Stream::evaluation_seeds), kAllSteps,
                         command.episodes);
-  const std::atomic<bool> never{false};
-  evaluation.advance(kAll, never);
+  evaluation.advance(kAllSteps, kNever);
   return evaluation.result();
 }
 

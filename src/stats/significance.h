@@ -2,7 +2,6 @@
 // counts, rank tests, and Holm's correction for multiple tests. All p-values are two-sided.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>

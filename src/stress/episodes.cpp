@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,9 +38,8 @@ Act actor_of(const StressPolicy& policy, std::uint64_t seed, std::shared_ptr<Pol
 // nullopt: stopped.
 std::optional<PlayedEpisode> play(Env& env, const Act& act, const EpisodeStart& start,
                                   const std::atomic<bool>& stop) {
-  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
-  Evaluation evaluation(env, act, start.stream, kAll, 1);
-  if (!evaluation.advance(kAll, stop)) return std::nullopt;
+  Evaluation evaluation(env, act, start.stream, kAllSteps, 1);
+  if (!evaluation.advance(kAllSteps, stop)) return std::nullopt;
   const EvaluationResult& result = evaluation.result();
   return PlayedEpisode{result.returns[0], static_cast<int>(result.lengths[0]),
                        result.successes > 0};
@@ -211,8 +209,7 @@ bool play_episodes(const std::vector<StressPoint>& points, const std::vector<Epi
 EpisodeRecording record_episode(const StressPoint& point, const EpisodeStart& start) {
   RecordingEnv env(point.config, {});
   std::shared_ptr<Policy> loaded;
-  const std::atomic<bool> never{false};
-  play(env, actor_of(*point.policy, start.seed, loaded), start, never);
+  play(env, actor_of(*point.policy, start.seed, loaded), start, kNever);
   EpisodeRecording recording = env.take();
   recording.source = point.policy->file.filename().string();
   return recording;

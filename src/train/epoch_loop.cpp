@@ -278,7 +278,7 @@ void EpochLoop::report_collected() {
 bool EpochLoop::evaluate_policy(const std::atomic<bool>& stop) {
   if (!evaluation_due()) return true;
   begin_evaluation();
-  return advance_evaluation(std::numeric_limits<std::int64_t>::max(), stop);
+  return advance_evaluation(kAllSteps, stop);
 }
 
 void EpochLoop::begin_evaluation() {
@@ -290,7 +290,7 @@ void EpochLoop::begin_evaluation() {
   evaluation_.emplace(
       *evaluation_env_, act,
       Random(seed_, Stream::evaluation_seeds, static_cast<std::uint32_t>(epochs_done_ + 1)),
-      config_.train.eval_steps, std::numeric_limits<int>::max());
+      config_.train.eval_steps, kAllEpisodes);
 }
 
 bool EpochLoop::advance_evaluation(std::int64_t steps, const std::atomic<bool>& stop) {
@@ -330,12 +330,9 @@ double EpochLoop::play(const Act& act) {
   constexpr std::int64_t kEpisodes = 5;  // one alone would not tell policies apart
   Evaluation evaluation(
       *evaluation_env_, act, Random(seed_, Stream::evaluation_seeds, kFresh),
-      std::max(std::int64_t{config_.train.eval_steps}, kEpisodes * config_.horizon),
-      std::numeric_limits<int>::max());
-  const std::atomic<bool> never{false};
+      std::max(std::int64_t{config_.train.eval_steps}, kEpisodes * config_.horizon), kAllEpisodes);
   guarded(
-      "the environment of the evaluation",
-      [&] { return evaluation.advance(std::numeric_limits<std::int64_t>::max(), never); },
+      "the environment of the evaluation", [&] { return evaluation.advance(kAllSteps, kNever); },
       [this] { return where(); });
   return mean(evaluation.result().returns);
 }

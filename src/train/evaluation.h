@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include <ovde/random.h>
 
 namespace ovde {
+
+// For work that is not limited, and that nobody stops.
+inline constexpr std::int64_t kAllSteps = std::numeric_limits<std::int64_t>::max();
+inline constexpr int kAllEpisodes = std::numeric_limits<int>::max();
+inline const std::atomic<bool> kNever{false};
 
 struct EvaluationResult {
   std::vector<double> returns, lengths;   // one for each episode

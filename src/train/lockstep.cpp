@@ -119,7 +119,7 @@ class LockstepGroup final : private SharedWork {
     for_each([&](int i) {
       if (!is_evaluated(i)) return;
       loop(i).begin_evaluation();
-      loop(i).advance_evaluation(std::numeric_limits<std::int64_t>::max(), stop);
+      loop(i).advance_evaluation(kAllSteps, stop);
     });
     if (stop) return;
     end_rows(runs);

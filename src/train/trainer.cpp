@@ -66,8 +66,7 @@ void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop
 }  // namespace
 
 bool train(const RunPlan& plan, const Workers& workers, ProgressSink& progress) {
-  const std::atomic<bool> never{false};
-  const std::atomic<bool>& stop = workers.stop != nullptr ? *workers.stop : never;
+  const std::atomic<bool>& stop = workers.stop != nullptr ? *workers.stop : kNever;
   PopulationRun::Check check;
   if (workers.gpu) {
     check = [&](auto agents) { workers.gpu.check(agents, plan.config.train.precision); };

@@ -18,8 +18,6 @@
 
 namespace ovde {
 
-inline const std::atomic<bool> kNever{false};  // asks to stop
-
 // Asks to stop after some epochs, of all agents together; keeps what a person would be told.
 class Watcher final : public ProgressSink {
  public:

@@ -2,7 +2,6 @@
 // side by side.
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <iterator>
 #include <list>
@@ -70,7 +69,6 @@ std::vector<CellGroup> take_groups(const StudyRequest& request, Board& board, bo
 
 void train_group(const CellGroup& group, const StudyRequest& request, int threads,
                  const WorkStealer& stealer, Board& board) {
-  const std::atomic<bool> never{false};
   std::list<CellSink> sinks;
   std::list<PopulationRun> open;
   std::vector<PopulationRun*> runs;
@@ -89,7 +87,7 @@ void train_group(const CellGroup& group, const StudyRequest& request, int thread
   std::vector<std::exception_ptr> failures;
   try {
     failures = train_in_lockstep(runs, request.gpu, threads,
-                                 request.stop != nullptr ? *request.stop : never, stealer);
+                                 request.stop != nullptr ? *request.stop : kNever, stealer);
   } catch (const std::exception&) {
     failures.assign(runs.size(), std::current_exception());
   }
