@@ -20,7 +20,7 @@ using ParsedCommands = std::map<std::string, std::function<Command()>>;
 
 ParsedCommands add_commands(CLI::App& app);
 
-// InputError that names the nearest valid word. `command`: whose --help has them all.
+// InputError that names the nearest valid word. `command`: its --help lists them.
 [[noreturn]] void refuse_word(const std::string& kind, const std::string& word,
                               const std::vector<std::string>& valid, const std::string& command);
 

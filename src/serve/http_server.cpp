@@ -256,7 +256,7 @@ void HttpServer::publish(const std::string& name, const std::string& data) {
       std::make_shared<const std::string>(fmt::format("event: {}\ndata: {}\n\n", name, data));
   for (Connection& connection : connections_) {
     if (!connection.events || connection.gone) continue;
-    // a viewer that reads no more starts again when it reconnects
+    // a viewer that does not read is disconnected; it gets everything when it reconnects
     if (connection.pending > limits_.pending_events)
       connection.gone = true;
     else

@@ -49,8 +49,8 @@ Comparison compare_one(const Contest& contest) {
   return out;
 }
 
-// In each row the paper prints a p-value for every algorithm but one of ours: that of its
-// difference from this one.
+// In each row the paper compares one algorithm of ours with all others, and prints the p-values
+// beside the others.
 std::optional<PublishedNumber> paper_p(const Plan& plan, const Cell& ours, const Cell& baseline) {
   if (find_published(plan, "p_value", ours.row, ours.column) != nullptr) return std::nullopt;
   const PublishedNumber* figure = find_published(plan, "p_value", baseline.row, baseline.column);

@@ -63,7 +63,7 @@ struct StudyResults {
   // The cell of a row and a column; Error if the plan does not have it.
   const CellResult& find(const std::string& row, const std::string& column) const;
   std::vector<std::string> row_names() const;
-  // Rows whose runs are not also runs of an earlier row.
+  // The rows without those that repeat the runs of an earlier row.
   std::vector<std::string> distinct_rows() const;
   bool any_runs() const;
   bool shows(const std::string& what) const;
@@ -83,8 +83,8 @@ std::vector<Setting> asked_of(const fs::path& run);
 // Adds a run, finished or not, to a cell of `out`, which lists it if it is unfinished.
 void add_run(const fs::path& folder, const Config& config, CellResult& cell, StudyResults& out);
 
-// With `first_epochs`, the first so many epochs of every run that has them, finished or not; cells
-// with fewer epochs in the plan count as they are.
+// With `first_epochs`, each run counts with that number of epochs, if it has done them, finished or
+// not; a cell with fewer epochs in the plan counts with its own number.
 StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> first_epochs = {});
 
 // Results from a report's tables/runs.csv alone: scores and first epochs at the goal, no curves and

@@ -22,7 +22,7 @@ namespace ovde {
 struct Job {
   Cell cell;
   Config config;
-  bool settled = false;  // running, finished, failed or refused: this process takes it no more
+  bool settled = false;  // running, finished, failed or refused: not taken again
   // Set where another program writes the cell's runs: not tried again for `pause` seconds.
   std::optional<Clock::time_point> held = {};
   double pause = 0;

@@ -40,13 +40,13 @@ std::map<std::string, CellLockState> read_cell_locks(const fs::path& study,
 // The locks of one process. Cells are named by their folders. Safe to use from several threads.
 class CellLocks {
  public:
-  // With `take_over`, a cell whose holder is in doubt is taken.
+  // `take_over`: take cells even where their holder is in doubt.
   CellLocks(fs::path study, bool take_over);
   ~CellLocks();  // releases all locks
   CellLocks(const CellLocks&) = delete;
   CellLocks& operator=(const CellLocks&) = delete;
 
-  // In doubt: the holder may be running it elsewhere. Refused: process after process died of it.
+  // In doubt: the holder may be running it elsewhere. Refused: too many processes died running it.
   enum class Outcome { taken, held, in_doubt, refused };
   struct Attempt {
     Outcome outcome;

@@ -57,7 +57,7 @@ double updates_done(const Job& job, const fs::path& study) {
   return epochs * job.updates_per_epoch();
 }
 
-// The number of cells at a time whose agents occupy the threads.
+// The number of cells at a time that gives every thread an agent.
 int default_jobs(std::span<const Job> jobs, int threads) {
   std::size_t agents = 1;
   for (const Job& job : jobs) agents = std::max(agents, job.cell.seeds.size());

@@ -23,7 +23,7 @@ struct StudyRequest {
   fs::path out;              // the study's folder
   std::string cells = {};    // for chosen_cells(); empty: all
   bool wait = true;          // for cells of other processes, to continue those that die
-  bool take_over = false;    // cells whose holder may be running elsewhere
+  bool take_over = false;    // take cells whose holder may be running elsewhere
   int jobs = 0;              // cells at a time on the CPU; 0: chosen automatically
   int threads = 1;           // for all jobs together
   std::string command = {};  // written into the runs' config.toml

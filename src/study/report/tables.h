@@ -50,7 +50,8 @@ std::string cells_csv(const StudyResults& results);
 
 std::string escape_html(const std::string& text);
 
-// Two decimals, one from 100 on, none from 1,000 on; as many as the larger number beside it.
+// Two decimals, one from 100 on, none from 1,000 on. The larger of the value and the number beside
+// it decides.
 std::string format_number(double value, double beside = 0);
 std::string format_spread(double mean, double deviation);  // "59.30 ± 4.10"
 std::string format_figure(const PublishedNumber& figure);
