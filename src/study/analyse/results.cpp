@@ -32,12 +32,14 @@ RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed, int epoc
   const RunSummary summary = summarise(rows);
   out.score = summary.score;
   out.first_goal_epoch = summary.first_goal_epoch_eval;
+  out.first_goal_epoch_explore = summary.first_goal_epoch_explore;
   out.wall_seconds = summary.wall_seconds;
   out.curve = curve_of(rows, static_cast<std::size_t>(epochs), kCurvePoints);
   for (const EpochRow& row : rows) {
     out.returns.push_back(row.eval_return_mean);
     out.env_steps.push_back(static_cast<double>(row.env_steps));
     out.has_goal |= !std::isnan(row.eval_success);
+    out.knows_explore |= !std::isnan(row.explore_success);
   }
   return out;
 }
@@ -131,10 +133,15 @@ RunResult read_table_row(const CsvReader& in, const CellResult& result) {
     refuse_value(8, "a time in seconds");
   run.score = *score;
   run.wall_seconds = seconds.value_or(0);
-  run.first_goal_epoch = in.number<int>(7);
-  const int goal = run.first_goal_epoch.value_or(0);
-  if (!in.field(7).empty() && (!run.first_goal_epoch || goal < 0 || goal >= cell.epochs))
-    refuse_value(7, "an epoch of the run");
+  const auto epoch = [&](std::size_t column) {
+    const auto epoch = in.number<int>(column);
+    if (!in.field(column).empty() && (!epoch || *epoch < 0 || *epoch >= cell.epochs))
+      refuse_value(column, "an epoch of the run");
+    return epoch;
+  };
+  run.first_goal_epoch = epoch(7);
+  run.knows_explore = in.header().size() > 9;
+  if (run.knows_explore) run.first_goal_epoch_explore = epoch(9);
   run.has_goal = cell.imported ? run.first_goal_epoch.has_value() : find_task(cell.task).has_goal;
   return run;
 }
@@ -191,6 +198,12 @@ std::vector<double> CellResult::scores() const {
 int CellResult::reached_goal() const {
   return static_cast<int>(std::ranges::count_if(
       runs, [](const RunResult& run) { return run.first_goal_epoch.has_value(); }));
+}
+
+std::optional<int> CellResult::explored_goal() const {
+  if (!has_goal() || !std::ranges::all_of(runs, &RunResult::knows_explore)) return std::nullopt;
+  return static_cast<int>(std::ranges::count_if(
+      runs, [](const RunResult& run) { return run.first_goal_epoch_explore.has_value(); }));
 }
 
 bool CellResult::has_goal() const { return std::ranges::any_of(runs, &RunResult::has_goal); }
@@ -300,7 +313,8 @@ StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
                 [](const std::string& what) { return what == "curves" || what == "maps"; });
 
   CsvReader in(read_file(runs_csv), runs_csv.string());
-  if (fmt::format("{}", fmt::join(in.header(), ",")) != kRunsHeader)
+  const std::string header = fmt::format("{}", fmt::join(in.header(), ","));
+  if (header != kRunsHeader && header != kRunsHeader + std::string(kExploreColumn))
     throw InputError(fmt::format("{}: its first line must be {}", runs_csv.string(), kRunsHeader));
   while (in.next()) {
     const auto found = std::ranges::find_if(out.cells, [&](const CellResult& each) {

@@ -18,9 +18,11 @@
 
 namespace ovde {
 
-// The first line of a report's tables/runs.csv.
+// The first line of a report's tables/runs.csv. Its last column is there if it is known of all
+// runs.
 inline constexpr const char* kRunsHeader =
     "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds";
+inline constexpr const char* kExploreColumn = ",first_goal_epoch_explore";
 
 // Rows of the curve of a finished run, at most.
 inline constexpr std::size_t kCurvePoints = 200;
@@ -29,7 +31,9 @@ struct RunResult {
   std::uint64_t seed = 0;
   double score = 0;
   std::optional<int> first_goal_epoch = {};  // first epoch whose evaluation reached the goal (FRG)
-  bool has_goal = false;                     // whether the task has a goal
+  std::optional<int> first_goal_epoch_explore = {};  // first epoch that explored it
+  bool knows_explore = false;                        // whether that was recorded
+  bool has_goal = false;                             // whether the task has a goal
   double wall_seconds = 0;
   std::vector<double> returns = {};    // evaluation return of each epoch; NaN: not evaluated
   std::vector<double> env_steps = {};  // environment steps at the end of each epoch
@@ -48,6 +52,7 @@ struct CellResult {
 
   std::vector<double> scores() const;
   int reached_goal() const;                  // number of runs
+  std::optional<int> explored_goal() const;  // the same while exploring; nullopt: not known
   bool has_goal() const;                     // false also without runs
   std::optional<int> earliest_goal() const;  // earliest of all runs, as in the paper's tables
 };

@@ -175,6 +175,7 @@ Table score_table(const StudyResults& results, const std::vector<Comparison>& co
 
 Table goal_table(const StudyResults& results) {
   std::string never;  // explains the first cell of this kind
+  bool knows_explore = false;
   Table table = make_table(results, "frg", [&](const CellResult& result) {
     if (!result.has_goal()) return Shown{{.text = "no goal", .missing = true}, std::nullopt};
     const auto earliest = result.earliest_goal();
@@ -182,13 +183,21 @@ Table goal_table(const StudyResults& results) {
     const std::string epoch = earliest ? std::to_string(*earliest) : fmt::format("{}+", epochs);
     if (!earliest && never.empty())
       never = fmt::format("; {}+: no run in {}", epochs, plural(epochs, "epoch"));
-    return Shown{{.text = fmt::format("{} ({}/{}){}", epoch, result.reached_goal(),
-                                      result.runs.size(), run_count(result))},
-                 earliest ? std::optional(-static_cast<double>(*earliest)) : std::nullopt};
+    const auto explored = result.explored_goal();
+    knows_explore |= explored.has_value();
+    const std::size_t runs = result.runs.size();
+    return Shown{
+        {.text = fmt::format("{} ({}/{}{}){}", epoch, result.reached_goal(), runs,
+                             explored ? fmt::format(", explored {}/{}", *explored, runs) : "",
+                             run_count(result))},
+        earliest ? std::optional(-static_cast<double>(*earliest)) : std::nullopt};
   });
   table.caption =
       "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the number "
       "of runs that reach it" +
+      std::string(knows_explore ? "; explored: while exploring, without which an agent learns "
+                                  "nothing of it"
+                                : "") +
       never + ".";
   if (any_cell(table, &TableCell::best)) table.caption += " Bold: earliest of the row.";
   return table;
@@ -341,12 +350,21 @@ std::string to_text(const Table& table) {
 }
 
 std::string runs_csv(const StudyResults& results) {
-  std::string out = std::string(kRunsHeader) + "\n";
+  const auto has_goal = [](const CellResult& result) { return result.has_goal(); };
+  const bool explored = std::ranges::any_of(results.cells, has_goal) &&
+                        std::ranges::all_of(results.cells, [&](const CellResult& result) {
+                          return !has_goal(result) || result.explored_goal();
+                        });
+  std::string out = fmt::format("{}{}\n", kRunsHeader, explored ? kExploreColumn : "");
   for (const CellResult& result : results.cells) {
     for (const RunResult& run : result.runs) {
       out +=
           csv_line(result.cell.row, result.cell.column, result.cell.task, result.cell.algorithm,
                    run.seed, result.cell.epochs, run.score, run.first_goal_epoch, run.wall_seconds);
+      if (explored) {
+        out.back() = ',';
+        out += csv_line(run.first_goal_epoch_explore);
+      }
     }
   }
   return out;

@@ -206,9 +206,20 @@ TEST(SlowReport, CaptionsExplainWhatTheirTableHas) {
       "Score: mean evaluation return over the last 8 epochs; mean ± standard deviation over the "
       "runs. Bold: best mean of the row. ▲: significantly better than every baseline.");
   EXPECT_TRUE(has(goal_table(results).caption, "that reach it; 100+: no run in 100 epochs."));
+  EXPECT_FALSE(has(runs_csv(results), "explore"));
+  for (CellResult& cell : results.cells) {
+    for (RunResult& run : cell.runs) {
+      run.knows_explore = true;
+      if (run.seed == 1) run.first_goal_epoch_explore = run.first_goal_epoch;
+    }
+  }
+  EXPECT_TRUE(has(goal_table(results).caption, "; explored: while exploring, without which"));
+  EXPECT_EQ(goal_table(results).rows[0].cells[1].text, "7 (10/10, explored 1/10)");
+  EXPECT_TRUE(has(runs_csv(results), ",wall_seconds,first_goal_epoch_explore\n"));
   for (CellResult& cell : results.cells) {
     cell.runs.resize(std::min<std::size_t>(cell.runs.size(), 1));
     for (RunResult& run : cell.runs) {
+      run.knows_explore = false;
       run.returns.resize(12);
       run.score = 3;
       run.first_goal_epoch = 7;
