@@ -11,12 +11,11 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "io/files.h"
+#include "io/json.h"
 
 namespace ovde {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLargestRecording = std::size_t{256} << 20;  // bytes
 
@@ -104,7 +103,7 @@ bool ReplayResult::within(double tolerance) const {
 ReplayResult replay(const std::string& path, const std::string& task) {
   const std::string text = read_file(path, kLargestRecording);
   try {
-    return replay_json(Json::parse(text), task);
+    return replay_json(parse_json(text), task);
   } catch (const Json::parse_error& error) {
     // the byte after the last one that could be understood
     const std::string_view before = std::string_view(text).substr(0, error.byte);

@@ -13,6 +13,10 @@ namespace ovde {
 
 std::string in_script(std::string_view json) { return replaced(json, {{'<', "\\u003c"}}); }
 
+Json parse_json(std::string_view text, bool allow_exceptions) {
+  return Json::parse(text.begin(), text.end(), nullptr, allow_exceptions);
+}
+
 std::string to_line(const Json& value) {
   return in_script(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

@@ -13,6 +13,10 @@ namespace ovde {
 
 using Json = nlohmann::ordered_json;
 
+// Throws Json::parse_error or Json::out_of_range; without exceptions the value of invalid text
+// is_discarded(). Json::parse would compile the parser again in each file.
+Json parse_json(std::string_view text, bool allow_exceptions = true);
+
 // JSON with '<' escaped, so that the text may stand inside an HTML script.
 std::string in_script(std::string_view json);
 

@@ -14,7 +14,7 @@
 
 namespace ovde {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 namespace {
 
@@ -54,7 +54,7 @@ class Reader {
   }
 
   TensorFile read() {
-    const Json header = parse_header();
+    const SortedJson header = parse_header();
     TensorFile file;
     for (const auto& [name, entry] : header.items()) {
       if (name == kMetadata) {
@@ -72,24 +72,24 @@ class Reader {
     throw InputError(fmt::format("{}: not a valid safetensors file: {}", name_, why));
   }
 
-  Json parse_header() const {
+  SortedJson parse_header() const {
     // two tensors of one name are an error; the library would keep the last
     std::set<std::string> seen;
     bool repeated = false;
-    const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-      if (depth == 1 && event == Json::parse_event_t::key)
+    const auto watch = [&](int depth, SortedJson::parse_event_t event, SortedJson& value) {
+      if (depth == 1 && event == SortedJson::parse_event_t::key)
         repeated |= !seen.insert(value.get<std::string>()).second;
       return true;
     };
     const auto* first = reinterpret_cast<const char*>(header_.data());
-    const Json header =
-        Json::parse(first, first + header_.size(), watch, /*allow_exceptions=*/false);
+    const SortedJson header =
+        SortedJson::parse(first, first + header_.size(), watch, /*allow_exceptions=*/false);
     if (!header.is_object()) refuse("its header is not a JSON object");
     if (repeated) refuse("its header names a tensor twice");
     return header;
   }
 
-  void read_metadata(const Json& entry, TensorFile& file) const {
+  void read_metadata(const SortedJson& entry, TensorFile& file) const {
     if (!entry.is_object()) refuse("its metadata is not an object");
     for (const auto& [key, value] : entry.items()) {
       if (!value.is_string()) refuse(fmt::format("metadata '{}' is not a string", key));
@@ -97,13 +97,13 @@ class Reader {
     }
   }
 
-  std::vector<std::uint64_t> read_counts(const std::string& name, const Json& entry,
+  std::vector<std::uint64_t> read_counts(const std::string& name, const SortedJson& entry,
                                          const char* field) const {
     const auto found = entry.find(field);
     if (found == entry.end() || !found->is_array())
       refuse(fmt::format("tensor '{}' has no {}", name, field));
     std::vector<std::uint64_t> counts;
-    for (const Json& value : *found) {
+    for (const SortedJson& value : *found) {
       if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX) {
         refuse(fmt::format("tensor '{}' has a {} that is not made of counts", name, field));
       }
@@ -112,7 +112,7 @@ class Reader {
     return counts;
   }
 
-  Tensor read_tensor(const std::string& name, const Json& entry) {
+  Tensor read_tensor(const std::string& name, const SortedJson& entry) {
     if (!entry.is_object()) refuse(fmt::format("tensor '{}' is not an object", name));
     const auto dtype = entry.find("dtype");
     if (dtype == entry.end() || !dtype->is_string())
@@ -162,7 +162,7 @@ class Reader {
 }  // namespace
 
 Bytes to_safetensors(const TensorFile& file) {
-  Json header = Json::object();
+  SortedJson header = SortedJson::object();
   if (!file.metadata.empty()) header[kMetadata] = file.metadata;
   std::size_t offset = 0;
   for (const auto& [name, tensor] : file.tensors) {
@@ -176,7 +176,7 @@ Bytes to_safetensors(const TensorFile& file) {
   }
 
   // bytes that are not UTF-8 are replaced, so that the policy is not lost
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // data begins on a multiple of 8
 
   Bytes bytes(sizeof(std::uint64_t) + text.size() + offset);

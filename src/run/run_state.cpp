@@ -45,8 +45,7 @@ void write_state(const fs::path& folder, RunState state, const std::string& erro
 StoredState read_state(const Folder& folder) {
   if (!has_file(folder.path(), kStateFile) && !is_there(folder.path() / kStateFile))
     return state_of_earlier_version(folder);
-  const Json json =
-      Json::parse(folder.read(kStateFile, kLargestState), nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(folder.read(kStateFile, kLargestState), /*allow_exceptions=*/false);
   const Json object = json.is_object() ? json : Json::object();
   const auto text = [&](const char* key) {
     const auto found = object.find(key);

@@ -161,7 +161,7 @@ class SiteWriter {
   void add_curves(const fs::path& figure) {
     const fs::path data = fs::path(figure).replace_extension("json");
     const bool alive = fs::exists(data);
-    if (alive) body_ += curves_html(Json::parse(read_file(data)));
+    if (alive) body_ += curves_html(parse_json(read_file(data)));
     body_ += html_figure(svg_element(read_file(figure), "curves"),
                          "Learning curves: median over the runs and interquartile range.",
                          alive ? "drawn" : "");
