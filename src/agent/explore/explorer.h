@@ -100,18 +100,4 @@ std::unique_ptr<Explorer> make_rule_explorer(const Rule& rule, int actions, int 
   return std::make_unique<RuleExplorer<Rule>>(rule, actions, quantiles);
 }
 
-// An explorer with a rule for CPU and GPU, made by rule(options).
-template <typename MakeRule>
-ExplorerType rule_explorer(std::string name, std::string summary, std::vector<Option> options,
-                           const MakeRule& rule) {
-  return {.name = std::move(name),
-          .summary = std::move(summary),
-          .options = std::move(options),
-          .make =
-              [rule](const OptionValues& values, int actions, int quantiles) {
-                return make_rule_explorer(rule(values), actions, quantiles);
-              },
-          .device = [rule](const OptionValues& values) { return DeviceRule(rule(values)); }};
-}
-
 }  // namespace ovde
