@@ -12,47 +12,30 @@
 namespace ovde {
 
 std::vector<Field<NoiseOptions>> noise_options() {
-  using Noise = NoiseOptions;
+  using Keys = NoiseOptions;
   return {
-      field(&Noise::transition,
-            {.name = "transition", .help = "disturb the state after every step"}),
-      field(&Noise::scales,
-            number("scales",
-                   "standard deviations of the disturbance, of which one is drawn at random", 0,
-                   1e3)),
-      field(&Noise::scale, number("scale", "what all of them are multiplied by", 0, 1e3)),
-      field(&Noise::draw,
-            {.name = "draw",
-             .help = "one is drawn for each step, for each coordinate in each step, or for each "
-                     "episode"}),
-      field(&Noise::part,
-            {.name = "part",
-             .help = "what is disturbed: positions and velocities, or velocities alone"}),
-      field(&Noise::relative,
-            {.name = "relative",
-             .help = "scales are in units of each coordinate's standard deviation under random "
-                     "actions, a table of the task"}),
-      field(&Noise::coordinate,
-            {.name = "coordinate",
-             .help = "state coordinate by which the disturbance depends on the state; empty: it "
-                     "does not"}),
-      field(&Noise::edges,
-            {.name = "edges",
-             .help = "where, along that coordinate, one region ends and the next begins; "
-                     "ascending"}),
-      field(&Noise::factors,
-            number("factors",
-                   "what the disturbance is multiplied by in each region, one more than edges", 0,
-                   1e3)),
-      field(&Noise::action,
-            number("action",
-                   "standard deviation of noise on actions, in units of half the action's range", 0,
-                   1e3)),
-      field(&Noise::observation,
-            number("observation",
-                   "standard deviation of noise on observations; the state itself is untouched", 0,
-                   1e3)),
-      field(&Noise::reward, number("reward", "standard deviation of noise on rewards", 0, 1e6)),
+      field(&Keys::transition, "transition", "disturb the state after every step"),
+      field(&Keys::scales, "scales", {0, 1e3},
+            "standard deviations of the disturbance, of which one is drawn at random"),
+      field(&Keys::scale, "scale", {0, 1e3}, "what all of them are multiplied by"),
+      field(&Keys::draw, "draw",
+            "one is drawn for each step, for each coordinate in each step, or for each episode"),
+      field(&Keys::part, "part",
+            "what is disturbed: positions and velocities, or velocities alone"),
+      field(&Keys::relative, "relative",
+            "scales are in units of each coordinate's standard deviation under random actions, a "
+            "table of the task"),
+      field(&Keys::coordinate, "coordinate",
+            "state coordinate by which the disturbance depends on the state; empty: it does not"),
+      field(&Keys::edges, "edges",
+            "where, along that coordinate, one region ends and the next begins; ascending"),
+      field(&Keys::factors, "factors", {0, 1e3},
+            "what the disturbance is multiplied by in each region, one more than edges"),
+      field(&Keys::action, "action", {0, 1e3},
+            "standard deviation of noise on actions, in units of half the action's range"),
+      field(&Keys::observation, "observation", {0, 1e3},
+            "standard deviation of noise on observations; the state itself is untouched"),
+      field(&Keys::reward, "reward", {0, 1e6}, "standard deviation of noise on rewards"),
   };
 }
 

@@ -19,29 +19,18 @@ Ground noise_trap(const OptionValues& options) {
 
 // A chasm between start and goal. The direct route is a narrow bridge with strong noise; the detour
 // is longer and has little noise.
-struct Chasm {
-  explicit Chasm(const OptionValues& options)
-      : half_length(options.number("chasm")),
-        half_depth(options.number("depth")),
-        half_bridge(options.number("bridge")),
-        noise(options.number("noise")),
-        quiet(options.number("quiet")) {}
-
-  bool holds(double x, double y) const {
-    return std::abs(x) <= half_depth && std::abs(y) <= half_length && !on_bridge(x, y);
-  }
-  bool on_bridge(double x, double y) const {
-    return std::abs(x) <= half_depth && std::abs(y) <= half_bridge;
-  }
-  double noise_at(double x, double y) const { return on_bridge(x, y) ? noise : quiet; }
-
-  double half_length, half_depth, half_bridge, noise, quiet;
-};
-
 Ground noisy_bridge(const OptionValues& options) {
-  const Chasm chasm(options);
-  return {.noise = [=](double x, double y) { return chasm.noise_at(x, y); },
-          .is_lost = [=](double x, double y) { return chasm.holds(x, y); }};
+  const double half_length = options.number("chasm"), half_depth = options.number("depth"),
+               half_bridge = options.number("bridge");
+  const double noise = options.number("noise"), quiet = options.number("quiet");
+  const auto on_bridge = [=](double x, double y) {
+    return std::abs(x) <= half_depth && std::abs(y) <= half_bridge;
+  };
+  const auto in_chasm = [=](double x, double y) {
+    return std::abs(x) <= half_depth && std::abs(y) <= half_length && !on_bridge(x, y);
+  };
+  return {.noise = [=](double x, double y) { return on_bridge(x, y) ? noise : quiet; },
+          .is_lost = in_chasm};
 }
 
 }  // namespace

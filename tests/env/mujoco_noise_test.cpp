@@ -95,7 +95,8 @@ std::vector<double> spread_of_random_actions(const MujocoTask& task, int episode
   };
   for (int episode = 0; episode < episodes; ++episode) {
     Random random(episode, Stream::user);
-    s.start([&](std::span<double> q, std::span<double> v) { task.draw_start(q, v, random); });
+    s.start(
+        [&](std::span<double> q, std::span<double> v) { task.make_rules()->start(q, v, random); });
     note();
     bool ended = false;
     for (int i = 0; i < 100 && !ended; ++i) {

@@ -22,10 +22,6 @@ Box control_box(const mjModel& m) {
   return box;
 }
 
-}  // namespace
-
-namespace {
-
 // The object's name; its kind and number where the model gives none.
 std::string name_of(const mjModel& m, int type, const char* kind, int number) {
   const char* const name = mj_id2name(&m, type, number);
@@ -193,10 +189,7 @@ class MujocoEnv final : public Env,
   }
 
   bool disturb(double scale, Random& random, std::span<double> observation) override {
-    for (double& x : position_change_) x = scale * random.normal();
-    for (double& x : velocity_change_) x = scale * random.normal();
-    change_state(observation);
-    return true;
+    return change_state([scale] { return scale; }, random, observation);
   }
 
   // positions in their tangent space, then velocities
@@ -210,11 +203,8 @@ class MujocoEnv final : public Env,
 
   bool disturb_each(std::span<const double> scales, Random& random,
                     std::span<double> observation) override {
-    auto scale = scales.begin();
-    for (double& x : position_change_) x = *scale++ * random.normal();
-    for (double& x : velocity_change_) x = *scale++ * random.normal();
-    change_state(observation);
-    return true;
+    return change_state([scale = scales.begin()]() mutable { return *scale++; }, random,
+                        observation);
   }
 
   std::optional<double> coordinate(const std::string& name) const override {
@@ -302,9 +292,14 @@ class MujocoEnv final : public Env,
     rules_->observe(simulation_, observation);
   }
 
-  void change_state(std::span<double> observation) {
+  // Adds next_scale() * N(0, 1) to each coordinate.
+  template <typename NextScale>
+  bool change_state(NextScale next_scale, Random& random, std::span<double> observation) {
+    for (double& x : position_change_) x = next_scale() * random.normal();
+    for (double& x : velocity_change_) x = next_scale() * random.normal();
     with_context([&] { simulation_.push(position_change_, velocity_change_); });
     rules_->observe(simulation_, observation);
+    return true;
   }
 
   // Adds task, seed and step to an error.

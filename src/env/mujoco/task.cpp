@@ -15,13 +15,18 @@ class BuiltInRules final : public MujocoRules {
   explicit BuiltInRules(const MujocoTask& task) : task_(task) {}
 
   void start(std::span<double> q, std::span<double> v, Random& random) override {
-    task_.draw_start(q, v, random);
+    if (task_.start != nullptr) return task_.start(q, v, random);
+    add_uniform(q, task_.start_noise, random);
+    task_.normal_velocities ? add_normal(v, task_.start_noise, random)
+                            : add_uniform(v, task_.start_noise, random);
   }
   Step step(Simulation& simulation, std::span<const double> action) override {
     return task_.step(simulation, action);
   }
-  void observe(const Simulation& simulation, std::span<double> observation) override {
-    task_.write_observation(simulation, observation);
+  void observe(const Simulation& s, std::span<double> observation) override {
+    if (task_.observe != nullptr) return task_.observe(s, observation);
+    const Out out = write(s.q().subspan(task_.first_position), observation.begin());
+    write_clipped(s.v(), task_.velocity_limit, out);
   }
 
  private:
@@ -38,17 +43,6 @@ Simulation MujocoTask::make_simulation() const {
 
 std::unique_ptr<MujocoRules> MujocoTask::make_rules() const {
   return rules ? rules() : std::make_unique<BuiltInRules>(*this);
-}
-
-void MujocoTask::draw_start(std::span<double> q, std::span<double> v, Random& random) const {
-  if (start != nullptr) return start(q, v, random);
-  add_uniform(q, start_noise, random);
-  normal_velocities ? add_normal(v, start_noise, random) : add_uniform(v, start_noise, random);
-}
-
-void MujocoTask::write_observation(const Simulation& s, std::span<double> observation) const {
-  if (observe != nullptr) return observe(s, observation);
-  write_clipped(s.v(), velocity_limit, write(s.q().subspan(first_position), observation.begin()));
 }
 
 double sum_of_squares(std::span<const double> values) {

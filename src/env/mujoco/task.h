@@ -92,9 +92,6 @@ struct MujocoTask {
   std::string id() const { return rules ? name : name + "-v4"; }
   Simulation make_simulation() const;
   std::unique_ptr<MujocoRules> make_rules() const;
-
-  void draw_start(std::span<double> q, std::span<double> v, Random& random) const;
-  void write_observation(const Simulation& simulation, std::span<double> observation) const;
 };
 
 // Names and units of all positions and velocities: "<joint>" and "<joint>_velocity"; for a free
