@@ -53,7 +53,7 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
   Simulation simulation = task.make_simulation();
   const auto rules = task.make_rules();
   Random seeds(seed, Stream::episode_seeds), actions(seed, Stream::user);
-  std::vector<double> observation(task.observation_size), action(file.actions.low.size());
+  std::vector<double> observation(task.observation_size), action(task.actions->low.size());
   Extents observed(observation.size()), rewards(file.reward.size());
   std::map<std::string, int> ends, pairs;
   TaskCheck::Play result{.steps = steps};
@@ -68,7 +68,7 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
       ++result.episodes;
     }
     for (std::size_t i = 0; i < action.size(); ++i) {
-      const double low = file.actions.low[i], high = file.actions.high[i];
+      const double low = task.actions->low[i], high = task.actions->high[i];
       action[i] = random_actions ? actions.uniform(low, high) : std::clamp(0.0, low, high);
     }
     const Step step = rules->step(simulation, action);
@@ -76,8 +76,8 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
     ++length;
     for (std::size_t i = 0; i < observation.size(); ++i) {
       if (!std::isfinite(observation[i]))
-        throw InputError(fmt::format("{}: observation {} is {} after {} steps", file.path,
-                                     file.signals[i].name, observation[i], length));
+        throw InputError(fmt::format("{}: observation {} is {} after {} steps", task.name,
+                                     task.observed[i].name, observation[i], length));
       observed.add(i, observation[i]);
     }
     for (std::size_t i = 0; i < file.reward.size(); ++i)
@@ -86,11 +86,11 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
     const mjData& d = simulation.data();
     contacts += d.ncon;
     for (int k = 0; k < d.ncon; ++k)
-      ++pairs[fmt::format("{} and {}", geom_name(*file.model, d.contact[k].geom1),
-                          geom_name(*file.model, d.contact[k].geom2))];
+      ++pairs[fmt::format("{} and {}", geom_name(*task.loaded_model, d.contact[k].geom1),
+                          geom_name(*task.loaded_model, d.contact[k].geom2))];
     if (step.terminated) ++ends[rules->ended_by()];
-    if (!step.terminated && length >= file.horizon) ++result.time_limits;
-    if (step.terminated || length >= file.horizon) length = 0;
+    if (!step.terminated && length >= task.horizon) ++result.time_limits;
+    if (step.terminated || length >= task.horizon) length = 0;
   }
   result.seconds = seconds_since(start);
   result.observation = observed.all(steps);
@@ -109,9 +109,9 @@ std::vector<std::string> remarks_on(const TaskFile& file, const TaskCheck& check
   if (!file.unused_sensors.empty())
     all.push_back(
         fmt::format("sensors that no formula reads: {}", fmt::join(file.unused_sensors, ", ")));
-  for (std::size_t i = 0; i < file.signals.size(); ++i) {
+  for (std::size_t i = 0; i < file.task.observed.size(); ++i) {
     if (is_constant(check.random.observation[i]))
-      all.push_back(fmt::format("observation {} is always {:.4g}", file.signals[i].name,
+      all.push_back(fmt::format("observation {} is always {:.4g}", file.task.observed[i].name,
                                 check.random.observation[i].mean));
   }
   double total = 0;
@@ -148,22 +148,23 @@ std::vector<std::string> remarks_on(const TaskFile& file, const TaskCheck& check
 TaskCheck check_task_file(const std::string& path, int steps, std::uint64_t seed) {
   const auto file = read_task_file(path);
   const MujocoTask task = mujoco_task(file);
+  const mjModel& model = *task.loaded_model;
   TaskCheck check{.path = path,
-                  .summary = file->summary,
+                  .summary = task.summary,
                   .model_path = file->model_path,
-                  .horizon = file->horizon,
-                  .bodies = static_cast<int>(file->model->nbody) - 1,
-                  .joints = static_cast<int>(file->model->njnt),
-                  .sensors = static_cast<int>(file->model->nsensor),
-                  .engine_step = file->model->opt.timestep,
+                  .horizon = task.horizon,
+                  .bodies = static_cast<int>(model.nbody) - 1,
+                  .joints = static_cast<int>(model.njnt),
+                  .sensors = static_cast<int>(model.nsensor),
+                  .engine_step = model.opt.timestep,
                   .signals = make_mujoco_env(task)->signals(),
-                  .actions = file->actions};
+                  .actions = *task.actions};
   for (const TaskFile::Term& term : file->reward) check.rewards.push_back(term.name);
   try {
     Simulation first = task.make_simulation();
     Random random(seed, Stream::environment);
     first.start([&](auto q, auto v) { task.make_rules()->start(q, v, random); });
-    check.solids = drawn_solids(*file->model);
+    check.solids = drawn_solids(model);
     check.poses = GeomPoses().read(first);
 
     check.zero = play(*file, task, steps, seed, false);

@@ -154,8 +154,8 @@ std::string digest_of(const std::vector<std::pair<fs::path, std::string>>& files
 void try_out(const TaskFile& file, const MujocoTask& task) {
   const auto env = make_mujoco_env(task);
   std::vector<double> observation(env->observation_size()), action;
-  for (std::size_t i = 0; i < file.actions.low.size(); ++i)
-    action.push_back(std::clamp(0.0, file.actions.low[i], file.actions.high[i]));
+  const Box& box = env->action_space();
+  for (int i = 0; i < box.size(); ++i) action.push_back(std::clamp(0.0, box.low[i], box.high[i]));
   const auto check = [&] {
     std::size_t first = 0;
     for (const TaskFile::Term& term : file.observed) {

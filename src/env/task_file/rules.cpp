@@ -14,7 +14,7 @@ namespace {
 class TaskFileRules final : public MujocoRules {
  public:
   explicit TaskFileRules(std::shared_ptr<const TaskFile> file)
-      : file_(std::move(file)), cells_(file_->cells), controls_(file_->model->nu) {
+      : file_(std::move(file)), cells_(file_->cells), controls_(file_->task.loaded_model->nu) {
     for (const TaskFile::Term& term : file_->reward) terms_.push_back({term.name, 0});
   }
 
@@ -147,7 +147,7 @@ class TaskFileRules final : public MujocoRules {
         throw InputError(fmt::format("{}: reward '{}' is {}", file_->reward[i].where,
                                      terms_[i].name, terms_[i].value));
     }
-    throw InputError(fmt::format("{}: the sum of the rewards is not finite", file_->path));
+    throw InputError(fmt::format("{}: the sum of the rewards is not finite", file_->task.name));
   }
 
   std::shared_ptr<const TaskFile> file_;
@@ -162,19 +162,7 @@ class TaskFileRules final : public MujocoRules {
 }  // namespace
 
 MujocoTask mujoco_task(const std::shared_ptr<const TaskFile>& file) {
-  MujocoTask task;
-  task.name = file->path;
-  task.summary = file->summary;
-  task.horizon = file->horizon;
-  task.frame_skip = file->frame_skip;
-  task.observation_size = file->observation.size;
-  task.observed = file->signals;
-  task.loaded_model = file->model;
-  task.actions = file->actions;
-  task.controls = file->controls;
-  task.reads_sensors = file->reads_sensors;
-  task.position_spread = file->position_spread;
-  task.velocity_spread = file->velocity_spread;
+  MujocoTask task = file->task;
   task.rules = [file] { return std::make_unique<TaskFileRules>(file); };
   return task;
 }

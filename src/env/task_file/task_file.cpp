@@ -24,18 +24,18 @@ class TaskFileReader {
  public:
   explicit TaskFileReader(const std::string& path)
       : in_(path), top_(parse_toml_table(read_file(path, kLargestTaskFile), path)) {
-    file_.path = path;
+    task_.name = path;
   }
 
   TaskFile read() {
     in_.check_keys(top_, "a task file",
                    {"model", "summary", "horizon", "constants", "control", "reset", "command",
                     "observation", "reward", "end", "success", "spread"});
-    file_.summary = in_.text(top_, "summary").value_or("task of " + file_.path);
-    file_.horizon = static_cast<int>(in_.integer(top_, "horizon", 1, 10'000'000).value_or(1000));
+    task_.summary = in_.text(top_, "summary").value_or("task of " + task_.name);
+    task_.horizon = static_cast<int>(in_.integer(top_, "horizon", 1, 10'000'000).value_or(1000));
     read_model();
-    const DataPointer data = make_data(*file_.model);
-    FormulaCompiler compiler(*file_.model, *data);
+    const DataPointer data = make_data(*task_.loaded_model);
+    FormulaCompiler compiler(*task_.loaded_model, *data);
     formulas_ = &compiler;
     read_control();
     read_constants();
@@ -49,12 +49,12 @@ class TaskFileReader {
     file_.snapshots = compiler.snapshots();
     file_.before = std::move(compiler.snapshot_program());
     file_.unused_sensors = compiler.unused_sensors();
-    file_.reads_sensors = compiler.reads_sensors();
+    task_.reads_sensors = compiler.reads_sensors();
     return std::move(file_);
   }
 
  private:
-  const mjModel& model() const { return *file_.model; }
+  const mjModel& model() const { return *task_.loaded_model; }
 
   // Calls `function`; gives its errors file and line of the node.
   template <typename Function>
@@ -68,10 +68,10 @@ class TaskFileReader {
 
   void read_model() {
     const std::string name = in_.required_text(top_, "a task file", "model");
-    file_.model_path = (std::filesystem::path(file_.path).parent_path() / name).string();
+    file_.model_path = (std::filesystem::path(task_.name).parent_path() / name).string();
     check_model_exists();
     try {
-      file_.model = load_model(file_.model_path);
+      task_.loaded_model = load_model(file_.model_path);
     } catch (const Error& error) {
       in_.refuse(*top_.get("model"), error.what());
     }
@@ -126,15 +126,15 @@ class TaskFileReader {
     const toml::table empty;
     if (control == nullptr) control = &empty;
     in_.check_keys(*control, "control", {"frame_skip", "rate", "actuators", "centre", "scale"});
-    file_.frame_skip =
+    task_.frame_skip =
         static_cast<int>(in_.integer(*control, "frame_skip", 1, 100'000).value_or(1));
     const double step = model().opt.timestep;
     if (const toml::node* rate = control->get("rate")) {
       if (control->contains("frame_skip"))
         in_.refuse(*rate, "rate and frame_skip exclude each other");
       const double steps = 1 / (number(*rate, "rate") * step);
-      file_.frame_skip = static_cast<int>(std::lround(std::clamp(steps, 0.0, 1e5)));
-      if (file_.frame_skip < 1 || std::abs(steps - file_.frame_skip) > 1e-6 * steps)
+      task_.frame_skip = static_cast<int>(std::lround(std::clamp(steps, 0.0, 1e5)));
+      if (task_.frame_skip < 1 || std::abs(steps - task_.frame_skip) > 1e-6 * steps)
         in_.refuse(*rate, fmt::format("an action must last a whole number of the model's steps of "
                                       "{} s: rate may be {:g}, {:g}, {:g} ...",
                                       step, 1 / step, 1 / (2 * step), 1 / (3 * step)));
@@ -142,6 +142,7 @@ class TaskFileReader {
     read_actuators(*control);
 
     const std::size_t count = file_.actuators.size();
+    task_.actions.emplace();
     file_.centre.assign(count, 0);
     file_.scale.assign(count, 1);
     const toml::node* const scale = control->get("scale");
@@ -166,21 +167,21 @@ class TaskFileReader {
                                      "give control.scale",
                                      signal.name));
       const double* const range = model().actuator_ctrlrange + 2 * actuator;
-      file_.actions.low.push_back(scale == nullptr ? range[0] : -1);
-      file_.actions.high.push_back(scale == nullptr ? range[1] : 1);
+      task_.actions->low.push_back(scale == nullptr ? range[0] : -1);
+      task_.actions->high.push_back(scale == nullptr ? range[1] : 1);
       if (scale != nullptr) {
         signal.unit =
             fmt::format("{:g} x {}", file_.scale[i], signal.unit.empty() ? "control" : signal.unit);
         if (file_.centre[i] != 0) signal.unit += fmt::format(" around {:g}", file_.centre[i]);
       }
-      file_.controls.push_back(signal);
+      task_.controls.push_back(signal);
     }
     file_.action = formulas_->reserve(static_cast<int>(count));
     Value action = file_.action;
-    for (const Signal& signal : file_.controls)
+    for (const Signal& signal : task_.controls)
       action.signals.push_back({signal.name + "_action", signal.unit});
     formulas_->define("action", action);
-    formulas_->define("dt", formulas_->constant(file_.frame_skip * step));
+    formulas_->define("dt", formulas_->constant(task_.frame_skip * step));
   }
 
   void read_actuators(const toml::table& control) {
@@ -249,7 +250,7 @@ class TaskFileReader {
     return all;
   }
 
-  double seconds_per_action() const { return file_.frame_skip * model().opt.timestep; }
+  double seconds_per_action() const { return task_.frame_skip * model().opt.timestep; }
 
   void read_reset() {
     const mjModel& m = model();
@@ -372,11 +373,12 @@ class TaskFileReader {
         in_.refuse(node,
                    fmt::format("give this observation a name: {{ name = \"...\", value = '{}' }}",
                                term.name));
-      file_.signals.insert(file_.signals.end(), term.value.signals.begin(),
-                           term.value.signals.end());
+      task_.observed.insert(task_.observed.end(), term.value.signals.begin(),
+                            term.value.signals.end());
       file_.observed.push_back(std::move(term));
     }
-    file_.observation = formulas_->reserve(static_cast<int>(file_.signals.size()));
+    task_.observation_size = static_cast<int>(task_.observed.size());
+    file_.observation = formulas_->reserve(task_.observation_size);
     int to = file_.observation.at;
     for (const TaskFile::Term& term : file_.observed) {
       FormulaCompiler::copy(term.value, to, file_.observe);
@@ -480,14 +482,15 @@ class TaskFileReader {
       if (node == nullptr) in_.refuse(*spread, fmt::format("spread needs {}", key));
       return list(*node, key, static_cast<std::size_t>(model().nv));
     };
-    file_.position_spread = read("positions");
-    file_.velocity_spread = read("velocities");
+    task_.position_spread = read("positions");
+    task_.velocity_spread = read("velocities");
   }
 
   TomlReader in_;
   toml::table top_;
   FormulaCompiler* formulas_ = nullptr;
   TaskFile file_;
+  MujocoTask& task_ = file_.task;
 };
 
 }  // namespace

@@ -35,17 +35,11 @@ struct TaskFile {
     Value value = {};
   };
 
-  std::string path;  // as it was given
-  std::string summary;
-  int horizon = 1000;
+  MujocoTask task;  // without its rules; its name is the path as it was given
   std::string model_path;
-  std::shared_ptr<const mjModel> model;
 
-  int frame_skip = 1;
   std::vector<int> actuators;         // the controlled ones
   std::vector<double> centre, scale;  // control = centre + scale * action
-  Box actions;
-  std::vector<Signal> controls;
 
   std::vector<double> start_positions, start_velocities;
   std::vector<Draw> draws;
@@ -58,10 +52,6 @@ struct TaskFile {
   std::vector<Term> reward, end, observed;
   std::optional<Term> success;
   Value observation;
-  std::vector<Signal> signals;
-  bool reads_sensors = false;
-
-  std::vector<double> position_spread, velocity_spread;  // see MujocoTask
   std::vector<std::string> unused_sensors;
 };
 
