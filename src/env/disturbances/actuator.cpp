@@ -9,8 +9,6 @@ namespace ovde {
 
 namespace {
 
-double drawn(const Range& range, Random& random) { return random.uniform(range.low, range.high); }
-
 class Actuator final : public Disturbance {
  public:
   Actuator(std::unique_ptr<Env> inner, const ActuatorOptions& options)
@@ -92,11 +90,7 @@ std::vector<Field<ActuatorOptions>> actuator_options() {
   };
 }
 
-bool is_on(const ActuatorOptions& options) {
-  const ActuatorOptions off;
-  return options.lag != off.lag || options.gain != off.gain || options.bias != off.bias ||
-         options.dead_zone != off.dead_zone || options.saturation != off.saturation;
-}
+bool is_on(const ActuatorOptions& options) { return options != ActuatorOptions(); }
 
 std::unique_ptr<Env> with_actuators(std::unique_ptr<Env> inner, const ActuatorOptions& options) {
   if (!is_on(options)) return inner;

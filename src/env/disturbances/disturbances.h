@@ -45,6 +45,8 @@ struct ActuatorOptions {
   Range bias = {0, 0};
   Range dead_zone = {0, 0};
   Range saturation = {1, 1};
+
+  bool operator==(const ActuatorOptions&) const = default;
 };
 
 // Factors of the model's nominal values, drawn for each episode.
@@ -107,6 +109,11 @@ enum class DisturbanceStream : std::uint32_t {
 };
 inline Random disturbance_stream(std::uint64_t seed, DisturbanceStream kind) {
   return {seed, Stream::disturbance, static_cast<std::uint32_t>(kind)};
+}
+
+// A number drawn from a range.
+inline double drawn(const Range& range, Random& random) {
+  return random.uniform(range.low, range.high);
 }
 
 // The middle of an action box: the action at rest.

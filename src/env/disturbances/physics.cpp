@@ -29,14 +29,12 @@ class Model final : public Disturbance {
  protected:
   void draw(std::uint64_t seed) override {
     Random random = disturbance_stream(seed, DisturbanceStream::model);
-    const auto drawn = [&](const Range& range) { return random.uniform(range.low, range.high); };
-    ModelFactors factors;
-    factors.mass = drawn(options_.mass);
-    factors.friction = drawn(options_.friction);
-    factors.damping = drawn(options_.damping);
-    factors.gravity = drawn(options_.gravity);
-    factors.motor = drawn(options_.motor);
-    simulator_.vary(factors);
+    // drawn in the order of the members
+    simulator_.vary({.mass = drawn(options_.mass, random),
+                     .friction = drawn(options_.friction, random),
+                     .damping = drawn(options_.damping, random),
+                     .gravity = drawn(options_.gravity, random),
+                     .motor = drawn(options_.motor, random)});
   }
   void put(ByteWriter&) const override {}
   void get(ByteReader&) override {}
@@ -53,8 +51,7 @@ class Push final : public Disturbance {
 
   Step step(std::span<const double> action, std::span<double> out) override {
     if (random_.uniform() < options_.probability)
-      simulator_.push(body_, random_.uniform(options_.velocity.low, options_.velocity.high),
-                      random_);
+      simulator_.push(body_, drawn(options_.velocity, random_), random_);
     return inner().step(action, out);
   }
 
