@@ -11,7 +11,6 @@ namespace ovde {
 
 // Parameters with the moments of Adam and the parameters of the target network.
 struct Trained {
-  Trained() = default;
   explicit Trained(std::size_t size)
       : parameters(size), first_moment(size), second_moment(size), target(size) {}
   Buffer parameters, first_moment, second_moment, target;

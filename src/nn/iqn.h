@@ -103,7 +103,6 @@ class Iqn {
   // backward_to_input() gives the gradient of inputs first_input .. first_input + inputs - 1.
   Iqn(const IqnShape& shape, Mlp::Use use, int first_input = 0, int inputs = 0);
 
-  const IqnShape& shape() const { return shape_; }
   void pack(std::span<const float> parameters);
 
   // Computes the values (fractions x samples) of one block at these fractions (fractions x

@@ -81,7 +81,6 @@ struct Activations {
 
 // The gradients of all layers' outputs.
 struct Deltas {
-  Deltas() = default;
   Deltas(const MlpShape& shape, int samples);
   Batch& output() { return layer.back(); }
   std::vector<Batch> layer;

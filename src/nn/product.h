@@ -14,7 +14,6 @@ class Panels {
   Panels() = default;
   Panels(int rows, int depth);
 
-  int rows() const { return rows_; }
   int depth() const { return depth_; }
 
   // Packs a row-major matrix whose rows are `stride` apart.

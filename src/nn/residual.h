@@ -36,7 +36,6 @@ class ResidualShape {
     std::size_t mean, variance;  // offsets in the buffer of statistics
   };
 
-  ResidualShape() = default;
   ResidualShape(int inputs, int width, int blocks, int expansion, int outputs);
 
   // Linear layer 0 follows the norm of the input; layers 2b - 1 and 2b are block b, from 1 on; the
@@ -80,7 +79,6 @@ void fold(const ResidualShape& shape, std::span<const float> parameters,
 struct ResidualTrace {
   using Pair = std::array<Batch, 2>;
 
-  ResidualTrace() = default;
   ResidualTrace(const ResidualShape& shape, int samples);
 
   // by norm: normalised, and after gain, shift and, in blocks, the ReLU
@@ -95,7 +93,6 @@ struct ResidualTrace {
 
 // The gradients of a backward pass.
 struct ResidualDeltas {
-  ResidualDeltas() = default;
   ResidualDeltas(const ResidualShape& shape, int samples);
 
   ResidualTrace::Pair input;  // gradient by the normalised input
@@ -110,7 +107,6 @@ struct ResidualDeltas {
 // for each half of the features.
 class Residual {
  public:
-  Residual() = default;
   Residual(const ResidualShape& shape, Mlp::Use use);
 
   void pack(std::span<const float> parameters);

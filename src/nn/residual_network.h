@@ -31,8 +31,6 @@ class ResidualNetwork final : public Network {
   const MlpShape& acting_shape() const override { return acting_shape_; }
   std::span<const float> acting_parameters() const override { return acting_parameters_; }
 
-  const ResidualShape& shape() const { return shape_; }
-
   double forward_flop() const override;
   double second_flop() const override;
   double backward_flop() const override { return 2 * forward_flop(); }

@@ -13,7 +13,6 @@ namespace ovde {
 
 class SinglePass {
  public:
-  SinglePass() = default;
   explicit SinglePass(const MlpShape& shape);
 
   // Copies the parameters; call it after every change.

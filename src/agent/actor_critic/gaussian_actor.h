@@ -10,7 +10,6 @@ namespace ovde {
 
 // Sampled actions of a batch, and the numbers that their gradient needs.
 struct SampledActions {
-  SampledActions() = default;
   SampledActions(int actions, int samples)
       : noise(actions, samples),
         spread(actions, samples),

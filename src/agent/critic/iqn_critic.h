@@ -14,7 +14,6 @@ namespace ovde {
 
 // The midpoints of N intervals of random width that make up [0, 1], for every sample.
 struct Fractions {
-  Fractions() = default;
   Fractions(int count, int samples) : midpoint(count, samples), weight(count, samples) {}
   Batch midpoint;  // (N x batch): tau
   Batch weight;    // (N x batch): width of the interval times N
