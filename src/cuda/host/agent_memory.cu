@@ -71,12 +71,10 @@ IqnTrace take_iqn_trace(Arena& arena, const NetworkShape& shape, std::size_t sam
   return trace;
 }
 
-__half* take_half(Arena& arena, std::size_t count) { return arena.take<__half>(count); }
-
 // Memory for the slabs of a layer with so many terms.
 __half* take_slabs(Arena& arena, int terms) {
-  return take_half(arena, rounded_up(terms, HalfSlab::kTerms) / HalfSlab::kTerms *
-                              static_cast<std::size_t>(HalfSlab::kNumbers));
+  return arena.take<__half>(rounded_up(terms, HalfSlab::kTerms) / HalfSlab::kTerms *
+                            static_cast<std::size_t>(HalfSlab::kNumbers));
 }
 
 // The copies of some layers. The last of them is an output layer if has_output; the gradient of the
@@ -86,7 +84,7 @@ HalfCopies take_half_copies(Arena& arena, const LayerShape* layers, int count, b
   HalfCopies copies{};
   for (int l = 0; l < count; ++l) {
     for (__half** copy : {&copies.forward[l], &copies.target[l]})
-      *copy = has_output && l == count - 1 ? take_half(arena, kMostOutputs * kMostWidth)
+      *copy = has_output && l == count - 1 ? arena.take<__half>(kMostOutputs * kMostWidth)
                                            : take_slabs(arena, layers[l].stride);
     if (l > 0 && l != gate) copies.backward[l] = take_slabs(arena, layers[l].outputs);
   }
@@ -113,11 +111,11 @@ void allocate_iqn(Agent& agent, Arena& arena, std::size_t samples) {
 
   IqnActing& acting = agent.acting;
   const int asked = std::max(agent.explorer.samples(), 1);
-  acting.explores = reinterpret_cast<int*>(arena.take(1));
+  acting.explores = arena.take<int>(1);
   acting.head = arena.take(2 * agent.action_size);
   acting.input = arena.take(agent.state_action_stride);
   acting.weights = arena.take(agent.critic.quantiles);
-  acting.m = reinterpret_cast<double*>(arena.take(2 * asked));
+  acting.m = arena.take<double>(asked);
   acting.by_quantile = arena.take(std::size_t{2} * asked * agent.critic.quantiles);
   for (int k = 0; k < 2; ++k) {
     acting.values[k] = arena.take(agent.critic.quantiles);
@@ -134,8 +132,8 @@ void allocate_grid(Agent& agent, Arena& arena, std::size_t rows) {
   Grid& grid = agent.grid;
   agent.state_action = arena.take(rows * agent.state_action_stride);
   for (float** p : {&agent.reward, &agent.continues, &agent.actor_loss}) *p = arena.take(rows);
-  grid.action = reinterpret_cast<int*>(arena.take(rows));
-  grid.arms = reinterpret_cast<IdsArm*>(arena.take(choices * sizeof(IdsArm) / sizeof(float)));
+  grid.action = arena.take<int>(rows);
+  grid.arms = arena.take<IdsArm>(choices);
   grid.means_stride = rounded_up(agent.choices, 16);
   for (int k = 0; k < 2; ++k) {
     grid.mean_weights[k] = arena.take(choices * output.stride);
@@ -162,8 +160,7 @@ void allocate_actor(Agent& agent, Arena& arena, std::size_t rows) {
     *p = arena.take(rows * agent.action_size);
   agent.actor_trace = take_trace(arena, agent.actor_shape, rows, agent.state_action,
                                  agent.state_action_stride, agent.half_state_action);
-  agent.actor_active =
-      reinterpret_cast<std::uint32_t*>(arena.take(rows / 32 * NetworkTile<true, 1>::kActiveWords));
+  agent.actor_active = arena.take<std::uint32_t>(rows / 32 * NetworkTile<true, 1>::kActiveWords);
   for (int k = 0; k < 2; ++k) {
     agent.quantiles_at_new[k] = arena.take(rows * agent.critic.quantiles);
     agent.value[k] = arena.take(rows);
@@ -238,7 +235,7 @@ Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
   }
   const int stride = spec.state_action_stride;
   agent.state_action = arena.take(rows * stride);
-  agent.half_state_action = take_half(arena, rows * stride);
+  agent.half_state_action = arena.take<__half>(rows * stride);
   allocate_actor(agent, arena, rows);
   for (float** p : {&agent.reward, &agent.continues, &agent.next_log_probability})
     *p = arena.take(rows);
