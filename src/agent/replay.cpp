@@ -115,17 +115,15 @@ ReplayBatch::ReplayBatch(const LearnerOptions& options)
 void ReplayBatch::fill_targets(const Batch& first, const Batch& second, float alpha,
                                const Batch* log_probability, Batch& targets, Blocks blocks,
                                const Blend& blend) const {
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      const Vector r = load(reward.row(b, 0) + v), c = load(continues.row(b, 0) + v);
-      const Vector entropy =
-          log_probability ? alpha * load(log_probability->row(b, 0) + v) : Vector{};
-      for (int i = 0; i < targets.features(); ++i) {
-        store(targets.row(b, i) + v, td_target(r, c, load(first.row(b, i) + v),
-                                               load(second.row(b, i) + v), entropy, blend));
-      }
+  over_samples(blocks, [&](int b, int v) {
+    const Vector r = load(reward.row(b, 0) + v), c = load(continues.row(b, 0) + v);
+    const Vector entropy =
+        log_probability ? alpha * load(log_probability->row(b, 0) + v) : Vector{};
+    for (int i = 0; i < targets.features(); ++i) {
+      store(targets.row(b, i) + v,
+            td_target(r, c, load(first.row(b, i) + v), load(second.row(b, i) + v), entropy, blend));
     }
-  }
+  });
 }
 
 }  // namespace ovde

@@ -49,4 +49,23 @@ inline Blocks half_blocks(const Batch& batch, int half) {
   return half == 0 ? Blocks{0, middle} : Blocks{middle, batch.blocks()};
 }
 
+// Calls work(b, v) for every vector of samples in these blocks: samples v .. v + kVector - 1 of
+// block b.
+template <typename Work>
+inline void over_samples(Blocks blocks, Work&& work) {
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int v = 0; v < kLanes; v += kVector) work(b, v);
+  }
+}
+
+// Calls work(b, f, v) for the same vectors of features 0 .. features - 1.
+template <typename Work>
+inline void over_rows(int features, Blocks blocks, Work&& work) {
+  for (int b = blocks.first; b < blocks.last; ++b) {
+    for (int f = 0; f < features; ++f) {
+      for (int v = 0; v < kLanes; v += kVector) work(b, f, v);
+    }
+  }
+}
+
 }  // namespace ovde

@@ -83,16 +83,14 @@ const Batch& MlpNetwork::input_gradient_of_mean(const Batch& share, Blocks block
   const int last_hidden = shape_.layers() - 2;
   const Batch& hidden = activations_.layer[last_hidden];
   Batch& delta = deltas_.layer[last_hidden];
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      const Vector part = load(share.row(b, 0) + v);
-      const auto counts = part != 0;
-      for (int f = 0; f < hidden.features(); ++f) {
-        const Vector weight = part * mean_weights_[f];
-        store(delta.row(b, f) + v, (counts & (load(hidden.row(b, f) + v) > 0)) ? weight : Vector{});
-      }
+  over_samples(blocks, [&](int b, int v) {
+    const Vector part = load(share.row(b, 0) + v);
+    const auto counts = part != 0;
+    for (int f = 0; f < hidden.features(); ++f) {
+      const Vector weight = part * mean_weights_[f];
+      store(delta.row(b, f) + v, (counts & (load(hidden.row(b, f) + v) > 0)) ? weight : Vector{});
     }
-  }
+  });
   online_.backward_to_input(activations_, deltas_, last_hidden, input_gradient_, blocks);
   return input_gradient_;
 }

@@ -72,12 +72,9 @@ const Batch& ResidualNetwork::input_gradient(Blocks blocks) {
 
 const Batch& ResidualNetwork::input_gradient_of_mean(const Batch& share, Blocks blocks) {
   const float equal = 1.0f / static_cast<float>(shape_.outputs());
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int o = 0; o < shape_.outputs(); ++o) {
-      for (int v = 0; v < kLanes; v += kVector)
-        store(output_gradient().row(b, o) + v, load(share.row(b, 0) + v) * equal);
-    }
-  }
+  over_rows(shape_.outputs(), blocks, [&](int b, int o, int v) {
+    store(output_gradient().row(b, o) + v, load(share.row(b, 0) + v) * equal);
+  });
   return input_gradient(blocks);
 }
 

@@ -118,30 +118,23 @@ void Rnd::compare(const Batch& next_observation, int half) {
   const Batch& predicted = network_.forward(input_, half);
   const Batch& aim = network_.second_pass(input_, half);
   const float share = 1.0f / static_cast<float>(network_.acting_shape().outputs());
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      Vector squares{};
-      for (int o = 0; o < network_.acting_shape().outputs(); ++o) {
-        const Vector difference = load(predicted.row(b, o) + v) - load(aim.row(b, o) + v);
-        squares += difference * difference;
-        store(network_.output_gradient().row(b, o) + v, 2 * share * difference);
-      }
-      store(error_.row(b, 0) + v, share * squares);
+  over_samples(blocks, [&](int b, int v) {
+    Vector squares{};
+    for (int o = 0; o < network_.acting_shape().outputs(); ++o) {
+      const Vector difference = load(predicted.row(b, o) + v) - load(aim.row(b, o) + v);
+      squares += difference * difference;
+      store(network_.output_gradient().row(b, o) + v, 2 * share * difference);
     }
-  }
+    store(error_.row(b, 0) + v, share * squares);
+  });
 }
 
 void Rnd::predict(const Batch& next_observation, const Batch& weight, int half) {
   compare(next_observation, half);
-  const Blocks blocks = half_blocks(input_, half);
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      for (int o = 0; o < network_.acting_shape().outputs(); ++o) {
-        float* slope = network_.output_gradient().row(b, o) + v;
-        store(slope, load(weight.row(b, 0) + v) * load(slope));
-      }
-    }
-  }
+  over_rows(network_.acting_shape().outputs(), half_blocks(input_, half), [&](int b, int o, int v) {
+    float* slope = network_.output_gradient().row(b, o) + v;
+    store(slope, load(weight.row(b, 0) + v) * load(slope));
+  });
   network_.backward(input_, half);
 }
 
@@ -154,14 +147,12 @@ float Rnd::bonus_per_error() const {
 
 void Rnd::add_bonus(const Batch* share, Batch& reward) const {
   const float scale = bonus_per_error();
-  for (int b = 0; b < error_.blocks(); ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      float* r = reward.row(b, 0) + v;
-      const Vector error = load(error_.row(b, 0) + v);
-      store(r,
-            share ? load(r) + scale * load(share->row(b, 0) + v) * error : load(r) + scale * error);
-    }
-  }
+  over_samples(all_blocks(error_), [&](int b, int v) {
+    float* r = reward.row(b, 0) + v;
+    const Vector error = load(error_.row(b, 0) + v);
+    store(r,
+          share ? load(r) + scale * load(share->row(b, 0) + v) * error : load(r) + scale * error);
+  });
 }
 
 void Rnd::step(std::uint64_t step, Team& team) { network_.step(adam_.at(step - 1), step, 0, team); }

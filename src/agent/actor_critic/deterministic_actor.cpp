@@ -66,14 +66,10 @@ void DeterministicActor::act(const ReplayBatch& batch, std::uint64_t update, Tea
     smooth(update, blocks);
 
     Vector sum{};
-    for (int b = blocks.first; b < blocks.last; ++b) {
-      for (int d = 0; d < output.features(); ++d) {
-        for (int v = 0; v < kLanes; v += kVector) {
-          const Vector u = load(output.row(b, d) + v);
-          sum += load(batch.weight.row(b, 0) + v) * (u * u);
-        }
-      }
-    }
+    over_rows(output.features(), blocks, [&](int b, int d, int v) {
+      const Vector u = load(output.row(b, d) + v);
+      sum += load(batch.weight.row(b, 0) + v) * (u * u);
+    });
     penalty_[half] = options_.penalty * sum_lanes(sum);
   });
 }
@@ -92,18 +88,12 @@ void DeterministicActor::smooth(std::uint64_t update, Blocks blocks) {
 }
 
 void DeterministicActor::differentiate(const Batch& q_gradient, const Batch& weight, int half) {
-  const Blocks blocks = half_blocks(weight, half);
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int d = 0; d < action_.features(); ++d) {
-      for (int v = 0; v < kLanes; v += kVector) {
-        const Vector action = load(action_.row(b, d) + v);
-        const Vector gain = load(q_gradient.row(b, d) + v) * (1 - action * action);
-        const Vector charge = 2 * options_.penalty * load(network_->output().row(b, d) + v);
-        store(network_->output_gradient().row(b, d) + v,
-              load(weight.row(b, 0) + v) * (charge - gain));
-      }
-    }
-  }
+  over_rows(action_.features(), half_blocks(weight, half), [&](int b, int d, int v) {
+    const Vector action = load(action_.row(b, d) + v);
+    const Vector gain = load(q_gradient.row(b, d) + v) * (1 - action * action);
+    const Vector charge = 2 * options_.penalty * load(network_->output().row(b, d) + v);
+    store(network_->output_gradient().row(b, d) + v, load(weight.row(b, 0) + v) * (charge - gain));
+  });
 }
 
 void DeterministicActor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {

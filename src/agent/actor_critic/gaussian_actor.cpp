@@ -137,10 +137,9 @@ namespace {
 
 double weighted_sum(const Batch& weight, const Batch& values, Blocks blocks) {
   Vector sum{};
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector)
-      sum += load(weight.row(b, 0) + v) * load(values.row(b, 0) + v);
-  }
+  over_samples(blocks, [&](int b, int v) {
+    sum += load(weight.row(b, 0) + v) * load(values.row(b, 0) + v);
+  });
   return sum_lanes(sum);
 }
 

@@ -48,11 +48,10 @@ void Optimist::act(const Update& update, const Batch& head, int half) {
   const Blocks blocks = half_blocks(observation, half);
   fill_batch_noise(options_.seed, Stream::optimist_noise, update.number, sampled_.noise, blocks);
   const Vector spread = splat(options_.dac.spread);
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    float* noise = sampled_.noise.block(b);
-    for (int i = 0; i < sampled_.noise.features() * kLanes; i += kVector)
-      store(noise + i, spread * load(noise + i));
-  }
+  over_rows(sampled_.noise.features(), blocks, [&](int b, int d, int v) {
+    float* noise = sampled_.noise.row(b, d) + v;
+    store(noise, spread * load(noise));
+  });
   sample_actions(head, log_std_form(options_.network), sampled_, blocks);
   copy_rows(observation, state_action_, 0, blocks);
   copy_rows(sampled_.action, state_action_, options_.observation_size, blocks);

@@ -78,14 +78,12 @@ void CategoricalCritic::evaluate(const Batch& state_action, bool, std::uint64_t)
 // d mean / d logit_j = p_j (z_j - mean)
 const Batch& CategoricalCritic::action_gradient(const Batch& share, Blocks blocks) {
   Batch& gradient = network_->output_gradient();
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      const Vector part = load(share.row(b, 0) + v), mean = load(mean_.row(b, 0) + v);
-      for (int j = 0; j < support_.size; ++j)
-        store(gradient.row(b, j) + v,
-              part * load(probabilities_.row(b, j) + v) * (splat(support_.value(j)) - mean));
-    }
-  }
+  over_samples(blocks, [&](int b, int v) {
+    const Vector part = load(share.row(b, 0) + v), mean = load(mean_.row(b, 0) + v);
+    for (int j = 0; j < support_.size; ++j)
+      store(gradient.row(b, j) + v,
+            part * load(probabilities_.row(b, j) + v) * (splat(support_.value(j)) - mean));
+  });
   return network_->input_gradient(blocks);
 }
 

@@ -66,29 +66,26 @@ void ActorValue::evaluate(const Batch& state_action, bool differentiates, std::u
 
 double ActorValue::loss(double own_loss, const Blend& blend, const Batch& weight, int half) {
   double loss = own_loss;
-  const Blocks blocks = half_blocks(weight, half);
   const bool by_mean = minimum_ == Minimum::means;
   const Batch& first = by_mean ? critics_[0]->mean() : critics_[0]->values();
   const Batch& second = by_mean ? critics_[1]->mean() : critics_[1]->values();
   const Batch* weights = critics_[0]->value_weights();
   const int n = first.features();
   const float equal = 1.0f / static_cast<float>(n);
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      Vector value{};
-      for (int i = 0; i < n; ++i) {
-        const Vector z1 = load(first.row(b, i) + v), z2 = load(second.row(b, i) + v);
-        note_shares(blend, z1 <= z2, b, i, v);
-        if (by_mean) {
-          value = blended(blend, z1, z2);
-        } else {
-          const Vector counts = weights ? load(weights->row(b, i) + v) : splat(1);
-          value += counts * equal * blended(blend, z1, z2);
-        }
+  over_samples(half_blocks(weight, half), [&](int b, int v) {
+    Vector value{};
+    for (int i = 0; i < n; ++i) {
+      const Vector z1 = load(first.row(b, i) + v), z2 = load(second.row(b, i) + v);
+      note_shares(blend, z1 <= z2, b, i, v);
+      if (by_mean) {
+        value = blended(blend, z1, z2);
+      } else {
+        const Vector counts = weights ? load(weights->row(b, i) + v) : splat(1);
+        value += counts * equal * blended(blend, z1, z2);
       }
-      loss -= sum_lanes(load(weight.row(b, 0) + v) * value);
     }
-  }
+    loss -= sum_lanes(load(weight.row(b, 0) + v) * value);
+  });
   return loss;
 }
 
@@ -114,12 +111,9 @@ const Batch& ActorValue::gradient(int half) {
                                       : *by_value_[k];
   };
   const Batch &first = part(0), &second = part(1);
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int d = 0; d < gradient_.features(); ++d) {
-      for (int v = 0; v < kLanes; v += kVector)
-        store(gradient_.row(b, d) + v, load(first.row(b, d) + v) + load(second.row(b, d) + v));
-    }
-  }
+  over_rows(gradient_.features(), blocks, [&](int b, int d, int v) {
+    store(gradient_.row(b, d) + v, load(first.row(b, d) + v) + load(second.row(b, d) + v));
+  });
   return gradient_;
 }
 

@@ -19,21 +19,19 @@ void draw_fractions(std::uint64_t seed, std::uint64_t update, FractionsFor purpo
 void cut_interval(Fractions& fractions) {
   const int count = fractions.weight.features();
   const float share = 1.0f / static_cast<float>(count);
-  for (int b = 0; b < fractions.weight.blocks(); ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      Vector total{};
-      for (int i = 0; i < count; ++i) total += load(fractions.weight.row(b, i) + v) + kNarrowest;
-      const Vector scale = static_cast<float>(count) / total;
-      Vector before{};  // the weights of the intervals below
-      for (int i = 0; i < count; ++i) {
-        float* weight = fractions.weight.row(b, i) + v;
-        const Vector w = (load(weight) + kNarrowest) * scale;
-        store(weight, w);
-        store(fractions.midpoint.row(b, i) + v, (before + 0.5f * w) * share);
-        before += w;
-      }
+  over_samples(all_blocks(fractions.weight), [&](int b, int v) {
+    Vector total{};
+    for (int i = 0; i < count; ++i) total += load(fractions.weight.row(b, i) + v) + kNarrowest;
+    const Vector scale = static_cast<float>(count) / total;
+    Vector before{};  // the weights of the intervals below
+    for (int i = 0; i < count; ++i) {
+      float* weight = fractions.weight.row(b, i) + v;
+      const Vector w = (load(weight) + kNarrowest) * scale;
+      store(weight, w);
+      store(fractions.midpoint.row(b, i) + v, (before + 0.5f * w) * share);
+      before += w;
     }
-  }
+  });
 }
 
 // ---- learning
@@ -148,10 +146,9 @@ Vector IqnCritic::share(int block, int i, int v) const {
 // Repeats the forward pass: the activations of the whole batch would take too much memory.
 const Batch& IqnCritic::action_gradient_by_value(const Batch& state_action, const Batch& part) {
   for (int b = 0; b < values_.blocks(); ++b) {
-    for (int i = 0; i < values_.features(); ++i) {
-      for (int v = 0; v < kLanes; v += kVector)
-        store(value_gradient_.row(b, i) + v, load(part.row(b, i) + v) * share(b, i, v));
-    }
+    over_rows(values_.features(), {b, b + 1}, [&](int, int i, int v) {
+      store(value_gradient_.row(b, i) + v, load(part.row(b, i) + v) * share(b, i, v));
+    });
     online_.forward(net_.parameters, state_action, fractions_.midpoint, b, activations_, values_);
     online_.backward_to_input(net_.parameters, value_gradient_, b, activations_, deltas_,
                               action_gradient_);
@@ -160,15 +157,11 @@ const Batch& IqnCritic::action_gradient_by_value(const Batch& state_action, cons
 }
 
 const Batch& IqnCritic::action_gradient(const Batch& part, Blocks blocks) {
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int d = 0; d < action_gradient_.features(); ++d) {
-      for (int v = 0; v < kLanes; v += kVector) {
-        const Vector share = load(part.row(b, 0) + v);
-        store(chosen_gradient_.row(b, d) + v,
-              share != 0 ? share * load(action_gradient_.row(b, d) + v) : Vector{});
-      }
-    }
-  }
+  over_rows(action_gradient_.features(), blocks, [&](int b, int d, int v) {
+    const Vector share = load(part.row(b, 0) + v);
+    store(chosen_gradient_.row(b, d) + v,
+          share != 0 ? share * load(action_gradient_.row(b, d) + v) : Vector{});
+  });
   return chosen_gradient_;
 }
 

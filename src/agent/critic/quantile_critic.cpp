@@ -36,13 +36,11 @@ void QuantileCritic::evaluate(const Batch& state_action, bool, std::uint64_t) {
   const Blocks blocks = all_blocks(mean_);
   values_ = &network_->evaluate(state_action, blocks);
   const float scale = 1.0f / static_cast<float>(values().features());
-  for (int b = blocks.first; b < blocks.last; ++b) {
-    for (int v = 0; v < kLanes; v += kVector) {
-      Vector sum{};
-      for (int i = 0; i < values().features(); ++i) sum += load(values().row(b, i) + v);
-      store(mean_.row(b, 0) + v, sum * scale);
-    }
-  }
+  over_samples(blocks, [&](int b, int v) {
+    Vector sum{};
+    for (int i = 0; i < values().features(); ++i) sum += load(values().row(b, i) + v);
+    store(mean_.row(b, 0) + v, sum * scale);
+  });
 }
 
 const Batch& QuantileCritic::action_gradient(const Batch& share, Blocks blocks) {
@@ -52,12 +50,9 @@ const Batch& QuantileCritic::action_gradient(const Batch& share, Blocks blocks) 
 const Batch& QuantileCritic::action_gradient_by_value(const Batch&, const Batch& share) {
   Batch& gradient = network_->output_gradient();
   const float equal = 1.0f / static_cast<float>(gradient.features());
-  for (int b = 0; b < gradient.blocks(); ++b) {
-    for (int i = 0; i < gradient.features(); ++i) {
-      for (int v = 0; v < kLanes; v += kVector)
-        store(gradient.row(b, i) + v, load(share.row(b, i) + v) * equal);
-    }
-  }
+  over_rows(gradient.features(), all_blocks(gradient), [&](int b, int i, int v) {
+    store(gradient.row(b, i) + v, load(share.row(b, i) + v) * equal);
+  });
   return network_->input_gradient(all_blocks(mean_));
 }
 

@@ -26,14 +26,10 @@ MlpShape trunk_shape(const LearnerOptions& options) {
 }
 
 void rectify(Batch& batch) {
-  for (int b = 0; b < batch.blocks(); ++b) {
-    for (int f = 0; f < batch.features(); ++f) {
-      for (int v = 0; v < kLanes; v += kVector) {
-        float* x = batch.row(b, f) + v;
-        store(x, relu(load(x)));
-      }
-    }
-  }
+  over_rows(batch.features(), all_blocks(batch), [&](int b, int f, int v) {
+    float* x = batch.row(b, f) + v;
+    store(x, relu(load(x)));
+  });
 }
 
 }  // namespace
@@ -181,12 +177,6 @@ void mean_layer(const MlpShape& shape, std::span<const float> parameters, int qu
       bias[a] += share * parameters[layer.bias + o];
     }
   }
-}
-
-MlpShape mean_shape(const MlpShape& shape, int quantiles) {
-  std::vector<int> hidden;
-  for (int l = 0; l + 1 < shape.layers(); ++l) hidden.push_back(shape.layer(l).outputs);
-  return {shape.inputs(), hidden, shape.outputs() / quantiles};
 }
 
 void mean_network(const MlpShape& shape, std::span<const float> parameters,

@@ -21,7 +21,6 @@ namespace ovde {
 // and back. The cost does not grow with the number of actions.
 class ActionHead {
  public:
-  ActionHead() = default;
   ActionHead(const MlpShape& shape, int quantiles, int samples);
 
   // values (N x batch) at the action of each sample, from the last hidden layer (after its ReLU).
@@ -38,8 +37,8 @@ class ActionHead {
     return static_cast<std::size_t>(action) * quantiles_ + quantile;
   }
 
-  MlpShape::Layer layer_{};
-  int quantiles_ = 0;
+  MlpShape::Layer layer_;
+  int quantiles_;
   Buffer hidden_;  // sample after sample: [sample][stride]
   Buffer delta_;   // [stride]
 };
@@ -107,7 +106,9 @@ void mean_layer(const MlpShape& shape, std::span<const float> parameters, int qu
                 float* weights, float* bias);
 
 // The shape and the parameters of the network that ends in that layer.
-MlpShape mean_shape(const MlpShape& shape, int quantiles);
+inline MlpShape mean_shape(const MlpShape& shape, int quantiles) {
+  return shape.with_outputs(shape.outputs() / quantiles);
+}
 void mean_network(const MlpShape& shape, std::span<const float> parameters,
                   const MlpShape& mean_shape, std::span<float> mean_parameters);
 
