@@ -272,19 +272,19 @@ void bind_envs(py::module_& module) {
             return std::make_unique<OneEnv>(make_task(config), find_task(config.task).has_goal,
                                             config.horizon);
           }),
-          py::arg("task"), py::arg("settings"))
+          "task"_a, "settings"_a)
       .def_static(
           "with_noise",
           [](py::object adapter, const py::dict& noise) {
             auto env = with_noise(std::make_unique<PythonEnv>(std::move(adapter)), noise_of(noise));
             return std::make_unique<OneEnv>(std::move(env), false, 0);
           },
-          py::arg("adapter"), py::arg("noise"))
+          "adapter"_a, "noise"_a)
       .def_property_readonly("horizon", &OneEnv::horizon)
-      .def("reset", &OneEnv::reset, py::arg("seed") = py::none())
-      .def("step", &OneEnv::step, py::arg("action"))
+      .def("reset", &OneEnv::reset, "seed"_a = py::none())
+      .def("step", &OneEnv::step, "action"_a)
       .def("save", &OneEnv::save)
-      .def("restore", &OneEnv::restore, py::arg("state"));
+      .def("restore", &OneEnv::restore, "state"_a);
 
   py::class_<ManyEnvs> many(module, "ManyEnvs");
   bind_spaces(many);
@@ -294,11 +294,10 @@ void bind_envs(py::module_& module) {
                throw InputError(fmt::format("{} environments: must be at least 1", count));
              return std::make_unique<ManyEnvs>(task_config(task, settings), count, threads, copies);
            }),
-           py::arg("task"), py::arg("settings"), py::arg("count"), py::arg("threads"),
-           py::arg("copies"))
+           "task"_a, "settings"_a, "count"_a, "threads"_a, "copies"_a)
       .def_property_readonly("threads", &ManyEnvs::threads)
-      .def("reset", &ManyEnvs::reset, py::arg("seeds"), py::arg("mask").noconvert())
-      .def("step", &ManyEnvs::step, py::arg("actions"));
+      .def("reset", &ManyEnvs::reset, "seeds"_a, "mask"_a.noconvert())
+      .def("step", &ManyEnvs::step, "actions"_a);
 }
 
 }  // namespace ovde::python

@@ -22,7 +22,7 @@ namespace ovde::python {
 // The configuration of a task with settings of its tables ("task", "noise", "sensor" ...).
 Config task_config(const std::string& task, const pybind11::dict& settings);
 
-// Seeds of episodes: the given one, then those of the stream that it seeds.
+// Seeds of episodes: the given one, then numbers of the stream that it seeds.
 class EpisodeSeeds {
  public:
   std::uint64_t first(std::uint64_t seed);

@@ -91,8 +91,8 @@ void Job::run(const std::function<void()>& work, Interrupted interrupted) {
   }
   running.erase(this);
   if (exiting) {
-    // a daemon thread must not go on in Python, whose parts disappear: a traceback that it prints
-    // can abort the process. The interpreter treats its other daemon threads alike.
+    // a daemon thread must not continue in Python while the interpreter ends: a traceback that it
+    // prints can abort the process. The interpreter stops its other daemon threads in the same way.
     const py::gil_scoped_release released;
     while (true) std::this_thread::sleep_for(std::chrono::hours(1));
   }

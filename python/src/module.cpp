@@ -93,11 +93,11 @@ PYBIND11_MODULE(_core, module) {
 >>> policy(observation)                         # doctest: +SKIP
 array([0.5, -1. ])
 )")
-      .def_static("load", &load_policy, py::arg("path"),
+      .def_static("load", &load_policy, "path"_a,
                   "Loads the policy of a finished run's folder, or of a file policy.safetensors.")
       .def_property_readonly("observation_size", &Policy::observation_size)
       .def_property_readonly("action_size", &Policy::action_size)
-      .def("__call__", &act, py::arg("observations"), py::arg("threads") = 0,
+      .def("__call__", &act, "observations"_a, "threads"_a = 0,
            "The actions for one observation (o,) or many (n, o), in the task's own units; many are "
            "computed on several threads (0: chosen automatically).");
   module.def("tasks", &list_tasks);

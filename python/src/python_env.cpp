@@ -4,10 +4,10 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <ovde/error.h>
+#include "convert.h"
 #include "gil.h"
 #include "job.h"
 
@@ -27,8 +27,6 @@ struct Calling {
     if (is_outermost) calling.erase(thread);
   }
 };
-
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 void copy_observation(const py::handle& from, std::span<double> to) {
   const Numbers numbers = Numbers::ensure(from);

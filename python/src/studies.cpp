@@ -234,29 +234,26 @@ py::object stress_test(const std::vector<std::string>& runs,
 
 void bind_studies(py::module_& module) {
   py::class_<Contenders>(module, "Contenders")
-      .def(py::init<std::string, std::string>(), py::arg("title"), py::arg("text"))
-      .def("add", &Contenders::add, py::arg("task"), py::arg("method"), py::arg("ours"),
-           py::arg("algorithm"), py::arg("curves"), py::arg("seeds"))
+      .def(py::init<std::string, std::string>(), "title"_a, "text"_a)
+      .def("add", &Contenders::add, "task"_a, "method"_a, "ours"_a, "algorithm"_a, "curves"_a,
+           "seeds"_a)
       .def("tests", &Contenders::tests)
       .def("cells", &Contenders::cells)
       .def("markdown", &Contenders::markdown)
-      .def("report", &Contenders::report, py::arg("folder"));
+      .def("report", &Contenders::report, "folder"_a);
   py::class_<Study>(module, "Study")
-      .def(py::init<std::string, std::optional<std::string>, bool>(), py::arg("file"),
-           py::arg("out"), py::arg("smoke"))
+      .def(py::init<std::string, std::optional<std::string>, bool>(), "file"_a, "out"_a, "smoke"_a)
       .def_property_readonly("folder", &Study::folder)
-      .def("run", &Study::run, py::arg("jobs"), py::arg("threads"), py::arg("device"),
-           py::arg("progress"))
+      .def("run", &Study::run, "jobs"_a, "threads"_a, "device"_a, "progress"_a)
       .def("report", &Study::report);
-  module.def("stress", &stress_test, py::arg("runs"), py::arg("disturbances"),
-             py::arg("severities"), py::arg("episodes"), py::arg("seed"), py::arg("against"),
-             py::arg("threads"), py::arg("out"), py::arg("progress"));
+  module.def("stress", &stress_test, "runs"_a, "disturbances"_a, "severities"_a, "episodes"_a,
+             "seed"_a, "against"_a, "threads"_a, "out"_a, "progress"_a);
   module.def(
       "report_of_run",
       [](const std::string& run, const std::string& out) {
         return as_tuple(write_report(results_of_run(run), out));
       },
-      py::arg("run"), py::arg("out"));
+      "run"_a, "out"_a);
 }
 
 }  // namespace ovde::python

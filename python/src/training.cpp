@@ -2,7 +2,6 @@
 // every epoch, on the calling thread.
 #include "bindings.h"
 
-#include <functional>
 #include <thread>
 
 #include <pybind11/stl.h>
@@ -171,9 +170,8 @@ void bind_training(py::module_& module) {
         training.command = "ovde.train of Python";
         return run_training(training, false, progress, note, py::none(), interrupted);
       },
-      py::arg("task"), py::arg("algorithm"), py::arg("seeds"), py::arg("settings"),
-      py::arg("steps"), py::arg("folder"), py::arg("threads"), py::arg("device"),
-      py::arg("progress"), py::arg("note"), py::arg("interrupted"));
+      "task"_a, "algorithm"_a, "seeds"_a, "settings"_a, "steps"_a, "folder"_a, "threads"_a,
+      "device"_a, "progress"_a, "note"_a, "interrupted"_a);
   module.def(
       "resume",
       [](const std::string& folder, std::optional<int> epochs, std::optional<std::int64_t> steps,
@@ -188,22 +186,22 @@ void bind_training(py::module_& module) {
         training.command = "ovde.resume of Python";
         return run_training(training, true, progress, note, warning, interrupted);
       },
-      py::arg("folder"), py::arg("epochs"), py::arg("steps"), py::arg("threads"), py::arg("device"),
-      py::arg("progress"), py::arg("note"), py::arg("warning"), py::arg("interrupted"));
+      "folder"_a, "epochs"_a, "steps"_a, "threads"_a, "device"_a, "progress"_a, "note"_a,
+      "warning"_a, "interrupted"_a);
   module.attr("default_algorithm") = Training().algorithm;
-  module.def("synonym", &synonym, py::arg("word"));
+  module.def("synonym", &synonym, "word"_a);
   module.def("table_names", &table_names);
   module.def(
       "unused_folder", [](const std::string& folder) { return unused_folder(folder).string(); },
-      py::arg("folder"));
-  module.def("register_python_task", &register_python_task, py::arg("name"), py::arg("summary"),
-             py::arg("horizon"), py::arg("steps_per_epoch"), py::arg("has_goal"));
-  module.def("describe", &describe, py::arg("folder"));
-  module.def("read_curves", &read_curves, py::arg("folder"));
-  module.def("summary", &summary_of, py::arg("folder"));
-  module.def("status", &status_of, py::arg("folder"));
-  module.def("raw_settings", &raw_settings, py::arg("file"));
-  module.def("run_command", &run_command, py::arg("words"));
+      "folder"_a);
+  module.def("register_python_task", &register_python_task, "name"_a, "summary"_a, "horizon"_a,
+             "steps_per_epoch"_a, "has_goal"_a);
+  module.def("describe", &describe, "folder"_a);
+  module.def("read_curves", &read_curves, "folder"_a);
+  module.def("summary", &summary_of, "folder"_a);
+  module.def("status", &status_of, "folder"_a);
+  module.def("raw_settings", &raw_settings, "file"_a);
+  module.def("run_command", &run_command, "words"_a);
   module.def("interrupt_environments", &interrupt_environments);
   module.def("stop_all", &Job::stop_all);
 }
