@@ -1,7 +1,6 @@
 #include "agent/learning.h"
 
 #include <ovde/error.h>
-#include "agent/critic/uncertainty.h"
 #include "nn/mlp_network.h"
 #include "nn/residual_network.h"
 

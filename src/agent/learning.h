@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/critic/uncertainty.h"
 #include "agent/options.h"
-#include "nn/adam.h"
-#include "nn/batch.h"
 #include "nn/network.h"
 
 namespace ovde {
@@ -23,10 +22,6 @@ struct UpdateReport {
   std::optional<double> temperature;  // empty: there is none
 };
 
-// Mean over a batch, at the policy's own actions.
-struct ValueReport {
-  double mean = 0, epistemic = 0, aleatoric = 0;
-};
 // `first`, `second`: the critics' quantiles (N x batch). `weights`: the weight of each (N x batch),
 // N in all; null: 1.
 ValueReport value_report(const Batch& first, const Batch& second, const UncertaintyForm& form,

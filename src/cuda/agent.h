@@ -5,10 +5,8 @@
 #include <cstdint>
 
 #include "agent/discrete/ids.h"
-#include "agent/equations.h"
 #include "agent/explore/rules.h"
 #include "agent/options.h"
-#include "nn/equations.h"
 
 struct __half;  // cuda_fp16.h
 
@@ -120,11 +118,6 @@ struct Progress {
   NetworkStep critic_step, actor_step, rnd_step;
   double critic_loss, actor_loss;  // sums since the host last cleared them
   std::uint64_t first_bad;         // first update (from 1) with a number that is not finite
-};
-
-// Means over the last update's batch, at the policy's own actions.
-struct ValueMeans {
-  double mean, epistemic, aleatoric;
 };
 
 // ---- extensions

@@ -52,6 +52,11 @@ OVDE_BOTH Uncertainty uncertainty(const Lanes& lanes, const Quantiles& z) {
   return u;
 }
 
+// Means over a batch, at the policy's own actions.
+struct ValueReport {
+  double mean = 0, epistemic = 0, aleatoric = 0;
+};
+
 // A derivative by one quantile of each critic.
 struct ByQuantile {
   double critic[2];

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cuda/kernels/launch.cuh"
 #include "cuda/tile/fraction_rows.cuh"
 
 namespace ovde::cuda {

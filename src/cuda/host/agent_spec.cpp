@@ -9,7 +9,6 @@
 #include "agent/actor_critic/scout.h"
 #include "agent/critic/iqn_critic.h"
 #include "agent/discrete/grid_critic.h"
-#include "agent/learning.h"
 #include "cuda/population.h"
 
 namespace ovde::cuda {

@@ -104,7 +104,7 @@ class MappedMemory {
   std::vector<std::unique_ptr<void, FreeHost>> arrays_;
 };
 
-// The inputs and outputs of acting. `lengths`: those of rows, which are known.
+// The inputs and outputs of acting, in rows of the lengths that `lengths` gives.
 inline PopulationActing make_acting(std::size_t agents, const PopulationActing& lengths,
                                     MappedMemory& memory) {
   PopulationActing acting = lengths;

@@ -23,7 +23,7 @@ namespace ovde {
 namespace {
 
 using cuda::AgentSpec, cuda::array, cuda::check, cuda::for_each_rnd_statistic, cuda::DeviceArray,
-    cuda::make_device_array, cuda::Progress, cuda::Role, cuda::ValueMeans;
+    cuda::make_device_array, cuda::Progress, cuda::Role;
 using DeviceAgent = cuda::Agent;
 
 // The prefix of a learner's names in a LearnerState.
@@ -87,7 +87,7 @@ std::vector<AgentSpec> checked_specs(std::span<const AgentOptions> agents, Preci
   std::vector<double> bytes;
   for (const AgentSpec& spec : specs)
     bytes.push_back(static_cast<double>(bytes_of({&spec, 1}) + 2 * sizeof(DeviceAgent) +
-                                        sizeof(Progress) + sizeof(ValueMeans)));
+                                        sizeof(Progress) + sizeof(ValueReport)));
   cuda::check_memory(bytes);
   return specs;
 }
@@ -154,7 +154,7 @@ class Population final : public GpuPopulation {
         uploaded_(companions_.size()),
         observed_(specs_.size()),
         device_progress_(make_device_array<Progress>(specs_.size())),
-        means_(make_device_array<ValueMeans>(specs_.size())),
+        means_(make_device_array<ValueReport>(specs_.size())),
         device_agents_(make_device_array<DeviceAgent>(specs_.size())),
         update_agents_(make_device_array<DeviceAgent>(specs_.size())) {
     for (int i = 0; i < static_cast<int>(specs_.size()); ++i) {
@@ -285,7 +285,7 @@ class Population final : public GpuPopulation {
   }
 
   std::vector<PopulationReport> finish() override {
-    std::vector<ValueMeans> means(specs_.size());
+    std::vector<ValueReport> means(specs_.size());
     compute_value_means(static_cast<int>(means.size()), device_agents_.get(), means_.get(),
                         stream_.get());
     stream_.read(std::span(means), {means_.get(), means.size()});
@@ -299,7 +299,7 @@ class Population final : public GpuPopulation {
       update.critic_loss = c.critic_loss / updates_;
       if (actor) update.actor_loss = c.actor_loss / updates_;
       if (gaussian) update.temperature = std::exp(c.log_alpha[0]);
-      reports[i].value = {means[i].mean, means[i].epistemic, means[i].aleatoric};
+      reports[i].value = means[i];
       for (const int at : learners(static_cast<int>(i))) {
         if (reports[i].first_bad == 0) reports[i].first_bad = progress_[at].first_bad;
       }
@@ -410,7 +410,7 @@ class Population final : public GpuPopulation {
   cuda::DeviceStream stream_;
   DeviceArray<char> memory_;
   DeviceArray<Progress> device_progress_;
-  DeviceArray<ValueMeans> means_;
+  DeviceArray<ValueReport> means_;
   std::vector<DeviceAgent> agents_;                         // as the device has them
   DeviceArray<DeviceAgent> device_agents_, update_agents_;  // the latter in the order of updates
   std::vector<int> place_;                                  // each agent's, in that order

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include <ovde/random.h>
-#include "agent/equations.h"
 #include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
@@ -155,6 +154,25 @@ __device__ void fill_new_actions(T& tile, const Agent& agent, int first_sample) 
         i < observations ? state_action + s * stride + i : action + s * actions + i - observations;
     return i < observations + actions ? __ldg(from) : 0.0f;
   });
+}
+
+// ---- sums
+
+// The sum of term(s) over the samples of a batch, in a fixed order, for every thread of a block of
+// kThreads.
+template <typename Number, int kThreads, typename Term>
+__device__ Number sum_over_batch(Number (&sums)[kThreads], int batch, const Term& term) {
+  Number sum = 0;
+  for (int s = threadIdx.x; s < batch; s += kThreads) sum += term(s);
+  sums[threadIdx.x] = sum;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  __syncthreads();
+  sum = sums[0];
+  __syncthreads();
+  return sum;
 }
 
 }  // namespace ovde::cuda

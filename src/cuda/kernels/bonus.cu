@@ -1,11 +1,9 @@
 // Random network distillation (agent/actor_critic/bonus.h): the errors of an update's batch with
 // the predictor's step, the statistics that scale them, and the bonus in the rewards. Always in
 // fp32: an error is the small difference of two networks.
-#include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/critic/uncertainty.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network.cuh"
 #include "cuda/tile/optimiser.cuh"
 
 namespace ovde::cuda {
@@ -204,22 +202,6 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) step_kernel(con
 
 constexpr int kBonusThreads = 256;
 
-// The sum of term(s) over the batch, in a fixed order, for every thread of the block.
-template <typename Term>
-__device__ double sum_over_batch(int batch, double* sums, const Term& term) {
-  double sum = 0;
-  for (int s = threadIdx.x; s < batch; s += kBonusThreads) sum += term(s);
-  sums[threadIdx.x] = sum;
-  for (int half = kBonusThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-  }
-  __syncthreads();
-  sum = sums[0];
-  __syncthreads();
-  return sum;
-}
-
 // blockIdx: agent
 __global__ void __launch_bounds__(kBonusThreads) bonus_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.x];
@@ -230,7 +212,7 @@ __global__ void __launch_bounds__(kBonusThreads) bonus_kernel(const Agent* agent
       agent.rnd.relative
           ? static_cast<float>(relative_bonus(
                 agent.rnd.scale, agent.train.discount,
-                sum_over_batch(agent.train.batch, sums, [&](int s) { return double{error[s]}; }),
+                sum_over_batch(sums, agent.train.batch, [&](int s) { return double{error[s]}; }),
                 agent.train.batch))
           : *agent.distillation.bonus_scale;
   double* noise = agent.distillation.noise;
@@ -239,7 +221,7 @@ __global__ void __launch_bounds__(kBonusThreads) bonus_kernel(const Agent* agent
     return noise[s] = uncertainty_at(agent, agent.next_quantiles, agent.next_weights, s).aleatoric;
   };
   const double usual = agent.discounts_bonus()
-                           ? sum_over_batch(agent.train.batch, sums, noise_of) / agent.train.batch
+                           ? sum_over_batch(sums, agent.train.batch, noise_of) / agent.train.batch
                            : 0;
   for (int s = threadIdx.x; s < agent.train.batch; s += kBonusThreads) {
     const double share =

@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
   const int a = blockIdx.x, k = blockIdx.y;
   if (a >= agent.choices) return;
   OVDE_BLOCK_MEMORY(memory);
-  int* samples = reinterpret_cast<int*>(memory);  // those of this action
+  int* samples = reinterpret_cast<int*>(memory);  // numbers of the samples with this action
   __shared__ int count;
   if (threadIdx.x < 32) {
     int found = 0;

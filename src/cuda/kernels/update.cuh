@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include "agent/critic/uncertainty.h"
 #include "cuda/agent.h"
 #include "cuda/kernels/launch.cuh"
 
@@ -75,7 +76,7 @@ void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t 
 // Makes the fp16 copies of all weights, after the host has written them (optimise.cu).
 void copy_networks(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream);
 // Means over the last batch (critic/value_means.cu).
-void compute_value_means(int agent_count, const Agent* agents, ValueMeans* out,
+void compute_value_means(int agent_count, const Agent* agents, ValueReport* out,
                          cudaStream_t stream);
 
 // ---- launches

@@ -17,10 +17,6 @@ __device__ inline void load_units(float (&v)[8], const float* vector, int column
 
 // Gain and shift of eight units.
 struct Affine {
-  __device__ Affine(const float* parameters, const LayerShape& layer, int column) {
-    load_units(gain, parameters + layer.gain, column, layer.outputs);
-    load_units(shift, parameters + layer.shift, column, layer.outputs);
-  }
   // From vectors of kMostWidth numbers.
   __device__ Affine(const float* gains, const float* shifts, int column) {
     load8(gain, gains + column);

@@ -216,10 +216,10 @@ __device__ void store_layer(NetworkTile<kExact, kSize>& tile, int l, bool is_rel
 // With `kept`, row r of hidden layer l's output goes to kept[l] + (first_sample + r) * stride.
 // kNorm: hidden layers are normalised; `norm`, unless it is null, keeps the numbers that backward()
 // needs. kBack: backward() follows.
-template <bool kNorm, bool kBack = true, bool kExact, int kSize>
+template <bool kNorm = false, bool kBack = true, bool kExact, int kSize>
 __device__ void forward(NetworkTile<kExact, kSize>& tile, const PassParameters& net,
                         const NetworkShape& shape, int first_sample, float* const* kept,
-                        const NormTrace* norm) {
+                        const NormTrace* norm = nullptr) {
   float out[Tile<kSize>::kTiles][8][4];
   const int last = shape.layers - 1;
   const LayerShape& output = shape.layer[last];
@@ -250,16 +250,10 @@ __device__ void forward(NetworkTile<kExact, kSize>& tile, const PassParameters& 
   narrow_product(tile, output.outputs, output.stride, net.values + output.bias);
 }
 
-template <typename T>
-__device__ void forward(T& tile, const PassParameters& net, const NetworkShape& shape,
-                        int first_sample, float* const* kept) {
-  forward<false>(tile, net, shape, first_sample, kept, nullptr);
-}
-
 // A forward pass that no backward pass follows.
 template <bool kNorm, typename T>
 __device__ void evaluate(T& tile, const PassParameters& net, const NetworkShape& shape) {
-  forward<kNorm, false>(tile, net, shape, 0, nullptr, nullptr);
+  forward<kNorm, false>(tile, net, shape, 0, nullptr);
 }
 
 // Starts to copy the first weights of backward(). No thread may still read the weights' memory.
@@ -351,10 +345,10 @@ __device__ void store_deltas(T& tile, int l, Number* keep, int stride,
 
 // From the gradient of the output in x (zero up to a multiple of 32 columns) to that of the first
 // layer's output in x, through the active units. `kept` and `norm` as in forward().
-template <bool kNorm, bool kExact, int kSize>
+template <bool kNorm = false, bool kExact, int kSize>
 __device__ void backward(NetworkTile<kExact, kSize>& tile, const PassParameters& net,
                          const NetworkShape& shape, int first_sample, float* const* kept,
-                         const NormTrace* norm) {
+                         const NormTrace* norm = nullptr) {
   float out[Tile<kSize>::kTiles][8][4];
   for (int l = shape.layers - 1; l > 0; --l) {
     const int stride = shape.layer[l].stride;
@@ -377,12 +371,6 @@ __device__ void backward(NetworkTile<kExact, kSize>& tile, const PassParameters&
     auto* keep = kept != nullptr ? numbers<kExact>(kept[l - 1]) + first_sample * stride : nullptr;
     store_deltas<kSize, !kNorm>(tile, l - 1, keep, stride, out);
   }
-}
-
-template <typename T>
-__device__ void backward(T& tile, const PassParameters& net, const NetworkShape& shape,
-                         int first_sample, float* const* kept) {
-  backward<false>(tile, net, shape, first_sample, kept, nullptr);
 }
 
 // From the gradient of the first layer's sums in x (zero up to a multiple of 32 columns) to that of

@@ -3,7 +3,6 @@
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/counters.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
 
@@ -130,14 +129,14 @@ __device__ void targets(NetworkTile<kExact, kSize>& tile, const Agent& agent, in
   fill(tile, multiple_of_32(observations),
        [&](int r, int i) { return i < observations ? next_observation(r, i) : 0.0f; });
   evaluate<false>(tile, policy, agent.actor_shape);
+  const auto keep = [=](int s, int d, float action, auto...) {
+    next_action[s * actions + d] = action;
+  };
   if (agent.is_deterministic()) {
-    deterministic_actions(
-        tile, agent, first_sample, true, agent.next_log_probability,
-        [=](int s, int d, float action, float) { next_action[s * actions + d] = action; });
+    deterministic_actions(tile, agent, first_sample, true, agent.next_log_probability, keep);
   } else {
-    sample_actions(
-        tile, agent, first_sample, Stream::target_noise, agent.next_log_probability,
-        [=](int s, int d, float action, float, float) { next_action[s * actions + d] = action; });
+    sample_actions(tile, agent, first_sample, Stream::target_noise, agent.next_log_probability,
+                   keep);
   }
 
   if (agent.iqn) {  // evaluate_iqn_targets() evaluates the critics

@@ -1,6 +1,7 @@
 // The critics that take fractions as inputs: the targets' values, the loss with its gradient, and
 // the values at the policy's actions. A block has the features of many samples or all fractions of
-// a few: features have a kernel before those of the fractions, and their gradient one after.
+// a few: one kernel computes the features, the next one the fractions, a third one the features'
+// gradient.
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/counters.cuh"
 #include "cuda/kernels/update.cuh"

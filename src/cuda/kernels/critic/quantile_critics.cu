@@ -3,7 +3,6 @@
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/counters.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network.cuh"
 
 namespace ovde::cuda {
 

@@ -1,4 +1,4 @@
-// The uncertainty of the two critics' quantiles at one sample of a batch
+// Both critics' quantiles at one (s, a) in arrays, and their uncertainty
 // (agent/critic/uncertainty.h).
 #pragma once
 
@@ -9,13 +9,14 @@
 
 namespace ovde::cuda {
 
-struct RowQuantiles {
+template <typename Number>
+struct ArrayQuantiles {
   OVDE_BOTH int size() const { return n; }
   OVDE_BOTH double value(int critic, int i) const { return z[critic][i]; }
   OVDE_BOTH double weight(int i) const { return weights ? weights[i] : 1.0; }
   OVDE_BOTH const UncertaintyForm& form() const { return uncertainty; }
-  const float* z[2];
-  const float* weights;  // null: all are equal
+  const Number* z[2];
+  const Number* weights;  // null: all are equal
   int n;
   const UncertaintyForm& uncertainty;
 };
@@ -25,10 +26,11 @@ __device__ inline Uncertainty uncertainty_at(const Agent& agent, float* const (&
                                              const float* weights, int s) {
   const int n = agent.critic.quantiles;
   const bool weighted = agent.iqn && !agent.has_equal_weights();
-  return uncertainty(OneThread{}, RowQuantiles{{quantiles[0] + s * n, quantiles[1] + s * n},
-                                               weighted ? weights + s * n : nullptr,
-                                               n,
-                                               agent.critic.uncertainty});
+  return uncertainty(OneThread{},
+                     ArrayQuantiles<float>{{quantiles[0] + s * n, quantiles[1] + s * n},
+                                           weighted ? weights + s * n : nullptr,
+                                           n,
+                                           agent.critic.uncertainty});
 }
 
 }  // namespace ovde::cuda

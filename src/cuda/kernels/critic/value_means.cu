@@ -9,7 +9,7 @@ namespace {
 constexpr int kThreads = 128;
 
 // blockIdx: agent
-__global__ void __launch_bounds__(kThreads) means_kernel(const Agent* agents, ValueMeans* out) {
+__global__ void __launch_bounds__(kThreads) means_kernel(const Agent* agents, ValueReport* out) {
   const Agent& agent = agents[blockIdx.x];
   __shared__ double sums[3][kThreads];
   double total[3] = {};
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads) means_kernel(const Agent* agents, Va
 
 }  // namespace
 
-void compute_value_means(int agent_count, const Agent* agents, ValueMeans* out,
+void compute_value_means(int agent_count, const Agent* agents, ValueReport* out,
                          cudaStream_t stream) {
   launch(means_kernel, dim3(agent_count), kThreads, 0, stream, agents, out);
 }

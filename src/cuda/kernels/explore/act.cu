@@ -2,10 +2,6 @@
 // steps of its explorer. Always in fp32, the rules in double precision.
 #include "cuda/kernels/explore/act.cuh"
 
-#include <cmath>
-#include <type_traits>
-
-#include "agent/equations.h"
 #include "cuda/kernels/explore/dense_layer.cuh"
 #include "cuda/kernels/explore/rules.cuh"
 #include "cuda/kernels/launch.cuh"
@@ -146,7 +142,7 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
     float sum = 0;
     for (int o = lane; o < layer.outputs; o += 32)
       sum += delta[o] * parameters[layer.weights + o * layer.stride + agent.observation_size + d];
-    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
+    sum = sum_of_warp(sum);
     if (lane == 0) shared.by_action[k][d] = sum;
   }
   __syncthreads();

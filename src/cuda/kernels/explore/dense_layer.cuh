@@ -6,7 +6,7 @@
 
 namespace ovde::cuda {
 
-// y = W x + b, with a ReLU if `hidden`; by `warps` warps, of which this is number `warp`.
+// y = W x + b, with a ReLU if `hidden`; by `warps` warps. This one has number `warp`.
 __device__ inline void dense(const float* parameters, const LayerShape layer, const float* x,
                              bool hidden, int warp, int warps, float* y) {
   constexpr int kTogether = 8;  // rows in flight

@@ -1,10 +1,7 @@
 // The optimists of a population (agent/actor_critic/optimist.h): their actions, their gradient and
-// their multipliers. Their critics are those of their owners.
-#include <cmath>
-
+// their multipliers. They share the critics of their owners.
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/update.cuh"
-#include "cuda/tile/network.cuh"
 #include "cuda/tile/optimiser.cuh"
 
 namespace ovde::cuda {
@@ -159,16 +156,10 @@ __global__ void __launch_bounds__(kThreads) end_kernel(const Agent* agents) {
   if (blockIdx.x != 0) return;
 
   __shared__ float sums[kThreads];
-  float sum = 0;
-  for (int s = threadIdx.x; s < agent.train.batch; s += kThreads) sum += optimist.divergence[s];
-  sums[threadIdx.x] = sum;
-  __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-    __syncthreads();
-  }
+  const float sum =
+      sum_over_batch(sums, agent.train.batch, [&](int s) { return optimist.divergence[s]; });
   if (threadIdx.x >= 2) return;
-  const float excess = sums[0] / agent.train.batch / agent.action_size - agent.dac.divergence;
+  const float excess = sum / agent.train.batch / agent.action_size - agent.dac.divergence;
   float* x = threadIdx.x == 0 ? optimist.log_optimism : optimist.log_weight;
   const float gradient = (threadIdx.x == 0 ? 1 : -1) * expf(x[0]) * excess;
   const AdamCorrection correction(start.adam, step_number(agent, updates - 1));

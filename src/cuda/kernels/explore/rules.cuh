@@ -4,6 +4,7 @@
 
 #include "agent/explore/rules.h"
 #include "cuda/agent.h"
+#include "cuda/kernels/critic/uncertainty.cuh"
 #include "cuda/tile/warp.cuh"
 
 namespace ovde::cuda {
@@ -25,15 +26,10 @@ struct ExplorationOf {
 using Exploration = ExplorationOf<kMostActions>;
 
 template <typename At>
-struct SharedQuantiles {
-  OVDE_BOTH int size() const { return n; }
-  OVDE_BOTH double value(int critic, int i) const { return at.z[critic][i]; }
-  OVDE_BOTH double weight(int i) const { return at.weight[i]; }
-  OVDE_BOTH const UncertaintyForm& form() const { return uncertainty; }
-  const At& at;
-  int n;
-  const UncertaintyForm& uncertainty;
-};
+__device__ ArrayQuantiles<double> shared_quantiles(const At& at, int n,
+                                                   const UncertaintyForm& form) {
+  return {{at.z[0], at.z[1]}, at.weight, n, form};
+}
 
 // Sorts the smaller quantiles; equal ones keep their order.
 template <typename At>
@@ -60,7 +56,7 @@ template <typename Rule, typename At>
 __device__ typename Rule::Belief believe(const Rule& rule, At& at, int n,
                                          const UncertaintyForm& form) {
   if (rule.sorts()) sort_smaller(at, n);
-  return rule.believe(Warp{}, SharedQuantiles<At>{at, n, form});
+  return rule.believe(Warp{}, shared_quantiles(at, n, form));
 }
 
 // Sets by_quantile to the direction of one sample's step; returns its weight m.
@@ -68,7 +64,7 @@ template <typename Rule, typename At>
 __device__ double weigh(const Rule& rule, At& at, int n, const UncertaintyForm& form,
                         const typename Rule::Belief& belief, double noise) {
   const SortedReturn sorted = {at.sorted, at.position, at.owner, n};
-  return rule.weigh(Warp{}, SharedQuantiles<At>{at, n, form}, belief, sorted, noise,
+  return rule.weigh(Warp{}, shared_quantiles(at, n, form), belief, sorted, noise,
                     [&](int i, const ByQuantile& g) {
                       for (int k = 0; k < 2; ++k)
                         at.by_quantile[k][i] = static_cast<float>(g.critic[k]);
