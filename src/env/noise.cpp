@@ -17,20 +17,20 @@ std::vector<Field<NoiseOptions>> noise_options() {
       field(&Keys::transition, "transition", "disturb the state after every step"),
       field(&Keys::scales, "scales", {0, 1e3},
             "standard deviations of the disturbance, of which one is drawn at random"),
-      field(&Keys::scale, "scale", {0, 1e3}, "what all of them are multiplied by"),
+      field(&Keys::scale, "scale", {0, 1e3}, "factor of all scales"),
       field(&Keys::draw, "draw",
-            "one is drawn for each step, for each coordinate in each step, or for each episode"),
+            "how often a scale is drawn: for each step, for each coordinate in each step, or for "
+            "each episode"),
       field(&Keys::part, "part",
-            "what is disturbed: positions and velocities, or velocities alone"),
+            "the coordinates that are disturbed: positions and velocities, or velocities alone"),
       field(&Keys::relative, "relative",
             "scales are in units of each coordinate's standard deviation under random actions, a "
             "table of the task"),
       field(&Keys::coordinate, "coordinate",
             "state coordinate by which the disturbance depends on the state; empty: it does not"),
-      field(&Keys::edges, "edges",
-            "where, along that coordinate, one region ends and the next begins; ascending"),
+      field(&Keys::edges, "edges", "boundaries of the regions along that coordinate, ascending"),
       field(&Keys::factors, "factors", {0, 1e3},
-            "what the disturbance is multiplied by in each region, one more than edges"),
+            "factor of the disturbance in each region, one more than edges"),
       field(&Keys::action, "action", {0, 1e3},
             "standard deviation of noise on actions, in units of half the action's range"),
       field(&Keys::observation, "observation", {0, 1e3},
@@ -147,13 +147,12 @@ double Noise::draw_scale() {
 
 bool Noise::disturb_state(double factor, std::span<double> out) {
   if (state_ == nullptr) return false;
-  if (options_.draw == ScaleDraw::coordinate) {
-    for (std::size_t i = 0; i < unit_.size(); ++i) scales_[i] = unit_[i] * factor * draw_scale();
-    return state_->disturb_each(scales_, random_[transition], out);
-  }
-  const double drawn = options_.draw == ScaleDraw::episode ? episode_scale_ : draw_scale();
+  double drawn = options_.draw == ScaleDraw::step ? draw_scale() : episode_scale_;
   if (unit_.empty()) return state_->disturb(factor * drawn, random_[transition], out);
-  for (std::size_t i = 0; i < unit_.size(); ++i) scales_[i] = unit_[i] * factor * drawn;
+  for (std::size_t i = 0; i < unit_.size(); ++i) {
+    if (options_.draw == ScaleDraw::coordinate) drawn = draw_scale();
+    scales_[i] = unit_[i] * factor * drawn;
+  }
   return state_->disturb_each(scales_, random_[transition], out);
 }
 

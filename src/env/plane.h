@@ -27,8 +27,8 @@ struct Ground {
 Option list_option(const char* name, const char* help, double low, double high,
                    const std::vector<double>& standard);
 
-// The task with this ground and, beside `options`, those of all these tasks, with these defaults
-// for start and goal.
+// A task with this ground. Its options are `options` and those that all tasks in the plane have,
+// with these defaults for start and goal.
 Task plane_task(const char* name, const char* summary, const std::vector<double>& start,
                 const std::vector<double>& goal, std::vector<Option> options,
                 Ground (*ground)(const OptionValues&));

@@ -22,7 +22,7 @@ const Task& find_task_file(const std::string& id);
 // Reads it again if it has changed since; tasks that were found before remain as they are.
 void refresh_task_file(const std::string& id);
 
-// A run keeps a copy of its task file and of the model's files. `options` are those of the run.
+// A run keeps a copy of its task file and of the model's files. `options`: the task's, in the run.
 void save_task_copy(const std::string& id, const OptionValues& options,
                     const std::filesystem::path& folder);
 // Makes the copy in `folder`, if there is one, known as the task `id` with this SHA-256.

@@ -68,7 +68,7 @@ class Disturbance : public EnvWrapper, public Restorable {
   virtual void draw(std::uint64_t seed) = 0;
   // Changes the first observation.
   virtual void observe_first(std::span<double> /*observation*/) {}
-  // What changes within an episode; draw() comes before get().
+  // The state that changes within an episode; draw() is called before get().
   virtual void put(ByteWriter& out) const = 0;
   virtual void get(ByteReader& in) = 0;
 

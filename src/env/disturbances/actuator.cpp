@@ -90,10 +90,8 @@ std::vector<Field<ActuatorOptions>> actuator_options() {
   };
 }
 
-bool is_on(const ActuatorOptions& options) { return options != ActuatorOptions(); }
-
 std::unique_ptr<Env> with_actuators(std::unique_ptr<Env> inner, const ActuatorOptions& options) {
-  if (!is_on(options)) return inner;
+  if (options == ActuatorOptions()) return inner;
   return std::make_unique<Actuator>(std::move(inner), options);
 }
 

@@ -104,12 +104,8 @@ std::vector<Field<DelayOptions>> delay_options() {
   };
 }
 
-bool is_on(const DelayOptions& options) {
-  return options.action.high > 0 || options.observation.high > 0;
-}
-
 std::unique_ptr<Env> with_delays(std::unique_ptr<Env> inner, const DelayOptions& options) {
-  if (!is_on(options)) return inner;
+  if (options.action.high == 0 && options.observation.high == 0) return inner;
   return std::make_unique<Delay>(std::move(inner), options);
 }
 

@@ -75,10 +75,7 @@ std::vector<Field<ActuatorOptions>> actuator_options();
 std::vector<Field<ModelOptions>> model_options();
 std::vector<Field<PushOptions>> push_options();
 
-bool is_on(const DelayOptions& options);
 bool is_on(const SensorOptions& options);
-bool is_on(const ActuatorOptions& options);
-bool is_on(const PushOptions& options);
 
 // The signals of observations with a history of this length.
 Signals with_history(Signals signals, int length);

@@ -106,10 +106,6 @@ std::vector<Field<PushOptions>> push_options() {
   };
 }
 
-bool is_on(const PushOptions& options) {
-  return options.probability > 0 && options.velocity.high > 0;
-}
-
 std::unique_ptr<Env> with_model(std::unique_ptr<Env> inner, const ModelOptions& options) {
   Physical* simulator = nullptr;
   for (const Field<ModelOptions>& key : model_options()) {
@@ -122,7 +118,7 @@ std::unique_ptr<Env> with_model(std::unique_ptr<Env> inner, const ModelOptions& 
 }
 
 std::unique_ptr<Env> with_pushes(std::unique_ptr<Env> inner, const PushOptions& options) {
-  if (!is_on(options)) return inner;
+  if (options.probability == 0 || options.velocity.high == 0) return inner;
   Physical& simulator = simulator_of(*inner, "push.probability", options.probability, "0");
   const int body = body_of(simulator, options.body);
   return std::make_unique<Push>(std::move(inner), options, simulator, body);

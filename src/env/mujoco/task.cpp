@@ -1,6 +1,5 @@
 #include "env/mujoco/task.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "env/mujoco/model.h"

@@ -71,23 +71,14 @@ class TaskFileRules final : public MujocoRules {
   void save(const Simulation& simulation, ByteWriter& out) const override {
     std::vector<double> cells = cells_;
     if (refresh_) file_->before.run(simulation.model(), simulation.data(), cells);
-    const auto put = [&](const Value& value) {
-      out.put_all(std::span<const double>(cells).subspan(value.at, value.size));
-    };
-    put(file_->action);
-    for (const TaskFile::Command& command : file_->commands) put(command.cells);
-    for (const Value& snapshot : file_->snapshots) put(snapshot);
+    for_each_saved(cells,
+                   [&](std::span<double> part) { out.put_all(std::span<const double>(part)); });
     out.put(command_seed_);
     out.put(steps_);
   }
 
   void restore(ByteReader& in) override {
-    const auto get = [&](const Value& value) {
-      in.get_all(std::span(cells_).subspan(value.at, value.size));
-    };
-    get(file_->action);
-    for (const TaskFile::Command& command : file_->commands) get(command.cells);
-    for (const Value& snapshot : file_->snapshots) get(snapshot);
+    for_each_saved(cells_, [&](std::span<double> part) { in.get_all(part); });
     command_seed_ = in.get<std::uint32_t>();
     steps_ = in.get<std::int64_t>();
     refresh_ = started_ = false;
@@ -102,8 +93,17 @@ class TaskFileRules final : public MujocoRules {
   }
 
  private:
-  std::span<double> action() {
-    return std::span(cells_).subspan(file_->action.at, file_->action.size);
+  static std::span<double> part(std::span<double> cells, const Value& value) {
+    return cells.subspan(value.at, value.size);
+  }
+  std::span<double> action() { return part(cells_, file_->action); }
+
+  // Calls visit(part) for the cells whose values are saved.
+  template <typename Visit>
+  void for_each_saved(std::span<double> cells, Visit visit) const {
+    visit(part(cells, file_->action));
+    for (const TaskFile::Command& command : file_->commands) visit(part(cells, command.cells));
+    for (const Value& snapshot : file_->snapshots) visit(part(cells, snapshot));
   }
 
   void run(const Program& program, const Simulation& simulation) {
