@@ -15,8 +15,6 @@
 #include "agent/algorithm.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
-#include "base/team.h"
-#include "nn/mlp.h"
 
 namespace ovde {
 

@@ -1,6 +1,5 @@
 #include "agent/replay.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace ovde {

@@ -10,9 +10,7 @@
 #include <span>
 
 #include <ovde/random.h>
-#include "agent/equations.h"
 #include "agent/options.h"
-#include "nn/batch.h"
 #include "nn/network.h"
 
 namespace ovde {

@@ -17,7 +17,6 @@
 #include <span>
 #include <vector>
 
-#include "nn/equations.h"
 #include "nn/mlp.h"
 #include "nn/norm.h"
 

@@ -2,8 +2,6 @@
 // computes tile by tile, and applies bias, ReLU or mask while the tile is in registers.
 #pragma once
 
-#include <span>
-
 #include "nn/batch.h"
 
 namespace ovde {

@@ -16,8 +16,6 @@
 #include <span>
 #include <vector>
 
-#include "base/team.h"
-#include "nn/mlp.h"
 #include "nn/network.h"
 
 namespace ovde {

@@ -10,9 +10,6 @@
 #include <ovde/explorer.h>
 #include "agent/learning.h"
 #include "agent/replay.h"
-#include "base/team.h"
-#include "nn/batch.h"
-#include "nn/network.h"
 #include "nn/single.h"
 
 namespace ovde {

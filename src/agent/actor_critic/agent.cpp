@@ -140,14 +140,16 @@ const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observat
 UpdateReport ActorCriticAgent::update(Team& team) {
   if (const auto optimism = chosen_optimism()) learner_.set_optimism(*optimism);
   learner_.set_reward_scale(reward_factor_);
-  if (scout_) scout_->set_reward_scale(reward_factor_);
   const UpdateReport report = learner_.update(replay(), team);
-  if (scout_) scout_->update(replay(), team);
+  if (scout_) {
+    scout_->learner().set_reward_scale(reward_factor_);
+    scout_->learner().update(replay(), team);
+  }
   return report;
 }
 
 double ActorCriticAgent::flop_per_update() const {
-  return learner_.flop_per_update() + (scout_ ? scout_->flop_per_update() : 0);
+  return learner_.flop_per_update() + (scout_ ? scout_->learner().flop_per_update() : 0);
 }
 
 // ---- the parts that some algorithms have

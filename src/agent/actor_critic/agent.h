@@ -28,10 +28,9 @@ class ActorCriticAgent final : public Agent, private HostSide {
   void act(std::span<const double> observation, std::span<double> action) override;
 
   // N(mu_E, std), squashed; with `plain`, the policy's own N(mu, std), or uniformly drawn actions
-  // (train.warmup_actions). In the scout's episodes its
-  // policy acts, and a second actor (optimist.h) in the policy's place, with a wider std. A
-  // deterministic policy has noise of a given size after the squash instead, and uniformly drawn
-  // actions with `plain`.
+  // (train.warmup_actions). The scout's policy acts in its episodes; a second actor (optimist.h)
+  // acts in the policy's place, with a wider std. A deterministic policy has noise of a given size
+  // after the squash instead, and uniformly drawn actions with `plain`.
   Decision explore(std::span<const double> observation, bool plain,
                    std::span<double> action) override;
 

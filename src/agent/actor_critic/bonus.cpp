@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include <ovde/random.h>
-#include "agent/equations.h"
-
 namespace ovde {
 
 namespace {
@@ -50,8 +47,8 @@ Rnd::Rnd(const LearnerOptions& options)
   restored();
 }
 
-// The bonus is for s'; the noise is that of the target critics at (s', a'), whose values an update
-// has anyway.
+// The bonus is for s'. The noise is that of the target critics at (s', a'): an update computes
+// these values anyway.
 void Rnd::change_rewards(const Update& update, const TargetValues& values) {
   observe(update.replay);
   update.team.run(2, [&](int half) {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "agent/actor_critic/learner.h"

@@ -5,8 +5,6 @@
 
 #include "agent/actor_critic/actor.h"
 #include "agent/actor_critic/gaussian_actor.h"
-#include "agent/learning.h"
-#include "agent/replay.h"
 
 namespace ovde {
 

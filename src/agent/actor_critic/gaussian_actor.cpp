@@ -8,8 +8,6 @@
 #include <Eigen/Core>
 
 #include "agent/actor_critic/actor.h"
-#include "agent/learning.h"
-#include "agent/replay.h"
 
 namespace ovde {
 

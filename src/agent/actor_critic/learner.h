@@ -14,10 +14,6 @@
 
 #include "agent/actor_critic/actor.h"
 #include "agent/critic/critic.h"
-#include "agent/equations.h"
-#include "agent/learning.h"
-#include "agent/replay.h"
-#include "base/team.h"
 
 namespace ovde {
 

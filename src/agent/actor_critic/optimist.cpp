@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/learning.h"
-
 namespace ovde {
 
 Optimist::Optimist(const LearnerOptions& options, Actor& policy, CriticArray& critics)

@@ -5,14 +5,11 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <cstdint>
 #include <memory>
 #include <span>
 
 #include "agent/actor_critic/gaussian_actor.h"
 #include "agent/actor_critic/learner.h"
-#include "nn/network.h"
 
 namespace ovde {
 

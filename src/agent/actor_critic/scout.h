@@ -18,8 +18,8 @@ namespace ovde {
 // Options of the agent's own learner: where there is a scout, it alone has the bonus.
 LearnerOptions own_learner(const AgentOptions& options);
 
-// Options of the scout's learner: the agent's, with the bonus, another seed and other networks of
-// kind mlp or of the agent's residual ones. Its own policy explores.
+// Options of the scout's learner: the agent's, with the bonus, another seed and networks of its
+// own, which are of kind mlp or residual with the agent's sizes. Its own policy explores.
 LearnerOptions scout_learner(const AgentOptions& options);
 
 // Prefix of the names of its state.
@@ -81,13 +81,11 @@ class Scout {
   // Its policy as it is after the last update.
   PolicyPass& policy();
 
-  void set_reward_scale(float factor) { learner_.set_reward_scale(factor); }
-  void update(const Replay& replay, Team& team) { learner_.update(replay, team); }
-  double flop_per_update() const { return learner_.flop_per_update(); }
+  Learner& learner() { return learner_; }
 
   void add_learner_state(LearnerState& state);
   void add_turns_state(LearnerState& state);
-  // `updates`: those of the agent's learner, which are also its own.
+  // `updates`: the number of updates of the agent's learner, which is also its own.
   void restored(std::uint64_t updates);
 
  private:

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <ovde/error.h>
-#include "agent/learning.h"
 
 namespace ovde {
 

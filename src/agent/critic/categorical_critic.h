@@ -9,7 +9,6 @@
 #include "agent/critic/critic.h"
 #include "agent/critic/loss.h"
 #include "agent/critic/quantile_critic.h"
-#include "nn/network.h"
 
 namespace ovde {
 

@@ -8,8 +8,6 @@
 #include "agent/critic/categorical_critic.h"
 #include "agent/critic/iqn_critic.h"
 #include "agent/critic/quantile_critic.h"
-#include "agent/critic/uncertainty.h"
-#include "agent/learning.h"
 
 namespace ovde {
 

@@ -9,13 +9,8 @@
 #include <span>
 
 #include <ovde/explorer.h>
-#include "agent/equations.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
-#include "base/team.h"
-#include "nn/adam.h"
-#include "nn/batch.h"
-#include "nn/network.h"
 
 namespace ovde {
 

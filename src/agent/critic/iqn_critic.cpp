@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "agent/critic/loss.h"
-#include "agent/replay.h"
 
 namespace ovde {
 

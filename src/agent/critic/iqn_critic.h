@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "agent/critic/critic.h"
-#include "agent/equations.h"
 #include "nn/iqn.h"
 
 namespace ovde {

@@ -2,8 +2,6 @@
 
 #include <Eigen/Core>
 
-#include "agent/equations.h"
-
 namespace ovde {
 
 // ---- quantiles

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "agent/critic/critic.h"
-#include "nn/network.h"
 #include "nn/single.h"
 
 namespace ovde {

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "agent/options.h"
-#include "base/lanes.h"
 
 namespace ovde {
 
@@ -63,9 +62,9 @@ inline void quantiles_of(const Support& support, std::span<const double> probabi
   quantiles_of(support, probabilities.data(), static_cast<int>(quantiles.size()), quantiles.data());
 }
 
-// From the gradient by the quantiles to that by the logits, of which `probabilities` are the
-// softmax. by_logit and probabilities have n numbers. Quantile i moves with the CDF after value j,
-// where that lies between its fractions, by N (z_j - z_(j+1)).
+// Turns the gradient by the quantiles into that by the logits. `probabilities` is the softmax of
+// the logits; it has n numbers, as by_logit. Quantile i moves with the CDF after value j, where
+// that lies between its fractions, by N (z_j - z_(j+1)).
 template <typename T, typename L>
 OVDE_BOTH inline void quantile_gradient(const Support& support, const double* probabilities,
                                         const T* by_quantile, int count, L* by_logit) {

@@ -9,8 +9,6 @@
 
 #include "agent/discrete/action_grid.h"
 #include "agent/learning.h"
-#include "nn/adam.h"
-#include "nn/mlp.h"
 #include "nn/single.h"
 
 namespace ovde {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ovde/explorer.h>
@@ -16,8 +15,8 @@ namespace ovde {
 const std::vector<ExplorerType>& explorers();                // built-in ones first
 const ExplorerType& find_explorer(const std::string& name);  // Error if there is none
 
-// The keys of table "explore": those of all explorers, or those of a run with this explorer ("":
-// none), which are the keys of the built-in explorers and its own.
+// The keys of table "explore": of all explorers; or, for a run with this explorer ("": none), its
+// own and those of the built-in explorers.
 std::vector<Option> explorer_options();
 std::vector<Option> explorer_options(const std::string& name);
 bool is_explorer_option(const std::string& key);
