@@ -1,6 +1,7 @@
-// What a DSAC update and an OVDE_G action cost on libtorch, and here, in one run: the rounds of all
-// take turns, so that a slow moment of the machine hits them alike, and the best round of each
-// counts. One JSON object a line, as `ovde bench --json` prints; last the two ratios.
+// The time of a DSAC update and of an OVDE_G action with libtorch and with this library, measured
+// in one run: the rounds of all take turns, so that a slow moment of the machine affects each, and
+// the best round of each counts. One JSON object a line, as `ovde bench --json` prints; last the
+// two ratios.
 #include <fmt/format.h>
 #include <algorithm>
 #include <chrono>
