@@ -174,13 +174,11 @@ void Mlp::back_through_norm(int l, const Activations& activations, Deltas& delta
   const int units = layer.outputs;
   for (int f = 0; gradient != nullptr && f < units; ++f) {
     Vector by_gain{}, by_shift{};
-    for (int b = blocks.first; b < blocks.last; ++b) {
-      const float *d = deltas.layer[l].row(b, f), *n = activations.normal[l].row(b, f);
-      for (int v = 0; v < kLanes; v += kVector) {
-        by_gain += load(d + v) * load(n + v);
-        by_shift += load(d + v);
-      }
-    }
+    over_samples(blocks, [&](int b, int v) {
+      const Vector d = load(deltas.layer[l].row(b, f) + v);
+      by_gain += d * load(activations.normal[l].row(b, f) + v);
+      by_shift += d;
+    });
     gradient[layer.gain + f] = sum_lanes(by_gain);
     gradient[layer.shift + f] = sum_lanes(by_shift);
   }

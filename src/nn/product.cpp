@@ -183,9 +183,7 @@ void weight_gradient(const Batch& dy, const Batch& x, Blocks blocks, float* weig
   }
   for (int o = 0; o < dy.features(); ++o) {
     Vector sum{};
-    for (int b = blocks.first; b < blocks.last; ++b) {
-      for (int v = 0; v < kVectorsPerBlock; ++v) sum += load(dy.row(b, o) + v * kVector);
-    }
+    over_samples(blocks, [&](int b, int v) { sum += load(dy.row(b, o) + v); });
     bias[o] = kAdd ? bias[o] + sum_lanes(sum) : sum_lanes(sum);
   }
 

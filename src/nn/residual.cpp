@@ -394,13 +394,11 @@ void Residual::backward(std::span<const float> parameters, const ResidualTrace& 
     for (int f = 0; f < shape_.width(); ++f) {
       const float gain = parameters[shape_.head_gain() + f];
       Vector by_gain{};
-      for (int b = all.first; b < all.last; ++b) {
-        for (int v = 0; v < kLanes; v += kVector) {
-          const Vector d = load(sum[0].row(b, f) + v);
-          by_gain += d * load(trace.head_normal.row(b, f) + v);
-          store(sum[0].row(b, f) + v, d * gain);
-        }
-      }
+      over_samples(all, [&](int b, int v) {
+        const Vector d = load(sum[0].row(b, f) + v);
+        by_gain += d * load(trace.head_normal.row(b, f) + v);
+        store(sum[0].row(b, f) + v, d * gain);
+      });
       gradient[0][shape_.head_gain() + f] = sum_lanes(by_gain);
     }
     back_through_rms_norm(trace.head_normal, trace.head_scale, sum[0], all);
