@@ -1,9 +1,7 @@
 // The agent over a grid of actions: two Q-networks, the update that changes them, and
 // information-directed sampling, by which it explores. It acts greedily in the mean; there is no
-// actor and no temperature.
-//
-// An update is cut into fixed pieces (critic, half batch) that a Team of any size runs: the bits of
-// the result do not depend on the number of threads.
+// actor and no temperature. An update is cut into fixed pieces as in
+// agent/actor_critic/learner.h.
 #pragma once
 
 #include <array>
@@ -34,7 +32,6 @@ class DiscreteLearner {
   LearnerState state();
   void restored();
 
-  // Multiply-adds, counted as two, of the matrix products of one update.
   double flop_per_update() const { return critics_[0].flop() + critics_[1].flop(); }
 
  private:

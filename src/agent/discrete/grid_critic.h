@@ -67,8 +67,7 @@ class GridCritic {
   Trained& network() { return net_; }
   void restored();
 
-  // Multiply-adds, counted as two, of the products of an update.
-  double flop() const;
+  double flop() const;  // of an update, as Agent::flop_per_update()
 
  private:
   void forward_hidden(const Mlp& trunk, std::span<const float> parameters,
