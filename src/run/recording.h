@@ -51,7 +51,7 @@ std::vector<Position> read_visits(const Folder& run);
 void read_visits(const Folder& run, const std::function<void(std::span<const Position>)>& visit);
 
 // The file of an epoch in a folder that has files for chosen epochs, and the epochs of such a
-// folder in increasing order.
+// folder in increasing order: none if there is no folder, Error if it cannot be listed.
 fs::path epoch_file(const fs::path& folder, int epoch);
 std::vector<int> epoch_files(const fs::path& folder);
 
