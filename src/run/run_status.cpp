@@ -73,8 +73,8 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
   std::vector<fs::path> inside;
   for (const fs::path& path : paths_in(folder)) {
     std::error_code ignored;
-    const bool is_link = fs::is_symlink(path, ignored);
-    if (is_folder(path) && (!is_link || top.allows(path))) inside.push_back(path);
+    if (is_folder(path) && (!fs::is_symlink(path, ignored) || top.allows(path)))
+      inside.push_back(path);
   }
   // seed_2 before seed_10
   std::ranges::sort(inside, {}, [](const fs::path& path) {

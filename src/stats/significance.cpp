@@ -39,7 +39,7 @@ double welch_degrees(double error_x, int n_x, double error_y, int n_y) {
   return 1 / (share_x * share_x / (n_x - 1) + share_y * share_y / (n_y - 1));
 }
 
-constexpr double kConfidence = 0.95;  // of Welch's interval
+constexpr double kWelchConfidence = 0.95;
 constexpr int kMostRuns = 1'000'000;
 constexpr int kPermutations = 100'000;
 
@@ -178,7 +178,7 @@ std::optional<WelchTest> welch_test(const Moments& x, const Moments& y) {
   const StudentsT distribution(degrees);
   const double difference = x.mean - y.mean;
   const double t = difference / error;
-  const double margin = error * quantile(complement(distribution, (1 - kConfidence) / 2));
+  const double margin = error * quantile(complement(distribution, (1 - kWelchConfidence) / 2));
   const double p = 2 * cdf(complement(distribution, std::abs(t)));
   return WelchTest{difference, difference - margin, difference + margin, t,
                    degrees,    std::min(p, 1.0)};

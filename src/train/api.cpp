@@ -10,7 +10,7 @@
 #include <ovde/error.h>
 #include <ovde/train.h>
 #include "run/run_folder.h"
-#include "train/run_start.h"
+#include "train/run_length.h"
 #include "train/trainer.h"
 
 namespace ovde {

@@ -67,7 +67,7 @@ class GridCritic {
   Trained& network() { return net_; }
   void restored();
 
-  double flop() const;  // of an update, as Agent::flop_per_update()
+  double flop() const;  // an update's, as Agent::flop_per_update()
 
  private:
   void forward_hidden(const Mlp& trunk, std::span<const float> parameters,

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "cli/console/text.h"
 #include "run/run_status.h"
-#include "train/run_start.h"
+#include "train/run_length.h"
 
 namespace ovde {
 

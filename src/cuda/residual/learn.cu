@@ -318,7 +318,7 @@ template <typename T>
 struct Stepper {
   Optimised<T> nets;
   const float* gradients;
-  std::size_t first, first_padded;  // of the network
+  std::size_t first, first_padded;  // where the network begins
   float share, polyak;
   const AdamOptions& adam;
   const AdamCorrection& correction;

@@ -14,7 +14,7 @@
 
 namespace ovde {
 
-inline constexpr double kLevel = 0.05;  // of all tests
+inline constexpr double kLevel = 0.05;  // significant: a corrected p up to this
 
 // Two samples of scores; larger is better.
 struct Contest {

@@ -134,10 +134,10 @@ RunResult read_table_row(const CsvReader& in, const CellResult& result) {
   run.score = *score;
   run.wall_seconds = seconds.value_or(0);
   const auto epoch = [&](std::size_t column) {
-    const auto epoch = in.number<int>(column);
-    if (!in.field(column).empty() && (!epoch || *epoch < 0 || *epoch >= cell.epochs))
+    const auto number = in.number<int>(column);
+    if (!in.field(column).empty() && (!number || *number < 0 || *number >= cell.epochs))
       refuse_value(column, "an epoch of the run");
-    return epoch;
+    return number;
   };
   run.first_goal_epoch = epoch(7);
   run.knows_explore = in.header().size() > 9;

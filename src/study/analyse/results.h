@@ -31,7 +31,7 @@ struct RunResult {
   std::uint64_t seed = 0;
   double score = 0;
   std::optional<int> first_goal_epoch = {};  // first epoch whose evaluation reached the goal (FRG)
-  std::optional<int> first_goal_epoch_explore = {};  // first epoch that explored it
+  std::optional<int> first_goal_epoch_explore = {};  // first to reach it while exploring
   bool knows_explore = false;                        // whether that was recorded
   bool has_goal = false;                             // whether the task has a goal
   double wall_seconds = 0;

@@ -163,8 +163,8 @@ void check_finished(const fs::path& run, const Config& config) {
     read_run(run, config.seed, config.train.epochs);
     return;
   }
-  const std::size_t done = is_there(run / kProgressFile) ? read_progress(run).size() : 0;
-  throw InputError(fmt::format("not finished: epoch {} of {}", done, config.train.epochs));
+  throw InputError(fmt::format("not finished: epoch {} of {}", read_progress_so_far(run).size(),
+                               config.train.epochs));
 }
 
 }  // namespace

@@ -358,13 +358,12 @@ std::string runs_csv(const StudyResults& results) {
   std::string out = fmt::format("{}{}\n", kRunsHeader, explored ? kExploreColumn : "");
   for (const CellResult& result : results.cells) {
     for (const RunResult& run : result.runs) {
-      out +=
-          csv_line(result.cell.row, result.cell.column, result.cell.task, result.cell.algorithm,
-                   run.seed, result.cell.epochs, run.score, run.first_goal_epoch, run.wall_seconds);
-      if (explored) {
-        out.back() = ',';
-        out += csv_line(run.first_goal_epoch_explore);
-      }
+      const auto line = [&](const auto&... more) {
+        return csv_line(result.cell.row, result.cell.column, result.cell.task,
+                        result.cell.algorithm, run.seed, result.cell.epochs, run.score,
+                        run.first_goal_epoch, run.wall_seconds, more...);
+      };
+      out += explored ? line(run.first_goal_epoch_explore) : line();
     }
   }
   return out;

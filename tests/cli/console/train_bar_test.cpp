@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cli/console/train_bar.h"
-#include "train/run_start.h"
+#include "train/run_length.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {

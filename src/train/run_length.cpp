@@ -1,4 +1,4 @@
-#include "train/run_start.h"
+#include "train/run_length.h"
 
 #include <algorithm>
 #include <cmath>
