@@ -61,13 +61,14 @@ struct Acting {
     __syncthreads();
   }
   // Calls use(input, sum) for each input of a layer from `first` on: the product with the
-  // transposed weights.
+  // transposed weights. Unrolled, for many loads at a time.
   template <typename Use>
   __device__ void multiply_back(const LinearPart& part, int first, const float* d,
                                 Use&& use) const {
     for (int i = first + threadIdx.x; i < part.inputs; i += kThreads) {
       const float* w = parameters + part.weights + i;
       float sum = 0;
+#pragma unroll 16
       for (int o = 0; o < part.outputs; ++o) sum += w[o * part.stride] * d[o];
       use(i, sum);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -197,22 +198,27 @@ class Population final : public GpuPopulation {
 
   const PopulationActing& acting() const override { return acting_; }
 
+  // The groups at a time, then the scouts, which replace their agents' policies.
   void act() override {
-    for (const Group& group : groups_)
-      group.learner->act({.place = group.agents.data(),
-                          .observation = acting_.observation.data(),
-                          .observations = acting_.observations,
-                          .actions = acting_.actions,
-                          .samples = acting_.samples,
-                          .explorer_noise = acting_.explorer_noise.data(),
-                          .plain = acting_.plain.data(),
-                          .scouts = acting_.scouts.data(),
-                          .mean = acting_.mean.data(),
-                          .std = acting_.std.data(),
-                          .moved = acting_.moved.data(),
-                          .m = acting_.m.data()},
-                         stream_.get());
-    stream_.wait();
+    for (const bool scouts : {false, true}) {
+      const auto acts = [&](const Group& group) { return group.spec.scouts == scouts; };
+      for (const Group& group : groups_ | std::views::filter(acts)) {
+        group.learner->act({.place = group.agents.data(),
+                            .observation = acting_.observation.data(),
+                            .observations = acting_.observations,
+                            .actions = acting_.actions,
+                            .samples = acting_.samples,
+                            .explorer_noise = acting_.explorer_noise.data(),
+                            .plain = acting_.plain.data(),
+                            .scouts = acting_.scouts.data(),
+                            .mean = acting_.mean.data(),
+                            .std = acting_.std.data(),
+                            .moved = acting_.moved.data(),
+                            .m = acting_.m.data()},
+                           group.stream.get());
+      }
+      for (const Group& group : groups_ | std::views::filter(acts)) wait_for(group);
+    }
   }
 
   void update(int n) override {
@@ -251,7 +257,7 @@ class Population final : public GpuPopulation {
   std::vector<PopulationReport> finish() override {
     std::vector<PopulationReport> reports(uploaded_.size());
     for (const Group& group : groups_) {
-      check(cudaStreamSynchronize(group.stream.get()), "waiting for the GPU");
+      wait_for(group);
       std::vector<Progress> progress(group.members.size());
       stream_.read(std::span(progress), group.learner->progress());
       stream_.wait();
@@ -293,6 +299,10 @@ class Population final : public GpuPopulation {
 
     bool has_bonus() const { return bonus.has_bonus(); }
   };
+
+  static void wait_for(const Group& group) {
+    check(cudaStreamSynchronize(group.stream.get()), "waiting for the GPU");
+  }
 
   // The agents' groups come before those of scouts, which share their replay buffers.
   void make_groups(bool exact) {
