@@ -114,12 +114,8 @@ fs::path epoch_file(const fs::path& folder, int epoch) {
 }
 
 std::vector<int> epoch_files(const fs::path& folder) {
-  std::error_code error;
-  const std::vector<fs::path> paths = paths_in(folder, error);
-  if (error && error != std::errc::no_such_file_or_directory)
-    throw Error(fmt::format("cannot list {}: {}", folder.string(), error.message()));
   std::vector<int> out;
-  for (const fs::path& path : paths) {
+  for (const fs::path& path : paths_in(folder)) {
     if (const auto epoch = epoch_of(path)) out.push_back(*epoch);
   }
   std::ranges::sort(out);

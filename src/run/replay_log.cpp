@@ -131,10 +131,10 @@ void ReplayLog::keep_only(std::span<const ReplaySegment> one,
     return std::ranges::any_of(segments,
                                [&](const ReplaySegment& s) { return file_of(s.first) == path; });
   };
-  for (const fs::path& path : paths_in(folder_)) {
+  std::error_code ignored;  // a file that stays only costs space
+  for (const fs::path& path : paths_in(folder_, ignored)) {
     const std::string name = path.filename().string();
     const bool is_segment = name.starts_with(kSegmentPrefix) && name.ends_with(kSegmentSuffix);
-    std::error_code ignored;  // a file that stays only costs space
     if (is_segment && !named_by(path, one) && !named_by(path, other)) fs::remove(path, ignored);
   }
 }

@@ -56,7 +56,7 @@ std::string seed_checksum(std::span<const std::uint64_t> seeds) {
   return fmt::format("{:08x}", crc32c(std::as_bytes(seeds)));
 }
 
-// The names of the agents' folders; empty if the folder cannot be listed.
+// The names of the agents' folders.
 std::vector<std::string> agent_folders(const fs::path& folder) {
   std::vector<std::string> names;
   for (const fs::path& path : paths_in(folder)) {

@@ -71,8 +71,8 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
   if (is_run(folder)) return found.push_back(folder);
   if (depth == 0) return;
   std::vector<fs::path> inside;
-  for (const fs::path& path : paths_in(folder)) {
-    std::error_code ignored;
+  std::error_code ignored;  // a folder that cannot be read has no runs for us
+  for (const fs::path& path : paths_in(folder, ignored)) {
     if (is_folder(path) && (!fs::is_symlink(path, ignored) || top.allows(path)))
       inside.push_back(path);
   }
