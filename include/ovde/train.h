@@ -37,8 +37,9 @@ struct Training {
   // time, on any thread. An exception thrown by `progress` ends the training.
   std::function<void(const TrainingProgress&)> progress = {};
   std::function<void(const std::string&)> warning = {};
-  // Called twice: at the start with the number of steps and the evaluations, and when the first
-  // epochs have been measured with the duration, "about 4 minutes (510 steps a second)".
+  // Called at the start with the length of the run and its evaluations; once more with the
+  // estimated duration, "about 4 minutes (510 steps a second)", unless the run was resumed or takes
+  // seconds.
   std::function<void(const std::string&)> note = {};
   // Length of the run: epochs, or environment steps with the warm-up. For resume() the new length,
   // not shorter than before. Empty: as in `settings`, or as the run has it.

@@ -225,7 +225,7 @@ void add_options(CLI::App* command, StressCommand& stress) {
 void add_options(CLI::App* command, SiteCommand& site) {
   command->description(
       "Write one page about many studies and the paper's claims, from plans and tables");
-  add_argument(command, "FILE", site.file, "list of the studies (docs/studies.md)");
+  add_argument(command, "FILE", site.file, "list of the studies (docs/plans.md)");
   add(command, "--out", site.out, "PAGE", "the page (index.html beside FILE)");
 }
 
@@ -344,7 +344,7 @@ CLI::App* add_study_action(CLI::App* command, StudyCommand& study, const char* n
                            const char* help) {
   CLI::App* action = command->add_subcommand(name, help);
   action->allow_extras();
-  add_argument(action, "FILE", study.file, "the study file, TOML (docs/studies.md)");
+  add_argument(action, "FILE", study.file, "the study file, TOML (docs/plans.md)");
   add(action, "--out", study.out, "DIR", "folder of the study (runs/<name of the file>)");
   action->add_flag("--smoke", study.smoke,
                    "the whole plan with few epochs and small agents, to see that it works");
@@ -395,10 +395,11 @@ void add_options(CLI::App* command, StudyCommand& study) {
   CLI::App* importer = add_study_action(command, study, "import",
                                         "Copy runs made elsewhere into the cells of a study");
   add_argument(importer, "FROM", study.from,
-               "folders of runs, or folders that contain runs; with --as: a CSV file");
+               "folders of runs, or folders that contain runs; or one CSV file: of many runs, or "
+               "with --as of one");
   CLI::Option* as = add(importer, "--as", study.as, "ROW/COLUMN",
                         "FROM is a run of another program, a CSV file with the columns step and "
-                        "return, for this cell of an imported column (docs/studies.md)");
+                        "return, for this cell of an imported column (docs/plans.md)");
   CLI::Option* seed =
       add_seed(importer, "seed of that run", [&study](std::uint64_t x) { study.seed = x; });
   as->needs(seed->needs(as));

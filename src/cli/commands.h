@@ -22,7 +22,7 @@ struct PrintCommand {
 };
 
 struct ListCommand {
-  std::string what;  // tasks, algos or config; empty: all
+  std::string what;  // tasks, algorithms or config; empty: all
   bool markdown = false;
 };
 

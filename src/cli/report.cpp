@@ -36,10 +36,11 @@ void report_on_study(const StudyCommand& command, const Plan& plan, const fs::pa
   print_left_out(results);
   const fs::path page = folder / "report.html";
   if (!results.notes.empty() && fs::exists(page)) {
-    throw InputError(
-        fmt::format("{} is kept: {} of the cells do not match the plan; repair the ones listed "
-                    "above, or remove the report to write one without them",
-                    page.string(), results.notes.size()));
+    throw InputError(fmt::format(
+        "{} is kept, because {} {} could not be read (above); remove the page to write one without "
+        "{}",
+        page.string(), results.notes.size(), results.notes.size() == 1 ? "cell" : "cells",
+        results.notes.size() == 1 ? "it" : "them"));
   }
   print_report(write_report(results, folder));
 }

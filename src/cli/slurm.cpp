@@ -165,7 +165,9 @@ worker=$!
 while :; do
   wait $worker
   code=$?
-  [ $code -eq 138 ] || [ $code -eq 143 ] || break  # wait was interrupted by a signal
+  [ $code -eq 138 ] || [ $code -eq 143 ] || break
+  # wait was interrupted by a signal, unless the program has ended
+  kill -0 $worker 2>/dev/null || {{ wait $worker; code=$?; break; }}
 done
 
 # 130: stopped and saved. The controller may be down for a while

@@ -117,7 +117,7 @@ void run(const CleanCommand& command) {
   std::uintmax_t bytes = 0;
   for (const std::string& folder : command.folders) {
     for (const fs::path& run : run_folders(folder)) {
-      if (!is_finished(run)) {
+      if (!is_finished(run) || RunLock::is_held(run)) {
         ++kept;
         continue;
       }

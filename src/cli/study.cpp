@@ -223,7 +223,8 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   print("{} runs imported, {} exist already, {} not imported, into {}\n", outcome.taken(),
         outcome.already_there(), outcome.foreign.size() + outcome.refused.size(), out.string());
   if (!outcome.refused.empty())
-    throw Error(fmt::format("{} runs of the plan were not imported", outcome.refused.size()));
+    throw Error(fmt::format("{} {} of the plan not imported", outcome.refused.size(),
+                            outcome.refused.size() == 1 ? "run was" : "runs were"));
   if (outcome.cells.empty()) throw Error("none of these runs belongs to the plan");
 }
 

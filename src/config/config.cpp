@@ -62,15 +62,6 @@ std::vector<Setting> task_presets(const Task& task, const std::string& task_id,
   return all;
 }
 
-// At most ten epochs, the last one among them.
-std::vector<int> evenly_spaced(int epochs) {
-  const int count = std::min(epochs, 10);
-  std::vector<int> out;
-  for (int i = 1; i <= count; ++i)
-    out.push_back(static_cast<int>(std::int64_t{i} * epochs / count) - 1);
-  return out;
-}
-
 // A stand-in for a task that another program registered: enough to read the configuration of its
 // run, to report on the run and to export its policy.
 Task foreign_task(const std::string& id, const std::vector<Setting>& settings) {
@@ -141,7 +132,7 @@ class Resolver {
 
     if (!observes_positions()) return;
     if (!given("record.visits")) config_.record.visits = true;
-    if (!given("record.networks")) config_.record.networks = evenly_spaced(train.epochs);
+    if (!given("record.networks")) config_.record.networks = saved_by_default(train.epochs);
   }
 
   // Refuses values that are in range but do not fit each other.
@@ -408,6 +399,14 @@ int updates_per_epoch(const TrainConfig& train) {
   return std::max(1, static_cast<int>(std::lround(train.updates_per_step * train.steps_per_epoch)));
 }
 
+std::vector<int> saved_by_default(int epochs) {
+  const int count = std::min(epochs, 10);
+  std::vector<int> out;
+  for (int i = 1; i <= count; ++i)
+    out.push_back(static_cast<int>(std::int64_t{i} * epochs / count) - 1);
+  return out;
+}
+
 int epochs_for_steps(double steps, const TrainConfig& train, const std::string& asked) {
   const double epochs = std::ceil((steps - train.warmup_steps) / train.steps_per_epoch);
   if (epochs < 1) {
@@ -415,7 +414,10 @@ int epochs_for_steps(double steps, const TrainConfig& train, const std::string& 
         fmt::format("{}: the warm-up alone has {} steps (train.warmup_steps), an epoch {}", asked,
                     train.warmup_steps, train.steps_per_epoch));
   }
-  return static_cast<int>(std::min(epochs, 1e7));
+  if (epochs > 1e7)
+    throw InputError(fmt::format("{}: {:.0f} epochs of {} steps; the most are 10,000,000", asked,
+                                 epochs, train.steps_per_epoch));
+  return static_cast<int>(epochs);
 }
 
 bool operator==(const Config& a, const Config& b) { return differing_keys(a, b).empty(); }

@@ -20,14 +20,6 @@ std::map<std::string, OptionValue> resolved(const std::vector<Setting>& settings
   return out;
 }
 
-// The epochs after which a run of this length saves its networks by default.
-std::vector<int> saved_by_default(const Config& config, int epochs) {
-  return resolve_config({{"run.task", config.task, ""},
-                         {"run.algorithm", config.algorithm, ""},
-                         {"train.epochs", static_cast<double>(epochs), ""}})
-      .record.networks;
-}
-
 bool is_unchanged(const std::map<std::string, OptionValue>& values, const Setting& setting) {
   const auto found = values.find(setting.key);
   return found != values.end() && found->second == setting.value;
@@ -79,8 +71,8 @@ std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
 }
 
 Config train_longer(Config config, int epochs) {
-  if (config.record.networks == saved_by_default(config, config.train.epochs)) {
-    for (const int epoch : saved_by_default(config, epochs)) {
+  if (config.record.networks == saved_by_default(config.train.epochs)) {
+    for (const int epoch : saved_by_default(epochs)) {
       if (epoch >= config.train.epochs) config.record.networks.push_back(epoch);
     }
   }

@@ -90,6 +90,10 @@ std::vector<double> noise_units(const Env& env, const NoiseOptions& options) {
   return units;
 }
 
+[[noreturn]] void refuse_transition() {
+  throw InputError("noise.transition: the state of this task cannot be disturbed");
+}
+
 class Noise final : public Disturbance {
  public:
   Noise(std::unique_ptr<Env> inner, NoiseOptions options)
@@ -118,7 +122,7 @@ class Noise final : public Disturbance {
   bool disturb_state(double factor, std::span<double> observation);
 
   NoiseOptions options_;
-  Disturbable* state_;  // the inner environment's interface; may be null
+  Disturbable* state_;  // the inner environment's interface; null only without options_.transition
   // Each coordinate's unit, and its scale in this step; empty: the same for all coordinates.
   std::vector<double> unit_, scales_;
   double episode_scale_ = 0;
@@ -146,7 +150,6 @@ double Noise::draw_scale() {
 }
 
 bool Noise::disturb_state(double factor, std::span<double> out) {
-  if (state_ == nullptr) return false;
   double drawn = options_.draw == ScaleDraw::step ? draw_scale() : episode_scale_;
   if (unit_.empty()) return state_->disturb(factor * drawn, random_[transition], out);
   for (std::size_t i = 0; i < unit_.size(); ++i) {
@@ -178,8 +181,7 @@ Step Noise::step(std::span<const double> in, std::span<double> out) {
   Step result = inner().step(applied, out);
 
   // reward and termination are those before the disturbance
-  if (options_.transition && !disturb_state(factor, out))
-    throw InputError("noise.transition: the state of this task cannot be disturbed");
+  if (options_.transition && !disturb_state(factor, out)) refuse_transition();
 
   add_noise(out);
   if (options_.reward > 0) result.reward += options_.reward * random_[reward].normal();
@@ -194,6 +196,7 @@ std::unique_ptr<Env> with_noise(std::unique_ptr<Env> inner, const NoiseOptions& 
   const bool off =
       !options.transition && options.action == 0 && options.observation == 0 && options.reward == 0;
   if (off) return inner;
+  if (options.transition && inner->as<Disturbable>() == nullptr) refuse_transition();
   return std::make_unique<Noise>(std::move(inner), options);
 }
 

@@ -258,6 +258,11 @@ std::vector<std::uint64_t> TomlReader::seeds(const toml::table& table,
            fmt::format("{} must be \"A-B\", \"A\" or a list of different whole numbers from 0 to "
                        "{}, at most {} of them",
                        key, kLargestSeed, kMostSeeds));
+  try {
+    check_seeds(out);
+  } catch (const InputError& error) {
+    refuse(*node, error.what());
+  }
   return out;
 }
 

@@ -32,8 +32,7 @@ class MlpShape {
   static MlpShape residual(int inputs, int width, int blocks, int expansion, int outputs);
   bool is_residual() const { return residual_; }
   int blocks() const { return layers() / 2 - 1; }  // where it is residual
-  // Whether a ReLU follows the layer, whether its output is added to x as that of a block, and
-  // whether the norm before the last layer follows it.
+  // A ReLU follows the layer; its output is added to x; the RMS norm follows it.
   bool has_relu(int layer) const { return layer + 1 < layers() && !(residual_ && layer == 0); }
   bool ends_block(int layer) const { return residual_ && layer > 0 && layer % 2 == 0; }
   bool precedes_rms_norm(int layer) const { return residual_ && layer + 2 == layers(); }

@@ -73,7 +73,7 @@ void project(const ResidualShape& shape, std::span<float> parameters);
 void fold(const ResidualShape& shape, std::span<const float> parameters,
           std::span<const float> statistics, const MlpShape& acting, std::span<float> folded);
 
-// The results of a pass through two batches, one for each unless it says otherwise.
+// The results of a pass through two batches. A Pair has one entry for each batch.
 struct ResidualTrace {
   using Pair = std::array<Batch, 2>;
 
@@ -82,7 +82,7 @@ struct ResidualTrace {
   // by norm: normalised, and after gain, shift and, in blocks, the ReLU
   std::vector<Pair> normal, output;
   std::vector<Pair> sum;  // x after layer 0 and after each block
-  // the head at the batch whose output was asked for
+  // the head, for the batch whose output was asked for alone
   Batch head_normal, head_scale;
   Batch head_input, head_output;
   Buffer moments;  // means and variances of the batch, at the offsets of statistics

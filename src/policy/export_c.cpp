@@ -219,8 +219,12 @@ std::string self_test_source(const Contract& contract, const std::string& name) 
          array(name + "_tolerance", std::span(&contract.tolerance, 1)) + named(kSelfTest, name);
 }
 
+// A name for a line of a comment, which it must not end.
 std::string signal_text(const Signal& signal) {
-  return signal.name + (signal.unit.empty() ? "" : " (" + signal.unit + ")");
+  std::string text = signal.name + (signal.unit.empty() ? "" : " (" + signal.unit + ")");
+  const auto ends_line = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\\'; };
+  std::ranges::replace_if(text, ends_line, ' ');
+  return text;
 }
 
 // The comment at the start of source and header: the trained policy, and the meaning of its

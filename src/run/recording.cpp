@@ -1,7 +1,9 @@
 #include "run/recording.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -94,7 +96,8 @@ void read_visits(const Folder& run, const std::function<void(std::span<const Pos
   const std::size_t size = positions.size() * sizeof(Position);
   for (off_t at = 0; at < kLargestVisits; at += static_cast<off_t>(size)) {
     const ssize_t count = ::pread(file.get(), positions.data(), size, at);
-    if (count <= 0) return;
+    if (count < 0) throw Error(fmt::format("cannot read {}: {}", kVisitFile, std::strerror(errno)));
+    if (count == 0) return;
     visit(std::span(positions).first(static_cast<std::size_t>(count) / sizeof(Position)));
   }
   throw InputError(

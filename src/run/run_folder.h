@@ -18,8 +18,8 @@ namespace ovde {
 inline constexpr const char *kSummaryFile = "summary.json", *kStateFile = "state.json";
 inline constexpr const char* kTaskFolder = "task";  // copy of the task file and its model
 
-// Whether `folder` has a regular file of that name: a folder may have any name, as a study's
-// columns do. InputError where the disk does not say.
+// Whether `folder` has a regular file of that name. A folder does not count: a study's column may
+// be called config.toml. InputError if the file system reports an error.
 bool has_file(const fs::path& folder, const char* name);
 
 // InputError if `folder` already holds a run or cannot be written to. Creates nothing.

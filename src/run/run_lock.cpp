@@ -23,19 +23,21 @@ struct flock whole_file() {
   return lock;
 }
 
-// "4711 on n1"; files of older versions have the number alone.
+// " (pid 4711 on n1)"; empty where the process has not written it yet. Files of older versions have
+// the number alone.
 std::string holder_of(const fs::path& run) {
   const std::string text = read_file(run / kLockFile);
   const auto end = text.find('\n');
   const std::string pid = text.substr(0, end);
-  if (end == std::string::npos) return pid;
+  if (pid.empty()) return "";
+  if (end == std::string::npos) return fmt::format(" (pid {})", pid);
   const std::string host = text.substr(end + 1, text.find('\n', end + 1) - end - 1);
-  return host.empty() ? pid : pid + " on " + host;
+  return fmt::format(" (pid {}{}{})", pid, host.empty() ? "" : " on ", host);
 }
 
 [[noreturn]] void refuse_held(const fs::path& run) {
-  throw RunIsHeld(fmt::format("another process (pid {}) is writing the run in {}", holder_of(run),
-                              run.string()));
+  throw RunIsHeld(
+      fmt::format("another process{} is writing the run in {}", holder_of(run), run.string()));
 }
 
 [[noreturn]] void fail(const fs::path& path) {

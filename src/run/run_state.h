@@ -45,7 +45,7 @@ RunSummary summary_of(const Config& config, std::span<const EpochRow> rows);
 void write_summary(const fs::path& folder, const RunSummary& summary);
 std::string to_json(const RunSummary& summary);
 
-// Whether the run has made a folder for checkpoints, so that a missing one was lost.
+// Whether the run must have a folder for checkpoints: if there is none, it was lost.
 bool expects_checkpoints(const fs::path& folder);
 
 // Whether the run has come to its end and has its summary.

@@ -28,7 +28,7 @@ constexpr auto kSearchEvery = std::chrono::seconds(3);  // for new and removed r
 constexpr std::size_t kMostLog = 64 << 10;              // bytes, from the end of a log
 constexpr std::size_t kMostText = 1 << 20;
 constexpr std::size_t kMostRecording = 32 << 20;
-constexpr std::int64_t kMostRows = 2000;  // in one answer
+constexpr std::int64_t kMostRows = 2000;  // in an answer from row 0 on
 constexpr int kMapCells = 40;
 constexpr const char* kJson = "application/json";
 

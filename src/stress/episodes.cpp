@@ -154,12 +154,9 @@ CsvReader episode_lines(const std::string& text, const fs::path& file) {
 }
 
 EpisodeFile::EpisodeFile(fs::path path) : path_(std::move(path)) {
-  if (!is_there(path_)) {
-    contents_ = std::string(kHeader) + "\n";
-    return;
-  }
-  contents_ = read_file(path_);
+  if (is_there(path_)) contents_ = read_file(path_);
   contents_.resize(contents_.rfind('\n') + 1);  // a line that was cut off does not count
+  if (contents_.empty()) contents_ = std::string(kHeader) + "\n";
   CsvReader in = episode_lines(contents_, path_);
   while (in.next()) {
     const auto seed = in.number<std::uint64_t>(6);

@@ -1,6 +1,6 @@
-// Plays the episodes of a stress test on all cores and stores them as they come, so that the same
-// test continues where it was interrupted. An episode depends on its policy, environment and seed
-// alone, not on the number of threads.
+// Plays the episodes of a stress test on all cores and stores those of a point when all are
+// played, so that the same test continues where it was interrupted. An episode depends on its
+// policy, environment and seed alone, not on the number of threads.
 #pragma once
 
 #include <atomic>

@@ -11,6 +11,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "config/build.h"
+#include "config/unread_keys.h"
 #include "io/sha256.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
@@ -98,6 +99,11 @@ void choose_disturbances(const std::vector<Setting>& undisturbed, StressTest& te
   for (const std::string& word : test.request.disturbances) {
     StressAxis found = find_axis(word);
     check(found);
+    const Config disturbed = disturbed_config(undisturbed, found, 1);
+    for (const StressAxis::Scaled& each : found.scaled) {
+      const std::string why = why_unread(disturbed, find_algorithm(disturbed.algorithm), each.key);
+      if (!why.empty()) throw InputError(fmt::format("disturbance {}: {}", each.key, why));
+    }
     const auto same = [&](const StressAxis& other) { return other.name == found.name; };
     if (std::ranges::any_of(test.disturbances, same))
       throw InputError(fmt::format("disturbance {} is given twice", found.name));
@@ -312,7 +318,8 @@ StressResults analyse(const StressTest& test, const EpisodeFile& episodes) {
 std::optional<StressReport> stress(const StressTest& test, const StressWork& work) {
   const fs::path& out = test.request.out;
   make_folder(out);
-  const RunLock lock(out);
+  RunLock lock(out);
+  lock.announce();
   EpisodeFile episodes(out / "episodes.csv");
   if (!play_episodes(test.points, test.starts, episodes, work)) return std::nullopt;
   return write_stress_report(test, analyse(test, episodes), work.threads);

@@ -22,7 +22,7 @@ constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "v
                      *kCutOffs = "cut_offs", *kFormat = "format", *kRewardTerms = "reward_terms";
 constexpr std::uint32_t kCurrentFormat = 2;
 
-// An older checkpoint would not help, as it would where one is damaged.
+// Unlike with a damaged checkpoint, an older one would not help.
 class ChangedConfig : public InputError {
   using InputError::InputError;
 };

@@ -39,7 +39,7 @@ struct EpisodeRecording {
   double seconds_per_step = 0;            // 0: the task has no clock
   std::vector<Solid> solids;
   int moving = 0;            // the number of solids that move
-  bool leaves_path = false;  // the first of those is a point on a map
+  bool leaves_path = false;  // the first moving solid is a point on a map
   std::vector<RecordedEpisode> episodes;
   bool complete = true;  // false: more episodes were played than kept
 };

@@ -390,6 +390,12 @@ class LockstepDriver {
         team_(threads),
         failures_(runs.size()) {
     for (std::size_t r = 0; r < runs.size(); ++r) {
+      try {
+        runs[r]->start();
+      } catch (const std::exception&) {
+        failures_[r] = std::current_exception();
+        continue;
+      }
       auto& places = runs[r]->places();
       for (int i = 0; i < static_cast<int>(places.size()); ++i) {
         if (places[i].is_left())
@@ -541,7 +547,6 @@ std::vector<std::exception_ptr> train_in_lockstep(std::span<PopulationRun* const
                                                   const GpuDevice& gpu, int threads,
                                                   const std::atomic<bool>& stop,
                                                   const WorkStealer& stealer) {
-  for (PopulationRun* run : runs) run->start();
   return LockstepDriver(runs, gpu, threads, stop, stealer).run();
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "train/epoch_loop.h"
 #include "train/population_run.h"
 
 namespace ovde {
@@ -23,14 +24,18 @@ std::string describe_length(const RunPlan& run) {
   const TrainConfig& train = run.config.train;
   const std::int64_t steps =
       train.warmup_steps + std::int64_t{train.epochs} * train.steps_per_epoch;
-  const double share =
-      train.eval_steps / (static_cast<double>(train.eval_epochs) * train.steps_per_epoch);
+  std::int64_t evaluations = 0;
+  for (int epoch = 0; epoch < train.epochs; ++epoch) evaluations += is_evaluated(epoch, train);
+  const double share = static_cast<double>(evaluations * train.eval_steps) /
+                       (static_cast<double>(train.epochs) * train.steps_per_epoch);
   return fmt::format(
       "{} of {}: {} with the warm-up{}; evaluated for {} after {} ({} the training's steps)",
       counted(train.epochs, "epoch"), counted(train.steps_per_epoch, "step"),
       counted(steps, "step"), run.seeds.size() > 1 ? " for each agent" : "",
       counted(train.eval_steps, "step"),
-      train.eval_epochs == 1 ? "every epoch" : fmt::format("every {} epochs", train.eval_epochs),
+      evaluations == 1         ? "the last epoch"
+      : train.eval_epochs == 1 ? "every epoch"
+                               : fmt::format("every {} epochs", train.eval_epochs),
       share > 1 ? fmt::format("{:.3g} times", share) : fmt::format("{:.3g} % of", 100 * share));
 }
 

@@ -92,6 +92,8 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
   fs::remove(program_.folder() / "balancer.toml");
   fs::remove(program_.folder() / "balancer.xml");
   fs::rename(program_.folder() / "run", program_.folder() / "moved");
+  const Outcome longer = program_.run("train --resume moved --epochs 4");
+  EXPECT_EQ(longer.code, 0) << longer.err;
   const Outcome evaluated = program_.run("eval moved/seed_0 --episodes 2 --record played.html");
   EXPECT_EQ(evaluated.code, 0) << evaluated.err;
   EXPECT_NE(read_file(program_.folder() / "played.html").find("\"reward_terms\":[\"balance\""),

@@ -277,10 +277,7 @@ TEST(Noise, RefusesOptionsThatDoNotFit) {
   refused({.transition = true, .coordinate = "x", .factors = {1}});
   refused({.transition = true, .coordinate = "x", .edges = {1, 0}, .factors = {1, 2, 3}});
   // a task that is not Disturbable
-  const auto env = with_noise(std::make_unique<Echo>(), NoiseOptions{.transition = true});
-  std::vector<double> s(2);
-  env->reset(1, s);
-  EXPECT_THROW(env->step(stand_still, s), InputError);
+  EXPECT_THROW(with_noise(std::make_unique<Echo>(), NoiseOptions{.transition = true}), InputError);
 }
 
 }  // namespace OVDE_TEST_FILE

@@ -244,6 +244,11 @@ TEST_F(SlowExportC, SourceDescribesThePolicy) {
     EXPECT_NE(text.find(words), std::string::npos) << words;
   }
   EXPECT_EQ(text.find("NAME"), std::string::npos);
+
+  Contract odd = contract;  // names that would end the comment
+  for (Signal& signal : odd.observation) signal = {"first\nsecond\\", "m"};
+  const std::string source = to_c(acting_part(read_policy(policy)), odd, "gait");
+  EXPECT_NE(source.find("//   0   first second  (m)\n"), std::string::npos) << source;
 }
 
 TEST_F(SlowExportC, RefusesNonFiniteNumbers) {

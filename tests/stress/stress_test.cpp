@@ -167,6 +167,8 @@ TEST_F(StressOfSmallRuns, ContinuesWhereItWasStopped) {
   std::atomic<bool> stop{false};
   const StressWork stopping{
       .threads = 1, .stop = &stop, .progress = [&](auto done, auto) { stop = done > 30; }};
+  fs::create_directories(own_.path() / "parts");
+  std::ofstream(own_.path() / "parts/episodes.csv") << "algo";  // killed while it was made
   EXPECT_FALSE(play("parts", stopping));
   const std::string before = read("parts");
   EXPECT_LT(before.size(), read("whole").size());
@@ -269,6 +271,8 @@ TEST_F(StressOfSmallRuns, BadInputIsRefusedBeforeAnythingIsWritten) {
         asked.disturbances = {"noise.action=1", "noise.action=0.5"};
       },
       "given twice");
+  refused([](auto& asked) { asked.disturbances = {"noise.scale=3"}; },
+          "disturbance noise.scale: it is read only with noise.transition = true");
   refused([](auto& asked) { asked.against = "sac"; }, "must be one of: dsac, ovde_g");
   refused([](auto& asked) { asked.runs = {run("nowhere")}; }, "nowhere");
   train_small("other", "dsac", {0}, {}, "GridChaos-v0:a");

@@ -74,8 +74,8 @@ TEST(Library, TrainingMakesTwoEnvironments) {
   EXPECT_EQ(made, 2);
   ASSERT_FALSE(notes.empty());
   EXPECT_EQ(notes.front(),
-            "2 epochs of 5 steps: 20 steps with the warm-up; evaluated for 100 steps after every "
-            "200 epochs (10 % of the training's steps)");
+            "2 epochs of 5 steps: 20 steps with the warm-up; evaluated for 100 steps after the "
+            "last epoch (10 times the training's steps)");
 
   training.steps = 24;
   EXPECT_EQ(resume(training).size(), 1u);

@@ -296,6 +296,25 @@ TEST_F(SlowLockstepTraining, FailedRunDoesNotStopTheOthers) {
   expect_same_population("together", "good", {3, 4});
 }
 
+TEST_F(SlowLockstepTraining, ARunThatCannotStartDoesNotStopTheOthers) {
+  struct Refusing final : ProgressSink {
+    void run_started(const RunPlan&, std::int64_t) override { throw Error("the disk is full"); }
+  };
+  const Config config = small_config("dsac");
+  train_run("alone", config, {}, {3, 4});
+
+  Watcher watcher;
+  Refusing refusing;
+  PopulationRun first(plan_new_run(config, {1, 2}, path("bad"), "test"), refusing);
+  PopulationRun second(plan_new_run(config, {3, 4}, path("together"), "test"), watcher);
+  PopulationRun* const runs[] = {&first, &second};
+  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
+  EXPECT_TRUE(failures[0]);
+  EXPECT_FALSE(failures[1]);
+  EXPECT_TRUE(second.close());
+  expect_same_population("together", "alone", {3, 4});
+}
+
 // While the GPU computes updates, the threads have no other work.
 TEST_F(SlowLockstepTraining, ThreadsStealWork) {
   class Other final : public SharedWork {

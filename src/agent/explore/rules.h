@@ -1,7 +1,7 @@
 // The explorers whose equations also run on a GPU; a new one is added to each of the three lists
 // below. A rule is a struct of numbers with
 //   samples              standard normal numbers that an action draws
-//   ascents              how often the mean is moved, each time from where it was moved to
+//   ascents              steps of the mean, each from where the last one ended
 //   sorts()              whether weigh() needs the sorted values of the pessimistic critic
 //   believe(lanes, z)    its summary of the critics' quantiles, once for each action
 //   weigh(...)           m, and the gradient of its objective by the quantiles

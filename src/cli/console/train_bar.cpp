@@ -208,7 +208,7 @@ class ConsoleProgress final : public ProgressSink {
     if (summaries.size() > 1)
       return text + fmt::format(", goal reached by {} of {}", reached, summaries.size());
     const auto first = summaries.front().first_goal_epoch_eval;
-    return text + (first ? fmt::format(", goal first reached in epoch {}", *first)
+    return text + (first ? fmt::format(", goal first reached in epoch {}", *first + 1)
                          : ", goal never reached");
   }
 

@@ -67,8 +67,8 @@ inline std::int64_t observed_rows(const LearnerState& state, const std::string& 
   return 0;
 }
 
-// Batches of transitions that a bonus has not observed, which it observes now. At least one, which
-// may be empty, for the scales that follow from uploaded statistics.
+// The number of batches of transitions that a bonus has yet to observe. At least one: an empty
+// batch computes the scales from uploaded statistics.
 inline std::int64_t unseen_batches(const Progress& progress, int batch, std::int64_t& observed) {
   const auto added = static_cast<std::int64_t>(progress.replay_added);
   const std::int64_t unseen =

@@ -235,8 +235,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The target critics' distributions at (s', a') as quantiles: one warp for each sample, of which
-// one lane for each critic.
+// The target critics' distributions at (s', a') as quantiles: one warp for each sample, in
+// which two lanes work, one for each critic.
 __global__ void __launch_bounds__(kThreads)
     quantiles_kernel(GroupSpec spec, GroupMemory memory, const float* target_parameters,
                      const float* target) {

@@ -191,9 +191,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   });
 }
 
-// From `by_output`, the gradient of norm_forward()'s output without what it added, to that of its
-// sums (if asked for; both may be one matrix) and of gain and shift (with the batch's statistics).
-// size: floats of a network's gradients
+// The backward pass of norm_forward(). by_output: the gradient of its output before x is added.
+// Computes that of the sums (if asked for; both may be one matrix) and, with the batch's
+// statistics, of gain and shift. size: floats of a network's gradients
 template <int kColumns, After kAfter, typename In, typename T, typename Out>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     norm_backward(NormPass<In> pass, const T* by_output, Out* by_sums, float* by_parameters,

@@ -43,9 +43,9 @@ struct ResidualShape {
   int size;        // floats of the parameters
   int statistics;  // floats of the running statistics
 
-  // Products use copies of the weights, and write gradients, in which rows of zeros follow the
-  // head: cuBLAS is three times as fast with a multiple of 8 rows. Offsets are those of the
-  // parameters, but the gradient of the bias is behind these rows.
+  // The weights' copies for products, and the gradients, have rows of zeros after the head: cuBLAS
+  // is three times as fast with a multiple of 8 rows. Offsets are those of the parameters, but the
+  // gradient of the bias is behind these rows.
   int padded_bias, padded_size;
 
   OVDE_BOTH int width() const { return input.outputs; }

@@ -1,6 +1,7 @@
 #include "env/task_file/task_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -199,8 +200,12 @@ class TaskFileReader {
   void read_constants() {
     const auto* constants = in_.table(top_, "constants");
     if (constants == nullptr) return;
-    for (const auto& [name, node] : *constants)
+    constexpr std::array kTaken = {"qpos", "qvel", "time", "pi", "dt", "action"};
+    for (const auto& [name, node] : *constants) {
+      if (std::ranges::find(kTaken, text_of(name)) != kTaken.end())
+        in_.refuse(node, fmt::format("formulas have a {} of their own", text_of(name)));
       formulas_->define(text_of(name), formulas_->constant(number(node, text_of(name))));
+    }
   }
 
   void read_commands() {

@@ -122,6 +122,24 @@ Strata scores_of(const StudyResults& results, const std::vector<std::string>& ro
   return out;
 }
 
+std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
+  std::map<std::string, Strata> out;
+  for (const std::string& row : whole_rows(results)) {
+    std::vector<double> all;
+    for (const PlanColumn& column : results.plan.columns) {
+      const auto scores = results.find(row, column.name).scores();
+      all.insert(all.end(), scores.begin(), scores.end());
+    }
+    const auto [low, high] = std::ranges::minmax(all);
+    for (const PlanColumn& column : results.plan.columns) {
+      auto scores = results.find(row, column.name).scores();
+      for (double& score : scores) score = high > low ? (score - low) / (high - low) : 0.5;
+      out[column.name].push_back(std::move(scores));
+    }
+  }
+  return out;
+}
+
 std::vector<Comparison> compare_all_rows(const StudyResults& results) {
   const std::vector<std::string> rows = whole_rows(results);
   std::vector<Comparison> family;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ enum class Verdict {
   better,         // ours is significantly better
   worse,          // ours is significantly worse
   no_difference,  // no significant difference, which is not evidence of equality
-  untestable,     // a side has no runs, or a single one
+  untestable,     // fewer runs than the test needs: one on each side, or two
 };
 template <>
 inline constexpr Names<Verdict> kNames<Verdict> = {
@@ -78,6 +79,10 @@ std::vector<Comparison> compare(const std::vector<SuccessContest>& contests);
 std::vector<std::string> whole_rows(const StudyResults& results);
 Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,
                  const std::string& column);
+
+// The scores of these rows, by column; each row is scaled so that its lowest run has 0 and its
+// highest 1 (Agarwal et al. 2021).
+std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
 // Ours against each baseline over all whole rows together, if there are two or more. x is the
 // probability that a run of ours has the higher score, y its complement; the stratified rank test

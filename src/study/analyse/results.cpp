@@ -54,6 +54,12 @@ struct CellRuns {
 CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
   std::optional<Config> asked;
   CellRuns out;
+  const auto add = [&](const RunResult& run) {
+    if (!std::isfinite(run.score))
+      throw InputError(
+          fmt::format("seed {} has no evaluation in the first {} epochs", run.seed, epochs));
+    out.runs.push_back(run);
+  };
   for (const std::uint64_t seed : cell.seeds) {
     if (cell.imported) {
       const fs::path file = imported_file(study / cell.folder, seed);
@@ -61,7 +67,7 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
       if (!asked) asked = resolve_config(cell.settings);
       const auto rows = read_imported(file, asked->train);
       const auto count = std::min(rows.size(), static_cast<std::size_t>(epochs));
-      out.runs.push_back(result_of(std::span(rows).first(count), seed, epochs));
+      add(result_of(std::span(rows).first(count), seed, epochs));
       continue;
     }
     const auto folder = find_agent(study / cell.folder, seed);
@@ -69,18 +75,20 @@ CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
     const bool finished = is_finished(*folder);
     if (!finished && epochs == cell.epochs) continue;
     if (!asked) asked = resolve_config(cell.settings);
-    if (const auto foreign = foreign_settings(*asked, read_config(*folder)); !foreign.empty()) {
+    const Config trained = read_config(*folder);
+    if (epochs != cell.epochs) asked->train.epochs = trained.train.epochs;
+    if (const auto foreign = foreign_settings(*asked, trained); !foreign.empty()) {
       throw InputError(
           fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
     }
     if (epochs == cell.epochs) {
-      out.runs.push_back(read_run(*folder, seed, epochs));
+      add(read_run(*folder, seed, epochs));
       continue;
     }
     const auto rows = read_progress_so_far(*folder);
     const int count = static_cast<int>(rows.size());
     if (count < epochs) continue;
-    out.runs.push_back(result_of(std::span(rows).first(epochs), seed, epochs));
+    add(result_of(std::span(rows).first(epochs), seed, epochs));
     if (finished) continue;
     out.fewest_epochs = out.unfinished++ == 0 ? count : std::min(out.fewest_epochs, count);
   }
@@ -250,26 +258,6 @@ bool StudyResults::any_runs() const {
 
 bool StudyResults::shows(const std::string& what) const { return contains(plan.show, what); }
 bool StudyResults::measures(const std::string& what) const { return contains(plan.measures, what); }
-
-std::map<std::string, Strata> normalised_scores(const StudyResults& results) {
-  std::map<std::string, Strata> out;
-  for (const std::string& row : results.distinct_rows()) {
-    std::vector<double> all;
-    for (const PlanColumn& column : results.plan.columns) {
-      const auto scores = results.find(row, column.name).scores();
-      all.insert(all.end(), scores.begin(), scores.end());
-    }
-    if (all.empty()) continue;
-    const auto [low, high] = std::ranges::minmax(all);
-    for (const PlanColumn& column : results.plan.columns) {
-      auto scores = results.find(row, column.name).scores();
-      if (scores.empty()) continue;
-      for (double& score : scores) score = high > low ? (score - low) / (high - low) : 0.5;
-      out[column.name].push_back(std::move(scores));
-    }
-  }
-  return out;
-}
 
 StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> first_epochs) {
   StudyResults out;

@@ -40,8 +40,8 @@ struct RunResult {
   std::vector<EpochRow> curve = {};    // every measure: curve_of() the run
 };
 
-// A run that has, or will have, `length` rows, as at most `most` of them. Each has the place of the
-// last row that it stands for, and the means.
+// The rows of a run as at most `most`: each is the mean of several, with the epoch and the steps of
+// the last of them. length: rows of the whole run.
 std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t length,
                                std::size_t most);
 
@@ -74,10 +74,6 @@ struct StudyResults {
   bool shows(const std::string& what) const;
   bool measures(const std::string& what) const;
 };
-
-// The scores of the distinct rows with runs, by column; each row is scaled so that its lowest run
-// has 0 and its highest 1 (Agarwal et al. 2021).
-std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 
 // A finished run; InputError unless it has this many epochs.
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs);

@@ -192,7 +192,8 @@ bool make_locked(const fs::path& path, Descriptor& file) {
   file = Descriptor(beside, O_RDWR | O_CREAT | O_EXCL);
   if (!file.valid() && (errno == ENOENT || errno == EEXIST)) return false;
   if (!file.valid()) fail_to("open", beside);
-  if (!set_lock(file) && (errno == EAGAIN || errno == EACCES)) return false;  // remove_remains()
+  // another process is in remove_remains() and removes this file
+  if (!set_lock(file) && (errno == EAGAIN || errno == EACCES)) return false;
   if (!set_lock(file)) fail_to("lock", beside);
   write_holder(file, beside, this_process());
   const auto came_late = [] { return errno == EEXIST || errno == ENOENT; };
@@ -208,7 +209,8 @@ bool make_locked(const fs::path& path, Descriptor& file) {
 
 // Removes files that a process was killed before it could link.
 void remove_remains(const fs::path& locks) {
-  for (const fs::path& path : paths_in(locks)) {
+  std::error_code ignored;  // a file that stays does no harm
+  for (const fs::path& path : paths_in(locks, ignored)) {
     if (path.filename().string().find(kNew) == std::string::npos) continue;
     if (const Descriptor file(path, O_RDWR); file.valid() && set_lock(file)) ::unlink(path.c_str());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -276,19 +277,27 @@ ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::p
   }
 
   ImportOutcome outcome;
+  std::set<std::string> taken;
   for (const Cell& cell : expand(plan)) {
     const auto found = curves.find(cell.task + "/" + cell.column);
     if (!cell.imported || found == curves.end()) continue;
+    taken.insert(found->first);
     std::size_t place = 0;
     for (const auto& [its_seed, curve] : found->second) {
       const std::string name = fmt::format("{}: {}, seed {}", file.string(), title(cell), its_seed);
       try {
         if (place == cell.seeds.size()) throw InputError("the plan has no seed left for it");
-        outcome.add(cell, take_csv(cell, study, cell.seeds[place++], curve, name));
+        outcome.add(cell, take_csv(cell, study, cell.seeds[place], curve, name));
+        ++place;
       } catch (const InputError& error) {
         outcome.refused.push_back({name, error.what()});
       }
     }
+  }
+  for (const auto& [name, by_seed] : curves) {
+    if (taken.contains(name)) continue;
+    outcome.foreign.push_back({fmt::format("{}: {}, {} runs", file.string(), name, by_seed.size()),
+                               "the plan has no imported column for it"});
   }
   return outcome;
 }

@@ -122,7 +122,8 @@ std::string runs_of(const Cell& cell) {
 
 }  // namespace
 
-// Letters, digits and "._-" stay; everything else becomes one dash: "OVDE(m)" -> "OVDE-m".
+// ASCII letters, digits, "." and "_" stay; other characters in a row become one dash, none at the
+// ends: "OVDE(m)" -> "OVDE-m".
 std::string folder_name(const std::string& name) {
   std::string out;
   for (const char c : name) {

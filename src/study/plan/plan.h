@@ -1,6 +1,6 @@
 // The plan of a study: a grid of rows (tasks) and columns (algorithms with options), the seeds of
 // each cell, and the paper's figures for comparison. Data only: execute/ runs it, report/ reports
-// on it. docs/studies.md describes the file format.
+// on it. docs/plans.md describes the file format.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reads a plan's TOML file, whose keys docs/studies.md describes.
+// Reads a plan's TOML file, whose keys docs/plans.md describes.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>

@@ -12,9 +12,9 @@
 
 namespace ovde {
 
-// The settings by which results depend on `there` and not on `asked`, as differences_read() names
-// them. Seeds, checkpoints and recordings are not compared, nor is the evaluation of another
-// program's task where the plan does not set it.
+// The settings that differ and that results depend on, as "key = value, was value". Seeds,
+// checkpoints and recordings are not compared, nor is the evaluation of another program's task
+// where the plan does not set it.
 std::vector<std::string> foreign_settings(Config asked, const Config& there);
 
 // The same without a higher number of epochs: the runs `there` can be trained for longer.

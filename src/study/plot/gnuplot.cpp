@@ -24,8 +24,8 @@ bool run_gnuplot(const std::string& argument, const fs::path& folder, const std:
   return pipe != nullptr && ::pclose(pipe) == 0;
 }
 
-// Removes empty groups, which are a tenth of a figure or more, and the names of the others, which
-// browsers show as tool tips and which may repeat on a page.
+// Removes empty groups, a tenth of the file or more, and the titles of the others, which browsers
+// show as tool tips and which may repeat on a page.
 std::string without_idle_parts(const std::string& svg) {
   std::istringstream lines(svg);
   std::string out, held;  // held: the opening line of a group that may be empty

@@ -36,7 +36,7 @@ inline constexpr Names<Claim::Outcome> kNames<Claim::Outcome> = {
 // One claim for each test whose two scores the paper prints, if these differ.
 std::vector<Claim> claims_of(const StudyResults& results, std::span<const Comparison> tests);
 
-// The page described by a file (docs/studies.md), whose paths are relative to its folder.
+// The page described by a file (docs/plans.md), whose paths are relative to its folder.
 std::string site_html(const fs::path& file);
 
 }  // namespace ovde

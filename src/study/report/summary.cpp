@@ -176,7 +176,7 @@ std::string comparisons_html(const std::string& measure, const std::vector<Compa
   const bool fisher = std::ranges::any_of(
       by_row, [](const Comparison& each) { return each.test == TestKind::fisher; });
   const char* test = fisher ? "Fisher's exact test of the number of runs that reach the goal"
-                            : "Welch's test; Mann-Whitney where both samples are constant";
+                            : "Welch's test, or Mann-Whitney where both samples are constant";
   if (by_row.size() == 1) {
     const Comparison& only = by_row.front();
     out += fmt::format("<p><b>{} against {}</b> in <i>{}</i>: {} ({}, level {}).</p>\n",
@@ -192,8 +192,10 @@ std::string comparisons_html(const std::string& measure, const std::vector<Compa
   }
   if (count(by_row, Verdict::no_difference) > 0) {
     out +=
-        "<p>No significant difference does not mean that there is none; the table of tests below "
-        "estimates how many runs a difference of this size would need.</p>\n";
+        fisher
+            ? "<p>No significant difference does not mean that there is none.</p>\n"
+            : "<p>No significant difference does not mean that there is none; the table of tests "
+              "below estimates how many runs a difference of this size would need.</p>\n";
   }
   if (const std::size_t left = count(by_row, Verdict::untestable); left > 0)
     out += fmt::format("<p>Not tested, for lack of runs: {}.</p>\n", plural(left, "comparison"));
@@ -296,7 +298,7 @@ std::string aggregate_html(const StudyResults& results, const std::vector<Compar
       "normalised "
       "in each row from 0 (lowest of all runs) to 1 (highest), and the probability that a run of "
       "ours scores above one of the baseline in the same row, ties counting half; both with "
-      "stratified 95 % bootstrap intervals. The second is over the {} rows in which every column "
+      "stratified 95 % bootstrap intervals, over the {} rows in which every column "
       "has runs of its own. p: permutation test of the ranks within each row, Holm's correction "
       "over the table.</p>\n",
       html_table(head, body), rows.size());

@@ -69,7 +69,7 @@ TEST(TrainBar, APipeGetsFewPlainLines) {
             std::string::npos);
   EXPECT_NE(text.find("epoch   1/500"), std::string::npos);
   EXPECT_NE(text.find("epoch 500/500  return  499.0  goal  50%"), std::string::npos);
-  EXPECT_NE(text.find("score 42.0, goal first reached in epoch 3, in runs/x\n"), std::string::npos);
+  EXPECT_NE(text.find("score 42.0, goal first reached in epoch 4, in runs/x\n"), std::string::npos);
 }
 
 TEST(TrainBar, TheBarFitsTheTerminal) {

@@ -269,7 +269,10 @@ TEST_F(SlowImportRuns, CurvesOfManyRunsComeFromOneFile) {
                                   "other's SAC,GridChaos-v0:a,500,40,3\n"
                                   "other's SAC,GridChaos-v0:a,3000,100,5\n"
                                   "other's SAC,GridChaos-v0:a,500,100,7\n");
-  EXPECT_EQ(import_curves(plan, study_, file).taken(), 2);
+  const ImportOutcome outcome = import_curves(plan, study_, file);
+  EXPECT_EQ(outcome.taken(), 2);
+  ASSERT_EQ(outcome.foreign.size(), 1u);  // PPO
+  EXPECT_EQ(outcome.foreign[0].why, "the plan has no imported column for it");
   EXPECT_EQ(import_curves(plan, study_, file).already_there(), 2);
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_0/imported.csv"), "step,return\n40,3\n100,7\n");
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_1/imported.csv"), "step,return\n40,1\n100,5\n");

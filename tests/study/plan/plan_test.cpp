@@ -212,6 +212,8 @@ TEST(Plan, StepsMayTakeThePlaceOfEpochs) {
   text.replace(text.find("steps = 301"), 11, "steps = 100");
   EXPECT_NE(complaint(text).find("steps = 100: the warm-up alone has 100"), std::string::npos)
       << complaint(text);
+  text.replace(text.find("steps = 100"), 11, "steps = 2000000000");
+  EXPECT_NE(complaint(text).find("the most are 10,000,000"), std::string::npos) << complaint(text);
 }
 
 TEST(Plan, FiguresMayHaveDeviationsAndBounds) {
@@ -264,6 +266,7 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
       {"seeds = \"5-1\"",
        "my.toml:1: seeds must be \"A-B\", \"A\" or a list of different whole numbers from 0"},
       {"seeds = [1, 1]", "my.toml:1: seeds must be"},
+      {"seeds = \"0-2,1\"", "my.toml:1: seed 1 is given twice"},
       {"seeds = [9007199254740993]",
        "my.toml:1: seeds must be \"A-B\", \"A\" or a list of different whole numbers from 0 to "
        "9007199254740991, at most 10000 of them"},
