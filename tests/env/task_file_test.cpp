@@ -216,6 +216,8 @@ TEST_F(OneTaskFile, ErrorsHaveLineAndNearestName) {
        "robot.toml:9: unknown function 'norn' (did you mean 'norm'?)"},
       {"command.speed", "command.sped",
        "robot.toml:6: unknown name 'command.sped' (did you mean 'command.speed'?)"},
+      {"rate = 50", "rate = 50\nactuators = [\"elbow\", \"elbow\"]",
+       "robot.toml:16: an actuator is named twice"},
       {"[control]", "[constants]\ndt = 1000.0\n[control]",
        "robot.toml:15: formulas have a dt of their own"},
       {"[-0.1]", "[-0.1, 2]", "robot.toml:10: reward 'effort': 2 weights for a value of size 1"},

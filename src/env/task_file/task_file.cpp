@@ -180,7 +180,7 @@ class TaskFileReader {
     file_.action = formulas_->reserve(static_cast<int>(count));
     Value action = file_.action;
     for (const Signal& signal : task_.controls)
-      action.signals.push_back({signal.name + "_action", signal.unit});
+      action.signals.push_back({signal.name + "_applied_action", signal.unit});
     formulas_->define("action", action);
     formulas_->define("dt", formulas_->constant(task_.frame_skip * step));
   }
@@ -190,6 +190,10 @@ class TaskFileReader {
       if (!names->is_array()) in_.refuse(*names, "actuators must be a list of names");
       for (const toml::node& name : *names->as_array())
         file_.actuators.push_back(named(name, mjOBJ_ACTUATOR, "actuator"));
+      std::vector<int> sorted = file_.actuators;
+      std::ranges::sort(sorted);
+      if (std::ranges::adjacent_find(sorted) != sorted.end())
+        in_.refuse(*names, "an actuator is named twice");
     } else {
       for (int i = 0; i < model().nu; ++i) file_.actuators.push_back(i);
     }
