@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console/text.h"
 #include "io/files.h"
@@ -37,9 +38,8 @@ void report_on_study(const StudyCommand& command, const Plan& plan, const fs::pa
   const fs::path page = folder / "report.html";
   if (!results.notes.empty() && fs::exists(page)) {
     throw InputError(fmt::format(
-        "{} is kept, because {} {} could not be read (above); remove the page to write one without "
-        "{}",
-        page.string(), results.notes.size(), results.notes.size() == 1 ? "cell" : "cells",
+        "{} is kept, because {} could not be read (above); remove the page to write one without {}",
+        page.string(), plural(std::ssize(results.notes), "cell"),
         results.notes.size() == 1 ? "it" : "them"));
   }
   print_report(write_report(results, folder));

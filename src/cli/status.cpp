@@ -117,13 +117,17 @@ void run(const CleanCommand& command) {
   std::uintmax_t bytes = 0;
   for (const std::string& folder : command.folders) {
     for (const fs::path& run : run_folders(folder)) {
-      if (!is_finished(run) || RunLock::is_held(run)) {
+      if (!is_finished(run)) {
         ++kept;
         continue;
       }
-      const RunLock lock(run);
-      bytes += remove_checkpoints(run);
-      ++cleaned;
+      try {
+        const RunLock lock(run);
+        bytes += remove_checkpoints(run);
+        ++cleaned;
+      } catch (const RunIsHeld&) {
+        ++kept;
+      }
     }
   }
   fmt::print("removed the checkpoints of {} finished {}: {:.1f} MB\n", cleaned,

@@ -223,8 +223,9 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   print("{} runs imported, {} exist already, {} not imported, into {}\n", outcome.taken(),
         outcome.already_there(), outcome.foreign.size() + outcome.refused.size(), out.string());
   if (!outcome.refused.empty())
-    throw Error(fmt::format("{} {} of the plan not imported", outcome.refused.size(),
-                            outcome.refused.size() == 1 ? "run was" : "runs were"));
+    throw Error(fmt::format("{} of the plan {} not imported",
+                            plural(std::ssize(outcome.refused), "run"),
+                            outcome.refused.size() == 1 ? "was" : "were"));
   if (outcome.cells.empty()) throw Error("none of these runs belongs to the plan");
 }
 

@@ -94,16 +94,17 @@ std::string id_of(const std::string& policy, const Config& config) {
 // are left out.
 void choose_disturbances(const std::vector<Setting>& undisturbed, StressTest& test) {
   const auto check = [&](const StressAxis& each) {
-    make_environment(disturbed_config(undisturbed, each, 1));
+    const Config disturbed = disturbed_config(undisturbed, each, 1);
+    make_environment(disturbed);
+    for (const auto& scaled : each.scaled) {
+      const std::string why =
+          why_unread(disturbed, find_algorithm(disturbed.algorithm), scaled.key);
+      if (!why.empty()) throw InputError(fmt::format("disturbance {}: {}", scaled.key, why));
+    }
   };
   for (const std::string& word : test.request.disturbances) {
     StressAxis found = find_axis(word);
     check(found);
-    const Config disturbed = disturbed_config(undisturbed, found, 1);
-    for (const StressAxis::Scaled& each : found.scaled) {
-      const std::string why = why_unread(disturbed, find_algorithm(disturbed.algorithm), each.key);
-      if (!why.empty()) throw InputError(fmt::format("disturbance {}: {}", each.key, why));
-    }
     const auto same = [&](const StressAxis& other) { return other.name == found.name; };
     if (std::ranges::any_of(test.disturbances, same))
       throw InputError(fmt::format("disturbance {} is given twice", found.name));

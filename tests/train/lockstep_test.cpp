@@ -86,6 +86,22 @@ class SlowLockstepTraining : public testing::Test {
     }
   }
 
+  // Two runs are trained together: the first fails, the second is what it is by itself.
+  void expect_failure_of_one(const Config& bad, ProgressSink& its_progress) {
+    const Config good = small_config("dsac");
+    train_run("good", good, {}, {3, 4});
+    Watcher watcher;
+    PopulationRun first(plan_new_run(bad, {1, 2}, path("bad"), "test"), its_progress);
+    PopulationRun second(plan_new_run(good, {3, 4}, path("together"), "test"), watcher);
+    PopulationRun* const runs[] = {&first, &second};
+    const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
+    ASSERT_TRUE(failures[0]);
+    EXPECT_THROW(std::rethrow_exception(failures[0]), Error);
+    EXPECT_FALSE(failures[1]);
+    EXPECT_TRUE(second.close());
+    expect_same_population("together", "good", {3, 4});
+  }
+
   TemporaryFolder folder_;
   StandInFaults faults_;
 };
@@ -278,41 +294,19 @@ TEST_F(SlowLockstepTraining, GpuErrorSaysWhereAndKeepsCheckpoints) {
 
 TEST_F(SlowLockstepTraining, FailedRunDoesNotStopTheOthers) {
   register_odd_task();
-  const Config good = small_config("dsac");
   Config bad = small_config("dsac", {}, "Odd-v0");
   bad.task_options.set("fault", std::string("throw"));
   bad.task_options.set("at", 60.0);  // exploring in the second epoch, after the warm-up and one
-  train_run("good", good, {}, {3, 4});
-
   Watcher watcher;
-  PopulationRun first(plan_new_run(bad, {1, 2}, path("bad"), "test"), watcher);
-  PopulationRun second(plan_new_run(good, {3, 4}, path("together"), "test"), watcher);
-  PopulationRun* const runs[] = {&first, &second};
-  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
-  ASSERT_TRUE(failures[0]);
-  EXPECT_THROW(std::rethrow_exception(failures[0]), Error);
-  EXPECT_FALSE(failures[1]);
-  EXPECT_TRUE(second.close());
-  expect_same_population("together", "good", {3, 4});
+  expect_failure_of_one(bad, watcher);
 }
 
 TEST_F(SlowLockstepTraining, ARunThatCannotStartDoesNotStopTheOthers) {
   struct Refusing final : ProgressSink {
     void run_started(const RunPlan&, std::int64_t) override { throw Error("the disk is full"); }
   };
-  const Config config = small_config("dsac");
-  train_run("alone", config, {}, {3, 4});
-
-  Watcher watcher;
   Refusing refusing;
-  PopulationRun first(plan_new_run(config, {1, 2}, path("bad"), "test"), refusing);
-  PopulationRun second(plan_new_run(config, {3, 4}, path("together"), "test"), watcher);
-  PopulationRun* const runs[] = {&first, &second};
-  const auto failures = train_in_lockstep(runs, stand_in(faults_), 2, watcher.stop);
-  EXPECT_TRUE(failures[0]);
-  EXPECT_FALSE(failures[1]);
-  EXPECT_TRUE(second.close());
-  expect_same_population("together", "alone", {3, 4});
+  expect_failure_of_one(small_config("dsac"), refusing);
 }
 
 // While the GPU computes updates, the threads have no other work.

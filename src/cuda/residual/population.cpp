@@ -198,26 +198,14 @@ class Population final : public GpuPopulation {
 
   const PopulationActing& acting() const override { return acting_; }
 
-  // The groups at a time, then the scouts, which replace their agents' policies.
+  // All agents at the same time; then the scouts, which write over the rows of their agents.
   void act() override {
     for (const bool scouts : {false, true}) {
-      const auto acts = [&](const Group& group) { return group.spec.scouts == scouts; };
-      for (const Group& group : groups_ | std::views::filter(acts)) {
-        group.learner->act({.place = group.agents.data(),
-                            .observation = acting_.observation.data(),
-                            .observations = acting_.observations,
-                            .actions = acting_.actions,
-                            .samples = acting_.samples,
-                            .explorer_noise = acting_.explorer_noise.data(),
-                            .plain = acting_.plain.data(),
-                            .scouts = acting_.scouts.data(),
-                            .mean = acting_.mean.data(),
-                            .std = acting_.std.data(),
-                            .moved = acting_.moved.data(),
-                            .m = acting_.m.data()},
-                           group.stream.get());
-      }
-      for (const Group& group : groups_ | std::views::filter(acts)) wait_for(group);
+      auto groups = groups_ | std::views::filter([scouts](const Group& group) {
+                      return group.spec.scouts == scouts;
+                    });
+      for (const Group& group : groups) group.learner->act(rows_of(group), group.stream.get());
+      for (const Group& group : groups) wait_for(group);
     }
   }
 
@@ -299,6 +287,21 @@ class Population final : public GpuPopulation {
 
     bool has_bonus() const { return bonus.has_bonus(); }
   };
+
+  ActRows rows_of(const Group& group) const {
+    return {.place = group.agents.data(),
+            .observation = acting_.observation.data(),
+            .observations = acting_.observations,
+            .actions = acting_.actions,
+            .samples = acting_.samples,
+            .explorer_noise = acting_.explorer_noise.data(),
+            .plain = acting_.plain.data(),
+            .scouts = acting_.scouts.data(),
+            .mean = acting_.mean.data(),
+            .std = acting_.std.data(),
+            .moved = acting_.moved.data(),
+            .m = acting_.m.data()};
+  }
 
   static void wait_for(const Group& group) {
     check(cudaStreamSynchronize(group.stream.get()), "waiting for the GPU");

@@ -324,9 +324,7 @@ class FormulaParser {
     if (full == "time") return emit({.kind = Kind::time});
     if (full == "pi") return c_.constant(std::acos(-1.0));
     if (const auto found = c_.names_.find(full); found != c_.names_.end()) return found->second;
-    std::vector<std::string> valid = {"qpos", "qvel", "time", "pi"};
-    for (const auto& [known, value] : c_.names_) valid.push_back(known);
-    refuse_name("name", full, valid, "the task");
+    refuse_name("name", full, c_.names(), "the task");
   }
 
   Value state(bool velocities) {
@@ -535,6 +533,12 @@ class FormulaParser {
 
 FormulaCompiler::FormulaCompiler(const mjModel& model, const mjData& data)
     : model_(model), data_(data), sensor_used_(model.nsensor) {}
+
+std::vector<std::string> FormulaCompiler::names() const {
+  std::vector<std::string> all = {"qpos", "qvel", "time", "pi"};
+  for (const auto& [name, value] : names_) all.push_back(name);
+  return all;
+}
 
 Value FormulaCompiler::reserve(int size) {
   if (static_cast<int>(cells_.size()) > kMostCells - size)

@@ -35,6 +35,8 @@ class FormulaCompiler {
   Value constants(std::span<const double> numbers);
   // A name that formulas may use: "action", "command.speed".
   void define(const std::string& name, Value value) { names_[name] = std::move(value); }
+  // The names that formulas have, those that were defined among them.
+  std::vector<std::string> names() const;
 
   // Appends the instructions of a formula to `program`; InputError without file and line if it is
   // wrong.

@@ -1,7 +1,6 @@
 #include "env/task_file/task_file.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -204,9 +203,9 @@ class TaskFileReader {
   void read_constants() {
     const auto* constants = in_.table(top_, "constants");
     if (constants == nullptr) return;
-    constexpr std::array kTaken = {"qpos", "qvel", "time", "pi", "dt", "action"};
+    const std::vector<std::string> taken = formulas_->names();
     for (const auto& [name, node] : *constants) {
-      if (std::ranges::find(kTaken, text_of(name)) != kTaken.end())
+      if (std::ranges::find(taken, text_of(name)) != taken.end())
         in_.refuse(node, fmt::format("formulas have a {} of their own", text_of(name)));
       formulas_->define(text_of(name), formulas_->constant(number(node, text_of(name))));
     }

@@ -80,7 +80,7 @@ std::vector<std::string> whole_rows(const StudyResults& results);
 Strata scores_of(const StudyResults& results, const std::vector<std::string>& rows,
                  const std::string& column);
 
-// The scores of these rows, by column; each row is scaled so that its lowest run has 0 and its
+// The scores of the whole rows, by column; each row is scaled so that its lowest run has 0 and its
 // highest 1 (Agarwal et al. 2021).
 std::map<std::string, Strata> normalised_scores(const StudyResults& results);
 

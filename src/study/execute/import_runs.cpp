@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/text.h"
 #include "config/config.h"
 #include "io/files.h"
 #include "io/folder.h"
@@ -296,8 +297,9 @@ ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::p
   }
   for (const auto& [name, by_seed] : curves) {
     if (taken.contains(name)) continue;
-    outcome.foreign.push_back({fmt::format("{}: {}, {} runs", file.string(), name, by_seed.size()),
-                               "the plan has no imported column for it"});
+    outcome.foreign.push_back(
+        {fmt::format("{}: {}, {}", file.string(), name, plural(std::ssize(by_seed), "run")),
+         "the plan has no imported column for it"});
   }
   return outcome;
 }

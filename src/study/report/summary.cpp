@@ -191,11 +191,11 @@ std::string comparisons_html(const std::string& measure, const std::vector<Compa
     out += list_of(by_row, Verdict::worse, "Significantly worse:");
   }
   if (count(by_row, Verdict::no_difference) > 0) {
-    out +=
-        fisher
-            ? "<p>No significant difference does not mean that there is none.</p>\n"
-            : "<p>No significant difference does not mean that there is none; the table of tests "
-              "below estimates how many runs a difference of this size would need.</p>\n";
+    out += fmt::format(
+        "<p>No significant difference does not mean that there is none{}.</p>\n",
+        fisher ? ""
+               : "; the table of tests below estimates how many runs a difference of this size "
+                 "would need");
   }
   if (const std::size_t left = count(by_row, Verdict::untestable); left > 0)
     out += fmt::format("<p>Not tested, for lack of runs: {}.</p>\n", plural(left, "comparison"));
