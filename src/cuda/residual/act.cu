@@ -213,9 +213,10 @@ __device__ double climb(const Rule& rule, const GroupSpec& spec, const ActNetwor
 }
 
 // The explorer's steps of the mean, the first from the policy's own action, which is in at.action.
-__device__ void explore(const GroupSpec& spec, const ActNetworks& critics, const double* noise,
-                        Shared& passes, ExplorerShared& at) {
-  spec.explorer.visit([&](const auto& rule) {
+__device__ void explore(const DeviceRule& explorer, const GroupSpec& spec,
+                        const ActNetworks& critics, const double* noise, Shared& passes,
+                        ExplorerShared& at) {
+  explorer.visit([&](const auto& rule) {
     double m_sum = 0;
     for (int ascent = 0; ascent < rule.ascents; ++ascent) {
       if (const int d = threadIdx.x; ascent > 0 && d < spec.actions)
@@ -246,14 +247,15 @@ __global__ void __launch_bounds__(kThreads)
   }
   if constexpr (kExplores) {
     __shared__ ExplorerShared explorer;
-    if (rows.plain[row]) return;
+    if (rows.plain[row] || !rows.explorer[row].explores()) return;
     for (int d = threadIdx.x; d < spec.actions; d += kThreads) {
       explorer.std[d] = rows.std[row * rows.actions + d];
       explorer.moved[d] = shared.head[d];
       explorer.action[d] = static_cast<float>(tanh(double{shared.head[d]}));
     }
     __syncthreads();
-    explore(spec, critics, rows.explorer_noise + row * rows.samples, shared, explorer);
+    explore(rows.explorer[row], spec, critics, rows.explorer_noise + row * rows.samples, shared,
+            explorer);
     for (int d = threadIdx.x; d < spec.actions; d += kThreads)
       rows.moved[row * rows.actions + d] = explorer.moved[d];
     if (threadIdx.x == 0) rows.m[row] = explorer.m;
@@ -263,9 +265,9 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void act(const GroupSpec& spec, const ActNetworks& actors, const ActNetworks& critics,
-         const ActRows& rows, cudaStream_t stream) {
-  launch(spec.explorer.explores() ? act_kernel<true> : act_kernel<false>, dim3(spec.agents),
-         kThreads, 0, stream, spec, actors, critics, rows);
+         const ActRows& rows, bool explores, cudaStream_t stream) {
+  launch(explores ? act_kernel<true> : act_kernel<false>, dim3(spec.agents), kThreads, 0, stream,
+         spec, actors, critics, rows);
 }
 
 }  // namespace ovde::cuda::residual

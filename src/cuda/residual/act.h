@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include "agent/explore/rules.h"
 #include "cuda/residual/group.h"
 
 namespace ovde::cuda::residual {
@@ -12,9 +13,10 @@ struct ActRows {
   const int* place;  // each agent's row
   const float* observation;
   int observations, actions, samples;  // length of a row
-  const double* explorer_noise;        // standard normal numbers for an explorer's samples
-  const bool* plain;                   // the policy alone, without its explorer
-  const bool* scouts;                  // the scout acts
+  const DeviceRule* explorer;
+  const double* explorer_noise;  // standard normal numbers for an explorer's samples
+  const bool* plain;             // the policy alone, without its explorer
+  const bool* scouts;            // the scout acts
   double *mean, *std, *moved, *m;
 };
 
@@ -23,8 +25,8 @@ struct ActNetworks {
   const float *parameters, *statistics;
 };
 
-// Each agent has an actor and two critics.
+// Each agent has an actor and two critics. explores: some agent has an explorer.
 void act(const GroupSpec& spec, const ActNetworks& actors, const ActNetworks& critics,
-         const ActRows& rows, cudaStream_t stream);
+         const ActRows& rows, bool explores, cudaStream_t stream);
 
 }  // namespace ovde::cuda::residual

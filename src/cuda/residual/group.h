@@ -1,10 +1,9 @@
-// Agents with residual networks that differ in their seeds alone: one group is computed together.
-// Plain structures that host and device code share.
+// Agents with residual networks that differ in their seeds and explorers alone: one group is
+// computed together. Plain structures that host and device code share.
 #pragma once
 
 #include <cstdint>
 
-#include "agent/explore/rules.h"
 #include "agent/options.h"
 #include "cuda/agent.h"
 #include "cuda/residual/shape.h"
@@ -21,7 +20,6 @@ struct GroupSpec {
   float low, high;  // values of a critic's first and last output
   int quantiles;    // points of a critic's distribution, for the explorer
   UncertaintyForm uncertainty;
-  DeviceRule explorer;
   TrainOptions train;
   ResidualShape actor, critic;
 

@@ -231,11 +231,12 @@ class Learner final : public GroupLearner {
     }
   }
 
-  void act(const ActRows& rows, cudaStream_t stream) const override {
+  void act(const ActRows& rows, bool explores, cudaStream_t stream) const override {
     const auto networks = [](const auto& nets) {
       return ActNetworks{nets.optimised.parameters, nets.statistics};
     };
-    residual::act(spec_, networks(layout_.actors), networks(layout_.critics), rows, stream);
+    residual::act(spec_, networks(layout_.actors), networks(layout_.critics), rows, explores,
+                  stream);
   }
 
  private:

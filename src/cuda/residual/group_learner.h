@@ -39,7 +39,7 @@ class GroupLearner {
 
   // Enqueues n updates; `done` updates have been made before.
   virtual void update(int n, std::uint64_t done, cudaStream_t stream) = 0;
-  virtual void act(const ActRows& rows, cudaStream_t stream) const = 0;
+  virtual void act(const ActRows& rows, bool explores, cudaStream_t stream) const = 0;
 };
 
 // bonus: constants of the agents' bonus, which may have none (bonus_spec()). replays: the rows that

@@ -64,6 +64,7 @@ struct Member {
   Progress progress{};        // as of the last finish()
   std::int64_t observed = 0;  // number of the first row that its bonus has not observed
 
+  bool explores() const { return !scout && device_rule(options).explores(); }
   // The prefix of its names in a LearnerState.
   std::string prefix() const { return scout ? kScout : ""; }
   const LearnerOptions& learner() const { return options.learner; }
@@ -73,12 +74,8 @@ struct Member {
 std::vector<Member> members_of(std::span<const AgentOptions> agents) {
   std::vector<Member> members;
   const auto add = [&](std::size_t agent, const LearnerOptions& learner, bool scout) {
-    Member& member = members.emplace_back(
-        Member{.options = agents[agent], .agent = static_cast<int>(agent), .scout = scout});
-    member.options.learner = learner;
-    if (!scout) return;
-    member.options.algorithm.explorer.clear();
-    member.options.explore = {};
+    members.push_back({agents[agent], static_cast<int>(agent), scout});
+    members.back().options.learner = learner;
   };
   for (std::size_t i = 0; i < agents.size(); ++i) add(i, own_learner(agents[i]), false);
   for (std::size_t i = 0; i < agents.size(); ++i) {
@@ -101,7 +98,6 @@ GroupSpec group_spec(const Member& member) {
   spec.high = learner.critic.high;
   spec.quantiles = learner.critic.quantiles;
   spec.uncertainty = learner.critic.uncertainty;
-  spec.explorer = device_rule(member.options);
   spec.train = learner.train;
   const auto shape = [&](int inputs, int width, int outputs) {
     const NetworkOptions& network = learner.network;
@@ -124,14 +120,21 @@ int largest(std::span<const AgentOptions> agents, int LearnerOptions::*size) {
 class Population final : public GpuPopulation {
  public:
   Population(std::span<const AgentOptions> agents, bool exact)
-      : members_(members_of(agents)), uploaded_(agents.size()) {
+      : members_(members_of(agents)),
+        explorers_(make_device_array<DeviceRule>(agents.size())),
+        uploaded_(agents.size()) {
     make_groups(exact);
     PopulationActing lengths{};
     lengths.observations = largest(agents, &LearnerOptions::observation_size);
     lengths.actions = largest(agents, &LearnerOptions::action_size);
     lengths.samples = lengths.fractions = 1;
-    for (const Group& group : groups_)
-      lengths.samples = std::max(lengths.samples, group.spec.explorer.samples());
+    std::vector<DeviceRule> explorers;
+    for (const AgentOptions& agent : agents) {
+      explorers.push_back(device_rule(agent));
+      lengths.samples = std::max(lengths.samples, explorers.back().samples());
+    }
+    stream_.write(std::span(explorers_.get(), explorers.size()), explorers);
+    stream_.wait();
     acting_ = make_acting(agents.size(), lengths, mapped_);
   }
 
@@ -204,7 +207,8 @@ class Population final : public GpuPopulation {
       auto groups = groups_ | std::views::filter([scouts](const Group& group) {
                       return group.spec.scouts == scouts;
                     });
-      for (const Group& group : groups) group.learner->act(rows_of(group), group.stream.get());
+      for (const Group& group : groups)
+        group.learner->act(rows_of(group), group.explores, group.stream.get());
       for (const Group& group : groups) wait_for(group);
     }
   }
@@ -280,6 +284,7 @@ class Population final : public GpuPopulation {
   struct Group {
     GroupSpec spec;
     AgentSpec bonus;
+    bool explores = false;  // some member does
     std::vector<Member*> members = {};
     std::span<int> agents = {};  // the members' agents
     std::unique_ptr<GroupLearner> learner = nullptr;
@@ -294,6 +299,7 @@ class Population final : public GpuPopulation {
             .observations = acting_.observations,
             .actions = acting_.actions,
             .samples = acting_.samples,
+            .explorer = explorers_.get(),
             .explorer_noise = acting_.explorer_noise.data(),
             .plain = acting_.plain.data(),
             .scouts = acting_.scouts.data(),
@@ -311,7 +317,7 @@ class Population final : public GpuPopulation {
   void make_groups(bool exact) {
     for (Member& member : members_) {
       auto group = std::ranges::find_if(
-          groups_, [&](const Group& g) { return differ_in_seeds_alone(*g.members[0], member); });
+          groups_, [&](const Group& g) { return learn_together(*g.members[0], member); });
       if (group == groups_.end()) {
         groups_.push_back({.spec = group_spec(member), .bonus = bonus_spec(member.learner())});
         group = groups_.end() - 1;
@@ -319,6 +325,7 @@ class Population final : public GpuPopulation {
       member.group = static_cast<int>(group - groups_.begin());
       member.place = static_cast<int>(group->members.size());
       group->members.push_back(&member);
+      group->explores |= member.explores();
     }
     for (Group& group : groups_) {
       group.spec.agents = static_cast<int>(group.members.size());
@@ -335,12 +342,11 @@ class Population final : public GpuPopulation {
     }
   }
 
-  static bool differ_in_seeds_alone(const Member& a, const Member& b) {
+  // Whether two learners differ in their seeds alone.
+  static bool learn_together(const Member& a, const Member& b) {
     LearnerOptions other = b.learner();
     other.seed = a.learner().seed;
-    return a.scout == b.scout && a.learner() == other &&
-           a.options.algorithm.explorer == b.options.algorithm.explorer &&
-           a.options.explore.all() == b.options.explore.all();
+    return a.scout == b.scout && a.learner() == other;
   }
 
   GroupLearner& learner_of(const Member& member) { return *groups_[member.group].learner; }
@@ -391,6 +397,7 @@ class Population final : public GpuPopulation {
 
   std::vector<Member> members_;  // agents, then scouts
   std::vector<Group> groups_;
+  DeviceArray<DeviceRule> explorers_;   // each agent's
   std::vector<std::int64_t> uploaded_;  // number of the first row that is not on the device
   DeviceStream stream_;
   MappedMemory mapped_;
