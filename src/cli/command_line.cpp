@@ -50,7 +50,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 // In ASCII, so that a comment can hold it and a shell can run it again.
 std::string shell_command(int argc, const char* const* argv) {
-  std::string text = program_name();
+  std::string text = ascii_shell_word(program_name());
   for (int i = 1; i < argc; ++i) text += " " + ascii_shell_word(argv[i]);
   return text;
 }
