@@ -50,7 +50,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 // In ASCII, so that a comment can hold it and a shell can run it again.
 std::string shell_command(int argc, const char* const* argv) {
-  std::string text = program_name();
+  std::string text = ascii_shell_word(program_name());
   for (int i = 1; i < argc; ++i) text += " " + ascii_shell_word(argv[i]);
   return text;
 }
@@ -69,9 +69,9 @@ class CommandLine {
  public:
   CommandLine() {
     app_.set_version_flag("--version", build_description());
-    app_.footer("ovde COMMAND --help explains a command.");
-    app_.allow_extras();             // refuse_leftovers() names the nearest word
-    commands_ = add_commands(app_);  // last: they inherit the footer
+    app_.allow_extras();  // refuse_leftovers() names the nearest word
+    commands_ = add_commands(app_);
+    app_.footer("ovde COMMAND --help explains a command.");  // last: commands would inherit it
   }
 
   Command parse(int argc, const char* const* argv) {
@@ -89,7 +89,9 @@ class CommandLine {
     try {
       app_.parse(std::move(words));
     } catch (const CLI::CallForHelp&) {
-      if (app_.get_subcommands().empty() && !app_.remaining().empty()) refuse_leftovers();
+      // "ovde help trian" and "ovde help study rnu"
+      if (!chosen_command().get_subcommands({}).empty() && !app_.remaining(true).empty())
+        refuse_leftovers();
       return PrintCommand{app_.help()};
     } catch (const CLI::CallForVersion& version) {
       return PrintCommand{version.what()};
@@ -141,6 +143,11 @@ class CommandLine {
     return out;
   }
 
+  const CLI::App& chosen_command() const {
+    const auto chosen = chosen_commands();
+    return chosen.empty() ? app_ : *chosen.back();
+  }
+
   std::string chosen_name() const {
     std::string name = "ovde";
     for (const CLI::App* each : chosen_commands()) name += " " + each->get_name();
@@ -149,7 +156,7 @@ class CommandLine {
 
   void refuse_leftovers() const {
     const auto chosen = chosen_commands();
-    const CLI::App& command = chosen.empty() ? app_ : *chosen.back();
+    const CLI::App& command = chosen_command();
     const std::string name = chosen_name();
     const std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
     if (!rest.empty() && rest.front().starts_with('-')) {

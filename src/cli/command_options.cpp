@@ -115,8 +115,8 @@ void add_options(CLI::App* command, TrainCommand& train) {
                      ->check(CLI::Range(1, static_cast<int>(kMostSeeds)))
                      ->excludes(seed));
   CLI::Option* epochs = add(command, "--epochs", train.epochs, "E",
-                            "epochs to train; short for --set train.epochs=E. With --resume: the "
-                            "new total, to train a run for longer");
+                            "epochs to train (1250); short for --set train.epochs=E. With "
+                            "--resume: the new total, to train a run for longer");
   add(command, "--steps", train.steps, "N",
       "environment steps to train, warm-up included, instead of epochs")
       ->excludes(epochs);
@@ -356,8 +356,9 @@ CLI::App* add_study_worker(CLI::App* command, StudyCommand& study, const char* n
   CLI::App* action = add_study_action(command, study, name, help);
   add(action, "--cells", study.cells, "C",
       "only these cells: by number such as 0-3,7, or by folder such as Hopper/DSAC or "
-      "'Hopper/*'");
-  add(action, "--jobs", study.jobs, "J", "cells at a time; they share the threads")
+      "'Hopper/*' (all)");
+  add(action, "--jobs", study.jobs, "J",
+      "cells at a time, which share the threads (so many that each thread has an agent)")
       ->check(CLI::Range(1, kMostThreads));
   add_threads(action, study.threads);
   add_device(action, study.device);

@@ -30,7 +30,7 @@ std::string started_as = "ovde";
 const std::string& program_name() { return started_as; }
 
 std::string resume_command(const fs::path& run) {
-  return fmt::format("{} train --resume {}", program_name(), shell_word(run.string()));
+  return fmt::format("{} train --resume {}", shell_word(program_name()), shell_word(run.string()));
 }
 
 int thread_count(int asked) {
@@ -71,8 +71,7 @@ int complain(std::string message, int code) {
 
 int run_program(int argc, char** argv) {
   open_standard_streams();
-  if (argc > 0 && fs::path(argv[0]).filename() != "ovde")
-    cli::started_as = ascii_shell_word(argv[0]);
+  if (argc > 0 && fs::path(argv[0]).filename() != "ovde") cli::started_as = argv[0];
   ::signal(SIGXFSZ, SIG_IGN);  // a file size limit must fail the write, not end the process
   try {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));

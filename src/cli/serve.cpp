@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/console/text.h"
 #include "cli/signals.h"
+#include "run/run_folder.h"
 #include "serve/live_page.h"
 #include "study/plan/study_record.h"
 
@@ -43,7 +44,7 @@ LiveFolders folders_of(const ServeCommand& command) {
   // the default folder and the folder of a study may be created later
   const bool may_come = command.study || command.folders == ServeCommand().folders;
   for (const std::string& name : command.folders) {
-    if (!may_come && !is_folder(name)) throw InputError(fmt::format("{} is not a folder", name));
+    if (!may_come) check_folder(name);
     folders.folders.emplace_back(name);
   }
   if (command.study) {

@@ -130,9 +130,9 @@ void run(const CleanCommand& command) {
       }
     }
   }
-  fmt::print("removed the checkpoints of {} finished {}: {:.1f} MB\n", cleaned,
-             cleaned == 1 ? "run" : "runs", static_cast<double>(bytes) / 1e6);
-  if (kept > 0) fmt::print("kept those of {} unfinished {}\n", kept, kept == 1 ? "run" : "runs");
+  print("removed the checkpoints of {}: {:.1f} MB\n", plural(cleaned, "finished run"),
+        static_cast<double>(bytes) / 1e6);
+  if (kept > 0) print("kept those of {}\n", plural(kept, "unfinished run"));
 }
 
 }  // namespace ovde::cli

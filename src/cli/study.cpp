@@ -33,6 +33,12 @@ namespace ovde::cli {
 
 namespace {
 
+// "ovde study report my.toml --out runs/my"
+std::string study_command(const char* action, const StudyCommand& command, const fs::path& out) {
+  return fmt::format("{} study {} {} --out {}", shell_word(program_name()), action,
+                     shell_word(command.file), shell_word(out.string()));
+}
+
 void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
   if (is_smoke(out) && !command.smoke) {
     throw InputError(fmt::format(
@@ -64,10 +70,7 @@ void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out
     throw Error(fmt::format("{} of {} cells failed; the same command retries them",
                             outcome.failures.size(), outcome.cells));
   }
-  if (command.what == "run") {
-    print("to compare them: ovde study report {} --out {}\n", shell_word(command.file),
-          shell_word(out.string()));
-  }
+  if (command.what == "run") print("to compare them: {}\n", study_command("report", command, out));
 }
 
 // ---- on Slurm
@@ -331,9 +334,8 @@ void show_status(const StudyCommand& command, const Plan& plan, const fs::path& 
   if (!trouble.empty()) print("the queue is unknown: {}\n", trouble);
   check_plan(plan, out);
   if (left == 0) return;
-  print("{} left that nobody runs; to run {}: ovde study run {} --out {}{}{}\n",
-        plural(left, "cell"), left == 1 ? "it" : "them", shell_word(command.file),
-        shell_word(out.string()), plan.smoke ? " --smoke" : "",
+  print("{} left that nobody runs; to run {}: {}{}{}\n", plural(left, "cell"),
+        left == 1 ? "it" : "them", study_command("run", command, out), plan.smoke ? " --smoke" : "",
         is_there(out / "slurm") ? " --on slurm" : "");
 }
 
@@ -342,8 +344,8 @@ void show_status(const StudyCommand& command, const Plan& plan, const fs::path& 
 // The command that runs a cell, or the rest of it.
 std::vector<std::string> cell_command(const StudyCommand& command, const fs::path& out,
                                       const Cell& cell) {
-  std::vector<std::string> words = {"ovde",  "study",      "work",    command.file,
-                                    "--out", out.string(), "--cells", cell.folder};
+  std::vector<std::string> words = {program_name(), "study",      "work",    command.file,
+                                    "--out",        out.string(), "--cells", cell.folder};
   const auto add = [&](bool given, std::initializer_list<std::string> option) {
     if (given) words.insert(words.end(), option);
   };

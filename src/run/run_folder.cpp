@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/suggestion.h"
 #include "base/version.h"
 #include "env/registry.h"
 #include "io/crc32c.h"
@@ -119,10 +120,20 @@ fs::path unused_folder(const fs::path& folder) {
   return out;
 }
 
+void check_folder(const fs::path& folder) {
+  if (is_folder(folder)) return;
+  const fs::path named = (folder / "").parent_path();  // without a slash at its end
+  const fs::path above = named.has_parent_path() ? named.parent_path() : fs::path(".");
+  std::error_code ignored;
+  std::vector<std::string> beside;
+  for (const fs::path& path : paths_in(above, ignored))
+    if (is_folder(path)) beside.push_back(path.filename().string());
+  throw InputError(fmt::format("{} is not a folder{}", folder.string(),
+                               did_you_mean(named.filename().string(), beside)));
+}
+
 void check_run_folder(const fs::path& folder) {
-  if (!is_folder(folder)) {
-    throw InputError(fmt::format("{} is not a folder; name the folder of a run", folder.string()));
-  }
+  check_folder(folder);
   if (holds_config(folder)) return;
   const auto agents = agent_folders(folder);
   if (!agents.empty()) {

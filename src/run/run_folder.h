@@ -37,6 +37,9 @@ bool holds_config(const fs::path& folder);
 // `folder`, or if it exists the first of folder_2, folder_3, ... that does not.
 fs::path unused_folder(const fs::path& folder);
 
+// InputError unless it is a folder; names the nearest one beside it.
+void check_folder(const fs::path& folder);
+
 // InputError unless `folder` holds the run of one agent; for a population it names an agent's
 // folder.
 void check_run_folder(const fs::path& folder);

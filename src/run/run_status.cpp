@@ -88,8 +88,7 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
 }  // namespace
 
 std::vector<fs::path> run_folders(const Folder& folder) {
-  if (!is_folder(folder.path()))
-    throw InputError(fmt::format("{} is not a folder", folder.path().string()));
+  check_folder(folder.path());
   holds_config(folder.path());  // InputError if it cannot be read
   std::vector<fs::path> found;
   Seen seen;

@@ -120,6 +120,13 @@ Descriptor listen_at(const std::string& address, int port, int& bound) {
   return listener;
 }
 
+// For a connection that is then closed; whether it arrives does not matter.
+void send_refusal(const Descriptor& socket, int status) {
+  const std::string text = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status, reason(status));
+  static_cast<void>(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL));
+}
+
 HttpResponse answer_of(const HttpServer::Handler& handler, const HttpRequest& request) {
   try {
     return handler(request);
@@ -275,9 +282,7 @@ void HttpServer::accept_all() {
     const int yes = 1;
     ::setsockopt(opened.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     if (connections_.size() >= limits_.connections) {
-      const std::string_view full =
-          "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-      static_cast<void>(!::send(opened.get(), full.data(), full.size(), MSG_NOSIGNAL));
+      send_refusal(opened, 503);
       continue;
     }
     connections_.emplace_back(std::move(opened));
@@ -397,11 +402,7 @@ void HttpServer::run(const Handler& handler, const std::function<void()>& tick,
     for (Connection& connection : connections_) {
       if (!has_expired(connection, now)) continue;
       connection.gone = true;
-      if (!connection.in.empty() && connection.out.empty()) {
-        const std::string_view late =
-            "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        static_cast<void>(!::send(connection.socket.get(), late.data(), late.size(), MSG_NOSIGNAL));
-      }
+      if (!connection.in.empty() && connection.out.empty()) send_refusal(connection.socket, 408);
     }
     std::erase_if(connections_, [](const Connection& connection) { return connection.gone; });
     tick();

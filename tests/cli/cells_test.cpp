@@ -110,6 +110,15 @@ TEST_F(SlowStudyCells, StatusShowsFailuresByNodeAndWhatIsLeft) {
                 "--out study\n"});
 }
 
+// A program built on the library, which alone knows its tasks.
+TEST_F(SlowStudyCells, CommandsNameTheProgramThatPrintsThem) {
+  fs::create_symlink(OVDE_PROGRAM, program_.folder() / "my_robot");
+  expect_words(program_.shell("./my_robot study cells 'my plan.toml' --out study").out,
+               {"./my_robot study work 'my plan.toml' --out study --cells a/DSAC\n"});
+  const Outcome ran = program_.shell("./my_robot study run 'my plan.toml' --out study --cells 0");
+  expect_words(ran.out, {"to compare them: ./my_robot study report 'my plan.toml' --out study\n"});
+}
+
 TEST_F(SlowStudyCells, StatusOfAnotherPlanSaysWhatDiffers) {
   ASSERT_EQ(program_.run("study run 'my plan.toml' --out study --cells 0").code, 0);
   write_plan({.epochs = 3});

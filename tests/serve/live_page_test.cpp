@@ -1,8 +1,6 @@
 // The data that the live page gets about runs.
 #include "serve/live_page.h"
 
-#include <fstream>
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +9,7 @@
 #include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "serve/run_watch.h"
+#include "serve/written_run.h"
 #include "temporary_folder.h"
 
 namespace ovde {
@@ -18,30 +17,6 @@ namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-EpochRow row(int epoch) {
-  EpochRow out;
-  out.epoch = epoch;
-  out.env_steps = 100 * (epoch + 1);
-  out.eval_return_mean = 2.5 * epoch;
-  out.seconds = epoch;
-  return out;
-}
-
-void append(const fs::path& run, const std::string& text) {
-  std::ofstream(run / "progress.csv", std::ios::app) << text;
-}
-
-// A run as it is on the disk after so many epochs.
-void write_run(const fs::path& folder, int epochs_done, int seed = 0,
-               const std::string& task = "GridChaos-v0:s") {
-  make_folder(folder);
-  Config config = resolve_config({{"run.task", task, ""}, {"run.algorithm", "ovde_g", ""}});
-  config.seed = static_cast<std::uint64_t>(seed);
-  write_config(folder, config, "ovde train");
-  append(folder, csv_header() + "\n");
-  for (int i = 0; i < epochs_done; ++i) append(folder, csv_row(row(i)) + "\n");
-}
 
 json told(LivePage& page, const std::string& path, const std::string& query = "") {
   const HttpResponse response = page.answer({.path = path, .query = query});

@@ -4,7 +4,7 @@
 
 (() => {
   const by_id = id => document.getElementById(id);
-  const {make, number, duration} = Chart;
+  const {make, arrange, number, duration} = Chart;
   const mean = values => {
     const there = values.filter(x => x !== null && x !== undefined);
     return there.length ? there.reduce((a, b) => a + b) / there.length : null;
@@ -20,10 +20,11 @@
   const runs = new Map();    // number -> the server's summary
   const rows = new Map();    // number -> {count, every, columns}
   const ticked = new Map();  // group -> its colour
-  let open_groups = new Set(), chosen = null, first_look = true;
+  let open_groups = new Set(), chosen = null, first_look = true;  // chosen: name_of() the run that is shown
+  const name_of = run => `${run.root}/${run.name}`;
 
   // The agents of a population are one group; every other run is a group of its own.
-  const group_of = run => run.population ? `${run.root}/${run.name.split("/").slice(0, -1).join("/")}` : `${run.root}/${run.name}`;
+  const group_of = run => run.population ? `${run.root}/${run.name.split("/").slice(0, -1).join("/")}` : name_of(run);
   const path_of = key => key.slice(key.indexOf("/") + 1);
   const title_of = key => {
     const root = roots[Number(key.slice(0, key.indexOf("/")))] ?? "", path = path_of(key);
@@ -54,7 +55,7 @@
   };
 
   // ---------- the list ----------
-  const lines = new Map();  // key of a group, or "agent/<number>" -> its line
+  const lines = new Map();  // key of a group, or "agent/<name>" -> its line
   const line_of = (key, build) => {
     if (!lines.has(key)) lines.set(key, build());
     return lines.get(key);
@@ -67,7 +68,7 @@
     const state = make("span", {class: "state"}), what = make("span");
     const more = make("button", {class: "more", type: "button", hidden: true});
     const bar = make("i"), value = make("span", {class: "number"}), left = make("span", {class: "left"});
-    const element = make("div", {class: "run"}, box, make("div", {}, make("div", {}, name, more),
+    const element = make("div", {class: "run"}, box, make("div", {}, make("div", {class: "title"}, name, more),
       make("span", {class: "what"}, state, what), make("span", {class: "bar"}, bar)), value, left);
     return {element, box, name, state, what, more, bar, value, left};
   };
@@ -93,31 +94,30 @@
     return words.every(word => text.includes(word));
   };
 
+  const nothing_yet = make("p", {class: "lead"}, "There are no runs in these folders yet; new runs appear here.");
   const draw_list = all => {
     const words = by_id("filter").value.toLowerCase().split(/\s+/).filter(Boolean), order = [];
     for (const [key, members] of all) {
       if (!matches(key, members, words)) continue;
-      const line = line_of(key, () => build_line(key, () => choose(all_members(key)[0].id), true));
+      const line = line_of(key, () => build_line(key, () => choose(name_of(all_members(key)[0])), true));
       fill_line(line, title_of(key), members, false);
       line.box.checked = ticked.has(key);
       line.element.style.setProperty("--swatch", ticked.has(key) ? colour_of(key) : "");
-      line.element.classList.toggle("chosen", members.some(run => run.id === chosen));
+      line.element.classList.toggle("chosen", members.some(run => name_of(run) === chosen));
       line.more.hidden = members.length < 2;
       line.more.textContent = open_groups.has(key) ? "fewer" : "agents";
       line.more.onclick = () => { open_groups.has(key) ? open_groups.delete(key) : open_groups.add(key); changed(); };
       order.push(line.element);
       if (members.length > 1 && open_groups.has(key))
         for (const run of members) {
-          const agent = line_of(`agent/${run.id}`, () => build_line(null, () => choose(run.id), false));
+          const agent = line_of(`agent/${name_of(run)}`, () => build_line(null, () => choose(name_of(run)), false));
           fill_line(agent, run.name.split("/").pop(), [run], true);
-          agent.element.classList.toggle("chosen", run.id === chosen);
+          agent.element.classList.toggle("chosen", name_of(run) === chosen);
           order.push(agent.element);
         }
     }
-    const list = by_id("runs");
-    if (order.length !== list.children.length || order.some((element, i) => list.children[i] !== element)) list.replaceChildren(...order);
+    arrange(by_id("runs"), all.size ? order : [nothing_yet]);
     by_id("heads").hidden = !order.length;
-    if (!all.size) list.replaceChildren(make("p", {class: "lead"}, "There are no runs in these folders yet; new runs appear here."));
   };
   const all_members = key => groups().get(key) ?? [];
 
@@ -133,44 +133,40 @@
     }
     return null;
   };
-  let grid_shape = "";
-  const grid_cells = new Map();
+  const grid_parts = new Map();  // headings, rows and cells of the grid
+  const part = (names, build) => {
+    const key = JSON.stringify(names);
+    if (!grid_parts.has(key)) grid_parts.set(key, build());
+    return grid_parts.get(key);
+  };
+  const build_cell = () => {
+    const text = make("span"), bar = make("i"), strip = make("span", {class: "bar"}, bar), button = make("button", {type: "button"}, text, strip);
+    return {td: make("td", {}, button), button, text, strip, bar};
+  };
+  const cell_of = (row, column) => part(["cell", row, column], build_cell);
+  by_id("grid").append(make("thead", {}, make("tr")), make("tbody"));
   const draw_study = all => {
     const found = study(all);
     by_id("study").hidden = !found;
     if (!found) return;
     set_text(by_id("study-title"), found.title);
-    const shape = JSON.stringify([found.rows, found.columns]);
-    if (shape !== grid_shape) {
-      grid_shape = shape;
-      grid_cells.clear();
-      const cell = (row, column) => {
-        const button = make("button", {type: "button"}), td = make("td", {}, button);
-        grid_cells.set(JSON.stringify([row, column]), {td, button});
-        return td;
-      };
-      by_id("grid").replaceChildren(
-        make("thead", {}, make("tr", {}, make("th"), ...found.columns.map(name => make("th", {}, name)))),
-        make("tbody", {}, ...found.rows.map(row => make("tr", {}, make("th", {}, row), ...found.columns.map(column => cell(row, column))))));
-    }
+    const head = name => part(["column", name], () => make("th", {}, name)), row_of = row => part(["row", row], () => make("tr", {}, make("th", {}, row)));
+    arrange(by_id("grid").tHead.rows[0], [head(""), ...found.columns.map(head)]);
+    arrange(by_id("grid").tBodies[0], found.rows.map(row_of));
+    for (const row of found.rows) arrange(row_of(row), [row_of(row).firstChild, ...found.columns.map(column => cell_of(row, column).td)]);
     for (const cell of found.cells) {
-      const shown = grid_cells.get(JSON.stringify([cell.row, cell.column])), key = found.key(cell), members = all.get(key);
-      if (!shown) continue;
+      const shown = cell_of(cell.row, cell.column), key = found.key(cell), members = all.get(key);
+      shown.button.disabled = shown.strip.hidden = !members;
       if (!members) {
-        set_text(shown.button, "not started");
+        set_text(shown.text, "not started");
         shown.td.className = "waiting";
         continue;
       }
       const state = state_of(members), ended = members.filter(run => run.state === "finished").length;
       const share = members.reduce((sum, run) => sum + run.epoch, 0) / Math.max(1, members.reduce((sum, run) => sum + run.epochs, 0));
-      const text = state === "finished" && ended >= cell.runs ? `${ended}` : `${ended} of ${cell.runs}`;
-      if (shown.text !== text + state + share.toFixed(3)) {
-        shown.text = text + state + share.toFixed(3);
-        const bar = make("i");
-        bar.style.width = `${100 * share}%`;
-        shown.button.replaceChildren(text, make("span", {class: "bar"}, bar));
-        shown.button.title = kWords[state];
-      }
+      set_text(shown.text, state === "finished" && ended >= cell.runs ? `${ended}` : `${ended} of ${cell.runs}`);
+      shown.bar.style.width = `${100 * share}%`;
+      shown.button.title = kWords[state];
       shown.td.className = state + (ticked.has(key) ? " ticked" : "");
       shown.button.onclick = () => tick(key, !ticked.has(key));
     }
@@ -194,6 +190,7 @@
     let known = rows.get(run.id);
     if (known && known.count > run.rows) rows.delete(run.id), known = null;  // the run was resumed from a checkpoint
     asking.add(run.id);
+    asked_for.delete(run.id);  // so that the map is in the order of the requests
     asked_for.set(run.id, run.rows);
     try {
       const answer = await ask(`/run/rows?id=${run.id}&from=${known?.count ?? 0}&every=${known?.every ?? 1}`);
@@ -211,63 +208,72 @@
     }
   };
 
-  // [[x, y], ...] of a run, smoothed over `width` epochs.
+  // The runs that have waited longest come first.
+  const fetch_all = wanted => {
+    const order = [...asked_for.keys()], turn = new Map(wanted.map(run => [run, order.indexOf(run.id)]));
+    [...wanted].sort((a, b) => turn.get(a) - turn.get(b)).forEach(fetch_rows);
+  };
+
+  // [[x, y, epoch], ...] of a run, smoothed over `width` epochs.
   const curve = (run, metric, axis, width) => {
     const known = rows.get(run.id);
     if (!known) return [];
-    const {[metric]: y, [axis]: x} = known.columns, out = [], recent = [];
+    const {[metric]: y, [axis]: x, epoch} = known.columns, out = [], recent = [];
     for (let i = 0; i < (y?.length ?? 0); ++i) {
       if (y[i] === null) continue;
       recent.push(y[i]);
       if (recent.length > Math.max(1, width / known.every)) recent.shift();
-      out.push([x[i], recent.reduce((a, b) => a + b) / recent.length]);
+      out.push([x[i], mean(recent), epoch[i]]);
     }
     return out;
   };
-  // The mean of several runs, up to the end of the shortest.
+  // The mean of several runs, at the epochs that all of them have.
   const mean_curve = curves => {
-    const length = Math.min(...curves.map(c => c.length));
-    return Array.from({length}, (_, i) => [mean(curves.map(c => c[i][0])), mean(curves.map(c => c[i][1]))]);
+    const at = curves.map(points => new Map(points.map(point => [point[2], point])));
+    const common = [...at[0].keys()].filter(epoch => at.every(points => points.has(epoch)));
+    return common.map(epoch => [0, 1].map(i => mean(at.map(points => points.get(epoch)[i]))));
   };
-  let metric_shown = "";
   const draw_chart = all => {
-    const metric = by_id("metric").value, axis = by_id("axis").value, smooth = Number(by_id("smooth").value), series = [];
+    const metric = by_id("metric").selectedOptions[0], axis = by_id("axis").value, smooth = Number(by_id("smooth").value), series = [];
+    const shown = [...ticked.keys()].flatMap(key => all.get(key));
+    fetch_all(shown);
     for (const key of ticked.keys()) {
-      const members = all.get(key) ?? [];
-      members.forEach(fetch_rows);
-      const curves = members.map(run => curve(run, metric, axis, smooth)).filter(points => points.length);
+      const curves = all.get(key).map(run => curve(run, metric.value, axis, smooth)).filter(points => points.length);
       if (!curves.length) continue;
       const several = curves.length > 1;
       series.push({name: title_of(key) + (several ? ` (mean of ${curves.length})` : ""), colour: `--c${ticked.get(key) % 8}`,
                    points: several ? mean_curve(curves) : curves[0], thin: several ? curves : []});
     }
-    const waits = [...ticked.keys()].some(key => (all.get(key) ?? []).some(run => asking.has(run.id)));
-    chart.show(series, axis, !ticked.size ? "tick runs to see their curves" : waits ? "" : "there are no values yet", metric === metric_shown);
-    metric_shown = metric;
+    const waits = shown.some(run => asking.has(run.id));
+    chart.show(series, axis, metric.textContent, !ticked.size ? "tick runs to see their curves" : waits ? "" : "there are no values yet");
   };
 
   // ---------- one run ----------
   let tab = "log", panel_shows = "", viewer = null;
   const kTabs = [["log", "log"], ["config", "configuration"], ["map", "map"], ["replay", "replay"]];
-  const choose = id => {
-    chosen = id;
+  const tabs = kTabs.map(([value, name]) =>
+    make("button", {type: "button", role: "tab", onclick: () => { tab = value; panel_shows = ""; changed(); }}, name));
+  by_id("tabs").append(...tabs);
+  const choose = name => {
+    chosen = name;
     panel_shows = "";
-    history.replaceState(null, "", `#run=${encodeURIComponent(name_of(runs.get(id)))}`);
+    history.replaceState(null, "", `#run=${encodeURIComponent(name)}`);
     changed();
   };
-  const name_of = run => `${run.root}/${run.name}`;
   const draw_run = () => {
-    const run = runs.get(chosen);
-    by_id("run").hidden = !run;
-    if (!run) return;
-    set_text(by_id("run-title"), (roots.length > 1 || run.name === "" ? roots[run.root] + (run.name && "/") : "") + run.name);
+    const run = [...runs.values()].find(run => name_of(run) === chosen);
+    by_id("run").hidden = chosen === null;
+    by_id("tabs").hidden = by_id("panel").hidden = !run;
+    if (chosen !== null) set_text(by_id("run-title"), title_of(chosen));
+    if (!run) return set_text(by_id("run-state"), "the folder of this run is gone");
     set_text(by_id("run-state"), [`${run.algorithm} on ${run.task}`, run.seed !== undefined ? `seed ${run.seed}` : "", kWords[run.state],
       `epoch ${run.epoch} of ${run.epochs}`, run.rate !== null ? `${number(run.rate)} steps/s` : "",
       run.state === "training" && run.left !== null ? `${duration(run.left)} left` : "", run.message ?? ""].filter(Boolean).join(", "));
-    const has_map = run.map;
-    by_id("tabs").replaceChildren(...kTabs.filter(([value]) => value !== "map" || has_map).map(([value, name]) =>
-      make("button", {type: "button", role: "tab", "aria-selected": String(value === tab), onclick: () => { tab = value; panel_shows = ""; changed(); }}, name)));
-    if (tab === "map" && !has_map) tab = "log";
+    if (tab === "map" && !run.map) tab = "log";
+    kTabs.forEach(([value], i) => {
+      tabs[i].hidden = value === "map" && !run.map;
+      tabs[i].setAttribute("aria-selected", String(value === tab));
+    });
     // logs and maps grow with the run; the others are fetched once
     const wanted = `${tab} ${run.id} ${tab === "log" || tab === "map" ? `${run.rows} ${run.state}` : ""}`;
     if (wanted !== panel_shows) {
@@ -350,6 +356,7 @@
   };
   const draw = () => {
     const all = groups(), counts = new Map();
+    for (const key of ticked.keys()) if (!all.has(key)) ticked.delete(key);
     for (const run of runs.values()) counts.set(run.state, (counts.get(run.state) ?? 0) + 1);
     const parts = ["training", "finished", "interrupted", "failed", "unreadable"].filter(state => counts.has(state)).map(state => `${counts.get(state)} ${kWords[state]}`);
     set_text(by_id("summary"), runs.size ? `${runs.size} run${runs.size === 1 ? "" : "s"}: ${parts.join(", ")}` : "no run yet");
@@ -359,17 +366,20 @@
     draw_run();
   };
   const take = list => {
-    for (const run of list) run.gone ? runs.delete(run.id) : runs.set(run.id, run);
+    for (const run of list) {
+      if (!run.gone) runs.set(run.id, run);
+      else for (const map of [runs, rows, asked_for]) map.delete(run.id);
+    }
     if (first_look && runs.size) begin();
     changed();
   };
   // The first curves shown are those of running trainings, if there are any.
   const begin = () => {
     first_look = false;
-    const all = [...groups()], alive = all.filter(([, members]) => state_of(members) === "training"), some = alive.length ? alive : all;
+    const all = [...groups()], training = all.filter(([, members]) => state_of(members) === "training"), some = training.length ? training : all;
     for (const [key] of some.slice(0, 6)) ticked.set(key, free_colour());
     const asked = decodeURIComponent(location.hash.replace("#run=", ""));
-    chosen = [...runs.values()].find(run => name_of(run) === asked)?.id ?? some[0][1][0].id;
+    chosen = name_of([...runs.values()].find(run => name_of(run) === asked) ?? some[0][1][0]);
   };
 
   by_id("filter").oninput = changed;
@@ -378,21 +388,28 @@
   addEventListener("resize", changed);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 
-  const events = new EventSource(with_token("/events"));
-  events.onopen = () => set_text(by_id("link"), "");
-  events.onerror = () => set_text(by_id("link"), events.readyState === EventSource.CLOSED
-    ? "– the server was started again: open the address that it printed; this is its last state"
-    : "– the server does not answer; this is its last state");
-  events.addEventListener("state", event => {
-    const state = JSON.parse(event.data);
-    roots = state.roots;
-    plan = state.plan;
-    runs.clear();
-    asked_for.clear();
-    set_text(by_id("title"), roots.join(", "));
-    document.title = `${roots.join(", ")} – ovde`;
-    set_text(by_id("foot"), `ovde ${state.version}, read-only`);
-    take(state.runs);
-  });
-  events.addEventListener("runs", event => take(JSON.parse(event.data)));
+  const connect = () => {
+    const events = new EventSource(with_token("/events"));
+    events.onopen = () => set_text(by_id("link"), "");
+    events.onerror = () => {  // the browser tries again by itself, but not after a refusal
+      const refused = events.readyState === EventSource.CLOSED;
+      set_text(by_id("link"), refused
+        ? "– the server was started again (open the address that it printed) or has too many viewers; this is its last state"
+        : "– the server does not answer; this is its last state");
+      if (refused) setTimeout(connect, 5000);
+    };
+    events.addEventListener("state", event => {
+      const state = JSON.parse(event.data);
+      roots = state.roots;
+      plan = state.plan;
+      for (const map of [runs, rows, asked_for]) map.clear();  // a server that was started again has other numbers
+      panel_shows = "";
+      set_text(by_id("title"), roots.join(", "));
+      document.title = `${roots.join(", ")} – ovde`;
+      set_text(by_id("foot"), `ovde ${state.version}, read-only`);
+      take(state.runs);
+    });
+    events.addEventListener("runs", event => take(JSON.parse(event.data)));
+  };
+  connect();
 })();

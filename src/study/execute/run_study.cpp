@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/suggestion.h"
 #include "base/version.h"
 #include "config/build.h"
 #include "io/files.h"
@@ -209,8 +210,11 @@ std::vector<Cell> chosen_cells(const Plan& plan, const std::string& selection) {
     }
     const bool beyond = !places.empty() && std::ranges::max(places) >= all.size();
     if (!found || beyond) {
-      throw InputError(fmt::format("'{}' is not a cell of the plan, which has 0 to {}, such as {}",
-                                   part, all.size() - 1, all.front().folder));
+      std::vector<std::string> folders;
+      for (const Cell& cell : all) folders.push_back(cell.folder);
+      throw InputError(
+          fmt::format("'{}' is not a cell of the plan{}, which has 0 to {}, such as {}", part,
+                      did_you_mean(part, folders), all.size() - 1, folders.front()));
     }
   }
   std::vector<Cell> out;

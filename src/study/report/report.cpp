@@ -63,8 +63,7 @@ class ReportWriter {
 
     if (!text_.empty() && results_.plan.smoke) text_ = smoke_warning(results_.plan) + "\n" + text_;
     Report report{.page = study_ / "report.html", .text = text_, .remarks = remarks_};
-    write_file_atomically(report.page,
-                          html_page(results_.plan.title, body_, "study " + results_.plan.name));
+    write_file_atomically(report.page, html_page(results_.plan.title, body_, results_.plan.name));
     return report;
   }
 
@@ -164,9 +163,12 @@ class ReportWriter {
     body_ += "<h2>Method</h2>\n<p>";
     if (has_tests)
       body_ +=
-          "Each run counts by its score alone. Intervals are percentile bootstrap intervals from "
-          "resampled runs, which are too narrow with few runs. “Significant” means after Holm’s "
-          "correction over all tests of a table. Deviations are sample standard deviations. ";
+          "Each run counts by its score alone. “Significant” means after Holm’s correction over "
+          "all tests of a table. Deviations are sample standard deviations. ";
+    if (has_figures_ || !together_.empty())
+      body_ +=
+          "Intervals are percentile bootstrap intervals from resampled runs, which are too narrow "
+          "with few runs. ";
     body_ += "The numbers of all runs are in <code>tables/runs.csv</code>";
     if (has_tests) body_ += ", those of all tests in <code>tables/tests.csv</code>";
     if (has_figures_)

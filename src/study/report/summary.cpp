@@ -69,6 +69,12 @@ std::string verdict_counts(const std::vector<Comparison>& by_row) {
                      count(by_row, Verdict::no_difference));
 }
 
+bool shows_runs_needed(const Comparison& each) {
+  return each.verdict == Verdict::no_difference && each.runs_needed;
+}
+
+bool is_fisher(const Comparison& each) { return each.test == TestKind::fisher; }
+
 std::string paper_p_text(const Comparison& each) {
   if (!each.paper_p) return "";
   return each.paper_p->bound == PublishedNumber::Bound::none ? format_p(each.paper_p->value)
@@ -173,29 +179,35 @@ std::string comparisons_html(const std::string& measure, const std::vector<Compa
         "<p><b>All rows together:</b> {} (stratified rank test, Holm's correction).</p>\n",
         fmt::join(phrases, "; "));
   }
-  const bool fisher = std::ranges::any_of(
-      by_row, [](const Comparison& each) { return each.test == TestKind::fisher; });
-  const char* test = fisher ? "Fisher's exact test of the number of runs that reach the goal"
-                            : "Welch's test, or Mann-Whitney where both samples are constant";
+  const char* test = std::ranges::any_of(by_row, is_fisher)
+                         ? "Fisher's exact test of the number of runs that reach the goal"
+                         : "Welch's test, or Mann-Whitney where both samples are constant";
   if (by_row.size() == 1) {
     const Comparison& only = by_row.front();
     out += fmt::format("<p><b>{} against {}</b> in <i>{}</i>: {} ({}, level {}).</p>\n",
                        escape_html(only.ours), escape_html(only.baseline), escape_html(only.row),
                        escape_html(outcome(only)), test, kLevel);
   } else {
+    std::vector<std::string> baselines;
+    for (const Comparison& each : by_row) {
+      const std::string baseline = escape_html(each.baseline);
+      if (std::ranges::find(baselines, baseline) == baselines.end()) baselines.push_back(baseline);
+    }
     out += fmt::format(
-        "<p><b>Row by row</b>, ours against each baseline: {}, {} ({}, Holm's correction over the "
+        "<p><b>Row by row</b> against {}: {}, {} ({}, Holm's correction over the "
         "{}, level {}).</p>\n",
-        plural(tested, "comparison"), verdict_counts(by_row), test, plural(tested, "test"), kLevel);
+        fmt::join(baselines, ", "), plural(tested, "comparison"), verdict_counts(by_row), test,
+        plural(tested, "test"), kLevel);
     out += list_of(by_row, Verdict::better, "Significantly better:");
     out += list_of(by_row, Verdict::worse, "Significantly worse:");
   }
   if (count(by_row, Verdict::no_difference) > 0) {
     out += fmt::format(
         "<p>No significant difference does not mean that there is none{}.</p>\n",
-        fisher ? ""
-               : "; the table of tests below estimates how many runs a difference of this size "
-                 "would need");
+        std::ranges::any_of(by_row, shows_runs_needed)
+            ? "; the table of tests below estimates how many runs a difference of this size would "
+              "need"
+            : "");
   }
   if (const std::size_t left = count(by_row, Verdict::untestable); left > 0)
     out += fmt::format("<p>Not tested, for lack of runs: {}.</p>\n", plural(left, "comparison"));
@@ -222,31 +234,48 @@ std::string comparisons_text(const std::vector<Comparison>& by_row,
 }
 
 std::string tests_html(const std::vector<Comparison>& comparisons) {
+  const auto given = [](const auto& value) { return value.has_value(); };
+  // only the columns that say something
+  const bool ranks = std::ranges::any_of(comparisons, given, &Comparison::rank_p);
+  const bool needed = std::ranges::any_of(comparisons, shows_runs_needed);
+  const bool paper = std::ranges::any_of(comparisons, given, &Comparison::paper_p);
+  const std::string measure =
+      std::ranges::any_of(comparisons, is_fisher) ? "runs at the goal" : "mean";
+  std::vector<std::string> head = {
+      "", "ours", "baseline", measure + ", ours", measure + ", baseline", "test", "p", "p (Holm)"};
+  std::vector<std::string> caption;
+  if (ranks) {
+    head.push_back("rank test (Holm)");
+    caption.push_back("The rank test is Mann-Whitney's, with a Holm correction of its own.");
+  }
+  head.push_back("verdict");
+  if (needed) {
+    head.push_back("runs needed");
+    caption.push_back(
+        "Runs needed: runs of each algorithm with which one Welch test has power 0.8 for a "
+        "difference and deviations as observed here; a rough estimate.");
+  }
+  if (paper) caption.push_back("Grey: the paper's own p-value, which is not corrected.");
+
   std::string rows;
   for (const Comparison& each : comparisons) {
     const bool tested = each.tested();
     const auto cell = [&](const std::string& text) { return tested ? escape_html(text) : "–"; };
-    const bool shows_runs = each.verdict == Verdict::no_difference && each.runs_needed;
-    rows += html_row(
-        escape_html(each.row),
-        {escape_html(each.ours), escape_html(each.baseline), cell(value(each, each.x, each.y)),
-         cell(value(each, each.y, each.x)), cell(name(each.test)),
-         cell(format_p(each.p)) + grey(paper_p_text(each)), cell(format_p(each.adjusted)),
-         each.rank_p ? escape_html(format_p(*each.rank_p)) : "–", name(each.verdict),
-         shows_runs ? std::to_string(*each.runs_needed) : "–"});
+    std::vector<std::string> cells = {escape_html(each.ours),
+                                      escape_html(each.baseline),
+                                      cell(value(each, each.x, each.y)),
+                                      cell(value(each, each.y, each.x)),
+                                      cell(name(each.test)),
+                                      cell(format_p(each.p)) + grey(paper_p_text(each)),
+                                      cell(format_p(each.adjusted))};
+    if (ranks) cells.push_back(each.rank_p ? escape_html(format_p(*each.rank_p)) : "–");
+    cells.push_back(name(each.verdict));
+    if (needed) cells.push_back(shows_runs_needed(each) ? std::to_string(*each.runs_needed) : "–");
+    rows += html_row(escape_html(each.row), cells);
   }
-  const bool paper = std::ranges::any_of(
-      comparisons, [](const Comparison& each) { return each.paper_p.has_value(); });
-  return "<details><summary>All tests</summary>" +
-         html_table({"", "ours", "baseline", "ours", "baseline", "test", "p", "p (Holm)",
-                     "rank test (Holm)", "verdict", "runs needed"},
-                    rows) +
-         fmt::format(
-             "<p class=\"caption\">Runs needed: runs of each algorithm "
-             "with which one Welch test has power 0.8 for a difference and deviations as observed "
-             "here; a rough estimate. The rank test is Mann-Whitney's, with a Holm correction of "
-             "its own.{}</p></details>\n",
-             paper ? " Grey: the paper's own p-value, which is not corrected." : "");
+  return fmt::format(
+      "<details><summary>All tests</summary>{}<p class=\"caption\">{}</p></details>\n",
+      html_table(head, rows), fmt::join(caption, " "));
 }
 
 std::string tests_csv(const std::string& measure, const std::vector<Comparison>& comparisons) {

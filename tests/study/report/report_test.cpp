@@ -118,6 +118,20 @@ TEST(Report, OneComparisonIsOneSentence) {
   EXPECT_FALSE(has(html, "Row by row")) << html;
 }
 
+TEST(Report, TestsExplainWhatTheirTableHas) {
+  const StudyResults results = known_results();
+  const auto scores = compare_scores(results), goals = compare(success_contests(results));
+  const std::string score_tests = tests_html(scores), goal_tests = tests_html(goals);
+  for (const char* words : {"rank test (Holm)", "Mann-Whitney's", "runs needed", "power 0.8"}) {
+    EXPECT_TRUE(has(score_tests, words)) << words;
+    EXPECT_FALSE(has(goal_tests, words)) << words;
+  }
+  EXPECT_TRUE(has(goal_tests, "<th>runs at the goal, ours</th>"));
+  EXPECT_TRUE(has(comparisons_html("Score", scores, {}), "estimates how many runs"));
+  EXPECT_FALSE(has(comparisons_html("Goal", goals, {}), "estimates how many runs"));
+  EXPECT_TRUE(has(comparisons_html("Score", scores, {}), "<b>Row by row</b> against DSAC: "));
+}
+
 // gnuplot takes the label of a tic for a format.
 TEST(SlowReport, ANameMayHaveAPercentSign) {
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";

@@ -12,6 +12,12 @@ const Chart = (() => {
     element.append(...children);
     return element;
   };
+  // Makes `elements` the children of `list`. Those that stay are not moved: they keep the keyboard's focus.
+  const arrange = (list, elements) => {
+    const stays = new Set(elements);
+    for (const child of [...list.children]) if (!stays.has(child)) child.remove();
+    elements.forEach((element, i) => { if (list.children[i] !== element) list.insertBefore(element, list.children[i] ?? null); });
+  };
   const number = x => x === null || x === undefined ? "–" : Math.abs(x) >= 1e7 ? x.toExponential(2) : Math.abs(x) >= 1e4 ? x.toFixed(0) : Number(x.toPrecision(4)).toString();
   const duration = s => {
     if (s === null || s === undefined) return "";
@@ -34,6 +40,7 @@ const Chart = (() => {
     ["shift_std", "shift in standard deviations"], ["shift_kl", "KL divergence of the shift"], ["shift_cosine", "cosine of consecutive shifts"],
     ["steps_per_second", "steps per second"]];
   const axes = [["epoch", "over epochs"], ["env_steps", "over environment steps"], ["seconds", "over time"]];
+  const axis_titles = {epoch: "epoch", env_steps: "environment steps", seconds: "time"};
 
   const nearest = (points, x) => {  // points are ordered by x
     let low = 0, high = points.length - 1;
@@ -47,9 +54,9 @@ const Chart = (() => {
   // A series: {name, colour, points: [[x, y], ...], band: [[x, low, high], ...], thin: [points, ...]}; band and thin are optional.
   // colour is a CSS colour or the name of a CSS variable ("--c0"). Black is the colour of text, which a dark page draws light.
   const chart = (canvas, legend) => {
-    const room = {left: 52, right: 10, top: 12, bottom: 26}, off = new Set();
+    const room = {left: 52, right: 10, top: 26, bottom: 40}, off = new Set();
     const visible_colour = colour => colour === "#000000" ? "--ink" : colour;
-    let series = [], axis = "epoch", empty = "", range = null, pointer = null, drag = null, X, x_at;
+    let series = [], axis = "epoch", measure = "", empty = "", range = null, pointer = null, drag = null, X, x_at;
     const format = x => axis === "seconds" ? duration(x) : short(x);
     const visible = () => series.filter(each => !off.has(each.name));
 
@@ -98,6 +105,9 @@ const Chart = (() => {
       c.textAlign = "center";
       c.textBaseline = "top";
       for (const x of ticks(left, right, Math.max(4, width / 110))) c.fillText(format(x), Math.min(X(x), width - 16), height - room.bottom + 6);
+      c.fillText(axis_titles[axis], (room.left + width - room.right) / 2, height - 14);
+      c.textAlign = "left";
+      c.fillText(measure, 0, 2);
 
       c.save();
       c.beginPath(); c.rect(room.left, 0, width - room.left - room.right, height - room.bottom + 1); c.clip();
@@ -145,19 +155,27 @@ const Chart = (() => {
       }
       c.restore();
     };
+    const items = new Map(), heading = make("li", {class: "at"});  // name of a series -> its line of the legend
+    const item_of = name => {
+      if (items.has(name)) return items.get(name);
+      const toggle = () => { off.has(name) ? off.delete(name) : off.add(name); update(); };
+      const swatch = make("i"), button = make("button", {type: "button", class: "name", onclick: toggle}, name), value = make("span");
+      items.set(name, {element: make("li", {}, swatch, button, value), swatch, button, value});
+      return items.get(name);
+    };
     // The values under the pointer, or the last ones.
     const write_legend = () => {
-      if (!legend) return;
       const at = pointer !== null && X ? x_at(pointer) : null;
-      const heading = at === null ? [] : [make("li", {class: "at"}, make("span", {}, `${axis === "epoch" ? "epoch " : axis === "seconds" ? "after " : ""}${format(Math.round(at))}${axis === "env_steps" ? " steps" : ""}`))];
-      legend.replaceChildren(...heading, ...series.map(each => {
-        const swatch = make("i"), {points} = each;
-        swatch.style.setProperty("--swatch", each.colour.startsWith("--") ? `var(${each.colour})` : each.colour);
+      if (at !== null) heading.textContent = `${axis === "epoch" ? "epoch " : axis === "seconds" ? "after " : ""}${format(Math.round(at))}${axis === "env_steps" ? " steps" : ""}`;
+      arrange(legend, [...at === null ? [] : [heading], ...series.map(({name, colour, points}) => {
+        const {element, swatch, button, value} = item_of(name);
+        swatch.style.setProperty("--swatch", colour.startsWith("--") ? `var(${colour})` : colour);
+        element.className = off.has(name) ? "off" : "";
+        button.setAttribute("aria-pressed", String(!off.has(name)));
         const point = !points.length ? null : at === null ? points[points.length - 1] : nearest(points, at);
-        const toggle = () => { off.has(each.name) ? off.delete(each.name) : off.add(each.name); update(); };
-        const name = make("button", {type: "button", class: "name", "aria-pressed": String(!off.has(each.name)), onclick: toggle}, each.name);
-        return make("li", {class: off.has(each.name) ? "off" : ""}, swatch, name, make("span", {}, point ? number(point[1]) : ""));
-      }));
+        value.textContent = point ? number(point[1]) : "";
+        return element;
+      })]);
     };
     const update = () => { draw(); write_legend(); };
 
@@ -177,14 +195,14 @@ const Chart = (() => {
     canvas.ondblclick = () => { range = null; update(); };
 
     return {
-      // `text` stands in a chart without points. Another axis, or another quantity, shows everything again.
-      show: (next, its_axis, text = "", keep_range = true) => {
-        if (its_axis !== axis || !keep_range) range = null;
-        [series, axis, empty] = [next.map(each => ({...each, colour: visible_colour(each.colour)})), its_axis, text];
+      // `its_measure` is the title of the y axis; `text` stands in a chart without points. Another axis or measure shows everything again.
+      show: (next, its_axis, its_measure, text) => {
+        if (its_axis !== axis || its_measure !== measure) range = null;
+        [series, axis, measure, empty] = [next.map(each => ({...each, colour: visible_colour(each.colour)})), its_axis, its_measure, text];
         update();
       },
       draw,
     };
   };
-  return Object.assign(chart, {make, number, duration, measures, axes});
+  return Object.assign(chart, {make, arrange, number, duration, measures, axes});
 })();

@@ -21,7 +21,7 @@ for (const place of document.querySelectorAll(".interactive")) {
         const there = middle.map((_, i) => i).filter(i => middle[i] !== null && across[i] !== undefined);
         return {name: column, colour, points: there.map(i => [across[i], middle[i]]), band: there.map(i => [across[i], low[i], high[i]])};
       });
-      chart.show(series, axis.value, "nothing was recorded", false);
+      chart.show(series, axis.value, measure.selectedOptions[0].textContent, "nothing was recorded");
     }
   };
   measure.onchange = axis.onchange = draw;
